@@ -1,0 +1,125 @@
+"""CPU time, the best of several rounds, of contenders that take turns.
+
+Taking turns matters: a busy neighbor or a change of clock speed then touches all contenders of a
+race alike, and ratios can be trusted where single figures cannot.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+
+Contender = Callable[[], float]
+"""Does its work once and returns CPU seconds per unit of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Race:
+    """One row of a table before it is measured."""
+
+    kind: str
+    """The family of rows it belongs to, which bars refer to."""
+    name: str
+    contenders: Mapping[str, Contender]
+    unit: str = "ns"
+    size: float = 0
+    """The scale, the number of candidates, or whatever sets it apart within its kind."""
+    rounds: int | None = None
+    """How many rounds at most, for rows that take long."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """One row of a table: the best CPU seconds per unit of each contender."""
+
+    kind: str
+    name: str
+    unit: str
+    size: float
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def ratio(self, other: str, ours: str = "discreet") -> float | None:
+        """Return how many times as long the other one takes, where both were measured."""
+        if other in self.seconds and ours in self.seconds:
+            return self.seconds[other] / self.seconds[ours]
+        return None
+
+
+def timed(work: Callable[[], object], *, units: int, calls: int = 1) -> Contender:
+    """Make a contender of a function that does ``units`` units of work in each call."""
+
+    def contender() -> float:
+        start = time.process_time()
+        for _ in range(calls):
+            work()
+        return (time.process_time() - start) / (units * calls)
+
+    return contender
+
+
+def run_race(race: Race, rounds: int) -> Result:
+    """Let the contenders take turns and keep the best time of each; the first turn is practice."""
+    for contender in race.contenders.values():
+        contender()
+    best = dict.fromkeys(race.contenders, float("inf"))
+    for _ in range(min(rounds, race.rounds or rounds)):
+        for name, contender in race.contenders.items():
+            best[name] = min(best[name], contender())
+    return Result(kind=race.kind, name=race.name, unit=race.unit, size=race.size, seconds=best)
+
+
+def machine() -> dict[str, Any]:
+    """Describe what the figures were measured on."""
+    return {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "commit": _commit(),
+        "cpu": _processor(),
+        "cores": os.cpu_count(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "versions": {name: version(name) for name in ("cryptography", "discreet", "numpy")},
+    }
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor() or "unknown"
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or "unknown"
+
+
+def _commit() -> str | None:
+    """Return the commit of the working tree, marked where the tree differs from it."""
+
+    def git(*arguments: str) -> str:
+        command = ["git", "-C", str(ROOT), *arguments]
+        return subprocess.run(command, capture_output=True, check=True, text=True).stdout.strip()
+
+    try:
+        return git("rev-parse", "HEAD") + (" (changed)" if git("status", "--porcelain") else "")
+    except (OSError, subprocess.CalledProcessError):  # no git, or nothing committed yet
+        return None
+
+
+def import_seconds(module: str) -> Contender:
+    """Make a contender that starts Python and imports a module."""
+    program = f"import time, {module}; print(time.process_time())"
+
+    def contender() -> float:
+        command = [sys.executable, "-c", program]
+        return float(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
+
+    return contender

@@ -1,0 +1,93 @@
+"""Race exact noise against NumPy's unsafe floats, OpenDP and diffprivlib: ``./run bench noise``.
+
+docs/benchmarks/noise.md says what is measured and how to read it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+from pathlib import Path
+from typing import Any
+
+from benchmarks.bars.noise import bars, notes
+from benchmarks.measure import ROOT, Result, machine, run_race
+from benchmarks.peers.environment import Peers, PeersUnavailable
+from benchmarks.report import bar_list, table, write_json
+from benchmarks.rows.noise import DIFFPRIVLIB, NUMPY, OPENDP, QUICK, Field, Sizes
+
+COLUMNS = {NUMPY: "NumPy (unsafe)", OPENDP: "OpenDP", DIFFPRIVLIB: "diffprivlib"}
+REQUIREMENTS = ROOT / "requirements" / "bench-noise.txt"
+
+
+def main() -> int:
+    """Measure, print and judge; return the exit status."""
+    options = parse()
+    described = machine()
+    missing = None
+    with contextlib.ExitStack() as stack:
+        peers = None
+        if options.peers:
+            try:
+                peers = stack.enter_context(Peers("noise.py", REQUIREMENTS))
+                described["peers"] = peers.versions
+            except PeersUnavailable as failure:
+                missing = str(failure)
+        results = measure(Field(QUICK if options.quick else Sizes(), peers), options)
+    verdict, targets = bars(results), notes(results)
+    print_report(described, results, missing)
+    print(f"\nBars\n{bar_list(verdict)}")
+    print(f"\nTargets in absolute time, which depend on the machine\n{bar_list(targets)}")
+    if options.json:
+        write_json(options.json, machine=described, results=results, bars=[*verdict, *targets])
+    return int(missing is not None or any(bar.passed is False for bar in verdict))
+
+
+def parse() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(prog="./run bench noise", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="less work, rougher figures")
+    parser.add_argument(
+        "--no-peers", dest="peers", action="store_false", help="leave out the other libraries"
+    )
+    parser.add_argument("--rounds", type=int, help="turns of each contender (9; 3 if quick)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results here")
+    options = parser.parse_args()
+    options.rounds = options.rounds or (3 if options.quick else 9)
+    return options
+
+
+def measure(field: Field, options: argparse.Namespace) -> list[Result]:
+    """Run all races, saying which one is on."""
+    results = []
+    for race in field.races():
+        if sys.stderr.isatty():
+            print(f"\r\033[K{race.name} ...", end="", file=sys.stderr, flush=True)
+        results.append(run_race(race, options.rounds))
+    if sys.stderr.isatty():
+        print("\r\033[K", end="", file=sys.stderr)
+    return results
+
+
+def print_report(described: dict[str, Any], results: list[Result], missing: str | None) -> None:
+    """Print what was measured, on what."""
+    installed = {"python": described["python"], **described["versions"]}
+    if "peers" in described:
+        installed |= {name: described["peers"][name] for name in (OPENDP, DIFFPRIVLIB)}
+    print(f"{described['cpu']}, {described['cores']} cores, {described['date'][:10]}")
+    print(", ".join(f"{name} {number}" for name, number in installed.items()))
+    print(
+        "CPU time for one draw, bit, candidate, table or start; best of all rounds, one thread.\n"
+    )
+    print(table(results, COLUMNS))
+    if missing is not None:
+        print(f"\nNO FIGURES FOR OpenDP AND diffprivlib: {missing}")
+        print("Give --no-peers to leave them out on purpose.")
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except PeersUnavailable as failure:  # in the middle of a race
+        sys.exit(f"bench noise: {failure}")

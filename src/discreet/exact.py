@@ -1,0 +1,299 @@
+"""Exact numbers: decimal text to rationals, directed rounding, fixed point, intervals.
+
+Trust: kernel.  A number that silently changes on its way in changes a privacy claim.
+
+Definitions.
+    ``rational`` maps integers, fractions, decimals and decimal text to the rational number that
+    they denote, and refuses floats: a float has already lost what its writer meant.
+    ``decimal`` is the door for numbers that people type: a float stands for its shortest decimal
+    text, so that 0.1 is 1/10 and ten times 0.1 is 1.
+    ``float_down`` and ``float_up`` are the largest float below and the smallest float above.
+    ``fixed_down`` and ``fixed_up`` are floor and ceiling of ``value * 2**fraction_bits``.
+
+Theorem key: ``directed-rounding``.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Final, final
+
+import numpy as np
+
+from discreet.errors import NotExact, OutOfRange, WrongKind
+
+__all__ = [
+    "ExactNumber",
+    "Interval",
+    "decimal",
+    "fixed_down",
+    "fixed_up",
+    "float_down",
+    "float_up",
+    "positive",
+    "probability",
+    "rational",
+    "whole",
+]
+
+_KINDS: Final = "an integer, a Fraction, a Decimal or decimal text"
+
+ExactNumber = int | Fraction | Decimal | str
+"""What may be given where an exact number is needed."""
+
+_FLOAT_MAX: Final = float(np.finfo(np.float64).max)
+_LONGEST_TEXT: Final = 1000
+_LARGEST_EXPONENT: Final = 5000
+_NUMBER: Final = re.compile(
+    r"(?P<sign>[+-]?)(?P<digits>\d+(?:_\d+)*|\d*\.\d+|\d+\.)(?:[eE](?P<exponent>[+-]?\d+))?"
+    r"|[+-]?\d+/\d+",
+    re.ASCII,  # digits of other scripts look alike and read differently
+)
+
+
+def rational(value: object, *, name: str) -> Fraction:
+    """Read an exact number as the rational that it denotes; refuse floats.
+
+    >>> rational("0.1", name="epsilon")
+    Fraction(1, 10)
+    >>> rational("1e-6", name="delta"), rational("2/3", name="rate")
+    (Fraction(1, 1000000), Fraction(2, 3))
+    """
+    match value:
+        case bool() | np.bool_():
+            raise _wrong_kind(value, name)
+        case Fraction():
+            return value
+        case int() | np.integer():
+            return Fraction(int(value))
+        case Decimal():
+            return _from_decimal(value, name)
+        case str():
+            return _from_text(value, name)
+        case float() | np.floating():
+            raise NotExact(
+                what=f"{name} is a float.",
+                why="a float is a rounded number, and a privacy claim about a rounded number is "
+                "a claim about a different number.",
+                do=f"give {name} as {_KINDS}, such as '0.1', or Fraction(1, 10).",
+            )
+        case _:
+            raise _wrong_kind(value, name)
+
+
+def decimal(value: object, *, name: str) -> Fraction:
+    """Read a number that a person typed: a float stands for its shortest decimal text.
+
+    >>> sum(decimal(0.1, name="epsilon") for _ in range(10)) == 1
+    True
+    """
+    if isinstance(value, float | np.floating):
+        if not math.isfinite(value):
+            raise _not_finite(name)
+        return _from_text(repr(float(value)), name)
+    return rational(value, name=name)
+
+
+def positive(value: object, *, name: str) -> Fraction:
+    """Read an exact number above zero.
+
+    >>> positive(3, name="scale")
+    Fraction(3, 1)
+    """
+    number = rational(value, name=name)
+    if number <= 0:
+        raise OutOfRange(
+            what=f"{name} is not above zero.",
+            why=f"no distribution or distance is defined for such a {name}.",
+            do=f"give a {name} above zero.",
+        )
+    return number
+
+
+def probability(value: object, *, name: str) -> Fraction:
+    """Read an exact number between zero and one, both included.
+
+    >>> probability("0.25", name="rate")
+    Fraction(1, 4)
+    """
+    number = rational(value, name=name)
+    if not 0 <= number <= 1:
+        raise OutOfRange(
+            what=f"{name} is not between 0 and 1.",
+            why="it is the chance of an event.",
+            do=f"give a {name} from 0 to 1.",
+        )
+    return number
+
+
+def whole(value: object, *, name: str, low: int | None = None, high: int | None = None) -> int:
+    """Read an integer, perhaps within bounds; refuse everything that merely looks like one.
+
+    >>> whole(7, name="count", low=0)
+    7
+    """
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        number = None
+    if number is None or isinstance(value, bool | np.bool_):
+        raise WrongKind(
+            what=f"{name} is {_a(value)}, not an integer.",
+            why="only whole numbers count draws, words and outcomes.",
+            do=f"give {name} as an int.",
+        )
+    if (low is not None and number < low) or (high is not None and number > high):
+        span = f"{'' if low is None else f'{low} <= '}{name}{'' if high is None else f' <= {high}'}"
+        raise OutOfRange(
+            what=f"{name} is out of range.",
+            why="the result is defined, or fits in memory, only inside the range.",
+            do=f"keep {span}.",
+        )
+    return number
+
+
+def float_down(value: Fraction) -> float:
+    """Return the largest float that is at most ``value``.
+
+    >>> Fraction(float_down(Fraction(1, 10))) <= Fraction(1, 10)
+    True
+    """
+    try:
+        nearest = float(value)
+    except OverflowError:
+        return _FLOAT_MAX if value > 0 else -math.inf
+    if Fraction(nearest) > value:
+        return math.nextafter(nearest, -math.inf)
+    return nearest
+
+
+def float_up(value: Fraction) -> float:
+    """Return the smallest float that is at least ``value``.
+
+    >>> Fraction(float_up(Fraction(1, 10))) >= Fraction(1, 10)
+    True
+    """
+    return 0.0 - float_down(-value)  # not a bare minus, which makes -0.0 of zero
+
+
+def fixed_down(value: Fraction, *, fraction_bits: int) -> int:
+    """Return the floor of ``value * 2**fraction_bits``.
+
+    >>> fixed_down(Fraction(1, 10), fraction_bits=8)
+    25
+    """
+    return math.floor(_shifted(value, fraction_bits))
+
+
+def fixed_up(value: Fraction, *, fraction_bits: int) -> int:
+    """Return the ceiling of ``value * 2**fraction_bits``.
+
+    >>> fixed_up(Fraction(1, 10), fraction_bits=8)
+    26
+    """
+    return math.ceil(_shifted(value, fraction_bits))
+
+
+def _shifted(value: Fraction, fraction_bits: int) -> Fraction:
+    return value * Fraction(2) ** fraction_bits
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Two rationals that enclose a real number.
+
+    >>> third = Interval(Fraction(333, 1000), Fraction(334, 1000))
+    >>> third.low <= Fraction(1, 3) <= third.high
+    True
+    """
+
+    low: Fraction
+    high: Fraction
+
+    def __post_init__(self) -> None:
+        """Refuse an interval that is inside out."""
+        if self.low > self.high:
+            raise OutOfRange(
+                what="the lower end of an interval is above its upper end.",
+                why="such an interval encloses no number, so it certifies nothing.",
+                do="give the smaller end first.",
+            )
+
+    def floats(self) -> tuple[float, float]:
+        """Round both ends outward."""
+        return float_down(self.low), float_up(self.high)
+
+    def nearest(self) -> float:
+        """Round the middle to the nearest float: a figure to show, not to rely on."""
+        middle = (self.low + self.high) / 2
+        try:
+            return float(middle)
+        except OverflowError:
+            return math.inf if middle > 0 else -math.inf
+
+
+def _from_decimal(value: Decimal, name: str) -> Fraction:
+    if not value.is_finite():
+        raise _not_finite(name)
+    exponent = value.adjusted()
+    if abs(exponent) > _LARGEST_EXPONENT or len(value.as_tuple().digits) > _LONGEST_TEXT:
+        raise _too_long(name)
+    return Fraction(value)
+
+
+def _from_text(text: str, name: str) -> Fraction:
+    stripped = text.strip()
+    if len(stripped) > _LONGEST_TEXT:
+        raise _too_long(name)
+    found = _NUMBER.fullmatch(stripped)
+    if found is None:
+        if stripped.lower().lstrip("+-") in {"nan", "inf", "infinity"}:
+            raise _not_finite(name)
+        raise WrongKind(
+            what=f"{name} is text that is not a number.",
+            why="only plain decimal text has an exact meaning; nothing is ever evaluated.",
+            do=f"write {name} like '0.1', '1e-6' or '2/3'.",
+        )
+    exponent = found["exponent"]
+    if exponent is not None and abs(int(exponent)) > _LARGEST_EXPONENT:
+        raise _too_long(name)
+    try:
+        return Fraction(stripped)
+    except ZeroDivisionError:
+        raise _not_finite(name) from None
+
+
+def _not_finite(name: str) -> OutOfRange:
+    return OutOfRange(
+        what=f"{name} is not a finite number.",
+        why="infinity and NaN have no place in exact arithmetic.",
+        do=f"give a finite {name}.",
+    )
+
+
+def _too_long(name: str) -> OutOfRange:
+    return OutOfRange(
+        what=f"{name} has too many digits.",
+        why="exact arithmetic on it would take unreasonably long.",
+        do=f"give {name} with at most {_LONGEST_TEXT} digits "
+        f"and an exponent within ±{_LARGEST_EXPONENT}.",
+    )
+
+
+def _wrong_kind(value: object, name: str) -> WrongKind:
+    return WrongKind(
+        what=f"{name} is {_a(value)}, not a number.",
+        why="an exact number is needed.",
+        do=f"give {name} as {_KINDS}.",
+    )
+
+
+def _a(value: object) -> str:
+    noun = type(value).__name__
+    return f"an {noun}" if noun[0].lower() in "aeiou" else f"a {noun}"

@@ -1,0 +1,141 @@
+"""Coins with one exact chance.
+
+Trust: kernel.
+
+U is compared with p byte by byte (key ``lazy-inversion``): the first byte settles all but one or
+two of its 256 values, the next seven bytes all but about 2**-64 of the rest, and integers what is
+left.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import WrongKind
+from discreet.exact import ExactNumber, Interval
+from discreet.noise.chance import Chance, ExpNeg, Logistic, Ratio, chance_bounds
+from discreet.noise.coins import settle
+from discreet.noise.distribution import BITS, Distribution, Moments, complement
+from discreet.noise.entropy import SYSTEM, Entropy
+from discreet.noise.limits import checked_count
+
+__all__ = ["Bernoulli"]
+
+_CHUNK: Final = 1 << 19
+_NONE: Final = Interval(Fraction(0), Fraction(0))
+_ALL: Final = Interval(Fraction(1), Fraction(1))
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoinWords:
+    """How many bits of U each stage reads; small sizes let tests enumerate every word."""
+
+    first_bits: int = 8
+    word_bits: int = 64
+    step_bits: int = 64
+
+
+COIN_WORDS: Final = CoinWords()
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class Bernoulli(Distribution):
+    """A coin: 1 with chance p, else 0.
+
+    p is an exact number, or one of ``ExpNeg(x)`` and ``Logistic(x)``.
+
+    >>> coin = Bernoulli(p="1/3")
+    >>> coin.pmf_bounds(1).low <= Fraction(1, 3) <= coin.pmf_bounds(1).high
+    True
+    >>> Bernoulli(p=ExpNeg(1)).flips(5).dtype
+    dtype('bool')
+    """
+
+    p: Chance
+    words: CoinWords
+
+    def __init__(self, *, p: ExactNumber | Chance, words: CoinWords = COIN_WORDS) -> None:
+        """Take a chance, exactly."""
+        chance = p if isinstance(p, Ratio | ExpNeg | Logistic) else Ratio(p)
+        object.__setattr__(self, "p", chance)
+        if not isinstance(words, CoinWords):
+            raise WrongKind(
+                what=f"words is a {type(words).__name__}, not CoinWords.",
+                why="it says how many bits of U each stage reads.",
+                do="leave words out, or give CoinWords.",
+            )
+        object.__setattr__(self, "words", words)
+
+    def flips(self, count: int, entropy: Entropy = SYSTEM) -> NDArray[np.bool_]:
+        """Return independent flips, true for heads."""
+        sizes = self.words
+        out = np.empty(checked_count(count), np.bool_)
+        low, high = self.p.enclose(sizes.first_bits)
+        for start in range(0, out.size, _CHUNK):
+            part = out[start : start + _CHUNK]
+            first = entropy.words(part.size, sizes.first_bits)
+            np.less(first, low, out=part)
+            for word in range(low, high):  # the one or two words that do not settle it
+                at = np.flatnonzero(first == word)
+                part[at] = self._refine(word, at.size, entropy)
+        return out
+
+    def _refine(self, first: int, count: int, entropy: Entropy) -> NDArray[np.bool_]:
+        """Settle flips whose first word is known."""
+        sizes = self.words
+        more = sizes.word_bits - sizes.first_bits
+        low, high = self.p.enclose(sizes.word_bits)
+        word = entropy.words(count, more) | np.uint64(first << more)
+        heads = word < low
+        unsure = ~heads & (word < high)
+        if unsure.any():
+            for at in np.flatnonzero(unsure):
+                heads[at] = settle(
+                    self.p.enclose, int(word[at]), sizes.word_bits, entropy, sizes.step_bits
+                )
+        return heads
+
+    def sample(self, count: int, entropy: Entropy = SYSTEM) -> NDArray[np.int64]:
+        """Return independent draws of 0 and 1."""
+        return self.flips(count, entropy).astype(np.int64)
+
+    def draw(self, entropy: Entropy = SYSTEM) -> int:
+        """Return one draw."""
+        bits = self.words.word_bits
+        return int(settle(self.p.enclose, entropy.bits(bits), bits, entropy, self.words.step_bits))
+
+    def _pmf(self, k: int, bits: int) -> Interval:
+        """Enclose P[Z = k]."""
+        if k not in {0, 1}:
+            return _NONE
+        heads = self._heads(bits)
+        return heads if k else complement(heads)
+
+    def _cdf(self, k: int, bits: int) -> Interval:
+        """Enclose P[Z <= k]."""
+        if k < 0:
+            return _NONE
+        return complement(self._heads(bits)) if k == 0 else _ALL
+
+    def _survival(self, k: int, bits: int) -> Interval:
+        """Enclose P[Z > k]."""
+        if k < 0:
+            return _ALL
+        return self._heads(bits) if k == 0 else _NONE
+
+    def moments(self) -> Moments:
+        """Enclose mean and variance: p and p (1 - p)."""
+        heads = self._heads(2 * BITS)
+        tails = complement(heads)
+        spread = Interval(heads.low * tails.low, heads.high * tails.high)
+        return Moments(mean=heads, variance=spread)
+
+    def _heads(self, bits: int) -> Interval:
+        return chance_bounds(self.p, bits)

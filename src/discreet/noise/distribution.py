@@ -1,0 +1,183 @@
+"""What every law on the integers offers: exact draws and certified probabilities.
+
+Trust: kernel.
+
+``*_bounds`` methods return rationals that enclose the true probability, with a relative width of
+about 2**-bits on the small side of the law; privacy thresholds use their safe end.  ``pmf``,
+``cdf``, ``survival`` and ``log_survival`` round the enclosure to the nearest float, to be shown.
+``quantile`` is an exact integer, decided on enclosures of growing precision.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.certified import log
+from discreet.errors import OutOfRange
+from discreet.exact import ExactNumber, Interval, rational, whole
+from discreet.noise.entropy import SYSTEM, Entropy
+from discreet.noise.limits import checked_bits
+
+__all__ = ["Distribution", "Moments"]
+
+BITS = 64
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moments:
+    """Mean and variance of a law, enclosed."""
+
+    mean: Interval
+    variance: Interval
+
+
+class Distribution(ABC):
+    """A law on the integers."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def sample(self, count: int, entropy: Entropy = SYSTEM) -> NDArray[np.int64]:
+        """Return independent draws; values beyond int64 stop at its ends."""
+
+    @abstractmethod
+    def draw(self, entropy: Entropy = SYSTEM) -> int:
+        """Return one draw as a Python integer, however large."""
+
+    @abstractmethod
+    def moments(self) -> Moments:
+        """Enclose mean and variance."""
+
+    @abstractmethod
+    def _pmf(self, k: int, bits: int) -> Interval:
+        """Enclose P[Z = k]."""
+
+    @abstractmethod
+    def _cdf(self, k: int, bits: int) -> Interval:
+        """Enclose P[Z <= k]."""
+
+    @abstractmethod
+    def _survival(self, k: int, bits: int) -> Interval:
+        """Enclose P[Z > k]."""
+
+    def _log_survival(self, k: int, bits: int) -> Interval:
+        """Enclose ln P[Z > k]."""
+        tail = self._survival(k, bits)
+        if tail.high == 0:
+            raise OutOfRange(
+                what="nothing lies above this value.",
+                why="the logarithm of zero is no number.",
+                do="ask for a value inside the support.",
+            )
+        if tail.low == 0:  # too deep for this precision
+            return self._log_survival(k, 2 * bits)
+        return log_interval(tail, bits)
+
+    def pmf_bounds(self, k: int, bits: int = BITS) -> Interval:
+        """Enclose P[Z = k], to a relative 2**-bits or so."""
+        return self._pmf(_outcome(k), checked_bits(bits))
+
+    def cdf_bounds(self, k: int, bits: int = BITS) -> Interval:
+        """Enclose P[Z <= k], to a relative 2**-bits or so where it is small."""
+        return self._cdf(_outcome(k), checked_bits(bits))
+
+    def survival_bounds(self, k: int, bits: int = BITS) -> Interval:
+        """Enclose P[Z > k], to a relative 2**-bits or so where it is small."""
+        return self._survival(_outcome(k), checked_bits(bits))
+
+    def log_survival_bounds(self, k: int, bits: int = BITS) -> Interval:
+        """Enclose ln P[Z > k]; two-sided laws and the geometric law do so at any depth."""
+        return self._log_survival(_outcome(k), checked_bits(bits))
+
+    def pmf(self, k: int) -> float:
+        """Return P[Z = k], rounded to a float."""
+        return self.pmf_bounds(k).nearest()
+
+    def cdf(self, k: int) -> float:
+        """Return P[Z <= k], rounded to a float."""
+        return self.cdf_bounds(k).nearest()
+
+    def survival(self, k: int) -> float:
+        """Return P[Z > k], rounded to a float."""
+        return self.survival_bounds(k).nearest()
+
+    def log_survival(self, k: int) -> float:
+        """Return ln P[Z > k], rounded to a float; useful where P[Z > k] itself rounds to zero."""
+        return self.log_survival_bounds(k).nearest()
+
+    def quantile(self, p: ExactNumber) -> int:
+        """Return the smallest k with P[Z <= k] >= p, exactly."""
+        chance = rational(p, name="p")
+        if not 0 < chance < 1:
+            raise OutOfRange(
+                what="p is not strictly between 0 and 1.",
+                why="a law without ends has no quantile there.",
+                do="give a p inside (0, 1).",
+            )
+        outside, inside = self._bracket(chance)
+        while inside - outside > 1:
+            middle = (inside + outside) // 2
+            if self._reaches(middle, chance):
+                inside = middle
+            else:
+                outside = middle
+        return inside
+
+    def _bracket(self, chance: Fraction) -> tuple[int, int]:
+        """Return k < k' such that the quantile is above k and at most k'."""
+        start, step = self._guess(chance), 1
+        if self._reaches(start, chance):
+            while self._reaches(start - step, chance):
+                step *= 2
+            return start - step, start - step // 2
+        while not self._reaches(start + step, chance):
+            step *= 2
+        return start + step // 2, start + step
+
+    def _guess(self, chance: Fraction) -> int:  # noqa: ARG002  laws with a formula use it
+        """Return where the search for a quantile starts; any integer will do."""
+        return 0
+
+    def _reaches(self, k: int, chance: Fraction) -> bool:
+        """Decide P[Z <= k] >= chance on whichever tail is known more finely."""
+        bits = BITS
+        while True:
+            if 2 * chance >= 1:
+                tail = self._survival(k, bits)
+                sure, never = tail.high <= 1 - chance, tail.low > 1 - chance
+            else:
+                head = self._cdf(k, bits)
+                sure, never = head.low >= chance, head.high < chance
+            if sure or never:
+                return sure
+            bits *= 2
+
+
+def _outcome(k: object) -> int:
+    return whole(k, name="k")
+
+
+def complement(tail: Interval) -> Interval:
+    """Enclose one minus a number.
+
+    >>> complement(Interval(Fraction(1, 4), Fraction(1, 2)))
+    Interval(low=Fraction(1, 2), high=Fraction(3, 4))
+    """
+    return Interval(1 - tail.high, 1 - tail.low)
+
+
+def log_interval(value: Interval, bits: int) -> Interval:
+    """Enclose the logarithm of a positive number.
+
+    >>> log_interval(Interval(Fraction(1), Fraction(1)), 8)
+    Interval(low=Fraction(0, 1), high=Fraction(0, 1))
+    """
+    one = 1 << bits
+    return Interval(Fraction(log(value.low, bits)[0], one), Fraction(log(value.high, bits)[1], one))

@@ -1,0 +1,305 @@
+"""Where random bits come from.
+
+Trust: kernel.  Every privacy claim assumes that these bits cannot be guessed or repeated.
+
+``Entropy`` is the role that samplers ask for: uniform words, and nothing else.  Two sources of it
+serve real noise, and both are AES-256 in counter mode:
+
+``SystemEntropy``
+    Keyed by the operating system, one generator a thread.  Fast key erasure: the first 32 bytes of
+    every keystream become the next key and are never served, so a captured state says nothing about
+    noise already drawn.  A fork throws the child's generators away.  If the operating system has no
+    bits to give, nothing is drawn.
+``KeyedEntropy``
+    The stream of a secret key and a label.  The same pair gives the same words, for noise that must
+    not change when an engine runs a task again.
+
+Neither can be pickled or copied: two copies of a stream would add the same noise twice, and the
+difference of two such releases is exact.
+
+Assumes: AES-256 keystreams and HMAC-SHA256 outputs look uniform to whoever reads the releases (the
+guarantee is computational to that extent).
+"""
+
+from __future__ import annotations
+
+import hmac
+import os
+import threading
+from abc import ABC, abstractmethod
+from typing import Any, Final, NoReturn, Protocol, final
+
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
+from numpy.typing import NDArray
+
+from discreet.errors import (
+    EntropyCopied,
+    EntropyForked,
+    EntropyUnavailable,
+    OutOfRange,
+    WrongKind,
+)
+from discreet.exact import whole
+from discreet.noise.limits import checked_count
+
+__all__ = ["SYSTEM", "Entropy", "KeyedEntropy", "SystemEntropy"]
+
+Words = NDArray[np.unsignedinteger[Any]]
+"""An array of words in the narrowest unsigned type."""
+
+KEY_BYTES: Final = 32
+_POOL_BYTES: Final = 4096
+_SMALL_BYTES: Final = 512
+_WIDEST: Final = 1 << 24
+_RESEED_BYTES: Final = 1 << 32
+_ZEROS: Final = memoryview(bytes(1 << 17))
+_START: Final = modes.CTR(bytes(16))
+_LABEL_DOMAIN: Final = b"discreet keyed noise, version 1\x00"
+
+_fork_epoch = 0
+
+
+def _count_fork() -> None:
+    global _fork_epoch  # noqa: PLW0603  the hook of os.register_at_fork has nowhere else to write
+    _fork_epoch += 1
+
+
+os.register_at_fork(after_in_child=_count_fork)
+
+
+class Entropy(Protocol):
+    """A source of independent uniform words."""
+
+    def words(self, count: int, width: int) -> Words:
+        """Return ``count`` words, each uniform on [0, 2**width), in the narrowest unsigned type."""
+        ...
+
+    def bits(self, width: int) -> int:
+        """Return one word of any width, uniform on [0, 2**width)."""
+        ...
+
+
+def word_type(width: int) -> np.dtype[np.unsignedinteger[Any]]:
+    """Return the narrowest unsigned type that holds words of this width.
+
+    >>> word_type(11)
+    dtype('uint16')
+    """
+    for size in (8, 16, 32, 64):
+        if width <= size:
+            return np.dtype(f"uint{size}")
+    raise OutOfRange(
+        what=f"a word of {width} bits was asked for.",
+        why="arrays hold words of at most 64 bits.",
+        do="use bits(width) for a longer word.",
+    )
+
+
+def _checked_width(width: int) -> int:
+    """Refuse what is no width; a plain int of the right sign takes the short way."""
+    if type(width) is int and 0 <= width <= _WIDEST:
+        return width
+    return whole(width, name="width", low=0, high=_WIDEST)
+
+
+class _ByteSource(ABC):
+    """Words cut from uniform bytes."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def _fill(self, out: memoryview) -> None:
+        """Overwrite ``out`` with uniform bytes that are served to nobody else."""
+
+    def words(self, count: int, width: int) -> Words:
+        """Return ``count`` words, each uniform on [0, 2**width), in the narrowest unsigned type."""
+        width = _checked_width(width)
+        kind = word_type(width)
+        out = np.empty(checked_count(count), kind)
+        if count:
+            self._fill(memoryview(out.data).cast("B"))
+        spare = 8 * kind.itemsize - width
+        if spare:
+            out >>= kind.type(spare)
+        return out
+
+    def bits(self, width: int) -> int:
+        """Return one word of any width, uniform on [0, 2**width)."""
+        size = (_checked_width(width) + 7) >> 3
+        out = bytearray(size)
+        self._fill(memoryview(out))
+        return int.from_bytes(out, "little") >> (8 * size - width)
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise EntropyCopied(
+            what=f"a {type(self).__name__} cannot be pickled or copied.",
+            why="two copies of one stream add the same noise twice, and the difference of the "
+            "two releases is exact.",
+            do="make a new source where it is used; for noise that must repeat, send the key and "
+            "the label of a KeyedEntropy instead.",
+        )
+
+
+class _Generator:
+    """The state of one thread: a key, and a pool for small requests."""
+
+    __slots__ = ("epoch", "key", "pool", "served", "used")
+
+    def __init__(self) -> None:
+        self.epoch = -1
+        self.key = bytearray(KEY_BYTES)
+        self.pool = bytearray(_POOL_BYTES)
+        self.used = _POOL_BYTES
+        self.served = 0
+
+
+class _PerThread(threading.local):
+    """One generator for each thread."""
+
+    def __init__(self) -> None:
+        self.generator = _Generator()
+
+
+@final
+class SystemEntropy(_ByteSource):
+    """Random words keyed by the operating system.
+
+    >>> words = SystemEntropy().words(1000, width=3)
+    >>> words.dtype, bool((words < 8).all())
+    (dtype('uint8'), True)
+    """
+
+    __slots__ = ("_threads",)
+
+    def __init__(self) -> None:
+        """Open a source; the first request of each thread asks the operating system for a key."""
+        self._threads = _PerThread()
+
+    def _fill(self, out: memoryview) -> None:
+        if out.nbytes <= _SMALL_BYTES:
+            out[:] = self._small(out.nbytes)
+            return
+        state = self._threads.generator
+        _ensure_seeded(state)
+        _advance(state, out)
+
+    def bits(self, width: int) -> int:
+        """Return one word of any width, uniform on [0, 2**width)."""
+        size = (_checked_width(width) + 7) >> 3
+        if size > _SMALL_BYTES:
+            return super().bits(width)
+        return int.from_bytes(self._small(size), "little") >> (8 * size - width)
+
+    def _small(self, size: int) -> bytearray:
+        """Cut a few bytes off the pool; a served byte is kept nowhere else."""
+        state = self._threads.generator
+        start = state.used
+        stop = start + size
+        if stop > _POOL_BYTES or state.epoch != _fork_epoch:
+            _ensure_seeded(state)
+            _advance(state, memoryview(state.pool))
+            start, stop = 0, size
+        served = state.pool[start:stop]
+        state.pool[start:stop] = _ZEROS[:size]
+        state.used = stop
+        return served
+
+
+def _ensure_seeded(state: _Generator) -> None:
+    if state.epoch != _fork_epoch or state.served >= _RESEED_BYTES:
+        _seed(state)
+
+
+def _seed(state: _Generator) -> None:
+    """Take a fresh key, or change nothing at all."""
+    try:
+        fresh = os.urandom(KEY_BYTES)  # noqa: TID251  the only place that asks the operating system
+    except (OSError, NotImplementedError) as failure:
+        raise EntropyUnavailable(
+            what="the operating system gave no random bits.",
+            why="noise from any other source could be predicted and subtracted.",
+            do="check that the random device is available to this process, then ask again; "
+            "nothing was drawn.",
+        ) from failure
+    state.key[:] = fresh
+    state.used = _POOL_BYTES  # whatever a parent process had pooled is not ours
+    state.served = 0
+    state.epoch = _fork_epoch
+
+
+def _advance(state: _Generator, out: memoryview) -> None:
+    """Fill ``out`` from the current key, and replace the key by the first bytes of its stream."""
+    stream = Cipher(algorithms.AES(bytes(state.key)), _START).encryptor()
+    stream.update_into(_ZEROS[:KEY_BYTES], state.key)
+    _keystream(stream, out)
+    state.served += out.nbytes
+
+
+def _keystream(stream: CipherContext, out: memoryview) -> None:
+    for start in range(0, out.nbytes, _ZEROS.nbytes):
+        part = out[start : start + _ZEROS.nbytes]
+        stream.update_into(_ZEROS[: part.nbytes], part)
+
+
+def _encoded(label: object) -> bytes | None:
+    """Return the bytes of a label, or nothing if it has none."""
+    if isinstance(label, str):
+        try:
+            return label.encode()
+        except UnicodeEncodeError:  # half a character
+            return None
+    return label if isinstance(label, bytes) else None
+
+
+@final
+class KeyedEntropy(_ByteSource):
+    """The random words of a secret key and a label: the same pair, the same words.
+
+    Definition.  The stream is AES-256-CTR under the key HMAC-SHA256(key, domain || label), so
+    streams of different labels are independent to whoever does not hold the key.  Whoever holds it
+    can subtract the noise: it must be drawn fresh for each release and guarded like raw data.
+
+    One stream belongs to one process and one thread of work; use in a forked child is refused.
+
+    >>> key = bytes(range(32))
+    >>> one, same = (KeyedEntropy(key=key, label="ward A/count").bits(16) for _ in range(2))
+    >>> one == same
+    True
+    """
+
+    __slots__ = ("_epoch", "_lock", "_stream")
+
+    def __init__(self, *, key: bytes, label: str | bytes) -> None:
+        """Open the stream at its beginning."""
+        text = _encoded(label)
+        if not isinstance(key, bytes) or text is None:
+            raise WrongKind(
+                what="a keyed stream needs a key in bytes and a label in text or bytes.",
+                why="anything else has more than one spelling in bytes, so noise might not repeat.",
+                do="give key=bytes and label=str or bytes.",
+            )
+        if len(key) != KEY_BYTES:
+            raise OutOfRange(
+                what="the key of a keyed stream does not have 32 bytes.",
+                why="a shorter key can be guessed, and with it all noise of the release.",
+                do="draw the key with SystemEntropy().bits(256).to_bytes(32, 'little').",
+            )
+        derived = hmac.digest(key, _LABEL_DOMAIN + text, "sha256")
+        self._stream = Cipher(algorithms.AES(derived), _START).encryptor()
+        self._lock = threading.Lock()
+        self._epoch = _fork_epoch
+
+    def _fill(self, out: memoryview) -> None:
+        if self._epoch != _fork_epoch:
+            raise EntropyForked(
+                what="a keyed stream was used in a forked process.",
+                why="parent and child would both continue it and add the same noise twice.",
+                do="open KeyedEntropy again in the child, from the key and a label of its own.",
+            )
+        with self._lock:
+            _keystream(self._stream, out)
+
+
+SYSTEM: Final = SystemEntropy()
+"""The process-wide source, used wherever no other is passed in."""

@@ -1,0 +1,145 @@
+"""Laws on finitely many outcomes, given by their weights.
+
+Trust: kernel.
+
+``WeightedTable`` samples any weights that can be enclosed; ``Categorical`` has rational ones.
+Outcome i has probability weights[i] / sum(weights), exactly.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.arrays import listed
+from discreet.errors import OutOfRange
+from discreet.exact import ExactNumber, Interval, rational
+from discreet.noise.distribution import Distribution, Moments, complement
+from discreet.noise.entropy import SYSTEM, Entropy
+from discreet.noise.limits import checked_count
+from discreet.noise.table import CHUNK, Boundaries, Table, TableSizes, boundaries
+
+Weights = Callable[[int], tuple[list[int], list[int]]]
+
+__all__ = ["Categorical", "WeightedTable"]
+
+
+@final
+class _FiniteLaw:
+    """Indices 0, ..., n - 1 with enclosed weights, as a table wants them."""
+
+    __slots__ = ("_weights",)
+
+    def __init__(self, weights: Weights) -> None:
+        self._weights = weights
+
+    def boundaries(self, bits: int) -> Boundaries:
+        low, high = self._weights(bits + 64)
+        return boundaries(low, high, 0, bits)
+
+    def guide_values(self, count: int) -> NDArray[np.int64]:
+        return np.arange(count)
+
+
+@final
+class WeightedTable:
+    """Draws indices with probability proportional to weights known as integer enclosures.
+
+    ``weights(bits)`` encloses all weights at scale 2**bits; each must be positive from some scale
+    on.
+    """
+
+    __slots__ = ("_table",)
+
+    def __init__(self, weights: Weights, sizes: TableSizes) -> None:
+        """Build the table."""
+        self._table = Table(_FiniteLaw(weights), sizes)
+
+    def sample(self, count: int, entropy: Entropy) -> NDArray[np.int64]:
+        """Return independent draws."""
+        out = np.empty(count, np.int64)
+        for start in range(0, count, CHUNK):
+            part = out[start : start + CHUNK]
+            cells, void, index = self._table.look_up(part.size, entropy)
+            part[:] = cells
+            part[void] = index
+        return out
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class Categorical(Distribution):
+    """Outcomes 0, 1, ..., n - 1 with given rational weights.
+
+    >>> law = Categorical(weights=[1, 2, "0.5"])
+    >>> [str(law.pmf_bounds(k).low) for k in range(3)]
+    ['2/7', '4/7', '1/7']
+    """
+
+    weights: tuple[Fraction, ...]
+    _outcomes: NDArray[np.int64] = field(repr=False, compare=False)
+    _table: WeightedTable = field(repr=False, compare=False)
+
+    def __init__(self, *, weights: Iterable[ExactNumber]) -> None:
+        """Take exact weights that are not negative and not all zero."""
+        exact = tuple(
+            rational(weight, name="each weight") for weight in listed(weights, name="weights")
+        )
+        if min(exact, default=-1) < 0 or not any(exact):
+            raise OutOfRange(
+                what="the weights are empty, all zero, or one of them is negative.",
+                why="they are chances up to a common factor.",
+                do="give at least one weight above zero, and none below.",
+            )
+        common = math.lcm(*(weight.denominator for weight in exact))
+        whole_weights = [int(weight * common) for weight in exact if weight]
+
+        def enclose(_: int) -> tuple[list[int], list[int]]:
+            return whole_weights, whole_weights
+
+        kept = [at for at, weight in enumerate(exact) if weight]
+        object.__setattr__(self, "weights", exact)
+        object.__setattr__(self, "_outcomes", np.array(kept, np.int64))
+        object.__setattr__(self, "_table", WeightedTable(enclose, TableSizes()))
+
+    def sample(self, count: int, entropy: Entropy = SYSTEM) -> NDArray[np.int64]:
+        """Return independent draws."""
+        index = self._table.sample(checked_count(count), entropy)
+        if len(self._outcomes) == len(self.weights):
+            return index
+        return self._outcomes[index]
+
+    def draw(self, entropy: Entropy = SYSTEM) -> int:
+        """Return one draw."""
+        return int(self.sample(1, entropy)[0])
+
+    def _pmf(self, k: int, bits: int) -> Interval:  # noqa: ARG002  known exactly
+        """Return P[Z = k], exactly."""
+        inside = 0 <= k < len(self.weights)
+        return self._share([self.weights[k]] if inside else [])
+
+    def _cdf(self, k: int, bits: int) -> Interval:  # noqa: ARG002  known exactly
+        """Return P[Z <= k], exactly."""
+        return self._share(self.weights[: max(0, k + 1)])
+
+    def _survival(self, k: int, bits: int) -> Interval:
+        """Return P[Z > k], exactly."""
+        return complement(self._cdf(k, bits))
+
+    def moments(self) -> Moments:
+        """Return mean and variance, exactly."""
+        mean = self._share(at * weight for at, weight in enumerate(self.weights))
+        variance = self._share(
+            (at - mean.low) ** 2 * weight for at, weight in enumerate(self.weights)
+        )
+        return Moments(mean=mean, variance=variance)
+
+    def _share(self, part: Iterable[Fraction]) -> Interval:
+        value = sum(part, Fraction(0)) / sum(self.weights)
+        return Interval(value, value)

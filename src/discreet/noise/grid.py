@@ -1,0 +1,143 @@
+"""Real numbers on a dyadic grid, so that integer noise protects them.
+
+Trust: kernel.
+
+Definition.  The grid has step g = 2**exponent.  A float x goes to floor(x / g), which is exact:
+dividing by a power of two and rounding down lose nothing in binary arithmetic.  Integer noise is
+added there, and an integer k goes back to (k + 1/2) g, in the middle of the cell, which is
+post-processing.
+
+Theorem (key ``grid-distance``).  If two inputs differ by at most ``distance``, and in at most
+``coordinates`` places, then on the grid they differ
+    in L1 by at most ceil(distance / g) + coordinates - 1 (for an L1 distance);
+    in L2 by less than distance / g + sqrt(coordinates), whose square is rounded down to an integer
+    because grid points differ by integers (for an L2 distance).
+For one coordinate both are ceil(distance / g).  Rounding to nearest would not do: ties to even move
+neighbors one step too far apart.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.arrays import array_of
+from discreet.certified import sqrt
+from discreet.errors import NotExact, OutOfRange, TooLarge, WrongKind
+from discreet.exact import ExactNumber, positive, whole
+
+__all__ = ["DyadicGrid"]
+
+_FINE_BITS: Final = 24
+_LARGEST: Final = 2.0**62
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class DyadicGrid:
+    """A grid of step 2**exponent.
+
+    >>> grid = DyadicGrid(exponent=-2)
+    >>> grid.to_grid([0.3, -0.3]).tolist()
+    [1, -2]
+    >>> grid.from_grid(np.array([1, -2])).tolist()
+    [0.375, -0.375]
+    """
+
+    exponent: int
+
+    def __init__(self, *, exponent: int) -> None:
+        """Take the exponent of the step, from -1000 to 900."""
+        object.__setattr__(self, "exponent", whole(exponent, name="exponent", low=-1000, high=900))
+
+    @staticmethod
+    def fine(*, distance: ExactNumber) -> DyadicGrid:
+        """Return the grid that divides a distance into at least 2**24 steps.
+
+        The privacy loss grows by at most a factor of 1 + 2**-24 through rounding.
+
+        >>> DyadicGrid.fine(distance=5)
+        DyadicGrid(exponent=-22)
+        """
+        exact = positive(distance, name="distance")
+        top, bottom = exact.numerator.bit_length(), exact.denominator.bit_length()
+        exponent = top - bottom
+        if Fraction(2) ** exponent > exact:
+            exponent -= 1
+        return DyadicGrid(exponent=exponent - _FINE_BITS)
+
+    @property
+    def step(self) -> Fraction:
+        """The distance of neighboring grid points."""
+        return Fraction(2) ** self.exponent
+
+    def to_grid(self, values: ArrayLike) -> NDArray[np.int64]:
+        """Round floats down to grid points, exactly."""
+        array = array_of(values)
+        if array.dtype.kind not in "iuf":
+            raise WrongKind(
+                what="the values are not numbers.",
+                why="only numbers have a place on a grid.",
+                do="give an array of float64.",
+            )
+        if array.dtype != np.float64:
+            raise NotExact(
+                what=f"the values are {array.dtype}, not float64.",
+                why="a conversion could round them, and a rounded value can be farther away.",
+                do="give an array of float64; integers need no grid.",
+            )
+        if not np.isfinite(array).all():
+            raise OutOfRange(
+                what="a value is not finite.",
+                why="infinity and NaN are at no distance from anything.",
+                do="clamp the values to their public bounds first.",
+            )
+        with np.errstate(over="ignore", under="ignore"):  # infinity is caught below
+            cells = np.floor(np.ldexp(array, -self.exponent))
+        cells = np.where((array < 0) & (cells >= 0), -1.0, cells)  # where x / g underflowed to zero
+        if (np.abs(cells) >= _LARGEST).any():
+            raise TooLarge(
+                what="a value is 2**62 steps or more away from zero.",
+                why="value and noise together would not fit in 64-bit integers.",
+                do="use a coarser grid, or clamp the values to their public bounds first.",
+            )
+        return cells.astype(np.int64)
+
+    def from_grid(self, cells: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the middle of each cell, rounded to float64."""
+        if array_of(cells).dtype.kind not in "iu":
+            raise WrongKind(
+                what="the cells are not integers.",
+                why="a cell of the grid is known by its number.",
+                do="give what to_grid returned, plus integer noise.",
+            )
+        middle: NDArray[np.float64] = np.ldexp(np.asarray(cells) + 0.5, self.exponent)
+        return middle
+
+    def distance_l1(self, distance: ExactNumber, *, coordinates: int = 1) -> int:
+        """Bound the L1 distance on the grid of inputs at L1 distance ``distance``.
+
+        >>> DyadicGrid(exponent=-1).distance_l1("0.7", coordinates=3)
+        4
+        """
+        changed = whole(coordinates, name="coordinates", low=1)
+        return math.ceil(positive(distance, name="distance") / self.step) + changed - 1
+
+    def distance_l2_squared(self, distance: ExactNumber, *, coordinates: int = 1) -> int:
+        """Bound the squared L2 distance on the grid of inputs at L2 distance ``distance``.
+
+        >>> DyadicGrid(exponent=0).distance_l2_squared(3)
+        9
+        """
+        changed = whole(coordinates, name="coordinates", low=1)
+        steps = positive(distance, name="distance") / self.step
+        if changed == 1:
+            return math.ceil(steps) ** 2
+        # (s + sqrt m)**2 = s**2 + m + 2 sqrt(s**2 m), from above; the true square is strictly below
+        root = Fraction(sqrt(steps * steps * changed, 64)[1], 1 << 64)
+        return math.ceil(steps * steps + changed + 2 * root) - 1

@@ -1,0 +1,119 @@
+"""The discrete Laplace law.
+
+Trust: kernel.
+
+Definition.  P[Z = k] = (1 - a)/(1 + a) * a**|k| with a = exp(-1/scale), for every integer k.
+Also called the two-sided geometric law.  P[Z > k] = a**(k+1) / (1 + a) for k >= 0.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.exact import ExactNumber, Interval
+from discreet.noise.blocks import BlockSampler
+from discreet.noise.distribution import BITS, Distribution, Moments, complement, log_interval
+from discreet.noise.entropy import SYSTEM, Entropy
+from discreet.noise.exponential import Scaled, ratio
+from discreet.noise.limits import TABLE_FROM, checked_count, checked_scale
+from discreet.noise.scalar import ScalarLaplace
+from discreet.noise.series import Decay
+from discreet.noise.signed import SignedSampler
+from discreet.noise.table import TableSizes
+from discreet.noise.tablefree import Parameters, laplace_into
+
+__all__ = ["DiscreteLaplace"]
+
+_NARROW: Final = 16
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class DiscreteLaplace(Distribution):
+    """Integer noise with P[Z = k] proportional to exp(-|k| / scale).
+
+    >>> law = DiscreteLaplace(scale=2)
+    >>> law.pmf(0), law.quantile("0.975")
+    (0.24491866240370913, 6)
+    >>> law.sample(1000).dtype
+    dtype('int64')
+    """
+
+    scale: Fraction
+    _scalar: ScalarLaplace = field(repr=False, compare=False)
+
+    def __init__(self, *, scale: ExactNumber) -> None:
+        """Take an exact scale between 2**-200 and 2**57."""
+        exact = checked_scale(scale, name="scale")
+        object.__setattr__(self, "scale", exact)
+        object.__setattr__(self, "_scalar", ScalarLaplace(exact))
+
+    @property
+    def decay(self) -> Decay:
+        """The exponent of the weights."""
+        return Decay(linear=1 / self.scale)
+
+    def sample(self, count: int, entropy: Entropy = SYSTEM) -> NDArray[np.int64]:
+        """Return independent draws; values beyond int64 stop at its ends."""
+        out = np.empty(checked_count(count), np.int64)
+        if count < TABLE_FROM:
+            laplace_into(out, Parameters.same(self.scale), entropy)
+        else:
+            _sampler(self.scale).sample_into(out, entropy)
+        return out
+
+    def draw(self, entropy: Entropy = SYSTEM) -> int:
+        """Return one draw as a Python integer, however large."""
+        return self._scalar.draw(entropy)
+
+    def _pmf(self, k: int, bits: int) -> Interval:
+        """Enclose P[Z = k]."""
+        a = ratio(self.scale, bits)
+        factor = Interval((1 - a.high) / (1 + a.high), (1 - a.low) / (1 + a.low))
+        return Scaled(abs(k) / self.scale, factor).bounds(bits)
+
+    def _cdf(self, k: int, bits: int) -> Interval:
+        """Enclose P[Z <= k]."""
+        return self._survival(-k - 1, bits)
+
+    def _survival(self, k: int, bits: int) -> Interval:
+        """Enclose P[Z > k]."""
+        if k < 0:
+            return complement(self._tail(-k - 1, bits).bounds(bits))
+        return self._tail(k, bits).bounds(bits)
+
+    def _log_survival(self, k: int, bits: int) -> Interval:
+        """Enclose ln P[Z > k], at any depth."""
+        if k < 0:
+            return log_interval(self._survival(k, bits), bits)
+        return self._tail(k, bits).log_bounds(bits)
+
+    def moments(self) -> Moments:
+        """Enclose mean and variance: 0 and 2a / (1 - a)**2."""
+        a = ratio(self.scale, 2 * BITS)
+        variance = Interval(2 * a.low / (1 - a.low) ** 2, 2 * a.high / (1 - a.high) ** 2)
+        return Moments(mean=Interval(Fraction(0), Fraction(0)), variance=variance)
+
+    def _guess(self, chance: Fraction) -> int:
+        tail = float(min(chance, 1 - chance))
+        size = -math.log(2 * tail) * float(self.scale) if tail else 0.0
+        return round(math.copysign(size, chance - Fraction(1, 2)))
+
+    def _tail(self, k: int, bits: int) -> Scaled:
+        a = ratio(self.scale, bits)
+        return Scaled((k + 1) / self.scale, Interval(1 / (1 + a.high), 1 / (1 + a.low)))
+
+
+@functools.lru_cache(maxsize=32)
+def _sampler(scale: Fraction) -> SignedSampler | BlockSampler:
+    decay = Decay(linear=1 / scale)
+    if scale <= _NARROW:
+        return SignedSampler(decay, TableSizes())
+    return BlockSampler(decay, max(1, math.floor(scale).bit_length() - 5), TableSizes())

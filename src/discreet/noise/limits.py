@@ -1,0 +1,67 @@
+"""The ranges in which noise is offered, and when tables pay off.
+
+Trust: kernel.
+
+Scales up to 2**57 leave room for 64 bits of tail inside int64: a draw beyond its ends has a chance
+below exp(-63), and stops there.  Scales down to 2**-200 keep every float estimate away from
+underflow.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Final
+
+from discreet.errors import OutOfRange, TooLarge
+from discreet.exact import ExactNumber, positive, whole
+
+__all__ = ["TABLE_FROM", "checked_bits", "checked_count", "checked_scale"]
+
+TABLE_FROM: Final = 1 << 16
+"""Draws of one call from which on a table is used.
+
+The choice depends on nothing but the count, so that a keyed stream repeats its noise exactly.
+"""
+
+_LARGEST: Final = 1 << 57
+_SMALLEST: Final = Fraction(1, 1 << 200)
+
+
+def checked_scale(value: ExactNumber, *, name: str, power: int = 1) -> Fraction:
+    """Read a scale, or a scale raised to a power, that the samplers support.
+
+    >>> checked_scale("1.5", name="scale")
+    Fraction(3, 2)
+    """
+    number = positive(value, name=name)
+    if number > _LARGEST**power:
+        raise TooLarge(
+            what=f"{name} is above 2**{57 * power}.",
+            why="noise of that width does not fit in 64-bit integers.",
+            do="measure in a coarser unit, so that values and noise both get smaller.",
+        )
+    if number < _SMALLEST**power:
+        raise OutOfRange(
+            what=f"{name} is below 2**-{200 * power}.",
+            why="noise that narrow is zero in practice and protects nothing.",
+            do=f"check the {name}; for an exact answer, add no noise at all.",
+        )
+    return number
+
+
+def checked_bits(bits: object) -> int:
+    """Read how many bits an enclosure is to have.
+
+    >>> checked_bits(64)
+    64
+    """
+    return whole(bits, name="bits", low=1, high=1 << 20)
+
+
+def checked_count(count: object) -> int:
+    """Read how many values to draw, before any bit is drawn.
+
+    >>> checked_count(3)
+    3
+    """
+    return whole(count, name="count", low=0, high=1 << 36)

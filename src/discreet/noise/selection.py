@@ -1,0 +1,178 @@
+"""Choosing among scored candidates: exponential weights, and permute-and-flip.
+
+Trust: kernel.
+
+Definition.  With scores u_i, largest score u*, and a rate c > 0, ``exponential_weights`` returns i
+with probability proportional to exp(c u_i); ``permute_and_flip`` visits the candidates in random
+order and returns the first whose coin of chance exp(c (u_i - u*)) shows heads.
+
+Theorem (key ``permute-and-flip``).  Coins and order are independent, so the winner is a uniform
+member of the set of heads, which is never empty: the best candidate's coin always shows heads.
+Theorem (key ``exponential-inversion``).  Prefix sums of floating-point weights, with a bound on
+their relative error, tell which candidate a uniform U selects; where U comes closer to a boundary
+than the bound, integers decide.  Weights are relative to the best score, so a weight that
+underflows is below 2**-1000 of the total and inside the bound: scores of any size are safe.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, Final, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.arrays import int64_range, listed
+from discreet.certified import exp_neg
+from discreet.errors import NotExact, OutOfRange, WrongKind
+from discreet.exact import ExactNumber, positive
+from discreet.noise.coins import SIZES, CoinSizes, exp_coins
+from discreet.noise.entropy import SYSTEM, Entropy
+from discreet.noise.uniform import Uniform
+
+__all__ = ["exponential_weights", "permute_and_flip"]
+
+_STEEPEST: Final = Fraction(
+    1 << 200
+)  # from here on a gap of one unit is decided; products stay finite
+
+Candidates = TypeVar("Candidates", list[Any], NDArray[np.int64])
+Scores = Sequence[int] | Sequence[Fraction] | NDArray[np.integer[Any]]
+
+
+def permute_and_flip(
+    *, scores: Scores, rate: ExactNumber, entropy: Entropy = SYSTEM, sizes: CoinSizes = SIZES
+) -> int:
+    """Return the index of the winner of permute-and-flip.
+
+    >>> permute_and_flip(scores=[0, 10**6, 3], rate=1)
+    1
+    """
+    gaps, unit = _gaps(scores, rate)
+    heads = exp_coins(_exponents(gaps, unit), lambda at: int(gaps[at]) * unit, entropy, sizes)
+    standing = np.flatnonzero(heads)
+    return int(standing[Uniform(below=standing.size).draw(entropy)])
+
+
+def exponential_weights(
+    *, scores: Scores, rate: ExactNumber, entropy: Entropy = SYSTEM, sizes: CoinSizes = SIZES
+) -> int:
+    """Return an index with probability proportional to exp(rate * score).
+
+    >>> exponential_weights(scores=[0, 10**6, 3], rate=1)
+    1
+    """
+    gaps, unit = _gaps(scores, rate)
+    word = entropy.bits(sizes.word_bits)
+    found = _by_floats(_exponents(gaps, unit), word, sizes.word_bits)
+    if found is not None:
+        return found
+    return _by_integers(gaps, unit, word, entropy, sizes)
+
+
+def _exponents(gaps: NDArray[np.int64], unit: Fraction) -> NDArray[np.float64]:
+    """Return how far below the best each score is, times the rate, as floats."""
+    return np.multiply(gaps, float(min(unit, _STEEPEST)), dtype=np.float64)
+
+
+def _by_floats(exponent: NDArray[np.float64], word: int, bits: int) -> int | None:
+    """Find the candidate whose share of [0, 1) contains U, if floating point can tell.
+
+    Sums are taken over rows of a square first, so that rounding errors grow like the square root
+    of the number of candidates.
+    """
+    side = math.isqrt(exponent.size - 1) + 1
+    square = np.zeros(side * side)
+    square[: exponent.size] = np.exp(-exponent)
+    rows = np.cumsum(square.reshape(side, side).sum(axis=1))
+    total = float(rows[-1])
+    first, last = math.ldexp(word, -bits) * total, math.ldexp(word + 1, -bits) * total
+    row = min(int(np.searchsorted(rows, first, side="right")), side - 1)
+    before = float(rows[row - 1]) if row else 0.0
+    sums = before + np.cumsum(square[row * side : (row + 1) * side])
+    column = min(int(np.searchsorted(sums, first, side="right")), side - 1)
+    # rounding of exp and exponent, of the sum in each row, of both running sums, of first and last
+    radius = total * (4.0 * side + 8.0 * math.log(exponent.size) + 64.0) * 2.0**-52
+    index = row * side + column
+    start, end = float(sums[column - 1]) if column else before, float(sums[column])
+    above = index == 0 or first - start > radius
+    below = index == exponent.size - 1 or (index < exponent.size and end - last > radius)
+    return index if above and below else None
+
+
+def _by_integers(
+    gaps: NDArray[np.int64], unit: Fraction, word: int, entropy: Entropy, sizes: CoinSizes
+) -> int:
+    """Find the candidate that U selects, revealing more bits of U as long as needed."""
+    bits = sizes.word_bits
+    distinct, place = np.unique(gaps, return_inverse=True)
+    while True:
+        known = [exp_neg(int(gap) * unit, bits + 64) for gap in distinct]
+        low = list(itertools.accumulate(known[at][0] for at in place))
+        high = list(itertools.accumulate(known[at][1] for at in place))
+        index = _settled(low, high, word, bits)
+        if index is not None:
+            return index
+        word = word << sizes.step_bits | entropy.bits(sizes.step_bits)
+        bits += sizes.step_bits
+
+
+def _settled(low: list[int], high: list[int], word: int, bits: int) -> int | None:
+    """Return the only candidate that any U with these first bits can select, if there is one."""
+    last = len(low) - 1
+    for index in range(last + 1):
+        if index == last or (word + 1) * high[-1] <= low[index] << bits:  # U is below its end
+            above_start = index == 0 or word * low[-1] >= high[index - 1] << bits
+            return index if above_start else None
+    return None
+
+
+def _gaps(scores: Scores, rate: ExactNumber) -> tuple[NDArray[np.int64], Fraction]:
+    """Return how far each score is below the best, in units, and c times the unit."""
+    unit = positive(rate, name="rate")
+    array, denominator = _integers(scores)
+    best = int(array.max())
+    int64_range(best - int(array.min()), name="the span of the scores")
+    return best - array, unit / denominator
+
+
+def _integers(scores: Scores) -> tuple[NDArray[np.int64], int]:
+    """Read scores as integers over a common denominator."""
+    if isinstance(scores, np.ndarray) and scores.dtype.kind in "iu" and scores.ndim == 1:
+        int64_range(int(scores.max(initial=0)), name="a score")
+        return _some(scores.astype(np.int64)), 1
+    return _listed_integers(_some(listed(scores, name="scores")))
+
+
+def _some(scores: Candidates) -> Candidates:
+    if len(scores) == 0:
+        raise OutOfRange(
+            what="there are no candidates.",
+            why="nothing can be selected from an empty list.",
+            do="give at least one score.",
+        )
+    return scores
+
+
+def _listed_integers(scores: list[Any]) -> tuple[NDArray[np.int64], int]:
+    kinds = {type(score) for score in scores}
+    if any(issubclass(kind, float | np.floating) for kind in kinds):
+        raise NotExact(
+            what="a score is a float.",
+            why="rounded scores have another sensitivity than the one that was promised.",
+            do="give integers, or Fractions.",
+        )
+    if kinds == {int}:
+        return np.array([int64_range(score, name="a score") for score in scores], np.int64), 1
+    if kinds == {Fraction}:
+        common = math.lcm(*(score.denominator for score in scores))
+        whole = [int64_range(int(score * common), name="a score") for score in scores]
+        return np.array(whole, np.int64), common
+    raise WrongKind(
+        what="the scores are not all of one exact type.",
+        why="a mix of types hides what was rounded and what was not.",
+        do="give all scores as int, or all as Fraction.",
+    )

@@ -1,0 +1,230 @@
+"""Discrete Laplace and Gaussian draws without tables: any scale, a different one for each element.
+
+Trust: kernel.
+
+Theorem (key ``geometric-log``).  floor(-s ln U) is at least k with probability exp(-k/s).
+Theorem (key ``geometric-split``).  For m = 2**b, a geometric variable of scale s is Q m + R, where
+Q is geometric of scale s/m and R, independent, has weight exp(-R/s) on [0, m).
+Theorem (key ``laplace-sign``).  A geometric magnitude with a fair sign, minus zero rejected, is
+discrete Laplace.
+Theorem (key ``gaussian-rejection``, Canonne, Kamath and Steinke 2020).  A discrete Laplace Y of
+integer scale t, accepted with chance exp(-(|Y| - v/t)**2 / 2v), is discrete Gaussian with
+parameter v, for every t; t near sqrt(v) accepts most.
+
+The logarithm is taken in floating point with a certified radius of error.  Where an integer lies
+within the radius, the value is settled in integers on further bits of the same U.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.arrays import INT64_MAX
+from discreet.certified import log
+from discreet.noise.coins import SIZES as COIN_SIZES
+from discreet.noise.coins import CoinSizes, exp_coins
+from discreet.noise.entropy import Entropy
+
+__all__ = [
+    "FreeSizes",
+    "Parameters",
+    "gaussian_into",
+    "geometric_into",
+    "laplace_into",
+    "settle_geometric",
+]
+
+CHUNK: Final = 1 << 16
+BLOCK_BITS: Final = 5  # Q has a scale in [16, 32), so R is accepted at least 15 times in 16
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FreeSizes:
+    """How many bits of U are read at first, how many each time after, and how coins are read."""
+
+    word_bits: int = 64
+    step_bits: int = 64
+    coins: CoinSizes = COIN_SIZES
+
+
+SIZES: Final = FreeSizes()
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """Positive rationals, one for each element or one for all: floats, and exact on request."""
+
+    floats: NDArray[np.float64]
+    exact: Callable[[int], Fraction]
+
+    @staticmethod
+    def same(value: Fraction) -> Parameters:
+        """Use one value for all elements."""
+        return Parameters(np.array(float(value)), lambda _: value)
+
+    @staticmethod
+    def each(numerators: NDArray[np.int64], denominator: int) -> Parameters:
+        """Use ``numerators[i] / denominator`` for element i."""
+        floats = numerators / float(denominator)
+        return Parameters(floats, lambda at: Fraction(int(numerators[at]), denominator))
+
+    def take(self, at: NDArray[np.intp] | slice) -> Parameters:
+        """Select elements."""
+        if self.floats.ndim == 0:
+            return self
+        exact = self.exact
+        if isinstance(at, slice):
+            return Parameters(self.floats[at], lambda index: exact(index + at.start))
+        return Parameters(self.floats[at], lambda index: exact(int(at[index])))
+
+
+def settle_geometric(
+    scale: Fraction, word: int, bits: int, entropy: Entropy, step_bits: int = 64
+) -> int:
+    """Return floor(-scale ln U) exactly, where ``word`` holds the first bits of U."""
+    while True:
+        if word:
+            fine = bits + 32 + scale.numerator.bit_length()
+            least = -log(Fraction(word + 1, 1 << bits), fine)[1] * scale.numerator
+            most = -log(Fraction(word, 1 << bits), fine)[0] * scale.numerator
+            unit = scale.denominator << fine
+            if least // unit == most // unit:
+                return max(0, least // unit)
+        word = word << step_bits | entropy.bits(step_bits)
+        bits += step_bits
+
+
+def laplace_into(
+    out: NDArray[np.int64], scale: Parameters, entropy: Entropy, sizes: FreeSizes = SIZES
+) -> None:
+    """Overwrite ``out`` with discrete Laplace draws; values beyond int64 stop at its ends."""
+    _repeat(out, scale, lambda part, count: _laplace_attempt(part, count, entropy, sizes))
+
+
+def geometric_into(
+    out: NDArray[np.int64], scale: Parameters, entropy: Entropy, sizes: FreeSizes = SIZES
+) -> None:
+    """Overwrite ``out`` with geometric draws; values beyond int64 stop at its end."""
+    _repeat(out, scale, lambda part, count: _geometric_attempt(part, count, entropy, sizes))
+
+
+def gaussian_into(
+    out: NDArray[np.int64], variance: Parameters, entropy: Entropy, sizes: FreeSizes = SIZES
+) -> None:
+    """Overwrite ``out`` with discrete Gaussian draws; values beyond int64 stop at its ends."""
+    _repeat(out, variance, lambda part, count: _gaussian_attempt(part, count, entropy, sizes))
+
+
+Attempt = tuple[NDArray[np.int64], NDArray[np.bool_]]
+"""Values, and whether each was accepted."""
+
+
+def _repeat(
+    out: NDArray[np.int64], parameters: Parameters, attempt: Callable[[Parameters, int], Attempt]
+) -> None:
+    """Fill ``out`` chunk by chunk, then try the rejected elements again until none is left."""
+    again = []
+    for start in range(0, out.size, CHUNK):
+        part = slice(start, min(start + CHUNK, out.size))
+        out[part], accepted = attempt(parameters.take(part), part.stop - start)
+        again.append(np.flatnonzero(~accepted) + start)
+    todo = np.concatenate(again) if again else np.empty(0, np.intp)
+    while todo.size:
+        out[todo], accepted = attempt(parameters.take(todo), todo.size)
+        todo = todo[~accepted]
+
+
+def _laplace_attempt(scale: Parameters, count: int, entropy: Entropy, sizes: FreeSizes) -> Attempt:
+    negative = entropy.words(count, 1)
+    value, accepted = _geometric_attempt(scale, count, entropy, sizes)
+    accepted &= (negative == 0) | (value != 0)
+    sign = -negative.astype(np.int64)
+    value ^= sign
+    value -= sign
+    return value, accepted
+
+
+def _geometric_attempt(
+    scale: Parameters, count: int, entropy: Entropy, sizes: FreeSizes
+) -> Attempt:
+    mantissa, exponent = np.frexp(scale.floats)
+    shift = np.maximum(exponent - BLOCK_BITS, 0)
+    narrow = np.where(shift > 0, mantissa * 2.0**BLOCK_BITS, scale.floats)
+
+    def exact(at: int) -> Fraction:
+        return scale.exact(at) / (1 << int(shift[at] if shift.ndim else shift))
+
+    word = entropy.words(count, sizes.word_bits)
+    value = _floor_log(Parameters(narrow, exact), word, entropy, sizes)
+    widest = int(shift.max(initial=0))
+    if not widest:
+        return value, np.ones(count, np.bool_)
+    offset = entropy.words(count, widest).astype(np.uint64)
+    if shift.ndim:
+        offset >>= (widest - shift).astype(np.uint64)
+    low = offset.view(np.int64)
+    accepted = exp_coins(
+        low / scale.floats, lambda at: int(low[at]) / scale.exact(at), entropy, sizes.coins
+    )
+    over = value > np.int64(INT64_MAX) >> shift
+    value <<= shift
+    value |= low
+    value[over] = INT64_MAX
+    return value, accepted
+
+
+def _floor_log(
+    scale: Parameters, word: NDArray[np.unsignedinteger[Any]], entropy: Entropy, sizes: FreeSizes
+) -> NDArray[np.int64]:
+    """Return floor(-s ln U), where the words hold the first bits of U."""
+    bits = sizes.word_bits
+    known = word.astype(np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = np.log(known * 2.0**-bits)
+        value *= -scale.floats
+        # radius: relative error of log and product, of the scale and the word, width of the prefix
+        radius = np.divide(2.0, known, out=known)
+        radius += 2.0**-48
+        radius *= scale.floats
+        radius += value * 2.0**-44
+        floor = np.floor(value)
+        value -= floor
+        sure = (value > radius) & (value < 1.0 - radius)
+        result = floor.astype(np.int64)
+    if not sure.all():
+        for at in np.flatnonzero(~sure):
+            settled = settle_geometric(
+                scale.exact(int(at)), int(word[at]), bits, entropy, sizes.step_bits
+            )
+            result[at] = min(settled, INT64_MAX)
+    return result
+
+
+def _gaussian_attempt(
+    variance: Parameters, count: int, entropy: Entropy, sizes: FreeSizes
+) -> Attempt:
+    proposal = np.floor(np.sqrt(variance.floats)) + 1.0
+
+    def scale(at: int) -> Fraction:
+        return Fraction(int(proposal[at] if proposal.ndim else proposal))
+
+    value, accepted = _laplace_attempt(
+        Parameters(np.asarray(proposal), scale), count, entropy, sizes
+    )
+    excess = np.abs(value) - variance.floats / proposal
+    exponent = excess * excess / (2.0 * variance.floats)
+
+    def exact(at: int) -> Fraction:
+        true = variance.exact(at)
+        return (abs(int(value[at])) - true / scale(at)) ** 2 / (2 * true)
+
+    accepted &= exp_coins(exponent, exact, entropy, sizes.coins)
+    return value, accepted

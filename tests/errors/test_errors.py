@@ -1,0 +1,101 @@
+"""The exception tree: three sentences, one code for each leaf, safe travel between processes."""
+
+import copy
+import inspect
+import pickle
+import re
+
+import pytest
+
+from discreet import errors
+from discreet.errors import DiscreetError, EntropyError, InputError
+
+SENTENCES = {"what": "scale is -1.", "why": "Noise needs a width.", "do": "Use scale > 0."}
+
+
+def leaves(kind=DiscreetError):
+    below = kind.__subclasses__()
+    return [leaf for child in below for leaf in leaves(child)] if below else [kind]
+
+
+@pytest.fixture(params=leaves(), ids=lambda kind: kind.__name__)
+def leaf(request):
+    return request.param
+
+
+def test_an_error_shows_its_name_its_code_and_its_sentences_in_order(leaf):
+    assert str(leaf(**SENTENCES)) == (
+        f"{leaf.__name__}[{leaf.code}]: scale is -1.\n"
+        "  Why: Noise needs a width.\n"
+        "  Do:  Use scale > 0."
+    )
+
+
+def test_the_sentences_can_be_read_one_by_one(leaf):
+    error = leaf(**SENTENCES)
+    assert {"what": error.what, "why": error.why, "do": error.do} == SENTENCES
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_an_error_survives_the_way_to_another_process(leaf, protocol):
+    error = pickle.loads(pickle.dumps(leaf(**SENTENCES), protocol))  # noqa: S301  our own bytes
+    assert type(error) is leaf
+    assert str(error) == str(leaf(**SENTENCES))
+    assert (error.what, error.why, error.do) == tuple(SENTENCES.values())
+
+
+def test_an_error_can_be_copied(leaf):
+    error = leaf(**SENTENCES)
+    for twin in (copy.copy(error), copy.deepcopy(error)):
+        assert type(twin) is leaf
+        assert str(twin) == str(error)
+
+
+@pytest.mark.parametrize("missing", SENTENCES)
+def test_no_sentence_may_be_missing(leaf, missing):
+    with pytest.raises(TypeError):
+        leaf(**{name: text for name, text in SENTENCES.items() if name != missing})
+
+
+def test_sentences_are_named_never_positional(leaf):
+    with pytest.raises(TypeError):
+        leaf(*SENTENCES.values())
+
+
+def test_every_leaf_has_a_code_of_its_own():
+    codes = [kind.code for kind in leaves()]
+    assert all(re.fullmatch(r"E\d{3}", code) for code in codes)
+    assert len(codes) == len(set(codes))
+
+
+def test_the_first_digit_of_a_code_names_the_branch(leaf):
+    branch = {"0": InputError, "2": EntropyError}[leaf.code[1]]
+    assert issubclass(leaf, branch)
+
+
+def test_a_branch_catches_its_leaves(leaf):
+    with pytest.raises(DiscreetError):
+        raise leaf(**SENTENCES)
+
+
+def test_a_leaf_is_final(leaf):
+    assert leaf.__final__
+
+
+def test_the_drawn_tree_is_the_tree():
+    drawn = dict(re.findall(r"[├└]── (\w+)\s+(E\d{3})", errors.__doc__))
+    assert drawn == {kind.__name__: kind.code for kind in leaves()}
+
+
+def test_everything_public_is_an_error_of_the_tree():
+    for name in errors.__all__:
+        assert issubclass(getattr(errors, name), DiscreetError)
+    defined = {
+        name for name, kind in vars(errors).items() if inspect.isclass(kind) and name[0] != "_"
+    }
+    assert defined == set(errors.__all__)
+
+
+def test_no_error_of_the_tree_is_taken_for_an_error_of_python(leaf):
+    assert leaf.__mro__[-3:] == (Exception, BaseException, object)
+    assert not issubclass(leaf, (ValueError, TypeError, ArithmeticError, OSError))

@@ -1,0 +1,64 @@
+"""Public names: what ``__all__`` says is what can be imported."""
+
+import ast
+import importlib
+import pkgutil
+
+import pytest
+
+import discreet
+from tests.house.pages import modules
+
+PACKAGES = ["discreet"] + [
+    f"discreet.{found.name}"
+    for found in pkgutil.iter_modules(discreet.__path__)
+    if found.ispkg and not found.name.startswith("_")
+]
+MODULES = modules()
+
+
+def bound_by(tree):
+    """Return the public names that a module binds at its top level."""
+    bound = set()
+    for node in tree.body:
+        match node:
+            case ast.Import(names=names) | ast.ImportFrom(names=names):
+                bound |= {item.asname or item.name.partition(".")[0] for item in names}
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                bound.add(name)
+            case ast.Assign(targets=targets):
+                bound |= {target.id for target in targets if isinstance(target, ast.Name)}
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                bound.add(name)
+            case _:
+                pass
+    return {name for name in bound if not name.startswith("_")} - {"annotations"}
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_package_exports_exactly_what_it_binds(package):
+    module = importlib.import_module(package)
+    tree = ast.parse(MODULES[package].read_text(encoding="utf-8"))
+    public = {name for name in module.__all__ if not name.startswith("_")}
+    assert public == bound_by(tree)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_every_exported_name_resolves_once(name):
+    module = importlib.import_module(name)
+    exported = getattr(module, "__all__", [])
+    assert len(exported) == len(set(exported))
+    assert [item for item in exported if not hasattr(module, item)] == []
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_every_module_says_how_far_it_is_trusted(name):
+    docstring = ast.get_docstring(ast.parse(MODULES[name].read_text(encoding="utf-8"))) or ""
+    opening = "\n".join(docstring.splitlines()[:4])
+    assert ("Trust: kernel" in opening) != ("Trust: public" in opening)
+
+
+def test_a_star_import_works():
+    namespace = {}
+    exec("from discreet import *", namespace)  # noqa: S102
+    assert set(discreet.__all__) <= set(namespace)

@@ -1,0 +1,69 @@
+"""Code in the documentation runs, and the documentation covers what it must."""
+
+import re
+
+import pytest
+
+from discreet.errors import DiscreetError
+from tests.house.pages import ROOT, blocks, pages, rooms
+
+ERROR_PAGES = sorted((ROOT / "docs" / "errors").glob("E*.md"))
+
+
+def name(page):
+    return str(page.relative_to(ROOT))
+
+
+def codes(kind=DiscreetError):
+    """Walk the exception tree and return the code of every leaf."""
+    below = kind.__subclasses__()
+    if not below:
+        return [kind.code]
+    return [code for child in below for code in codes(child)]
+
+
+@pytest.mark.parametrize("page", sorted(set(pages()) - set(ERROR_PAGES)), ids=name)
+def test_every_code_block_runs(page, capsys):
+    namespace = {"__name__": name(page)}
+    for code, file in blocks(page):
+        exec(compile(code, file, "exec"), namespace)  # noqa: S102
+
+
+@pytest.mark.parametrize("page", ERROR_PAGES, ids=name)
+def test_the_first_block_of_an_error_page_raises_that_error_and_the_others_run(page):
+    namespace = {"__name__": name(page)}
+    for index, (code, file) in enumerate(blocks(page)):
+        program = compile(code, file, "exec")
+        if index > 0:
+            exec(program, namespace)  # noqa: S102
+            continue
+        with pytest.raises(DiscreetError) as caught:
+            exec(program, namespace)  # noqa: S102
+        assert caught.value.code == page.stem
+
+
+def test_the_readme_has_code():
+    assert len(list(blocks(ROOT / "README.md"))) >= 2
+
+
+def test_every_error_code_has_one_page_and_every_page_a_code():
+    found = codes()
+    assert len(found) == len(set(found))
+    assert all(re.fullmatch(r"E\d{3}", code or "") for code in found)
+    assert sorted(found) == [page.stem for page in ERROR_PAGES]
+
+
+def test_only_leaves_of_the_exception_tree_have_codes():
+    def inner(kind):
+        below = kind.__subclasses__()
+        return [kind, *(node for child in below for node in inner(child))] if below else []
+
+    assert [kind for kind in inner(DiscreetError) if kind.code is not None] == []
+
+
+def test_the_status_table_tells_the_truth():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    states = dict(re.findall(r"^\| `(\w+)` \|.*\| (built|coming) \|$", text, re.MULTILINE))
+    assert states
+    built = {room for room, state in states.items() if state == "built"}
+    assert built == rooms() - {"demo"}

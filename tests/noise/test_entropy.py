@@ -1,0 +1,210 @@
+import copy
+import hmac
+import multiprocessing
+import os
+import pickle
+import threading
+
+import numpy as np
+import pytest
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from scipy import stats
+
+from discreet.errors import EntropyCopied, EntropyForked, EntropyUnavailable, OutOfRange
+from discreet.noise import KeyedEntropy, SystemEntropy
+from discreet.noise import entropy as room
+from tests.noise.laws import ALPHA
+
+KEY = bytes(range(32))
+
+
+def keyed(label="test", key=KEY):
+    return KeyedEntropy(key=key, label=label)
+
+
+@pytest.mark.parametrize("source", [SystemEntropy, keyed])
+@pytest.mark.parametrize(
+    ("width", "kind"), [(1, "uint8"), (8, "uint8"), (9, "uint16"), (17, "uint32"), (53, "uint64")]
+)
+def test_words_fill_their_width_and_nothing_more(source, width, kind):
+    words = source().words(4000, width)
+    assert words.dtype == kind
+    assert int(words.max()) >> (width - 1) == 1  # misses with a chance of 2**-4000
+    assert int(words.max()) >> width == 0
+    assert int(words.min()) < 1 << width >> 1
+
+
+@pytest.mark.parametrize("source", [SystemEntropy, keyed])
+@pytest.mark.parametrize("width", [0, 1, 7, 64, 1000, 8 * 600])
+def test_bits_of_any_width(source, width):
+    entropy = source()
+    seen = 0
+    for _ in range(200):
+        seen |= entropy.bits(width)
+    assert seen == (1 << width) - 1  # misses with a chance below width * 2**-200
+
+
+def test_wider_words_than_64_bits_are_refused():
+    with pytest.raises(OutOfRange):
+        SystemEntropy().words(1, 65)
+
+
+@pytest.mark.parametrize("source", [SystemEntropy, keyed])
+def test_large_requests_cross_every_internal_boundary(source):
+    words = source().words(1 << 17, 16)  # more than one block of zeros at once
+    counts = np.bincount(words >> 8, minlength=256)
+    assert stats.chisquare(counts).pvalue > ALPHA
+
+
+def test_small_and_large_requests_never_repeat_a_word():
+    entropy = SystemEntropy()
+    seen = [entropy.bits(128) for _ in range(2000)]
+    for _ in range(20):
+        large = entropy.words(2000, 64)
+        seen += [int(a) << 64 | int(b) for a, b in large.reshape(-1, 2)]
+        seen += [entropy.bits(128) for _ in range(100)]
+    assert len(set(seen)) == len(seen)
+
+
+def test_the_key_is_erased_by_every_request():
+    entropy = SystemEntropy()
+    keys = []
+    for _ in range(5):
+        entropy.words(1000, 64)
+        keys.append(bytes(entropy._threads.generator.key))
+    assert len(set(keys)) == 5
+    # the key that made a request is not the one left behind, nor part of what was served
+    state = entropy._threads.generator
+    before = bytes(state.key)
+    served = entropy.words(1000, 64).tobytes()
+    stream = Cipher(algorithms.AES(before), modes.CTR(bytes(16))).encryptor()
+    successor = stream.update(bytes(32))
+    assert bytes(state.key) == successor
+    assert stream.update(bytes(8000)) == served
+    assert successor not in served
+
+
+def test_served_bytes_are_wiped_from_the_pool():
+    entropy = SystemEntropy()
+    entropy.bits(8)
+    state = entropy._threads.generator
+    ahead = bytes(state.pool[state.used : state.used + 16])
+    assert entropy.bits(128) == int.from_bytes(ahead, "little")
+    assert bytes(state.pool[: state.used]) == bytes(state.used)
+    assert ahead not in bytes(state.pool)
+
+
+def test_the_operating_system_is_asked_again_after_many_bytes(monkeypatch):
+    monkeypatch.setattr(room, "_RESEED_BYTES", 10_000)
+    asked = []
+    true = os.urandom
+    monkeypatch.setattr(os, "urandom", lambda size: asked.append(size) or true(size))
+    entropy = SystemEntropy()
+    for _ in range(10):
+        entropy.words(500, 64)
+    assert len(asked) == 4
+    for _ in range(2000):
+        entropy.bits(64)
+    assert len(asked) > 4
+
+
+@pytest.mark.parametrize("error", [OSError, NotImplementedError])
+def test_without_random_bits_nothing_is_drawn(monkeypatch, error):
+    def fail(size):
+        raise error
+
+    monkeypatch.setattr(os, "urandom", fail)
+    entropy = SystemEntropy()
+    for ask in (lambda: entropy.words(10, 64), lambda: entropy.bits(64)):
+        with pytest.raises(EntropyUnavailable):
+            ask()
+    monkeypatch.undo()
+    assert entropy.bits(64) != entropy.bits(64)
+
+
+@pytest.mark.parametrize("source", [SystemEntropy(), keyed()])
+@pytest.mark.parametrize("copier", [pickle.dumps, copy.copy, copy.deepcopy])
+def test_streams_are_never_copied(source, copier):
+    with pytest.raises(EntropyCopied):
+        copier(source)
+
+
+def _draw_in_child(entropy, pipe):
+    pipe.send((entropy.bits(128), entropy.words(2, 64).tolist()))
+    pipe.close()
+
+
+def test_64_forked_children_and_their_parent_draw_different_words():
+    entropy = SystemEntropy()
+    entropy.bits(8)  # the parent has a key and a pool that children must not share
+    context = multiprocessing.get_context("fork")
+    pipes, children = [], []
+    for _ in range(64):
+        ours, theirs = context.Pipe(duplex=False)
+        child = context.Process(target=_draw_in_child, args=(entropy, theirs))
+        child.start()
+        pipes.append(ours)
+        children.append(child)
+    drawn = [pipe.recv() for pipe in pipes]
+    for child in children:
+        child.join()
+    words = [bits for bits, _ in drawn] + [word for _, pair in drawn for word in pair]
+    words += [entropy.bits(128), *entropy.words(2, 64).tolist()]
+    assert len(set(words)) == 65 * 3
+
+
+def test_threads_have_streams_of_their_own():
+    entropy = SystemEntropy()
+    drawn, keys = [], []
+
+    def work():
+        mine = [entropy.bits(128) for _ in range(300)]
+        keys.append(bytes(entropy._threads.generator.key))
+        drawn.extend(mine)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(drawn)) == 8 * 300
+    assert len(set(keys)) == 8
+
+
+def test_a_keyed_stream_is_hmac_and_aes_as_documented():
+    derived = hmac.digest(KEY, b"discreet keyed noise, version 1\x00ward A", "sha256")
+    stream = Cipher(algorithms.AES(derived), modes.CTR(bytes(16))).encryptor()
+    expected = stream.update(bytes(32))
+    assert keyed("ward A").words(4, 64).astype("<u8").tobytes() == expected
+
+
+def test_keyed_streams_repeat_and_differ_by_key_and_label():
+    words = keyed().words(5, 64).tolist()
+    assert keyed().words(5, 64).tolist() == words
+    assert keyed(b"test").words(5, 64).tolist() == words
+    assert keyed("other").words(5, 64).tolist() != words
+    assert keyed(key=bytes(32)).words(5, 64).tolist() != words
+
+
+def test_a_keyed_stream_does_not_depend_on_how_it_is_cut():
+    whole = keyed().words(100, 64).tolist()
+    cut = keyed()
+    assert [*cut.words(10, 64).tolist(), cut.bits(64), *cut.words(89, 64).tolist()] == whole
+
+
+def _use_in_child(entropy, pipe):
+    try:
+        entropy.bits(8)
+    except EntropyForked as error:
+        pipe.send(str(error))
+    else:
+        pipe.send("served")
+
+
+def test_a_keyed_stream_is_refused_in_a_forked_child():
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe(duplex=False)
+    child = context.Process(target=_use_in_child, args=(keyed(), theirs))
+    child.start()
+    assert "E203" in ours.recv()
+    child.join()

@@ -1,0 +1,287 @@
+"""Every sampler has exactly the law that it claims, by enumeration of all its words."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from discreet.exact import Interval
+from discreet.noise import (
+    Bernoulli,
+    Bounded,
+    Categorical,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    ExpNeg,
+    Geometric,
+    Logistic,
+    ReplayEntropy,
+    Truncated,
+    Uniform,
+    exponential_weights,
+    permute_and_flip,
+    tablefree,
+)
+from discreet.noise.bernoulli import CoinWords
+from discreet.noise.blocks import BlockSampler
+from discreet.noise.coins import CoinSizes, exp_coins
+from discreet.noise.finite import WeightedTable
+from discreet.noise.scalar import ScalarGaussian, ScalarGeometric, ScalarLaplace
+from discreet.noise.signed import SignedSampler
+from discreet.noise.tablefree import FreeSizes, Parameters, geometric_into
+from tests.noise.laws import (
+    LAZY_COINS,
+    LAZY_FREE,
+    TINY_COINS,
+    TINY_FREE,
+    TINY_TABLE,
+    check_law,
+    stream,
+)
+
+LAWS = [
+    DiscreteLaplace(scale="1/5"),
+    DiscreteLaplace(scale=1),
+    DiscreteLaplace(scale="7/3"),
+    DiscreteGaussian(variance="1/3"),
+    DiscreteGaussian(variance=1),
+    DiscreteGaussian(variance="17/4"),
+]
+WIDE = [
+    (DiscreteLaplace(scale=3), 1),
+    (DiscreteLaplace(scale="17/5"), 2),
+    (DiscreteGaussian(variance=8), 1),
+    (DiscreteGaussian(variance="41/3"), 2),
+]
+CHANCES = [
+    "1/3",
+    "1/2",
+    "5/8",
+    0,
+    1,
+    ExpNeg("1/10"),
+    ExpNeg(1),
+    ExpNeg(3),
+    Logistic(1),
+    Logistic(4),
+]
+
+
+def one(sample_into):
+    """Turn a sampler of arrays into a program that draws one value."""
+
+    def program(entropy):
+        out = np.empty(1, np.int64)
+        sample_into(out, entropy)
+        return int(out[0])
+
+    return program
+
+
+@pytest.mark.theorem("lazy-inversion")
+@pytest.mark.parametrize("law", LAWS, ids=str)
+def test_tables(law):
+    program = one(SignedSampler(law.decay, TINY_TABLE).sample_into)
+    check_law(program, law.pmf_bounds, unexplored=Fraction(1, 2**12))
+
+
+def attempt(attempt_of):
+    """Turn one vectorized attempt into a program that returns a value, or None if rejected."""
+
+    def program(entropy):
+        value, accepted = attempt_of(entropy)
+        return int(value[0]) if accepted[0] else None
+
+    return program
+
+
+@pytest.mark.theorem("block-mixture")
+@pytest.mark.parametrize("coins", [TINY_COINS, LAZY_COINS])
+@pytest.mark.parametrize(("law", "bits"), WIDE, ids=str)
+def test_blocks(law, bits, coins):
+    sampler = BlockSampler(law.decay, bits, TINY_TABLE, coins)
+
+    def program(entropy):
+        out = np.empty(1, np.int64)
+        return None if sampler._attempt(out, entropy).size else int(out[0])
+
+    check_law(program, law.pmf_bounds)
+
+
+@pytest.mark.theorem("geometric-log")
+@pytest.mark.theorem("laplace-sign")
+@pytest.mark.theorem("gaussian-rejection")
+@pytest.mark.parametrize("sizes", [TINY_FREE, LAZY_FREE])
+@pytest.mark.parametrize("law", LAWS, ids=str)
+def test_tablefree(law, sizes):
+    if isinstance(law, DiscreteLaplace):
+        of, parameters = tablefree._laplace_attempt, Parameters.same(law.scale)
+    else:
+        of, parameters = tablefree._gaussian_attempt, Parameters.same(law.variance)
+    check_law(attempt(lambda entropy: of(parameters, 1, entropy, sizes)), law.pmf_bounds)
+
+
+@pytest.mark.theorem("geometric-split")
+@pytest.mark.parametrize("scale", [33, "77/2"])
+def test_geometric_split_in_blocks(scale):
+    law = Geometric(scale=scale)
+    sizes = FreeSizes(word_bits=8, step_bits=3, coins=CoinSizes(word_bits=3, step_bits=3))
+    scalar = ScalarGeometric(law.scale, sizes)
+    parameters = Parameters.same(law.scale)
+    of = tablefree._geometric_attempt
+    few = Fraction(1, 12)
+    check_law(
+        lambda entropy: scalar.attempt(entropy.bits(scalar.width), entropy),
+        law.pmf_bounds,
+        unexplored=few,
+    )
+    check_law(
+        attempt(lambda entropy: of(parameters, 1, entropy, sizes)), law.pmf_bounds, unexplored=few
+    )
+
+
+@pytest.mark.parametrize("scale", ["1/5", 1, "7/3"])
+def test_geometric(scale):
+    law = Geometric(scale=scale)
+    parameters = Parameters.same(law.scale)
+    program = one(lambda out, entropy: geometric_into(out, parameters, entropy, TINY_FREE))
+    check_law(program, law.pmf_bounds)
+
+
+@pytest.mark.theorem("laplace-sign")
+@pytest.mark.theorem("gaussian-rejection")
+@pytest.mark.parametrize("sizes", [TINY_FREE, LAZY_FREE])
+@pytest.mark.parametrize("law", LAWS, ids=str)
+def test_scalar_draws(law, sizes):
+    if isinstance(law, DiscreteLaplace):
+        scalar = ScalarLaplace(law.scale, sizes)
+    else:
+        scalar = ScalarGaussian(law.variance, sizes)
+    check_law(lambda entropy: scalar.attempt(entropy.bits(scalar.width), entropy), law.pmf_bounds)
+
+
+@pytest.mark.parametrize("scale", [1, "7/3", 40])
+def test_what_is_rejected_is_drawn_again(scale):
+    """Cut a recorded stream into attempts: each draw is the first accepted one of them."""
+    scalar = ScalarLaplace(Fraction(scale), FreeSizes(word_bits=20, coins=CoinSizes(word_bits=20)))
+    source = stream("again")
+    recorded = [source.bits(scalar.width) for _ in range(200)]
+    attempts = [scalar.attempt(word, ReplayEntropy([])) for word in recorded]
+    replay = ReplayEntropy(recorded)
+    expected = [value for value in attempts if value is not None]
+    assert None in attempts
+    assert [scalar.draw(replay) for _ in expected] == expected
+
+
+@pytest.mark.theorem("lazy-inversion")
+@pytest.mark.parametrize("p", CHANCES, ids=str)
+def test_coins(p):
+    coin = Bernoulli(p=p, words=CoinWords(first_bits=3, word_bits=6, step_bits=5))
+    check_law(lambda entropy: int(coin.flips(1, entropy)[0]), coin.pmf_bounds)
+    check_law(coin.draw, coin.pmf_bounds)
+
+
+@pytest.mark.parametrize("sizes", [TINY_COINS, LAZY_COINS])
+@pytest.mark.parametrize("x", ["0", "1/20", "1/2", "3"])
+def test_exponential_coins(x, sizes):
+    exact = Fraction(x)
+    coin = Bernoulli(p=ExpNeg(exact))
+
+    def program(entropy):
+        return int(exp_coins(np.array([float(exact)]), lambda _: exact, entropy, sizes)[0])
+
+    check_law(program, coin.pmf_bounds)
+
+
+@pytest.mark.parametrize("below", [1, 2, 3, 8, 11])
+def test_uniform(below):
+    law = Uniform(below=below)
+    check_law(law.draw, law.pmf_bounds)
+    check_law(lambda entropy: int(law.sample(1, entropy)[0]), law.pmf_bounds)
+
+
+@pytest.mark.parametrize("weights", [[1], [1, 1, 2], [3, 0, 5, "1/7"], [0, 0, 9, 1]])
+def test_categorical(weights):
+    law = Categorical(weights=weights)
+    positive = [int(Fraction(weight) * 7) for weight in weights if Fraction(weight)]
+    kept = [at for at, weight in enumerate(weights) if Fraction(weight)]
+    table = WeightedTable(lambda _: (positive, positive), TINY_TABLE)
+    check_law(lambda entropy: kept[table.sample(1, entropy)[0]], law.pmf_bounds)
+
+
+@pytest.mark.parametrize("ends", [(-2, 3), (0, 4), (2, 5), (-5, -2), (3, 3)])
+@pytest.mark.parametrize("law", [LAWS[2], LAWS[5]], ids=str)
+def test_bounded(law, ends):
+    bounded = Bounded(law, low=ends[0], high=ends[1])
+    table = WeightedTable(bounded._weights, TINY_TABLE)
+    program = lambda entropy: int(table.sample(1, entropy)[0]) + ends[0]  # noqa: E731
+    check_law(program, bounded.pmf_bounds)
+
+
+@pytest.mark.parametrize("ends", [(-2, 3), (0, 4), (2, 5), (-5, -2), (3, 3)])
+def test_truncated(ends):
+    base = DiscreteLaplace(scale="7/3")
+    law = Truncated(base, low=ends[0], high=ends[1])
+    table = SignedSampler(base.decay, TINY_TABLE)
+    program = one(table.sample_into)
+    clamp = lambda value: min(max(value, ends[0]), ends[1])  # noqa: E731
+    check_law(lambda entropy: clamp(program(entropy)), law.pmf_bounds)
+
+
+def exponential_law(scores, rate):
+    """Return exact-enough probabilities proportional to exp(rate * score)."""
+    weights = [ExpNeg(rate * (max(scores) - score)).enclose(200) for score in scores]
+    low, high = sum(low for low, _ in weights), sum(high for _, high in weights)
+    return [Interval(Fraction(a, high), Fraction(b, low)) for a, b in weights]
+
+
+def permute_and_flip_law(scores, rate):
+    """Sum over all orders, the way permute-and-flip is defined."""
+    import itertools  # noqa: PLC0415  used by this oracle alone
+
+    heads = [
+        Fraction(ExpNeg(rate * (max(scores) - score)).enclose(200)[0], 2**200) for score in scores
+    ]
+    wins = [Fraction(0)] * len(scores)
+    orders = list(itertools.permutations(range(len(scores))))
+    for order in orders:
+        still_open = Fraction(1)
+        for candidate in order:
+            wins[candidate] += still_open * heads[candidate] / len(orders)
+            still_open *= 1 - heads[candidate]
+    tiny = Fraction(1, 2**190)
+    return [Interval(max(Fraction(0), win - tiny), win + tiny) for win in wins]
+
+
+SCORES = [
+    [0, 1, 2],
+    [Fraction(1, 2), Fraction(1, 3), Fraction(0)],
+    [5, 5],
+    [-(10**6), 10**6, 10**6 - 1],
+    [7],
+]
+
+
+@pytest.mark.theorem("exponential-inversion")
+@pytest.mark.parametrize("scores", SCORES, ids=str)
+def test_exponential_weights(scores):
+    claim = exponential_law(scores, Fraction(1, 2))
+    check_law(
+        lambda entropy: exponential_weights(
+            scores=scores, rate="1/2", entropy=entropy, sizes=CoinSizes(word_bits=6, step_bits=6)
+        ),
+        lambda outcome: claim[outcome],
+    )
+
+
+@pytest.mark.theorem("permute-and-flip")
+@pytest.mark.parametrize("scores", SCORES, ids=str)
+def test_permute_and_flip(scores):
+    claim = permute_and_flip_law(scores, Fraction(1, 2))
+    check_law(
+        lambda entropy: permute_and_flip(
+            scores=scores, rate="1/2", entropy=entropy, sizes=CoinSizes(word_bits=3, step_bits=3)
+        ),
+        lambda outcome: claim[outcome],
+        unexplored=Fraction(1, 16),
+    )

@@ -1,0 +1,123 @@
+"""Tables of real size against an independent oracle (Arb ball arithmetic)."""
+
+from fractions import Fraction
+
+import flint
+import numpy as np
+import pytest
+
+from discreet.noise.blocks import BlockLaw, block_number
+from discreet.noise.series import Decay
+from discreet.noise.signed import SignedLaw, signed
+from discreet.noise.table import Table, TableSizes
+
+SMALL = [
+    Decay(linear=Fraction(1)),
+    Decay(linear=Fraction(3, 31)),
+    Decay(linear=Fraction(1, 16)),
+    Decay(linear=Fraction(10**6)),
+    Decay(quadratic=Fraction(1, 2)),
+    Decay(quadratic=Fraction(3, 700)),
+    Decay(quadratic=Fraction(1, 2 * 64**2)),
+]
+WIDE = [
+    (Decay(linear=Fraction(1, 17)), 1),
+    (Decay(linear=Fraction(2, 2001)), 5),
+    (Decay(linear=Fraction(1, 2**57)), 53),
+    (Decay(quadratic=Fraction(1, 2 * 65**2)), 1),
+    (Decay(quadratic=Fraction(1, 2 * 10**12)), 14),
+]
+
+
+@pytest.fixture(autouse=True)
+def _precision():
+    before = flint.ctx.prec
+    flint.ctx.prec = 400
+    yield
+    flint.ctx.prec = before
+
+
+def weight(decay, k):
+    exponent = decay.exponent(abs(k))
+    return (-flint.arb(flint.fmpq(exponent.numerator, exponent.denominator))).exp()
+
+
+def prefix_sums(weights):
+    sums, total = [], flint.arb(0)
+    for each in weights:
+        total += each
+        sums.append(total)
+    return sums
+
+
+def small_sums(decay):
+    last = decay.reach(400)
+    return prefix_sums(weight(decay, int(k)) for k in signed(np.arange(2 * last + 1)))
+
+
+def block_sums(decay, law, width):
+    """Sum flat and residual weights in the order of the law, from the definition of a block."""
+    numbers = block_number(np.arange(2 * (decay.reach(400) // width + 2)))
+    flat, residual = [], []
+    for number in numbers.tolist():
+        ends = weight(decay, number * width), weight(decay, number * width + width - 1)
+        small, large = (ends[1], ends[0]) if number >= 0 else ends
+        flat.append(small)
+        residual.append(large - small)
+    order = flat[: law.near] + residual[: law.near]
+    for at in range(law.near, len(flat)):
+        order += flat[at], residual[at]
+    return prefix_sums(order)
+
+
+def check_boundaries(law, sums, bits):
+    known = law.boundaries(bits)
+    scale = flint.arb(2) ** bits / sums[-1]  # what the oracle leaves out is below 2**-390
+    slack = flint.arb(2) ** (bits - 380)
+    for low, high, true in zip(known.low, known.high, sums, strict=False):
+        assert low <= true * scale + slack
+        assert true * scale - slack <= high
+        assert high - low <= 3
+    assert len(known.low) <= len(sums)
+    assert not known.finite
+
+
+@pytest.mark.theorem("enclosure")
+@pytest.mark.parametrize("decay", SMALL, ids=str)
+@pytest.mark.parametrize("bits", [64, 128])
+def test_boundaries_of_small_laws(decay, bits):
+    check_boundaries(SignedLaw(decay), small_sums(decay), bits)
+
+
+@pytest.mark.theorem("enclosure")
+@pytest.mark.theorem("block-mixture")
+@pytest.mark.parametrize(("decay", "block_bits"), WIDE, ids=str)
+@pytest.mark.parametrize("bits", [64, 128])
+def test_boundaries_of_blocks(decay, block_bits, bits):
+    law = BlockLaw(decay, 1 << block_bits)
+    check_boundaries(law, block_sums(decay, law, 1 << block_bits), bits)
+
+
+@pytest.mark.theorem("lazy-inversion")
+@pytest.mark.parametrize("decay", SMALL, ids=str)
+def test_every_cell_of_the_guide_is_settled_rightly_or_left_open(decay):
+    guide = Table(SignedLaw(decay), TableSizes())
+    sums = small_sums(decay)
+    cells, scale = 1 << 16, flint.arb(1 << 16) / sums[-1]
+    # the first and the last outcome of each cell, by the oracle
+    first, last = np.zeros(cells, np.int64), np.zeros(cells, np.int64)
+    for each in sums:
+        floor = min(cells, int((each * scale).mid().floor().unique_fmpz()))
+        first[floor + 1 :] += 1  # every point of these cells is at or beyond the boundary
+        last[floor:] += 1  # some point of these cells is
+    settled = guide._guide != guide._void
+    assert (first[settled] == last[settled]).all()
+    assert (guide._guide[settled] == signed(first[settled])).all()
+    assert (~settled).sum() <= (first != last).sum() + 1  # open cells are those that must be
+
+
+def test_guides_are_settled_almost_everywhere():
+    assert Table(SignedLaw(SMALL[0]), TableSizes())._guide.dtype == np.int16
+    for decay in SMALL:
+        guide = Table(SignedLaw(decay), TableSizes())
+        assert (guide._guide == guide._void).mean() < 0.03
