@@ -15,7 +15,6 @@ from discreet.noise import (
     ExpNeg,
     Geometric,
     Logistic,
-    ReplayEntropy,
     Truncated,
     Uniform,
     exponential_weights,
@@ -26,7 +25,6 @@ from discreet.noise.bernoulli import CoinWords
 from discreet.noise.blocks import BlockSampler
 from discreet.noise.coins import CoinSizes, exp_coins
 from discreet.noise.finite import WeightedTable
-from discreet.noise.scalar import ScalarGaussian, ScalarGeometric, ScalarLaplace
 from discreet.noise.signed import SignedSampler
 from discreet.noise.tablefree import FreeSizes, Parameters, geometric_into
 from tests.noise.laws import (
@@ -126,17 +124,12 @@ def test_tablefree(law, sizes):
 def test_geometric_split_in_blocks(scale):
     law = Geometric(scale=scale)
     sizes = FreeSizes(word_bits=8, step_bits=3, coins=CoinSizes(word_bits=3, step_bits=3))
-    scalar = ScalarGeometric(law.scale, sizes)
     parameters = Parameters.same(law.scale)
     of = tablefree._geometric_attempt
-    few = Fraction(1, 12)
     check_law(
-        lambda entropy: scalar.attempt(entropy.bits(scalar.width), entropy),
+        attempt(lambda entropy: of(parameters, 1, entropy, sizes)),
         law.pmf_bounds,
-        unexplored=few,
-    )
-    check_law(
-        attempt(lambda entropy: of(parameters, 1, entropy, sizes)), law.pmf_bounds, unexplored=few
+        unexplored=Fraction(1, 12),
     )
 
 
@@ -148,29 +141,21 @@ def test_geometric(scale):
     check_law(program, law.pmf_bounds)
 
 
-@pytest.mark.theorem("laplace-sign")
-@pytest.mark.theorem("gaussian-rejection")
-@pytest.mark.parametrize("sizes", [TINY_FREE, LAZY_FREE])
-@pytest.mark.parametrize("law", LAWS, ids=str)
-def test_scalar_draws(law, sizes):
-    if isinstance(law, DiscreteLaplace):
-        scalar = ScalarLaplace(law.scale, sizes)
-    else:
-        scalar = ScalarGaussian(law.variance, sizes)
-    check_law(lambda entropy: scalar.attempt(entropy.bits(scalar.width), entropy), law.pmf_bounds)
-
-
-@pytest.mark.parametrize("scale", [1, "7/3", 40])
-def test_what_is_rejected_is_drawn_again(scale):
-    """Cut a recorded stream into attempts: each draw is the first accepted one of them."""
-    scalar = ScalarLaplace(Fraction(scale), FreeSizes(word_bits=20, coins=CoinSizes(word_bits=20)))
+@pytest.mark.parametrize("law", [DiscreteLaplace(scale=1), DiscreteGaussian(variance=1)], ids=str)
+def test_what_is_rejected_is_drawn_again(law):
+    """Cut a recorded stream into attempts: a draw is the first accepted one of them."""
+    of, parameters = {
+        DiscreteLaplace: lambda law: (tablefree._laplace_attempt, Parameters.same(law.scale)),
+        DiscreteGaussian: lambda law: (tablefree._gaussian_attempt, Parameters.same(law.variance)),
+    }[type(law)](law)
+    source, expected, rejected = stream("again"), [], 0
+    while len(expected) < 200:
+        value, accepted = of(parameters, 1, source, tablefree.SIZES)
+        expected += value.tolist() if accepted[0] else []
+        rejected += not accepted[0]
     source = stream("again")
-    recorded = [source.bits(scalar.width) for _ in range(200)]
-    attempts = [scalar.attempt(word, ReplayEntropy([])) for word in recorded]
-    replay = ReplayEntropy(recorded)
-    expected = [value for value in attempts if value is not None]
-    assert None in attempts
-    assert [scalar.draw(replay) for _ in expected] == expected
+    assert rejected > 20
+    assert [law.draw(source) for _ in expected] == expected
 
 
 @pytest.mark.theorem("lazy-inversion")

@@ -17,7 +17,6 @@ from discreet.noise import (
     blocks,
     coins,
     permute_and_flip,
-    scalar,
     selection,
     table,
     tablefree,
@@ -60,11 +59,6 @@ def check_gaussian():
     check_law(attempt(lambda entropy: of(parameters, 1, entropy, TINY_FREE)), GAUSSIAN.pmf_bounds)
 
 
-def check_scalar():
-    draw = scalar.ScalarLaplace(LAPLACE.scale, TINY_FREE)
-    check_law(lambda entropy: draw.attempt(entropy.bits(draw.width), entropy), LAPLACE.pmf_bounds)
-
-
 def check_coin():
     coin = Bernoulli(p="1/3", words=CoinWords(first_bits=3, word_bits=6, step_bits=5))
     check_law(lambda entropy: int(coin.flips(1, entropy)[0]), coin.pmf_bounds)
@@ -88,7 +82,6 @@ def test_the_true_samplers_pass():
         check_blocks,
         check_laplace,
         check_gaussian,
-        check_scalar,
         check_coin,
         check_winner,
     ):
@@ -114,16 +107,6 @@ def test_minus_zero_kept(monkeypatch):
     monkeypatch.setattr(tablefree, "_laplace_attempt", keeps)
     with pytest.raises(WrongLaw):
         check_laplace()
-
-
-def test_minus_zero_kept_by_the_scalar_draw(monkeypatch):
-    def keeps(self, word, entropy):
-        value = self._magnitude.attempt(word >> 1, entropy)
-        return -value if word & 1 else value
-
-    monkeypatch.setattr(scalar.ScalarLaplace, "attempt", keeps)
-    with pytest.raises(WrongLaw):
-        check_scalar()
 
 
 @pytest.mark.parametrize("shift", [-1, 1])
@@ -215,8 +198,8 @@ def test_the_first_head_wins_without_an_order(monkeypatch):
         def __init__(self, *, below):
             pass
 
-        def draw(self, entropy):
-            return 0
+        def sample(self, count, entropy):
+            return [0] * count
 
     monkeypatch.setattr(selection, "Uniform", First)
     with pytest.raises(WrongLaw):

@@ -106,11 +106,6 @@ class Bernoulli(Distribution):
         """Return independent draws of 0 and 1."""
         return self.flips(count, entropy).astype(np.int64)
 
-    def draw(self, entropy: Entropy = SYSTEM) -> int:
-        """Return one draw."""
-        bits = self.words.word_bits
-        return int(settle(self.p.enclose, entropy.bits(bits), bits, entropy, self.words.step_bits))
-
     def _pmf(self, k: int, bits: int) -> Interval:
         """Enclose P[Z = k]."""
         if k not in {0, 1}:

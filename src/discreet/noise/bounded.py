@@ -67,10 +67,6 @@ class Truncated(Distribution):
         """Return independent draws."""
         return np.clip(self.law.sample(count, entropy), self.low, self.high)
 
-    def draw(self, entropy: Entropy = SYSTEM) -> int:
-        """Return one draw."""
-        return min(max(self.law.draw(entropy), self.low), self.high)
-
     def _pmf(self, k: int, bits: int) -> Interval:
         """Enclose P[Z = k]."""
         if not self.low <= k <= self.high:
@@ -126,10 +122,6 @@ class Bounded(Distribution):
     def sample(self, count: int, entropy: Entropy = SYSTEM) -> NDArray[np.int64]:
         """Return independent draws."""
         return self._table.sample(checked_count(count), entropy) + self.low
-
-    def draw(self, entropy: Entropy = SYSTEM) -> int:
-        """Return one draw."""
-        return int(self.sample(1, entropy)[0])
 
     def _pmf(self, k: int, bits: int) -> Interval:
         """Enclose P[Z = k]."""

@@ -27,7 +27,7 @@ from discreet.noise.entropy import Entropy
 
 Enclosure = Callable[[int], tuple[int, int]]
 
-__all__ = ["CoinSizes", "exp_coin", "exp_coins", "flip", "settle"]
+__all__ = ["CoinSizes", "exp_coins", "flip", "settle"]
 
 
 @final
@@ -114,19 +114,3 @@ def exp_coins(
 def exp_chance(x: Fraction) -> Enclosure:
     """Enclose exp(-x) at any scale."""
     return lambda bits: exp_neg(x, bits)
-
-
-def exp_coin(
-    word: int,
-    estimate: float,
-    exact: Callable[[], Fraction],
-    entropy: Entropy,
-    sizes: CoinSizes = SIZES,
-) -> bool:
-    """Flip one coin of chance exp(-x) on a given word; ``exact`` makes x where it is needed."""
-    below = word * 2.0**-sizes.word_bits
-    if below + 2.0**-sizes.word_bits <= estimate - sizes.guard:
-        return True
-    if below >= estimate + sizes.guard:
-        return False
-    return settle(exp_chance(exact()), word, sizes.word_bits, entropy, sizes.step_bits)

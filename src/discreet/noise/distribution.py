@@ -23,6 +23,7 @@ from discreet.errors import OutOfRange
 from discreet.exact import ExactNumber, Interval, rational, whole
 from discreet.noise.entropy import SYSTEM, Entropy
 from discreet.noise.limits import checked_bits
+from discreet.noise.pool import serve
 
 __all__ = ["Distribution", "Moments"]
 
@@ -46,10 +47,6 @@ class Distribution(ABC):
     @abstractmethod
     def sample(self, count: int, entropy: Entropy = SYSTEM) -> NDArray[np.int64]:
         """Return independent draws; values beyond int64 stop at its ends."""
-
-    @abstractmethod
-    def draw(self, entropy: Entropy = SYSTEM) -> int:
-        """Return one draw as a Python integer, however large."""
 
     @abstractmethod
     def moments(self) -> Moments:
@@ -79,6 +76,12 @@ class Distribution(ABC):
         if tail.low == 0:  # too deep for this precision
             return self._log_survival(k, 2 * bits)
         return log_interval(tail, bits)
+
+    def draw(self, entropy: Entropy = SYSTEM) -> int:
+        """Return one draw; values beyond int64 stop at its ends."""
+        if entropy is SYSTEM:
+            return serve(self)
+        return int(self.sample(1, entropy)[0])
 
     def pmf_bounds(self, k: int, bits: int = BITS) -> Interval:
         """Enclose P[Z = k], to a relative 2**-bits or so."""

@@ -68,6 +68,15 @@ def _count_fork() -> None:
 os.register_at_fork(after_in_child=_count_fork)
 
 
+def fork_epoch() -> int:
+    """Return how many forks lie between this process and the one that imported this module.
+
+    >>> fork_epoch() >= 0
+    True
+    """
+    return _fork_epoch
+
+
 class Entropy(Protocol):
     """A source of independent uniform words."""
 

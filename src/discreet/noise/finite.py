@@ -115,10 +115,6 @@ class Categorical(Distribution):
             return index
         return self._outcomes[index]
 
-    def draw(self, entropy: Entropy = SYSTEM) -> int:
-        """Return one draw."""
-        return int(self.sample(1, entropy)[0])
-
     def _pmf(self, k: int, bits: int) -> Interval:  # noqa: ARG002  known exactly
         """Return P[Z = k], exactly."""
         inside = 0 <= k < len(self.weights)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from statistics import NormalDist
 from typing import Final, final
@@ -26,7 +26,6 @@ from discreet.noise.entropy import SYSTEM, Entropy
 from discreet.noise.exponential import Scaled
 from discreet.noise.gaussian_tail import normalizer, tail_ratio, variance_bounds
 from discreet.noise.limits import TABLE_FROM, checked_count, checked_scale
-from discreet.noise.scalar import ScalarGaussian
 from discreet.noise.series import Decay
 from discreet.noise.signed import SignedSampler
 from discreet.noise.table import TableSizes
@@ -50,13 +49,10 @@ class DiscreteGaussian(Distribution):
     """
 
     variance: Fraction
-    _scalar: ScalarGaussian = field(repr=False, compare=False)
 
     def __init__(self, *, variance: ExactNumber) -> None:
         """Take an exact variance between 2**-400 and 2**114."""
-        exact = checked_scale(variance, name="variance", power=2)
-        object.__setattr__(self, "variance", exact)
-        object.__setattr__(self, "_scalar", ScalarGaussian(exact))
+        object.__setattr__(self, "variance", checked_scale(variance, name="variance", power=2))
 
     @property
     def decay(self) -> Decay:
@@ -71,10 +67,6 @@ class DiscreteGaussian(Distribution):
         else:
             _sampler(self.variance).sample_into(out, entropy)
         return out
-
-    def draw(self, entropy: Entropy = SYSTEM) -> int:
-        """Return one draw as a Python integer, however large."""
-        return self._scalar.draw(entropy)
 
     def _pmf(self, k: int, bits: int) -> Interval:
         """Enclose P[Z = k]."""

@@ -9,7 +9,7 @@ a**(k+1).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
@@ -21,7 +21,6 @@ from discreet.noise.distribution import BITS, Distribution, Moments, complement
 from discreet.noise.entropy import SYSTEM, Entropy
 from discreet.noise.exponential import Scaled, ratio
 from discreet.noise.limits import checked_count, checked_scale
-from discreet.noise.scalar import ScalarGeometric
 from discreet.noise.tablefree import Parameters, geometric_into
 
 __all__ = ["Geometric"]
@@ -41,23 +40,16 @@ class Geometric(Distribution):
     """
 
     scale: Fraction
-    _scalar: ScalarGeometric = field(repr=False, compare=False)
 
     def __init__(self, *, scale: ExactNumber) -> None:
         """Take an exact scale between 2**-200 and 2**57."""
-        exact = checked_scale(scale, name="scale")
-        object.__setattr__(self, "scale", exact)
-        object.__setattr__(self, "_scalar", ScalarGeometric(exact))
+        object.__setattr__(self, "scale", checked_scale(scale, name="scale"))
 
     def sample(self, count: int, entropy: Entropy = SYSTEM) -> NDArray[np.int64]:
         """Return independent draws; values beyond int64 stop at its end."""
         out = np.empty(checked_count(count), np.int64)
         geometric_into(out, Parameters.same(self.scale), entropy)
         return out
-
-    def draw(self, entropy: Entropy = SYSTEM) -> int:
-        """Return one draw as a Python integer, however large."""
-        return self._scalar.draw(entropy)
 
     def _pmf(self, k: int, bits: int) -> Interval:
         """Enclose P[Z = k]."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, final
 
@@ -23,7 +23,6 @@ from discreet.noise.distribution import BITS, Distribution, Moments, complement,
 from discreet.noise.entropy import SYSTEM, Entropy
 from discreet.noise.exponential import Scaled, ratio
 from discreet.noise.limits import TABLE_FROM, checked_count, checked_scale
-from discreet.noise.scalar import ScalarLaplace
 from discreet.noise.series import Decay
 from discreet.noise.signed import SignedSampler
 from discreet.noise.table import TableSizes
@@ -47,13 +46,10 @@ class DiscreteLaplace(Distribution):
     """
 
     scale: Fraction
-    _scalar: ScalarLaplace = field(repr=False, compare=False)
 
     def __init__(self, *, scale: ExactNumber) -> None:
         """Take an exact scale between 2**-200 and 2**57."""
-        exact = checked_scale(scale, name="scale")
-        object.__setattr__(self, "scale", exact)
-        object.__setattr__(self, "_scalar", ScalarLaplace(exact))
+        object.__setattr__(self, "scale", checked_scale(scale, name="scale"))
 
     @property
     def decay(self) -> Decay:
@@ -68,10 +64,6 @@ class DiscreteLaplace(Distribution):
         else:
             _sampler(self.scale).sample_into(out, entropy)
         return out
-
-    def draw(self, entropy: Entropy = SYSTEM) -> int:
-        """Return one draw as a Python integer, however large."""
-        return self._scalar.draw(entropy)
 
     def _pmf(self, k: int, bits: int) -> Interval:
         """Enclose P[Z = k]."""

@@ -54,7 +54,7 @@ def permute_and_flip(
     gaps, unit = _gaps(scores, rate)
     heads = exp_coins(_exponents(gaps, unit), lambda at: int(gaps[at]) * unit, entropy, sizes)
     standing = np.flatnonzero(heads)
-    return int(standing[Uniform(below=standing.size).draw(entropy)])
+    return int(standing[Uniform(below=standing.size).sample(1, entropy)[0]])
 
 
 def exponential_weights(
@@ -95,7 +95,7 @@ def _by_floats(exponent: NDArray[np.float64], word: int, bits: int) -> int | Non
     sums = before + np.cumsum(square[row * side : (row + 1) * side])
     column = min(int(np.searchsorted(sums, first, side="right")), side - 1)
     # rounding of exp and exponent, of the sum in each row, of both running sums, of first and last
-    radius = total * (4.0 * side + 8.0 * math.log(exponent.size) + 64.0) * 2.0**-52
+    radius = total * (4.0 * side + 8.0 * math.log(exponent.size) + 1024.0) * 2.0**-52
     index = row * side + column
     start, end = float(sums[column - 1]) if column else before, float(sums[column])
     above = index == 0 or first - start > radius

@@ -194,7 +194,7 @@ def _floor_log(
         radius = np.divide(2.0, known, out=known)
         radius += 2.0**-48
         radius *= scale.floats
-        radius += value * 2.0**-44
+        radius += value * 2.0**-42
         floor = np.floor(value)
         value -= floor
         sure = (value > radius) & (value < 1.0 - radius)

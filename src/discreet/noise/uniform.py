@@ -61,15 +61,6 @@ class Uniform(Distribution):
             todo = todo[fresh >= self.below]
         return out
 
-    def draw(self, entropy: Entropy = SYSTEM) -> int:
-        """Return one draw."""
-        width = (self.below - 1).bit_length()
-        while width:
-            word = entropy.bits(width)
-            if word < self.below:
-                return word
-        return 0
-
     def _pmf(self, k: int, bits: int) -> Interval:  # noqa: ARG002  known exactly
         """Return P[Z = k], exactly."""
         return _exactly(Fraction(int(0 <= k < self.below), self.below))
