@@ -209,6 +209,19 @@ def test_quantiles_invert_the_cdf(law, p):
     assert law.cdf_bounds(k - 1).low < p
 
 
+def test_quantiles_at_a_tie_are_decided():
+    assert Bernoulli(p="1/3").quantile("2/3") == 0
+    assert Bernoulli(p="1/3").quantile(Fraction(2, 3) + Fraction(1, 10**30)) == 1
+    assert Uniform(below=7).quantile("3/7") == 2
+    assert Categorical(weights=[1, 1, 1]).quantile("1/3") == 0
+
+
+def test_tiny_chances_have_relative_precision():
+    chance = Bernoulli(p=ExpNeg(1000)).pmf_bounds(1)
+    encloses(chance, mpmath.exp(-1000))
+    assert Bernoulli(p=Logistic(1000)).log_survival(0) == pytest.approx(-1000, abs=1e-12)
+
+
 @pytest.mark.parametrize("law", EVERY[:7], ids=str)
 def test_quantiles_far_out(law):
     for power in (20, 100, 300):

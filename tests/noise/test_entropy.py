@@ -94,6 +94,27 @@ def test_served_bytes_are_wiped_from_the_pool():
     assert ahead not in bytes(state.pool)
 
 
+@pytest.mark.parametrize("small", [True, False])
+def test_a_request_amid_another_request_repeats_nothing(monkeypatch, small):
+    """A signal handler that draws while a draw is under way gets words of its own."""
+    entropy = SystemEntropy()
+    inside = []
+    true = room._advance
+
+    def interrupted(state, out):
+        if not inside:
+            inside.append(None)
+            inside[0] = [entropy.bits(128), *entropy.words(200, 64).tolist()]
+        true(state, out)
+
+    monkeypatch.setattr(room, "_advance", interrupted)
+    outside = [entropy.bits(128)] if small else entropy.words(200, 64).tolist()
+    after = [entropy.bits(128), *entropy.words(200, 64).tolist()]
+    words = [*inside[0], *outside, *after]
+    assert len(set(words)) == len(words)
+    assert 0 not in words
+
+
 def test_the_operating_system_is_asked_again_after_many_bytes(monkeypatch):
     monkeypatch.setattr(room, "_RESEED_BYTES", 10_000)
     asked = []

@@ -4,8 +4,8 @@ Trust: kernel.
 
 Definition.  Write k = Q m + r with m = 2**b and r in [0, m).  Within block Q the weight w(k) lies
 between its smallest value a and its largest value z, at the two ends of the block.  The table draws
-    (Q, flat)      with weight m a        and then r uniform, accepted outright; (Q, residual)
-    with weight m (z - a)  and then r uniform, accepted with chance (w(k) - a)/(z - a).
+    (Q, flat)      with weight m a, then r uniform, accepted outright;
+    (Q, residual)  with weight m (z - a), then r uniform, accepted with chance (w(k) - a)/(z - a).
 
 Theorem (key ``block-mixture``).  An accepted k has mass proportional to a + (z - a)(w - a)/(z - a),
 which is w(k).  A rejected attempt is repeated from the start, so the law of what is returned is w.
@@ -165,9 +165,8 @@ class BlockSampler:
         inner = np.where(ahead, block, ~block).astype(np.float64) * (span + 1.0) + ~ahead
         depth = np.where(ahead, offset, span - offset).astype(np.float64)
 
-        def drop(
-            depth: NDArray[np.float64] | float,
-        ) -> NDArray[np.float64]:  # h(inner+depth)-h(inner)
+        def drop(depth: NDArray[np.float64] | float) -> NDArray[np.float64]:
+            """Return w(inner + depth) / w(inner) - 1."""
             return np.expm1(-depth * (self._linear + self._quadratic * (2.0 * inner + depth)))
 
         floor = drop(float(span))

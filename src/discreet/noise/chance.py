@@ -7,9 +7,10 @@ Each encloses itself between integers at any scale: ``low <= 2**bits * p <= high
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from typing import Final, final
 
 from discreet.certified import exp_neg
 from discreet.errors import OutOfRange
@@ -17,6 +18,9 @@ from discreet.exact import ExactNumber, Interval, probability, rational
 from discreet.noise.limits import checked_bits
 
 __all__ = ["Chance", "ExpNeg", "Logistic", "Ratio"]
+
+
+_DEEPEST: Final = 1 << 16
 
 
 @final
@@ -88,13 +92,16 @@ Chance = Ratio | ExpNeg | Logistic
 
 
 def chance_bounds(chance: Chance, bits: int) -> Interval:
-    """Enclose a chance between rationals.
+    """Enclose a chance between rationals, to a relative 2**-bits unless below exp(-32768).
 
     >>> chance_bounds(Ratio("1/2"), 8)
     Interval(low=Fraction(1, 2), high=Fraction(1, 2))
     """
-    low, high = chance.enclose(bits)
-    return Interval(Fraction(low, 1 << bits), Fraction(high, 1 << bits))
+    if isinstance(chance, Ratio):
+        return Interval(chance.p, chance.p)
+    scale = bits + 8 + min(_DEEPEST, math.ceil(2 * chance.x))
+    low, high = chance.enclose(scale)
+    return Interval(Fraction(low, 1 << scale), Fraction(high, 1 << scale))
 
 
 def _exponent(x: ExactNumber) -> Fraction:

@@ -74,7 +74,7 @@ class Distribution(ABC):
                 do="ask for a value inside the support.",
             )
         if tail.low == 0:  # too deep for this precision
-            return self._log_survival(k, 2 * bits)
+            return self._log_survival(k, checked_bits(2 * bits))
         return log_interval(tail, bits)
 
     def draw(self, entropy: Entropy = SYSTEM) -> int:

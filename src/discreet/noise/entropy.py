@@ -8,8 +8,9 @@ serve real noise, and both are AES-256 in counter mode:
 ``SystemEntropy``
     Keyed by the operating system, one generator a thread.  Fast key erasure: the first 32 bytes of
     every keystream become the next key and are never served, so a captured state says nothing about
-    noise already drawn.  A fork throws the child's generators away.  If the operating system has no
-    bits to give, nothing is drawn.
+    noise already drawn.  A fork throws the child's generators away, and a request amid another one
+    (from a signal handler) gets a generator of its own.  If the operating system has no bits to
+    give, nothing is drawn.
 ``KeyedEntropy``
     The stream of a secret key and a label.  The same pair gives the same words, for noise that must
     not change when an engine runs a task again.
@@ -153,9 +154,10 @@ class _ByteSource(ABC):
 class _Generator:
     """The state of one thread: a key, and a pool for small requests."""
 
-    __slots__ = ("epoch", "key", "pool", "served", "used")
+    __slots__ = ("busy", "epoch", "key", "pool", "served", "used")
 
     def __init__(self) -> None:
+        self.busy = False
         self.epoch = -1
         self.key = bytearray(KEY_BYTES)
         self.pool = bytearray(_POOL_BYTES)
@@ -186,33 +188,32 @@ class SystemEntropy(_ByteSource):
         self._threads = _PerThread()
 
     def _fill(self, out: memoryview) -> None:
-        if out.nbytes <= _SMALL_BYTES:
-            out[:] = self._small(out.nbytes)
-            return
         state = self._threads.generator
+        if state.busy:  # a signal handler or finalizer asks amid another request of this thread
+            state = _Generator()
+        state.busy = True
+        try:
+            if out.nbytes <= _SMALL_BYTES:
+                out[:] = _from_pool(state, out.nbytes)
+            else:
+                _ensure_seeded(state)
+                _advance(state, out)
+        finally:
+            state.busy = False
+
+
+def _from_pool(state: _Generator, size: int) -> bytearray:
+    """Cut a few bytes off the pool; a served byte is kept nowhere else."""
+    start = state.used
+    stop = start + size
+    if stop > _POOL_BYTES or state.epoch != _fork_epoch:
         _ensure_seeded(state)
-        _advance(state, out)
-
-    def bits(self, width: int) -> int:
-        """Return one word of any width, uniform on [0, 2**width)."""
-        size = (_checked_width(width) + 7) >> 3
-        if size > _SMALL_BYTES:
-            return super().bits(width)
-        return int.from_bytes(self._small(size), "little") >> (8 * size - width)
-
-    def _small(self, size: int) -> bytearray:
-        """Cut a few bytes off the pool; a served byte is kept nowhere else."""
-        state = self._threads.generator
-        start = state.used
-        stop = start + size
-        if stop > _POOL_BYTES or state.epoch != _fork_epoch:
-            _ensure_seeded(state)
-            _advance(state, memoryview(state.pool))
-            start, stop = 0, size
-        served = state.pool[start:stop]
-        state.pool[start:stop] = _ZEROS[:size]
-        state.used = stop
-        return served
+        _advance(state, memoryview(state.pool))
+        start, stop = 0, size
+    served = state.pool[start:stop]
+    state.pool[start:stop] = _ZEROS[:size]
+    state.used = stop
+    return served
 
 
 def _ensure_seeded(state: _Generator) -> None:
@@ -296,7 +297,7 @@ class KeyedEntropy(_ByteSource):
             )
         derived = hmac.digest(key, _LABEL_DOMAIN + text, "sha256")
         self._stream = Cipher(algorithms.AES(derived), _START).encryptor()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal handler may ask amid another request
         self._epoch = _fork_epoch
 
     def _fill(self, out: memoryview) -> None:
