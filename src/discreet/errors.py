@@ -14,7 +14,8 @@ One tree, so that a caller can catch as much or as little as it wants::
         ├── EntropyUnavailable  E201  the operating system gave no random bits
         ├── EntropyCopied       E202  an attempt to copy or store a random stream
         ├── EntropyForked       E203  a keyed stream used in another process than its own
-        └── EntropyExhausted    E204  a recorded stream has no words left
+        ├── EntropyExhausted    E204  a recorded stream has no words left
+        └── EntropyBusy         E205  a keyed stream asked for words amid another request
 
 Each leaf has a code, and each code a page ``docs/errors/<code>.md``.
 """
@@ -25,6 +26,7 @@ from typing import ClassVar, final
 
 __all__ = [
     "DiscreetError",
+    "EntropyBusy",
     "EntropyCopied",
     "EntropyError",
     "EntropyExhausted",
@@ -134,3 +136,10 @@ class EntropyExhausted(EntropyError):
     """A recorded stream has no words left."""
 
     code = "E204"
+
+
+@final
+class EntropyBusy(EntropyError):
+    """A keyed stream was asked for words amid another request."""
+
+    code = "E205"

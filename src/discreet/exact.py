@@ -48,6 +48,7 @@ ExactNumber = int | Fraction | Decimal | str
 
 _FLOAT_MAX: Final = float(np.finfo(np.float64).max)
 _LONGEST_TEXT: Final = 1000
+_MOST_BITS: Final = 1 << 16
 _LARGEST_EXPONENT: Final = 5000
 _NUMBER: Final = re.compile(
     r"(?P<sign>[+-]?)(?P<digits>\d+(?:_\d+)*|\d*\.\d+|\d+\.)(?:[eE](?P<exponent>[+-]?\d+))?"
@@ -158,16 +159,17 @@ def whole(value: object, *, name: str, low: int | None = None, high: int | None 
 
 
 def float_down(value: Fraction) -> float:
-    """Return the largest float that is at most ``value``.
+    """Return the largest float that is at most ``value``, an exact number.
 
     >>> Fraction(float_down(Fraction(1, 10))) <= Fraction(1, 10)
     True
     """
+    exact = rational(value, name="value")
     try:
-        nearest = float(value)
+        nearest = float(exact)
     except OverflowError:
-        return _FLOAT_MAX if value > 0 else -math.inf
-    if Fraction(nearest) > value:
+        return _FLOAT_MAX if exact > 0 else -math.inf
+    if Fraction(nearest) > exact:
         return math.nextafter(nearest, -math.inf)
     return nearest
 
@@ -178,7 +180,8 @@ def float_up(value: Fraction) -> float:
     >>> Fraction(float_up(Fraction(1, 10))) >= Fraction(1, 10)
     True
     """
-    return 0.0 - float_down(-value)  # not a bare minus, which makes -0.0 of zero
+    below = float_down(-rational(value, name="value"))
+    return 0.0 - below  # not a bare minus, which makes -0.0 of zero
 
 
 def fixed_down(value: Fraction, *, fraction_bits: int) -> int:
@@ -199,8 +202,9 @@ def fixed_up(value: Fraction, *, fraction_bits: int) -> int:
     return math.ceil(_shifted(value, fraction_bits))
 
 
-def _shifted(value: Fraction, fraction_bits: int) -> Fraction:
-    return value * Fraction(2) ** fraction_bits
+def _shifted(value: object, fraction_bits: object) -> Fraction:
+    bits = whole(fraction_bits, name="fraction_bits", low=-_MOST_BITS, high=_MOST_BITS)
+    return rational(value, name="value") * Fraction(2) ** bits
 
 
 @final
@@ -217,7 +221,10 @@ class Interval:
     high: Fraction
 
     def __post_init__(self) -> None:
-        """Refuse an interval that is inside out."""
+        """Refuse ends that are not exact, and an interval that is inside out."""
+        if type(self.low) is not Fraction or type(self.high) is not Fraction:
+            object.__setattr__(self, "low", rational(self.low, name="the lower end"))
+            object.__setattr__(self, "high", rational(self.high, name="the upper end"))
         if self.low > self.high:
             raise OutOfRange(
                 what="the lower end of an interval is above its upper end.",

@@ -64,10 +64,24 @@ def stream(label):
     return KeyedEntropy(key=bytes(range(32)), label=label)
 
 
-def chi_square(sample, law, *, cells=60):
-    """Return the p-value of a sample against a law, on cells of equal chance fixed beforehand."""
+def cells_of(law, cells):
+    """Return the edges of cells of about equal chance, fixed before any draw is seen."""
     edges = sorted({law.quantile(Fraction(at, cells)) for at in range(1, cells)})
-    edges = [edge for edge in edges if law.survival_bounds(edge).high > 0]
-    probabilities = np.diff([0.0, *(law.cdf(edge) for edge in edges), 1.0])
-    counts = np.bincount(np.searchsorted(edges, sample, side="left"), minlength=len(edges) + 1)
-    return stats.chisquare(counts, probabilities * len(sample)).pvalue
+    return [edge for edge in edges if law.survival_bounds(edge).high > 0]
+
+
+def count_cells(sample, edges):
+    """Count the values up to each edge, and those beyond the last."""
+    return np.bincount(np.searchsorted(edges, sample, side="left"), minlength=len(edges) + 1)
+
+
+def p_value(counts, law, edges):
+    """Return the chi-square p-value of counted cells against a law."""
+    chances = np.diff([0.0, *(law.cdf(int(edge)) for edge in edges), 1.0])
+    return stats.chisquare(counts, chances * counts.sum()).pvalue
+
+
+def chi_square(sample, law, *, cells=60):
+    """Return the p-value of a sample against a law."""
+    edges = cells_of(law, cells)
+    return p_value(count_cells(sample, edges), law, edges)

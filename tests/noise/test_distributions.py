@@ -1,6 +1,7 @@
 """Probabilities, tails, quantiles and moments against high-precision oracles."""
 
 import math
+import pickle
 from fractions import Fraction
 
 import mpmath
@@ -207,6 +208,34 @@ def test_quantiles_invert_the_cdf(law, p):
     k = law.quantile(p)
     assert law.cdf_bounds(k).high >= p
     assert law.cdf_bounds(k - 1).low < p
+
+
+def test_log_survival_of_confined_laws_at_any_depth():
+    wide = Truncated(DiscreteLaplace(scale=1), low=-(10**6), high=10**6)
+    assert wide.log_survival(900_000) == DiscreteLaplace(scale=1).log_survival(900_000)
+    steep = Bounded(DiscreteLaplace(scale=Fraction(1, 2**30)), low=0, high=3)
+    assert steep.log_survival(0) == pytest.approx(-(2.0**30), rel=1e-12)
+    assert Bernoulli(p=ExpNeg(10**9)).log_survival(0) == -1e9
+    for law in (wide, steep):
+        with pytest.raises(OutOfRange):
+            law.log_survival(10**6)
+
+
+def test_confined_laws_of_many_outcomes_are_not_slow():
+    law = Truncated(DiscreteGaussian(variance=4), low=0, high=65_535)
+    true = math.fsum(k * DiscreteGaussian(variance=4).pmf(k) for k in range(60))
+    assert law.moments().mean.nearest() == pytest.approx(true, rel=1e-12)
+    assert Bounded(DiscreteLaplace(scale=1000), low=0, high=65_535).pmf(5) > 0
+    assert Bounded(DiscreteGaussian(variance=2**114), low=0, high=1).pmf_bounds(0, 51).low < 0.5
+    assert Categorical(weights=range(1, 10**5)).quantile("1/2") == 70_709
+
+
+@pytest.mark.parametrize("law", EVERY, ids=str)
+def test_laws_are_values_that_can_be_pickled(law):
+    again = pickle.loads(pickle.dumps(law))  # noqa: S301  our own bytes
+    assert again == law
+    assert again.pmf_bounds(1) == law.pmf_bounds(1)
+    assert again.sample(5).shape == (5,)
 
 
 def test_quantiles_at_a_tie_are_decided():

@@ -1,8 +1,11 @@
 import copy
+import gc
 import hmac
 import multiprocessing
 import os
 import pickle
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -10,7 +13,13 @@ import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from scipy import stats
 
-from discreet.errors import EntropyCopied, EntropyForked, EntropyUnavailable, OutOfRange
+from discreet.errors import (
+    EntropyBusy,
+    EntropyCopied,
+    EntropyForked,
+    EntropyUnavailable,
+    OutOfRange,
+)
 from discreet.noise import KeyedEntropy, SystemEntropy
 from discreet.noise import entropy as room
 from tests.noise.laws import ALPHA
@@ -113,6 +122,70 @@ def test_a_request_amid_another_request_repeats_nothing(monkeypatch, small):
     words = [*inside[0], *outside, *after]
     assert len(set(words)) == len(words)
     assert 0 not in words
+
+
+def test_finalizers_that_draw_repeat_nothing():
+    """Garbage collection can run a finalizer at any allocation, also inside a request."""
+    entropy, words = SystemEntropy(), []
+
+    class Cycle:
+        def __init__(self):
+            self.me = self
+
+        def __del__(self):
+            words.append(entropy.bits(128))
+            words.append(entropy.words(70, 64).tobytes())
+
+    before = gc.get_threshold()
+    gc.set_threshold(1, 1, 1)
+    try:
+        for _ in range(3000):
+            Cycle()
+            words.append(entropy.bits(128))
+            words.append(entropy.words(70, 64).tobytes())
+    finally:
+        gc.set_threshold(*before)
+    assert len(words) > 10_000
+    assert len(set(words)) == len(words)
+    assert 0 not in words
+
+
+def test_a_process_forked_behind_our_back_draws_words_of_its_own():
+    """A fork in C runs no hook of Python's; the process number still tells."""
+    script = """
+import ctypes, os, sys
+from discreet.noise import SYSTEM, Uniform
+law = Uniform(below=2**62)
+SYSTEM.bits(64), law.draw()
+read, write = os.pipe()
+child = ctypes.CDLL(None).fork()
+drawn = f"{SYSTEM.bits(64)} {law.draw()}"
+if child == 0:
+    os.write(write, drawn.encode())
+    os._exit(0)
+os.waitpid(child, 0)
+theirs = os.read(read, 1000).decode()
+sys.exit(bool(set(drawn.split()) & set(theirs.split())))
+"""
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+
+
+def test_a_keyed_stream_refuses_a_request_amid_another(monkeypatch):
+    entropy, refused = keyed(), []
+    true = room._keystream
+
+    def interrupted(stream, out):
+        try:
+            entropy.bits(8)
+        except EntropyBusy as error:
+            refused.append(error.code)
+        true(stream, out)
+
+    monkeypatch.setattr(room, "_keystream", interrupted)
+    first = entropy.bits(64)
+    monkeypatch.undo()
+    assert refused == ["E205"]
+    assert [first, entropy.bits(64)] == [again.bits(64) for again in [keyed()] for _ in range(2)]
 
 
 def test_the_operating_system_is_asked_again_after_many_bytes(monkeypatch):

@@ -198,7 +198,7 @@ def test_categorical(weights):
 @pytest.mark.parametrize("law", [LAWS[2], LAWS[5]], ids=str)
 def test_bounded(law, ends):
     bounded = Bounded(law, low=ends[0], high=ends[1])
-    table = WeightedTable(bounded._weights, TINY_TABLE)
+    table = WeightedTable(bounded._enclose, TINY_TABLE)
     program = lambda entropy: int(table.sample(1, entropy)[0]) + ends[0]  # noqa: E731
     check_law(program, bounded.pmf_bounds)
 

@@ -100,6 +100,20 @@ def test_forked_children_do_not_serve_what_the_parent_has_in_store():
     assert not waiting & set(drawn)
 
 
+def test_a_handler_that_takes_the_last_value_leaves_none_out(monkeypatch):
+    law = Uniform(below=2**62)
+    law.draw()
+
+    class Emptied(list):
+        def pop(self):
+            raise IndexError
+
+    pool._pools.blocks[id(law)] = (law, Emptied([1]))
+    monkeypatch.setattr(pool, "_refill", lambda law: (law, [7]))
+    pool._pools.blocks[id(law)] = (law, [])
+    assert law.draw() == 7
+
+
 def test_without_random_bits_no_value_is_served(monkeypatch):
     def fail(size):
         raise OSError

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from discreet.errors import WrongKind
 from discreet.exact import ExactNumber, Interval
-from discreet.noise.chance import Chance, ExpNeg, Logistic, Ratio, chance_bounds
+from discreet.noise.chance import Chance, ExpNeg, Logistic, Ratio, chance_scaled
 from discreet.noise.coins import settle
-from discreet.noise.distribution import BITS, Distribution, Moments, complement
-from discreet.noise.entropy import SYSTEM, Entropy
+from discreet.noise.distribution import BITS, Distribution, Moments, complement, log_of
+from discreet.noise.entropy import SYSTEM, Entropy, checked_entropy
 from discreet.noise.limits import checked_count
 
 __all__ = ["Bernoulli"]
@@ -77,6 +77,7 @@ class Bernoulli(Distribution):
         """Return independent flips, true for heads."""
         sizes = self.words
         out = np.empty(checked_count(count), np.bool_)
+        checked_entropy(entropy)
         low, high = self.p.enclose(sizes.first_bits)
         for start in range(0, out.size, _CHUNK):
             part = out[start : start + _CHUNK]
@@ -102,7 +103,7 @@ class Bernoulli(Distribution):
                 )
         return heads
 
-    def sample(self, count: int, entropy: Entropy = SYSTEM) -> NDArray[np.int64]:
+    def _sample(self, count: int, entropy: Entropy) -> NDArray[np.int64]:
         """Return independent draws of 0 and 1."""
         return self.flips(count, entropy).astype(np.int64)
 
@@ -125,6 +126,12 @@ class Bernoulli(Distribution):
             return _ALL
         return self._heads(bits) if k == 0 else _NONE
 
+    def _log_survival(self, k: int, bits: int) -> Interval:
+        """Enclose ln P[Z > k], at any depth."""
+        if k == 0 and not isinstance(self.p, Ratio):
+            return chance_scaled(self.p, bits).log_bounds(bits)
+        return log_of(self._survival(k, bits), bits)
+
     def moments(self) -> Moments:
         """Enclose mean and variance: p and p (1 - p)."""
         heads = self._heads(2 * BITS)
@@ -133,4 +140,6 @@ class Bernoulli(Distribution):
         return Moments(mean=heads, variance=spread)
 
     def _heads(self, bits: int) -> Interval:
-        return chance_bounds(self.p, bits)
+        if isinstance(self.p, Ratio):
+            return Interval(self.p.p, self.p.p)
+        return chance_scaled(self.p, bits).bounds(bits)

@@ -58,7 +58,7 @@ class BlockLaw:
 
         def weights(start: int, count: int) -> list[tuple[int, int]]:
             run = self._decay.progression(start=start, step=m, count=count, bits=scale)
-            return [*zip(run.low, run.high, strict=True), (run.rest, run.rest)]
+            return list(zip(run.low, run.high, strict=True))
 
         left = weights(0, count + 1)  # |k| at the inner ends of blocks 0, 1, 2, ...
         right = weights(m - 1, count)  # |k| at their outer ends
@@ -73,7 +73,7 @@ class BlockLaw:
         for at in range(self.near, 2 * count):
             outcomes += flat[at], residual[at]
         # all farther blocks together weigh no more than their inner ends do
-        rest = left[count][1] + left[count + 1][1] + mirror[count][1]
+        rest = sum(self._decay.beyond(start=count * m + k, step=m, bits=scale) for k in (0, 1))
         return boundaries([low for low, _ in outcomes], [high for _, high in outcomes], rest, bits)
 
     def guide_values(self, count: int) -> NDArray[np.int64]:

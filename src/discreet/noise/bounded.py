@@ -14,6 +14,7 @@ Two different ways of staying inside [low, high], both in use:
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -25,12 +26,12 @@ from numpy.typing import NDArray
 from discreet.arrays import INT64_MAX, INT64_MIN
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import Interval, whole
-from discreet.noise.distribution import BITS, Distribution, Moments
-from discreet.noise.entropy import SYSTEM, Entropy
+from discreet.noise.distribution import Distribution, Moments, log_of
+from discreet.noise.entropy import Entropy
+from discreet.noise.exponential import Scaled
 from discreet.noise.finite import WeightedTable
 from discreet.noise.gaussian import DiscreteGaussian
 from discreet.noise.laplace import DiscreteLaplace
-from discreet.noise.limits import checked_count
 from discreet.noise.series import Progression
 from discreet.noise.table import TableSizes
 
@@ -39,7 +40,7 @@ __all__ = ["Bounded", "Truncated"]
 TwoSided = DiscreteLaplace | DiscreteGaussian
 
 _MOST_OUTCOMES: Final = 1 << 16
-_DEEPEST: Final = 1 << 16
+_MOMENT_BITS: Final = 256
 _NONE: Final = Interval(Fraction(0), Fraction(0))
 _ALL: Final = Interval(Fraction(1), Fraction(1))
 
@@ -63,7 +64,7 @@ class Truncated(Distribution):
         """Take a law and the ends of the interval."""
         _set(self, law, low, high)
 
-    def sample(self, count: int, entropy: Entropy = SYSTEM) -> NDArray[np.int64]:
+    def _sample(self, count: int, entropy: Entropy) -> NDArray[np.int64]:
         """Return independent draws."""
         return np.clip(self.law.sample(count, entropy), self.low, self.high)
 
@@ -91,10 +92,23 @@ class Truncated(Distribution):
             return _ALL
         return _NONE if k >= self.high else self.law.survival_bounds(k, bits)
 
+    def _log_survival(self, k: int, bits: int) -> Interval:
+        """Enclose ln P[Z > k], at any depth."""
+        if self.low <= k < self.high:
+            return self.law.log_survival_bounds(k, bits)
+        return log_of(self._survival(k, bits), bits)
+
     def moments(self) -> Moments:
         """Enclose mean and variance."""
-        shares = [self._pmf(k, 4 * BITS) for k in _support(self.low, self.high)]
-        return _moments(self.low, [(share.low, share.high) for share in shares])
+        outcomes = _support(self.low, self.high)
+        low, high = _weights(self.law, self.low, self.high, _MOMENT_BITS)
+        peak = self.law.pmf_bounds(_nearest(self.low, self.high), _MOMENT_BITS)
+        masses = [(a * peak.low, b * peak.high) for a, b in zip(low, high, strict=True)]
+        for end in {0, len(outcomes) - 1}:  # the ends collect what lies beyond them
+            share = self._pmf(outcomes[end], _MOMENT_BITS)
+            masses[end] = share.low * (1 << _MOMENT_BITS), share.high * (1 << _MOMENT_BITS)
+        fixed = [(math.floor(a), math.ceil(b)) for a, b in masses]
+        return _moments(self.low, fixed)
 
 
 @final
@@ -117,11 +131,18 @@ class Bounded(Distribution):
         """Take a law and the ends of the interval."""
         _set(self, law, low, high)
         _support(self.low, self.high)
-        object.__setattr__(self, "_table", WeightedTable(self._weights, TableSizes()))
+        object.__setattr__(self, "_table", WeightedTable(self._enclose, TableSizes()))
 
-    def sample(self, count: int, entropy: Entropy = SYSTEM) -> NDArray[np.int64]:
+    def __reduce__(self) -> tuple[object, ...]:
+        """Rebuild the table from the fields instead of copying it."""
+        return functools.partial(Bounded, self.law, low=self.low, high=self.high), ()
+
+    def _enclose(self, bits: int) -> tuple[list[int], list[int]]:
+        return _weights(self.law, self.low, self.high, bits)
+
+    def _sample(self, count: int, entropy: Entropy) -> NDArray[np.int64]:
         """Return independent draws."""
-        return self._table.sample(checked_count(count), entropy) + self.low
+        return self._table.sample(count, entropy) + self.low
 
     def _pmf(self, k: int, bits: int) -> Interval:
         """Enclose P[Z = k]."""
@@ -135,9 +156,15 @@ class Bounded(Distribution):
         """Enclose P[Z > k]."""
         return self._share(k + 1, self.high, bits)
 
+    def _log_survival(self, k: int, bits: int) -> Interval:
+        """Enclose ln P[Z > k], at any depth."""
+        if self.low <= k < self.high:
+            return self._scaled(k + 1, self.high, bits).log_bounds(bits)
+        return log_of(self._survival(k, bits), bits)
+
     def moments(self) -> Moments:
         """Enclose mean and variance."""
-        low, high = self._weights(4 * BITS)
+        low, high = self._enclose(_MOMENT_BITS)
         return _moments(self.low, list(zip(low, high, strict=True)))
 
     def _share(self, first: int, last: int, bits: int) -> Interval:
@@ -145,37 +172,46 @@ class Bounded(Distribution):
         first, last = max(first, self.low), min(last, self.high)
         if first > last:
             return _NONE
+        if (first, last) == (self.low, self.high):
+            return _ALL
+        share = self._scaled(first, last, bits).bounds(bits)
+        return Interval(share.low, min(share.high, Fraction(1)))
+
+    def _scaled(self, first: int, last: int, bits: int) -> Scaled:
+        """Write P[first <= Z <= last] as the weight nearest to zero times a moderate factor."""
         exponent = self.law.decay.exponent
         depth = exponent(_nearest(first, last)) - exponent(_nearest(self.low, self.high))
-        low, high = self._weights(bits + 64 + min(max(_DEEPEST, 64 * bits), math.ceil(2 * depth)))
-        part = slice(first - self.low, last - self.low + 1)
-        inside_low, inside_high = sum(low[part]), sum(high[part])
-        outside_low, outside_high = sum(low) - inside_low, sum(high) - inside_high
-        return Interval(
-            Fraction(inside_low, inside_low + outside_high),
-            Fraction(inside_high, inside_high + outside_low),
+        part_low, part_high = _total(self.law, first, last, bits)
+        all_low, all_high = _total(self.law, self.low, self.high, bits)
+        return Scaled(depth, Interval(Fraction(part_low, all_high), Fraction(part_high, all_low)))
+
+
+def _weights(law: TwoSided, first: int, last: int, bits: int) -> tuple[list[int], list[int]]:
+    """Enclose the weights of first, ..., last, the largest of which is 1."""
+
+    def run(near: int, far: int) -> Progression:  # near <= |k| <= far
+        return law.decay.progression(
+            start=near, step=1, count=far - near + 1, bits=bits, origin=_nearest(first, last)
         )
 
-    def _weights(self, bits: int) -> tuple[list[int], list[int]]:
-        """Enclose the weights of low, ..., high, the largest of which is 1."""
-        top = _nearest(self.low, self.high)
+    low: list[int] = []
+    high: list[int] = []
+    if first < 0:
+        mirrored = run(max(1, -last), -first)
+        low += reversed(mirrored.low)
+        high += reversed(mirrored.high)
+    if last >= 0:
+        ahead = run(max(0, first), last)
+        low += ahead.low
+        high += ahead.high
+    return low, high
 
-        def run(first: int, last: int) -> Progression:  # first <= |k| <= last
-            return self.law.decay.progression(
-                start=first, step=1, count=last - first + 1, bits=bits, origin=top
-            )
 
-        low: list[int] = []
-        high: list[int] = []
-        if self.low < 0:
-            mirrored = run(max(1, -self.high), -self.low)
-            low += reversed(mirrored.low)
-            high += reversed(mirrored.high)
-        if self.high >= 0:
-            ahead = run(max(0, self.low), self.high)
-            low += ahead.low
-            high += ahead.high
-        return low, high
+@functools.lru_cache(maxsize=64)
+def _total(law: TwoSided, first: int, last: int, bits: int) -> tuple[int, int]:
+    """Enclose the sum of the weights of first, ..., last, the largest of which is 1."""
+    low, high = _weights(law, first, last, bits + 64)
+    return sum(low), sum(high)
 
 
 def _nearest(low: int, high: int) -> int:
@@ -215,9 +251,7 @@ def _support(low: int, high: int) -> range:
     return range(low, high + 1)
 
 
-def _moments(
-    first: int, weights: list[tuple[int, int]] | list[tuple[Fraction, Fraction]]
-) -> Moments:
+def _moments(first: int, weights: list[tuple[int, int]]) -> Moments:
     """Enclose mean and variance of outcomes first, first + 1, ... with enclosed weights.
 
     Outcomes are counted from the first one, so that every term is positive.

@@ -7,20 +7,17 @@ Each encloses itself between integers at any scale: ``low <= 2**bits * p <= high
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, final
+from typing import final
 
 from discreet.certified import exp_neg
 from discreet.errors import OutOfRange
 from discreet.exact import ExactNumber, Interval, probability, rational
+from discreet.noise.exponential import Scaled
 from discreet.noise.limits import checked_bits
 
 __all__ = ["Chance", "ExpNeg", "Logistic", "Ratio"]
-
-
-_DEEPEST: Final = 1 << 16
 
 
 @final
@@ -91,17 +88,17 @@ class Logistic:
 Chance = Ratio | ExpNeg | Logistic
 
 
-def chance_bounds(chance: Chance, bits: int) -> Interval:
-    """Enclose a chance between rationals, to a relative 2**-bits unless below exp(-32768).
+def chance_scaled(chance: ExpNeg | Logistic, bits: int) -> Scaled:
+    """Write an irrational chance as exp(-x) times a moderate factor.
 
-    >>> chance_bounds(Ratio("1/2"), 8)
-    Interval(low=Fraction(1, 2), high=Fraction(1, 2))
+    >>> chance_scaled(ExpNeg(3), 64).exponent
+    Fraction(3, 1)
     """
-    if isinstance(chance, Ratio):
-        return Interval(chance.p, chance.p)
-    scale = bits + 8 + min(_DEEPEST, math.ceil(2 * chance.x))
-    low, high = chance.enclose(scale)
-    return Interval(Fraction(low, 1 << scale), Fraction(high, 1 << scale))
+    if isinstance(chance, ExpNeg):
+        return Scaled(chance.x, Interval(Fraction(1), Fraction(1)))
+    one = 1 << (bits + 8)
+    low, high = exp_neg(chance.x, bits + 8)
+    return Scaled(chance.x, Interval(Fraction(one, one + high), Fraction(one, one + low)))
 
 
 def _exponent(x: ExactNumber) -> Fraction:

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from discreet.certified import log
 from discreet.errors import OutOfRange
 from discreet.exact import ExactNumber, Interval, rational, whole
-from discreet.noise.entropy import SYSTEM, Entropy
-from discreet.noise.limits import checked_bits
+from discreet.noise.entropy import SYSTEM, Entropy, checked_entropy
+from discreet.noise.limits import checked_bits, checked_count
 from discreet.noise.pool import serve
 
 __all__ = ["Distribution", "Moments"]
@@ -45,7 +45,7 @@ class Distribution(ABC):
     __slots__ = ()
 
     @abstractmethod
-    def sample(self, count: int, entropy: Entropy = SYSTEM) -> NDArray[np.int64]:
+    def _sample(self, count: int, entropy: Entropy) -> NDArray[np.int64]:
         """Return independent draws; values beyond int64 stop at its ends."""
 
     @abstractmethod
@@ -66,16 +66,11 @@ class Distribution(ABC):
 
     def _log_survival(self, k: int, bits: int) -> Interval:
         """Enclose ln P[Z > k]."""
-        tail = self._survival(k, bits)
-        if tail.high == 0:
-            raise OutOfRange(
-                what="nothing lies above this value.",
-                why="the logarithm of zero is no number.",
-                do="ask for a value inside the support.",
-            )
-        if tail.low == 0:  # too deep for this precision
-            return self._log_survival(k, checked_bits(2 * bits))
-        return log_interval(tail, bits)
+        return log_of(self._survival(k, bits), bits)
+
+    def sample(self, count: int, entropy: Entropy = SYSTEM) -> NDArray[np.int64]:
+        """Return independent draws; values beyond int64 stop at its ends."""
+        return self._sample(checked_count(count), checked_entropy(entropy))
 
     def draw(self, entropy: Entropy = SYSTEM) -> int:
         """Return one draw; values beyond int64 stop at its ends."""
@@ -176,11 +171,17 @@ def complement(tail: Interval) -> Interval:
     return Interval(1 - tail.high, 1 - tail.low)
 
 
-def log_interval(value: Interval, bits: int) -> Interval:
-    """Enclose the logarithm of a positive number.
+def log_of(value: Interval, bits: int) -> Interval:
+    """Enclose the logarithm of a chance that is not zero.
 
-    >>> log_interval(Interval(Fraction(1), Fraction(1)), 8)
+    >>> log_of(Interval(Fraction(1), Fraction(1)), 8)
     Interval(low=Fraction(0, 1), high=Fraction(0, 1))
     """
+    if value.low == 0:
+        raise OutOfRange(
+            what="nothing lies above this value.",
+            why="the logarithm of zero is no number.",
+            do="ask for a value inside the support.",
+        )
     one = 1 << bits
     return Interval(Fraction(log(value.low, bits)[0], one), Fraction(log(value.high, bits)[1], one))

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.arrays import INT64_MAX, array_of
 from discreet.errors import NotExact, OutOfRange, TooLarge, WrongKind
 from discreet.exact import whole
-from discreet.noise.entropy import SYSTEM, Entropy
+from discreet.noise.entropy import SYSTEM, Entropy, checked_entropy
 from discreet.noise.tablefree import Parameters, gaussian_into, laplace_into
 
 __all__ = ["gaussian_each", "laplace_each"]
@@ -34,7 +34,7 @@ def laplace_each(
     """
     numerators, common = _checked(scales, denominator, "scales")
     out = np.empty(numerators.size, np.int64)
-    laplace_into(out, Parameters.each(numerators, common), entropy)
+    laplace_into(out, Parameters.each(numerators, common), checked_entropy(entropy))
     return out
 
 
@@ -48,7 +48,7 @@ def gaussian_each(
     """
     numerators, common = _checked(variances, denominator, "variances")
     out = np.empty(numerators.size, np.int64)
-    gaussian_into(out, Parameters.each(numerators, common), entropy)
+    gaussian_into(out, Parameters.each(numerators, common), checked_entropy(entropy))
     return out
 
 

@@ -8,9 +8,9 @@ serve real noise, and both are AES-256 in counter mode:
 ``SystemEntropy``
     Keyed by the operating system, one generator a thread.  Fast key erasure: the first 32 bytes of
     every keystream become the next key and are never served, so a captured state says nothing about
-    noise already drawn.  A fork throws the child's generators away, and a request amid another one
-    (from a signal handler) gets a generator of its own.  If the operating system has no bits to
-    give, nothing is drawn.
+    noise already drawn.  A child process throws its parent's generators away, and a request amid
+    another one (from a signal handler or a finalizer) gets a generator of its own.  If the
+    operating system has no bits to give, nothing is drawn.
 ``KeyedEntropy``
     The stream of a secret key and a label.  The same pair gives the same words, for noise that must
     not change when an engine runs a task again.
@@ -28,13 +28,14 @@ import hmac
 import os
 import threading
 from abc import ABC, abstractmethod
-from typing import Any, Final, NoReturn, Protocol, final
+from typing import Any, Final, NoReturn, Protocol, cast, final
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
 from numpy.typing import NDArray
 
 from discreet.errors import (
+    EntropyBusy,
     EntropyCopied,
     EntropyForked,
     EntropyUnavailable,
@@ -69,13 +70,13 @@ def _count_fork() -> None:
 os.register_at_fork(after_in_child=_count_fork)
 
 
-def fork_epoch() -> int:
-    """Return how many forks lie between this process and the one that imported this module.
+def process_stamp() -> tuple[int, int]:
+    """Return what differs between a process and its children, however they were forked.
 
-    >>> fork_epoch() >= 0
+    >>> process_stamp() == process_stamp()
     True
     """
-    return _fork_epoch
+    return os.getpid(), _fork_epoch
 
 
 class Entropy(Protocol):
@@ -86,7 +87,7 @@ class Entropy(Protocol):
         ...
 
     def bits(self, width: int) -> int:
-        """Return one word of any width, uniform on [0, 2**width)."""
+        """Return one word, uniform on [0, 2**width); the width may exceed 64."""
         ...
 
 
@@ -154,11 +155,11 @@ class _ByteSource(ABC):
 class _Generator:
     """The state of one thread: a key, and a pool for small requests."""
 
-    __slots__ = ("busy", "epoch", "key", "pool", "served", "used")
+    __slots__ = ("busy", "key", "pool", "served", "stamp", "used")
 
     def __init__(self) -> None:
         self.busy = False
-        self.epoch = -1
+        self.stamp = (-1, -1)
         self.key = bytearray(KEY_BYTES)
         self.pool = bytearray(_POOL_BYTES)
         self.used = _POOL_BYTES
@@ -206,7 +207,7 @@ def _from_pool(state: _Generator, size: int) -> bytearray:
     """Cut a few bytes off the pool; a served byte is kept nowhere else."""
     start = state.used
     stop = start + size
-    if stop > _POOL_BYTES or state.epoch != _fork_epoch:
+    if stop > _POOL_BYTES or state.stamp != process_stamp():
         _ensure_seeded(state)
         _advance(state, memoryview(state.pool))
         start, stop = 0, size
@@ -217,7 +218,7 @@ def _from_pool(state: _Generator, size: int) -> bytearray:
 
 
 def _ensure_seeded(state: _Generator) -> None:
-    if state.epoch != _fork_epoch or state.served >= _RESEED_BYTES:
+    if state.stamp != process_stamp() or state.served >= _RESEED_BYTES:
         _seed(state)
 
 
@@ -235,7 +236,7 @@ def _seed(state: _Generator) -> None:
     state.key[:] = fresh
     state.used = _POOL_BYTES  # whatever a parent process had pooled is not ours
     state.served = 0
-    state.epoch = _fork_epoch
+    state.stamp = process_stamp()
 
 
 def _advance(state: _Generator, out: memoryview) -> None:
@@ -270,7 +271,8 @@ class KeyedEntropy(_ByteSource):
     streams of different labels are independent to whoever does not hold the key.  Whoever holds it
     can subtract the noise: it must be drawn fresh for each release and guarded like raw data.
 
-    One stream belongs to one process and one thread of work; use in a forked child is refused.
+    One stream belongs to one process and one thread of work: use in a forked child, or amid another
+    request, is refused.
 
     >>> key = bytes(range(32))
     >>> one, same = (KeyedEntropy(key=key, label="ward A/count").bits(16) for _ in range(2))
@@ -278,7 +280,7 @@ class KeyedEntropy(_ByteSource):
     True
     """
 
-    __slots__ = ("_epoch", "_lock", "_stream")
+    __slots__ = ("_lock", "_stamp", "_stream")
 
     def __init__(self, *, key: bytes, label: str | bytes) -> None:
         """Open the stream at its beginning."""
@@ -297,19 +299,43 @@ class KeyedEntropy(_ByteSource):
             )
         derived = hmac.digest(key, _LABEL_DOMAIN + text, "sha256")
         self._stream = Cipher(algorithms.AES(derived), _START).encryptor()
-        self._lock = threading.RLock()  # a signal handler may ask amid another request
-        self._epoch = _fork_epoch
+        self._lock = threading.Lock()
+        self._stamp = process_stamp()
 
     def _fill(self, out: memoryview) -> None:
-        if self._epoch != _fork_epoch:
+        if self._stamp != process_stamp():
             raise EntropyForked(
                 what="a keyed stream was used in a forked process.",
                 why="parent and child would both continue it and add the same noise twice.",
                 do="open KeyedEntropy again in the child, from the key and a label of its own.",
             )
-        with self._lock:
+        if not self._lock.acquire(blocking=False):
+            raise EntropyBusy(
+                what="a keyed stream was asked for words amid another request.",
+                why="the order of the two decides who gets which words, so noise would not repeat.",
+                do="open a KeyedEntropy of its own, with its own label, for each thread of work.",
+            )
+        try:
             _keystream(self._stream, out)
+        finally:
+            self._lock.release()
 
 
 SYSTEM: Final = SystemEntropy()
 """The process-wide source, used wherever no other is passed in."""
+
+
+def checked_entropy(entropy: object) -> Entropy:
+    """Refuse what is no source of words, before anything is drawn.
+
+    >>> checked_entropy(SYSTEM) is SYSTEM
+    True
+    """
+    faces = (getattr(entropy, "words", None), getattr(entropy, "bits", None))
+    if isinstance(entropy, type) or not all(callable(face) for face in faces):
+        raise WrongKind(
+            what=f"the entropy is a {type(entropy).__name__}, which serves no words.",
+            why="noise is only as good as its random bits, and a seeded generator is predictable.",
+            do="leave entropy out, or give SystemEntropy() or KeyedEntropy(key=..., label=...).",
+        )
+    return cast("Entropy", entropy)

@@ -15,7 +15,7 @@ from typing import Final, final
 
 from discreet.certified import exp_neg
 from discreet.exact import Interval
-from discreet.noise.distribution import log_interval
+from discreet.noise.distribution import log_of
 
 __all__ = ["Scaled", "ratio"]
 
@@ -55,7 +55,7 @@ class Scaled:
         >>> Scaled(Fraction(1000), Interval(Fraction(1), Fraction(1))).log_bounds(64).nearest()
         -1000.0
         """
-        log = log_interval(self.factor, bits)
+        log = log_of(self.factor, bits)
         return Interval(log.low - self.exponent, log.high - self.exponent)
 
 

@@ -8,6 +8,8 @@ Outcome i has probability weights[i] / sum(weights), exactly.
 
 from __future__ import annotations
 
+import functools
+import itertools
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -20,9 +22,9 @@ from numpy.typing import NDArray
 from discreet.arrays import listed
 from discreet.errors import OutOfRange
 from discreet.exact import ExactNumber, Interval, rational
-from discreet.noise.distribution import Distribution, Moments, complement
-from discreet.noise.entropy import SYSTEM, Entropy
-from discreet.noise.limits import checked_count
+from discreet.noise.distribution import Distribution, Moments
+from discreet.noise.entropy import Entropy
+from discreet.noise.limits import empty
 from discreet.noise.table import CHUNK, Boundaries, Table, TableSizes, boundaries
 
 Weights = Callable[[int], tuple[list[int], list[int]]]
@@ -63,7 +65,7 @@ class WeightedTable:
 
     def sample(self, count: int, entropy: Entropy) -> NDArray[np.int64]:
         """Return independent draws."""
-        out = np.empty(count, np.int64)
+        out = empty(count)
         for start in range(0, count, CHUNK):
             part = out[start : start + CHUNK]
             cells, void, index = self._table.look_up(part.size, entropy)
@@ -83,6 +85,7 @@ class Categorical(Distribution):
     """
 
     weights: tuple[Fraction, ...]
+    _sums: tuple[int, ...] = field(repr=False, compare=False)
     _outcomes: NDArray[np.int64] = field(repr=False, compare=False)
     _table: WeightedTable = field(repr=False, compare=False)
 
@@ -98,44 +101,52 @@ class Categorical(Distribution):
                 do="give at least one weight above zero, and none below.",
             )
         common = math.lcm(*(weight.denominator for weight in exact))
-        whole_weights = [int(weight * common) for weight in exact if weight]
+        whole_weights = [int(weight * common) for weight in exact]
+        positive = [weight for weight in whole_weights if weight]
 
         def enclose(_: int) -> tuple[list[int], list[int]]:
-            return whole_weights, whole_weights
+            return positive, positive
 
         kept = [at for at, weight in enumerate(exact) if weight]
         object.__setattr__(self, "weights", exact)
+        object.__setattr__(self, "_sums", (0, *itertools.accumulate(whole_weights)))
         object.__setattr__(self, "_outcomes", np.array(kept, np.int64))
         object.__setattr__(self, "_table", WeightedTable(enclose, TableSizes()))
 
-    def sample(self, count: int, entropy: Entropy = SYSTEM) -> NDArray[np.int64]:
+    def __reduce__(self) -> tuple[object, ...]:
+        """Rebuild the table from the weights instead of copying it."""
+        return functools.partial(Categorical, weights=self.weights), ()
+
+    def _sample(self, count: int, entropy: Entropy) -> NDArray[np.int64]:
         """Return independent draws."""
-        index = self._table.sample(checked_count(count), entropy)
+        index = self._table.sample(count, entropy)
         if len(self._outcomes) == len(self.weights):
             return index
         return self._outcomes[index]
 
     def _pmf(self, k: int, bits: int) -> Interval:  # noqa: ARG002  known exactly
         """Return P[Z = k], exactly."""
-        inside = 0 <= k < len(self.weights)
-        return self._share([self.weights[k]] if inside else [])
+        return self._between(k, k)
 
     def _cdf(self, k: int, bits: int) -> Interval:  # noqa: ARG002  known exactly
         """Return P[Z <= k], exactly."""
-        return self._share(self.weights[: max(0, k + 1)])
+        return self._between(0, k)
 
-    def _survival(self, k: int, bits: int) -> Interval:
+    def _survival(self, k: int, bits: int) -> Interval:  # noqa: ARG002  known exactly
         """Return P[Z > k], exactly."""
-        return complement(self._cdf(k, bits))
+        return self._between(k + 1, len(self.weights) - 1)
 
     def moments(self) -> Moments:
         """Return mean and variance, exactly."""
-        mean = self._share(at * weight for at, weight in enumerate(self.weights))
-        variance = self._share(
-            (at - mean.low) ** 2 * weight for at, weight in enumerate(self.weights)
-        )
-        return Moments(mean=mean, variance=variance)
+        total = sum(self.weights)
+        mean = sum((at * weight for at, weight in enumerate(self.weights)), Fraction(0)) / total
+        square = sum((at * at * weight for at, weight in enumerate(self.weights)), Fraction(0))
+        spread = square / total - mean**2
+        return Moments(mean=Interval(mean, mean), variance=Interval(spread, spread))
 
-    def _share(self, part: Iterable[Fraction]) -> Interval:
-        value = sum(part, Fraction(0)) / sum(self.weights)
-        return Interval(value, value)
+    def _between(self, first: int, last: int) -> Interval:
+        """Return P[first <= Z <= last], exactly."""
+        first, last = max(first, 0), min(last, len(self.weights) - 1)
+        inside = self._sums[last + 1] - self._sums[first] if first <= last else 0
+        share = Fraction(inside, self._sums[-1])
+        return Interval(share, share)

@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 
 from discreet.exact import ExactNumber, Interval
 from discreet.noise.blocks import BlockSampler
-from discreet.noise.distribution import BITS, Distribution, Moments, complement, log_interval
-from discreet.noise.entropy import SYSTEM, Entropy
+from discreet.noise.distribution import BITS, Distribution, Moments, complement, log_of
+from discreet.noise.entropy import Entropy
 from discreet.noise.exponential import Scaled
 from discreet.noise.gaussian_tail import normalizer, tail_ratio, variance_bounds
-from discreet.noise.limits import TABLE_FROM, checked_count, checked_scale
+from discreet.noise.limits import TABLE_FROM, checked_scale, empty
 from discreet.noise.series import Decay
 from discreet.noise.signed import SignedSampler
 from discreet.noise.table import TableSizes
@@ -59,9 +59,9 @@ class DiscreteGaussian(Distribution):
         """The exponent of the weights."""
         return Decay(quadratic=1 / (2 * self.variance))
 
-    def sample(self, count: int, entropy: Entropy = SYSTEM) -> NDArray[np.int64]:
+    def _sample(self, count: int, entropy: Entropy) -> NDArray[np.int64]:
         """Return independent draws; values beyond int64 stop at its ends."""
-        out = np.empty(checked_count(count), np.int64)
+        out = empty(count)
         if count < TABLE_FROM:
             gaussian_into(out, Parameters.same(self.variance), entropy)
         else:
@@ -87,7 +87,7 @@ class DiscreteGaussian(Distribution):
     def _log_survival(self, k: int, bits: int) -> Interval:
         """Enclose ln P[Z > k], at any depth."""
         if k < 0:
-            return log_interval(self._survival(k, bits), bits)
+            return log_of(self._survival(k, bits), bits)
         return self._tail(k, bits).log_bounds(bits)
 
     def moments(self) -> Moments:

@@ -68,8 +68,9 @@ def _term_by_term(variance: Fraction, k: int, bits: int) -> Interval:
         count = min(count, math.ceil(Fraction(7 * (bits + 8), 10) * variance / k))
     scale = bits + 64
     run = decay.progression(start=k, step=1, count=count + 1, bits=scale, origin=k)
+    rest = decay.beyond(start=k + count + 1, step=1, bits=scale, origin=k)
     one = 1 << scale
-    return Interval(Fraction(sum(run.low), one), Fraction(sum(run.high) + run.rest, one))
+    return Interval(Fraction(sum(run.low), one), Fraction(sum(run.high) + rest, one))
 
 
 def _euler_maclaurin(variance: Fraction, k: int, bits: int) -> Interval:
@@ -166,7 +167,7 @@ def variance_bounds(variance: Fraction, bits: int) -> Interval:
     run = decay.progression(start=0, step=1, count=count, bits=scale)
     low = 2 * sum(at * at * weight for at, weight in enumerate(run.low))
     high = 2 * sum(at * at * weight for at, weight in enumerate(run.high))
-    high += 4 * count * count * (run.rest + 1)
+    high += 4 * count * count * decay.beyond(start=count, step=1, bits=scale)
     total = normalizer(variance, bits + 32)
     one = 1 << scale
     return Interval(Fraction(low, one) / total.high, Fraction(high, one) / total.low)

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from discreet.exact import ExactNumber, Interval
 from discreet.noise.distribution import BITS, Distribution, Moments, complement
-from discreet.noise.entropy import SYSTEM, Entropy
+from discreet.noise.entropy import Entropy
 from discreet.noise.exponential import Scaled, ratio
-from discreet.noise.limits import checked_count, checked_scale
+from discreet.noise.limits import checked_scale, empty
 from discreet.noise.tablefree import Parameters, geometric_into
 
 __all__ = ["Geometric"]
@@ -45,9 +45,9 @@ class Geometric(Distribution):
         """Take an exact scale between 2**-200 and 2**57."""
         object.__setattr__(self, "scale", checked_scale(scale, name="scale"))
 
-    def sample(self, count: int, entropy: Entropy = SYSTEM) -> NDArray[np.int64]:
+    def _sample(self, count: int, entropy: Entropy) -> NDArray[np.int64]:
         """Return independent draws; values beyond int64 stop at its end."""
-        out = np.empty(checked_count(count), np.int64)
+        out = empty(count)
         geometric_into(out, Parameters.same(self.scale), entropy)
         return out
 

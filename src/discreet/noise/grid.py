@@ -59,7 +59,7 @@ class DyadicGrid:
     def fine(*, distance: ExactNumber) -> DyadicGrid:
         """Return the grid that divides a distance into at least 2**24 steps.
 
-        The privacy loss grows by at most a factor of 1 + 2**-24 through rounding.
+        For one coordinate, rounding makes the distance larger by at most a factor of 1 + 2**-24.
 
         >>> DyadicGrid.fine(distance=5)
         DyadicGrid(exponent=-22)

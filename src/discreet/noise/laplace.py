@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from discreet.exact import ExactNumber, Interval
 from discreet.noise.blocks import BlockSampler
-from discreet.noise.distribution import BITS, Distribution, Moments, complement, log_interval
-from discreet.noise.entropy import SYSTEM, Entropy
+from discreet.noise.distribution import BITS, Distribution, Moments, complement, log_of
+from discreet.noise.entropy import Entropy
 from discreet.noise.exponential import Scaled, ratio
-from discreet.noise.limits import TABLE_FROM, checked_count, checked_scale
+from discreet.noise.limits import TABLE_FROM, checked_scale, empty
 from discreet.noise.series import Decay
 from discreet.noise.signed import SignedSampler
 from discreet.noise.table import TableSizes
@@ -56,9 +56,9 @@ class DiscreteLaplace(Distribution):
         """The exponent of the weights."""
         return Decay(linear=1 / self.scale)
 
-    def sample(self, count: int, entropy: Entropy = SYSTEM) -> NDArray[np.int64]:
+    def _sample(self, count: int, entropy: Entropy) -> NDArray[np.int64]:
         """Return independent draws; values beyond int64 stop at its ends."""
-        out = np.empty(checked_count(count), np.int64)
+        out = empty(count)
         if count < TABLE_FROM:
             laplace_into(out, Parameters.same(self.scale), entropy)
         else:
@@ -84,7 +84,7 @@ class DiscreteLaplace(Distribution):
     def _log_survival(self, k: int, bits: int) -> Interval:
         """Enclose ln P[Z > k], at any depth."""
         if k < 0:
-            return log_interval(self._survival(k, bits), bits)
+            return log_of(self._survival(k, bits), bits)
         return self._tail(k, bits).log_bounds(bits)
 
     def moments(self) -> Moments:

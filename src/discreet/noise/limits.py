@@ -12,15 +12,20 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from discreet.errors import OutOfRange, TooLarge
 from discreet.exact import ExactNumber, positive, whole
 
-__all__ = ["TABLE_FROM", "checked_bits", "checked_count", "checked_scale"]
+__all__ = ["TABLE_FROM", "checked_bits", "checked_count", "checked_scale", "empty"]
 
 TABLE_FROM: Final = 1 << 16
 """Draws of one call from which on a table is used.
 
-The choice depends on nothing but the count, so that a keyed stream repeats its noise exactly.
+The choice depends on nothing but the count, so that a keyed stream repeats its noise.  Between
+machines whose exp or log differ in the last place, a close call may read more words on one of them,
+with a chance below 2**-38 a draw; what follows in the stream then differs.
 """
 
 _LARGEST: Final = 1 << 57
@@ -65,3 +70,19 @@ def checked_count(count: object) -> int:
     3
     """
     return whole(count, name="count", low=0, high=1 << 36)
+
+
+def empty(count: int) -> NDArray[np.int64]:
+    """Make room for so many values, or say that there is none.
+
+    >>> empty(3).shape
+    (3,)
+    """
+    try:
+        return np.empty(count, np.int64)
+    except MemoryError:
+        raise TooLarge(
+            what="so many values do not fit in memory.",
+            why="a sample is one array.",
+            do="draw in parts.",
+        ) from None

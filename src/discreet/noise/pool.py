@@ -15,7 +15,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Final
 
-from discreet.noise.entropy import SYSTEM, fork_epoch
+from discreet.noise.entropy import SYSTEM, process_stamp
 
 if TYPE_CHECKING:  # a law draws from its pool, and a pool from its law
     from discreet.noise.distribution import Distribution
@@ -30,7 +30,7 @@ class _Pools(threading.local):
     """The blocks of one thread, by the identity of their law, which each keeps alive."""
 
     def __init__(self) -> None:
-        self.epoch = -1
+        self.stamp = (-1, -1)
         self.blocks: dict[int, tuple[Distribution, list[int]]] = {}
 
 
@@ -39,14 +39,23 @@ _pools: Final = _Pools()
 
 def serve(law: Distribution) -> int:
     """Return the next value of a law's block, drawing a new block where it is used up."""
-    pools = _pools
-    if pools.epoch != fork_epoch():
-        pools.blocks, pools.epoch = {}, fork_epoch()
+    pools, stamp = _pools, process_stamp()
+    if pools.stamp != stamp:
+        pools.blocks, pools.stamp = {}, stamp
     held = pools.blocks.get(id(law))
     if held is None or not held[1]:
-        held = law, law.sample(BLOCK, SYSTEM).tolist()
-        pools.blocks.pop(id(law), None)
-        while len(pools.blocks) >= MOST_LAWS:  # the law that was refilled longest ago
-            del pools.blocks[next(iter(pools.blocks))]
-        pools.blocks[id(law)] = held
-    return held[1].pop()
+        held = _refill(law)
+    try:
+        return held[1].pop()
+    except IndexError:  # a signal handler took the last value in between
+        return serve(law)
+
+
+def _refill(law: Distribution) -> tuple[Distribution, list[int]]:
+    held = law, law.sample(BLOCK, SYSTEM).tolist()
+    blocks = _pools.blocks
+    blocks.pop(id(law), None)
+    while len(blocks) >= MOST_LAWS:  # the law that was refilled longest ago
+        del blocks[next(iter(blocks))]
+    blocks[id(law)] = held
+    return held

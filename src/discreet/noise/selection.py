@@ -30,7 +30,7 @@ from discreet.certified import exp_neg
 from discreet.errors import NotExact, OutOfRange, WrongKind
 from discreet.exact import ExactNumber, positive
 from discreet.noise.coins import SIZES, CoinSizes, exp_coins
-from discreet.noise.entropy import SYSTEM, Entropy
+from discreet.noise.entropy import SYSTEM, Entropy, checked_entropy
 from discreet.noise.uniform import Uniform
 
 __all__ = ["exponential_weights", "permute_and_flip"]
@@ -52,6 +52,7 @@ def permute_and_flip(
     1
     """
     gaps, unit = _gaps(scores, rate)
+    _checked(entropy, sizes)
     heads = exp_coins(_exponents(gaps, unit), lambda at: int(gaps[at]) * unit, entropy, sizes)
     standing = np.flatnonzero(heads)
     return int(standing[Uniform(below=standing.size).sample(1, entropy)[0]])
@@ -66,11 +67,22 @@ def exponential_weights(
     1
     """
     gaps, unit = _gaps(scores, rate)
+    _checked(entropy, sizes)
     word = entropy.bits(sizes.word_bits)
     found = _by_floats(_exponents(gaps, unit), word, sizes.word_bits)
     if found is not None:
         return found
     return _by_integers(gaps, unit, word, entropy, sizes)
+
+
+def _checked(entropy: Entropy, sizes: CoinSizes) -> None:
+    checked_entropy(entropy)
+    if not isinstance(sizes, CoinSizes):
+        raise WrongKind(
+            what=f"sizes is a {type(sizes).__name__}, not CoinSizes.",
+            why="it says how many bits of U are read at a time.",
+            do="leave sizes out, or give CoinSizes.",
+        )
 
 
 def _exponents(gaps: NDArray[np.int64], unit: Fraction) -> NDArray[np.float64]:
@@ -165,8 +177,8 @@ def _listed_integers(scores: list[Any]) -> tuple[NDArray[np.int64], int]:
             why="rounded scores have another sensitivity than the one that was promised.",
             do="give integers, or Fractions.",
         )
-    if kinds == {int}:
-        return np.array([int64_range(score, name="a score") for score in scores], np.int64), 1
+    if all(issubclass(kind, int | np.integer) and kind is not bool for kind in kinds):
+        return np.array([int64_range(int(score), name="a score") for score in scores], np.int64), 1
     if kinds == {Fraction}:
         common = math.lcm(*(score.denominator for score in scores))
         whole = [int64_range(int(score * common), name="a score") for score in scores]

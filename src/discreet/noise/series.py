@@ -25,11 +25,10 @@ __all__ = ["Decay", "Progression"]
 @final
 @dataclass(frozen=True, slots=True)
 class Progression:
-    """Enclosures of the weights along a progression, and a bound on the sum of all later ones."""
+    """Enclosures of the weights along a progression."""
 
     low: list[int]
     high: list[int]
-    rest: int
 
 
 @final
@@ -77,6 +76,16 @@ class Decay:
             if bend:
                 ratio_low = ratio_low * bend_low >> bits
                 ratio_high = (ratio_high * bend_high >> bits) + 1
-        # later ratios are no larger than this one, so the rest is below a geometric series
-        rest = (high << bits) // ((1 << bits) - ratio_high) + 1
-        return Progression(lows, highs, rest)
+        return Progression(lows, highs)
+
+    def beyond(self, *, start: int, step: int, bits: int, origin: int = 0) -> int:
+        """Bound the sum of all weights from ``start`` on, relative to ``origin``, at scale 2**bits.
+
+        Ratios of successive weights do not grow, so the sum is below a geometric series.
+        """
+        first = exp_neg(self.exponent(start) - self.exponent(origin), bits)[1]
+        drop = self.exponent(start + step) - self.exponent(start)
+        fine = bits
+        while (ratio := exp_neg(drop, fine)[1]) >= 1 << fine:
+            fine *= 2
+        return -(-(first << fine) // ((1 << fine) - ratio))

@@ -38,7 +38,8 @@ class SignedLaw:
         for at in range(1, count):
             low += half.low[at], half.low[at]
             high += half.high[at], half.high[at]
-        return boundaries(low, high, 2 * half.rest, bits)
+        beyond = self._decay.beyond(start=count, step=1, bits=scale)
+        return boundaries(low, high, 2 * beyond, bits)
 
     def guide_values(self, count: int) -> NDArray[np.int64]:
         """Return 0, 1, -1, 2, -2, ..."""

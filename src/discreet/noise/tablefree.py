@@ -25,7 +25,7 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arrays import INT64_MAX
+from discreet.arrays import INT64_MAX, INT64_MIN
 from discreet.certified import log
 from discreet.noise.coins import SIZES as COIN_SIZES
 from discreet.noise.coins import CoinSizes, exp_coins
@@ -142,31 +142,90 @@ def _repeat(
         todo = todo[~accepted]
 
 
+@final
+@dataclass(frozen=True, slots=True)
+class _Wide:
+    """Magnitudes ``high * 2**shift + low``, which may exceed int64 until they are clamped."""
+
+    high: NDArray[np.int64]
+    shift: NDArray[np.int32]
+    low: NDArray[np.int64]
+
+    def floats(self) -> NDArray[np.float64]:
+        return np.ldexp(self.high.astype(np.float64), self.shift) + self.low
+
+    def exact(self, at: int) -> int:
+        return (int(self.high[at]) << int(_at(self.shift, at))) + int(self.low[at])
+
+    def clamped(self, negative: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Apply the signs; what lies beyond int64 stops at its ends."""
+        beyond = self.high > np.int64(INT64_MAX) >> self.shift
+        value = (self.high << self.shift) | self.low
+        sign = -negative.astype(np.int64)
+        value ^= sign
+        value -= sign
+        if beyond.any():
+            value[beyond & ~negative] = INT64_MAX
+            value[beyond & negative] = INT64_MIN
+        return value
+
+
+def _at(values: NDArray[Any], index: int) -> Any:
+    return values[index] if values.ndim else values
+
+
 def _laplace_attempt(scale: Parameters, count: int, entropy: Entropy, sizes: FreeSizes) -> Attempt:
-    negative = entropy.words(count, 1)
-    value, accepted = _geometric_attempt(scale, count, entropy, sizes)
-    accepted &= (negative == 0) | (value != 0)
-    sign = -negative.astype(np.int64)
-    value ^= sign
-    value -= sign
-    return value, accepted
+    negative = entropy.words(count, 1).astype(np.bool_)
+    size, accepted = _magnitude(scale, count, entropy, sizes)
+    accepted &= ~negative | (size.high != 0) | (size.low != 0)
+    return size.clamped(negative), accepted
 
 
 def _geometric_attempt(
     scale: Parameters, count: int, entropy: Entropy, sizes: FreeSizes
 ) -> Attempt:
+    size, accepted = _magnitude(scale, count, entropy, sizes)
+    return size.clamped(np.zeros(count, np.bool_)), accepted
+
+
+def _gaussian_attempt(
+    variance: Parameters, count: int, entropy: Entropy, sizes: FreeSizes
+) -> Attempt:
+    proposal = np.asarray(np.floor(np.sqrt(variance.floats)) + 1.0)
+
+    def scale(at: int) -> Fraction:
+        return Fraction(int(_at(proposal, at)))
+
+    negative = entropy.words(count, 1).astype(np.bool_)
+    size, accepted = _magnitude(Parameters(proposal, scale), count, entropy, sizes)
+    accepted &= ~negative | (size.high != 0) | (size.low != 0)
+    excess = size.floats() - variance.floats / proposal
+    exponent = excess * excess / (2.0 * variance.floats)
+
+    def exact(at: int) -> Fraction:
+        true = variance.exact(at)
+        return (size.exact(at) - true / scale(at)) ** 2 / (2 * true)
+
+    accepted &= exp_coins(exponent, exact, entropy, sizes.coins)
+    return size.clamped(negative), accepted
+
+
+def _magnitude(
+    scale: Parameters, count: int, entropy: Entropy, sizes: FreeSizes
+) -> tuple[_Wide, NDArray[np.bool_]]:
+    """Attempt geometric draws, and say which are accepted."""
     mantissa, exponent = np.frexp(scale.floats)
     shift = np.maximum(exponent - BLOCK_BITS, 0)
     narrow = np.where(shift > 0, mantissa * 2.0**BLOCK_BITS, scale.floats)
 
     def exact(at: int) -> Fraction:
-        return scale.exact(at) / (1 << int(shift[at] if shift.ndim else shift))
+        return scale.exact(at) / (1 << int(_at(shift, at)))
 
     word = entropy.words(count, sizes.word_bits)
-    value = _floor_log(Parameters(narrow, exact), word, entropy, sizes)
+    high = _floor_log(Parameters(narrow, exact), word, entropy, sizes)
     widest = int(shift.max(initial=0))
     if not widest:
-        return value, np.ones(count, np.bool_)
+        return _Wide(high, shift, np.zeros(count, np.int64)), np.ones(count, np.bool_)
     offset = entropy.words(count, widest).astype(np.uint64)
     if shift.ndim:
         offset >>= (widest - shift).astype(np.uint64)
@@ -174,11 +233,7 @@ def _geometric_attempt(
     accepted = exp_coins(
         low / scale.floats, lambda at: int(low[at]) / scale.exact(at), entropy, sizes.coins
     )
-    over = value > np.int64(INT64_MAX) >> shift
-    value <<= shift
-    value |= low
-    value[over] = INT64_MAX
-    return value, accepted
+    return _Wide(high, shift, low), accepted
 
 
 def _floor_log(
@@ -206,25 +261,3 @@ def _floor_log(
             )
             result[at] = min(settled, INT64_MAX)
     return result
-
-
-def _gaussian_attempt(
-    variance: Parameters, count: int, entropy: Entropy, sizes: FreeSizes
-) -> Attempt:
-    proposal = np.floor(np.sqrt(variance.floats)) + 1.0
-
-    def scale(at: int) -> Fraction:
-        return Fraction(int(proposal[at] if proposal.ndim else proposal))
-
-    value, accepted = _laplace_attempt(
-        Parameters(np.asarray(proposal), scale), count, entropy, sizes
-    )
-    excess = np.abs(value) - variance.floats / proposal
-    exponent = excess * excess / (2.0 * variance.floats)
-
-    def exact(at: int) -> Fraction:
-        true = variance.exact(at)
-        return (abs(int(value[at])) - true / scale(at)) ** 2 / (2 * true)
-
-    accepted &= exp_coins(exponent, exact, entropy, sizes.coins)
-    return value, accepted

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from discreet.exact import Interval, whole
 from discreet.noise.distribution import Distribution, Moments, complement
-from discreet.noise.entropy import SYSTEM, Entropy
-from discreet.noise.limits import checked_count
+from discreet.noise.entropy import Entropy
 
 __all__ = ["Uniform"]
 
@@ -43,9 +42,9 @@ class Uniform(Distribution):
         """Take the first integer that is too large, between 1 and 2**63."""
         object.__setattr__(self, "below", whole(below, name="below", low=1, high=1 << 63))
 
-    def sample(self, count: int, entropy: Entropy = SYSTEM) -> NDArray[np.int64]:
+    def _sample(self, count: int, entropy: Entropy) -> NDArray[np.int64]:
         """Return independent draws."""
-        out = np.zeros(checked_count(count), np.int64)
+        out = np.zeros(count, np.int64)
         width = (self.below - 1).bit_length()
         if width == 0:
             return out
