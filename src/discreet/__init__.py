@@ -5,10 +5,48 @@ Trust: public.
 >>> import discreet as dp
 >>> dp.noise.DiscreteLaplace(scale=2).sample(10).shape
 (10,)
+>>> dp.loss.Pure(epsilon=1).epsilon(delta=0)
+1.0
 """
 
-from discreet import errors, exact, noise, theorems
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+from typing import TYPE_CHECKING, Final
+
+from discreet import errors, exact, noise, theorems, units
+from discreet.units import person, row
+
+if TYPE_CHECKING:  # loaded when first used, because SciPy takes its time
+    from discreet import loss, mechanisms
 
 __version__ = "0.1.0"
 
-__all__ = ["__version__", "errors", "exact", "noise", "theorems"]
+__all__ = [
+    "__version__",
+    "errors",
+    "exact",
+    "loss",
+    "mechanisms",
+    "noise",
+    "person",
+    "row",
+    "theorems",
+    "units",
+]
+
+_LATE: Final = frozenset({"loss", "mechanisms"})
+
+
+def __getattr__(name: str) -> ModuleType:
+    """Load a room the first time that it is asked for."""
+    if name in _LATE:
+        return importlib.import_module(f"discreet.{name}")
+    message = f"module 'discreet' has no attribute {name!r}"
+    raise AttributeError(message)
+
+
+def __dir__() -> list[str]:
+    """List what can be asked for, loaded or not."""
+    return sorted(__all__)

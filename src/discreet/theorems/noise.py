@@ -1,42 +1,23 @@
-"""The theorems that discreet relies on, each under a key.
+"""What exact numbers and exact noise rest on.
 
 Trust: public.
-
-Code cites a key in a docstring, a test is marked with it (``@pytest.mark.theorem("key")``), and
-documentation prints the statement.  A key that no test is marked with fails the build.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
-from typing import final
+from typing import Final
 
-__all__ = ["THEOREMS", "Theorem"]
+from discreet.theorems.theorem import Theorem
 
+__all__ = ["ENTRIES"]
 
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Theorem:
-    """A statement and where it comes from.
+_PROOFS: Final = "proof in docs/proofs/noise.md"
 
-    >>> THEOREMS["permute-and-flip"].source
-    'McKenna and Sheldon 2020, Permute-and-Flip; proof in docs/proofs/noise.md'
-    """
-
-    key: str
-    statement: str
-    source: str
-
-
-_PROOFS = "proof in docs/proofs/noise.md"
-
-_ALL = (
+ENTRIES: Final = (
     Theorem(
         key="directed-rounding",
-        statement="Every number that enters or leaves exact arithmetic as a float or fixed-point "
-        "integer moves only in the direction that the function names.",
+        statement="Every number that enters or leaves exact arithmetic as a float or fixed-"
+        "point integer moves only in the direction that the function names.",
         source="IEEE 754 ordering of floats; floor and ceiling of rationals",
     ),
     Theorem(
@@ -47,8 +28,8 @@ _ALL = (
     Theorem(
         key="lazy-inversion",
         statement="Revealing the bits of a uniform U one by one, and answering as soon as "
-        "certified enclosures of the boundaries determine the outcome, has exactly the "
-        "law F^-1(U).",
+        "certified enclosures of the boundaries determine the outcome, has exactly "
+        "the law F^-1(U).",
         source=f"inverse transform sampling with lazy comparison; {_PROOFS}",
     ),
     Theorem(
@@ -65,8 +46,8 @@ _ALL = (
     ),
     Theorem(
         key="geometric-split",
-        statement="A geometric variable of scale s is Q 2^b + R with Q geometric of scale s/2^b "
-        "and an independent R on [0, 2^b) of weight exp(-R/s).",
+        statement="A geometric variable of scale s is Q 2^b + R with Q geometric of scale s/2^b"
+        " and an independent R on [0, 2^b) of weight exp(-R/s).",
         source=f"Canonne, Kamath and Steinke 2020, algorithm 2; {_PROOFS}",
     ),
     Theorem(
@@ -77,8 +58,8 @@ _ALL = (
     ),
     Theorem(
         key="gaussian-rejection",
-        statement="A discrete Laplace Y of integer scale t, accepted with probability exp(-(|Y| -"
-        " v/t)^2 / 2v), is discrete Gaussian of parameter v.",
+        statement="A discrete Laplace Y of integer scale t, accepted with probability exp(-(|Y|"
+        " - v/t)^2 / 2v), is discrete Gaussian of parameter v.",
         source=f"Canonne, Kamath and Steinke 2020, algorithm 3; {_PROOFS}",
     ),
     Theorem(
@@ -89,8 +70,8 @@ _ALL = (
     ),
     Theorem(
         key="permute-and-flip",
-        statement="A uniform member of the heads among independent coins Bernoulli(exp(c (u_i - "
-        "u*))) has the law of permute-and-flip.",
+        statement="A uniform member of the heads among independent coins Bernoulli(exp(c (u_i -"
+        " u*))) has the law of permute-and-flip.",
         source="McKenna and Sheldon 2020, Permute-and-Flip; " + _PROOFS,
     ),
     Theorem(
@@ -101,11 +82,9 @@ _ALL = (
     ),
     Theorem(
         key="grid-distance",
-        statement="Rounding down to a grid of step g moves values at distance d to grid distance "
-        "at most ceil(d/g), and an L1 or L2 bound grows by what m changed coordinates "
-        "allow.",
+        statement="Rounding down to a grid of step g moves values at distance d to grid "
+        "distance at most ceil(d/g), and an L1 or L2 bound grows by what m changed "
+        "coordinates allow.",
         source=f"floor(a) - floor(b) <= ceil(a - b); {_PROOFS}",
     ),
 )
-
-THEOREMS: Mapping[str, Theorem] = MappingProxyType({theorem.key: theorem for theorem in _ALL})

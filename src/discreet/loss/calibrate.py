@@ -1,0 +1,169 @@
+"""How much noise a promise needs, and how many questions it allows.
+
+Trust: kernel.
+
+Definition.  A family of losses indexed by a scale > 0 shrinks as the scale grows.  ``least_scale``
+returns a dyadic rational at which the certified delta(epsilon) is at most the target; the next
+smaller one on the same grid of ``bits`` significant bits was tried and not certified.
+``most_repeats`` returns the largest certified number of repetitions, found in the same way.
+Nothing rests on monotonicity but economy: the returned value itself was checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Final
+
+from discreet.errors import OutOfRange
+from discreet.exact import positive, whole
+from discreet.loss.gaussian_dp import GaussianDP
+from discreet.loss.limits import checked_count, checked_delta, checked_epsilon
+from discreet.loss.notion import PrivacyLoss
+from discreet.loss.pairs.laplace import LaplacePair
+from discreet.loss.profile import Profile
+
+__all__ = ["gaussian_sigma", "laplace_scale", "least_scale", "most_queries", "most_repeats"]
+
+_DOUBLINGS: Final = 200
+_MOST: Final = 10**9
+
+
+def least_scale(
+    loss_at: Callable[[Fraction], PrivacyLoss],
+    *,
+    epsilon: object,
+    delta: object = 0,
+    bits: int = 24,
+) -> Fraction:
+    """Return the least scale, to so many significant bits, whose loss fits the target.
+
+    >>> float(least_scale(lambda s: GaussianDP(mu=1 / s), epsilon=1, delta=1e-6))
+    4.224678993225098
+    """
+    target, chance = checked_epsilon(epsilon), checked_delta(delta)
+    digits = whole(bits, name="bits", low=4, high=60)
+
+    def fits(scale: Fraction) -> bool:
+        return _within(loss_at(scale), target, chance)
+
+    unit = _power_of_two(fits) / (1 << digits)
+    low, top = 1 << (digits - 1), 1 << digits  # low does not fit, top does
+    while top - low > 1:
+        middle = (low + top) // 2
+        low, top = (low, middle) if fits(middle * unit) else (middle, top)
+    return top * unit
+
+
+def _within(loss: PrivacyLoss, epsilon: Fraction, delta: Fraction) -> bool:
+    largest = loss.pure_bound()
+    if largest is not None and largest <= epsilon:
+        return True
+    return delta > 0 and loss.delta(epsilon=epsilon) <= delta
+
+
+def _power_of_two(fits: Callable[[Fraction], bool]) -> Fraction:
+    """Return the least power of two that fits, seeking from 1."""
+    scale, grow = Fraction(1), not fits(Fraction(1))
+    for _ in range(_DOUBLINGS):
+        if grow:
+            scale *= 2
+            if fits(scale):
+                return scale
+        else:
+            if not fits(scale / 2):
+                return scale
+            scale /= 2
+    raise OutOfRange(
+        what="no scale between 2**-200 and 2**200 meets the target.",
+        why="either no amount of this noise gives the promise, or almost none is needed.",
+        do="allow delta > 0 for Gaussian noise, or raise epsilon.",
+    )
+
+
+def laplace_scale(
+    *, epsilon: object, delta: object = 0, count: int = 1, distance: object = 1
+) -> Fraction:
+    """Return the least scale of Laplace noise for so many answers at an L1 distance.
+
+    At delta 0 it is exactly count * distance / epsilon.
+
+    >>> laplace_scale(epsilon="0.1", distance=5)
+    Fraction(50, 1)
+    """
+    times, far = checked_count(count), positive(distance, name="distance")
+    target, chance = checked_epsilon(epsilon), checked_delta(delta)
+    if chance == 0:
+        return times * far / positive(target, name="epsilon")
+    return least_scale(
+        lambda scale: Profile.of(LaplacePair(far / scale)).power(times),
+        epsilon=target,
+        delta=chance,
+    )
+
+
+def gaussian_sigma(
+    *, epsilon: object, delta: object, count: int = 1, distance: object = 1
+) -> Fraction:
+    """Return the least standard deviation for so many answers at an L2 distance.
+
+    >>> float(gaussian_sigma(epsilon=1, delta=1e-6))
+    4.224678993225098
+    """
+    times, far = checked_count(count), positive(distance, name="distance")
+    if checked_delta(delta) == 0:
+        raise OutOfRange(
+            what="delta is 0.",
+            why="Gaussian noise never gives pure privacy.",
+            do="give delta > 0, or use Laplace noise.",
+        )
+    return least_scale(
+        lambda sigma: GaussianDP(mu_squared=times * (far / sigma) ** 2),
+        epsilon=epsilon,
+        delta=delta,
+    )
+
+
+def most_repeats(loss: PrivacyLoss, *, epsilon: object, delta: object = 0) -> int:
+    """Return how often a release may be repeated within (epsilon, delta); at most 10**9 times.
+
+    >>> from discreet.loss import Pure
+    >>> most_repeats(Pure(epsilon="0.1"), epsilon=1)
+    10
+    >>> most_repeats(Pure(epsilon="0.01"), epsilon=1, delta=1e-6) > 400
+    True
+    """
+    target, chance = checked_epsilon(epsilon), checked_delta(delta)
+
+    def fits(count: int) -> bool:
+        return _within(loss.power(count), target, chance)
+
+    low, high = 0, 1
+    while fits(high):
+        if high >= _MOST:
+            return _MOST
+        low, high = high, min(2 * high, _MOST)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
+
+
+def most_queries(*, error: object, epsilon: object, delta: object = 0) -> int:
+    """Return how many counting queries may be answered with noise of this standard size.
+
+    The error is the scale of Laplace noise (its mean absolute value) at delta 0, and the standard
+    deviation of Gaussian noise otherwise, whichever kind allows more.  Pure privacy allows about
+    epsilon * error queries, approximate privacy about its square: with error sqrt(n), sqrt(n)
+    against n.
+
+    >>> most_queries(error=100, epsilon=1), most_queries(error=100, epsilon=1, delta=1e-6)
+    (100, 560)
+    """
+    size = positive(error, name="error")
+    laplace = Profile.of(LaplacePair(1 / size))
+    pure = most_repeats(laplace, epsilon=epsilon, delta=0)
+    if checked_delta(delta) == 0:
+        return pure
+    gaussian = GaussianDP(mu_squared=1 / size**2)
+    return max(pure, most_repeats(gaussian, epsilon=epsilon, delta=delta))

@@ -1,0 +1,137 @@
+"""A multiset of dominating pairs, and what is known only through Renyi orders.
+
+Trust: kernel.
+
+Definition.  A composition stands for the product of its pairs, each as often as its count, in one
+direction; its loss is the sum of independent losses.  Where a part is known only by a Renyi curve,
+the profile is the largest that the curve allows, and only upper ends mean anything.
+
+Theorem keys: ``dominating-pair``, ``gaussian-profile``, ``renyi-to-approximate``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import final
+
+from discreet.errors import OutOfRange
+from discreet.loss.bracket import Bracket
+from discreet.loss.engine.query import Account
+from discreet.loss.pairs.gaussian import GaussianPair
+from discreet.loss.pairs.pair import Pair
+from discreet.loss.renyi_curve import RenyiCurve
+
+__all__ = ["Composition"]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Composition:
+    """The product of pairs with counts, and the sum of Renyi curves.
+
+    >>> once = Composition(((GaussianPair(Fraction(1)), 1),))
+    >>> once.power(4).pairs
+    ((GaussianPair(mu_squared=Fraction(4, 1)), 1),)
+    >>> round(once.delta(1.0).high, 10)
+    0.1269367375
+    """
+
+    pairs: tuple[tuple[Pair, int], ...] = ()
+    renyi: RenyiCurve | None = None
+    _account: Account = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Merge equal pairs, and all Gaussians into one."""
+        merged = _merged(self.pairs)
+        object.__setattr__(self, "pairs", merged)
+        object.__setattr__(self, "_account", Account(merged, self.renyi))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Composition):
+            return NotImplemented
+        return self.renyi == other.renyi and dict(self.pairs) == dict(other.pairs)
+
+    def __hash__(self) -> int:
+        return hash((frozenset(self.pairs), self.renyi))
+
+    def compose(self, other: Composition) -> Composition:
+        """Run both."""
+        curves = [curve for curve in (self.renyi, other.renyi) if curve is not None]
+        renyi = curves[0] + curves[1] if len(curves) == 2 else curves[0] if curves else None
+        return Composition((*self.pairs, *other.pairs), renyi)
+
+    def power(self, count: int) -> Composition:
+        """Run it count times."""
+        renyi = self.renyi.times(count) if self.renyi is not None and count else None
+        return Composition(tuple((pair, n * count) for pair, n in self.pairs), renyi)
+
+    def reverse(self) -> Composition:
+        """Swap the two neighbors; a Renyi curve is a bound in both directions."""
+        return Composition(tuple((pair.reverse(), n) for pair, n in self.pairs), self.renyi)
+
+    def group(self, k: int) -> Composition | None:
+        """Move every pair k times as far apart; None where a family does not know how."""
+        moved = tuple((pair.group(k), n) for pair, n in self.pairs)
+        known = tuple((pair, n) for pair, n in moved if pair is not None)
+        if len(known) < len(moved) or (self.renyi is not None and k != 1):
+            return None
+        return Composition(known, self.renyi)
+
+    def log_moment(self, t: float) -> float:
+        """Bound ln E_P[e**(tL)] from above; the Renyi divergence of order 1 + t is this over t."""
+        total = math.fsum(n * pair.log_moment(t) for pair, n in self.pairs)
+        if self.renyi is not None:
+            total += self.renyi.log_moment(t)
+        return total + abs(total) * 2.0**-50
+
+    def infinity(self) -> Bracket:
+        """Enclose the mass of infinite losses."""
+        return self._account.infinite
+
+    def largest(self) -> float:
+        """Bound the largest finite loss: epsilon at delta zero, where no loss is infinite."""
+        return self._account.largest
+
+    def delta(self, epsilon: float) -> Bracket:
+        """Enclose the profile at any real epsilon."""
+        if math.isnan(epsilon):
+            raise OutOfRange(
+                what="epsilon is not a number.",
+                why="a profile is a function of a real number.",
+                do="give a real epsilon.",
+            )
+        if epsilon < 0:  # h_PQ(a) = 1 - a + a h_QP(1/a)
+            return self._account.delta_below_zero(self.reverse()._account, epsilon)  # noqa: SLF001
+        return self._account.delta(epsilon)
+
+    def epsilon(self, delta: float | Fraction) -> Bracket:
+        """Enclose the smallest epsilon >= 0 at which the profile is at most delta."""
+        if not 0 <= delta <= 1:
+            raise OutOfRange(
+                what="delta is not between 0 and 1.",
+                why="it is the chance that the promise fails.",
+                do="give a delta from 0 to 1.",
+            )
+        return self._account.epsilon(Fraction(delta))
+
+
+def _merged(pairs: Iterable[tuple[Pair, int]]) -> tuple[tuple[Pair, int], ...]:
+    counts: dict[Pair, int] = {}
+    square = Fraction(0)
+    for pair, count in pairs:
+        if count < 0:
+            raise OutOfRange(
+                what="a pair is counted fewer than zero times.",
+                why="a loss cannot be taken back.",
+                do="give counts of at least zero.",
+            )
+        if isinstance(pair, GaussianPair):  # the one family that is closed under products
+            square += pair.mu_squared * count
+        elif count:
+            counts[pair] = counts.get(pair, 0) + count
+    if square:
+        counts[GaussianPair(square)] = 1
+    return tuple(counts.items())

@@ -1,0 +1,108 @@
+"""When one product of pairs certainly loses no less than another.
+
+Trust: kernel.
+
+Theorem (key ``dominance``).  Domination survives products, so it is enough to match the pairs of
+the smaller product with distinct, larger pairs of the other.  Within the Gaussian, Laplace and
+randomized-response families the larger parameter dominates, and randomized response at
+epsilon dominates the Laplace pair at epsilon.  A matching that exists proves domination; one that
+is not found proves nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from fractions import Fraction
+
+from discreet.loss.composition import Composition
+from discreet.loss.pairs.discrete_laplace import DiscreteLaplacePair
+from discreet.loss.pairs.gaussian import GaussianPair
+from discreet.loss.pairs.laplace import LaplacePair
+from discreet.loss.pairs.pair import Pair
+from discreet.loss.pairs.response import ResponsePair
+
+__all__ = ["covers", "largest_loss"]
+
+
+def largest_loss(composition: Composition) -> Fraction | None:
+    """Bound the largest loss, exactly where the pairs are known so; None where it is infinite.
+
+    >>> largest_loss(Composition(pairs=((ResponsePair(Fraction(1, 10)), 10),), renyi=None))
+    Fraction(1, 1)
+    """
+    if composition.renyi is not None or composition.infinity().high > 0:
+        return None
+    total = Fraction(0)
+    for pair, count in composition.pairs:
+        match pair:
+            case LaplacePair(epsilon=value) | ResponsePair(epsilon=value):
+                total += count * value
+            case DiscreteLaplacePair(scale=scale, distance=distance):
+                total += count * distance / scale
+            case _:
+                largest = pair.largest()
+                if math.isinf(largest):
+                    return None
+                total += count * Fraction(largest)
+    return total
+
+
+def covers(larger: Composition, smaller: Composition) -> bool:
+    """Say whether a matching proves that ``larger`` dominates ``smaller``.
+
+    >>> one = Composition(pairs=((LaplacePair(Fraction(1)), 2),), renyi=None)
+    >>> two = Composition(pairs=((ResponsePair(Fraction(1)), 3),), renyi=None)
+    >>> covers(two, one), covers(one, two)
+    (True, False)
+    """
+    if larger == smaller:
+        return True
+    if smaller.renyi is not None and smaller.renyi != larger.renyi:
+        return False
+    free = Counter(dict(larger.pairs))
+    needed = Counter(dict(smaller.pairs))
+    shared = free & needed
+    free, needed = free - shared, needed - shared
+    ranked = sorted(free, key=_rank)
+    return all(_take(free, ranked, pair, count) for pair, count in _largest_first(needed))
+
+
+def _largest_first(needed: Counter[Pair]) -> list[tuple[Pair, int]]:
+    return sorted(needed.items(), key=lambda item: _rank(item[0]), reverse=True)
+
+
+def _take(free: Counter[Pair], ranked: list[Pair], pair: Pair, count: int) -> bool:
+    """Use up the smallest free pairs that dominate this one."""
+    for candidate in ranked:
+        if count == 0:
+            break
+        if free[candidate] and _above(candidate, pair):
+            used = min(count, free[candidate])
+            free[candidate] -= used
+            count -= used
+    return count == 0
+
+
+def _above(larger: Pair, smaller: Pair) -> bool:
+    match larger, smaller:
+        case GaussianPair(mu_squared=big), GaussianPair(mu_squared=small):
+            return bool(small <= big)
+        case LaplacePair(epsilon=big), LaplacePair(epsilon=small):
+            return bool(small <= big)
+        case ResponsePair(epsilon=big), LaplacePair(epsilon=small):
+            return bool(small <= big)
+        case ResponsePair(epsilon=e, delta=d), ResponsePair(epsilon=small, delta=chance):
+            return bool(small <= e and chance <= d)
+        case _:
+            return larger == smaller
+
+
+def _rank(pair: Pair) -> Fraction:
+    match pair:
+        case GaussianPair(mu_squared=value):
+            return value
+        case LaplacePair(epsilon=value) | ResponsePair(epsilon=value):
+            return value
+        case _:
+            return Fraction(0)

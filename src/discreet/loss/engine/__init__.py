@@ -1,0 +1,4 @@
+"""The engines that answer delta(eps) and eps(delta): closed forms, contour, lattice, moments.
+
+Trust: kernel.
+"""

@@ -1,0 +1,92 @@
+"""From moments to (epsilon, delta): the bound that needs one order, minimized over orders.
+
+Trust: kernel.
+
+Theorem (key ``renyi-to-approximate``).  For every t > 0, (1 - e**-u)+ <= C(t) e**(tu) with
+C(t) = t**t / (1 + t)**(1 + t), so delta(eps) <= P[L = inf] + C(t) e**(K(t) - t eps), where
+K(t) = ln E_P[e**(tL); L < inf] (Canonne, Kamath and Steinke 2020, proposition 12).
+
+Every order gives a valid bound, so an optimizer may stop anywhere.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, final
+
+__all__ = ["MomentBound", "log_constant"]
+
+_GOLDEN: Final = (math.sqrt(5) - 1) / 2
+
+
+def log_constant(t: float) -> float:
+    """Bound ln C(t) from above.
+
+    >>> round(log_constant(1.0), 9)
+    -1.386294361
+    """
+    return t * math.log(t) - (1 + t) * math.log1p(t) + 1e-15 * (1 + t * abs(math.log(t)) + t)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class MomentBound:
+    """A profile bounded through its cumulants alone; ``cumulant`` rounds up."""
+
+    cumulant: Callable[[float], float]
+    limit: float = math.inf
+
+    def log_delta(self, eps: float, t: float) -> float:
+        """Bound ln of the finite part of the profile through one order."""
+        value = self.cumulant(t) - t * eps
+        return value + log_constant(t) + 1e-14 * (1 + abs(value) + t * eps)
+
+    def delta(self, eps: float) -> float:
+        """Bound the finite part of the profile at eps >= 0."""
+        t = self._best(lambda t: self.log_delta(eps, t))
+        return min(1.0, math.exp(min(0.0, self.log_delta(eps, t))) * (1 + 1e-14))
+
+    def epsilon(self, delta: float) -> float:
+        """Bound the epsilon at which the finite part of the profile is at most delta > 0."""
+        if delta >= 1.0:
+            return 0.0
+        t = self._best(lambda t: self._solved(delta, t))
+        return max(0.0, self._solved(delta, t))
+
+    def _solved(self, delta: float, t: float) -> float:
+        total = self.cumulant(t) + log_constant(t) - math.log(delta)
+        if not math.isfinite(total):
+            return math.inf
+        return total / t + 1e-14 * (1 + abs(total) / t + abs(math.log(delta)) / t)
+
+    def _best(self, objective: Callable[[float], float]) -> float:
+        """Search the orders: coarsely on a logarithmic scale, then by golden section."""
+        capped = min(self.limit, 1e7)
+
+        def value_at(x: float) -> float:
+            return objective(min(math.exp(x), capped))
+
+        top = math.log(capped)
+        low = min(-9.0, top - 9.0)
+        points = [low + (top - low) * i / 40 for i in range(41)]
+        values = [value_at(x) for x in points]
+        best = min(range(41), key=values.__getitem__)
+        a, b = points[max(0, best - 1)], points[min(40, best + 1)]
+        chosen, value = math.exp(points[best]), values[best]
+        x, y = b - _GOLDEN * (b - a), a + _GOLDEN * (b - a)
+        fx, fy = value_at(x), value_at(y)
+        for _ in range(32):
+            if fx < fy:
+                b, y, fy = y, x, fx
+                x = b - _GOLDEN * (b - a)
+                fx = value_at(x)
+            else:
+                a, x, fx = x, y, fy
+                y = a + _GOLDEN * (b - a)
+                fy = value_at(y)
+            for point, found in ((x, fx), (y, fy)):
+                if found < value:
+                    chosen, value = math.exp(point), found
+        return min(chosen, self.limit)

@@ -1,0 +1,42 @@
+"""The model of floating point on which the error bounds rest.
+
+Trust: kernel.
+
+Assumption (key ``floating-model``, checked against interval arithmetic by the tests).  Sums,
+products, quotients and roots are rounded to nearest.  ``exp expm1 log log1p cos sin atan2 hypot``
+err by at most 8 units in the last place of the result, and complex ``exp`` and ``log`` accordingly
+in norm; ``erfcx`` and ``gammaln`` err by at most 2**-46 of their size.  docs/proofs/accounting.md
+derives every bound from this.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["SPECIAL", "UNIT", "down", "reduced", "up"]
+
+UNIT: Final = 2.0**-53
+"""The relative error of one rounding to nearest."""
+
+SPECIAL: Final = 2.0**-46
+"""The relative error allowed to ``erfcx`` and ``gammaln``."""
+
+
+def up(value: float, relative: float = 0.0) -> float:
+    """Raise a value by a relative error, and by one float."""
+    return math.nextafter(value + abs(value) * relative, math.inf)
+
+
+def down(value: float, relative: float = 0.0) -> float:
+    """Lower a value by a relative error, and by one float."""
+    return math.nextafter(value - abs(value) * relative, -math.inf)
+
+
+def reduced(phi: NDArray[np.complex128]) -> NDArray[np.complex128]:
+    """Take the logarithm of a characteristic function, with zeros replaced by tiny numbers."""
+    tiny = np.abs(phi) < 1e-300
+    return np.asarray(np.log(np.where(tiny, 1e-300, phi)), np.complex128)

@@ -1,0 +1,152 @@
+"""Gaussian differential privacy.
+
+Trust: kernel.
+
+Definition (Dong, Roth and Su 2022).  M is mu-GDP when telling D from D' is at least as hard as
+telling N(mu, 1) from N(0, 1), for all ordered neighbors.
+Theorems.  Composition adds mu**2, adaptively (key ``gaussian-composition``).  A group of k units
+has k mu (key ``group-gaussian``).  The profile has a closed form (key ``gaussian-profile``), and
+the trade-off is Phi(Phi^-1(1 - alpha) - mu).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, final
+
+from discreet.errors import WrongKind
+from discreet.exact import Interval, float_down, float_up
+from discreet.loss.bracket import Bracket
+from discreet.loss.divergences import gaussian_renyi
+from discreet.loss.elementary import exp, sqrt
+from discreet.loss.limits import (
+    checked_count,
+    checked_delta,
+    checked_epsilon,
+    checked_parameter,
+    dyadic_up,
+)
+from discreet.loss.normal import gaussian_profile, normal_cdf, normal_quantile_up
+from discreet.loss.notion import PrivacyLoss
+from discreet.loss.pairs.gaussian import GaussianPair
+from discreet.loss.profile import Profile
+from discreet.loss.pure import Pure
+
+__all__ = ["GaussianDP", "pure_to_gaussian_mu"]
+
+_FAR: Final = 1000
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class GaussianDP(PrivacyLoss):
+    """A loss no larger than that of one unit-variance Gaussian shifted by mu.
+
+    The square of mu is what is kept: it is what adds up, exactly.
+
+    >>> GaussianDP(mu=1).delta(epsilon=1)
+    0.12693673750664397
+    >>> GaussianDP(mu=3).compose(GaussianDP(mu=4))
+    GaussianDP(mu=Fraction(5, 1))
+    """
+
+    mu_squared: Fraction
+
+    def __init__(self, *, mu: object = None, mu_squared: object = None) -> None:
+        """Take an exact mu >= 0, or its square."""
+        if (mu is None) == (mu_squared is None):
+            raise WrongKind(
+                what="GaussianDP takes one number: mu or mu_squared.",
+                why="the two say the same thing, and must not disagree.",
+                do="give mu=..., or mu_squared=... where mu is a square root.",
+            )
+        if mu is not None:
+            square = checked_parameter(mu, name="mu") ** 2
+        else:
+            square = checked_parameter(mu_squared, name="mu_squared")
+        object.__setattr__(self, "mu_squared", square)
+
+    def __repr__(self) -> str:
+        """Show how to make it again."""
+        root = sqrt(self.mu_squared)
+        if root.low == root.high:
+            return f"GaussianDP(mu={root.low!r})"
+        return f"GaussianDP(mu_squared={self.mu_squared!r})"
+
+    @property
+    def mu(self) -> float:
+        """The shift, rounded up."""
+        return float_up(sqrt(self.mu_squared).high)
+
+    def profile(self) -> Profile:
+        """Return the Gaussian pair."""
+        return Profile.of(GaussianPair(self.mu_squared))
+
+    def delta_interval(self, *, epsilon: object) -> Bracket:
+        """Evaluate the closed form."""
+        target = checked_epsilon(epsilon)
+        if target > _FAR:  # e**epsilon has too many digits to write down
+            return self.profile().delta_interval(epsilon=target)
+        return Bracket(*gaussian_profile(self.mu_squared, target).floats())
+
+    def renyi(self, *, order: object) -> float:
+        """Return order * mu**2 / 2, rounded up."""
+        return gaussian_renyi(mu_squared=self.mu_squared, order=order)
+
+    def tradeoff(self, *, false_alarm: object) -> float:
+        """Return Phi(Phi^-1(1 - alpha) - mu), rounded down."""
+        alarm = checked_delta(false_alarm, name="false_alarm")
+        if alarm in (0, 1):
+            return float(1 - alarm)
+        cut = -normal_quantile_up(Interval(alarm, alarm))
+        return float_down(normal_cdf(cut - sqrt(self.mu_squared).high).low)
+
+    def concentrated(self) -> Fraction:
+        """Return mu**2 / 2."""
+        return self.mu_squared / 2
+
+    def compose(self, other: PrivacyLoss) -> PrivacyLoss:
+        """Add the squares; anything else goes through profiles."""
+        if isinstance(other, GaussianDP):
+            return GaussianDP(mu_squared=self.mu_squared + other.mu_squared)
+        return PrivacyLoss.compose(self, other)
+
+    def power(self, count: int) -> GaussianDP:
+        """Multiply the square."""
+        return GaussianDP(mu_squared=checked_count(count, low=0) * self.mu_squared)
+
+    def group(self, size: int) -> GaussianDP:
+        """Multiply mu."""
+        return GaussianDP(mu_squared=checked_count(size, name="size") ** 2 * self.mu_squared)
+
+    def dominates(self, other: PrivacyLoss) -> bool:
+        """Compare mu, where the other's is known."""
+        match other:
+            case GaussianDP(mu_squared=square):
+                return square <= self.mu_squared
+            case Pure(bound=bound):
+                return pure_to_gaussian_mu(epsilon=bound) ** 2 <= self.mu_squared
+            case _:
+                return self.profile().dominates(other)
+
+
+def pure_to_gaussian_mu(*, epsilon: object) -> Fraction:
+    """Return the least mu whose Gaussian loses as much as epsilon-DP: 2 Phi^-1(e**eps/(1+e**eps)).
+
+    Theorem (key ``pure-to-gaussian``): both trade-offs meet on the diagonal, and the Gaussian's is
+    below elsewhere.  Rounded up.
+
+    >>> float(pure_to_gaussian_mu(epsilon=1))
+    1.2320353853449029
+    """
+    loss = checked_epsilon(epsilon)
+    if loss == 0:
+        return Fraction(0)
+    decay = exp(-loss)
+    chance = Interval(decay.low / (1 + decay.low), decay.high / (1 + decay.high))
+    guess = -2 * normal_quantile_up(chance)
+    step = max(guess, Fraction(1)) / 2**50
+    while normal_cdf(-guess / 2).high > chance.low:  # mu is proved when Phi(-mu/2) <= 1/(1+e**eps)
+        guess, step = guess + step, 2 * step
+    return dyadic_up(guess)

@@ -1,0 +1,129 @@
+"""What the doors of this room accept: exact numbers in the range of their meaning.
+
+Trust: kernel.
+
+Theorem key: ``directed-rounding``: a number enters by its decimal text and leaves rounded towards
+more loss.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Final
+
+from discreet.errors import OutOfRange
+from discreet.exact import decimal, float_up, whole
+
+__all__ = [
+    "checked_count",
+    "checked_delta",
+    "checked_epsilon",
+    "checked_order",
+    "checked_parameter",
+    "checked_rate",
+    "dyadic_up",
+]
+
+_LARGEST: Final = 10**6
+_LARGEST_PARAMETER: Final = 10**18
+_LARGEST_COUNT: Final = 10**12
+
+
+def checked_epsilon(value: object, *, name: str = "epsilon") -> Fraction:
+    """Read an epsilon: zero or more, finite.
+
+    >>> checked_epsilon(0.1)
+    Fraction(1, 10)
+    """
+    number = decimal(value, name=name)
+    if not 0 <= number <= _LARGEST:
+        raise OutOfRange(
+            what=f"{name} is not between 0 and {_LARGEST}.",
+            why="a loss below zero does not exist, and one so large promises nothing.",
+            do=f"give {name} >= 0; useful values are between 0.01 and 10.",
+        )
+    return number
+
+
+def checked_delta(value: object, *, name: str = "delta") -> Fraction:
+    """Read a delta: a probability.
+
+    >>> checked_delta("1e-6")
+    Fraction(1, 1000000)
+    """
+    number = decimal(value, name=name)
+    if not 0 <= number <= 1:
+        raise OutOfRange(
+            what=f"{name} is not between 0 and 1.",
+            why="it is the chance that the promise fails.",
+            do=f"give {name} from 0 to 1; useful values are below one over the number of people.",
+        )
+    return number
+
+
+def checked_parameter(value: object, *, name: str) -> Fraction:
+    """Read rho or mu: zero or more, finite.
+
+    >>> checked_parameter("0.5", name="rho")
+    Fraction(1, 2)
+    """
+    number = decimal(value, name=name)
+    if not 0 <= number <= _LARGEST_PARAMETER:
+        raise OutOfRange(
+            what=f"{name} is not between 0 and {_LARGEST_PARAMETER:.0e}.",
+            why="a loss below zero does not exist, and one so large promises nothing.",
+            do=f"give {name} >= 0; useful values are below 10.",
+        )
+    return number
+
+
+def checked_order(value: object, *, name: str = "order") -> Fraction:
+    """Read an order of a Rényi divergence: above one.
+
+    >>> checked_order(2)
+    Fraction(2, 1)
+    """
+    number = decimal(value, name=name)
+    if number <= 1:
+        raise OutOfRange(
+            what=f"{name} is not above 1.",
+            why="the divergences that bound a privacy loss have orders above one.",
+            do=f"give {name} > 1, such as 2 or 1.5.",
+        )
+    return number
+
+
+def checked_rate(value: object, *, name: str = "rate") -> Fraction:
+    """Read the rate of a sample: above zero, at most one.
+
+    >>> checked_rate(0.01)
+    Fraction(1, 100)
+    """
+    number = decimal(value, name=name)
+    if not 0 < number <= 1:
+        raise OutOfRange(
+            what=f"{name} is not above 0 and at most 1.",
+            why="each record enters the sample with this probability.",
+            do=f"give {name} with 0 < {name} <= 1.",
+        )
+    return number
+
+
+def checked_count(value: object, *, name: str = "count", low: int = 1) -> int:
+    """Read how often something is repeated, or how many there are.
+
+    >>> checked_count(3)
+    3
+    """
+    return whole(value, name=name, low=low, high=_LARGEST_COUNT)
+
+
+def dyadic_up(value: Fraction) -> Fraction:
+    """Round up to a float: a short exact parameter that claims no less loss.
+
+    >>> dyadic_up(Fraction(1, 3)) >= Fraction(1, 3)
+    True
+    """
+    rounded = float_up(value)
+    return Fraction(rounded) if math.isfinite(rounded) else value

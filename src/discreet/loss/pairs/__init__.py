@@ -1,0 +1,4 @@
+"""Dominating pairs of laws, one family a file.
+
+Trust: kernel.
+"""

@@ -1,0 +1,165 @@
+"""The pair of the continuous Laplace mechanism, at distance epsilon times the scale.
+
+Trust: kernel.
+
+Definition.  With e = distance / scale, L has an atom of mass 1/2 at e, one of mass e**-e / 2 at -e,
+and density e**((l - e)/2) / 4 in between.
+
+Theorem (key ``laplace-profile``).  delta(eps) = (1 - e**((eps - e)/2))+ for eps >= -e, and
+1 - e**eps below (Balle, Barthe and Gaboardi 2018, theorem 3).  For z with Re z > 0,
+E e**(zL) = e**(ze) (1 + h (e**(-w) - 1)), with h = z/(2z + 1) and w = (2z + 1)e.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Self, final
+
+import numpy as np
+
+from discreet.exact import float_up
+from discreet.loss.bracket import Bracket
+from discreet.loss.engine.closed import laplace
+from discreet.loss.engine.rounding import UNIT
+from discreet.loss.pairs.pair import Curve, Floats, Law, Line
+from discreet.loss.pairs.two_sided import on_line, on_reals, summed
+
+__all__ = ["LaplacePair"]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class LaplacePair:
+    """Laplace noise around two points that are epsilon scales apart.
+
+    >>> LaplacePair(Fraction(1)).largest()
+    1.0
+    """
+
+    epsilon: Fraction
+
+    spread: ClassVar[bool] = True
+
+    def reverse(self) -> LaplacePair:
+        """The pair is symmetric."""
+        return self
+
+    def group(self, k: int) -> LaplacePair:
+        """The points move k times as far apart."""
+        return LaplacePair(self.epsilon * k)
+
+    def cumulant(self, t: float) -> float:
+        """Evaluate the closed form and add its error bound."""
+        value, error = LaplacePair.bundle([(self, 1)]).real(np.array([t]))
+        return float(value[0] + 2 * error[0])
+
+    def log_moment(self, t: float) -> float:
+        """Evaluate the closed form and add its error bound."""
+        return self.cumulant(t)
+
+    def infinity(self) -> Bracket:
+        """No loss is infinite."""
+        return Bracket(0.0, 0.0)
+
+    def largest(self) -> float:
+        """The loss is at most epsilon."""
+        return float_up(self.epsilon)
+
+    def closed(self, count: int) -> Curve | None:
+        """Evaluate the profile of one run."""
+        return (lambda eps: laplace(self.epsilon, eps)) if count == 1 else None
+
+    def grain(self) -> Fraction | None:
+        """The atoms lie at plus and minus epsilon."""
+        return self.epsilon
+
+    def above(self, step: Fraction) -> Law:
+        """Spread the mass of each cell over its ends, keeping both probabilities of the cell.
+
+        Within a cell [x, x + h] the density is proportional to e**(l/2), so the share of the
+        upper end is (1 - e**(-h/2)) / (1 - e**-h) = 1 / (1 + e**(-h/2)).  Ends of the support that
+        are off the lattice move outward, which is a larger distance: more loss.
+        """
+        cells = math.ceil(self.epsilon / step)
+        h = float(step)
+        mass = _cells(np.arange(-cells, cells, dtype=np.float64) * h, h, cells * h)
+        upper = min(1.0, 1 / (1 + math.exp(-h / 2)) * (1 + 32 * UNIT))
+        out = np.zeros(2 * cells + 1)
+        out[1:] += mass * upper
+        out[:-1] += mass * (1 - upper)
+        out[-1] += 0.5
+        out[0] += 0.5 * math.exp(-cells * h)
+        return Law(-cells, out * (1 + UNIT * (64 + 16 * cells * h)), 0.0, 0.0)
+
+    def below(self, step: Fraction) -> Law:
+        """Merge cells centered on the lattice: there P/Q is e**(kh) exactly, by symmetry.
+
+        The half cells at the two ends move down.  Ends off the lattice move inward, which is a
+        smaller distance.
+        """
+        cells = math.floor(self.epsilon / step)
+        h, top = float(step), float(step * cells)
+        if cells == 0:
+            return Law(0, np.ones(1) * (1 - 4 * UNIT), 0.0, 0.0)
+        out = np.zeros(2 * cells + 1)
+        out[1:-1] = _cells((np.arange(1 - cells, cells) - 0.5) * h, h, top)
+        half = _cells(np.array([-top, top - h / 2]), h / 2, top)
+        out[0] += half[0] + 0.5 * math.exp(-top)
+        out[-2] += half[1]
+        out[-1] += 0.5
+        return Law(-cells, out * (1 - UNIT * (64 + 16 * top)), 0.0, 0.0)
+
+    @classmethod
+    def bundle(cls, pairs: Sequence[tuple[Self, int]]) -> _Transform:
+        """Gather the parameters in columns."""
+        return _Transform(
+            np.array([float(pair.epsilon) for pair, _ in pairs])[:, None],
+            np.array([float(count) for _, count in pairs]),
+        )
+
+
+def _cells(left: Floats, width: float, top: float) -> Floats:
+    """Mass of the density e**((l - top)/2) / 4 on [left, left + width]."""
+    return np.asarray(0.5 * np.exp((left - top) / 2) * math.expm1(width / 2))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Transform:
+    e: Floats
+    counts: Floats
+
+    def real(self, orders: Floats) -> tuple[Floats, Floats]:
+        value, error = on_reals(
+            orders, self.e, orders / (2 * orders + 1), (2 * orders + 1) * self.e
+        )
+        total = self.counts @ value
+        return total, self.counts @ error + (len(self.counts) + 4) * UNIT * total
+
+    def line(self, order: float, heights: Floats) -> Line:
+        z = order + 1j * heights
+        value, error = on_line(z, self.e, z / (2 * z + 1), (2 * z + 1) * self.e)
+        return summed(self.counts, value, error)
+
+    def decay(self, order: float, height: float) -> float:
+        """Bound the tilted characteristic function near zero by moments, far out by modulus.
+
+        |phi(s)|**2 <= 1 - v s**2 (1 - s**2 e**2 / 3) up to s1 = sqrt(3/2)/e, where the variance v
+        is at least e**2 e**-e / M**2 (from the two atoms alone); and |phi(s)| <= (e**(ce) r +
+        e**(-e-ce)) / (2M) with r**2 = 1 + (w + 1/4)/(w**2 + s**2), w = c + 1/2, which decreases.
+        """
+        e = self.e[:, 0]
+        w = order + 0.5
+        tail = np.exp(-2 * w * e)
+        size = 1 + order / (2 * w) * (tail - 1)  # M(c) e**(-ce)
+        spread = np.exp(-2 * w * e) / size**2  # v / e**2
+        turn = math.sqrt(1.5) / e
+        far = np.maximum(height, turn)
+        modulus = (np.sqrt(1 + (w + 0.25) / (w * w + far * far)) + tail) / (2 * size)
+        q = np.minimum(height * e, math.sqrt(1.5)) ** 2
+        near = np.sqrt(np.maximum(0.0, 1 - spread * q * (1 - q / 3)))
+        bound = np.minimum(1.0, np.maximum(np.where(height < turn, near, 0.0), modulus))
+        return float(self.counts @ (np.log(bound) + 32 * UNIT).clip(max=0.0))

@@ -1,0 +1,266 @@
+"""The profile: the tight notion, kept as products of dominating pairs in each direction.
+
+Trust: kernel.
+
+Definition.  A profile holds, for a unit that is removed and for one that is added, alternatives:
+one of them dominates the release.  delta(eps) is the largest over alternatives and directions.
+Theorem (key ``dominating-pair``; Zhu, Dong and Wang 2022, theorem 10).  If each of two releases is
+dominated by a pair, their adaptive composition is dominated by the product of the pairs; directions
+are composed apart, because one unit is either removed from both or added to both.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations_with_replacement, product
+from typing import Final, Self, final
+
+from discreet.errors import OutOfRange
+from discreet.exact import float_down, float_up
+from discreet.loss.amplification import inner_ratio
+from discreet.loss.bracket import Bracket
+from discreet.loss.composition import Composition
+from discreet.loss.dominance import covers, largest_loss
+from discreet.loss.dots import dotted_pair, sampled_points
+from discreet.loss.elementary import log, log1p_scaled
+from discreet.loss.group import group_delta, group_renyi
+from discreet.loss.limits import (
+    checked_count,
+    checked_delta,
+    checked_epsilon,
+    checked_order,
+    checked_rate,
+)
+from discreet.loss.notion import PrivacyLoss, checked_loss, no_pure_bound
+from discreet.loss.pairs.pair import Pair
+from discreet.loss.pairs.response import ResponsePair
+from discreet.loss.pairs.sampled import Direction, SampledPair
+from discreet.loss.shuffle import Shuffle
+from discreet.loss.tradeoff import missed_detections
+
+__all__ = ["Profile"]
+
+_MOST_ALTERNATIVES: Final = 4096
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile(PrivacyLoss):
+    """Alternatives in each direction, each a product of dominating pairs.
+
+    >>> from discreet.loss import Pure
+    >>> ten = Pure(epsilon="0.1").power(10)
+    >>> ten.epsilon(delta=0), ten.epsilon(delta=1e-5) < 1
+    (1.0, True)
+    """
+
+    remove: tuple[Composition, ...]
+    add: tuple[Composition, ...]
+
+    @classmethod
+    def symmetric(cls, composition: Composition) -> Self:
+        """Use one composition in both directions, reversed in the second."""
+        return cls(remove=(composition,), add=(composition.reverse(),))
+
+    @classmethod
+    def of(cls, pair: Pair) -> Self:
+        """Use one pair in both directions, reversed in the second."""
+        return cls.symmetric(Composition(pairs=((pair, 1),), renyi=None))
+
+    @classmethod
+    def of_symmetric(cls, pair: Pair) -> Self:
+        """Use one pair, known to have the same profile both ways, in both directions."""
+        same = (Composition(pairs=((pair, 1),), renyi=None),)
+        return cls(remove=same, add=same)
+
+    def profile(self) -> Profile:
+        """Return itself."""
+        return self
+
+    def _all(self) -> tuple[Composition, ...]:
+        return tuple(dict.fromkeys((*self.remove, *self.add)))
+
+    def delta_interval(self, *, epsilon: object) -> Bracket:
+        """Enclose the largest delta over alternatives and directions."""
+        at = float_down(checked_epsilon(epsilon))
+        return _largest(composition.delta(at) for composition in self._all())
+
+    def interval(self, *, delta: object) -> Bracket:
+        """Enclose the largest epsilon over alternatives and directions."""
+        chance = checked_delta(delta)
+        found = _largest(composition.epsilon(chance) for composition in self._all())
+        bound = self.pure_bound() if chance == 0 else None
+        if bound is None:
+            return found
+        high = min(found.high, float_up(bound))
+        return Bracket(min(found.low, high), high)
+
+    def pure_bound(self) -> Fraction | None:
+        """Return the largest sum of the pure bounds of the pairs."""
+        bounds = [largest_loss(composition) for composition in self._all()]
+        known = [bound for bound in bounds if bound is not None]
+        return max(known) if len(known) == len(bounds) else None
+
+    def renyi(self, *, order: object) -> float:
+        """Return the largest divergence, rounded up; it grows with the order."""
+        t = float_up(checked_order(order) - 1)
+        return max(
+            math.nextafter(composition.log_moment(t) / t, math.inf) for composition in self._all()
+        )
+
+    def tradeoff(self, *, false_alarm: object) -> float:
+        """Return the least chance of a miss over alternatives and directions, rounded down."""
+        alarm = checked_delta(false_alarm, name="false_alarm")
+        return min(
+            missed_detections(_upper(composition), _upper(composition.reverse()), alarm)
+            for composition in self._all()
+        )
+
+    def compose(self, other: PrivacyLoss) -> Profile:
+        """Multiply the alternatives, direction by direction."""
+        theirs = checked_loss(other).profile()
+        return Profile(
+            remove=_products(self.remove, theirs.remove), add=_products(self.add, theirs.add)
+        )
+
+    def power(self, count: int) -> Profile:
+        """Compose with itself; with several alternatives, each use may take another one."""
+        times = checked_count(count, low=0)
+        return Profile(remove=_powers(self.remove, times), add=_powers(self.add, times))
+
+    def group(self, size: int) -> Profile:
+        """Move every pair to several times its distance."""
+        count = checked_count(size, name="size")
+        return Profile(
+            remove=tuple(_grouped(composition, count) for composition in self.remove),
+            add=tuple(_grouped(composition, count) for composition in self.add),
+        )
+
+    def join(self, other: PrivacyLoss) -> PrivacyLoss:
+        """Keep the alternatives of both, without those that others dominate."""
+        if checked_loss(other).dominates(self):
+            return other
+        theirs = other.profile()
+        return Profile(
+            remove=_pruned((*self.remove, *theirs.remove)), add=_pruned((*self.add, *theirs.add))
+        )
+
+    def dominates(self, other: PrivacyLoss) -> bool:
+        """Match the pairs of every alternative of the other with larger pairs of one of these."""
+        theirs = other.profile()
+        return _covered(self.remove, theirs.remove) and _covered(self.add, theirs.add)
+
+    def sampled(self, *, rate: object) -> Profile:
+        """Mix each pair with its second law: ((1-q)Q + qP, Q) removed, (Q, (1-q)Q + qP) added."""
+        chance = checked_rate(rate)
+        if chance == 1:
+            return self
+        removed = (SampledPair(c, chance, Direction.REMOVE) for c in self.remove)
+        added = (SampledPair(c.reverse(), chance, Direction.ADD) for c in self.add)
+        return Profile(remove=_single(removed), add=_single(added))
+
+    def sampled_without_replacement(self, *, size: int, population: int) -> Profile:
+        """Map every ratio a >= 1 to 1 + (a - 1) / q, in both directions (replaced records)."""
+        people = checked_count(population, name="population")
+        taken = checked_count(size, name="size")
+        rate = checked_rate(Fraction(taken, people), name="size / population")
+        if rate == 1:
+            return self
+
+        def curve(ratio: Fraction) -> Fraction:
+            inner = log(inner_ratio(ratio, rate)).low
+            return rate * Fraction(self.delta(epsilon=max(inner, Fraction(0))))
+
+        inner = max(composition.largest() for composition in self._all())
+        finite = Fraction(inner) if math.isfinite(inner) else None
+        largest = math.inf if finite is None else float_up(log1p_scaled(rate, finite).high)
+        return Profile.of_symmetric(dotted_pair(sampled_points(curve, largest)))
+
+    def shuffled(self, *, population: int) -> Profile:
+        """Return the profile of the shuffled reports of a purely private local randomizer."""
+        local = self.pure_bound()
+        if local is None:
+            raise no_pure_bound()
+        shuffle = Shuffle(epsilon=local, population=population)
+        points = sampled_points(shuffle.delta_up, float_up(local))
+        return Profile.of_symmetric(dotted_pair(points))
+
+
+def _largest(brackets: Iterable[Bracket]) -> Bracket:
+    found = list(brackets)
+    return Bracket(max(b.low for b in found), max(b.high for b in found))
+
+
+def _upper(composition: Composition) -> Callable[[float], float]:
+    return lambda epsilon: composition.delta(epsilon).high
+
+
+def _single(pairs: Iterable[Pair]) -> tuple[Composition, ...]:
+    return tuple(dict.fromkeys(Composition(pairs=((pair, 1),), renyi=None) for pair in pairs))
+
+
+def _products(
+    left: tuple[Composition, ...], right: tuple[Composition, ...]
+) -> tuple[Composition, ...]:
+    _refuse_too_many(len(left) * len(right))
+    return tuple(dict.fromkeys(a.compose(b) for a, b in product(left, right)))
+
+
+def _powers(choices: tuple[Composition, ...], times: int) -> tuple[Composition, ...]:
+    if len(choices) == 1:
+        return (choices[0].power(times),)
+    _refuse_too_many(math.comb(times + len(choices) - 1, len(choices) - 1))
+    found = []
+    for chosen in combinations_with_replacement(range(len(choices)), times):
+        total = choices[0].power(0)
+        for index in dict.fromkeys(chosen):
+            total = total.compose(choices[index].power(chosen.count(index)))
+        found.append(total)
+    return tuple(dict.fromkeys(found))
+
+
+def _refuse_too_many(count: int) -> None:
+    if count > _MOST_ALTERNATIVES:
+        raise OutOfRange(
+            what=f"the composition would have more than {_MOST_ALTERNATIVES} alternatives.",
+            why="each of them needs an account of its own.",
+            do="join fewer losses before composing, or replace a join by one loss above both.",
+        )
+
+
+def _grouped(composition: Composition, size: int) -> Composition:
+    renyi = None if composition.renyi is None else group_renyi(composition.renyi, size)
+    return Composition(
+        pairs=tuple((_grouped_pair(pair, size), count) for pair, count in composition.pairs),
+        renyi=renyi,
+    )
+
+
+def _grouped_pair(pair: Pair, size: int) -> Pair:
+    grouped = pair.group(size)
+    if grouped is not None:
+        return grouped
+    if isinstance(pair, ResponsePair):
+        delta = group_delta(epsilon=pair.epsilon, delta=pair.delta, size=size)
+        return ResponsePair(size * pair.epsilon, delta)
+    raise OutOfRange(
+        what="the loss of a group is not known for one of the pairs.",
+        why="a finite table of probabilities, or a sample, says nothing about larger distances.",
+        do="ask the mechanism for its loss at the larger distance: loss(distance=...).",
+    )
+
+
+def _covered(larger: tuple[Composition, ...], smaller: tuple[Composition, ...]) -> bool:
+    return all(any(covers(big, small) for big in larger) for small in smaller)
+
+
+def _pruned(compositions: tuple[Composition, ...]) -> tuple[Composition, ...]:
+    kept: list[Composition] = []
+    for composition in dict.fromkeys(compositions):
+        if not any(covers(other, composition) for other in kept):
+            kept = [other for other in kept if not covers(composition, other)]
+            kept.append(composition)
+    return tuple(kept)

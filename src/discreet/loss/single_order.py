@@ -1,0 +1,118 @@
+"""From one Rényi order to (epsilon, delta), and the best order of a concentrated loss.
+
+Trust: kernel.
+
+Theorem (key ``renyi-to-approximate``; Canonne, Kamath and Steinke 2020, proposition 12; Asoodeh et
+al. 2020; Balle et al. 2020).  If D_a(P||Q) <= r for one order a > 1, then
+    delta(eps) <= e**((a-1)(r-eps)) (1 - 1/a)**a / (a - 1)
+    eps(delta) <= r + log((a-1)/a) - (log delta + log a) / (a - 1).
+Both hold at every order, so the order may be chosen by any search: what is returned is evaluated
+at the chosen rational order, in exact arithmetic, and rounded up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Final
+
+from discreet.exact import float_up
+from discreet.loss.elementary import BITS, exp, log
+from discreet.loss.limits import checked_delta, checked_epsilon, checked_order, checked_parameter
+
+__all__ = ["concentrated_delta", "concentrated_epsilon", "renyi_delta", "renyi_epsilon"]
+
+_GOLDEN: Final = (math.sqrt(5) - 1) / 2
+
+
+def renyi_epsilon(*, order: object, value: object, delta: object) -> float:
+    """Return an epsilon that one Rényi order proves at this delta, rounded up.
+
+    >>> renyi_epsilon(order=10, value="0.5", delta=1e-5)
+    1.418010636783972
+    """
+    chance = checked_delta(delta)
+    a, bound = checked_order(order), checked_parameter(value, name="value")
+    return _epsilon(a, bound, chance)
+
+
+def renyi_delta(*, order: object, value: object, epsilon: object) -> float:
+    """Return a delta that one Rényi order proves at this epsilon, rounded up.
+
+    >>> renyi_delta(order=10, value="0.5", epsilon="1.4180106368") <= 1e-5
+    True
+    """
+    loss = checked_epsilon(epsilon)
+    a, bound = checked_order(order), checked_parameter(value, name="value")
+    return _delta(a, bound, loss)
+
+
+def concentrated_epsilon(*, rho: object, delta: object) -> float:
+    """Return the least epsilon that single orders of rho-zCDP prove, rounded up.
+
+    >>> concentrated_epsilon(rho="0.5", delta=1e-5)
+    4.728386984943316
+    """
+    strength, chance = checked_parameter(rho, name="rho"), checked_delta(delta)
+    if strength == 0 or chance >= 1:
+        return 0.0
+    if chance == 0:
+        return math.inf
+    slope, depth = float(strength), float(log(chance).low)
+
+    def objective(t: float) -> float:
+        return (1 + t) * slope - math.log1p(1 / t) - (depth + math.log1p(t)) / t
+
+    a = 1 + Fraction(_least(objective))
+    return _epsilon(a, a * strength, chance)
+
+
+def concentrated_delta(*, rho: object, epsilon: object) -> float:
+    """Return the least delta that single orders of rho-zCDP prove, rounded up.
+
+    >>> concentrated_delta(rho="0.5", epsilon="4.728386986") <= 1e-5
+    True
+    """
+    strength, loss = checked_parameter(rho, name="rho"), checked_epsilon(epsilon)
+    if strength == 0:
+        return 0.0
+    slope, start = float(strength), float(loss)
+
+    def objective(t: float) -> float:
+        return t * ((1 + t) * slope - start) - (1 + t) * math.log1p(1 / t) - math.log(t)
+
+    a = 1 + Fraction(_least(objective))
+    return _delta(a, a * strength, loss)
+
+
+def _epsilon(a: Fraction, bound: Fraction, chance: Fraction) -> float:
+    if chance >= 1:
+        return 0.0
+    if chance == 0:
+        return math.inf
+    shape = log((a - 1) / a).high - (log(chance).low + log(a).low) / (a - 1)
+    return max(float_up(bound + shape), 0.0)
+
+
+def _delta(a: Fraction, bound: Fraction, loss: Fraction) -> float:
+    exponent = (a - 1) * (bound - loss) + a * log((a - 1) / a).high - log(a - 1).low
+    if exponent >= 0:
+        return 1.0
+    grid = Fraction(math.ceil(exponent * 2**BITS), 2**BITS)  # a short argument for exp
+    return float_up(exp(grid).high)
+
+
+def _least(objective: Callable[[float], float]) -> float:
+    """Search t = order - 1 on a grid of powers, then by golden section; any answer is sound."""
+    grid = [10 ** (j / 8) for j in range(-48, 65)]
+    best = min(range(len(grid)), key=lambda j: objective(grid[j]))
+    low = math.log(grid[max(best - 1, 0)])
+    high = math.log(grid[min(best + 1, len(grid) - 1)])
+    for _ in range(48):
+        span = _GOLDEN * (high - low)
+        if objective(math.exp(high - span)) <= objective(math.exp(low + span)):
+            high = low + span
+        else:
+            low = high - span
+    return math.exp((low + high) / 2)

@@ -1,0 +1,102 @@
+"""Scored candidates, as the selection mechanisms read them.
+
+Trust: kernel.
+
+Definition.  The distance of two score vectors is the largest change of any one score.  Scores are
+``MONOTONE`` if between neighbors they all move in one direction, as counts do when a row is added
+or removed; otherwise they are ``GENERAL``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+from fractions import Fraction
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.arrays import int64_range, listed
+from discreet.errors import NotExact, OutOfRange, WrongKind
+from discreet.exact import whole
+
+__all__ = ["ScoreChange", "Scores", "exact_scores", "read_change"]
+
+Scores = Sequence[int] | Sequence[Fraction] | NDArray[np.integer[Any]]
+"""One score for each candidate: integers, or Fractions."""
+
+
+@final
+class ScoreChange(Enum):
+    """How scores move between neighbors.
+
+    >>> ScoreChange.GENERAL.sides, ScoreChange.MONOTONE.sides
+    (2, 1)
+    """
+
+    GENERAL = "general"
+    MONOTONE = "monotone"
+
+    @property
+    def sides(self) -> int:
+        """How far apart the changes of two scores can be, in units of the distance."""
+        return 2 if self is ScoreChange.GENERAL else 1
+
+
+def read_change(value: object) -> ScoreChange:
+    """Read how scores move.
+
+    >>> read_change("monotone")
+    <ScoreChange.MONOTONE: 'monotone'>
+    """
+    for change in ScoreChange:
+        if value is change or (isinstance(value, str) and value == change.value):
+            return change
+    raise WrongKind(
+        what="change is neither 'general' nor 'monotone'.",
+        why="scores that all move in one direction cost half as much.",
+        do="give 'general', unless no two scores can move in different directions.",
+    )
+
+
+def exact_scores(scores: object, *, candidates: int) -> list[Fraction]:
+    """Read one exact score for each candidate.
+
+    >>> exact_scores([3, 1], candidates=2)
+    [Fraction(3, 1), Fraction(1, 1)]
+    """
+    items = listed(scores, name="scores")
+    if len(items) != candidates:
+        raise OutOfRange(
+            what=f"the number of scores is not {candidates}.",
+            why="the candidates are public, and each has exactly one score.",
+            do="give one score for each candidate, in their order.",
+        )
+    return [_exact(item) for item in items]
+
+
+def integer_scores(scores: object, *, candidates: int) -> list[int]:
+    """Read one integer score for each candidate.
+
+    >>> integer_scores([3, 1], candidates=2)
+    [3, 1]
+    """
+    exact = exact_scores(scores, candidates=candidates)
+    if any(score.denominator != 1 for score in exact):
+        raise NotExact(
+            what="a score is not an integer.",
+            why="integer noise protects integers.",
+            do="multiply all scores, their distance and the scale by a common denominator.",
+        )
+    return [int64_range(int(score), name="a score") for score in exact]
+
+
+def _exact(score: object) -> Fraction:
+    if isinstance(score, float | np.floating):
+        raise NotExact(
+            what="a score is a float.",
+            why="rounded scores have another distance than the one that was promised.",
+            do="give integers, or Fractions.",
+        )
+    return score if isinstance(score, Fraction) else Fraction(whole(score, name="each score"))

@@ -1,0 +1,299 @@
+"""Any mechanism with finitely many inputs and outputs, as an exact matrix.
+
+Trust: kernel.
+
+Definition.  Row i of a stochastic matrix is the law of the output on input i.  A neighbor graph
+says which inputs must look alike; with no graph all of them must, as in the local model.
+Theorem (key ``finite-mechanism``).  Its loss is the largest over all ordered pairs of neighbors.
+At distance k the pairs are those joined by a path of at most k edges.
+Theorem (key ``matrix-algebra``).  Processing the outputs, at random or not, is multiplication from
+the right; running two mechanisms on one input is the row-wise Kronecker product.  Neither needs new
+privacy arguments: the loss of the result is again computed exactly.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, final
+
+from discreet.arrays import listed
+from discreet.errors import OutOfRange, WrongKind
+from discreet.exact import Interval, decimal, float_up
+from discreet.loss import Composition, PrivacyLoss, Profile, Pure
+from discreet.loss.elementary import exp, log
+from discreet.loss.pairs.finite import FinitePair
+from discreet.mechanisms.arguments import Number, at_confidence, at_distance, factor
+from discreet.mechanisms.costs import Cost, cost_table, expectation
+from discreet.mechanisms.dominance import extreme_pairs
+from discreet.mechanisms.matrix import (
+    Matrix,
+    Row,
+    hockey_stick,
+    max_ratio,
+    multiply,
+    pair_up,
+    renyi,
+    stochastic,
+)
+from discreet.mechanisms.mechanism import Mechanism
+from discreet.noise import SYSTEM, Categorical, Entropy
+from discreet.units import NeighborGraph
+
+__all__ = ["FiniteMechanism"]
+
+
+@final
+class _Samplers:
+    """The samplers of all rows, built together at the first draw: time tells nothing of a row."""
+
+    __slots__ = ("_built", "_matrix")
+
+    def __init__(self, matrix: Matrix) -> None:
+        self._matrix = matrix
+        self._built: tuple[Categorical, ...] = ()
+
+    def draw(self, at: int, entropy: Entropy) -> int:
+        if not self._built:
+            self._built = tuple(Categorical(weights=row) for row in self._matrix)
+        return self._built[at].draw(entropy)
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class FiniteMechanism(Mechanism[Hashable, Any]):
+    """A mechanism given by the exact law of its output on each of its inputs.
+
+    >>> coin = FiniteMechanism(matrix=[["0.75", "0.25"], ["0.25", "0.75"]])
+    >>> coin.odds_ratio(), coin.epsilon()  # 3, and ln 3 rounded up
+    (Fraction(3, 1), 1.0986122886681098)
+    >>> coin.delta(epsilon=0).low
+    Fraction(1, 2)
+    >>> coin.run(0) in {0, 1}
+    True
+    """
+
+    matrix: Matrix
+    graph: NeighborGraph
+    inputs: tuple[Hashable, ...]
+    outputs: tuple[Hashable, ...]
+    _samplers: _Samplers = field(repr=False, compare=False)
+
+    def __init__(
+        self,
+        *,
+        matrix: Iterable[Iterable[object]],
+        graph: NeighborGraph | None = None,
+        inputs: Iterable[Hashable] | None = None,
+        outputs: Iterable[Hashable] | None = None,
+    ) -> None:
+        """Take the laws, which inputs are neighbors, and what inputs and outputs are called."""
+        rows = stochastic(matrix)
+        object.__setattr__(self, "matrix", rows)
+        object.__setattr__(self, "graph", _graph(graph, len(rows)))
+        object.__setattr__(self, "inputs", _names(inputs, len(rows), "inputs"))
+        object.__setattr__(self, "outputs", _names(outputs, len(rows[0]), "outputs"))
+        object.__setattr__(self, "_samplers", _Samplers(rows))
+
+    # --- privacy ------------------------------------------------------------------------------
+
+    def odds_ratio(self, *, distance: Number = 1) -> Fraction | float:
+        """Return the largest ratio of chances between neighbors: a rational, or infinity."""
+        return max((max_ratio(p, q) for p, q in self._pairs(distance)), default=Fraction(1))
+
+    def epsilon(self, *, distance: Number = 1) -> float:
+        """Return the smallest epsilon of pure differential privacy, rounded up."""
+        ratio = self.odds_ratio(distance=distance)
+        return float_up(log(ratio).high) if isinstance(ratio, Fraction) else ratio
+
+    def delta(self, *, epsilon: Number, distance: Number = 1) -> Interval:
+        """Enclose the smallest delta that goes with an epsilon."""
+        exponent = factor(epsilon, name="epsilon")
+        pairs = list(self._pairs(distance))
+
+        def at(odds: Fraction) -> Fraction:
+            return max((hockey_stick(p, q, odds) for p, q in pairs), default=Fraction(0))
+
+        largest = max((a / b for p, q in pairs for a, b in zip(p, q, strict=True) if b), default=1)
+        if exponent >= math.ceil(largest).bit_length():  # beyond, only impossible outputs count
+            return Interval(at(Fraction(largest)), at(Fraction(largest)))
+        growth = exp(exponent)
+        return Interval(at(growth.high), at(growth.low))
+
+    def renyi(self, *, order: Number, distance: Number = 1) -> float:
+        """Return the largest Renyi divergence of an order from 1 on, rounded up."""
+        alpha = decimal(order, name="order")
+        if alpha < 1:
+            raise OutOfRange(
+                what="order is below 1.",
+                why="privacy is bounded by Renyi divergences of order 1 and above.",
+                do="give an order of at least 1.",
+            )
+        return max((renyi(p, q, alpha) for p, q in self._pairs(distance)), default=0.0)
+
+    def loss(self, *, distance: Number = 1) -> PrivacyLoss:
+        """Return the loss between inputs at this distance in the graph; it is tight."""
+        pairs = extreme_pairs(self._pairs(distance))
+        if not pairs:
+            return Pure(epsilon=0)
+        worst = tuple(Composition(((FinitePair(p, q), 1),)) for p, q in pairs)
+        return Profile(remove=worst, add=worst)
+
+    # --- accuracy -----------------------------------------------------------------------------
+
+    def error(self, *, confidence: Number) -> int | Fraction:
+        """Return the exact error at the worst input.
+
+        The error is |output - input| where all of them are numbers; otherwise 0 for an output that
+        equals its input, and 1 for any other.
+        """
+        chance = at_confidence(confidence)
+        return max(
+            _quantile([self._gap(i, o) for o in range(len(self.outputs))], row, chance)
+            for i, row in enumerate(self.matrix)
+        )
+
+    def expected(self, cost: Cost) -> tuple[Fraction, ...]:
+        """Return the expected cost(input, output) on each input, exactly.
+
+        >>> coin = FiniteMechanism(matrix=[["0.75", "0.25"], ["0.25", "0.75"]])
+        >>> coin.expected(lambda truth, answer: abs(truth - answer))
+        (Fraction(1, 4), Fraction(1, 4))
+        """
+        table = cost_table(cost, self.inputs, self.outputs)
+        return tuple(expectation(p, c) for p, c in zip(self.matrix, table, strict=True))
+
+    # --- running ------------------------------------------------------------------------------
+
+    def run(self, value: Hashable, *, entropy: Entropy = SYSTEM) -> Any:
+        """Return one output for an input."""
+        return self.outputs[self._samplers.draw(self._index(value), entropy)]
+
+    def reference_pmf(self, value: Hashable) -> dict[Any, Interval]:
+        """Return the chance of every output, exactly."""
+        row = self.matrix[self._index(value)]
+        return {y: Interval(p, p) for y, p in zip(self.outputs, row, strict=True)}
+
+    # --- algebra ------------------------------------------------------------------------------
+
+    def relabel(self, function: Callable[[Any], Hashable]) -> FiniteMechanism:
+        """Return the mechanism that applies a function to its output: post-processing.
+
+        >>> coin = FiniteMechanism(matrix=[["0.75", "0.25"], ["0.25", "0.75"]])
+        >>> coin.relabel(lambda answer: "same").epsilon()
+        0.0
+        """
+        if not callable(function):
+            raise WrongKind(
+                what=f"cannot relabel by a {type(function).__name__}, which cannot be called.",
+                why="outputs are passed through a function.",
+                do="give a function of one argument, the output.",
+            )
+        images = [function(y) for y in self.outputs]
+        names = tuple(name for at, name in enumerate(images) if name not in images[:at])
+        kernel = [[int(image == name) for name in names] for image in images]
+        return self.then(kernel, outputs=names)
+
+    def then(
+        self, kernel: Iterable[Iterable[object]], *, outputs: Iterable[Hashable] | None = None
+    ) -> FiniteMechanism:
+        """Return the mechanism whose output passes through a second stochastic matrix."""
+        second = stochastic(kernel, name="kernel")
+        if len(second) != len(self.outputs):
+            raise WrongKind(
+                what="the kernel does not have one row for each output.",
+                why="every output must be processed somehow.",
+                do=f"give a kernel of {len(self.outputs)} rows.",
+            )
+        return FiniteMechanism(
+            matrix=multiply(self.matrix, second),
+            graph=self.graph,
+            inputs=self.inputs,
+            outputs=outputs,
+        )
+
+    def compose(self, other: FiniteMechanism) -> FiniteMechanism:
+        """Return the mechanism that runs both on the same input, with pairs as outputs.
+
+        >>> coin = FiniteMechanism(matrix=[["0.75", "0.25"], ["0.25", "0.75"]])
+        >>> coin.compose(coin).odds_ratio()
+        Fraction(9, 1)
+        """
+        same = isinstance(other, FiniteMechanism) and other.inputs == self.inputs
+        if not same or other.graph != self.graph:
+            raise WrongKind(
+                what="the two are not finite mechanisms with the same inputs and neighbors.",
+                why="losses compose only about the same pairs of inputs.",
+                do="give both the same inputs and the same graph.",
+            )
+        return FiniteMechanism(
+            matrix=pair_up(self.matrix, other.matrix),
+            graph=self.graph,
+            inputs=self.inputs,
+            outputs=tuple(itertools.product(self.outputs, other.outputs)),
+        )
+
+    def _pairs(self, distance: Number) -> Iterator[tuple[Row, Row]]:
+        steps = math.floor(at_distance(distance))
+        graph = self.graph if steps == 1 else self.graph.group(steps)
+        return ((self.matrix[i], self.matrix[j]) for i, j in graph.ordered())
+
+    def _index(self, value: Hashable) -> int:
+        try:
+            return self.inputs.index(value)
+        except ValueError:
+            raise WrongKind(
+                what="the value is none of the inputs of the mechanism.",
+                why="no law of the output is given for it.",
+                do="give one of the mechanism's inputs.",
+            ) from None
+
+    def _gap(self, i: int, o: int) -> int | Fraction:
+        x, y = self.inputs[i], self.outputs[o]
+        if all(_is_number(name) for name in (*self.inputs, *self.outputs)):
+            return abs(x - y)  # type: ignore[operator, no-any-return]
+        return int(x != y)
+
+
+def _is_number(name: Hashable) -> bool:
+    return isinstance(name, int | Fraction) and not isinstance(name, bool)
+
+
+def _graph(graph: object, size: int) -> NeighborGraph:
+    if graph is None:
+        return NeighborGraph.complete(size)
+    if not isinstance(graph, NeighborGraph) or graph.size != size:
+        raise WrongKind(
+            what="the graph is no NeighborGraph with one vertex for each row of the matrix.",
+            why="it says which inputs must look alike.",
+            do=f"give a NeighborGraph of size {size}, such as NeighborGraph.line({size}).",
+        )
+    return graph
+
+
+def _names(names: Iterable[Hashable] | None, count: int, what: str) -> tuple[Hashable, ...]:
+    chosen = tuple(range(count)) if names is None else tuple(listed(names, name=what))
+    try:
+        distinct = len(set(chosen))
+    except TypeError:
+        distinct = -1
+    if len(chosen) != count or distinct != count:
+        raise WrongKind(
+            what=f"the {what} are not {count} different names.",
+            why="each row and each column of the matrix needs a name of its own.",
+            do=f"give {count} different {what}, or leave them out to count from 0.",
+        )
+    return chosen
+
+
+def _quantile(gaps: list[int | Fraction], row: Row, chance: Fraction) -> int | Fraction:
+    """Return the smallest gap r such that gaps up to r have at least this chance."""
+    reached = Fraction(0)
+    for gap, p in sorted(zip(gaps, row, strict=True)):
+        reached += p
+        if reached >= chance:
+            return gap
+    raise AssertionError  # rows sum to one, and the chance is below one

@@ -1,0 +1,135 @@
+"""The Gaussian mechanism: discrete Gaussian noise on integers, or on a grid of reals.
+
+Trust: kernel.
+
+Definition.  Release x + Z, where P[Z = k] is proportional to exp(-k**2 / (2 sigma**2)),
+independently in each coordinate.
+Theorem (key ``gaussian-mechanism``; Canonne, Kamath and Steinke 2020).  If one unit moves x by at
+most d in L2, the release satisfies rho-zCDP for rho = d**2 / (2 sigma**2).  The loss that is
+returned is tighter where all moves of that length can be listed: the exact curve of the costliest
+ones (key ``log-concave-moves``).  For one coordinate, and for squared distances up to 3, that is
+one curve and tight.  Otherwise it is the zCDP bound.
+On a grid of step g the same holds with distances in steps (key ``grid-distance``).
+Assumes: all coins come from ``entropy``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final, final
+
+from discreet.errors import WrongKind
+from discreet.exact import decimal, whole
+from discreet.loss import PrivacyLoss, Pure, ZeroConcentrated
+from discreet.loss.pairs.discrete_gaussian import DiscreteGaussianPair
+from discreet.mechanisms.additive import Additive, Numbers, checked_grid
+from discreet.mechanisms.arguments import Number, at_distance
+from discreet.mechanisms.mechanism import Mechanism, ReferenceLaw
+from discreet.mechanisms.moves import MOST_SQUARED, worst_moves
+from discreet.mechanisms.pricing import priced
+from discreet.noise import SYSTEM, DiscreteGaussian, DyadicGrid, Entropy
+
+__all__ = ["Gaussian"]
+
+_MOST_ALTERNATIVES: Final = 3  # each composition multiplies them
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class Gaussian(Mechanism[Numbers, Any]):
+    """Add discrete Gaussian noise, given by ``sigma`` or by ``variance``.
+
+    >>> count = Gaussian(sigma=3)
+    >>> count == Gaussian(variance=9), count.error(confidence=0.95)
+    (True, 6)
+    >>> count.concentrated(distance=1)
+    ZeroConcentrated(rho=Fraction(1, 18))
+    >>> count.run([3, 1, 4]).shape
+    (3,)
+    """
+
+    variance: Fraction
+    grid: DyadicGrid | None
+
+    def __init__(
+        self,
+        *,
+        sigma: Number | None = None,
+        variance: Number | None = None,
+        grid: DyadicGrid | None = None,
+    ) -> None:
+        """Take the width of the noise, in the units of the value."""
+        if (sigma is None) == (variance is None):
+            raise WrongKind(
+                what="neither or both of sigma and variance are given.",
+                why="one says how wide the noise is, and two may disagree.",
+                do="give sigma, or variance where its root is not rational.",
+            )
+        if sigma is None:
+            square = decimal(variance, name="variance")
+        else:
+            width = decimal(sigma, name="sigma")
+            square = width * abs(width)  # keeps the sign, for the law below to refuse
+        object.__setattr__(self, "variance", square)
+        object.__setattr__(self, "grid", checked_grid(grid))
+        self._noise()  # refuses what it cannot draw
+
+    def loss(self, *, distance: Number = 1, coordinates: int = 1) -> PrivacyLoss:
+        """Return the loss between inputs at this L2 distance, in the units of the value.
+
+        ``coordinates`` is in how many places they may differ.  Squared distances of integers are
+        integers, so a distance such as the root of 2 may be rounded up: "1.4143" means it exactly.
+        """
+        places = whole(coordinates, name="coordinates", low=1)
+        squared = self._squared(at_distance(distance), places)
+        if squared == 0:
+            return Pure(epsilon=0)
+        variance = self._noise().variance
+        moves = _worst_moves(squared, places)
+        if len(moves) > _MOST_ALTERNATIVES or not moves:
+            return ZeroConcentrated(rho=squared / (2 * variance))
+        return priced(
+            [[DiscreteGaussianPair(variance=variance, distance=d) for d in move] for move in moves]
+        )
+
+    def concentrated(self, *, distance: Number = 1, coordinates: int = 1) -> ZeroConcentrated:
+        """Return the simpler and weaker bound d**2 / (2 sigma**2) on the zCDP loss."""
+        places = whole(coordinates, name="coordinates", low=1)
+        squared = self._squared(at_distance(distance), places)
+        return ZeroConcentrated(rho=squared / (2 * self._noise().variance))
+
+    def error(self, *, confidence: Number, coordinates: int = 1) -> int | Fraction:
+        """Return the smallest r such that all coordinates are within r, with this probability."""
+        return self._additive().error(confidence, coordinates)
+
+    def run(self, value: Numbers, *, entropy: Entropy = SYSTEM) -> Any:
+        """Return the value, or each value of an array, plus noise."""
+        return self._additive().run(value, entropy)
+
+    def reference_pmf(self, value: Numbers) -> ReferenceLaw:
+        """Return the law of the answer as a function of a number, or of a tuple of numbers."""
+        return self._additive().reference_pmf(value)
+
+    def _squared(self, distance: Fraction, places: int) -> int:
+        """Return the squared distance on the integers."""
+        if self.grid is None or distance == 0:
+            return math.floor(distance) ** 2 if places == 1 else math.floor(distance * distance)
+        return self.grid.distance_l2_squared(distance, coordinates=places)
+
+    def _noise(self) -> DiscreteGaussian:
+        step = Fraction(1) if self.grid is None else self.grid.step
+        return DiscreteGaussian(variance=self.variance / step**2)
+
+    def _additive(self) -> Additive:
+        return Additive(self._noise(), self.grid)
+
+
+def _worst_moves(squared: int, places: int) -> tuple[tuple[int, ...], ...]:
+    """Return the costliest moves, or none where there are too many to list."""
+    if places == 1:
+        return ((math.isqrt(squared),),)
+    if squared > MOST_SQUARED:
+        return ()
+    return worst_moves(squared=squared, coordinates=places)

@@ -1,0 +1,94 @@
+"""The Laplace mechanism: two-sided geometric noise on integers, or on a grid of reals.
+
+Trust: kernel.
+
+Definition.  Release x + Z, where P[Z = k] is proportional to exp(-|k| / scale), independently in
+each coordinate.
+Theorem (key ``laplace-mechanism``; Ghosh, Roughgarden and Sundararajan 2012).  If one unit moves x
+by at most d in L1, the release is (d / scale)-differentially private, and no smaller epsilon will
+do.  The whole curve delta(epsilon) is that of one coordinate that moves by d (key
+``log-concave-moves``): the loss is tight, for numbers and for vectors.
+On a grid of step g the same holds with distances in steps (key ``grid-distance``).
+Assumes: all coins come from ``entropy``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, final
+
+from discreet.exact import decimal, whole
+from discreet.loss import PrivacyLoss, Pure
+from discreet.mechanisms.additive import Additive, Numbers, checked_grid
+from discreet.mechanisms.arguments import Number, at_distance
+from discreet.mechanisms.mechanism import Mechanism, ReferenceLaw
+from discreet.mechanisms.pricing import laplace_pair, priced
+from discreet.noise import SYSTEM, DiscreteLaplace, DyadicGrid, Entropy
+
+__all__ = ["Laplace"]
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class Laplace(Mechanism[Numbers, Any]):
+    """Add two-sided geometric noise.
+
+    >>> count = Laplace(scale=2)
+    >>> count.loss(distance=1).epsilon(delta=0)
+    0.5
+    >>> count.error(confidence=0.95), count.error(confidence=0.95, coordinates=100)
+    (6, 15)
+    >>> isinstance(count.run(1000), int), count.run([3, 1, 4]).shape
+    (True, (3,))
+    >>> weight = Laplace(scale=1.25, grid=DyadicGrid(exponent=-10))
+    >>> weight.loss(distance=5).epsilon(delta=0)
+    4.0
+    """
+
+    scale: Fraction
+    grid: DyadicGrid | None
+
+    def __init__(self, *, scale: Number, grid: DyadicGrid | None = None) -> None:
+        """Take the scale of the noise, in the units of the value."""
+        object.__setattr__(self, "scale", decimal(scale, name="scale"))
+        object.__setattr__(self, "grid", checked_grid(grid))
+        self._noise()  # refuses what it cannot draw
+
+    def loss(self, *, distance: Number = 1, coordinates: int = 1) -> PrivacyLoss:
+        """Return the loss between inputs at this L1 distance, in the units of the value.
+
+        ``coordinates`` is in how many places they may differ; it matters on a grid only, where each
+        place is rounded for itself.
+        """
+        steps = self._steps(at_distance(distance), coordinates)
+        if steps == 0:
+            return Pure(epsilon=0)
+        return priced([[laplace_pair(self._noise().scale, steps)]])
+
+    def error(self, *, confidence: Number, coordinates: int = 1) -> int | Fraction:
+        """Return the smallest r such that all coordinates are within r, with this probability."""
+        return self._additive().error(confidence, coordinates)
+
+    def run(self, value: Numbers, *, entropy: Entropy = SYSTEM) -> Any:
+        """Return the value, or each value of an array, plus noise."""
+        return self._additive().run(value, entropy)
+
+    def reference_pmf(self, value: Numbers) -> ReferenceLaw:
+        """Return the law of the answer as a function of a number, or of a tuple of numbers."""
+        return self._additive().reference_pmf(value)
+
+    def _steps(self, distance: Fraction, coordinates: int) -> int:
+        """Return the distance on the integers: those at most 2.5 apart are at most 2 apart."""
+        places = whole(coordinates, name="coordinates", low=1)
+        if self.grid is None or distance == 0:
+            return math.floor(distance)
+        return self.grid.distance_l1(distance, coordinates=places)
+
+    def _noise(self) -> DiscreteLaplace:
+        step = Fraction(1) if self.grid is None else self.grid.step
+        return DiscreteLaplace(scale=self.scale / step)
+
+    def _additive(self) -> Additive:
+        return Additive(self._noise(), self.grid)

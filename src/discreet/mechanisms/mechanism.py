@@ -1,0 +1,148 @@
+"""What every mechanism offers: a price, an error, a run, and the exact law of that run.
+
+Trust: kernel.
+
+Definition.  A mechanism is a frozen value that knows nothing about data.
+    ``loss(distance=d)``  the privacy loss between any two inputs at distance at most d;
+    ``error(confidence=c)``  the smallest r such that the answer is within r of the truth with
+    probability at least c, whatever the input;
+    ``run(value)``  one answer, drawn from exact integer noise;
+    ``reference_pmf(value)``  the law of that answer, enclosed between rationals, on small inputs.
+
+Theorem (key ``post-processing``; Dwork and Roth 2014, proposition 2.1).  If y has the law of a
+mechanism, then f(y) loses no more privacy than y, for every function f that sees nothing else of
+the data.  ``map`` builds that mechanism.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Generic, TypeVar, final
+
+from discreet.errors import WrongKind
+from discreet.exact import ExactNumber, Interval
+from discreet.loss import PrivacyLoss
+from discreet.mechanisms.arguments import Number, factor
+from discreet.noise import SYSTEM, Entropy
+
+__all__ = ["Mapped", "Mechanism", "ReferenceLaw"]
+
+Value = TypeVar("Value")
+Answer = TypeVar("Answer")
+Image = TypeVar("Image")
+
+ReferenceLaw = Mapping[Any, Interval] | Callable[[Any], Interval]
+"""Chances of outcomes: a table where there are finitely many, otherwise a function."""
+
+
+class Mechanism(ABC, Generic[Value, Answer]):
+    """A way to answer a question with exactly known privacy and accuracy."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def loss(self, *, distance: Number = 1) -> PrivacyLoss:
+        """Return the privacy loss between inputs at most this far apart."""
+
+    @abstractmethod
+    def error(self, *, confidence: Number) -> int | Fraction:
+        """Return how far an answer is from the truth, at most, with this probability."""
+
+    @abstractmethod
+    def run(self, value: Value, *, entropy: Entropy = SYSTEM) -> Answer:
+        """Return one answer."""
+
+    @abstractmethod
+    def reference_pmf(self, value: Value) -> ReferenceLaw:
+        """Return the law of ``run(value)``."""
+
+    def map(
+        self, function: Callable[[Answer], Image], *, stretch: ExactNumber | None = None
+    ) -> Mapped[Value, Image]:
+        """Return the mechanism that applies a function to every answer, at the same loss.
+
+        ``stretch`` is how much the function can lengthen a distance, where that is known; it gives
+        the error of the result.
+        """
+        return Mapped(self, function, stretch=stretch)
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class Mapped(Mechanism[Value, Image]):
+    """A mechanism followed by a function of its answer (key ``post-processing``).
+
+    >>> from discreet.mechanisms import Laplace
+    >>> halved = Laplace(scale=2).map(lambda answer: answer / 2, stretch="1/2")
+    >>> halved.loss(distance=1) == Laplace(scale=2).loss(distance=1)
+    True
+    >>> halved.error(confidence=0.95)
+    Fraction(3, 1)
+    """
+
+    mechanism: Mechanism[Value, Any]
+    function: Callable[[Any], Image]
+    stretch: Fraction | None
+
+    def __init__(
+        self,
+        mechanism: Mechanism[Value, Any],
+        function: Callable[[Any], Image],
+        *,
+        stretch: ExactNumber | None = None,
+    ) -> None:
+        """Take a mechanism, a function of its answers, and how much the function stretches."""
+        if not isinstance(mechanism, Mechanism):
+            raise WrongKind(
+                what=f"cannot map a {type(mechanism).__name__}.",
+                why="only a mechanism has a loss that its image inherits.",
+                do="give a mechanism, such as Laplace(scale=2).",
+            )
+        if not callable(function):
+            raise WrongKind(
+                what=f"cannot map by a {type(function).__name__}, which cannot be called.",
+                why="answers are passed through a function.",
+                do="give a function of one argument, the answer.",
+            )
+        object.__setattr__(self, "mechanism", mechanism)
+        object.__setattr__(self, "function", function)
+        known = None if stretch is None else factor(stretch, name="stretch")
+        object.__setattr__(self, "stretch", known)
+
+    def loss(self, *, distance: Number = 1) -> PrivacyLoss:
+        """Return the loss of the mechanism that is mapped."""
+        return self.mechanism.loss(distance=distance)
+
+    def error(self, *, confidence: Number) -> int | Fraction:
+        """Return the error of the mechanism that is mapped, stretched."""
+        before = self.mechanism.error(confidence=confidence)
+        if self.stretch is None:
+            raise WrongKind(
+                what="the error of a mapped answer is not known.",
+                why="a function can carry near answers far apart.",
+                do="say how much it stretches distances: map(function, stretch=1).",
+            )
+        return self.stretch * before
+
+    def run(self, value: Value, *, entropy: Entropy = SYSTEM) -> Image:
+        """Return the function of one answer."""
+        return self.function(self.mechanism.run(value, entropy=entropy))
+
+    def reference_pmf(self, value: Value) -> ReferenceLaw:
+        """Add up the chances of all outcomes with one image, where there are finitely many."""
+        law = self.mechanism.reference_pmf(value)
+        if not isinstance(law, Mapping):
+            raise WrongKind(
+                what="the mapped law has infinitely many outcomes.",
+                why="the chance of an image is the sum over all that lead to it.",
+                do="ask the mechanism itself, or confine its answers first.",
+            )
+        chances: dict[Hashable, Interval] = {}
+        for outcome, chance in law.items():
+            image: Any = self.function(outcome)
+            before = chances.get(image, Interval(Fraction(0), Fraction(0)))
+            chances[image] = Interval(before.low + chance.low, before.high + chance.high)
+        return chances

@@ -1,0 +1,182 @@
+"""The best mechanism for a cost: linear programming, repaired and certified.
+
+Trust: kernel.
+
+Definition.  Among all epsilon-DP mechanisms on a neighbor graph, find one whose expected cost is
+smallest: on average over a prior, or (without one) on the worst input.  The constraints
+P[i][o] <= e^epsilon P[j][o] are linear in P (Ghosh, Roughgarden and Sundararajan 2012).
+
+A solver works in floating point, so its answer is only nearly private and only nearly optimal.
+Theorem (key ``certified-optimum``).  Let r <= e^epsilon be rational.
+    Repair.  Round the answer to rational rows P that sum to one, and let u be the average of the
+    rows of a component.  If P[i][o] - r P[j][o] <= v[o] on all its edges, then
+    (1 - t) P + t u is epsilon-DP as soon as (1 - t) v[o] <= t (r - 1) u[o] for every output o.
+    Certificate.  For any multipliers m >= 0 on the constraints, any R >= e^epsilon, and any prior,
+    no epsilon-DP mechanism costs less than
+    sum over i of min over o of (cost[i][o] + sum over j of (m[i,j,o] - R m[j,i,o])),
+    where cost[i][o] is weighted by the prior.  The solver's multipliers make this sharp.
+So the mechanism is private, and the interval contains the best possible cost, whatever the solver
+did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.arrays import listed
+from discreet.errors import OutOfRange, WrongKind
+from discreet.exact import Interval, fixed_down, fixed_up
+from discreet.loss.elementary import exp
+from discreet.mechanisms.arguments import Number, factor
+from discreet.mechanisms.costs import Cost, cost_table, expectation, prior_on
+from discreet.mechanisms.finite import FiniteMechanism
+from discreet.mechanisms.linear_program import Problem, Solution, solve
+from discreet.mechanisms.matrix import Matrix, Row
+from discreet.units import NeighborGraph
+
+__all__ = ["Optimum", "optimal_mechanism"]
+
+_GRID_BITS: Final = 60
+_GRID: Final = 1 << _GRID_BITS
+_GROWTH_BITS: Final = 96
+_LARGEST_EPSILON: Final = 30
+_UNUSED: Final = 1e-9
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Optimum:
+    """A private mechanism, and an interval that holds the smallest cost of all such mechanisms.
+
+    ``cost.high`` is the exact cost of ``mechanism``; ``cost.low`` is certified for all others.
+
+    >>> from discreet.units import NeighborGraph
+    >>> free = optimal_mechanism(
+    ...     graph=NeighborGraph.line(2), epsilon=0, cost=lambda truth, answer: truth != answer)
+    >>> round(free.cost.nearest(), 9)  # without any privacy loss one can only guess
+    0.5
+    """
+
+    mechanism: FiniteMechanism
+    cost: Interval
+
+
+def optimal_mechanism(
+    *,
+    graph: NeighborGraph,
+    epsilon: Number,
+    cost: Cost,
+    prior: Iterable[object] | None = None,
+    outputs: Iterable[Hashable] | None = None,
+) -> Optimum:
+    """Find the epsilon-DP mechanism on inputs 0, 1, ... of the smallest expected cost.
+
+    Without a prior the cost on the worst input is made small.  Outputs are the inputs unless given.
+
+    >>> from discreet.units import NeighborGraph
+    >>> best = optimal_mechanism(
+    ...     graph=NeighborGraph.complete(2), epsilon=1, cost=lambda truth, answer: truth != answer)
+    >>> best.cost.nearest()  # randomized response lies with chance 1 / (1 + e)
+    0.2689414213699951
+    >>> best.mechanism.epsilon() <= 1
+    True
+    """
+    if not isinstance(graph, NeighborGraph):
+        raise WrongKind(
+            what=f"the graph is a {type(graph).__name__}, not a NeighborGraph.",
+            why="it says which inputs must look alike.",
+            do="give a graph such as NeighborGraph.line(11).",
+        )
+    names = tuple(range(graph.size)) if outputs is None else tuple(listed(outputs, name="outputs"))
+    if not names:
+        raise WrongKind(
+            what="there are no outputs.",
+            why="a mechanism must answer something.",
+            do="give at least one output.",
+        )
+    table = cost_table(cost, range(graph.size), names)
+    unit = max(abs(entry) for row in table for entry in row) or Fraction(1)
+    problem = Problem(
+        graph=graph,
+        growth=_growth(epsilon),
+        cost=tuple(tuple(entry / unit for entry in row) for row in table),
+        prior=None if prior is None else prior_on(prior, graph.size),
+    )
+    solved = solve(problem)
+    mechanism = FiniteMechanism(matrix=_repaired(solved.laws, problem), graph=graph, outputs=names)
+    each = [expectation(p, c) for p, c in zip(mechanism.matrix, problem.cost, strict=True)]
+    high = max(each) if problem.prior is None else expectation(problem.prior, each)
+    low = _certificate(solved, problem)
+    return Optimum(mechanism, Interval(unit * low, unit * high))
+
+
+def _growth(epsilon: Number) -> Interval:
+    """Enclose e**epsilon between rationals with short denominators."""
+    exponent = factor(epsilon, name="epsilon")
+    if exponent > _LARGEST_EPSILON:
+        raise OutOfRange(
+            what=f"epsilon is above {_LARGEST_EPSILON}.",
+            why="the solver cannot tell such a mechanism from one without any privacy.",
+            do=f"give an epsilon of at most {_LARGEST_EPSILON}.",
+        )
+    ends, one = exp(exponent), 1 << _GROWTH_BITS
+    low = Fraction(fixed_down(ends.low, fraction_bits=_GROWTH_BITS), one)
+    high = Fraction(fixed_up(ends.high, fraction_bits=_GROWTH_BITS), one)
+    return Interval(max(low, Fraction(1)), high)
+
+
+def _repaired(laws: NDArray[np.float64], problem: Problem) -> Matrix:
+    """Turn nearly private floats into rationals that are private exactly."""
+    laws = np.clip(laws, 0, None)
+    laws[:, laws.mean(axis=0) < _UNUSED] = 0
+    rows = [_on_grid(line / line.sum()) for line in laws]
+    fixed = list(rows)
+    for part in problem.graph.components():
+        inside = set(part)
+        edges = [(rows[i], rows[j]) for i, j in problem.edges if i in inside]
+        mean = [
+            sum(column, Fraction(0)) / len(part)
+            for column in zip(*(rows[i] for i in part), strict=True)
+        ]
+        share = _share(edges, mean, problem.growth.low)
+        for i in part:
+            fixed[i] = tuple(
+                (1 - share) * p + share * u for p, u in zip(rows[i], mean, strict=True)
+            )
+    return tuple(fixed)
+
+
+def _share(edges: list[tuple[Row, Row]], mean: list[Fraction], growth: Fraction) -> Fraction:
+    """Return how much of the mean must be mixed in, rounded up."""
+    share = Fraction(0)
+    for first, second in edges:
+        for p, q, u in zip(first, second, mean, strict=True):
+            excess = p - growth * q
+            if excess > 0:
+                share = max(share, excess / (excess + (growth - 1) * u))
+    return Fraction(fixed_up(share, fraction_bits=_GRID_BITS), _GRID)
+
+
+def _on_grid(line: NDArray[np.float64]) -> Row:
+    """Round a law to multiples of 2**-60 that sum to one; the largest entry takes the rest."""
+    counts = [int(Fraction(float(p)) * _GRID) for p in line]
+    counts[counts.index(max(counts))] += _GRID - sum(counts)
+    return tuple(Fraction(count, _GRID) for count in counts)
+
+
+def _certificate(solved: Solution, problem: Problem) -> Fraction:
+    """Return a lower bound on the cost of every private mechanism."""
+    weights = problem.prior or _on_grid(solved.prior)
+    values = [[weights[i] * entry for entry in row] for i, row in enumerate(problem.cost)]
+    for (i, j), multipliers in zip(problem.edges, solved.multipliers, strict=True):
+        for o, value in enumerate(multipliers):
+            multiplier = Fraction(int(value * _GRID), _GRID)
+            values[i][o] += multiplier
+            values[j][o] -= problem.growth.high * multiplier
+    return sum((min(row) for row in values), Fraction(0))

@@ -1,0 +1,189 @@
+"""Randomized response: tell the truth with a known chance, otherwise lie evenly.
+
+Trust: kernel.
+
+Definition.  On k categories the answer is the truth with chance e^epsilon / (e^epsilon + k - 1),
+and each of the other k - 1 categories with chance 1 / (e^epsilon + k - 1).
+Theorem (key ``response-mechanism``; Warner 1965, Kairouz, Bonawitz and Ramage 2016).  It is
+epsilon-DP between any two truths, and no smaller epsilon will do.  For two categories its profile
+is the largest of all epsilon-DP mechanisms; with more, lies to third categories reveal nothing
+about which of two truths is the case, and the profile is smaller.  No epsilon-DP mechanism in the
+local model is right more often on its worst input.
+Theorem (key ``response-estimate``).  If a share s of n people answer a category, then
+(s - q) / (p - q) is an unbiased estimate of the share that belongs to it, where p and q are the
+chances of the true and of one other category.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.arrays import listed
+from discreet.certified import exp_neg
+from discreet.errors import OutOfRange, WrongKind
+from discreet.exact import Interval, whole
+from discreet.loss import PrivacyLoss, Profile, Pure
+from discreet.loss.elementary import exp
+from discreet.loss.pairs.finite import FinitePair
+from discreet.mechanisms.arguments import Number, at_confidence, at_distance, factor
+from discreet.mechanisms.mechanism import Mechanism
+from discreet.noise import SYSTEM, Entropy, Uniform
+from discreet.noise.finite import WeightedTable
+from discreet.noise.table import TableSizes
+
+__all__ = ["RandomizedResponse"]
+
+_BITS: Final = 64
+_LARGEST: Final = 100
+_SIZES: Final = TableSizes(guide_bits=8)
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class RandomizedResponse(Mechanism[Hashable, Any]):
+    """Answer with one of finitely many categories, most often the true one.
+
+    >>> coin = RandomizedResponse(epsilon=1)
+    >>> round(coin.keep().nearest(), 6)  # e / (1 + e)
+    0.731059
+    >>> RandomizedResponse(epsilon=1, categories=("red", "green", "blue")).run("red") in {
+    ...     "red", "green", "blue"}
+    True
+    """
+
+    epsilon: Fraction
+    categories: tuple[Hashable, ...]
+
+    def __init__(self, *, epsilon: Number, categories: Iterable[Hashable] = (0, 1)) -> None:
+        """Take the loss, and at least two categories."""
+        chosen = tuple(listed(categories, name="categories"))
+        try:
+            distinct = len(set(chosen))
+        except TypeError:
+            distinct = -1
+        if distinct < 2 or distinct != len(chosen):
+            raise WrongKind(
+                what="the categories are not at least two different values.",
+                why="a lie needs another category to go to.",
+                do="give two or more different categories.",
+            )
+        object.__setattr__(self, "epsilon", factor(epsilon, name="epsilon"))
+        object.__setattr__(self, "categories", chosen)
+
+    def keep(self, *, bits: int = _BITS) -> Interval:
+        """Enclose the chance of the true category."""
+        return self._chance(1, bits)
+
+    def loss(self, *, distance: Number = 1) -> PrivacyLoss:
+        """Return the loss between any two truths: they are all neighbors.  It is tight.
+
+        With more than two categories e^epsilon is rounded up, by less than 2**-60 of itself; above
+        an epsilon of 100 the loss of two categories is charged.
+        """
+        if math.floor(at_distance(distance)) == 0:
+            return Pure(epsilon=0)
+        others = len(self.categories) - 1
+        if others == 1 or self.epsilon == 0 or self.epsilon > _LARGEST:
+            return Pure(epsilon=self.epsilon)
+        total = (odds := exp(self.epsilon).high) + others
+        kept, lied, rest = odds / total, 1 / total, (others - 1) / total
+        return Profile.of(FinitePair((kept, lied, rest), (lied, kept, rest)))
+
+    def error(self, *, confidence: Number) -> int:
+        """Return 0 if the answer is the truth with this chance, else 1."""
+        chance = at_confidence(confidence)
+        for bits in (_BITS << doubling for doubling in itertools.count()):
+            kept = self.keep(bits=bits)
+            if kept.low >= chance or kept.high < chance:  # e^epsilon is irrational, or one
+                return int(kept.high < chance)
+        raise AssertionError  # the loop above has no end
+
+    def run(self, value: Hashable, *, entropy: Entropy = SYSTEM) -> Any:
+        """Return one answer."""
+        return self.run_each([value], entropy=entropy)[0]
+
+    def run_each(self, values: Iterable[Hashable], *, entropy: Entropy = SYSTEM) -> list[Any]:
+        """Return one answer for each of many people, independently.
+
+        >>> len(RandomizedResponse(epsilon=1).run_each([0, 1, 1, 0]))
+        4
+        """
+        places = {category: at for at, category in enumerate(self.categories)}
+        truths = [_place(places, value) for value in listed(values, name="values")]
+        answers = (np.array(truths, np.int64) + self._moves(len(truths), entropy)) % len(places)
+        return [self.categories[at] for at in answers]
+
+    def reference_pmf(self, value: Hashable) -> dict[Any, Interval]:
+        """Return the chance of every answer."""
+        _place({category: at for at, category in enumerate(self.categories)}, value)
+        kept, lied = self.keep(), self._chance(0, _BITS)
+        return {category: kept if category == value else lied for category in self.categories}
+
+    def estimate(self, *, count: int, total: int) -> float:
+        """Estimate without bias the share of a category that ``count`` of ``total`` answered.
+
+        >>> round(RandomizedResponse(epsilon=1).estimate(count=600, total=1000), 6)
+        0.716395
+        """
+        people = whole(total, name="total", low=1)
+        share = Fraction(whole(count, name="count", low=0, high=people), people)
+        if self.epsilon == 0:
+            raise OutOfRange(
+                what="epsilon is zero.",
+                why="the answers do not depend on the truth, so nothing can be estimated.",
+                do="give an epsilon above zero.",
+            )
+        p, q = (self._chance(kept, 4 * _BITS) for kept in (1, 0))
+        ends = [
+            (share - q_end) / (p_end - q_end) for p_end, q_end in ((p.low, q.high), (p.high, q.low))
+        ]
+        return Interval(min(ends), max(ends)).nearest()
+
+    def _chance(self, kept: int, bits: int) -> Interval:
+        """Enclose 1 or e^-epsilon over 1 + (k - 1) e^-epsilon."""
+        one = 1 << (bits + 32)
+        low, high = exp_neg(self.epsilon, bits + 32)
+        others = len(self.categories) - 1
+        if kept:
+            return Interval(Fraction(one, one + others * high), Fraction(one, one + others * low))
+        return Interval(Fraction(low, one + others * low), Fraction(high, one + others * high))
+
+    def _moves(self, count: int, entropy: Entropy) -> NDArray[np.int64]:
+        """Draw how far each answer moves around the circle of categories; 0 is the truth.
+
+        Where a lie would go is drawn for the truthful as well, so that time tells nothing.
+        """
+        others = len(self.categories) - 1
+        places = 1 + Uniform(below=others).sample(count, entropy)
+        return places * _lies(self.epsilon, others).sample(count, entropy)
+
+
+def _place(places: dict[Hashable, int], value: Hashable) -> int:
+    try:
+        return places[value]
+    except (KeyError, TypeError):
+        raise WrongKind(
+            what="a value is none of the categories.",
+            why="an answer outside them would stand out.",
+            do="map every value to a category first.",
+        ) from None
+
+
+@functools.lru_cache(maxsize=64)
+def _lies(epsilon: Fraction, others: int) -> WeightedTable:
+    """Return a coin with odds of 1 to ``others`` * e^-epsilon: 1 is a lie."""
+
+    def weights(bits: int) -> tuple[list[int], list[int]]:
+        low, high = exp_neg(epsilon, bits)
+        return [1 << bits, others * low], [1 << bits, others * high]
+
+    return WeightedTable(weights, _SIZES)

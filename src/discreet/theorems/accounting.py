@@ -1,0 +1,123 @@
+"""What certified accounting rest on.
+
+Trust: public.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from discreet.theorems.theorem import Theorem
+
+__all__ = ["ENTRIES"]
+
+_ACCOUNTING = "proof in docs/proofs/accounting.md"
+
+ENTRIES: Final = (
+    Theorem(
+        key="dominating-pair",
+        statement="If each mechanism is dominated by its pair at every real epsilon, an "
+        "adaptive composition is dominated by the product of the pairs, whose losses "
+        "are independent and add up.",
+        source="Zhu, Dong and Wang 2022, Optimal Accounting of Differential Privacy via "
+        "Characteristic Function, theorem 10",
+    ),
+    Theorem(
+        key="gaussian-profile",
+        statement="N(mu, 1) against N(0, 1) has delta(eps) = Phi(mu/2 - eps/mu) - e^eps "
+        "Phi(-mu/2 - eps/mu); products add mu^2.",
+        source="Balle and Wang 2018, theorem 8; Dong, Roth and Su 2022, corollary 2",
+    ),
+    Theorem(
+        key="laplace-profile",
+        statement="Laplace noise at distance e scales has delta(eps) = (1 - e^((eps - e)/2))+ "
+        "for eps >= -e.",
+        source="Balle, Barthe and Gaboardi 2018, theorem 3",
+    ),
+    Theorem(
+        key="randomized-response",
+        statement="Every (eps, delta)-private mechanism is dominated by randomized response "
+        "with the same parameters.",
+        source="Kairouz, Oh and Viswanath 2015, The Composition Theorem for Differential "
+        "Privacy, theorem 3.4",
+    ),
+    Theorem(
+        key="response-binomial",
+        statement="n-fold randomized response has a binomial privacy loss, whose profile is a "
+        "finite sum.",
+        source="Kairouz, Oh and Viswanath 2015, theorem 3.3; rounding: " + _ACCOUNTING,
+    ),
+    Theorem(
+        key="discrete-laplace-loss",
+        statement="Two-sided geometric noise at distance d has the losses (d - 2j)/scale with "
+        "masses 1/(1+a), (1-a)a^j/(1+a), a^d/(1+a).",
+        source="direct computation; at distance 1 it is randomized response",
+    ),
+    Theorem(
+        key="discrete-gaussian-renyi",
+        statement="Discrete Gaussian noise at integer distance d has Renyi divergence at most a"
+        " d^2 / (2 v) at every order a.",
+        source="Canonne, Kamath and Steinke 2020, proposition 5",
+    ),
+    Theorem(
+        key="poisson-sampling",
+        statement="On a Poisson sample of rate q, h_REMOVE(a) = q h(1 + (a-1)/q) for a > 1-q, "
+        "else 1-a, and h_ADD(a) = 1 - a + a h_REMOVE(1/a).",
+        source="Li, Qardaji and Su 2012; Balle, Barthe and Gaboardi 2018, theorem 8; Zhu, "
+        "Dong and Wang 2022, proposition 30",
+    ),
+    Theorem(
+        key="renyi-to-approximate",
+        statement="delta(eps) <= t^t/(1+t)^(1+t) E[e^(t(L - eps))] for every t > 0.",
+        source="Canonne, Kamath and Steinke 2020, proposition 12",
+    ),
+    Theorem(
+        key="renyi-interpolation",
+        statement="t D_(1+t) is convex in t and zero at t = 0, so it lies below its chords.",
+        source="van Erven and Harremoes 2014, corollary 2",
+    ),
+    Theorem(
+        key="contour-aliasing",
+        statement="The trapezoidal sum of the contour integral of a profile is the profile plus"
+        " terms that are at least zero and that Chernoff's bound limits.",
+        source="Alghamdi et al. 2023, The Saddle-Point Method in Differential Privacy, "
+        f"theorem 3.1; Poisson summation; {_ACCOUNTING}",
+    ),
+    Theorem(
+        key="contour-rounding",
+        statement="The cumulants that the contour uses lie within their error bounds.",
+        source=_ACCOUNTING,
+    ),
+    Theorem(
+        key="sampled-gaussian-quadrature",
+        statement="The trapezoidal rule for the moments of the sampled Gaussian errs by less "
+        "than the stated bound.",
+        source="Trefethen and Weideman 2014, theorem 5.1; " + _ACCOUNTING,
+    ),
+    Theorem(
+        key="connect-the-dots",
+        statement="Straight lines between the values of a profile at lattice points are the "
+        "profile of a law on the lattice, and bound it from above; lowered by their "
+        "gap to the neighbors' extensions they bound it from below.",
+        source="Doroshenko et al. 2022, Connect the Dots; " + _ACCOUNTING,
+    ),
+    Theorem(
+        key="tilted-lattice",
+        statement="A tilted cyclic convolution of laws on a lattice gives the product's profile"
+        " up to the tilted mass outside its window and the rounding of transforms.",
+        source=_ACCOUNTING,
+    ),
+    Theorem(
+        key="floating-model",
+        statement="Elementary functions err by at most 8 units in the last place; erfcx and "
+        "gammaln by at most 2^-46.",
+        source="assumed of the platform, sampled against interval arithmetic by the tests",
+    ),
+    Theorem(
+        key="transform-error",
+        statement="A fast Fourier transform of length N errs in each output by at most 16 u "
+        "log2(N) times the sum of the inputs' moduli.",
+        source="Higham 2002, Accuracy and Stability of Numerical Algorithms, chapter 24; "
+        + _ACCOUNTING,
+    ),
+)

@@ -1,0 +1,125 @@
+from fractions import Fraction
+
+import mpmath
+import pytest
+
+from discreet.errors import DiscreetError, OutOfRange
+from discreet.loss import GaussianDP, Pure
+from discreet.loss.shuffle import Shuffle, shuffled_epsilon_closed_form
+from tests.loss.oracles import coin, hockey_stick, real
+
+
+def pair(local, n, chance):
+    """Enumerate the two laws of the theorem."""
+    keep = 1 / (1 + mpmath.exp(-real(local)))
+    p, q = {}, {}
+    for c in range(n):
+        crowd = mpmath.binomial(n - 1, c) * chance**c * (1 - chance) ** (n - 1 - c)
+        for a in range(c + 1):
+            weight = crowd * mpmath.binomial(c, a) / mpmath.mpf(2) ** c
+            for d, share in ((1, keep), (0, 1 - keep)):
+                first, second = (a + d, c - a + 1 - d), (a + 1 - d, c - a + d)
+                p[first] = p.get(first, 0) + weight * share
+                q[second] = q.get(second, 0) + weight * share
+    return p, q
+
+
+@pytest.mark.theorem("shuffling")
+@pytest.mark.parametrize(
+    ("local", "n", "epsilon"),
+    [("5", 3, "0.02"), ("1", 40, "0.3"), ("2", 30, "0"), ("0.5", 25, "0.4"), ("3", 2, "2.5")],
+)
+@pytest.mark.parametrize("binary", [False, True])
+def test_delta_equals_the_enumeration(local, n, epsilon, binary):
+    decay = mpmath.exp(-real(Fraction(local)))
+    p, q = pair(Fraction(local), n, 2 * decay / (1 + decay) if binary else decay)
+    truth = hockey_stick(p, q, Fraction(epsilon))
+    found = Shuffle(epsilon=local, population=n, binary=binary).delta(epsilon=epsilon)
+    assert truth - mpmath.mpf(10) ** -25 <= found <= truth * (1 + mpmath.mpf("1e-14")) + 1e-25
+
+
+def shuffled_coins(local, ones, n):
+    """The law of how many ones n shuffled randomized responses show."""
+    law = {0: mpmath.mpf(1)}
+    for person in range(n):
+        bit = coin(local, 1 if person < ones else 0)
+        law = {k: law.get(k, 0) * bit[0] + law.get(k - 1, 0) * bit[1] for k in range(person + 2)}
+    return law
+
+
+@pytest.mark.theorem("shuffling")
+@pytest.mark.parametrize("epsilon", ["0.2", "0.5", "0.9"])
+def test_the_bound_covers_shuffled_randomized_response(epsilon):
+    n = 12
+    worst = max(
+        hockey_stick(shuffled_coins(1, k, n), shuffled_coins(1, k + 1, n), epsilon)
+        for k in range(n)
+    )
+    tight = Shuffle(epsilon=1, population=n, binary=True).delta(epsilon=epsilon)
+    general = Shuffle(epsilon=1, population=n).delta(epsilon=epsilon)
+    assert worst <= tight <= general
+
+
+def test_golden_values():
+    assert Shuffle(epsilon=1, population=1000).epsilon(delta=1e-6) == pytest.approx(
+        0.182412, abs=2e-6
+    )
+    binary = Shuffle(epsilon=1, population=1000, binary=True)
+    assert binary.epsilon(delta=1e-6) == pytest.approx(0.148671, abs=2e-6)
+    closed = shuffled_epsilon_closed_form(epsilon=1, population=1000, delta=1e-6)
+    assert closed == pytest.approx(0.566201489, rel=1e-9)
+
+
+def test_the_exact_shuffled_response_is_below_the_golden_bounds():
+    epsilon, n = Fraction("0.126615"), 1000
+    keep = 1 / (1 + mpmath.exp(-1))
+    with mpmath.workdps(25):
+        low = [mpmath.binomial(n - 1, k) * (1 - keep) ** k * keep ** (n - 1 - k) for k in range(n)]
+        p = {
+            k: (low[k] if k < n else 0) * keep + (low[k - 1] if k else 0) * (1 - keep)
+            for k in range(n + 1)
+        }
+        q = {
+            k: (low[k] if k < n else 0) * (1 - keep) + (low[k - 1] if k else 0) * keep
+            for k in range(n + 1)
+        }
+        worst = max(hockey_stick(p, q, epsilon), hockey_stick(q, p, epsilon))
+    assert float(worst) == pytest.approx(1e-6, rel=1e-4)
+
+
+def test_the_ends():
+    assert Shuffle(epsilon=0, population=10).delta(epsilon=0) == 0.0
+    assert Shuffle(epsilon=1, population=10).delta(epsilon=1) < 1e-40
+    assert Shuffle(epsilon=1, population=10).epsilon(delta=1) == 0.0
+    assert Shuffle(epsilon=1, population=10).epsilon(delta=0) == pytest.approx(1, abs=1e-6)
+
+
+def test_shuffled_losses_compose():
+    shuffle = Shuffle(epsilon=1, population=100)
+    loss = Pure(epsilon=1).shuffled(population=100)
+    for epsilon in ("0.1", "0.3"):
+        exact = shuffle.delta(epsilon=epsilon)
+        assert exact <= loss.delta(epsilon=epsilon) <= exact * 1.05 + 1e-12
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: Shuffle(epsilon=-1, population=10),
+        lambda: Shuffle(epsilon=1, population=1),
+        lambda: Shuffle(epsilon=1, population=10**7),
+        lambda: Shuffle(epsilon=1, population=2.5),
+    ],
+)
+def test_bad_parameters_are_refused(build):
+    with pytest.raises(DiscreetError):
+        build()
+
+
+def test_what_the_theorems_do_not_cover_is_refused():
+    with pytest.raises(OutOfRange):
+        GaussianDP(mu=1).shuffled(population=100)
+    with pytest.raises(OutOfRange):
+        shuffled_epsilon_closed_form(epsilon=5, population=100, delta=1e-6)
+    with pytest.raises(OutOfRange):
+        shuffled_epsilon_closed_form(epsilon=1, population=1000, delta=0)

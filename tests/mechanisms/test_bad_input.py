@@ -1,0 +1,270 @@
+"""What cannot be used is refused by the right error, in three sentences, before a bit is drawn."""
+
+import dataclasses
+import functools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from discreet.errors import DiscreetError, NotExact, OutOfRange, TooLarge, WrongKind
+from discreet.mechanisms import (
+    BoundedGeometric,
+    Counting,
+    Exponential,
+    Gaussian,
+    Histogram,
+    Laplace,
+    Mapped,
+    NoisyMax,
+    PermuteAndFlip,
+    Quantile,
+    TruncatedGeometric,
+    points,
+)
+from discreet.noise import DyadicGrid
+
+
+class NoEntropy:
+    """Fails the test as soon as anything is drawn."""
+
+    def words(self, count, width):
+        pytest.fail("a word was drawn for bad input")
+
+    bits = words
+
+
+NOTHING = NoEntropy()
+GRID = DyadicGrid(exponent=-4)
+VOTE = {"low": 0, "high": 5}
+MECHANISMS = [
+    Laplace(scale=2),
+    Laplace(scale=2, grid=GRID),
+    Gaussian(sigma=2),
+    Gaussian(sigma=2, grid=GRID),
+    TruncatedGeometric(scale=2, **VOTE),
+    BoundedGeometric(scale=2, **VOTE),
+    Exponential(candidates=3, scale=2),
+    PermuteAndFlip(candidates=3, scale=2),
+    NoisyMax(candidates=3, scale=2),
+    Histogram(cells=3, noise=Laplace(scale=2), relation="replace"),
+    Quantile(level="1/2", candidates=range(3), scale=1, relation="replace"),
+    Mapped(Laplace(scale=2), abs, stretch=1),
+]
+SCALED = [
+    Laplace,
+    functools.partial(TruncatedGeometric, **VOTE),
+    functools.partial(BoundedGeometric, **VOTE),
+    functools.partial(Exponential, candidates=3),
+    functools.partial(PermuteAndFlip, candidates=3),
+    functools.partial(NoisyMax, candidates=3),
+    functools.partial(Quantile, level="1/2", candidates=range(3), relation="replace"),
+]
+
+
+def refused(call, error):
+    with pytest.raises(DiscreetError) as caught:
+        call()
+    assert caught.type is error, f"{caught.type.__name__}: {caught.value}"
+    for sentence in (caught.value.what, caught.value.why, caught.value.do):
+        assert sentence.strip().endswith(".")
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
+@pytest.mark.parametrize(
+    ("distance", "error"),
+    [
+        (-1, OutOfRange),
+        (-0.5, OutOfRange),
+        (math.nan, OutOfRange),
+        (math.inf, OutOfRange),
+        (np.float64("nan"), OutOfRange),
+        ("far", WrongKind),
+        (None, WrongKind),
+        (True, WrongKind),
+        ([1], WrongKind),
+    ],
+)
+def test_distances(mechanism, distance, error):
+    refused(lambda: mechanism.loss(distance=distance), error)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
+@pytest.mark.parametrize(
+    ("confidence", "error"),
+    [
+        (0, OutOfRange),
+        (1, OutOfRange),
+        (-0.1, OutOfRange),
+        (95, OutOfRange),
+        (math.nan, OutOfRange),
+        ("95%", WrongKind),
+        (None, WrongKind),
+    ],
+)
+def test_confidences(mechanism, confidence, error):
+    refused(lambda: mechanism.error(confidence=confidence), error)
+
+
+@pytest.mark.parametrize("make", SCALED)
+@pytest.mark.parametrize(
+    ("scale", "error"),
+    [
+        (0, OutOfRange),
+        (-2, OutOfRange),
+        (math.nan, OutOfRange),
+        (math.inf, OutOfRange),
+        ("wide", WrongKind),
+        (None, WrongKind),
+        (True, WrongKind),
+    ],
+)
+def test_scales(make, scale, error):
+    refused(lambda: make(scale=scale), error)
+
+
+@pytest.mark.parametrize(
+    ("width", "error"),
+    [
+        ({"sigma": 0}, OutOfRange),
+        ({"sigma": -3}, OutOfRange),
+        ({"sigma": math.nan}, OutOfRange),
+        ({"variance": -9}, OutOfRange),
+        ({"variance": 2**115}, TooLarge),
+        ({}, WrongKind),
+        ({"sigma": 3, "variance": 9}, WrongKind),
+        ({"sigma": 3, "grid": "fine"}, WrongKind),
+    ],
+)
+def test_gaussian_widths(width, error):
+    refused(lambda: Gaussian(**width), error)
+
+
+@pytest.mark.parametrize("mechanism", [Laplace(scale=2), Gaussian(sigma=2)], ids=repr)
+@pytest.mark.parametrize(
+    ("value", "error"),
+    [
+        (1.0, NotExact),
+        (np.float64(1), NotExact),
+        (Fraction(1, 2), NotExact),
+        ([1, 2.0], NotExact),
+        (np.array([1.0]), NotExact),
+        (True, WrongKind),
+        ("5", WrongKind),
+        (None, WrongKind),
+        ([1, None], WrongKind),
+        ([[1, 2], [3]], WrongKind),
+        (np.array([True]), WrongKind),
+        (np.array(["a"]), WrongKind),
+        (2**63, TooLarge),
+        ([2**63], TooLarge),
+        (np.array([2**64 - 1], np.uint64), TooLarge),
+    ],
+)
+def test_integers(mechanism, value, error):
+    refused(lambda: mechanism.run(value, entropy=NOTHING), error)
+    refused(lambda: mechanism.reference_pmf(value), error)
+
+
+@pytest.mark.parametrize(
+    ("value", "error"),
+    [(5, NotExact), (math.nan, OutOfRange), ([math.inf], OutOfRange), ("x", WrongKind)],
+)
+def test_reals_on_a_grid(value, error):
+    refused(lambda: Laplace(scale=2, grid=GRID).run(value, entropy=NOTHING), error)
+
+
+@pytest.mark.parametrize("coordinates", [0, -1])
+@pytest.mark.parametrize("mechanism", [Laplace(scale=2), Gaussian(sigma=2)], ids=repr)
+def test_coordinates(mechanism, coordinates):
+    refused(lambda: mechanism.loss(coordinates=coordinates), OutOfRange)
+    refused(lambda: mechanism.error(confidence=0.9, coordinates=coordinates), OutOfRange)
+
+
+@pytest.mark.parametrize("kind", [TruncatedGeometric, BoundedGeometric])
+def test_ranges(kind):
+    refused(lambda: kind(scale=2, low=1, high=0), OutOfRange)
+    refused(lambda: kind(scale=2, low=0.0, high=1), WrongKind)
+    for value in (-1, 6):
+        refused(lambda value=value: kind(scale=2, **VOTE).run(value, entropy=NOTHING), OutOfRange)
+    refused(lambda: kind(scale=2, **VOTE).run(2.0, entropy=NOTHING), WrongKind)
+    refused(lambda: BoundedGeometric(scale=2, low=0, high=1 << 20), OutOfRange)
+
+
+@pytest.mark.parametrize("kind", [Exponential, PermuteAndFlip, NoisyMax])
+def test_scores(kind):
+    choose = kind(candidates=3, scale=2)
+    for scores, error in [
+        ([1, 2], OutOfRange),
+        ([], OutOfRange),
+        ([1, 2, 3.0], NotExact),
+        (np.array([1.0, 2.0, 3.0]), NotExact),
+        ([1, 2, None], WrongKind),
+        ([1, 2, True], WrongKind),
+        ("abc", WrongKind),
+        (7, WrongKind),
+    ]:
+        refused(lambda scores=scores: choose.run(scores, entropy=NOTHING), error)
+    refused(lambda: kind(candidates=0, scale=2), OutOfRange)
+    refused(lambda: kind(candidates=3, scale=2, change="up"), WrongKind)
+    refused(lambda: kind(candidates=3, scale=2, change=None), WrongKind)
+
+
+def test_integer_noise_needs_integer_scores():
+    half = Fraction(1, 2)
+    refused(lambda: NoisyMax(candidates=2, scale=2).run([half, half], entropy=NOTHING), NotExact)
+    refused(lambda: NoisyMax(candidates=1, scale=2), OutOfRange)
+
+
+def test_histograms():
+    counts = Histogram(cells=3, noise=Laplace(scale=2), relation="replace")
+    for value in ([1, 2], 5, [[1, 2, 3]]):
+        with pytest.raises(DiscreetError):
+            counts.run(value, entropy=NOTHING)
+    refused(lambda: counts.run([1, 2, 0.5], entropy=NOTHING), NotExact)
+    refused(lambda: Histogram(cells=0, noise=Laplace(scale=2), relation="replace"), OutOfRange)
+    refused(lambda: Histogram(cells=3, noise=Laplace(scale=2), relation="swap"), WrongKind)
+    refused(lambda: Histogram(cells=3, noise=2, relation="replace"), WrongKind)
+    on_grid = Laplace(scale=2, grid=GRID)
+    refused(lambda: Histogram(cells=3, noise=on_grid, relation="replace"), WrongKind)
+
+
+def test_quantiles():
+    make = functools.partial(Quantile, scale=1, relation="replace")
+    refused(lambda: make(level=2, candidates=[1, 2]), OutOfRange)
+    refused(lambda: make(level="1/2", candidates=[]), OutOfRange)
+    refused(lambda: make(level="1/2", candidates=[2, 1]), OutOfRange)
+    refused(lambda: make(level="1/2", candidates=[1, 1]), OutOfRange)
+    refused(lambda: make(level="1/2", candidates=[1.5]), WrongKind)
+    median = make(level="1/2", candidates=[1, 2])
+    refused(lambda: median.run(7, entropy=NOTHING), OutOfRange)
+    refused(lambda: median.run([1.5], entropy=NOTHING), NotExact)
+
+
+def test_queries():
+    refused(lambda: points([]), OutOfRange)
+    refused(lambda: points([1, 1]), OutOfRange)
+    refused(lambda: points([1, 2]).answers([3]), OutOfRange)
+    refused(lambda: points([1, 2]).averages([]), OutOfRange)
+    refused(lambda: points([1, 2]).l1("swap"), WrongKind)
+    refused(lambda: Counting([1, 2], [5]), WrongKind)
+    refused(lambda: Counting(7, [bool]), WrongKind)
+
+
+def test_maps():
+    refused(lambda: Laplace(scale=2).map(5), WrongKind)
+    refused(lambda: Mapped("laplace", abs), WrongKind)
+    refused(lambda: Laplace(scale=2).map(abs, stretch=-1), OutOfRange)
+    refused(lambda: Laplace(scale=2).map(abs).error(confidence=0.9), WrongKind)
+    refused(lambda: Laplace(scale=2).map(abs).reference_pmf(0), WrongKind)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
+def test_arguments_are_named(mechanism):
+    with pytest.raises(TypeError):
+        mechanism.loss(1)
+    with pytest.raises(TypeError):
+        mechanism.error(0.9)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        setattr(mechanism, dataclasses.fields(mechanism)[0].name, 3)

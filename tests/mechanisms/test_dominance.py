@@ -1,0 +1,48 @@
+"""Dominance of finite pairs: decided at finitely many factors, true at all."""
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.mechanisms.dominance import dominates, extreme_pairs, merged
+from discreet.mechanisms.matrix import hockey_stick
+
+FACTORS = [Fraction(at, 7) for at in range(60)]
+
+
+@st.composite
+def pairs(draw, outputs=3):
+    def law():
+        weights = draw(st.lists(st.integers(0, 4), min_size=outputs, max_size=outputs).filter(any))
+        return tuple(Fraction(weight, sum(weights)) for weight in weights)
+
+    return law(), law()
+
+
+@pytest.mark.theorem("finite-dominance")
+@given(pairs(), pairs())
+def test_dominance_is_a_larger_hockey_stick_everywhere(large, small):
+    ratios = {a / b for p, q in (large, small) for a, b in zip(p, q, strict=True) if b}
+    everywhere = all(
+        hockey_stick(*large, factor) >= hockey_stick(*small, factor)
+        for factor in [*FACTORS, *ratios]
+    )
+    assert dominates(large, small) == everywhere
+
+
+@given(pairs())
+def test_merging_does_not_change_the_hockey_stick(pair):
+    smaller = merged(*pair)
+    assert [hockey_stick(*pair, f) for f in FACTORS] == [hockey_stick(*smaller, f) for f in FACTORS]
+    assert all(a or b for a, b in zip(*smaller, strict=True))
+
+
+@given(st.lists(pairs(), min_size=1, max_size=6))
+def test_the_extreme_pairs_carry_the_largest_hockey_stick(several):
+    kept = extreme_pairs(several)
+    assert 1 <= len(kept) <= len(several)
+    for factor in FACTORS:
+        most = max(hockey_stick(*pair, factor) for pair in several)
+        assert most == max(hockey_stick(*pair, factor) for pair in kept)

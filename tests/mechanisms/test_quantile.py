@@ -1,0 +1,66 @@
+"""The private quantile: how far scores move, and which candidate is selected."""
+
+import itertools
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from discreet.loss import Pure, ZeroConcentrated
+from discreet.mechanisms import Quantile
+from tests.noise.laws import stream
+
+F = Fraction
+TABLES = [
+    rows for size in range(5) for rows in itertools.combinations_with_replacement(range(4), size)
+]
+
+
+def make(level="1/2", relation="add_remove", scale=1):
+    return Quantile(level=level, candidates=range(4), scale=scale, relation=relation)
+
+
+@pytest.mark.theorem("quantile-score")
+@pytest.mark.parametrize("level", [F(0), F(1, 4), F(1, 2), F(9, 10), F(1)])
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
+def test_how_far_scores_move(level, relation):
+    quantile = make(level, relation)
+    largest = F(0)
+    for x, y in itertools.permutations(TABLES, 2):
+        lost, gained = (sum((Counter(a) - Counter(b)).values()) for a, b in ((x, y), (y, x)))
+        if (lost + gained == 1) if relation == "add_remove" else (lost == gained == 1):
+            scores = zip(quantile._scores(x), quantile._scores(y), strict=True)
+            largest = max(largest, *(abs(a - b) for a, b in scores))
+    assert largest <= quantile._moved(1)
+    if relation == "add_remove":
+        assert largest == quantile._moved(1) == max(level, 1 - level)
+
+
+@pytest.mark.theorem("quantile-score")
+def test_losses():
+    assert make(scale=2).loss() == Pure(epsilon=F(1, 2))
+    assert make(scale=2).loss(distance=3) == Pure(epsilon=F(3, 2))
+    assert make(scale=2, relation="replace").loss() == Pure(epsilon=1)
+    assert make(level="9/10", scale=2).loss() == Pure(epsilon=F(9, 10))
+    assert make(scale=2, relation="local").loss(distance=9) == Pure(epsilon=1)
+    assert make(scale=2).concentrated() == ZeroConcentrated(rho=F(1, 32))
+
+
+@pytest.mark.parametrize("level", [F(1, 10), F(1, 2), F(3, 4)])
+def test_with_many_rows_the_true_quantile_is_selected(level):
+    values = np.arange(10_000)
+    quantile = Quantile(level=level, candidates=range(0, 10_000, 50), scale=2, relation="replace")
+    answer = quantile.run(values, entropy=stream("quantile"))
+    assert abs(answer - level * 10_000) <= quantile.error(confidence=F(999_999, 10**6)) + 1
+
+
+def test_scores_are_zero_exactly_at_quantiles():
+    assert make()._scores((0, 1, 1, 3)) == [-1, 0, -1, -1]
+    assert make()._scores((0, 2)) == [0, 0, 0, -1]
+    assert make()._scores(()) == [0, 0, 0, 0]
+
+
+def test_the_error_counts_ranks():
+    assert make(scale=2).error(confidence=0.95).denominator in {1, 2}
+    assert make(scale=2).error(confidence=0.95) <= 9

@@ -1,0 +1,155 @@
+"""Distances of tables and vectors: the formula is the shortest path, by brute force."""
+
+import itertools
+import math
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from discreet.errors import NotExact, OutOfRange, WrongKind
+from discreet.units import (
+    NeighborGraph,
+    Relation,
+    l0,
+    l1,
+    l2_squared,
+    linf,
+    steps,
+    table_distance,
+)
+from tests.twins import units as twins
+
+ROWS = ("a", "b", "c")
+BAGS = [bag for n in range(4) for bag in itertools.combinations_with_replacement(ROWS, n)]
+PLACED = list(itertools.product((None, *ROWS), repeat=3))
+
+
+def one_step(left, right, relation):
+    """Say whether two tables are neighbors, straight from the definition."""
+    one, other = Counter(left), Counter(right)
+    sizes = sorted((one.total(), other.total()))
+    common = (one & other).total()
+    grown = common == sizes[0] == sizes[1] - 1
+    changed = sizes[0] == sizes[1] == common + 1
+    match relation:
+        case Relation.ADD_REMOVE:
+            return grown
+        case Relation.REPLACE:
+            return changed
+        case Relation.EITHER:
+            return grown or changed
+        case Relation.LOCAL:
+            return sizes == [1, 1] and one != other
+    differ = [(x, y) for x, y in zip(left, right, strict=True) if x != y]
+    return len(differ) == 1 and None in differ[0]
+
+
+def tables(relation):
+    return PLACED if relation is Relation.REPLACE_NULL else BAGS
+
+
+def paths(relation):
+    chosen = tables(relation)
+    edges = [
+        (i, j)
+        for i, j in itertools.combinations(range(len(chosen)), 2)
+        if one_step(chosen[i], chosen[j], relation)
+    ]
+    return NeighborGraph(size=len(chosen), edges=edges)
+
+
+def check_metric(distance, relation):
+    """Compare a claimed metric with shortest paths through all small tables."""
+    chosen, graph = tables(relation), paths(relation)
+    for i, left in enumerate(chosen):
+        far = graph._reach(i, graph._adjacent())
+        for j, right in enumerate(chosen):
+            assert distance(left, right, relation=relation) == far.get(j, math.inf), (left, right)
+
+
+@pytest.mark.theorem("canonical-metric")
+@pytest.mark.parametrize("relation", Relation)
+def test_the_distance_is_the_shortest_path(relation):
+    check_metric(table_distance, relation)
+
+
+@pytest.mark.parametrize("twin", twins.METRICS, ids=lambda twin: twin.__name__)
+def test_a_wrong_distance_is_caught(twin):
+    failures = 0
+    for relation in Relation:
+        try:
+            check_metric(twin, relation)
+        except AssertionError:
+            failures += 1
+    assert failures
+
+
+@pytest.mark.parametrize("relation", Relation)
+def test_the_order_of_rows_does_not_matter_unless_rows_have_places(relation):
+    same = table_distance(["a", "b"], ["b", "a"], relation=relation)
+    assert same == (4 if relation is Relation.REPLACE_NULL else 0)
+
+
+@pytest.mark.theorem("group-distance")
+@pytest.mark.parametrize(("certified", "wanted"), list(itertools.product(Relation, repeat=2)))
+def test_steps_are_the_largest_distance_of_wanted_neighbors(certified, wanted):
+    alphabet = (None, *ROWS) if wanted is Relation.REPLACE_NULL else ROWS
+
+    def worst(most):  # rows in every order, since one relation minds their places
+        sizes = [most] if None in alphabet else range(most + 1)
+        chosen = [rows for n in sizes for rows in itertools.product(alphabet, repeat=n)]
+        return max(
+            table_distance(left, right, relation=certified)
+            for left, right in itertools.product(chosen, repeat=2)
+            if table_distance(left, right, relation=wanted) == 1
+        )
+
+    small, large = worst(2), worst(3)
+    grows = math.inf if small < large else large  # with larger tables, beyond all bounds
+    assert steps(certified=certified, wanted=wanted) == grows
+
+
+def test_bounded_says_nothing_about_unbounded():
+    assert steps(certified="add_remove", wanted="replace") == 2
+    assert steps(certified="replace", wanted="add_remove") == math.inf
+
+
+def test_vector_distances_are_exact():
+    left, right = [0, 3, Fraction(1, 3), "0.1"], [0, -1, 0, "0.3"]
+    assert l0(left, right) == 3
+    assert l1(left, right) == 4 + Fraction(1, 3) + Fraction(1, 5)
+    assert l2_squared(left, right) == 16 + Fraction(1, 9) + Fraction(1, 25)
+    assert linf(left, right) == 4
+    assert l1(np.array([1, 2]), [0, 0]) == 3
+    assert linf([], []) == 0
+
+
+def test_large_integers_do_not_wrap():
+    assert l2_squared([2**63], [-(2**63)]) == 2**128
+
+
+@pytest.mark.parametrize("norm", [l0, l1, l2_squared, linf])
+def test_bad_vectors_are_refused(norm):
+    with pytest.raises(WrongKind):
+        norm([1, 2], [1])
+    with pytest.raises(WrongKind):
+        norm("12", "13")
+    with pytest.raises(NotExact):
+        norm([0.5], [1])
+    with pytest.raises(NotExact):
+        norm([math.nan], [1])
+    with pytest.raises(OutOfRange):
+        norm(["nan"], [1])
+
+
+def test_bad_tables_are_refused():
+    with pytest.raises(WrongKind, match="compared"):
+        table_distance([["a"]], [], relation="replace")
+    with pytest.raises(WrongKind):
+        table_distance("ab", "b", relation="replace")
+    with pytest.raises(OutOfRange, match="NaN"):
+        table_distance([("a", math.nan)], [], relation="add_remove")
+    with pytest.raises(WrongKind):
+        table_distance([], [], relation="unbounded")
