@@ -195,8 +195,9 @@ def test_joins():
     both = worst.join(noise)
     assert both.delta(epsilon=0) == pytest.approx(0.46211715726, rel=1e-10)
     assert both.delta(epsilon="1.1") == pytest.approx(0.04877057549929, rel=1e-10)
-    assert len(both.compose(both).remove) == 3
-    assert set(both.power(2).remove) == set(both.compose(both).remove)
+    assert len(both.remove) == 2
+    assert both.power(2).remove == both.compose(both).remove
+    assert len(both.power(2).remove) == 1  # which one it is may depend on earlier outputs
     at_least(both.delta(epsilon="0.3"), max(response(1, 0, "0.3"), laplace("1.2", "0.3")))
 
 

@@ -2,7 +2,6 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.errors import OutOfRange
 from discreet.loss import Approximate, GaussianDP, Profile, Pure, ZeroConcentrated
 from discreet.loss.pairs.finite import FinitePair
 from discreet.loss.pairs.laplace import LaplacePair
@@ -26,15 +25,17 @@ def test_directions_are_composed_apart(epsilon):
     assert two.delta(epsilon=epsilon) >= max(forward, backward) - mpmath.mpf(10) ** -15
 
 
-def test_alternatives_multiply_and_are_pruned():
+def test_alternatives_are_pruned_and_joined_before_they_are_composed():
     choice = Pure(epsilon=1).profile().join(Profile.of(LaplacePair(Fraction(6, 5))))
     assert len(choice.remove) == 2
     assert len(choice.join(Pure(epsilon="0.5")).remove) == 2
     assert choice.join(Pure(epsilon=2)) == Pure(epsilon=2)
-    assert len(choice.power(3).remove) == 4
     assert choice.power(1) == choice
-    with pytest.raises(OutOfRange):
-        choice.power(10**4)
+    thrice = choice.power(3)
+    assert len(thrice.remove) == len(thrice.add) == 1
+    for one in (Pure(epsilon=1), Profile.of(LaplacePair(Fraction(6, 5)))):
+        for epsilon in ("0.1", "0.7", "1.5"):
+            assert thrice.delta(epsilon=epsilon) >= one.power(3).delta_interval(epsilon=epsilon).low
 
 
 def test_a_profile_with_a_curve():

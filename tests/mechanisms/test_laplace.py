@@ -104,7 +104,7 @@ def test_the_mean_of_coins(p, n, epsilon):
 @pytest.mark.parametrize("scale", [F(1, 2), F(2), F(5)])
 def test_one_coordinate_is_the_worst_of_all_moves_of_one_length(scale):
     def delta(move, epsilon):
-        loss = priced([[DiscreteLaplacePair(scale, step) for step in move]])
+        loss = priced([DiscreteLaplacePair(scale, step) for step in move])
         return loss.delta_interval(epsilon=epsilon)
 
     for epsilon in (0, 0.2, 0.9, 2):
@@ -117,8 +117,8 @@ def test_one_coordinate_is_the_worst_of_all_moves_of_one_length(scale):
 def test_coarser_noise_stands_in_for_finer():
     fine, coarse = DiscreteLaplacePair(F(300), 600), DiscreteLaplacePair(F(10), 20)
     for epsilon in (0, 0.05, 0.1, 0.77, 1.99):
-        small = priced([[fine]]).delta_interval(epsilon=epsilon)
-        large = priced([[coarse]]).delta_interval(epsilon=epsilon)
+        small = priced([fine]).delta_interval(epsilon=epsilon)
+        large = priced([coarse]).delta_interval(epsilon=epsilon)
         assert small.low <= large.high <= small.high + F(2, 20) ** 2 / 2
         curve = max(0.0, 1 - math.exp((epsilon - 2) / 2))
         assert curve <= small.high + 1e-12

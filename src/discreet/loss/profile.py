@@ -7,6 +7,8 @@ one of them dominates the release.  delta(eps) is the largest over alternatives 
 Theorem (key ``dominating-pair``; Zhu, Dong and Wang 2022, theorem 10).  If each of two releases is
 dominated by a pair, their adaptive composition is dominated by the product of the pairs; directions
 are composed apart, because one unit is either removed from both or added to both.
+Which alternative dominates may depend on earlier outputs, so several are replaced by one pair above
+them all before they are composed (key ``adaptive-choice``).
 """
 
 from __future__ import annotations
@@ -15,8 +17,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations_with_replacement, product
-from typing import Final, Self, final
+from typing import Self, final
 
 from discreet.errors import OutOfRange
 from discreet.exact import float_down, float_up
@@ -26,6 +27,7 @@ from discreet.loss.composition import Composition
 from discreet.loss.dominance import covers, largest_loss
 from discreet.loss.dots import dotted_pair, sampled_points
 from discreet.loss.elementary import log, log1p_scaled
+from discreet.loss.envelope import finite_envelope
 from discreet.loss.group import group_delta, group_renyi
 from discreet.loss.limits import (
     checked_count,
@@ -35,6 +37,7 @@ from discreet.loss.limits import (
     checked_rate,
 )
 from discreet.loss.notion import PrivacyLoss, checked_loss, no_pure_bound
+from discreet.loss.pairs.finite import FinitePair
 from discreet.loss.pairs.pair import Pair
 from discreet.loss.pairs.response import ResponsePair
 from discreet.loss.pairs.sampled import Direction, SampledPair
@@ -42,8 +45,6 @@ from discreet.loss.shuffle import Shuffle
 from discreet.loss.tradeoff import missed_detections
 
 __all__ = ["Profile"]
-
-_MOST_ALTERNATIVES: Final = 4096
 
 
 @final
@@ -83,10 +84,19 @@ class Profile(PrivacyLoss):
     def _all(self) -> tuple[Composition, ...]:
         return tuple(dict.fromkeys((*self.remove, *self.add)))
 
+    def delta(self, *, epsilon: object) -> float:
+        """Return the largest delta over alternatives and directions, rounded up."""
+        at = float_down(checked_epsilon(epsilon))
+        return max(composition.delta_above(at) for composition in self._all())
+
     def delta_interval(self, *, epsilon: object) -> Bracket:
         """Enclose the largest delta over alternatives and directions."""
-        at = float_down(checked_epsilon(epsilon))
-        return _largest(composition.delta(at) for composition in self._all())
+        exact = checked_epsilon(epsilon)
+        found = _largest(composition.delta(float_down(exact)) for composition in self._all())
+        if (right := float_up(exact)) == exact:
+            return found
+        low = max(composition.delta(right).low for composition in self._all())
+        return Bracket(min(low, found.high), found.high)
 
     def interval(self, *, delta: object) -> Bracket:
         """Enclose the largest epsilon over alternatives and directions."""
@@ -120,16 +130,36 @@ class Profile(PrivacyLoss):
         )
 
     def compose(self, other: PrivacyLoss) -> Profile:
-        """Multiply the alternatives, direction by direction."""
-        theirs = checked_loss(other).profile()
+        """Multiply, direction by direction."""
+        ours, theirs = self._decided(), checked_loss(other).profile()._decided()  # noqa: SLF001
         return Profile(
-            remove=_products(self.remove, theirs.remove), add=_products(self.add, theirs.add)
+            remove=(ours.remove[0].compose(theirs.remove[0]),),
+            add=(ours.add[0].compose(theirs.add[0]),),
         )
 
     def power(self, count: int) -> Profile:
-        """Compose with itself; with several alternatives, each use may take another one."""
+        """Compose with itself."""
         times = checked_count(count, low=0)
-        return Profile(remove=_powers(self.remove, times), add=_powers(self.add, times))
+        if times == 1:
+            return self
+        ours = self._decided()
+        return Profile(remove=(ours.remove[0].power(times),), add=(ours.add[0].power(times),))
+
+    def _decided(self) -> Profile:
+        """Return one alternative in each direction that dominates all of them."""
+        if len(self.remove) == len(self.add) == 1:
+            return self
+        finite = [_only_finite(composition) for composition in self._all()]
+        known = [pair for pair in finite if pair is not None]
+        if len(known) == len(finite):
+            both = [*known, *(pair.reverse() for pair in known)]
+            return Profile.of_symmetric(finite_envelope(both))
+
+        def curve(ratio: Fraction) -> Fraction:
+            return Fraction(self.delta(epsilon=max(log(ratio).low, Fraction(0))))
+
+        largest = max(composition.largest() for composition in self._all())
+        return Profile.of_symmetric(dotted_pair(sampled_points(curve, largest)))
 
     def group(self, size: int) -> Profile:
         """Move every pair to several times its distance."""
@@ -195,40 +225,20 @@ def _largest(brackets: Iterable[Bracket]) -> Bracket:
 
 
 def _upper(composition: Composition) -> Callable[[float], float]:
-    return lambda epsilon: composition.delta(epsilon).high
+    return composition.delta_above
 
 
 def _single(pairs: Iterable[Pair]) -> tuple[Composition, ...]:
     return tuple(dict.fromkeys(Composition(pairs=((pair, 1),), renyi=None) for pair in pairs))
 
 
-def _products(
-    left: tuple[Composition, ...], right: tuple[Composition, ...]
-) -> tuple[Composition, ...]:
-    _refuse_too_many(len(left) * len(right))
-    return tuple(dict.fromkeys(a.compose(b) for a, b in product(left, right)))
-
-
-def _powers(choices: tuple[Composition, ...], times: int) -> tuple[Composition, ...]:
-    if len(choices) == 1:
-        return (choices[0].power(times),)
-    _refuse_too_many(math.comb(times + len(choices) - 1, len(choices) - 1))
-    found = []
-    for chosen in combinations_with_replacement(range(len(choices)), times):
-        total = choices[0].power(0)
-        for index in dict.fromkeys(chosen):
-            total = total.compose(choices[index].power(chosen.count(index)))
-        found.append(total)
-    return tuple(dict.fromkeys(found))
-
-
-def _refuse_too_many(count: int) -> None:
-    if count > _MOST_ALTERNATIVES:
-        raise OutOfRange(
-            what=f"the composition would have more than {_MOST_ALTERNATIVES} alternatives.",
-            why="each of them needs an account of its own.",
-            do="join fewer losses before composing, or replace a join by one loss above both.",
-        )
+def _only_finite(composition: Composition) -> FinitePair | None:
+    """Return the only pair of a composition, if it is finite."""
+    if composition.renyi is None and len(composition.pairs) == 1:
+        pair, count = composition.pairs[0]
+        if count == 1 and isinstance(pair, FinitePair):
+            return pair
+    return None
 
 
 def _grouped(composition: Composition, size: int) -> Composition:

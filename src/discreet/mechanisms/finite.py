@@ -23,8 +23,9 @@ from typing import Any, final
 from discreet.arrays import listed
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import Interval, decimal, float_up
-from discreet.loss import Composition, PrivacyLoss, Profile, Pure
+from discreet.loss import PrivacyLoss, Profile, Pure
 from discreet.loss.elementary import exp, log
+from discreet.loss.envelope import finite_envelope
 from discreet.loss.pairs.finite import FinitePair
 from discreet.mechanisms.arguments import Number, at_confidence, at_distance, factor
 from discreet.mechanisms.costs import Cost, cost_table, expectation
@@ -139,8 +140,7 @@ class FiniteMechanism(Mechanism[Hashable, Any]):
         pairs = extreme_pairs(self._pairs(distance))
         if not pairs:
             return Pure(epsilon=0)
-        worst = tuple(Composition(((FinitePair(p, q), 1),)) for p, q in pairs)
-        return Profile(remove=worst, add=worst)
+        return Profile.of_symmetric(finite_envelope([FinitePair(p, q) for p, q in pairs]))
 
     # --- accuracy -----------------------------------------------------------------------------
 

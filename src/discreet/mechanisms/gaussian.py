@@ -6,9 +6,9 @@ Definition.  Release x + Z, where P[Z = k] is proportional to exp(-k**2 / (2 sig
 independently in each coordinate.
 Theorem (key ``gaussian-mechanism``; Canonne, Kamath and Steinke 2020).  If one unit moves x by at
 most d in L2, the release satisfies rho-zCDP for rho = d**2 / (2 sigma**2).  The loss that is
-returned is tighter where all moves of that length can be listed: the exact curve of the costliest
-ones (key ``log-concave-moves``).  For one coordinate, and for squared distances up to 3, that is
-one curve and tight.  Otherwise it is the zCDP bound.
+returned is tighter where one move of that length covers all others: the exact curve of that move
+(key ``log-concave-moves``), as for one coordinate and for squared distances up to 3.  Otherwise it
+is the zCDP bound, because which of several moves is the costliest may depend on earlier answers.
 On a grid of step g the same holds with distances in steps (key ``grid-distance``).
 Assumes: all coins come from ``entropy``.
 """
@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final, final
+from typing import Any, final
 
 from discreet.errors import WrongKind
 from discreet.exact import decimal, whole
@@ -32,8 +32,6 @@ from discreet.mechanisms.pricing import priced
 from discreet.noise import SYSTEM, DiscreteGaussian, DyadicGrid, Entropy
 
 __all__ = ["Gaussian"]
-
-_MOST_ALTERNATIVES: Final = 3  # each composition multiplies them
 
 
 @final
@@ -88,11 +86,9 @@ class Gaussian(Mechanism[Numbers, Any]):
             return Pure(epsilon=0)
         variance = self._noise().variance
         moves = _worst_moves(squared, places)
-        if len(moves) > _MOST_ALTERNATIVES or not moves:
+        if len(moves) != 1:
             return ZeroConcentrated(rho=squared / (2 * variance))
-        return priced(
-            [[DiscreteGaussianPair(variance=variance, distance=d) for d in move] for move in moves]
-        )
+        return priced(DiscreteGaussianPair(variance=variance, distance=d) for d in moves[0])
 
     def concentrated(self, *, distance: Number = 1, coordinates: int = 1) -> ZeroConcentrated:
         """Return the simpler and weaker bound d**2 / (2 sigma**2) on the zCDP loss."""

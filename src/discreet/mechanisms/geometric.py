@@ -66,7 +66,7 @@ class TruncatedGeometric(Mechanism[int, int]):
         steps = min(math.floor(at_distance(distance)), self.high - self.low)
         if steps == 0:
             return Pure(epsilon=0)
-        return priced([[laplace_pair(self.scale, steps)]])
+        return priced([laplace_pair(self.scale, steps)])
 
     def error(self, *, confidence: Number) -> int:
         """Return the exact error at the worst input.

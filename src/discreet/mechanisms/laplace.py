@@ -65,7 +65,7 @@ class Laplace(Mechanism[Numbers, Any]):
         steps = self._steps(at_distance(distance), coordinates)
         if steps == 0:
             return Pure(epsilon=0)
-        return priced([[laplace_pair(self._noise().scale, steps)]])
+        return priced([laplace_pair(self._noise().scale, steps)])
 
     def error(self, *, confidence: Number, coordinates: int = 1) -> int | Fraction:
         """Return the smallest r such that all coordinates are within r, with this probability."""

@@ -1,4 +1,4 @@
-"""The loss of symmetric noise, given the costliest moves.
+"""The loss of symmetric noise, given the costliest move.
 
 Trust: kernel.
 
@@ -26,15 +26,15 @@ _MOST_CORNERS: Final = 1 << 14
 _TRIES: Final = 1 << 12
 
 
-def priced(moves: Iterable[Iterable[Pair]]) -> Profile:
-    """Return the loss of the worst of several moves, each a product of symmetric pairs.
+def priced(move: Iterable[Pair]) -> Profile:
+    """Return the loss of a move, a product of symmetric pairs.
 
     >>> pair = laplace_pair(Fraction(2), 1)
-    >>> priced([[pair]]).epsilon(delta=0), priced([[pair, pair]]).epsilon(delta=0)
+    >>> priced([pair]).epsilon(delta=0), priced([pair, pair]).epsilon(delta=0)
     (0.5, 1.0)
     """
-    alternatives = tuple(Composition(tuple((pair, 1) for pair in move)) for move in moves)
-    return Profile(remove=alternatives, add=alternatives)
+    both = (Composition(tuple((pair, 1) for pair in move)),)
+    return Profile(remove=both, add=both)
 
 
 def laplace_pair(scale: Fraction, distance: int) -> DiscreteLaplacePair:

@@ -142,4 +142,11 @@ ENTRIES: Final = (
         " and are looser than the accountant.",
         source="Dwork, Rothblum and Vadhan 2010; Bun and Steinke 2016; Mironov 2017",
     ),
+    Theorem(
+        key="adaptive-choice",
+        statement="A release dominated by one of several pairs, whichever earlier outputs suggest, "
+        "composes like the one pair whose profile is the largest of theirs.",
+        source="Zhu, Dong and Wang 2022, Optimal Accounting of Differential Privacy via "
+        "Characteristic Function; proof in discreet.loss.envelope",
+    ),
 )
