@@ -12,13 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.bars.noise import bars, notes
-from benchmarks.measure import ROOT, Result, machine, run_race
+from benchmarks.measure import Result, machine, run_race
 from benchmarks.peers.environment import Peers, PeersUnavailable
 from benchmarks.report import bar_list, table, write_json
 from benchmarks.rows.noise import DIFFPRIVLIB, NUMPY, OPENDP, QUICK, Field, Sizes
 
 COLUMNS = {NUMPY: "NumPy (unsafe)", OPENDP: "OpenDP", DIFFPRIVLIB: "diffprivlib"}
-REQUIREMENTS = ROOT / "requirements" / "bench-noise.txt"
 
 
 def main() -> int:
@@ -30,7 +29,7 @@ def main() -> int:
         peers = None
         if options.peers:
             try:
-                peers = stack.enter_context(Peers("noise.py", REQUIREMENTS))
+                peers = stack.enter_context(Peers("noise"))
                 described["peers"] = peers.versions
             except PeersUnavailable as failure:
                 missing = str(failure)

@@ -30,6 +30,11 @@ def table(results: Sequence[Result], others: Mapping[str, str]) -> str:
     ratios = [f"x {head.partition(' ')[0]}" for head in others.values()]
     head = ["", "unit", OURS, *others.values(), *ratios]
     rows = [[result.name, result.unit, *_cells(result, list(others))] for result in results]
+    return aligned(head, rows)
+
+
+def aligned(head: list[str], rows: list[list[str]]) -> str:
+    """Lay out cells under a head, the first two columns to the left and the others to the right."""
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
     lines = [_aligned(row, widths) for row in [head, ["-" * width for width in widths], *rows]]
     return "\n".join(lines)
@@ -40,8 +45,8 @@ def _cells(result: Result, others: list[str]) -> list[str]:
     times = [result.seconds.get(name) for name in [OURS, *others]]
     ratios = [result.ratio(name) for name in others]
     return [
-        *(NOTHING if time is None else _figures(time * factor) for time in times),
-        *(NOTHING if ratio is None else _figures(ratio) for ratio in ratios),
+        *(NOTHING if time is None else figures(time * factor) for time in times),
+        *(NOTHING if ratio is None else figures(ratio) for ratio in ratios),
     ]
 
 
@@ -52,10 +57,10 @@ def _aligned(row: list[str], widths: list[int]) -> str:
     return "  ".join(cells).rstrip()
 
 
-def _figures(value: float) -> str:
+def figures(value: float) -> str:
     """Write three significant figures, in groups of thousands.
 
-    >>> _figures(0.1234), _figures(12.34), _figures(123456.7)
+    >>> figures(0.1234), figures(12.34), figures(123456.7)
     ('0.123', '12.3', '123,457')
     """
     if value >= 100:
@@ -75,12 +80,18 @@ def bar_list(bars: Sequence[Bar]) -> str:
 
 
 def write_json(
-    path: Path, *, machine: Mapping[str, object], results: Sequence[Result], bars: Sequence[Bar]
+    path: Path,
+    *,
+    machine: Mapping[str, object],
+    results: Sequence[Result],
+    bars: Sequence[Bar],
+    **more: object,
 ) -> None:
     """Write everything that was measured; times are CPU seconds per unit of work."""
     content = {
         "machine": machine,
         "results": [asdict(result) for result in results],
         "bars": [asdict(bar) for bar in bars],
+        **more,
     }
     path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -35,7 +35,12 @@ def bars(results: Sequence[Result]) -> list[Bar]:
         bar("Laplace ahead of NumPy's float Laplace up to scale 1e3", "laplace", NUMPY, 1, modest),
         bar("Laplace no more than 1.5 times behind it at any scale", "laplace", NUMPY, close),
         bar("Gaussian ahead of the same up to sigma 1e3", "gaussian", NUMPY_LAPLACE, 1, modest),
-        bar("Gaussian no more than 1.5 times behind it at any sigma", "gaussian", NUMPY_LAPLACE, close),
+        bar(
+            "Gaussian no more than 1.5 times behind it at any sigma",
+            "gaussian",
+            NUMPY_LAPLACE,
+            close,
+        ),
         bar("Laplace 500 times ahead of OpenDP", "laplace", OPENDP, 500),
         bar("Gaussian 500 times ahead of OpenDP", "gaussian", OPENDP, 500),
         bar("randomized response ahead of rng.random() < p", "response", NUMPY, 1),

@@ -1,7 +1,8 @@
 """Other libraries, in an environment of their own and a process of their own.
 
-The environment is made once, from a requirement file with hashes, and again when the file or the
-interpreter changes. The process answers one JSON line for each JSON line it is sent.
+Each benchmark has its own environment, ``.venv.bench/NAME``. It is made once, from a requirement
+file with hashes, and again when the file or the interpreter changes. The process in it runs
+``peers/NAME.py`` and answers one JSON line for each JSON line it is sent.
 """
 
 from __future__ import annotations
@@ -19,26 +20,28 @@ from typing import Any, Self
 
 from benchmarks.measure import ROOT, Contender
 
-HOME = ROOT / ".venv.bench"
+ENVIRONMENTS = ROOT / ".venv.bench"
 
 
 class PeersUnavailable(Exception):
     """The environment could not be made, or the process in it does not answer."""
 
 
-def make_environment(requirements: Path) -> Path:
-    """Return the interpreter of an environment that holds exactly these requirements."""
-    python = HOME / "bin" / "python"
-    stamp = HOME / "made-from"
+def make_environment(name: str) -> Path:
+    """Return the interpreter of an environment that holds exactly requirements/bench-NAME.txt."""
+    home, requirements = ENVIRONMENTS / name, ROOT / "requirements" / f"bench-{name}.txt"
+    python = home / "bin" / "python"
+    stamp = home / "made-from"
     wanted = hashlib.sha256(
-        f"{HOME}\n{sys.version}\n{requirements.read_text(encoding='utf-8')}".encode()
+        f"{home}\n{sys.version}\n{requirements.read_text(encoding='utf-8')}".encode()
     ).hexdigest()
     if stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted:
         return python
-    print(f"making {HOME.name} from {requirements.relative_to(ROOT)} ...", file=sys.stderr)
+    places = home.relative_to(ROOT), requirements.relative_to(ROOT)
+    print("making {} from {} ...".format(*places), file=sys.stderr)
     try:
-        shutil.rmtree(HOME, ignore_errors=True)
-        venv.create(HOME, symlinks=True)
+        shutil.rmtree(home, ignore_errors=True)
+        venv.create(home, symlinks=True)
     except (OSError, subprocess.CalledProcessError) as failure:
         raise PeersUnavailable(str(failure)) from failure
     _install(python, requirements)
@@ -63,12 +66,13 @@ def _install(python: Path, requirements: Path) -> None:
 
 
 class Peers:
-    """A process that runs a script of this folder in the environment."""
+    """A process that runs a script of this folder in the environment of the same name."""
 
-    def __init__(self, script: str, requirements: Path) -> None:
+    def __init__(self, name: str) -> None:
         """Start the process and wait for its first line, which says what is installed."""
-        python = make_environment(requirements)
-        command = [str(python), "-I", str(Path(__file__).parent / script)]
+        self._name = name
+        python = make_environment(name)
+        command = [str(python), "-I", str(Path(__file__).parent / f"{name}.py")]
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
@@ -78,11 +82,12 @@ class Peers:
         """Make a contender of a request that is answered with CPU seconds per unit of work."""
 
         def contender() -> float:
-            return float(self._ask(request)["seconds"])
+            return float(self.ask(**request)["seconds"])
 
         return contender
 
-    def _ask(self, request: dict[str, object]) -> dict[str, Any]:
+    def ask(self, **request: object) -> dict[str, Any]:
+        """Send one request and wait for all of its answer."""
         with contextlib.suppress(BrokenPipeError):  # it ended: reading its answer will say so
             print(json.dumps(request), file=self._process.stdin, flush=True)
         return self._answer()
@@ -92,7 +97,8 @@ class Peers:
         if not line:
             self._process.kill()
             self._process.wait()
-            raise PeersUnavailable(f"the process in {HOME.name} ended; its error is above")
+            place = (ENVIRONMENTS / self._name).relative_to(ROOT)
+            raise PeersUnavailable(f"the process in {place} ended; its error is above")
         return dict(json.loads(line))
 
     def __enter__(self) -> Self:

@@ -66,7 +66,7 @@ def test_the_files_are_found():
     assert {"run", "README.md", "requirements/dev.txt"} <= {str(path) for path in contents()}
 
 
-@pytest.mark.parametrize("name", ["dev.txt", "docs.txt"])
+@pytest.mark.parametrize("name", ["bench-accounting.txt", "bench-noise.txt", "dev.txt", "docs.txt"])
 def test_every_requirement_is_pinned_and_hashed(name):
     text = (ROOT / "requirements" / name).read_text(encoding="utf-8")
     joined = text.replace("\\\n", " ")

@@ -5,6 +5,7 @@ import pytest
 from discreet.errors import OutOfRange
 from discreet.loss import (
     GaussianDP,
+    Profile,
     Pure,
     ZeroConcentrated,
     gaussian_sigma,
@@ -13,6 +14,7 @@ from discreet.loss import (
     most_queries,
     most_repeats,
 )
+from discreet.loss.pairs.laplace import LaplacePair
 from tests.loss.oracles import gaussian
 
 
@@ -56,6 +58,61 @@ def test_laplace_noise_never_needs_more_than_the_pure_scale():
 def test_concentrated_losses_can_be_calibrated():
     scale = least_scale(lambda s: ZeroConcentrated(rho=1 / s), epsilon=1, delta=1e-6)
     assert ZeroConcentrated(rho=1 / scale).epsilon(delta=1e-6) <= 1 + 1e-9
+
+
+def sampled_gaussians(sigma):
+    return GaussianDP(mu=1 / sigma).sampled(rate="0.01").power(10_000)
+
+
+def counted(loss_at):
+    """Count how often a family of losses is asked."""
+    asked = []
+
+    def loss(scale):
+        asked.append(scale)
+        return loss_at(scale)
+
+    return loss, asked
+
+
+@pytest.mark.parametrize(
+    ("loss_at", "epsilon", "bits"),
+    [
+        (sampled_gaussians, 3, 24),
+        (lambda s: GaussianDP(mu=1 / s), "0.01", 24),
+        (lambda s: GaussianDP(mu=1 / s), "20", 30),
+        (lambda s: Profile.of(LaplacePair(1 / s)).power(100), 1, 24),
+        (lambda s: Pure(epsilon=1 / s).power(20), 1, 16),
+        (lambda s: ZeroConcentrated(rho=1 / s), 1, 24),
+    ],
+)
+def test_the_returned_scale_is_certified_and_its_predecessor_is_not(loss_at, epsilon, bits):
+    loss, asked = counted(loss_at)
+    scale = least_scale(loss, epsilon=epsilon, delta=1e-6, bits=bits)
+    assert loss_at(scale).delta(epsilon=epsilon) <= Fraction(1, 10**6)
+    top = scale.numerator
+    step = scale / top * Fraction(2) ** (top.bit_length() - bits)
+    smaller = scale - step if top & (top - 1) else scale - step / 2  # a power of two: finer below
+    assert smaller in asked
+    assert loss_at(smaller).delta(epsilon=epsilon) > Fraction(1, 10**6)
+    assert len(asked) <= 16  # bisection takes more than the number of bits
+
+
+def test_private_gradient_descent_can_be_calibrated():
+    sigma = least_scale(sampled_gaussians, epsilon=3, delta=1e-6)
+    assert float(sigma) == pytest.approx(1.708275, abs=1e-6)
+    assert sampled_gaussians(sigma).epsilon(delta=1e-6) <= 3 + 1e-8
+
+
+def test_scales_of_families_with_jumps_are_found():
+    """An excess that tells nothing but its sign leaves bisection."""
+
+    def loss(scale):
+        return Pure(epsilon=2 if scale < Fraction(7, 3) else Fraction(1, 2))
+
+    scale = least_scale(loss, epsilon=1, delta=1e-6, bits=20)
+    assert 0 <= scale - Fraction(7, 3) < Fraction(1, 2**18)
+    assert least_scale(loss, epsilon=1, bits=20) == scale
 
 
 def test_what_no_noise_can_do_is_refused():

@@ -9,6 +9,7 @@ from flint import acb, arb, ctx
 
 from discreet.errors import OutOfRange
 from discreet.loss.composition import Composition
+from discreet.loss.pairs.bounded_range import BoundedRangePair
 from discreet.loss.pairs.discrete_gaussian import DiscreteGaussianPair
 from discreet.loss.pairs.discrete_laplace import DiscreteLaplacePair
 from discreet.loss.pairs.finite import FinitePair
@@ -40,6 +41,13 @@ LINES = [
         lambda z: truth.laplace_moment(truth.ball(Fraction(1, 100)), z),
     ),
     (LaplacePair(Fraction(3)), lambda z: truth.laplace_moment(arb(3), z)),
+    *[
+        (
+            BoundedRangePair(Fraction(e)),
+            lambda z, e=e: truth.bounded_range_moment(truth.ball(Fraction(e)), z),
+        )
+        for e in ("0.0001", "0.3", "1", "9")
+    ],
     (
         ResponsePair(Fraction(1, 10)),
         lambda z: truth.response_moment(truth.ball(Fraction(1, 10)), z),
@@ -80,6 +88,8 @@ def test_cumulants_lie_within_their_error_bounds(pair, moment):
 PAIRS = [
     LaplacePair(Fraction(1)),
     LaplacePair(Fraction(3, 7)),
+    BoundedRangePair(Fraction(1)),
+    BoundedRangePair(Fraction(3, 7)),
     ResponsePair(Fraction(1)),
     ResponsePair(Fraction(3, 7), Fraction(1, 100)),
     DiscreteLaplacePair(Fraction(2), 1),
@@ -90,6 +100,7 @@ PAIRS = [
     sampled("0.1", Direction.REMOVE),
     sampled("0.1", Direction.ADD),
     sampled("0.3", Direction.REMOVE, Composition(((LaplacePair(Fraction(1)), 1),))),
+    sampled("0.3", Direction.ADD, Composition(((BoundedRangePair(Fraction(1)), 1),))),
 ]
 
 

@@ -26,6 +26,11 @@ def response_moment(e, z):
     return p * (z * e).exp() + (1 - p) * (-(z * e)).exp()
 
 
+def bounded_range_moment(e, z):
+    top = (z * e).exp() - (-e - z * e).exp()
+    return top / ((1 - (-e).exp()) * (2 * z + 1))
+
+
 def gaussian_moment(square, z):
     return (z * (z + 1) * square / 2).exp()
 

@@ -6,7 +6,8 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.loss import Pure, ZeroConcentrated
+from discreet.loss import Profile, Pure, ZeroConcentrated
+from discreet.loss.pairs.bounded_range import BoundedRangePair
 from discreet.mechanisms import Exponential, NoisyMax, PermuteAndFlip, ScoreChange
 from discreet.noise import DiscreteLaplace
 
@@ -45,10 +46,14 @@ def test_permute_and_flip_is_never_worse():
 def test_losses():
     general = Exponential(candidates=9, scale=2)
     monotone = Exponential(candidates=9, scale=2, change=ScoreChange.MONOTONE)
-    assert general.loss(distance=1) == Pure(epsilon=1)
-    assert monotone.loss(distance=1) == Pure(epsilon=F(1, 2))
+    assert general.loss(distance=1) == Profile.of_symmetric(BoundedRangePair(F(1)))
+    assert monotone.loss(distance=1) == Profile.of_symmetric(BoundedRangePair(F(1, 2)))
     assert general.concentrated(distance=1) == ZeroConcentrated(rho=F(1, 8))
-    assert general.loss(distance=F(1, 3)) == Pure(epsilon=F(1, 3))
+    assert general.loss(distance=F(1, 3)).pure_bound() == F(1, 3)
+    assert general.loss(distance=1).power(10).epsilon(delta=0) == 10
+    assert general.loss(distance=2) == general.loss(distance=1).group(2)
+    assert general.loss(distance=0).delta(epsilon=0) == 0
+    assert Pure(epsilon=1).dominates(general.loss(distance=1))
 
 
 @pytest.mark.theorem("exponential-mechanism")
@@ -57,6 +62,8 @@ def test_ten_selections():
     ten = Exponential(candidates=9, scale=2).concentrated().power(10)
     assert ten == ZeroConcentrated(rho=F(5, 4))
     assert ten.epsilon(delta=1e-6) == pytest.approx(8.845889348, abs=1e-6)
+    tight = Exponential(candidates=9, scale=2).loss().power(10)
+    assert tight.epsilon(delta=1e-6) == pytest.approx(8.1159153, abs=1e-6)
 
 
 @pytest.mark.theorem("exponential-mechanism")

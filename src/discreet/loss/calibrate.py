@@ -11,6 +11,7 @@ Nothing rests on monotonicity but economy: the returned value itself was checked
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Final
@@ -22,10 +23,11 @@ from discreet.loss.limits import checked_count, checked_delta, checked_epsilon
 from discreet.loss.notion import PrivacyLoss
 from discreet.loss.pairs.laplace import LaplacePair
 from discreet.loss.profile import Profile
+from discreet.loss.scales import least_fitting
 
 __all__ = ["gaussian_sigma", "laplace_scale", "least_scale", "most_queries", "most_repeats"]
 
-_DOUBLINGS: Final = 200
+_LEAST: Final = 2.0**-60
 _MOST: Final = 10**9
 
 
@@ -43,42 +45,23 @@ def least_scale(
     """
     target, chance = checked_epsilon(epsilon), checked_delta(delta)
     digits = whole(bits, name="bits", low=4, high=60)
-
-    def fits(scale: Fraction) -> bool:
-        return _within(loss_at(scale), target, chance)
-
-    unit = _power_of_two(fits) / (1 << digits)
-    low, top = 1 << (digits - 1), 1 << digits  # low does not fit, top does
-    while top - low > 1:
-        middle = (low + top) // 2
-        low, top = (low, middle) if fits(middle * unit) else (middle, top)
-    return top * unit
+    return least_fitting(lambda scale: _excess(loss_at(scale), target, chance), digits)
 
 
-def _within(loss: PrivacyLoss, epsilon: Fraction, delta: Fraction) -> bool:
+def _excess(loss: PrivacyLoss, epsilon: Fraction, delta: Fraction) -> float:
+    """Compare a loss with the target: at most zero if and only if it is certified to fit.
+
+    Otherwise the size is only a hint: the root of ln(1/delta) is nearly linear in the scale.
+    """
     largest = loss.pure_bound()
     if largest is not None and largest <= epsilon:
-        return True
-    return delta > 0 and loss.delta(epsilon=epsilon) <= delta
-
-
-def _power_of_two(fits: Callable[[Fraction], bool]) -> Fraction:
-    """Return the least power of two that fits, seeking from 1."""
-    scale, grow = Fraction(1), not fits(Fraction(1))
-    for _ in range(_DOUBLINGS):
-        if grow:
-            scale *= 2
-            if fits(scale):
-                return scale
-        else:
-            if not fits(scale / 2):
-                return scale
-            scale /= 2
-    raise OutOfRange(
-        what="no scale between 2**-200 and 2**200 meets the target.",
-        why="either no amount of this noise gives the promise, or almost none is needed.",
-        do="allow delta > 0 for Gaussian noise, or raise epsilon.",
-    )
+        return -math.inf
+    found = loss.delta(epsilon=epsilon) if delta else 1.0
+    if not found or not delta:
+        return math.inf if found else -math.inf
+    target = math.log(delta.denominator) - math.log(delta.numerator)
+    gap = math.sqrt(target) - math.sqrt(max(0.0, -math.log(found)))
+    return min(gap, 0.0) if found <= delta else max(gap, _LEAST)
 
 
 def laplace_scale(
@@ -136,7 +119,7 @@ def most_repeats(loss: PrivacyLoss, *, epsilon: object, delta: object = 0) -> in
     target, chance = checked_epsilon(epsilon), checked_delta(delta)
 
     def fits(count: int) -> bool:
-        return _within(loss.power(count), target, chance)
+        return _excess(loss.power(count), target, chance) <= 0
 
     low, high = 0, 1
     while fits(high):

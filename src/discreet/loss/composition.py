@@ -95,6 +95,10 @@ class Composition:
         """Bound the largest finite loss: epsilon at delta zero, where no loss is infinite."""
         return self._account.largest
 
+    def reached(self) -> float:
+        """Bound the largest loss from below; finite losses come as close to it as they like."""
+        return self._account.reached()
+
     def delta(self, epsilon: float) -> Bracket:
         """Enclose the profile at any real epsilon."""
         if math.isnan(epsilon):
@@ -106,6 +110,10 @@ class Composition:
         if epsilon < 0:  # h_PQ(a) = 1 - a + a h_QP(1/a)
             return self._account.delta_below_zero(self.reverse()._account, epsilon)  # noqa: SLF001
         return self._account.delta(epsilon)
+
+    def delta_above(self, epsilon: float) -> float:
+        """Bound the profile at any real epsilon from above, for less work than both ends."""
+        return self._account.upper(epsilon) if epsilon >= 0 else self.delta(epsilon).high
 
     def epsilon(self, delta: float | Fraction) -> Bracket:
         """Enclose the smallest epsilon >= 0 at which the profile is at most delta."""

@@ -3,10 +3,11 @@
 Trust: kernel.
 
 Theorem (key ``dominance``).  Domination survives products, so it is enough to match the pairs of
-the smaller product with distinct, larger pairs of the other.  Within the Gaussian, Laplace and
-randomized-response families the larger parameter dominates, and randomized response at
-epsilon dominates the Laplace pair at epsilon.  A matching that exists proves domination; one that
-is not found proves nothing.
+the smaller product with distinct, larger pairs of the other.  Within the Gaussian, Laplace,
+bounded-range and randomized-response families the larger parameter dominates; at one epsilon
+randomized response dominates the Laplace pair, and that the bounded-range pair, since
+(1 - u)**2 / (1 - e**-epsilon) <= 1 - u for u = e**((x - epsilon)/2), x >= -epsilon.  A matching
+that exists proves domination; one that is not found proves nothing.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections import Counter
 from fractions import Fraction
 
 from discreet.loss.composition import Composition
+from discreet.loss.pairs.bounded_range import BoundedRangePair
 from discreet.loss.pairs.discrete_laplace import DiscreteLaplacePair
 from discreet.loss.pairs.gaussian import GaussianPair
 from discreet.loss.pairs.laplace import LaplacePair
@@ -36,6 +38,8 @@ def largest_loss(composition: Composition) -> Fraction | None:
     total = Fraction(0)
     for pair, count in composition.pairs:
         match pair:
+            case BoundedRangePair(epsilon=value):
+                total += count * value
             case LaplacePair(epsilon=value) | ResponsePair(epsilon=value):
                 total += count * value
             case DiscreteLaplacePair(scale=scale, distance=distance):
@@ -92,6 +96,11 @@ def _above(larger: Pair, smaller: Pair) -> bool:
             return bool(small <= big)
         case ResponsePair(epsilon=big), LaplacePair(epsilon=small):
             return bool(small <= big)
+        case (
+            BoundedRangePair(epsilon=big) | LaplacePair(epsilon=big) | ResponsePair(epsilon=big),
+            BoundedRangePair(epsilon=small),
+        ):
+            return bool(small <= big)
         case ResponsePair(epsilon=e, delta=d), ResponsePair(epsilon=small, delta=chance):
             return bool(small <= e and chance <= d)
         case _:
@@ -101,6 +110,8 @@ def _above(larger: Pair, smaller: Pair) -> bool:
 def _rank(pair: Pair) -> Fraction:
     match pair:
         case GaussianPair(mu_squared=value):
+            return value
+        case BoundedRangePair(epsilon=value):
             return value
         case LaplacePair(epsilon=value) | ResponsePair(epsilon=value):
             return value

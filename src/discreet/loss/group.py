@@ -19,12 +19,22 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Final
 
+from discreet.errors import OutOfRange
 from discreet.exact import float_up
+from discreet.loss.composition import Composition
 from discreet.loss.elementary import exp
 from discreet.loss.limits import checked_count, checked_delta, checked_epsilon, checked_parameter
+from discreet.loss.pairs.pair import Pair
+from discreet.loss.pairs.response import ResponsePair
 from discreet.loss.renyi_curve import RenyiCurve
 
-__all__ = ["group_delta", "group_profile", "group_renyi", "group_truncated_concentrated"]
+__all__ = [
+    "group_delta",
+    "group_profile",
+    "group_renyi",
+    "group_truncated_concentrated",
+    "grouped",
+]
 
 _ONE: Final = Fraction(1)
 _CUT: Final = Fraction(3, 8)
@@ -131,3 +141,26 @@ def group_profile(
         seen = min(seen, first, second)
         low, high = (low, right) if first <= second else (left, high)
     return min(seen, 1.0)
+
+
+def grouped(composition: Composition, size: int) -> Composition:
+    """Move every pair of a composition to several times its distance."""
+    renyi = None if composition.renyi is None else group_renyi(composition.renyi, size)
+    return Composition(
+        pairs=tuple((_grouped_pair(pair, size), count) for pair, count in composition.pairs),
+        renyi=renyi,
+    )
+
+
+def _grouped_pair(pair: Pair, size: int) -> Pair:
+    grouped = pair.group(size)
+    if grouped is not None:
+        return grouped
+    if isinstance(pair, ResponsePair):
+        delta = group_delta(epsilon=pair.epsilon, delta=pair.delta, size=size)
+        return ResponsePair(size * pair.epsilon, delta)
+    raise OutOfRange(
+        what="the loss of a group is not known for one of the pairs.",
+        why="a finite table of probabilities, or a sample, says nothing about larger distances.",
+        do="ask the mechanism for its loss at the larger distance: loss(distance=...).",
+    )

@@ -14,12 +14,11 @@ them all before they are composed (key ``adaptive-choice``).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self, final
 
-from discreet.errors import OutOfRange
 from discreet.exact import float_down, float_up
 from discreet.loss.amplification import inner_ratio
 from discreet.loss.bracket import Bracket
@@ -28,7 +27,7 @@ from discreet.loss.dominance import covers, largest_loss
 from discreet.loss.dots import dotted_pair, sampled_points
 from discreet.loss.elementary import log, log1p_scaled
 from discreet.loss.envelope import finite_envelope
-from discreet.loss.group import group_delta, group_renyi
+from discreet.loss.group import grouped
 from discreet.loss.limits import (
     checked_count,
     checked_delta,
@@ -39,7 +38,6 @@ from discreet.loss.limits import (
 from discreet.loss.notion import PrivacyLoss, checked_loss, no_pure_bound
 from discreet.loss.pairs.finite import FinitePair
 from discreet.loss.pairs.pair import Pair
-from discreet.loss.pairs.response import ResponsePair
 from discreet.loss.pairs.sampled import Direction, SampledPair
 from discreet.loss.shuffle import Shuffle
 from discreet.loss.tradeoff import missed_detections
@@ -125,7 +123,7 @@ class Profile(PrivacyLoss):
         """Return the least chance of a miss over alternatives and directions, rounded down."""
         alarm = checked_delta(false_alarm, name="false_alarm")
         return min(
-            missed_detections(_upper(composition), _upper(composition.reverse()), alarm)
+            missed_detections(composition.delta_above, composition.reverse().delta_above, alarm)
             for composition in self._all()
         )
 
@@ -165,8 +163,8 @@ class Profile(PrivacyLoss):
         """Move every pair to several times its distance."""
         count = checked_count(size, name="size")
         return Profile(
-            remove=tuple(_grouped(composition, count) for composition in self.remove),
-            add=tuple(_grouped(composition, count) for composition in self.add),
+            remove=tuple(grouped(composition, count) for composition in self.remove),
+            add=tuple(grouped(composition, count) for composition in self.add),
         )
 
     def join(self, other: PrivacyLoss) -> PrivacyLoss:
@@ -224,10 +222,6 @@ def _largest(brackets: Iterable[Bracket]) -> Bracket:
     return Bracket(max(b.low for b in found), max(b.high for b in found))
 
 
-def _upper(composition: Composition) -> Callable[[float], float]:
-    return composition.delta_above
-
-
 def _single(pairs: Iterable[Pair]) -> tuple[Composition, ...]:
     return tuple(dict.fromkeys(Composition(pairs=((pair, 1),), renyi=None) for pair in pairs))
 
@@ -239,28 +233,6 @@ def _only_finite(composition: Composition) -> FinitePair | None:
         if count == 1 and isinstance(pair, FinitePair):
             return pair
     return None
-
-
-def _grouped(composition: Composition, size: int) -> Composition:
-    renyi = None if composition.renyi is None else group_renyi(composition.renyi, size)
-    return Composition(
-        pairs=tuple((_grouped_pair(pair, size), count) for pair, count in composition.pairs),
-        renyi=renyi,
-    )
-
-
-def _grouped_pair(pair: Pair, size: int) -> Pair:
-    grouped = pair.group(size)
-    if grouped is not None:
-        return grouped
-    if isinstance(pair, ResponsePair):
-        delta = group_delta(epsilon=pair.epsilon, delta=pair.delta, size=size)
-        return ResponsePair(size * pair.epsilon, delta)
-    raise OutOfRange(
-        what="the loss of a group is not known for one of the pairs.",
-        why="a finite table of probabilities, or a sample, says nothing about larger distances.",
-        do="ask the mechanism for its loss at the larger distance: loss(distance=...).",
-    )
 
 
 def _covered(larger: tuple[Composition, ...], smaller: tuple[Composition, ...]) -> bool:

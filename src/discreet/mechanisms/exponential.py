@@ -6,8 +6,9 @@ Definition.  Select candidate i with probability proportional to exp(u_i / scale
 score.
 Theorem (key ``exponential-mechanism``; McSherry and Talwar 2007; Dong, Durfee and Rogers 2020).
 If no score moves by more than d, the log-ratio of two laws has a range of at most
-epsilon = 2 d / scale, or d / scale if the scores are monotone.  So the selection is epsilon-DP, and
-as a mechanism of bounded range it satisfies (epsilon**2 / 8)-zCDP (Cesar and Rogers 2021).
+epsilon = 2 d / scale, or d / scale if the scores are monotone.  So the selection is epsilon-DP; as
+a mechanism of bounded range it is dominated by one pair of laws (key ``bounded-range-pair``), and
+satisfies (epsilon**2 / 8)-zCDP (Cesar and Rogers 2021).
 No smaller pure epsilon holds for all scores; no single pair of score vectors attains it.
 Accuracy.  With k candidates and integer scores, the selected score is more than r below the best
 with the largest probability when all others are exactly r + 1 below: (k-1) x / (1 + (k-1) x) with
@@ -23,7 +24,8 @@ from typing import final
 
 from discreet.certified import exp_neg, log
 from discreet.exact import Interval, decimal, positive, whole
-from discreet.loss import Pure, ZeroConcentrated
+from discreet.loss import Profile, ZeroConcentrated
+from discreet.loss.pairs.bounded_range import BoundedRangePair
 from discreet.mechanisms.arguments import Number, at_confidence, at_distance
 from discreet.mechanisms.candidates import ScoreChange, Scores, exact_scores, read_change
 from discreet.mechanisms.mechanism import Mechanism, ReferenceLaw
@@ -39,8 +41,10 @@ class Exponential(Mechanism[Scores, int]):
     """Select a candidate, better ones exponentially more often.
 
     >>> choose = Exponential(candidates=4, scale=2)
-    >>> choose.loss(distance=1)
-    Pure(epsilon=Fraction(1, 1))
+    >>> choose.loss(distance=1).epsilon(delta=0)
+    1.0
+    >>> round(choose.loss(distance=1).power(10).epsilon(delta=1e-6), 3)
+    8.116
     >>> choose.concentrated(distance=1)
     ZeroConcentrated(rho=Fraction(1, 8))
     >>> choose.error(confidence=0.95)
@@ -62,9 +66,9 @@ class Exponential(Mechanism[Scores, int]):
         object.__setattr__(self, "scale", exact)
         object.__setattr__(self, "change", read_change(change))
 
-    def loss(self, *, distance: Number = 1) -> Pure:
-        """Return the pure loss between scores that differ by at most this much each."""
-        return Pure(epsilon=self._range(distance))
+    def loss(self, *, distance: Number = 1) -> Profile:
+        """Return the loss between scores that differ by at most this much each."""
+        return Profile.of_symmetric(BoundedRangePair(self._range(distance)))
 
     def concentrated(self, *, distance: Number = 1) -> ZeroConcentrated:
         """Return the zCDP loss of a mechanism of bounded range: better in long compositions."""

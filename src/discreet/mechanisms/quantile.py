@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from discreet.arrays import int64_range, listed
 from discreet.errors import OutOfRange
 from discreet.exact import Interval, decimal, probability, whole
-from discreet.loss import Pure, ZeroConcentrated
+from discreet.loss import Profile, ZeroConcentrated
 from discreet.mechanisms.additive import integers
 from discreet.mechanisms.arguments import Number, at_distance
 from discreet.mechanisms.exponential import Exponential
@@ -46,8 +46,8 @@ class Quantile(Mechanism[Values, int]):
     """Select a value near the quantile of a level, among public candidates.
 
     >>> median = Quantile(level="1/2", candidates=range(100), scale=2, relation="add_remove")
-    >>> median.loss(distance=1)
-    Pure(epsilon=Fraction(1, 2))
+    >>> median.loss(distance=1).epsilon(delta=0)
+    0.5
     >>> median.run([50] * 1000 + [3] * 900)
     50
     """
@@ -82,8 +82,8 @@ class Quantile(Mechanism[Values, int]):
         object.__setattr__(self, "relation", Relation.read(relation))
         object.__setattr__(self, "scale", Exponential(candidates=1, scale=scale).scale)
 
-    def loss(self, *, distance: Number = 1) -> Pure:
-        """Return the pure loss between tables so many steps of the relation apart."""
+    def loss(self, *, distance: Number = 1) -> Profile:
+        """Return the loss between tables so many steps of the relation apart."""
         return self._select().loss(distance=self._moved(distance))
 
     def concentrated(self, *, distance: Number = 1) -> ZeroConcentrated:

@@ -35,6 +35,14 @@ ENTRIES: Final = (
         source="Balle, Barthe and Gaboardi 2018, theorem 3",
     ),
     Theorem(
+        key="bounded-range-pair",
+        statement="Every mechanism whose losses have a range of length e is dominated by the "
+        "symmetric pair with delta(eps) = (1 - e^((eps - e)/2))^2 / (1 - e^-e) on [-e, e], and "
+        "no smaller delta(eps) holds for all of them.",
+        source="Dong, Durfee and Rogers 2020, Optimal Differential Privacy Composition for "
+        "Exponential Mechanisms, for the worst laws; Zhu, Dong and Wang 2022; " + _ACCOUNTING,
+    ),
+    Theorem(
         key="randomized-response",
         statement="Every (eps, delta)-private mechanism is dominated by randomized response "
         "with the same parameters.",

@@ -3,8 +3,8 @@
 Trust: kernel.
 
 Every engine encloses the finite part E_P[(1 - e**(eps - L))+ ; L < inf]; the mass of infinite
-losses is added here.  Where a part is known by a Renyi curve alone, moments give the upper end and
-the lower end is zero.
+losses is added here, except for finite laws, whose corners know the whole.  Where a part is known
+by a Renyi curve alone, moments give the upper end and the lower end is zero.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from discreet.loss.engine.moments import MomentBound
 from discreet.loss.engine.renyi_part import RenyiPart
 from discreet.loss.engine.rounding import UNIT
 from discreet.loss.engine.search import LatticeSearch, OnLattice
+from discreet.loss.pairs.corners import Corners, corners
 from discreet.loss.pairs.gaussian import GaussianPair
 from discreet.loss.pairs.pair import Curve, Pair, Transform
 from discreet.loss.renyi_curve import RenyiCurve
@@ -35,20 +36,40 @@ _UNKNOWN: Final = object()
 class Account:
     """What has been worked out about one composition; it only ever caches."""
 
-    __slots__ = ("_closed", "_contour", "_pairs", "_renyi", "_search", "infinite", "largest")
+    __slots__ = (
+        "_closed",
+        "_contour",
+        "_exact",
+        "_pairs",
+        "_renyi",
+        "_search",
+        "infinite",
+        "largest",
+    )
 
     def __init__(self, pairs: tuple[tuple[Pair, int], ...], renyi: RenyiCurve | None) -> None:
         """Work nothing out yet."""
         self._pairs, self._renyi = pairs, renyi
         self._closed: Curve | object | None = _UNKNOWN
         self._contour: Contour | object | None = _UNKNOWN
+        self._exact: Corners | object | None = _UNKNOWN
         self._search: LatticeSearch | None = None
         self.infinite = _infinite(pairs)
         self.largest = math.inf if renyi is not None else _largest(pairs)
 
     def delta(self, eps: float) -> Bracket:
         """Enclose the profile at eps >= 0."""
-        finite = self._finite(eps)
+        exact = self._corners()
+        return self._whole(self._finite(eps)) if exact is None else exact.delta(eps)
+
+    def upper(self, eps: float) -> float:
+        """Bound the profile at eps >= 0 from above: the upper end of ``delta``, for less work."""
+        exact = self._corners()
+        found = self._whole(self._finite(eps, low=False)) if exact is None else exact.delta(eps)
+        return found.high
+
+    def _whole(self, finite: Bracket) -> Bracket:
+        """Add the mass of infinite losses."""
         low = self.infinite.low + finite.low * (1 - 1e-15)
         high = self.infinite.high + finite.high * (1 + 1e-15)
         return Bracket.within(low * (1 - 1e-15), high * (1 + 1e-15), ceil=1.0)
@@ -66,15 +87,32 @@ class Account:
         """Enclose the smallest epsilon >= 0 with a profile of at most delta."""
         if delta >= 1:
             return Bracket(0.0, 0.0)
+        exact = self._corners()
+        if exact is not None:
+            return exact.epsilon(delta)
         least = float_down(delta - Fraction(self.infinite.high))
         most = float_up(delta - Fraction(self.infinite.low))
         if most < 0:
             return Bracket(math.inf, math.inf)
-        low = 0.0 if self._renyi is not None else self._solve(most).low if most > 0 else 0.0
+        low = 0.0
+        if self._renyi is None:
+            low = self._solve(most).low if most > 0 else max(0.0, self.reached())
         if least <= 0:
-            exact = least == 0 and not self.infinite.width
-            return Bracket(low, self.largest if exact else math.inf)
+            known = least == 0 and not self.infinite.width
+            return Bracket(low, self.largest if known else math.inf)
         return Bracket(low, max(low, self._solve(least).high))
+
+    def reached(self) -> float:
+        """Bound the largest finite loss from below; it is below 0 only beside infinite losses."""
+        if self._renyi is not None:
+            return 0.0
+        total = Fraction(0)
+        for pair, count in reversed(self._pairs):
+            reached = pair.reached()
+            if math.isinf(reached):
+                return math.inf
+            total += Fraction(reached) * count
+        return min(float_down(total), self.largest)
 
     def _solve(self, delta: float) -> Bracket:
         """Enclose the epsilon of the finite part."""
@@ -113,13 +151,13 @@ class Account:
         bottom = last_above(lambda eps: curve(eps).low, delta, high=top, tolerance=tolerance)
         return Bracket(bottom, top)
 
-    def _finite(self, eps: float) -> Bracket:
-        """Enclose the finite part of the profile at eps >= 0."""
+    def _finite(self, eps: float, *, low: bool = True) -> Bracket:
+        """Enclose the finite part of the profile at eps >= 0; without ``low``, from above."""
         if eps >= self.largest or math.isinf(eps):
             return Bracket(0.0, 0.0)
         if self._renyi is not None:
             ceiling = self._moments().delta(eps)
-            beside = self._lattice(max(eps, 1.0)).delta(eps) if self._pairs else None
+            beside = self._lattice(max(eps, 1.0)).delta(eps, low=False) if self._pairs else None
             return Bracket(0.0, ceiling if beside is None else min(ceiling, beside.high))
         curve = self._curve()
         if curve is not None:
@@ -127,7 +165,7 @@ class Account:
         contour = self._line()
         best = Bracket(0.0, self._moments().delta(eps)) if contour is None else contour.delta(eps)
         if best.width > _GOOD * best.high:
-            found = self._lattice(max(eps, 1.0)).delta(eps)
+            found = self._lattice(max(eps, 1.0)).delta(eps, low=low)
             best = best if found is None else best.meet(found)
         return best
 
@@ -141,6 +179,12 @@ class Account:
         if self._renyi is not None:
             total += self._renyi.log_moment(t)
         return total + abs(total) * 2.0**-50
+
+    def _corners(self) -> Corners | None:
+        """The exact profile, for finite laws."""
+        if self._exact is _UNKNOWN:
+            self._exact = corners(self._pairs) if self._renyi is None else None
+        return self._exact  # type: ignore[return-value]
 
     def _curve(self) -> Curve | None:
         """The closed form, where there is one."""

@@ -127,15 +127,14 @@ class LatticeSearch:
         extra = self._extra(upper)
         return lambda eps: upper.bound(eps) + extra
 
-    def delta(self, eps: float) -> Bracket | None:
-        """Enclose the finite profile at eps; None if the engine does not apply."""
+    def delta(self, eps: float, *, low: bool = True) -> Bracket | None:
+        """Enclose the finite profile at eps (without ``low``, from above); None if that fails."""
         upper = self._tilt("above", eps)
         if upper is None:
             return None
         high = min(upper.bound(eps) + self._extra(upper), 1.0)
-        lower = self._tilt("below", eps)
-        low = 0.0 if lower is None else lower.bound(eps)
-        return Bracket(min(low, high), high)
+        lower = self._tilt("below", eps) if low else None
+        return Bracket(0.0 if lower is None else min(lower.bound(eps), high), high)
 
     def epsilon(self, delta: float, ceiling: float) -> Bracket | None:
         """Enclose the epsilon of the finite profile, known to be at most the ceiling."""

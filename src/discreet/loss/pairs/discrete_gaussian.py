@@ -81,6 +81,10 @@ class DiscreteGaussianPair:
         """The loss has no largest value."""
         return math.inf if self.distance else 0.0
 
+    def reached(self) -> float:
+        """Every value is exceeded."""
+        return self.largest()
+
     def closed(self, count: int) -> Curve | None:  # noqa: ARG002  (there is none)
         """There is no closed form."""
         return None

@@ -21,7 +21,7 @@ from typing import ClassVar, Final, Self, final
 import numpy as np
 
 from discreet.errors import OutOfRange
-from discreet.exact import float_up
+from discreet.exact import float_down, float_up
 from discreet.loss.bracket import Bracket
 from discreet.loss.engine.rounding import UNIT
 from discreet.loss.pairs.atoms import Atoms, AtomTransform
@@ -82,6 +82,10 @@ class DiscreteLaplacePair:
     def largest(self) -> float:
         """The loss is at most distance / scale."""
         return float_up(self.distance / self.scale)
+
+    def reached(self) -> float:
+        """All answers beyond the farther integer lose that much."""
+        return float_down(self.distance / self.scale)
 
     def closed(self, count: int) -> Curve | None:
         """Sum over the atoms, for one run."""

@@ -8,6 +8,7 @@ ln(p[i]/q[i]), infinite where q[i] = 0 < p[i].
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -77,13 +78,17 @@ class FinitePair:
 
     def largest(self) -> float:
         """The largest finite loss."""
-        losses = self.atoms().losses
-        largest = float(losses.max()) if len(losses) else 0.0
-        return largest + 16 * UNIT * abs(largest)
+        largest = float(self.atoms().losses.max(initial=-math.inf))
+        return largest + 16 * UNIT * abs(largest) if math.isfinite(largest) else 0.0
 
-    def closed(self, count: int) -> Curve | None:
-        """Sum over the atoms, for one run."""
-        return self.atoms().profile if count == 1 else None
+    def reached(self) -> float:
+        """The largest finite loss."""
+        largest = float(self.atoms().losses.max(initial=-math.inf))
+        return largest - 16 * UNIT * abs(largest) if math.isfinite(largest) else 0.0
+
+    def closed(self, count: int) -> Curve | None:  # noqa: ARG002  (``corners`` knows it exactly)
+        """Leave it to the corners."""
+        return None
 
     def grain(self) -> Fraction | None:
         """The losses lie on no lattice."""
@@ -91,9 +96,7 @@ class FinitePair:
 
     def atoms(self) -> Atoms:
         """The finite losses."""
-        both = [(p, q) for p, q in zip(self.p, self.q, strict=True) if p and q]
-        losses = np.array([_log_ratio(p, q) for p, q in both])
-        return Atoms(losses, np.array([float(p) for p, _ in both]), None, 4 * UNIT)
+        return _atoms(self)
 
     def above(self, step: Fraction) -> Law:
         """Spread the atoms over the lattice."""
@@ -109,6 +112,13 @@ class FinitePair:
         if not all(len(pair.atoms().mass) for pair, _ in pairs):
             return None
         return AtomTransform(tuple((pair.atoms(), count) for pair, count in pairs))
+
+
+@functools.lru_cache(maxsize=128)
+def _atoms(pair: FinitePair) -> Atoms:
+    both = [(p, q) for p, q in zip(pair.p, pair.q, strict=True) if p and q]
+    losses = np.array([_log_ratio(p, q) for p, q in both])
+    return Atoms(losses, np.array([float(p) for p, _ in both]), None, 4 * UNIT)
 
 
 def _log_ratio(p: Fraction, q: Fraction) -> float:

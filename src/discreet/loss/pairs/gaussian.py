@@ -66,6 +66,10 @@ class GaussianPair:
         """The loss has no largest value."""
         return math.inf if self.mu_squared else 0.0
 
+    def reached(self) -> float:
+        """Every value is exceeded."""
+        return self.largest()
+
     def closed(self, count: int) -> Curve:
         """Evaluate the normal law."""
         square = self.mu_squared * count

@@ -20,7 +20,7 @@ from typing import ClassVar, Self, final
 
 import numpy as np
 
-from discreet.exact import float_up
+from discreet.exact import float_down, float_up
 from discreet.loss.bracket import Bracket
 from discreet.loss.engine.closed import laplace
 from discreet.loss.engine.rounding import UNIT
@@ -67,6 +67,10 @@ class LaplacePair:
     def largest(self) -> float:
         """The loss is at most epsilon."""
         return float_up(self.epsilon)
+
+    def reached(self) -> float:
+        """Epsilon has positive probability."""
+        return float_down(self.epsilon)
 
     def closed(self, count: int) -> Curve | None:
         """Evaluate the profile of one run."""

@@ -111,6 +111,10 @@ class Pair(Protocol):
         """Bound the largest finite loss from above."""
         ...
 
+    def reached(self) -> float:
+        """Bound the largest finite loss from below: losses come as close to it as they like."""
+        ...
+
     def closed(self, count: int) -> Curve | None:
         """Give the closed form of the count-fold product, where there is one."""
         ...

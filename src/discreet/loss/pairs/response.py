@@ -73,6 +73,10 @@ class ResponsePair:
         """A finite loss is at most epsilon."""
         return float_up(self.epsilon)
 
+    def reached(self) -> float:
+        """Epsilon has positive probability."""
+        return float_down(self.epsilon)
+
     def closed(self, count: int) -> Curve | None:
         """Add up the binomial law; the runs without an infinite loss have chance (1-delta)**n."""
         if count > _MOST or not self.epsilon:

@@ -32,6 +32,12 @@ from discreet.loss.engine.rounding import UNIT
 from discreet.loss.pairs.gaussian import GaussianPair
 from discreet.loss.pairs.pair import Curve, Floats, Law, Transform
 from discreet.loss.pairs.sampled_gaussian import SampledGaussians, sampled_gaussian
+from discreet.loss.pairs.sampled_moments import (
+    added_loss,
+    added_moment,
+    removed_loss,
+    removed_moment,
+)
 
 __all__ = ["Direction", "SampledPair"]
 
@@ -99,33 +105,9 @@ class SampledPair:
 
     def cumulant(self, t: float) -> float:
         """Bound ln E e**(tL), by convexity in the rate and between whole orders."""
-        q = float_up(self.rate)
         if self.direction is Direction.ADD:
-            lost = -t * math.log1p(-q) if q < 1 else math.inf
-            return min(lost, _mixed(q, self.inner.reverse().log_moment(t))) * (1 + 1e-13) + 1e-300
-        whole = math.ceil(t)
-        right = self._whole(whole)
-        if whole == t:
-            return right
-        left = self._whole(whole - 1) if whole > 1 else 0.0
-        return (left * (whole - t) + right * (t - whole + 1)) * (1 + 1e-13)
-
-    def _whole(self, t: int) -> float:
-        """Ln E_Q[(1 - q + qR)**(t+1)] by the binomial theorem; very high orders by convexity."""
-        if t > 256:
-            return _mixed(float_up(self.rate), self.inner.log_moment(t)) * (1 + 1e-13)
-        q, a = float(self.rate), t + 1
-        stay = math.log1p(-q) if q < 1 else -math.inf
-        terms = [a * stay, math.log(a) + math.log(q) + (a - 1) * stay if q < 1 else -math.inf]
-        for j in range(2, a + 1):
-            rest = (a - j) * stay if a > j else 0.0
-            power = math.log(math.comb(a, j)) + j * math.log(q) + rest
-            terms.append(power + self.inner.log_moment(j - 1.0))
-        top = max(terms)
-        if math.isinf(top):
-            return top
-        total = top + math.log(math.fsum(math.exp(term - top) for term in terms))
-        return max(total, 0.0) + 1e-13 * (1 + a * abs(math.log(q)) + abs(top))
+            return added_moment(self.rate, self.inner.reverse().log_moment, t)
+        return removed_moment(self.rate, self.inner.log_moment, t)
 
     def log_moment(self, t: float) -> float:
         """Bound ln E e**(tL); infinite if a loss is."""
@@ -141,15 +123,21 @@ class SampledPair:
         return Bracket(low * (1 - 2 * UNIT), high * (1 + 2 * UNIT))
 
     def largest(self) -> float:
-        """Apply the map of the rate to the largest inner loss."""
-        q = float_up(self.rate)
+        """Apply the map of the rate to the largest inner loss; adding makes it finite."""
         if self.direction is Direction.ADD:
-            lost = -math.log1p(-q) * (1 + 8 * UNIT) if q < 1 else math.inf
-            return min(lost, self.inner.reverse().largest())
-        inner = self.inner.largest()
-        if inner > 600:
-            return inner
-        return math.log1p(q * math.expm1(inner)) * (1 + 32 * UNIT)
+            other = self.inner.reverse()
+            inner = math.inf if other.infinity().high else other.largest()
+            return added_loss(self.rate, inner, up=True)
+        return removed_loss(self.rate, self.inner.largest(), up=True)
+
+    def reached(self) -> float:
+        """Apply the map of the rate to an inner loss that is reached."""
+        if self.direction is Direction.ADD:
+            other = self.inner.reverse()
+            inner = math.inf if other.infinity().low else other.reached()
+            return added_loss(self.rate, max(inner, 0.0), up=False)
+        inner = self.inner.reached()
+        return removed_loss(self.rate, inner, up=False) if inner > 0 else inner
 
     def closed(self, count: int) -> Curve | None:
         """Map the inner profile, for one run."""
@@ -249,13 +237,6 @@ class SampledPair:
             sign = 1 if pair.direction is Direction.REMOVE else -1
             items.append((sampled_gaussian(float(pair.rate), float(square), sign), count))
         return SampledGaussians(tuple(items))
-
-
-def _mixed(q: float, log_moment: float) -> float:
-    """Bound ln(1 - q + q e**m) for m >= 0."""
-    if log_moment < 1:
-        return math.log1p(q * math.expm1(log_moment))
-    return log_moment + math.log(q + (1 - q) * math.exp(-log_moment))
 
 
 def _doubling() -> list[float]:

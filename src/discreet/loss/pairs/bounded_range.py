@@ -1,0 +1,198 @@
+"""The pair that dominates every mechanism of bounded range, such as the exponential mechanism.
+
+Trust: kernel.
+
+Definition.  A mechanism has range e if its loss between any two neighbors stays within an interval
+of length e.  The pair: L has density e**((l - e)/2) / (2 (1 - e**-e)) on [-e, e], and no atoms.
+
+Theorem (key ``bounded-range-pair``).  Over all mechanisms of range e, the largest delta(eps) is
+(1 - e**((eps - e)/2))**2 / (1 - e**-e) on [-e, e], 0 above and 1 - e**eps below.  That is the
+profile of this pair, which therefore dominates them all, in adaptive compositions as well.
+docs/proofs/accounting.md, section 9 has the proof; one choice is Dong, Durfee and Rogers 2020,
+products are Zhu, Dong and Wang 2022.
+With w = (2z + 1)e, E e**(zL) = e**(ze) (1 - e**-w) / ((2z + 1)(1 - e**-e)).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Final, Self, final
+
+import numpy as np
+
+from discreet.exact import float_down, float_up
+from discreet.loss.bracket import Bracket
+from discreet.loss.engine.rounding import UNIT
+from discreet.loss.pairs.pair import Curve, Floats, Law, Line
+from discreet.loss.pairs.two_sided import summed
+
+__all__ = ["BoundedRangePair"]
+
+_LEAST: Final = 1e-150  # stands for smaller ranges, at a distance of 1e-150
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class BoundedRangePair:
+    """The worst that a loss within an interval of length epsilon allows.
+
+    >>> round(BoundedRangePair(Fraction(1)).closed(1)(0.0).high, 6)
+    0.244919
+    """
+
+    epsilon: Fraction
+
+    spread: ClassVar[bool] = True
+
+    def reverse(self) -> BoundedRangePair:
+        """The pair is symmetric."""
+        return self
+
+    def group(self, k: int) -> BoundedRangePair:
+        """Along a chain of neighbors the losses add up, and so do the lengths of their ranges."""
+        return BoundedRangePair(self.epsilon * k)
+
+    def cumulant(self, t: float) -> float:
+        """Evaluate the closed form and add its error bound; no loss exceeds epsilon."""
+        value, error = BoundedRangePair.bundle([(self, 1)]).real(np.array([t]))
+        return min(float(value[0] + 2 * error[0]), t * self.largest() * (1 + 2 * UNIT))
+
+    def log_moment(self, t: float) -> float:
+        """Evaluate the closed form and add its error bound."""
+        return self.cumulant(t)
+
+    def infinity(self) -> Bracket:
+        """No loss is infinite."""
+        return Bracket(0.0, 0.0)
+
+    def largest(self) -> float:
+        """The loss is at most epsilon."""
+        return float_up(self.epsilon)
+
+    def reached(self) -> float:
+        """Losses come as close to epsilon as they like."""
+        return float_down(self.epsilon)
+
+    def closed(self, count: int) -> Curve | None:
+        """Evaluate the profile of one run."""
+        return self._profile if count == 1 else None
+
+    def _profile(self, eps: float) -> Bracket:
+        gap = (Fraction(eps) - self.epsilon) / 2
+        if gap >= 0:
+            return Bracket(0.0, 0.0)
+        rest = -math.expm1(float(gap))
+        value = rest * (rest / -math.expm1(-max(float(self.epsilon), _LEAST)))
+        slack = 96 * UNIT
+        return Bracket.within(value * (1 - slack), value * (1 + slack) + _LEAST, ceil=1.0)
+
+    def grain(self) -> Fraction | None:
+        """There are no atoms."""
+        return Fraction(0)
+
+    def above(self, step: Fraction) -> Law:
+        """Spread each cell over its ends, keeping both probabilities of the cell.
+
+        As for the Laplace pair, whose density has the same shape, the share of the upper end is
+        1 / (1 + e**(-h/2)).  A range off the lattice is rounded up: more mechanisms.
+        """
+        cells = math.ceil(self.epsilon / step)
+        if cells == 0:
+            return Law(0, np.ones(1), 0.0, 0.0)
+        h = float(step)
+        mass = _cells(np.arange(-cells, cells, dtype=np.float64) * h, h, cells * h)
+        upper = min(1.0, 1 / (1 + math.exp(-h / 2)) * (1 + 32 * UNIT))
+        out = np.zeros(2 * cells + 1)
+        out[1:] += mass * upper
+        out[:-1] += mass * (1 - upper)
+        return Law(-cells, out * (1 + UNIT * (128 + 16 * cells * h)), 0.0, 0.0)
+
+    def below(self, step: Fraction) -> Law:
+        """Merge cells centered on the lattice: there P/Q is e**(kh) exactly, by symmetry.
+
+        The half cells at the two ends move down.  A range off the lattice is rounded down.
+        """
+        cells = math.floor(self.epsilon / step)
+        h, top = float(step), float(step * cells)
+        if cells == 0:
+            return Law(0, np.ones(1) * (1 - 4 * UNIT), 0.0, 0.0)
+        out = np.zeros(2 * cells + 1)
+        out[1:-1] = _cells((np.arange(1 - cells, cells) - 0.5) * h, h, top)
+        half = _cells(np.array([-top, top - h / 2]), h / 2, top)
+        out[0] += half[0]
+        out[-2] += half[1]
+        return Law(-cells, out * (1 - UNIT * (128 + 16 * top)), 0.0, 0.0)
+
+    @classmethod
+    def bundle(cls, pairs: Sequence[tuple[Self, int]]) -> _Transform:
+        """Gather the parameters in columns."""
+        return _Transform(
+            np.array([max(float(pair.epsilon), _LEAST) for pair, _ in pairs])[:, None],
+            np.array([float(count) for _, count in pairs]),
+        )
+
+
+def _cells(left: Floats, width: float, top: float) -> Floats:
+    """Mass of the density e**((l - top)/2) / (2 (1 - e**-top)) on [left, left + width]."""
+    return np.asarray(np.exp((left - top) / 2) * (math.expm1(width / 2) / -math.expm1(-top)))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Transform:
+    e: Floats
+    counts: Floats
+
+    def real(self, orders: Floats) -> tuple[Floats, Floats]:
+        """Keep the error of small orders relative to the order.
+
+        With b = 1/(e**e - 1) and y = (b (1 - e**(-2te)) - 2t) / (2t + 1), the cumulant is
+        te + ln(1 + y), and y >= -1/2 up to t = 1/2.
+        """
+        e, straight = self.e, orders * self.e
+        rest = -np.expm1(-e)
+        t = np.minimum(orders, 0.5)
+        y = (-np.expm1(-2 * t * e) * (np.exp(-e) / rest) - 2 * t) / (2 * t + 1)
+        logs = [np.log(-np.expm1(-(2 * orders + 1) * e)), np.log(2 * orders + 1), np.log(rest)]
+        size = 8 + np.abs(logs[0]) + logs[1] + np.abs(logs[2])
+        small = orders <= 0.5
+        value = straight + np.where(small, np.log1p(y), logs[0] - logs[1] - logs[2])
+        error = UNIT * (64 * straight + np.where(small, 512 * t, 32 * size)) + _LEAST * orders
+        total = self.counts @ value
+        scale = self.counts @ np.abs(value)
+        return total, self.counts @ error + (len(self.counts) + 4) * UNIT * scale
+
+    def line(self, order: float, heights: Floats) -> Line:
+        """Evaluate 1 - e**-w in real arithmetic that loses nothing where w is small."""
+        z = order + 1j * heights
+        w, straight = (2 * z + 1) * self.e, z * self.e
+        fall, turn = np.exp(-w.real), w.imag
+        inner = 2 * np.sin(turn / 2) ** 2 - np.expm1(-w.real) * np.cos(turn)
+        gone = inner + 1j * (fall * np.sin(turn))
+        value = np.log(gone / ((2 * z + 1) * -np.expm1(-self.e)))
+        wrong = UNIT * (256 + 8 * np.abs(w) * fall / np.abs(gone))
+        error = np.log1p(wrong) + UNIT * (16 + 16 * np.abs(value) + 8 * np.abs(straight))
+        return summed(self.counts, straight + value, error + _LEAST * np.abs(z))
+
+    def decay(self, order: float, height: float) -> float:
+        """Bound |phi|**2 = (1 + sin(x)**2 / sinh(v)**2) / (1 + x**2 / v**2), x = se.
+
+        Here v = (c + 1/2) e.  It falls until x = pi; from there on the sine is replaced by one.
+        """
+        e = self.e[:, 0]
+        v, x = (order + 0.5) * e, height * e
+        bend = (2 * np.exp(-v) / -np.expm1(-2 * v)) ** 2  # 1 / sinh(v)**2
+        far = np.maximum(x, math.pi)
+        bound = np.log1p(bend) - np.log1p((far / v) ** 2) + _slack(bend, far / v)
+        wave = bend * np.sin(np.minimum(x, math.pi)) ** 2
+        near = np.log1p(wave) - np.log1p((x / v) ** 2) + _slack(wave, x / v)
+        worst = np.where(x < math.pi, np.maximum(near, bound), bound) / 2
+        return float(self.counts @ worst.clip(max=0.0))
+
+
+def _slack(numerator: Floats, ratio: Floats) -> Floats:
+    """Bound what rounding does to the two logarithms, which err by 16 units and their inputs."""
+    return np.asarray(UNIT * (256 + 32 * (np.log1p(numerator) + np.log1p(ratio**2))))

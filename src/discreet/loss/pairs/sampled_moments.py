@@ -1,0 +1,88 @@
+"""Moments and largest losses of a composition that runs on a Poisson sample.
+
+Trust: kernel.
+
+With R = P/Q the inner ratio, the outer one is 1 - q + qR when a person is removed and
+1/(1 - q + qR) when one is added.  Theorem key: ``poisson-sampling``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+from discreet.exact import float_down, float_up
+from discreet.loss.engine.rounding import UNIT
+
+__all__ = ["added_loss", "added_moment", "removed_loss", "removed_moment"]
+
+
+def removed_moment(rate: Fraction, inner: Callable[[float], float], t: float) -> float:
+    """Bound ln E_Q[(1 - q + qR)**(t+1)]: whole orders, and convexity between them."""
+    whole = math.ceil(t)
+    right = _whole(rate, inner, whole)
+    if whole == t:
+        return right
+    left = _whole(rate, inner, whole - 1) if whole > 1 else 0.0
+    return (left * (whole - t) + right * (t - whole + 1)) * (1 + 1e-13)
+
+
+def _whole(rate: Fraction, inner: Callable[[float], float], t: int) -> float:
+    """Use the binomial theorem; for very high orders, convexity in the rate."""
+    if t > 256:
+        return _mixed(float_up(rate), inner(t)) * (1 + 1e-13)
+    q, a = float(rate), t + 1
+    stay = math.log1p(-q) if q < 1 else -math.inf
+    terms = [a * stay, math.log(a) + math.log(q) + (a - 1) * stay if q < 1 else -math.inf]
+    for j in range(2, a + 1):
+        rest = (a - j) * stay if a > j else 0.0
+        power = math.log(math.comb(a, j)) + j * math.log(q) + rest
+        terms.append(power + inner(j - 1.0))
+    top = max(terms)
+    if math.isinf(top):
+        return top
+    total = top + math.log(math.fsum(math.exp(term - top) for term in terms))
+    return max(total, 0.0) + 1e-13 * (1 + a * abs(math.log(q)) + abs(top))
+
+
+def added_moment(rate: Fraction, inner: Callable[[float], float], t: float) -> float:
+    """Bound ln E_Q[(1 - q + qR)**-t], where ``inner`` bounds the moments of the reversed pair."""
+    q = float_up(rate)
+    lost = -t * math.log1p(-q) if q < 1 else math.inf
+    return min(lost, _mixed(q, inner(t))) * (1 + 1e-13) + 1e-300
+
+
+def _mixed(q: float, log_moment: float) -> float:
+    """Bound ln(1 - q + q e**m) for m >= 0."""
+    if log_moment < 1:
+        return math.log1p(q * math.expm1(log_moment))
+    return log_moment + math.log(q + (1 - q) * math.exp(-log_moment))
+
+
+def removed_loss(rate: Fraction, inner: float, *, up: bool) -> float:
+    """Evaluate ln(1 - q + q e**l) at an inner loss l >= 0, rounded up or down.
+
+    >>> round(removed_loss(Fraction(1, 2), 1.0, up=True), 12)
+    0.620114506958
+    """
+    q = float_up(rate) if up else float_down(rate)
+    if inner > 600:  # at most l, at least l + ln q
+        far = inner + math.log(q) * (1 + 16 * UNIT) if q else 0.0
+        return inner if up else max(0.0, far * (1 - 8 * UNIT))
+    return math.log1p(q * math.expm1(inner)) * (1 + (64 if up else -64) * UNIT)
+
+
+def added_loss(rate: Fraction, inner: float, *, up: bool) -> float:
+    """Evaluate -ln(1 - q + q e**-l) at a reversed inner loss 0 <= l <= inf, rounded up or down.
+
+    >>> round(added_loss(Fraction(1, 2), 1.0, up=True), 12)
+    0.379885493042
+    """
+    q = float_up(rate) if up else float_down(rate)
+    y = q * math.expm1(-inner)
+    if 1 + y < 1e-9:  # an error of y counts 1/(1 + y) times at most
+        return inner if up else 0.0
+    slack = 64 * UNIT / (1 + y)
+    value = -math.log1p(y)
+    return min(value * (1 + slack), inner) if up else max(value * (1 - slack), 0.0)
