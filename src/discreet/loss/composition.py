@@ -41,13 +41,21 @@ class Composition:
 
     pairs: tuple[tuple[Pair, int], ...] = ()
     renyi: RenyiCurve | None = None
+    _counts: dict[Pair, int] = field(init=False, repr=False)
+    _square: Fraction = field(init=False, repr=False)
     _account: Account = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Merge equal pairs, and all Gaussians into one."""
-        merged = _merged(self.pairs)
-        object.__setattr__(self, "pairs", merged)
-        object.__setattr__(self, "_account", Account(merged, self.renyi))
+        self._fill(*_merged(self.pairs), self.renyi)
+
+    def _fill(self, counts: dict[Pair, int], square: Fraction, renyi: RenyiCurve | None) -> None:
+        """Set the fields from merged counts of pairs, and the Gaussians' total mu squared."""
+        gaussian = ((GaussianPair(square), 1),) if square else ()
+        pairs = (*counts.items(), *gaussian)
+        fields = (pairs, renyi, counts, square, Account(pairs, renyi))
+        for name, value in zip(self.__slots__, fields, strict=True):
+            object.__setattr__(self, name, value)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Composition):
@@ -61,7 +69,12 @@ class Composition:
         """Run both."""
         curves = [curve for curve in (self.renyi, other.renyi) if curve is not None]
         renyi = curves[0] + curves[1] if len(curves) == 2 else curves[0] if curves else None
-        return Composition((*self.pairs, *other.pairs), renyi)
+        counts = self._counts.copy()  # the pairs keep their hashes
+        for pair, count in other._counts.items():
+            counts[pair] = counts.get(pair, 0) + count
+        both = object.__new__(Composition)
+        both._fill(counts, self._square + other._square, renyi)
+        return both
 
     def power(self, count: int) -> Composition:
         """Run it count times."""
@@ -126,7 +139,7 @@ class Composition:
         return self._account.epsilon(Fraction(delta))
 
 
-def _merged(pairs: Iterable[tuple[Pair, int]]) -> tuple[tuple[Pair, int], ...]:
+def _merged(pairs: Iterable[tuple[Pair, int]]) -> tuple[dict[Pair, int], Fraction]:
     counts: dict[Pair, int] = {}
     square = Fraction(0)
     for pair, count in pairs:
@@ -140,6 +153,4 @@ def _merged(pairs: Iterable[tuple[Pair, int]]) -> tuple[tuple[Pair, int], ...]:
             square += pair.mu_squared * count
         elif count:
             counts[pair] = counts.get(pair, 0) + count
-    if square:
-        counts[GaussianPair(square)] = 1
-    return tuple(counts.items())
+    return counts, square

@@ -40,11 +40,11 @@ class Account:
         "_closed",
         "_contour",
         "_exact",
+        "_infinite",
+        "_largest",
         "_pairs",
         "_renyi",
         "_search",
-        "infinite",
-        "largest",
     )
 
     def __init__(self, pairs: tuple[tuple[Pair, int], ...], renyi: RenyiCurve | None) -> None:
@@ -54,8 +54,22 @@ class Account:
         self._contour: Contour | object | None = _UNKNOWN
         self._exact: Corners | object | None = _UNKNOWN
         self._search: LatticeSearch | None = None
-        self.infinite = _infinite(pairs)
-        self.largest = math.inf if renyi is not None else _largest(pairs)
+        self._infinite: Bracket | None = None
+        self._largest: float | None = None
+
+    @property
+    def infinite(self) -> Bracket:
+        """The mass of infinite losses."""
+        if self._infinite is None:
+            self._infinite = _infinite(self._pairs)
+        return self._infinite
+
+    @property
+    def largest(self) -> float:
+        """A bound on the largest finite loss."""
+        if self._largest is None:
+            self._largest = math.inf if self._renyi is not None else _largest(self._pairs)
+        return self._largest
 
     def delta(self, eps: float) -> Bracket:
         """Enclose the profile at eps >= 0."""
