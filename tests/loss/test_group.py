@@ -13,7 +13,6 @@ from discreet.loss.group import (
     group_renyi,
     group_truncated_concentrated,
 )
-from discreet.loss.pairs.finite import FinitePair
 from discreet.loss.pairs.laplace import LaplacePair
 from discreet.loss.renyi_curve import RenyiCurve
 from tests.loss.oracles import gaussian, real
@@ -98,8 +97,6 @@ def test_profiles_group_pair_by_pair():
     assert with_curve == ZeroConcentrated(rho="0.4").compose(Pure(epsilon=2))
 
 
-def test_a_table_knows_no_groups():
-    half, third = Fraction(1, 2), Fraction(1, 3)
-    table = Profile.of(FinitePair((half, half), (third, 2 * third)))
+def test_a_sample_knows_no_groups():
     with pytest.raises(OutOfRange):
-        table.group(2)
+        Pure(epsilon=1).sampled(rate="0.1").group(2)

@@ -161,6 +161,6 @@ def _grouped_pair(pair: Pair, size: int) -> Pair:
         return ResponsePair(size * pair.epsilon, delta)
     raise OutOfRange(
         what="the loss of a group is not known for one of the pairs.",
-        why="a finite table of probabilities, or a sample, says nothing about larger distances.",
-        do="ask the mechanism for its loss at the larger distance: loss(distance=...).",
+        why="a sample may hold several of the group, which the loss of one does not tell.",
+        do="group first and sample afterwards, if the group is sampled as one.",
     )

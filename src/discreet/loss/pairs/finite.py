@@ -22,6 +22,7 @@ from discreet.exact import float_down, float_up
 from discreet.loss.bracket import Bracket
 from discreet.loss.engine.rounding import UNIT
 from discreet.loss.pairs.atoms import Atoms, AtomTransform
+from discreet.loss.pairs.chain import chained
 from discreet.loss.pairs.pair import Curve, Law
 
 __all__ = ["FinitePair"]
@@ -57,8 +58,8 @@ class FinitePair:
         return FinitePair(self.q, self.p)
 
     def group(self, k: int) -> FinitePair | None:
-        """Only the trivial group is known."""
-        return self if k == 1 else None
+        """Chain the pair with itself, exactly."""
+        return self if k == 1 else FinitePair(*chained(self.p, self.q, k))
 
     def cumulant(self, t: float) -> float:
         """Sum over the outcomes."""
