@@ -2,18 +2,18 @@
 
 Trust: public.
 
-This is the kernel alone, with no session, ledger or SQL around it.  The count of a made-up table
+This is one mechanism, with no session, ledger or SQL around it.  The count of a made-up table
 moves by at most 1 when one person is added or removed, so discrete Laplace noise of scale
 1/epsilon makes the release epsilon-differentially private.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import final
 
-from discreet.noise import DiscreteLaplace
+from discreet.mechanisms import Laplace
 
 __all__ = ["main"]
 
@@ -39,28 +39,30 @@ TABLE = tuple(
 
 def main() -> None:
     """Answer one question and say what it cost."""
-    epsilon = Fraction(1, 2)
-    law = DiscreteLaplace(scale=1 / epsilon)
+    mechanism = Laplace(scale=2)
     true_count = sum(1 for visit in TABLE if visit.overnight)  # moves by at most 1 with one person
-    answer = true_count + law.draw()
-    radius = law.quantile("0.975")
-    inside = 1 - law.survival(radius) - law.cdf(-radius - 1)
+    epsilon = mechanism.loss(distance=1).epsilon(delta=0)
+    radius = mechanism.error(confidence="0.95")
+    answer = mechanism.run(true_count)
+    hundred = mechanism.loss(distance=1).power(100)
     print(
-        "discreet demo: a private count with the kernel\n"
+        "discreet demo: a private count with one mechanism\n"
         "\n"
         f"  table      {len(TABLE)} made-up hospital visits, one per person\n"
         "  question   how many people stayed overnight?\n"
         "  protected  each person, whether or not they are in the table\n"
-        f"  noise      discrete Laplace, scale {law.scale}, integers only\n"
+        f"  noise      discrete Laplace, scale {mechanism.scale}, integers only\n"
         "\n"
-        f"  answer     {answer} ± {radius}   (the true count is within {radius} in "
-        f"{inside:.1%} of all releases)\n"
-        f"  price      epsilon {float(epsilon)}: one person changes the odds of any answer "
-        "by at most a factor of e^0.5 = 1.65\n"
+        f"  answer     {answer} ± {radius}   (the true count is within {radius} in at least 95 % "
+        "of all releases)\n"
+        f"  price      epsilon {epsilon}: one person changes the odds of any answer by at most a "
+        f"factor of {math.exp(epsilon):.2f}\n"
         "\n"
-        "Run it again and the noise is fresh.  Two releases would cost epsilon 1.0 together.\n"
-        "Coming next: mechanisms and their exact privacy loss, composition, a ledger that keeps\n"
-        "the budget, and questions in SQL."
+        "Run it again and the noise is fresh.  A hundred such counts would\n"
+        f"cost epsilon {hundred.epsilon(delta=0)}, or {hundred.epsilon(delta=1e-6):.2f} at "
+        "delta 1e-6.\n"
+        "Coming next: composition over any granularity, a ledger that keeps the budget, and\n"
+        "questions in SQL."
     )
 
 

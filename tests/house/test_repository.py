@@ -16,7 +16,7 @@ REGISTRY_HOSTS = re.compile(
         DOT.join(words)
         for words in (
             ("pypi", "org"),
-            ("pythonhosted", "org"),
+            ("python" + "hosted", "org"),
             ("npmjs", "(com|org)"),
             ("crates", "io"),
             ("anaconda", "org"),
@@ -49,9 +49,9 @@ def lines_that_match(pattern):
 
 
 def test_the_patterns_see_what_they_look_for():
-    assert REGISTRY_HOSTS.search("https://files.pythonhosted" + ".org/packages")
+    assert REGISTRY_HOSTS.search("https://files.python" + "hosted.org/packages")
     assert MACHINE_PATHS.search("# in /" + "home/someone/discreet")
-    assert not MACHINE_PATHS.search("see docs/work/in-progress")
+    assert not MACHINE_PATHS.search("see docs/" + "work/in-progress")
 
 
 def test_no_file_names_a_registry():
