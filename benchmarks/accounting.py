@@ -5,16 +5,14 @@ docs/benchmarks/accounting.md says what is measured and how to read it.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from benchmarks.bars.accounting import bars, notes
-from benchmarks.measure import Result, machine, run_race
+from benchmarks.measure import Result, machine, read_options, run_all
 from benchmarks.peers.environment import Peers, PeersUnavailable
 from benchmarks.report import NOTHING, aligned, bar_list, table, write_json
 from benchmarks.rows.accounting import CASES, DELTAS, GOOGLE, PRV, QUICK, Field, row, sigma
@@ -30,7 +28,7 @@ Theirs = Mapping[tuple[str, str], float]
 
 def main() -> int:
     """Measure, print and judge; return the exit status."""
-    options = parse()
+    options = read_options("accounting", __doc__, rounds=5, quick=2)
     described = machine()
     missing = None
     deltas = QUICK if options.quick else DELTAS
@@ -43,7 +41,7 @@ def main() -> int:
             except PeersUnavailable as failure:
                 missing = str(failure)
         field = Field(peers, deltas)
-        results = measure(field, options)
+        results = run_all(field.races(), options.rounds)
     judged = (LARGE, *deltas)
     answers = {row(case, delta): case.answer(delta) for case in CASES for delta in judged}
     verdict, targets = bars(results, answers, judged), notes(results)
@@ -64,32 +62,6 @@ def main() -> int:
             ],
         )
     return int(missing is not None or any(bar.passed is False for bar in verdict))
-
-
-def parse() -> argparse.Namespace:
-    """Read the command line."""
-    parser = argparse.ArgumentParser(prog="./run bench accounting", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="one delta and fewer rounds")
-    parser.add_argument(
-        "--no-peers", dest="peers", action="store_false", help="leave out the other libraries"
-    )
-    parser.add_argument("--rounds", type=int, help="turns of each contender (5; 2 if quick)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results here")
-    options = parser.parse_args()
-    options.rounds = options.rounds or (2 if options.quick else 5)
-    return options
-
-
-def measure(field: Field, options: argparse.Namespace) -> list[Result]:
-    """Run all races, saying which one is on."""
-    results = []
-    for race in field.races():
-        if sys.stderr.isatty():
-            print(f"\r\033[K{race.name} ...", end="", file=sys.stderr, flush=True)
-        results.append(run_race(race, options.rounds))
-    if sys.stderr.isatty():
-        print("\r\033[K", end="", file=sys.stderr)
-    return results
 
 
 def print_report(described: dict[str, Any], results: list[Result], missing: str | None) -> None:

@@ -11,7 +11,8 @@ import platform
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -123,3 +124,30 @@ def import_seconds(module: str) -> Contender:
         return float(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
 
     return contender
+
+
+def read_options(name: str, description: str | None, *, rounds: int, quick: int) -> Namespace:
+    """Read the command line that every benchmark shares."""
+    parser = ArgumentParser(prog=f"./run bench {name}", description=description)
+    parser.add_argument("--quick", action="store_true", help="less work, rougher figures")
+    parser.add_argument(
+        "--no-peers", dest="peers", action="store_false", help="leave out the other libraries"
+    )
+    turns = f"turns of each contender ({rounds}; {quick} if quick)"
+    parser.add_argument("--rounds", type=int, help=turns)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results here")
+    options = parser.parse_args()
+    options.rounds = options.rounds or (quick if options.quick else rounds)
+    return options
+
+
+def run_all(races: Iterable[Race], rounds: int) -> list[Result]:
+    """Run all races, saying which one is on."""
+    results = []
+    for race in races:
+        if sys.stderr.isatty():
+            print(f"\r\033[K{race.name} ...", end="", file=sys.stderr, flush=True)
+        results.append(run_race(race, rounds))
+    if sys.stderr.isatty():
+        print("\r\033[K", end="", file=sys.stderr)
+    return results

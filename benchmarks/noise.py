@@ -5,14 +5,12 @@ docs/benchmarks/noise.md says what is measured and how to read it.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import sys
-from pathlib import Path
 from typing import Any
 
 from benchmarks.bars.noise import bars, notes
-from benchmarks.measure import Result, machine, run_race
+from benchmarks.measure import Result, machine, read_options, run_all
 from benchmarks.peers.environment import Peers, PeersUnavailable
 from benchmarks.report import bar_list, table, write_json
 from benchmarks.rows.noise import DIFFPRIVLIB, NUMPY, OPENDP, QUICK, Field, Sizes
@@ -22,7 +20,7 @@ COLUMNS = {NUMPY: "NumPy (unsafe)", OPENDP: "OpenDP", DIFFPRIVLIB: "diffprivlib"
 
 def main() -> int:
     """Measure, print and judge; return the exit status."""
-    options = parse()
+    options = read_options("noise", __doc__, rounds=9, quick=3)
     described = machine()
     missing = None
     with contextlib.ExitStack() as stack:
@@ -33,7 +31,7 @@ def main() -> int:
                 described["peers"] = peers.versions
             except PeersUnavailable as failure:
                 missing = str(failure)
-        results = measure(Field(QUICK if options.quick else Sizes(), peers), options)
+        results = run_all(Field(QUICK if options.quick else Sizes(), peers).races(), options.rounds)
     verdict, targets = bars(results), notes(results)
     print_report(described, results, missing)
     print(f"\nBars\n{bar_list(verdict)}")
@@ -41,32 +39,6 @@ def main() -> int:
     if options.json:
         write_json(options.json, machine=described, results=results, bars=[*verdict, *targets])
     return int(missing is not None or any(bar.passed is False for bar in verdict))
-
-
-def parse() -> argparse.Namespace:
-    """Read the command line."""
-    parser = argparse.ArgumentParser(prog="./run bench noise", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="less work, rougher figures")
-    parser.add_argument(
-        "--no-peers", dest="peers", action="store_false", help="leave out the other libraries"
-    )
-    parser.add_argument("--rounds", type=int, help="turns of each contender (9; 3 if quick)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results here")
-    options = parser.parse_args()
-    options.rounds = options.rounds or (3 if options.quick else 9)
-    return options
-
-
-def measure(field: Field, options: argparse.Namespace) -> list[Result]:
-    """Run all races, saying which one is on."""
-    results = []
-    for race in field.races():
-        if sys.stderr.isatty():
-            print(f"\r\033[K{race.name} ...", end="", file=sys.stderr, flush=True)
-        results.append(run_race(race, options.rounds))
-    if sys.stderr.isatty():
-        print("\r\033[K", end="", file=sys.stderr)
-    return results
 
 
 def print_report(described: dict[str, Any], results: list[Result], missing: str | None) -> None:

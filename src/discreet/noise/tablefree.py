@@ -159,12 +159,14 @@ class _Wide:
 
     def clamped(self, negative: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Apply the signs; what lies beyond int64 stops at its ends."""
-        beyond = self.high > np.int64(INT64_MAX) >> self.shift
-        value = (self.high << self.shift) | self.low
+        value = self.high << self.shift
+        value |= self.low
         sign = -negative.astype(np.int64)
         value ^= sign
         value -= sign
-        if beyond.any():
+        widest = int(self.shift.max(initial=0))
+        if int(self.high.max(initial=0)) > INT64_MAX >> widest:  # some may be beyond
+            beyond = self.high > np.int64(INT64_MAX) >> self.shift
             value[beyond & ~negative] = INT64_MAX
             value[beyond & negative] = INT64_MIN
         return value
