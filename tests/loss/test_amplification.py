@@ -11,7 +11,7 @@ from discreet.loss.amplification import (
     poisson_replace_profile,
 )
 from discreet.loss.divergences import sampled_gaussian_renyi
-from tests.loss.oracles import coin, hockey_stick, real
+from tests.loss.oracles import coin, hockey_stick, product_law, real
 
 
 def curve(loss):
@@ -101,7 +101,25 @@ def test_samples_of_fixed_size_by_enumeration(epsilon):
     loss = Pure(epsilon=1).sampled_without_replacement(size=1, population=4)
     assert worst <= loss.delta(epsilon=epsilon) + 1e-15
     mapped = poisson_profile(curve(Pure(epsilon=1)), rate=size, epsilon=epsilon)
-    assert loss.delta(epsilon=epsilon) == pytest.approx(mapped, abs=1e-6)
+    assert loss.delta(epsilon=epsilon) == pytest.approx(mapped, rel=1e-12)
+
+
+@pytest.mark.theorem("amplification")
+@pytest.mark.parametrize("epsilon", ["0", "0.2", "0.6"])
+def test_composed_samples_of_fixed_size_by_enumeration(epsilon):
+    """Two rounds, each with a fresh sample: one of three records answers by randomized response."""
+    worst = mpmath.mpf(0)
+    for others in range(3):
+        laws = []
+        for own in (0, 1):
+            one = mpmath.mpf(others + own) / 3
+            laws.append({k: one * coin(1, 1)[k] + (1 - one) * coin(1, 0)[k] for k in (0, 1)})
+        first, second = (product_law(law, law) for law in laws)
+        worst = max(
+            worst, hockey_stick(first, second, epsilon), hockey_stick(second, first, epsilon)
+        )
+    loss = Pure(epsilon=1).sampled_without_replacement(size=1, population=3).power(2)
+    assert worst <= loss.delta(epsilon=epsilon)
 
 
 def test_sampling_everything_changes_nothing():
@@ -119,7 +137,11 @@ def test_the_point_map_is_implied():
 def test_fixed_size_samples_of_a_gaussian():
     loss = GaussianDP(mu=1).sampled_without_replacement(size=10, population=100)
     truth = poisson_profile(curve(GaussianDP(mu=1)), rate="0.1", epsilon="0.5")
-    assert truth <= loss.delta(epsilon="0.5") <= truth * 1.01
+    assert truth * (1 - 1e-12) <= loss.delta(epsilon="0.5") <= truth * (1 + 1e-9)
+    hundred = loss.power(100).interval(delta=1e-6)
+    assert hundred.width <= 1e-4 * hundred.high
+    removed = GaussianDP(mu=1).sampled(rate="0.1").power(100)
+    assert removed.epsilon(delta=1e-6) < hundred.low  # both branches count here
 
 
 def test_the_inner_ratio():

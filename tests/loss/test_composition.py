@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import OutOfRange
 from discreet.loss.composition import Composition
-from discreet.loss.engine.query import Account
+from discreet.loss.engine.finite_part import FinitePart
 from discreet.loss.engine.search import LatticeSearch
 from discreet.loss.pairs.discrete_laplace import DiscreteLaplacePair
 from discreet.loss.pairs.finite import FinitePair
@@ -198,8 +198,7 @@ mixes = st.lists(
 def test_two_engines_agree(pairs, delta):
     pairs = [*pairs, (GaussianPair(F(1, 16)), 1)]
     composition = of(*pairs)
-    account = Account(composition.pairs, None)
-    contour = account._line()
+    contour = FinitePart(composition.pairs, None)._line()
     first = contour.epsilon(delta, contour.ceiling(delta))
     rest = [(p, n) for p, n in composition.pairs if not isinstance(p, GaussianPair)]
     square = sum(p.mu_squared for p, _ in composition.pairs if isinstance(p, GaussianPair))

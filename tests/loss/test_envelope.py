@@ -1,15 +1,20 @@
 """One pair above several: exact for finite pairs, and what adaptive choice needs."""
 
+import math
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet.errors import WrongKind
 from discreet.loss import Composition, Profile, Pure
-from discreet.loss.envelope import _profile, finite_envelope
+from discreet.loss.envelope import _profile, finite_envelope, joined, largest_only
 from discreet.loss.pairs.finite import FinitePair
+from discreet.loss.pairs.gaussian import GaussianPair
 from discreet.loss.pairs.laplace import LaplacePair
+from discreet.loss.pairs.response import ResponsePair
+from discreet.loss.pairs.sampled import Direction, SampledPair
 
 
 @st.composite
@@ -68,16 +73,90 @@ def test_composing_each_choice_apart_is_not_enough():
 
 
 def _log_down(ratio):
-    import math  # noqa: PLC0415  one use
-
     return math.nextafter(math.log(ratio), 0)
 
 
 @pytest.mark.theorem("adaptive-choice")
-def test_the_published_adaptive_choice_is_covered():
+def test_the_published_adaptive_choice_is_tight():
     """RR(1/2), then RR(1) or Laplace(1.2) as the first answer suggests: delta(0.6) is 0.288456."""
     laplace = Profile.of_symmetric(LaplacePair(Fraction(6, 5)))
     choice = Pure(epsilon=1).profile().join(laplace)
     total = Pure(epsilon="0.5").compose(choice)
-    assert total.delta(epsilon="0.6") >= 0.28845586456532
-    assert total.delta(epsilon="0.6") == pytest.approx(0.28845586456532, abs=2e-3)
+    assert 0.28845586456532 <= total.delta(epsilon="0.6") <= 0.28845586456532 + 1e-8
+    assert total.delta_interval(epsilon="0.6").width <= 1e-6
+    static = max(
+        Pure(epsilon="0.5").compose(one).delta(epsilon="0.6") for one in (Pure(epsilon=1), laplace)
+    )
+    assert static == pytest.approx(0.28174441378705, abs=1e-8)
+
+
+def response_pair(epsilon):
+    return Composition(((ResponsePair(Fraction(epsilon)), 1),))
+
+
+def laplace_pair(epsilon):
+    return Composition(((LaplacePair(Fraction(epsilon)), 1),))
+
+
+def gaussian_pair(mu):
+    return Composition(((GaussianPair(Fraction(mu) ** 2), 1),))
+
+
+@pytest.mark.theorem("adaptive-choice")
+def test_golden_values_of_a_join():
+    found = joined([response_pair(1), laplace_pair("1.2")])
+    assert found.delta(0.0).high == pytest.approx(0.46211715726, rel=1e-10)
+    assert found.delta(1.1).high == pytest.approx(0.04877057549929, rel=1e-11)
+    assert found.epsilon(0).high == pytest.approx(1.2)
+    assert found == joined([laplace_pair("1.2"), response_pair(1), laplace_pair("0.3")])
+
+
+@pytest.mark.theorem("adaptive-choice")
+def test_the_golden_value_of_a_tree_of_joins():
+    """Laplace, then a choice, then a sampled choice: 6.733746 at 1e-6."""
+    first = joined([gaussian_pair("1.2"), response_pair(1).power(2)])
+    inner = joined([laplace_pair(1), gaussian_pair(1)])
+    sampled = Composition(((SampledPair(inner, Fraction(1, 5), Direction.REMOVE), 1),))
+    total = laplace_pair("0.5").compose(first).compose(sampled).epsilon(1e-6)
+    assert 6.733746 - 1e-6 <= total.high <= 6.733746 + 1e-5
+    assert total.width <= 1e-4
+
+
+@pytest.mark.theorem("adaptive-choice")
+@settings(max_examples=20)
+@given(finite_pairs(), finite_pairs(), st.fractions(min_value=0, max_value=2, max_denominator=9))
+def test_a_join_with_a_curve_is_above_both_ways(one, two, epsilon):
+    parts = [Composition(((pair, 1),)) for pair in (one, two)]
+    whole = joined([*parts, laplace_pair(epsilon)])
+    for eps in (-1.0, -0.2, 0.0, 0.3, 1.1):
+        ratio = Fraction(math.exp(eps))
+        for pair in (one, two):
+            slack = 1e-13 * math.exp(max(eps, 0.0))
+            assert whole.delta(eps).high >= float(_profile(pair, ratio)) * (1 - 1e-12) - slack
+            back = float(_profile(pair.reverse(), ratio))
+            assert whole.reverse().delta(eps).high >= back * (1 - 1e-12) - slack
+
+
+def test_what_another_covers_is_dropped():
+    assert joined([laplace_pair(1), laplace_pair("0.5")]) == laplace_pair(1)
+    assert joined([gaussian_pair(1)]) == gaussian_pair(1)
+    assert largest_only([laplace_pair(1), response_pair(1)]) == (response_pair(1),)
+    with pytest.raises(WrongKind):
+        joined([])
+
+
+@pytest.mark.theorem("adaptive-choice")
+def test_finite_pairs_join_in_their_order():
+    one = FinitePair((Fraction(1, 2), Fraction(1, 2)), (Fraction(1, 10), Fraction(9, 10)))
+    two = response(Fraction(3))
+    found = joined([Composition(((one, 1),)), Composition(((two, 1),))])
+    assert found.pairs == ((finite_envelope([one, two]), 1),)
+
+
+def test_moments_of_a_join_are_bounded():
+    found = joined([laplace_pair(1), gaussian_pair("0.8")])
+    for t in (0.1, 1.0, 8.0, 60.0):
+        parts = [laplace_pair(1).log_moment(t), gaussian_pair("0.8").log_moment(t)]
+        assert max(parts) * (1 - 1e-12) <= found.log_moment(t)
+        total = math.log(sum(math.exp(m - max(parts)) for m in parts)) + max(parts)
+        assert found.log_moment(t) <= total * (1 + 1e-12)

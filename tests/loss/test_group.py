@@ -2,20 +2,33 @@ from fractions import Fraction
 
 import mpmath
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.errors import OutOfRange
-from discreet.loss import Approximate, GaussianDP, Profile, Pure, RenyiDP, ZeroConcentrated
+from discreet.loss import (
+    Approximate,
+    Composition,
+    GaussianDP,
+    Profile,
+    Pure,
+    RenyiDP,
+    ZeroConcentrated,
+)
+from discreet.loss.envelope import joined
 from discreet.loss.group import (
+    chained,
     group_delta,
     group_profile,
     group_renyi,
     group_truncated_concentrated,
+    grouped,
 )
+from discreet.loss.pairs.gaussian import GaussianPair
 from discreet.loss.pairs.laplace import LaplacePair
+from discreet.loss.pairs.response import ResponsePair
 from discreet.loss.renyi_curve import RenyiCurve
-from tests.loss.oracles import gaussian, real
+from tests.loss.finite_laws import covers, laws, of, times
+from tests.loss.oracles import gaussian, real, response
 
 SMALL = st.fractions(min_value=0, max_value=2, max_denominator=20)
 
@@ -97,6 +110,72 @@ def test_profiles_group_pair_by_pair():
     assert with_curve == ZeroConcentrated(rho="0.4").compose(Pure(epsilon=2))
 
 
-def test_a_sample_knows_no_groups():
-    with pytest.raises(OutOfRange):
-        Pure(epsilon=1).sampled(rate="0.1").group(2)
+@pytest.mark.theorem("group-profile")
+@settings(max_examples=25)
+@given(laws(3))
+def test_two_steps_are_within_a_chain(found):
+    p, r, q = found
+    chain = chained(of(p, r), of(r, q))
+    covers(chain, p, q)
+    if len(p) < 4:
+        covers(chain.power(2), times(p, p), times(q, q), (0.0, 0.4, 1.5))
+
+
+@pytest.mark.theorem("group-profile")
+@pytest.mark.parametrize(
+    ("pair", "far", "eps"),
+    [
+        (GaussianPair(Fraction(4, 25)), GaussianPair(Fraction(16, 25)), 1.0),
+        (LaplacePair(Fraction(1, 2)), LaplacePair(Fraction(1)), 0.5),
+    ],
+)
+def test_chains_of_noise_are_exact(pair, far, eps):
+    step = Composition(((pair, 1),))
+    found, exact = chained(step, step), Composition(((far, 1),))
+    assert exact.delta(eps).low <= found.delta(eps).high <= exact.delta(eps).high * (1 + 1e-5)
+    for count in (3, 30):
+        wide = found.power(count).epsilon(1e-6)
+        assert exact.power(count).epsilon(1e-6).low <= wide.high
+        assert wide.high <= exact.power(count).epsilon(1e-6).high * (1 + 2e-5)
+
+
+@pytest.mark.theorem("group-profile")
+def test_chains_of_responses_are_the_known_profiles():
+    step = Composition(((ResponsePair(Fraction(1, 2)), 1),))
+    assert chained(step, step).delta(0.5).high == pytest.approx(0.244918662, rel=1e-6)
+    leaky = Composition(((ResponsePair(Fraction(1, 2), Fraction(1, 1000)), 1),))
+    four = chained(chained(leaky, leaky), chained(leaky, leaky))
+    known = Approximate(epsilon="0.5", delta="1e-3").group(4)
+    assert four.delta(2.0).high == pytest.approx(float(known.delta_bound), rel=1e-6)
+    assert four.delta(2.0).high >= float(known.delta_bound) * (1 - 1e-12)
+
+
+def test_steps_that_lose_nothing_or_everything():
+    step = Composition(((LaplacePair(Fraction(1)), 1),))
+    assert chained(step, Composition()) == step
+    assert chained(Composition(), step) == step
+    gone = Composition(((ResponsePair(Fraction(0), Fraction(1)), 1),))
+    assert chained(step, gone) == gone
+
+
+@pytest.mark.theorem("group-profile")
+def test_pairs_that_know_no_group_are_chained():
+    """A joined loss at distance three is above both of its parts there."""
+    parts = [LaplacePair(Fraction(1, 2)), GaussianPair(Fraction(1, 4))]
+    both = joined([Composition(((pair, 1),)) for pair in parts])
+    far = grouped(both, 3)
+    for pair in parts:
+        for eps in (0.1, 0.8, 1.4):
+            exact = Composition(((pair.group(3), 1),)).delta(eps)
+            assert far.delta(eps).high >= exact.low
+
+
+@pytest.mark.theorem("sampled-groups")
+def test_a_sample_knows_its_groups():
+    loss = Pure(epsilon=1).sampled(rate="0.1")
+    level = 1 / (1 + mpmath.e)  # of the best test for one of the two
+    both = 1 - (1 - level) * mpmath.exp(-2) - level  # what that test tells of two
+    exact = 2 * mpmath.mpf("0.09") * response(1, 0, 0) + mpmath.mpf("0.01") * both
+    assert exact * (1 - 1e-12) <= loss.group(2).delta(epsilon=0) <= exact * (1 + 1e-6)
+    largest = mpmath.log(mpmath.mpf("0.81") + mpmath.mpf("0.18") * mpmath.e + mpmath.e**2 / 100)
+    assert float(loss.group(2).pure_bound()) == pytest.approx(float(largest), rel=1e-9)

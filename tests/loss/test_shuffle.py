@@ -1,10 +1,14 @@
+import math
 from fractions import Fraction
 
 import mpmath
+import numpy as np
 import pytest
 
 from discreet.errors import DiscreetError, OutOfRange
-from discreet.loss import GaussianDP, Pure
+from discreet.loss import Composition, GaussianDP, Pure
+from discreet.loss.pairs.finite import FinitePair
+from discreet.loss.pairs.shuffled import Shuffled
 from discreet.loss.shuffle import Shuffle, shuffled_epsilon_closed_form
 from tests.loss.oracles import coin, hockey_stick, real
 
@@ -94,12 +98,56 @@ def test_the_ends():
     assert Shuffle(epsilon=1, population=10).epsilon(delta=0) == pytest.approx(1, abs=1e-6)
 
 
-def test_shuffled_losses_compose():
+@pytest.mark.theorem("shuffling")
+@pytest.mark.parametrize(("local", "n"), [("1", 2), ("3", 3), ("0.5", 100), ("2", 700), ("61", 9)])
+@pytest.mark.parametrize("binary", [False, True])
+def test_sums_in_floats_enclose_the_exact_sums(local, n, binary):
+    shuffle = Shuffle(epsilon=local, population=n, binary=binary)
+    x = np.array([0.0, 1e-9, 0.01, 0.1, 0.3, 0.7, 0.999, 1.0, 1.5]) * float(Fraction(local))
+    low, high = Shuffled(shuffle)._bounds(x)
+    for eps, least, most in zip(x, low, high, strict=True):
+        exact = shuffle.bracket(float(eps))
+        assert exact.low <= shuffle.delta(epsilon=Fraction(float(eps)))
+        assert least <= exact.high
+        assert exact.low <= most
+        assert most - least <= 1e-9 * most + 1e-25 or float(Fraction(local)) > 60
+
+
+@pytest.mark.theorem("shuffling")
+def test_shuffled_losses_compose_tightly():
     shuffle = Shuffle(epsilon=1, population=100)
     loss = Pure(epsilon=1).shuffled(population=100)
     for epsilon in ("0.1", "0.3"):
         exact = shuffle.delta(epsilon=epsilon)
-        assert exact <= loss.delta(epsilon=epsilon) <= exact * 1.05 + 1e-12
+        assert exact <= loss.delta(epsilon=epsilon) <= exact * (1 + 1e-9)
+    ten = loss.power(10).interval(delta=1e-6)
+    assert ten.width <= 1e-5 * ten.high
+    assert loss.interval(delta=1e-6).high < ten.low
+
+
+def laws(local, n):
+    """The two laws of the theorem, as exact fractions for e**-local = 1/2."""
+    keep, half = Fraction(2, 3), Fraction(1, 2)
+    p, q = {}, {}
+    for c in range(n):
+        crowd = math.comb(n - 1, c) * half ** (n - 1)
+        for a in range(c + 1):
+            weight = crowd * math.comb(c, a) * half**c
+            for d, share in ((1, keep), (0, 1 - keep)):
+                first, second = (a + d, c - a + 1 - d), (a + 1 - d, c - a + d)
+                p[first] = p.get(first, 0) + weight * share
+                q[second] = q.get(second, 0) + weight * share
+    return FinitePair(tuple(p.values()), tuple(q.get(key, Fraction(0)) for key in p))
+
+
+@pytest.mark.theorem("shuffling")
+def test_composed_shuffles_by_enumeration():
+    local = Fraction(math.log(2))
+    exact = Composition(((laws(local, 4), 2),))
+    found = Pure(epsilon=local).shuffled(population=4).power(2).remove[0]
+    for eps in (0.0, 0.1, 0.4, 0.9):
+        assert exact.delta(eps).low <= found.delta(eps).high
+        assert found.delta(eps).high <= exact.delta(eps).high * (1 + 1e-5)
 
 
 @pytest.mark.parametrize(

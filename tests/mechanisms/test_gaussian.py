@@ -7,8 +7,10 @@ from fractions import Fraction
 import pytest
 
 from discreet.loss import GaussianDP, Profile, ZeroConcentrated
+from discreet.loss.pairs.discrete_gaussian import DiscreteGaussianPair
+from discreet.loss.pairs.smoothed_gaussian import SmoothedGaussianPair
 from discreet.mechanisms import Gaussian
-from discreet.mechanisms.moves import worst_moves
+from discreet.mechanisms.moves import _covers, worst_moves
 from discreet.noise import DiscreteGaussian, DyadicGrid
 
 F = Fraction
@@ -80,10 +82,94 @@ def test_the_loss_of_a_vector_covers_every_move_of_its_length(move):
         assert delta == pytest.approx(loss.delta(epsilon=epsilon), abs=1e-6)
 
 
-def test_long_moves_of_many_coordinates_are_priced_by_the_bound():
+def covered(large, small):
+    """Whether some way to group the small entries fits into the large ones, by trying all."""
+    for places in itertools.product(range(len(large)), repeat=len(small)):
+        filled = [0] * len(large)
+        for place, size in zip(places, small, strict=True):
+            filled[place] += size
+        if all(a <= b for a, b in zip(filled, large, strict=True)):
+            return True
+    return False
+
+
+@pytest.mark.theorem("log-concave-moves")
+def test_covering_is_decided_as_by_trying_all_groupings():
+    moves = [m for k in (1, 2, 3, 4) for m in itertools.product((3, 2, 1), repeat=k)]
+    falling = [m for m in moves if list(m) == sorted(m, reverse=True)]
+    for large, small in itertools.product(falling, repeat=2):
+        assert _covers(large, small) == covered(large, small)
+    assert len(worst_moves(squared=20, coordinates=50)) == 12  # and in no time
+
+
+@pytest.mark.theorem("gaussian-smoothing")
+def test_long_moves_of_many_coordinates_are_priced_by_one_gaussian():
     noisy = Gaussian(sigma=100)
-    assert noisy.loss(distance=30, coordinates=50) == ZeroConcentrated(rho=F(900, 20_000))
+    bound = noisy.concentrated(distance=30, coordinates=50)
+    assert bound == ZeroConcentrated(rho=F(900, 20_000))
+    loss = noisy.loss(distance=30, coordinates=50)
+    continuous = GaussianDP(mu=F(3, 10))
+    for count, delta in itertools.product((1, 100), (1e-3, 1e-6, 1e-12)):
+        found = loss.power(count).epsilon(delta=delta)
+        assert found < bound.power(count).epsilon(delta=delta)
+        assert found == pytest.approx(continuous.power(count).epsilon(delta=delta), rel=5e-4)
     assert isinstance(noisy.loss(distance=30), Profile)
+
+
+def vector_profile(variance, move, epsilon, reach):
+    """The exact profile of a move, by a sum over all outcomes in a window."""
+    law = DiscreteGaussian(variance=variance)
+    chance = {k: law.pmf(k) for k in range(-2 * reach, 2 * reach + 1)}
+    delta = 0.0
+    for y in itertools.product(range(-reach, reach + 1), repeat=len(move)):
+        here = math.prod(chance[a - b] for a, b in zip(y, move, strict=True))
+        there = math.prod(chance[a] for a in y)
+        delta += max(0.0, here - math.exp(epsilon) * there)
+    return delta
+
+
+@pytest.mark.theorem("gaussian-smoothing")
+@pytest.mark.parametrize("move", [(3,), (2, 2), (2, 1), (0, 3)])
+def test_competing_moves_are_all_covered(move):
+    assert len(worst_moves(squared=9, coordinates=2)) == 2
+    loss = Gaussian(variance=40).loss(distance=3, coordinates=2)
+    for epsilon in (0.0, 0.2, 0.6):
+        exact = vector_profile(40, move, epsilon, 40)
+        assert exact <= loss.delta(epsilon=epsilon) + 1e-9
+        if sum(step * step for step in move) == 9:
+            assert exact >= 0.7 * loss.delta(epsilon=epsilon)
+
+
+@pytest.mark.theorem("gaussian-smoothing")
+@pytest.mark.parametrize("sigma", [10**4, 10**6])
+def test_wide_noise_costs_what_continuous_noise_costs(sigma):
+    whole = Gaussian(sigma=sigma).loss(distance=100)
+    step = F(1, 2**14)
+    real = Gaussian(sigma=sigma * step, grid=DyadicGrid(exponent=-14))
+    for delta in (1e-3, 1e-6, 1e-9):
+        exact = GaussianDP(mu=F(100, sigma)).epsilon(delta=delta)
+        assert whole.epsilon(delta=delta) == pytest.approx(exact, rel=1e-6, abs=1e-15)
+        on_grid = GaussianDP(mu=F(101, sigma)).epsilon(delta=delta)  # rounding adds a step
+        found = real.loss(distance=100 * step).epsilon(delta=delta)
+        assert exact * (1 - 1e-6) <= found <= on_grid * (1 + 1e-6)
+
+
+def test_noise_that_can_be_listed_keeps_its_exact_curve():
+    listed, wide = Gaussian(sigma=3000).loss(distance=7), Gaussian(sigma=4000).loss(distance=7)
+    assert listed.remove[0].pairs == ((DiscreteGaussianPair(F(3000**2), 7), 1),)
+    assert isinstance(wide.remove[0].pairs[0][0], SmoothedGaussianPair)
+    assert wide.epsilon(delta=1e-9) < listed.epsilon(delta=1e-9)
+
+
+def test_narrow_noise_in_several_coordinates_is_priced_by_the_bound():
+    noisy = Gaussian(variance=20)
+    assert noisy.loss(distance=2, coordinates=9) == ZeroConcentrated(rho=F(4, 40))
+    wider = Gaussian(variance=30)
+    found, bound = (
+        make(distance=2, coordinates=9).epsilon(delta=1e-2)
+        for make in (wider.loss, wider.concentrated)
+    )
+    assert found < 0.9 * bound
 
 
 def test_a_root_may_be_rounded_up():

@@ -4,9 +4,10 @@ Trust: kernel.
 
 Definition.  A composition stands for the product of its pairs, each as often as its count, in one
 direction; its loss is the sum of independent losses.  Where a part is known only by a Renyi curve,
-the profile is the largest that the curve allows, and only upper ends mean anything.
+the profile is the largest that the curve allows, and only upper ends mean anything.  Where pairs
+know a curve of the same releases as well, the smaller bound is the answer.
 
-Theorem keys: ``dominating-pair``, ``gaussian-profile``, ``renyi-to-approximate``.
+Theorem keys: ``dominating-pair``, ``gaussian-profile``, ``renyi-to-approximate``, ``two-bounds``.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from discreet.loss.bracket import Bracket
 from discreet.loss.engine.query import Account
 from discreet.loss.pairs.gaussian import GaussianPair
 from discreet.loss.pairs.pair import Pair
+from discreet.loss.pairs.smoothed_gaussian import SmoothedGaussianPair
+from discreet.loss.pairs.two_bounds import knows_curve
 from discreet.loss.renyi_curve import RenyiCurve
 
 __all__ = ["Composition"]
@@ -41,19 +44,17 @@ class Composition:
 
     pairs: tuple[tuple[Pair, int], ...] = ()
     renyi: RenyiCurve | None = None
-    _counts: dict[Pair, int] = field(init=False, repr=False)
-    _square: Fraction = field(init=False, repr=False)
+    _merged: _Merged = field(init=False, repr=False)
     _account: Account = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Merge equal pairs, and all Gaussians into one."""
-        self._fill(*_merged(self.pairs), self.renyi)
+        """Merge equal pairs, all Gaussians into one, and all smoothed ones into one."""
+        self._fill(_Merged.of(self.pairs), self.renyi)
 
-    def _fill(self, counts: dict[Pair, int], square: Fraction, renyi: RenyiCurve | None) -> None:
-        """Set the fields from merged counts of pairs, and the Gaussians' total mu squared."""
-        gaussian = ((GaussianPair(square), 1),) if square else ()
-        pairs = (*counts.items(), *gaussian)
-        fields = (pairs, renyi, counts, square, Account(pairs, renyi))
+    def _fill(self, merged: _Merged, renyi: RenyiCurve | None) -> None:
+        """Set the fields."""
+        pairs = merged.pairs()
+        fields = (pairs, renyi, merged, Account(pairs, renyi))
         for name, value in zip(self.__slots__, fields, strict=True):
             object.__setattr__(self, name, value)
 
@@ -69,11 +70,8 @@ class Composition:
         """Run both."""
         curves = [curve for curve in (self.renyi, other.renyi) if curve is not None]
         renyi = curves[0] + curves[1] if len(curves) == 2 else curves[0] if curves else None
-        counts = self._counts.copy()  # the pairs keep their hashes
-        for pair, count in other._counts.items():
-            counts[pair] = counts.get(pair, 0) + count
         both = object.__new__(Composition)
-        both._fill(counts, self._square + other._square, renyi)
+        both._fill(self._merged.with_(other._merged), renyi)
         return both
 
     def power(self, count: int) -> Composition:
@@ -95,10 +93,23 @@ class Composition:
 
     def log_moment(self, t: float) -> float:
         """Bound ln E_P[e**(tL)] from above; the Renyi divergence of order 1 + t is this over t."""
-        total = math.fsum(n * pair.log_moment(t) for pair, n in self.pairs)
+        total = math.fsum(n * _log_moment(pair, t) for pair, n in self.pairs)
         if self.renyi is not None:
             total += self.renyi.log_moment(t)
         return total + abs(total) * 2.0**-50
+
+    def without_leak(self) -> tuple[Composition, Fraction]:
+        """Return what is lost if no smoothed Gaussian leaks, and the chance that one does.
+
+        The product of the two, one with pairs only and one a leak, dominates the composition.
+        """
+        smooth = self._merged.smooth
+        if smooth is None:
+            return self, Fraction(0)
+        square = self._merged.square + smooth.mu_squared
+        rest = object.__new__(Composition)
+        rest._fill(_Merged(self._merged.counts, square, None), self.renyi)
+        return rest, smooth.leak
 
     def infinity(self) -> Bracket:
         """Enclose the mass of infinite losses."""
@@ -139,18 +150,55 @@ class Composition:
         return self._account.epsilon(Fraction(delta))
 
 
-def _merged(pairs: Iterable[tuple[Pair, int]]) -> tuple[dict[Pair, int], Fraction]:
-    counts: dict[Pair, int] = {}
-    square = Fraction(0)
-    for pair, count in pairs:
-        if count < 0:
-            raise OutOfRange(
-                what="a pair is counted fewer than zero times.",
-                why="a loss cannot be taken back.",
-                do="give counts of at least zero.",
-            )
-        if isinstance(pair, GaussianPair):  # the one family that is closed under products
-            square += pair.mu_squared * count
-        elif count:
+def _log_moment(pair: Pair, t: float) -> float:
+    """Bound one release's moment by its pair or by its curve."""
+    bound = pair.log_moment(t)
+    return min(bound, pair.curve().log_moment(t)) if knows_curve(pair) else bound
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Merged:
+    """Pairs with counts, beside the two families that are closed under products."""
+
+    counts: dict[Pair, int]
+    square: Fraction
+    smooth: SmoothedGaussianPair | None
+
+    @classmethod
+    def of(cls, pairs: Iterable[tuple[Pair, int]]) -> _Merged:
+        counts: dict[Pair, int] = {}
+        square, smooth = Fraction(0), None
+        for pair, count in pairs:
+            if count < 0:
+                raise OutOfRange(
+                    what="a pair is counted fewer than zero times.",
+                    why="a loss cannot be taken back.",
+                    do="give counts of at least zero.",
+                )
+            if isinstance(pair, GaussianPair):
+                square += pair.mu_squared * count
+            elif count and isinstance(pair, SmoothedGaussianPair):
+                smooth = _both(smooth, pair.times(count))
+            elif count:
+                counts[pair] = counts.get(pair, 0) + count
+        return cls(counts, square, smooth)
+
+    def with_(self, other: _Merged) -> _Merged:
+        counts = self.counts.copy()  # the pairs keep their hashes
+        for pair, count in other.counts.items():
             counts[pair] = counts.get(pair, 0) + count
-    return counts, square
+        return _Merged(counts, self.square + other.square, _both(self.smooth, other.smooth))
+
+    def pairs(self) -> tuple[tuple[Pair, int], ...]:
+        smooth = () if self.smooth is None else ((self.smooth, 1),)
+        gaussian = ((GaussianPair(self.square), 1),) if self.square else ()
+        return (*self.counts.items(), *smooth, *gaussian)
+
+
+def _both(
+    one: SmoothedGaussianPair | None, two: SmoothedGaussianPair | None
+) -> SmoothedGaussianPair | None:
+    if one is None or two is None:
+        return one or two
+    return one.compose(two)

@@ -6,8 +6,13 @@ Theorem (key ``dominance``).  Domination survives products, so it is enough to m
 the smaller product with distinct, larger pairs of the other.  Within the Gaussian, Laplace,
 bounded-range and randomized-response families the larger parameter dominates; at one epsilon
 randomized response dominates the Laplace pair, and that the bounded-range pair, since
-(1 - u)**2 / (1 - e**-epsilon) <= 1 - u for u = e**((x - epsilon)/2), x >= -epsilon.  A matching
-that exists proves domination; one that is not found proves nothing.
+(1 - u)**2 / (1 - e**-epsilon) <= 1 - u for u = e**((x - epsilon)/2), x >= -epsilon.  A longer move
+under the same discrete Gaussian or Laplace noise dominates a shorter one (key
+``log-concave-moves``), and narrower discrete Laplace noise wider (key ``wider-laplace``); at
+distance 1 it is randomized response, and at no distance does it exceed the one of its largest loss.
+Of curves that are lines the steeper dominates.  A pair
+that knows a curve as well dominates only what lies below both.  A matching that exists proves
+domination; one that is not found proves nothing.
 """
 
 from __future__ import annotations
@@ -18,11 +23,14 @@ from fractions import Fraction
 
 from discreet.loss.composition import Composition
 from discreet.loss.pairs.bounded_range import BoundedRangePair
+from discreet.loss.pairs.discrete_gaussian import DiscreteGaussianPair
 from discreet.loss.pairs.discrete_laplace import DiscreteLaplacePair
 from discreet.loss.pairs.gaussian import GaussianPair
 from discreet.loss.pairs.laplace import LaplacePair
 from discreet.loss.pairs.pair import Pair
 from discreet.loss.pairs.response import ResponsePair
+from discreet.loss.pairs.smoothed_gaussian import SmoothedGaussianPair
+from discreet.loss.renyi_curve import RenyiCurve
 
 __all__ = ["covers", "largest_loss"]
 
@@ -62,7 +70,7 @@ def covers(larger: Composition, smaller: Composition) -> bool:
     """
     if larger == smaller:
         return True
-    if smaller.renyi is not None and smaller.renyi != larger.renyi:
+    if smaller.renyi is not None and not _higher(larger.renyi, smaller.renyi):
         return False
     free = Counter(dict(larger.pairs))
     needed = Counter(dict(smaller.pairs))
@@ -70,6 +78,14 @@ def covers(larger: Composition, smaller: Composition) -> bool:
     free, needed = free - shared, needed - shared
     ranked = sorted(free, key=_rank)
     return all(_take(free, ranked, pair, count) for pair, count in _largest_first(needed))
+
+
+def _higher(larger: RenyiCurve | None, smaller: RenyiCurve) -> bool:
+    """Compare curves that are lines, and equal ones."""
+    if larger is None:
+        return False
+    lines = not larger.orders and not smaller.orders
+    return smaller.rho <= larger.rho if lines else smaller == larger
 
 
 def _largest_first(needed: Counter[Pair]) -> list[tuple[Pair, int]]:
@@ -88,29 +104,44 @@ def _take(free: Counter[Pair], ranked: list[Pair], pair: Pair, count: int) -> bo
     return count == 0
 
 
-def _above(larger: Pair, smaller: Pair) -> bool:
+def _above(larger: Pair, smaller: Pair) -> bool:  # noqa: C901  (one case for each family)
     match larger, smaller:
         case GaussianPair(mu_squared=big), GaussianPair(mu_squared=small):
-            return bool(small <= big)
-        case LaplacePair(epsilon=big), LaplacePair(epsilon=small):
-            return bool(small <= big)
-        case ResponsePair(epsilon=big), LaplacePair(epsilon=small):
-            return bool(small <= big)
+            proved = small <= big
+        case SmoothedGaussianPair(big, leak, rho), SmoothedGaussianPair(small, chance, other):
+            proved = small <= big and chance <= leak and other <= rho
+        case SmoothedGaussianPair(mu_squared=big, rho=rho), GaussianPair(mu_squared=small):
+            proved = small <= min(big, 2 * rho)
+        case DiscreteGaussianPair(v, big), DiscreteGaussianPair(w, small):
+            proved = v == w and small <= big
+        case DiscreteLaplacePair(scale, big), DiscreteLaplacePair(other, small):
+            proved = scale <= other and small <= big
+        case ResponsePair(epsilon=big), DiscreteLaplacePair(scale, distance):
+            proved = distance <= big * scale
+        case DiscreteLaplacePair(scale=scale), ResponsePair(epsilon=small, delta=chance):
+            proved = chance == 0 and small * scale <= 1
+        case LaplacePair(epsilon=big) | ResponsePair(epsilon=big), LaplacePair(epsilon=small):
+            proved = small <= big
         case (
             BoundedRangePair(epsilon=big) | LaplacePair(epsilon=big) | ResponsePair(epsilon=big),
             BoundedRangePair(epsilon=small),
         ):
-            return bool(small <= big)
+            proved = small <= big
         case ResponsePair(epsilon=e, delta=d), ResponsePair(epsilon=small, delta=chance):
-            return bool(small <= e and chance <= d)
+            proved = small <= e and chance <= d
         case _:
-            return larger == smaller
+            proved = larger == smaller
+    return bool(proved)
 
 
 def _rank(pair: Pair) -> Fraction:
     match pair:
-        case GaussianPair(mu_squared=value):
+        case GaussianPair(mu_squared=value) | SmoothedGaussianPair(mu_squared=value):
             return value
+        case DiscreteGaussianPair(distance=value):
+            return Fraction(value)
+        case DiscreteLaplacePair(scale, value):
+            return value / scale
         case BoundedRangePair(epsilon=value):
             return value
         case LaplacePair(epsilon=value) | ResponsePair(epsilon=value):

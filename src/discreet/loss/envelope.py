@@ -12,21 +12,141 @@ pair.  That pair dominates the release whatever the choice, so ``dominating-pair
 For finite pairs the envelope is exact.  A finite profile h(a) = sum of (p - a q)+ is linear between
 the ratios p/q; so is the largest of several, between their ratios and the points where two cross.
 Atoms come back from it as changes of slope: q = change at a, p = a q.
+
+Otherwise the envelope is a curved pair.  Its moments: with f(r) = r**(t+1), E_Q[f(R)] is 1 plus the
+integral of f''(a) (h(a) - (1 - a)+), so that the excess over 1 of the envelope's moment is at most
+the sum of the excesses of the others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, pairwise
-from typing import Final
+from typing import Final, final
 
+import numpy as np
+
+from discreet.errors import WrongKind
+from discreet.loss.bracket import Bracket
+from discreet.loss.composition import Composition
+from discreet.loss.dominance import covers
+from discreet.loss.engine.search import common_divisor
+from discreet.loss.growth import Growth, growth
+from discreet.loss.pairs.curved import Ends, single
 from discreet.loss.pairs.finite import FinitePair
+from discreet.loss.pairs.pair import Floats
+from discreet.loss.pairs.plain import grain_of, patience, summed
+from discreet.loss.pairs.reader import profiles
+from discreet.loss.pairs.side import Side, tabulated
 
-__all__ = ["finite_envelope"]
+__all__ = ["finite_envelope", "joined", "largest_only"]
 
 _ZERO: Final = Fraction(0)
 _ONE: Final = Fraction(1)
+
+
+def joined(compositions: Sequence[Composition]) -> Composition:
+    """Return one composition above all of them, at every ratio; all have one direction.
+
+    >>> from discreet.loss.pairs.laplace import LaplacePair
+    >>> from discreet.loss.pairs.response import ResponsePair
+    >>> one = Composition(((ResponsePair(Fraction(1)), 1),))
+    >>> two = Composition(((LaplacePair(Fraction(6, 5)), 1),))
+    >>> round(joined([one, two]).delta(1.1).high, 11)
+    0.0487705755
+    """
+    if not compositions:
+        raise WrongKind(
+            what="nothing is joined.",
+            why="the largest of no losses is not a loss.",
+            do="give at least one composition.",
+        )
+    kept = largest_only(compositions)
+    if len(kept) == 1:
+        return kept[0]
+    finite = [_only_finite(composition) for composition in kept]
+    known = [pair for pair in finite if pair is not None]
+    if len(known) == len(finite):
+        return Composition(((finite_envelope(known), 1),))
+    return single(Joined(tuple(sorted(kept, key=repr))))
+
+
+def largest_only(compositions: Sequence[Composition]) -> tuple[Composition, ...]:
+    """Drop repeated compositions, and those that another one covers.
+
+    >>> largest_only([Composition(), Composition()])
+    (Composition(pairs=(), renyi=None),)
+    """
+    kept: list[Composition] = []
+    for composition in dict.fromkeys(compositions):
+        if not any(covers(other, composition) for other in kept):
+            kept = [other for other in kept if not covers(composition, other)]
+            kept.append(composition)
+    return tuple(kept)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """The shape of the largest of several profiles."""
+
+    parts: tuple[Composition, ...]
+
+    def reverse(self) -> Joined:
+        """Swap the two neighbors."""
+        return Joined(tuple(sorted((part.reverse() for part in self.parts), key=repr)))
+
+    def side(self) -> Side:
+        """Evaluate all profiles."""
+        ends = self.ends()
+        return tabulated(
+            self._bounds,
+            largest=ends.largest,
+            infinite=ends.infinite.low,
+            tolerance=max(patience(part) for part in self.parts),
+        )
+
+    def _bounds(self, eps: Floats) -> tuple[Floats, Floats]:
+        found = [profiles(part, eps) for part in self.parts]
+        return np.max([low for low, _ in found], axis=0), np.max(
+            [high for _, high in found], axis=0
+        )
+
+    def profile(self, eps: float) -> Bracket:
+        """Take the largest."""
+        found = [part.delta(eps) for part in self.parts]
+        return Bracket(max(b.low for b in found), max(b.high for b in found))
+
+    def ends(self) -> Ends:
+        """Take the largest of each; corners lie where the parts have theirs, or where two cross."""
+        infinite = [part.infinity() for part in self.parts]
+        grains = [grain_of(part) for part in self.parts]
+        known = [grain for grain in grains if grain is not None]
+        return Ends(
+            Bracket(max(b.low for b in infinite), max(b.high for b in infinite)),
+            max(part.reached() for part in self.parts),
+            max(part.largest() for part in self.parts),
+            common_divisor(known) if len(known) == len(grains) else None,
+        )
+
+    def cumulant(self, t: float) -> float:
+        """Add up the excesses over 1."""
+        return summed([(part, 1) for part in self.parts], t)
+
+    def growth(self) -> Growth | None:
+        """Take the largest, and the logarithm of their number."""
+        known = [found for part in self.parts if (found := growth(part)) is not None]
+        return Growth.largest(known, len(known)) if len(known) == len(self.parts) else None
+
+
+def _only_finite(composition: Composition) -> FinitePair | None:
+    """Return the only pair of a composition, if it is finite."""
+    match composition.pairs:
+        case ((FinitePair() as pair, 1),) if composition.renyi is None:
+            return pair
+    return None
 
 
 def finite_envelope(pairs: Sequence[FinitePair]) -> FinitePair:

@@ -31,7 +31,6 @@ from discreet.loss.normal import gaussian_profile, normal_cdf, normal_quantile_u
 from discreet.loss.notion import PrivacyLoss
 from discreet.loss.pairs.gaussian import GaussianPair
 from discreet.loss.profile import Profile
-from discreet.loss.pure import Pure
 
 __all__ = ["GaussianDP", "pure_to_gaussian_mu"]
 
@@ -125,8 +124,10 @@ class GaussianDP(PrivacyLoss):
         match other:
             case GaussianDP(mu_squared=square):
                 return square <= self.mu_squared
-            case Pure(bound=bound):
-                return pure_to_gaussian_mu(epsilon=bound) ** 2 <= self.mu_squared
+            case _ if (bound := other.pure_bound()) is not None and (
+                pure_to_gaussian_mu(epsilon=bound) ** 2 <= self.mu_squared
+            ):
+                return True
             case _:
                 return self.profile().dominates(other)
 

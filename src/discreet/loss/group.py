@@ -19,16 +19,18 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Final
 
-from discreet.errors import OutOfRange
 from discreet.exact import float_up
 from discreet.loss.composition import Composition
 from discreet.loss.elementary import exp
 from discreet.loss.limits import checked_count, checked_delta, checked_epsilon, checked_parameter
+from discreet.loss.pairs.curved import single
+from discreet.loss.pairs.linked import Linked
 from discreet.loss.pairs.pair import Pair
 from discreet.loss.pairs.response import ResponsePair
 from discreet.loss.renyi_curve import RenyiCurve
 
 __all__ = [
+    "chained",
     "group_delta",
     "group_profile",
     "group_renyi",
@@ -143,24 +145,40 @@ def group_profile(
     return min(seen, 1.0)
 
 
+def chained(first: Composition, second: Composition) -> Composition:
+    """Return a composition above (P, Q) from ordered compositions above (P, R) and (R, Q).
+
+    >>> from discreet.loss.pairs.gaussian import GaussianPair
+    >>> step = Composition(((GaussianPair(Fraction(4, 25)), 1),))
+    >>> round(chained(step, step).delta(1.0).high, 6)
+    0.063185
+    """
+    for one, other in ((first, second), (second, first)):
+        if other == Composition():
+            return one
+        if one.infinity().low > 1 - 1e-12:
+            return Composition(((ResponsePair(Fraction(0), _ONE), 1),))
+    return single(Linked(first, second))
+
+
 def grouped(composition: Composition, size: int) -> Composition:
-    """Move every pair of a composition to several times its distance."""
+    """Move every pair of a composition to several times its distance.
+
+    Pairs that do not know how are chained with themselves.
+    """
     renyi = None if composition.renyi is None else group_renyi(composition.renyi, size)
-    return Composition(
-        pairs=tuple((_grouped_pair(pair, size), count) for pair, count in composition.pairs),
-        renyi=renyi,
-    )
+    total = Composition(pairs=(), renyi=renyi)
+    for pair, count in composition.pairs:
+        total = total.compose(_grouped_pair(pair, size).power(count))
+    return total
 
 
-def _grouped_pair(pair: Pair, size: int) -> Pair:
-    grouped = pair.group(size)
-    if grouped is not None:
-        return grouped
+def _grouped_pair(pair: Pair, size: int) -> Composition:
+    moved = pair.group(size)
+    if moved is not None:
+        return Composition(((moved, 1),))
     if isinstance(pair, ResponsePair):
         delta = group_delta(epsilon=pair.epsilon, delta=pair.delta, size=size)
-        return ResponsePair(size * pair.epsilon, delta)
-    raise OutOfRange(
-        what="the loss of a group is not known for one of the pairs.",
-        why="a sample may hold several of the group, which the loss of one does not tell.",
-        do="group first and sample afterwards, if the group is sampled as one.",
-    )
+        return Composition(((ResponsePair(size * pair.epsilon, delta), 1),))
+    half = _grouped_pair(pair, size // 2)
+    return chained(half, half if size % 2 == 0 else _grouped_pair(pair, size - size // 2))

@@ -20,13 +20,10 @@ from fractions import Fraction
 from typing import Self, final
 
 from discreet.exact import float_down, float_up
-from discreet.loss.amplification import inner_ratio
 from discreet.loss.bracket import Bracket
 from discreet.loss.composition import Composition
 from discreet.loss.dominance import covers, largest_loss
-from discreet.loss.dots import dotted_pair, sampled_points
-from discreet.loss.elementary import log, log1p_scaled
-from discreet.loss.envelope import finite_envelope
+from discreet.loss.envelope import joined, largest_only
 from discreet.loss.group import grouped
 from discreet.loss.limits import (
     checked_count,
@@ -36,9 +33,12 @@ from discreet.loss.limits import (
     checked_rate,
 )
 from discreet.loss.notion import PrivacyLoss, checked_loss, no_pure_bound
-from discreet.loss.pairs.finite import FinitePair
+from discreet.loss.pairs.curved import CurvedPair
+from discreet.loss.pairs.fixed_size import FixedSize
 from discreet.loss.pairs.pair import Pair
 from discreet.loss.pairs.sampled import Direction, SampledPair
+from discreet.loss.pairs.shuffled import Shuffled
+from discreet.loss.rho import least_rho
 from discreet.loss.shuffle import Shuffle
 from discreet.loss.tradeoff import missed_detections
 
@@ -112,6 +112,12 @@ class Profile(PrivacyLoss):
         known = [bound for bound in bounds if bound is not None]
         return max(known) if len(known) == len(bounds) else None
 
+    def concentrated(self) -> Fraction | None:
+        """Return a rho within a thousandth of the least; None where a loss can be infinite."""
+        found = [least_rho(composition) for composition in self._all()]
+        known = [rho for rho in found if rho is not None]
+        return max(known) if len(known) == len(found) else None
+
     def renyi(self, *, order: object) -> float:
         """Return the largest divergence, rounded up; it grows with the order."""
         t = float_up(checked_order(order) - 1)
@@ -147,17 +153,7 @@ class Profile(PrivacyLoss):
         """Return one alternative in each direction that dominates all of them."""
         if len(self.remove) == len(self.add) == 1:
             return self
-        finite = [_only_finite(composition) for composition in self._all()]
-        known = [pair for pair in finite if pair is not None]
-        if len(known) == len(finite):
-            both = [*known, *(pair.reverse() for pair in known)]
-            return Profile.of_symmetric(finite_envelope(both))
-
-        def curve(ratio: Fraction) -> Fraction:
-            return Fraction(self.delta(epsilon=max(log(ratio).low, Fraction(0))))
-
-        largest = max(composition.largest() for composition in self._all())
-        return Profile.of_symmetric(dotted_pair(sampled_points(curve, largest)))
+        return Profile(remove=(joined(self.remove),), add=(joined(self.add),))
 
     def group(self, size: int) -> Profile:
         """Move every pair to several times its distance."""
@@ -173,7 +169,8 @@ class Profile(PrivacyLoss):
             return other
         theirs = other.profile()
         return Profile(
-            remove=_pruned((*self.remove, *theirs.remove)), add=_pruned((*self.add, *theirs.add))
+            remove=largest_only((*self.remove, *theirs.remove)),
+            add=largest_only((*self.add, *theirs.add)),
         )
 
     def dominates(self, other: PrivacyLoss) -> bool:
@@ -198,14 +195,7 @@ class Profile(PrivacyLoss):
         if rate == 1:
             return self
 
-        def curve(ratio: Fraction) -> Fraction:
-            inner = log(inner_ratio(ratio, rate)).low
-            return rate * Fraction(self.delta(epsilon=max(inner, Fraction(0))))
-
-        inner = max(composition.largest() for composition in self._all())
-        finite = Fraction(inner) if math.isfinite(inner) else None
-        largest = math.inf if finite is None else float_up(log1p_scaled(rate, finite).high)
-        return Profile.of_symmetric(dotted_pair(sampled_points(curve, largest)))
+        return Profile.of_symmetric(CurvedPair(FixedSize(largest_only(self._all()), rate)))
 
     def shuffled(self, *, population: int) -> Profile:
         """Return the profile of the shuffled reports of a purely private local randomizer."""
@@ -213,8 +203,7 @@ class Profile(PrivacyLoss):
         if local is None:
             raise no_pure_bound()
         shuffle = Shuffle(epsilon=local, population=population)
-        points = sampled_points(shuffle.delta_up, float_up(local))
-        return Profile.of_symmetric(dotted_pair(points))
+        return Profile.of_symmetric(CurvedPair(Shuffled(shuffle)))
 
 
 def _largest(brackets: Iterable[Bracket]) -> Bracket:
@@ -226,23 +215,5 @@ def _single(pairs: Iterable[Pair]) -> tuple[Composition, ...]:
     return tuple(dict.fromkeys(Composition(pairs=((pair, 1),), renyi=None) for pair in pairs))
 
 
-def _only_finite(composition: Composition) -> FinitePair | None:
-    """Return the only pair of a composition, if it is finite."""
-    if composition.renyi is None and len(composition.pairs) == 1:
-        pair, count = composition.pairs[0]
-        if count == 1 and isinstance(pair, FinitePair):
-            return pair
-    return None
-
-
 def _covered(larger: tuple[Composition, ...], smaller: tuple[Composition, ...]) -> bool:
     return all(any(covers(big, small) for big in larger) for small in smaller)
-
-
-def _pruned(compositions: tuple[Composition, ...]) -> tuple[Composition, ...]:
-    kept: list[Composition] = []
-    for composition in dict.fromkeys(compositions):
-        if not any(covers(other, composition) for other in kept):
-            kept = [other for other in kept if not covers(composition, other)]
-            kept.append(composition)
-    return tuple(kept)

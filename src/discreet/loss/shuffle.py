@@ -24,11 +24,12 @@ from fractions import Fraction
 from typing import Final, final
 
 from discreet.errors import OutOfRange
-from discreet.exact import Interval, float_up
+from discreet.exact import Interval, float_down, float_up
+from discreet.loss.bracket import Bracket
 from discreet.loss.elementary import exp, log, reciprocal, sqrt
 from discreet.loss.limits import checked_count, checked_delta, checked_epsilon
 
-__all__ = ["Shuffle", "shuffled_epsilon_closed_form"]
+__all__ = ["Shuffle", "crowd", "shuffled_epsilon_closed_form"]
 
 _BITS: Final = 320
 _ONE: Final = 1 << _BITS
@@ -36,7 +37,7 @@ _FACTOR: Final = 1 << 140
 _MOST_PEOPLE: Final = 10**6
 _FAR: Final = Fraction(1000)
 _MOST_LOCAL: Final = 60
-_TINY: Final = _ONE >> 96  # weights below 2**-96 go to the uncounted rest
+_TINY: Final = _ONE >> 152  # weights below 2**-152 go to the uncounted rest
 
 
 @final
@@ -83,29 +84,49 @@ class Shuffle:
 
     def delta_up(self, ratio: Fraction) -> Fraction:
         """Bound h(ratio) from above, for a ratio e**epsilon >= 1."""
+        return self._ends(ratio)[1]
+
+    def bracket(self, epsilon: float) -> Bracket:
+        """Enclose delta at a central epsilon."""
+        odds = exp(min(Fraction(epsilon), _FAR))
+        return Bracket(float_down(self._ends(odds.high)[0]), float_up(self._ends(odds.low)[1]))
+
+    def _ends(self, ratio: Fraction) -> tuple[Fraction, Fraction]:
+        """Bound h(ratio) from both sides."""
         decay = exp(-self.local)
         keep = reciprocal(Interval(1 + decay.low, 1 + decay.high))
-        x = math.ceil((keep.high - ratio * (1 - keep.high)) * _FACTOR)
-        y = math.floor((ratio * keep.low - (1 - keep.low)) * _FACTOR)
-        if x <= 0:
-            return Fraction(0)
+        x = [keep.low - ratio * (1 - keep.low), keep.high - ratio * (1 - keep.high)]
+        y = [ratio * keep.low - (1 - keep.low), ratio * keep.high - (1 - keep.high)]
+        gain = math.floor(x[0] * _FACTOR), math.ceil(x[1] * _FACTOR)
+        loss = math.floor(y[0] * _FACTOR), math.ceil(y[1] * _FACTOR)
+        if gain[1] <= 0:
+            return Fraction(0), Fraction(0)
         if self.local > _MOST_LOCAL:  # no crowd hides such a report: it is post-processing
-            return min(Fraction(x, _FACTOR), Fraction(1))
-        start, weights, missed = _crowd(self.population - 1, self.local, self.binary)
-        halves = _Halves.at(start, _first(start, x, y))
-        total = missed * _FACTOR << _BITS
-        for offset, (_, high) in enumerate(weights):
+            return Fraction(0), min(Fraction(gain[1], _FACTOR), Fraction(1))
+        start, weights, missed = crowd(self)
+        halves = _Halves.at(start, _first(start, gain[1], loss[0]))
+        least, most = 0, missed * _FACTOR << _BITS
+        for offset, (low, high) in enumerate(weights):
             if offset:
-                halves = halves.next(_first(start + offset, x, y))
-            part = x * (halves.tail[1] + halves.below[1]) - y * halves.tail[0]
-            total += high * max(part, 0)
-        mass = sum(low for low, _ in weights)
-        return min(Fraction(total, mass * _FACTOR << _BITS), Fraction(1))
+                halves = halves.next(_first(start + offset, gain[1], loss[0]))
+            tail, below = halves.tail, halves.below
+            most += high * max(gain[1] * (tail[1] + below[1]) - loss[0] * tail[0], 0)
+            least += low * max(gain[0] * (tail[0] + below[0]) - loss[1] * tail[1], 0)
+        mass = sum(low for low, _ in weights), sum(high for _, high in weights) + missed
+        unit = _FACTOR << _BITS
+        return Fraction(least, mass[1] * unit), min(Fraction(most, mass[0] * unit), Fraction(1))
+
+
+def crowd(shuffle: Shuffle) -> tuple[int, list[tuple[int, int]], int]:
+    """Enclose the law of the size of the crowd that hides one report, up to a common factor.
+
+    Returns the least size, the weights from there on, and a bound on all other weights.
+    """
+    return _crowd(shuffle.population - 1, shuffle.local, shuffle.binary)
 
 
 @functools.lru_cache(maxsize=8)
 def _crowd(n: int, local: Fraction, binary: bool) -> tuple[int, list[tuple[int, int]], int]:  # noqa: FBT001
-    """Return the law of the size of the crowd that hides one report."""
     decay = exp(-local)
     if binary:
         decay = Interval(2 * decay.low / (1 + decay.low), 2 * decay.high / (1 + decay.high))

@@ -8,7 +8,8 @@ Theorem (key ``exponential-mechanism``; McSherry and Talwar 2007; Dong, Durfee a
 If no score moves by more than d, the log-ratio of two laws has a range of at most
 epsilon = 2 d / scale, or d / scale if the scores are monotone.  So the selection is epsilon-DP; as
 a mechanism of bounded range it is dominated by one pair of laws (key ``bounded-range-pair``), and
-satisfies (epsilon**2 / 8)-zCDP (Cesar and Rogers 2021).
+satisfies (epsilon**2 / 8)-zCDP (Cesar and Rogers 2021).  The loss knows both, and a composition
+costs no more than either says (key ``two-bounds``).
 No smaller pure epsilon holds for all scores; no single pair of score vectors attains it.
 Accuracy.  With k candidates and integer scores, the selected score is more than r below the best
 with the largest probability when all others are exactly r + 1 below: (k-1) x / (1 + (k-1) x) with
@@ -45,6 +46,8 @@ class Exponential(Mechanism[Scores, int]):
     1.0
     >>> round(choose.loss(distance=1).power(10).epsilon(delta=1e-6), 3)
     8.116
+    >>> round(Exponential(candidates=4, scale=20).loss().power(100).epsilon(delta=1e-6), 3)
+    2.419
     >>> choose.concentrated(distance=1)
     ZeroConcentrated(rho=Fraction(1, 8))
     >>> choose.error(confidence=0.95)
@@ -71,7 +74,7 @@ class Exponential(Mechanism[Scores, int]):
         return Profile.of_symmetric(BoundedRangePair(self._range(distance)))
 
     def concentrated(self, *, distance: Number = 1) -> ZeroConcentrated:
-        """Return the zCDP loss of a mechanism of bounded range: better in long compositions."""
+        """Return the zCDP loss of a mechanism of bounded range, which ``loss`` knows as well."""
         return ZeroConcentrated(rho=self._range(distance) ** 2 / 8)
 
     def error(self, *, confidence: Number) -> int:

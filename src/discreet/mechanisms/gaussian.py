@@ -6,9 +6,12 @@ Definition.  Release x + Z, where P[Z = k] is proportional to exp(-k**2 / (2 sig
 independently in each coordinate.
 Theorem (key ``gaussian-mechanism``; Canonne, Kamath and Steinke 2020).  If one unit moves x by at
 most d in L2, the release satisfies rho-zCDP for rho = d**2 / (2 sigma**2).  The loss that is
-returned is tighter where one move of that length covers all others: the exact curve of that move
-(key ``log-concave-moves``), as for one coordinate and for squared distances up to 3.  Otherwise it
-is the zCDP bound, because which of several moves is the costliest may depend on earlier answers.
+returned is tighter.  Where one move of that length covers all others it is the exact curve of that
+move (key ``log-concave-moves``), as for one coordinate and for squared distances up to 3.  Where
+several moves compete, and which of them is the costliest may depend on earlier answers, or where
+noise is too wide to list, a continuous Gaussian with slightly less noise covers all moves at once
+(key ``gaussian-smoothing``): sigma**2 loses about 4, and rho-zCDP is kept beside it, so the smaller
+bound counts.  Only for narrow noise, sigma**2 below about 24, the zCDP bound stands alone.
 On a grid of step g the same holds with distances in steps (key ``grid-distance``).
 Assumes: all coins come from ``entropy``.
 """
@@ -24,6 +27,7 @@ from discreet.errors import WrongKind
 from discreet.exact import decimal, whole
 from discreet.loss import PrivacyLoss, Pure, ZeroConcentrated
 from discreet.loss.pairs.discrete_gaussian import DiscreteGaussianPair
+from discreet.loss.pairs.smoothed_gaussian import SmoothedGaussianPair
 from discreet.mechanisms.additive import Additive, Numbers, checked_grid
 from discreet.mechanisms.arguments import Number, at_distance
 from discreet.mechanisms.mechanism import Mechanism, ReferenceLaw
@@ -86,9 +90,14 @@ class Gaussian(Mechanism[Numbers, Any]):
             return Pure(epsilon=0)
         variance = self._noise().variance
         moves = _worst_moves(squared, places)
-        if len(moves) != 1:
-            return ZeroConcentrated(rho=squared / (2 * variance))
-        return priced(DiscreteGaussianPair(variance=variance, distance=d) for d in moves[0])
+        if len(moves) == 1:
+            exact = [DiscreteGaussianPair(variance=variance, distance=d) for d in moves[0]]
+            if exact[0].listed:
+                return priced(exact)
+        smooth = SmoothedGaussianPair.of(variance=variance, squared=squared, coordinates=places)
+        return (
+            ZeroConcentrated(rho=squared / (2 * variance)) if smooth is None else priced([smooth])
+        )
 
     def concentrated(self, *, distance: Number = 1, coordinates: int = 1) -> ZeroConcentrated:
         """Return the simpler and weaker bound d**2 / (2 sigma**2) on the zCDP loss."""

@@ -58,11 +58,18 @@ def _moves(room: int, places: int, largest: int) -> Iterable[Move]:
 
 
 def _covers(large: Move, small: Move) -> bool:
-    """Decide whether the entries of one move, added up in groups, fit into those of another."""
-    if not small:
+    """Decide whether the entries of one move, added up in groups, fit into those of another.
+
+    Entries are in falling order, so once they are ones, all that counts is how much room is left.
+    """
+    if sum(small) > sum(large):
+        return False
+    if not small or small[0] == 1:
         return True
     first, rest = small[0], small[1:]
-    return any(
-        size >= first and _covers((*large[:at], size - first, *large[at + 1 :]), rest)
-        for at, size in enumerate(large)
-    )
+    for size in set(large):  # equal entries are as good as each other
+        if size >= first:
+            at = large.index(size)
+            if _covers((*large[:at], size - first, *large[at + 1 :]), rest):
+                return True
+    return False

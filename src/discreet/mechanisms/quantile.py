@@ -87,7 +87,7 @@ class Quantile(Mechanism[Values, int]):
         return self._select().loss(distance=self._moved(distance))
 
     def concentrated(self, *, distance: Number = 1) -> ZeroConcentrated:
-        """Return the zCDP loss, better in long compositions."""
+        """Return the zCDP loss alone; ``loss`` knows it too."""
         return self._select().concentrated(distance=self._moved(distance))
 
     def error(self, *, confidence: Number) -> Fraction:

@@ -128,4 +128,67 @@ ENTRIES: Final = (
         source="Higham 2002, Accuracy and Stability of Numerical Algorithms, chapter 24; "
         + _ACCOUNTING,
     ),
+    Theorem(
+        key="two-bounds",
+        statement="If each step of an adaptive composition, after every prefix, is dominated by "
+        "its pair and has Renyi divergences below its curve both ways, then for every choice of "
+        "steps the profile is at most what the curves of those steps and the pairs of the others "
+        "allow; so the least of these bounds holds.",
+        source="Zhu, Dong and Wang 2022, theorem 10; Mironov 2017, proposition 1; " + _ACCOUNTING,
+    ),
+    Theorem(
+        key="gaussian-smoothing",
+        statement="Discrete Gaussian noise of variance parameter s + t in at most n differing "
+        "coordinates, at L2 distance d, is dominated by N(d / sqrt(s), 1) against N(0, 1) beside "
+        "an infinite loss of chance 4 n q / (1 - q^3), q = exp(-2 pi^2 t).",
+        source="Poisson summation, as for smoothing in Micciancio and Regev 2007; " + _ACCOUNTING,
+    ),
+    Theorem(
+        key="wider-laplace",
+        statement="Discrete Laplace noise with ratio b is that with ratio a < b plus independent "
+        "noise, so its losses are dominated at every distance.",
+        source="the quotient of characteristic functions is a/b + (1 - a/b) times that of ratio b "
+        "but for a positive factor; enumeration in tests",
+    ),
+    Theorem(
+        key="smoothed-contour",
+        statement="A product beside a Gaussian pair of a small mu loses more, by at most "
+        "mu^2 (1 + mu) exp(mu^2 / 8) times the density of the smoothed loss, at every epsilon.",
+        source="Mills' ratio; proof in discreet.loss.engine.smoothed",
+    ),
+    Theorem(
+        key="sampled-groups",
+        statement="If k records enter a Poisson sample independently, the mixture over how many "
+        "did has a profile of at most the weighted sum of theirs, at any ratios that average to "
+        "the ratio asked for.",
+        source="Ganesh 2024, Tight Group-Level DP Guarantees for DP-SGD with Sampling via Mixture "
+        "of Gaussians Mechanisms, for Gaussians; proof in discreet.loss.pairs.sampled_group",
+    ),
+    Theorem(
+        key="routing",
+        statement="If a record is sent to one of several interactive mechanisms, chosen by their "
+        "earlier answers, the excesses of their profiles over that of nothing add up.",
+        source="proof in discreet.loss.pairs.routed; Henzinger, Safavi and Vadhan 2024 for the "
+        "failure of the maximum",
+    ),
+    Theorem(
+        key="moment-growth",
+        statement="The logarithm of the moment of order t of a loss is bounded by rho t (t + 1) + "
+        "linear t + constant with numbers that add up in products, and are known for bounded "
+        "losses, concentrated ones, mixtures and chains of them.",
+        source="proof in discreet.loss.growth",
+    ),
+    Theorem(
+        key="concentrated-orders",
+        statement="Between orders that are looked at, the logarithm of a moment lies below its "
+        "chord, so finitely many orders and a bound on its growth prove zero-concentrated privacy.",
+        source="convexity; proof in discreet.loss.rho",
+    ),
+    Theorem(
+        key="approximately-concentrated",
+        statement="A loss that is infinite with chance d one way and e the other way is "
+        "concentrated but for a chance of max(d, e), with the rho of the laws given that it is "
+        "finite; chances and rhos add up in adaptive compositions.",
+        source="Bun and Steinke 2016, definition 8.1; proof in discreet.loss.rho",
+    ),
 )

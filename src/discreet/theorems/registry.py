@@ -9,12 +9,32 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from discreet.theorems import accounting, mechanisms, noise, notions, sparse, units_and_matrices
+from discreet.theorems import (
+    accounting,
+    budgets,
+    composition,
+    continual,
+    mechanisms,
+    noise,
+    notions,
+    sparse,
+    units_and_matrices,
+)
 from discreet.theorems.theorem import Theorem
 
 __all__ = ["THEOREMS"]
 
-_ROOMS: Final = (accounting, mechanisms, noise, notions, sparse, units_and_matrices)
+_ROOMS: Final = (
+    accounting,
+    budgets,
+    composition,
+    continual,
+    mechanisms,
+    noise,
+    notions,
+    sparse,
+    units_and_matrices,
+)
 
 THEOREMS: Mapping[str, Theorem] = MappingProxyType(
     {theorem.key: theorem for room in _ROOMS for theorem in room.ENTRIES}

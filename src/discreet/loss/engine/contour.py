@@ -101,15 +101,23 @@ class Contour:
         self._safe = self._real + 2 * self._error + 1e-12 * (1 + np.abs(self._real))
         self._sums: dict[tuple[int, float], _Sum | None] = {}
 
-    def ceiling(self, delta: float) -> float:
-        """Bound epsilon through the real orders alone."""
-        values = (self._safe + _CONSTANT - math.log(delta)) / _ORDERS
+    def ceiling(self, delta: float, rho: float = 0.0) -> float:
+        """Bound epsilon through the real orders alone, beside a curve of that rho."""
+        values = (self._safe + _curve(rho) + _CONSTANT - math.log(delta)) / _ORDERS
         return max(0.0, float(values.min()) * (1 + 1e-12) + 1e-12)
 
-    def delta_ceiling(self, eps: float) -> float:
-        """Bound the profile through the real orders alone."""
-        exponent = float((self._safe + _CONSTANT - _ORDERS * eps).min())
+    def delta_ceiling(self, eps: float, rho: float = 0.0) -> float:
+        """Bound the profile through the real orders alone, beside a curve of that rho."""
+        exponent = float((self._safe + _curve(rho) + _CONSTANT - _ORDERS * eps).min())
         return min(1.0, math.exp(min(exponent + 1e-12 * (1 + abs(exponent)), 0.0)))
+
+    def order_at(self, eps: float) -> float:
+        """Return the real order that bounds the profile at eps best."""
+        return float(_ORDERS[int((self._safe + _CONSTANT - _ORDERS * eps).argmin())])
+
+    def order_for(self, delta: float) -> float:
+        """Return the real order that bounds the epsilon at delta best."""
+        return float(_ORDERS[int(((self._safe + _CONSTANT - math.log(delta)) / _ORDERS).argmin())])
 
     def epsilon(self, delta: float, ceiling: float) -> Bracket:
         """Enclose the epsilon of the finite profile, known to be at most the ceiling."""
@@ -223,6 +231,11 @@ class Contour:
             if total < -120:
                 break
         return total
+
+
+def _curve(rho: float) -> Floats:
+    """Bound t D_(1+t) from above."""
+    return np.asarray(rho * _ORDERS * (1 + _ORDERS) * (1 + 1e-12))
 
 
 def _short(value: float) -> float:

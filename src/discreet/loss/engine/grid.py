@@ -25,6 +25,7 @@ from typing import Final, Literal, final
 
 import numpy as np
 from scipy import fft  # type: ignore[import-untyped]
+from scipy.signal import lfilter  # type: ignore[import-untyped]
 
 from discreet.loss.engine.closed import gaussians
 from discreet.loss.engine.rounding import UNIT
@@ -36,6 +37,7 @@ Side = Literal["above", "below"]
 
 _TAIL: Final = math.log(1e13)
 _LARGEST: Final = 1 << 20
+_SHARP: Final = 1e-5  # beside 2.2e-13 that a window may leave out
 
 
 @final
@@ -88,7 +90,7 @@ class Lattice:
         if window is None:
             return None
         start, length = window
-        h, total = float(self.step), self.cumulant(c)
+        h = float(self.step)
         logs = np.zeros(length // 2 + 1, np.complex128)
         spread = np.zeros(length // 2 + 1)
         stages = 16 * UNIT * math.log2(length)
@@ -108,10 +110,8 @@ class Lattice:
         modulus = np.abs(product)
         wrong = modulus * (np.expm1(np.minimum(spread, 50.0)) + 2 * stages)
         mass = fft.irfft(product, length)
-        eta = float(2 * wrong.sum() / length)
-        return Tilted(
-            self, c, total, np.roll(mass, (offset - start) % length), start, eta, relative
-        )
+        errors = Errors(float(2 * wrong.sum() / length), relative)
+        return Tilted.of(self, c, np.roll(mass, (offset - start) % length), start, errors)
 
     def _window(self, c: float) -> tuple[int, int] | None:
         """Cover all but 1e-13 of the tilted law on each side (Chernoff)."""
@@ -159,47 +159,83 @@ class Tilted:
     total: float
     mass: Floats
     start: int
-    eta: float
     relative: float
+    sums: tuple[Floats, Floats]
+
+    @classmethod
+    def of(cls, lattice: Lattice, c: float, mass: Floats, start: int, errors: Errors) -> Tilted:
+        """Raise or lower the entries by their error, and add them up from above."""
+        sign = 1.0 if lattice.side == "above" else -1.0
+        entries = np.maximum(mass + sign * errors.entry, 0.0)
+        sums = (entries, entries) if lattice.square else _suffixes(entries, c, float(lattice.step))
+        return cls(lattice, c, lattice.cumulant(c), entries, start, errors.relative, sums)
 
     def bound(self, eps: float) -> float:
         """Bound the finite profile at eps from the side of the lattice."""
         sign = 1.0 if self.lattice.side == "above" else -1.0
         eps = eps - sign * self.lattice.drift() * (1 + 1e-9)
-        first, last = self._relevant(eps)
-        x = (self.start + np.arange(first, last)) * float(self.lattice.step) - eps
-        weight, extra = self._weights(x)
-        entries = np.maximum(self.mass[first:last] + sign * self.eta, 0.0)
-        value = float(entries @ weight)
+        value, extra, loss = self._mixed(eps) if self.lattice.square else self._plain(eps)
         ends = (self.start, self.start + len(self.mass))
         span = max(abs(end) for end in ends) * float(self.lattice.step)
         reach = self.c * (span + 2 * abs(eps)) + abs(self.total) + extra
-        relative = self.relative + UNIT * (len(x) + 64 * reach + 64) + 1e-12
+        relative = self.relative + loss + UNIT * (64 * reach + 64) + 1e-12
         inside = value * (1 + sign * relative)
         outside = sign * 2.2e-13
         scale = self.total + extra - self.c * eps
-        return max(0.0, float(inside + outside)) * math.exp(min(scale, 700.0))
+        return max(0.0, inside + outside) * math.exp(min(scale, 700.0))
 
-    def _relevant(self, eps: float) -> tuple[int, int]:
-        """Without a Gaussian only losses above eps count, and far ones less than e**-45 each."""
-        if self.lattice.square > 0.0:
-            return 0, len(self.mass)
+    def sharp(self, eps: float) -> bool:
+        """Say whether what is cut off hardly counts at eps; not beside a Gaussian."""
+        return not self.lattice.square and self._plain(eps)[0] > _SHARP
+
+    def _plain(self, eps: float) -> tuple[float, float, float]:
+        """Without a Gaussian: two sums from the first entry above eps on, moved by a part cell."""
         h = float(self.lattice.step)
-        first = math.floor(eps / h) - 1 - self.start
-        last = math.ceil((eps + 45.0 / self.c) / h) + 2 - self.start
-        return min(max(first, 0), len(self.mass)), min(max(last, 0), len(self.mass))
+        first = max(math.floor(eps / h) - self.start, 0)
+        while first < len(self.mass) and (self.start + first) * h <= eps:
+            first += 1
+        if first >= len(self.mass):
+            return 0.0, 0.0, 0.0
+        gap = (self.start + first) * h - eps
+        near, far = float(self.sums[0][first]), float(self.sums[1][first])
+        value = math.exp(-self.c * gap) * (near - math.expm1(-gap) * far)
+        return value, 0.0, 640 * UNIT * (1 + min(1 / (self.c * h), float(len(self.mass))))
 
-    def _weights(self, x: Floats) -> tuple[Floats, float]:
-        """e**(-cx) g(-x) in units of the largest it can be, and the exponent of that unit."""
-        square = self.lattice.square
-        if square == 0.0:
-            positive = np.maximum(x, 0.0)
-            return np.exp(-self.c * positive) * -np.expm1(-positive), 0.0
+    def _mixed(self, eps: float) -> tuple[float, float, float]:
+        """Beside a Gaussian: weigh all entries but those that count less than e**-45 each."""
+        h, c, square = float(self.lattice.step), self.c, self.lattice.square
+        low, high = square * (c + 0.5) + 10 * math.sqrt(square), 45.0 / c
+        first = min(max(math.floor((eps - low) / h) - 2 - self.start, 0), len(self.mass))
+        last = min(max(math.ceil((eps + high) / h) + 2 - self.start, first), len(self.mass))
+        x = (self.start + np.arange(first, last)) * h - eps
         value, error = gaussians(square, -x)
         sign = 1.0 if self.lattice.side == "above" else -1.0
         bounded = np.maximum(value + sign * error, 0.0)
         steep = np.maximum(-x / math.sqrt(square) - math.sqrt(square) / 2, 0.0)
         with np.errstate(divide="ignore"):
             log_value = np.minimum(np.log(bounded), -0.49999999 * steep * steep)
-        ceiling = self.c * (self.c + 1) * square / 2
-        return np.exp(np.minimum(log_value - self.c * x - ceiling, 0.0)), ceiling
+        ceiling = c * (c + 1) * square / 2
+        weights = np.exp(np.minimum(log_value - c * x - ceiling, 0.0))
+        return float(self.mass[first:last] @ weights), ceiling, UNIT * len(x)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Errors:
+    """Bounds on the error of each entry, and on the relative error of all."""
+
+    entry: float
+    relative: float
+
+
+def _suffixes(entries: Floats, c: float, h: float) -> tuple[Floats, Floats]:
+    """Return D_k and B_k: sums over j >= k of r_j e**(-cu) (1 - e**-u) and of r_j e**(-(c+1)u).
+
+    Here u = (j - k)h.  B_k = r_k + e**(-(c+1)h) B_{k+1}, D_k = e**(-ch) (D_{k+1} - expm1(-h)
+    B_{k+1}): all terms are at least zero.  One of weight e**(-cu) has passed u/h steps, with an
+    error of 20 units each; those with cu > 30 weigh less than the tail that is left out.
+    """
+    far = lfilter([1.0], [1.0, -math.exp(-(c + 1) * h)], entries[::-1])[::-1]
+    inner = np.append(far[1:], 0.0) * (-math.expm1(-h) * math.exp(-c * h))
+    near = lfilter([1.0], [1.0, -math.exp(-c * h)], inner[::-1])[::-1]
+    return near, far

@@ -80,7 +80,7 @@ def _next(
     """Propose by the secant of ln(bound), kept inside and pushed towards a bracket."""
     (low, above), (high, below) = left, right
     width = high - low
-    if not (below > 0.0 and math.isfinite(above) and below < above):
+    if not (below > 0.0 and math.isfinite(above) and math.log(below) < math.log(above)):
         return 0.5 * (low + high)
     share = (math.log(above) - math.log(delta)) / (math.log(above) - math.log(below))
     margin = max(0.4 * tolerance, 1e-3 * width) if min(share, 1 - share) < 0.1 else 0.0

@@ -7,7 +7,8 @@ lines between its values at the lattice are the profile of a law on the lattice 
 above.  On one cell h lies above the extensions of the chords of both neighboring cells; lowering
 the values at both ends by the largest gap between chord and extensions gives lines below h.
 A law with slopes s_k on [a_k, a_{k+1}] has Q-masses s_{k-1} - s_k.  Raising slopes (from the right)
-or lowering them (from the left) until they are ordered keeps the side of the bound.
+or lowering them (from the left) until they are ordered keeps the side of the bound, and so does a
+line below a corner that points up.
 
 Values and slopes come with brackets, so rounding is on the safe side throughout
 (docs/proofs/accounting.md, section 6).
@@ -17,13 +18,18 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
+from discreet.loss.engine.polygon import Polygon
 from discreet.loss.engine.rounding import UNIT
 from discreet.loss.pairs.pair import Floats, Law
 
-__all__ = ["above_knots", "below_knots", "knots"]
+__all__ = ["above_knots", "below_knots", "below_polygon", "knots"]
+
+_ROUNDS: Final = 60
 
 
 def knots(low: float, high: float, step: Fraction) -> tuple[int, Floats]:
@@ -74,13 +80,94 @@ def below_knots(
     cap = np.where(value[1:] > 0.0, np.inf, np.nan_to_num(np.maximum(pivot, 0.0), posinf=1.0))
     value[:-1] = np.minimum(value[:-1], cap)
     value[0] = min(value[0], max(0.0, finite - a[0]) * (1 - 16 * UNIT))  # below finite - a
-    slopes = np.maximum(value[:-1] - value[1:], 0.0) / width
+    kept = _convex(value, h)
+    across = a[kept[:-1]] * np.expm1(np.diff(kept) * h)
+    slopes = np.maximum(value[kept[:-1]] - value[kept[1:]], 0.0) / across
     slopes = np.minimum.accumulate(np.minimum(slopes, 1.0))
     mass = np.zeros(len(x))
-    mass[1:-1] = a[1:-1] * (slopes[:-1] - slopes[1:])
+    mass[kept[1:-1]] = a[kept[1:-1]] * (slopes[:-1] - slopes[1:])
     mass[-1] = a[-1] * slopes[-1]
     relative, drift = _errors(x)
     return Law(start, mass * (1 - relative), 0.0, drift)
+
+
+def _convex(value: Floats, h: float) -> NDArray[np.intp]:
+    """Leave out corners that point up, all at once and again, until few are left.
+
+    The line across a chain of such corners lies below it, so the function only falls.
+    """
+    kept = np.arange(len(value))
+    for _ in range(_ROUNDS):
+        left, middle, right = kept[:-2], kept[1:-1], kept[2:]
+        whole = np.expm1((left - right) * h)
+        near = np.expm1((middle - right) * h) / whole
+        far = np.exp((middle - right) * h) * np.expm1((left - middle) * h) / whole
+        stays = value[middle] <= value[left] * near + value[right] * far
+        if stays.all():
+            break
+        kept = kept[np.concatenate([[True], stays, [True]])]
+    return kept
+
+
+def below_polygon(polygon: Polygon, finite: float, step: Fraction) -> Law | None:
+    """Put a convex polygon, which falls to zero, on a lattice from below.
+
+    The polygon is the largest of its lines, one for each cell, of zero, and of finite - a, where
+    ``finite`` is at most its value at a = 0.  Move each corner to the nearest lattice point, down
+    to the lower of the two lines that meet there: then both ends of each new edge are below one
+    line of the polygon.  The last corner moves to the left, and no other one to the same place.
+    """
+    h = float(step)
+    x, value = polygon.x, polygon.value
+    if len(x) == 1 or not value[0] > 0:
+        return None
+    place = np.rint(x / h)
+    place[-1] = math.floor(float(x[-1]) / h)
+    place[:-1] = np.minimum(place[:-1], place[-1] - 1)
+    before, after = _lines(polygon, place * h)
+    before[0] = finite - math.exp(place[0] * h)
+    bound = np.minimum(before, after)
+    bound, bound[-1] = bound - 64 * UNIT * np.abs(bound), 0.0
+    order = np.lexsort((bound, place))
+    place, bound = place[order], bound[order]
+    first = np.append(True, np.diff(place) > 0)
+    place, bound = _ended(place[first], bound[first], h)
+    if len(place) < 2:
+        return None
+    kept = Polygon.hull(place * h, bound)
+    where = np.rint(kept.x / h).astype(np.int64)
+    a = np.exp(kept.x)
+    slopes = np.minimum.accumulate(np.minimum(np.append(1.0, kept.slopes() * (1 - 32 * UNIT)), 1.0))
+    mass = np.zeros(int(where[-1] - where[0]) + 1)
+    mass[where - where[0]] = a * (slopes - np.append(slopes[1:], 0.0))
+    relative, drift = _errors(kept.x)
+    return Law(int(where[0]), mass * (1 - relative), 0.0, drift)
+
+
+def _lines(polygon: Polygon, at: Floats) -> tuple[Floats, Floats]:
+    """Follow the lines of the cells before and after each node to a point near it."""
+    x, value = polygon.x, polygon.value
+    falls = polygon.slopes() * np.exp(x[:-1])  # in units of the left end of each cell
+    before, after = np.append(0.0, falls * np.exp(np.diff(x))), np.append(falls, 0.0)
+    along = np.expm1(at - x)
+    return value - before * along, value - after * along
+
+
+def _ended(place: Floats, bound: Floats, h: float) -> tuple[Floats, Floats]:
+    """Let an edge that falls below zero end on the lattice before it does."""
+    under = np.flatnonzero(bound < 0)
+    if not len(under):
+        return place, bound
+    last = int(under[0])
+    while last:
+        left, right = bound[last - 1], min(bound[last], 0.0)
+        width = math.expm1((place[last] - place[last - 1]) * h)
+        zero = math.floor(place[last - 1] + math.log1p(width * left / (left - right)) / h)
+        if left > 0 and zero > place[last - 1]:
+            return np.append(place[:last], zero), np.append(bound[:last], 0.0)
+        last -= 1
+        bound = np.append(bound[:last], min(bound[last], 0.0))
+    return place[:0], bound[:0]
 
 
 def _errors(x: Floats) -> tuple[float, float]:

@@ -43,17 +43,24 @@ class MomentBound:
         value = self.cumulant(t) - t * eps
         return value + log_constant(t) + 1e-14 * (1 + abs(value) + t * eps)
 
+    def order_at(self, eps: float) -> float:
+        """Return the order that bounds the profile at eps best, of those tried."""
+        return self._best(lambda t: self.log_delta(eps, t))
+
     def delta(self, eps: float) -> float:
         """Bound the finite part of the profile at eps >= 0."""
-        t = self._best(lambda t: self.log_delta(eps, t))
+        t = self.order_at(eps)
         return min(1.0, math.exp(min(0.0, self.log_delta(eps, t))) * (1 + 1e-14))
+
+    def order_for(self, delta: float) -> float:
+        """Return the order that bounds the epsilon at delta best, of those tried."""
+        return self._best(lambda t: self._solved(delta, t))
 
     def epsilon(self, delta: float) -> float:
         """Bound the epsilon at which the finite part of the profile is at most delta > 0."""
         if delta >= 1.0:
             return 0.0
-        t = self._best(lambda t: self._solved(delta, t))
-        return max(0.0, self._solved(delta, t))
+        return max(0.0, self._solved(delta, self.order_for(delta)))
 
     def _solved(self, delta: float, t: float) -> float:
         total = self.cumulant(t) + log_constant(t) - math.log(delta)

@@ -6,21 +6,30 @@ Trust: kernel.  The choices made here affect how tight an answer is, never wheth
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import ClassVar, Final, Protocol, final
+
+import numpy as np
 
 from discreet.loss.bracket import Bracket
 from discreet.loss.engine.grid import Lattice, Side, Tilted
 from discreet.loss.engine.invert import last_above, smallest
 from discreet.loss.engine.moments import log_constant
-from discreet.loss.pairs.pair import Law
+from discreet.loss.engine.smoothed import Smoothed
+from discreet.loss.pairs.gaussian import GaussianPair
+from discreet.loss.pairs.laplace import LaplacePair
+from discreet.loss.pairs.pair import Floats, Law, Transform
 
-__all__ = ["LatticeSearch", "OnLattice", "common_grain"]
+__all__ = ["LatticeSearch", "OnLattice", "common_divisor", "common_grain"]
 
 _POINTS: Final = 1 << 16  # aimed at in a window
 _COARSEST: Final = 10  # a cell this wide tells nothing
 _FINEST: Final = Fraction(1, 1 << 20)
+_BINS: Final = 512
+_KEPT: Final = 24  # tilts
+_WIDE: Final = 1e-5  # of an epsilon, relatively
+_LOOSE: Final = 1e-4  # of a delta
 
 
 class OnLattice(Protocol):
@@ -43,27 +52,40 @@ class OnLattice(Protocol):
 
 def common_grain(pairs: Sequence[tuple[OnLattice, int]]) -> Fraction | None:
     """The largest spacing that carries every atom; zero without atoms, None if there is none."""
-    grain = Fraction(0)
-    for pair, _ in pairs:
-        own = pair.grain()
-        if own is None:
-            return None
-        grain = _gcd(grain, own)
-    return grain
+    grains = [pair.grain() for pair, _ in pairs]
+    known = [grain for grain in grains if grain is not None]
+    return common_divisor(known) if len(known) == len(grains) else None
 
 
-def _gcd(a: Fraction, b: Fraction) -> Fraction:
-    if not a or not b:
-        return a or b
-    top = math.gcd(a.numerator * b.denominator, b.numerator * a.denominator)
-    return Fraction(top, a.denominator * b.denominator)
+def common_divisor(spacings: Iterable[Fraction]) -> Fraction:
+    """The largest number of which all spacings are multiples; zero if all of them are zero.
+
+    >>> common_divisor([Fraction(1), Fraction(6, 5)])
+    Fraction(1, 5)
+    """
+    found = Fraction(0)
+    for other in spacings:
+        top = math.gcd(found.numerator * other.denominator, other.numerator * found.denominator)
+        found = Fraction(top, found.denominator * other.denominator)
+    return found
 
 
 @final
 class LatticeSearch:
     """The lattice engine for one composition: pairs with laws, beside a Gaussian and extra laws."""
 
-    __slots__ = ("_known", "_lattices", "_pairs", "_scale", "_square", "_tilts")
+    __slots__ = (
+        "_coarser",
+        "_finer",
+        "_known",
+        "_lattices",
+        "_pairs",
+        "_rough",
+        "_scale",
+        "_smooth",
+        "_square",
+        "_tilts",
+    )
 
     def __init__(
         self,
@@ -77,9 +99,11 @@ class LatticeSearch:
         ``known`` is the mass of infinite losses that the caller adds; what the laws from above
         count as infinite beyond it is added here.
         """
-        self._known = known
+        self._known, self._coarser, self._finer = known, 3, True
+        self._smooth: tuple[Smoothed | None] | None = None
         self._pairs, self._square, self._scale = tuple(pairs), square, scale
         self._lattices: dict[Side, Lattice | None] = {}
+        self._rough: dict[Side, _Rough] = {}
         self._tilts: dict[tuple[Side, float], Tilted | None] = {}
 
     def step(self) -> Fraction:
@@ -109,14 +133,23 @@ class LatticeSearch:
             self._lattices[side] = Lattice.of(side, step, laws, self._square) if complete else None
         return self._lattices[side]
 
+    def _roughly(self, side: Side, lattice: Lattice) -> _Rough:
+        if side not in self._rough:
+            self._rough[side] = _Rough(lattice)
+        return self._rough[side]
+
     def _tilt(self, side: Side, eps: float) -> Tilted | None:
         lattice = self.lattice(side)
         if lattice is None:
             return None
-        c = _saddle(lattice, eps)
+        for known in self._tilts.values():
+            if known is not None and known.lattice is lattice and known.sharp(eps):
+                return known
+        c = self._roughly(side, lattice).saddle(eps)
         key = (side, c)
         if key not in self._tilts:
-            self._tilts.clear()
+            if len(self._tilts) >= _KEPT:
+                self._tilts.clear()
             self._tilts[key] = lattice.tilted(c)
         return self._tilts[key]
 
@@ -129,6 +162,53 @@ class LatticeSearch:
 
     def delta(self, eps: float, *, low: bool = True) -> Bracket | None:
         """Enclose the finite profile at eps (without ``low``, from above); None if that fails."""
+        found = self._fitted(lambda: self._delta(eps, low=low), finer=False)
+        wide = found is None or found.width > _LOOSE * found.high
+        smoothed = self._smoothly() if wide and low else None
+        more = None if smoothed is None else smoothed.delta(eps)
+        return found if more is None else more if found is None else found.meet(more)
+
+    def epsilon(self, delta: float, ceiling: float) -> Bracket | None:
+        """Enclose the epsilon of the finite profile, known to be at most the ceiling."""
+        found = self._fitted(lambda: self._epsilon(delta, ceiling), finer=False)
+        known = Bracket(0.0, ceiling) if found is None else found
+        wide = known.width > _WIDE * known.high
+        smoothed = self._smoothly() if wide else None
+        more = None if smoothed is None else smoothed.epsilon(delta, known)
+        if more is not None and more.width <= _WIDE * more.high:
+            return more
+        if wide and self._finer:
+            found = self._fitted(lambda: self._epsilon(delta, known.high), finer=True)
+        return found if more is None else more if found is None else found.meet(more)
+
+    def _fitted(self, ask: Callable[[], Bracket | None], *, finer: bool) -> Bracket | None:
+        """Ask on a coarser lattice where one does not fit, and once on a finer one if wide."""
+        found = ask()
+        while found is None and self._coarser > 0:
+            self._coarser -= 1
+            self._restart(4 * self._scale)
+            found = ask()
+        if found is None or not finer or not 0 < found.low < found.high * (1 - _WIDE):
+            return found
+        self._finer, step, scale = False, self.step(), self._scale
+        self._restart(scale / 8)
+        again = ask() if self.step() < step else None
+        if again is None:
+            self._restart(scale)
+        return found if again is None else found.meet(again)
+
+    def _smoothly(self) -> Smoothed | None:
+        """The smoothed contour; None where a family has no transform, or too many terms."""
+        if self._smooth is None:
+            self._smooth = (_smoothed(self._pairs, self._square),)
+        return self._smooth[0]
+
+    def _restart(self, scale: float) -> None:
+        """Forget all lattices, and choose the next one by another scale."""
+        self._scale = scale
+        self._lattices, self._rough, self._tilts = {}, {}, {}
+
+    def _delta(self, eps: float, *, low: bool) -> Bracket | None:
         upper = self._tilt("above", eps)
         if upper is None:
             return None
@@ -136,13 +216,13 @@ class LatticeSearch:
         lower = self._tilt("below", eps) if low else None
         return Bracket(0.0 if lower is None else min(lower.bound(eps), high), high)
 
-    def epsilon(self, delta: float, ceiling: float) -> Bracket | None:
-        """Enclose the epsilon of the finite profile, known to be at most the ceiling."""
+    def _epsilon(self, delta: float, ceiling: float) -> Bracket | None:
         tolerance = 1e-9 * max(1.0, ceiling)
         lattice = self.lattice("above")
         if lattice is None:
             return None
-        upper = lattice.tilted(_order(lattice, -math.log(delta)))
+        need = -math.log(delta)
+        upper = lattice.tilted(self._roughly("above", lattice).order(need))
         high = ceiling
         for _ in range(2):  # the second time with the tilt of the answer itself
             if upper is None:
@@ -151,24 +231,78 @@ class LatticeSearch:
             high = smallest(bound, delta, high=high, guess=high, tolerance=tolerance)
             upper = self._tilt("above", high)
         under = self.lattice("below")  # its losses may all lie below the answer from above
-        lower = None if under is None else under.tilted(_order(under, -math.log(delta)))
-        if lower is None:
-            return Bracket(0.0, high)
-        return Bracket(last_above(lower.bound, delta, high=high, tolerance=tolerance), high)
+        low = 0.0
+        orders = self._roughly("below", under) if under is not None else None
+        for share in (0.0, 1e-5, 1e-3):  # the tilt of the answer, then of points below it
+            if under is None or orders is None or low > high * (1 - 1e-4):
+                break
+            lower = under.tilted(orders.saddle(high * (1 - share)) if share else orders.order(need))
+            if lower is not None:
+                low = max(low, last_above(lower.bound, delta, high=high, tolerance=tolerance))
+        return Bracket(low, high)
 
 
-def _saddle(lattice: Lattice, eps: float) -> float:
-    """Minimize K(c) + K_g(c) + ln C(c) - c eps over the order; any order is valid."""
-    return _golden(lambda c: _moment(lattice, c) - c * eps)
+def _smoothed(pairs: Sequence[tuple[OnLattice, int]], square: float) -> Smoothed | None:
+    families: dict[type, list[tuple[OnLattice, int]]] = {}
+    terms = 0
+    for pair, count in pairs:
+        families.setdefault(type(pair), []).append((pair, count))
+        atoms = pair.atoms() if hasattr(pair, "atoms") else None
+        if atoms is None and not isinstance(pair, LaplacePair):
+            return None  # its transform takes long at great heights
+        terms += 1 if atoms is None else len(atoms.mass)
+    if square:
+        families[GaussianPair] = [(GaussianPair(Fraction(square)), 1)]
+    found: list[Transform] = []
+    for family, members in families.items():
+        bundle = getattr(family, "bundle", None)
+        transform = None if bundle is None else bundle(members)
+        if transform is None:
+            return None
+        found.append(transform)
+    return Smoothed(found, terms)
 
 
-def _order(lattice: Lattice, need: float) -> float:
-    """Minimize the epsilon that one order gives for a profile of e**-need."""
-    return _golden(lambda c: (_moment(lattice, c) + need) / c)
+@final
+class _Rough:
+    """Cumulants of a lattice from bins of its laws, for the choice of an order only."""
+
+    __slots__ = ("_bins", "_lattice", "_width")
+
+    def __init__(self, lattice: Lattice) -> None:
+        """Merge the masses of each bin at their mean."""
+        self._lattice, h = lattice, float(lattice.step)
+        self._width = h * max((len(law.mass) for law, _ in lattice.laws), default=1) / _BINS
+        self._bins = [(*_binned(law, h), count) for law, count in lattice.laws]
+
+    def moment(self, c: float) -> float:
+        """Approximate K(c) + K_g(c) + ln C(c)."""
+        rest = c * (c + 1) * self._lattice.square / 2 + log_constant(c)
+        if c * self._width > 0.5:
+            return self._lattice.cumulant(c) + rest
+        total = 0.0
+        for place, mass, count in self._bins:
+            exponent = c * place
+            top = float(exponent.max())
+            total += count * (top + math.log(float(mass @ np.exp(exponent - top))))
+        return total + rest
+
+    def saddle(self, eps: float) -> float:
+        """Minimize K(c) + K_g(c) + ln C(c) - c eps over the order; any order is valid."""
+        return _golden(lambda c: self.moment(c) - c * eps)
+
+    def order(self, need: float) -> float:
+        """Minimize the epsilon that one order gives for a profile of e**-need."""
+        return _golden(lambda c: (self.moment(c) + need) / c)
 
 
-def _moment(lattice: Lattice, c: float) -> float:
-    return lattice.cumulant(c) + c * (c + 1) * lattice.square / 2 + log_constant(c)
+def _binned(law: Law, h: float) -> tuple[Floats, Floats]:
+    each = -(-len(law.mass) // _BINS)
+    starts = np.arange(0, len(law.mass), each)
+    mass = np.add.reduceat(law.mass, starts)
+    mean = np.add.reduceat(law.mass * np.arange(len(law.mass)), starts)
+    kept = mass > 0
+    return (law.start + mean[kept] / mass[kept]) * h, mass[kept]
 
 
 def _golden(objective: Callable[[float], float]) -> float:

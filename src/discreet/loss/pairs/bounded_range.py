@@ -10,6 +10,8 @@ Theorem (key ``bounded-range-pair``).  Over all mechanisms of range e, the large
 profile of this pair, which therefore dominates them all, in adaptive compositions as well.
 docs/proofs/accounting.md, section 9 has the proof; one choice is Dong, Durfee and Rogers 2020,
 products are Zhu, Dong and Wang 2022.
+Theorem (key ``bounded-range``).  They also satisfy (e**2 / 8)-zCDP, which is the smaller bound in
+long compositions (key ``two-bounds``).
 With w = (2z + 1)e, E e**(zL) = e**(ze) (1 - e**-w) / ((2z + 1)(1 - e**-e)).
 """
 
@@ -27,7 +29,9 @@ from discreet.exact import float_down, float_up
 from discreet.loss.bracket import Bracket
 from discreet.loss.engine.rounding import UNIT
 from discreet.loss.pairs.pair import Curve, Floats, Law, Line
+from discreet.loss.pairs.response import ResponsePair
 from discreet.loss.pairs.two_sided import summed
+from discreet.loss.renyi_curve import RenyiCurve
 
 __all__ = ["BoundedRangePair"]
 
@@ -54,6 +58,20 @@ class BoundedRangePair:
     def group(self, k: int) -> BoundedRangePair:
         """Along a chain of neighbors the losses add up, and so do the lengths of their ranges."""
         return BoundedRangePair(self.epsilon * k)
+
+    def curve(self) -> RenyiCurve:
+        """Epsilon squared, over eight, times the order."""
+        return RenyiCurve(rho=self.epsilon**2 / 8)
+
+    def gain(self, t: float) -> float:
+        """Compare the closed form with the curve, roughly."""
+        e = max(float(self.epsilon), _LEAST)
+        ratio = math.expm1(-(2 * t + 1) * e) / math.expm1(-e)
+        return t * e + math.log(ratio / (2 * t + 1)) - t * (t + 1) * e * e / 8
+
+    def attained(self) -> ResponsePair:
+        """Two losses at the ends of a centered interval: a selection between two candidates."""
+        return ResponsePair(self.epsilon / 2)
 
     def cumulant(self, t: float) -> float:
         """Evaluate the closed form and add its error bound; no loss exceeds epsilon."""

@@ -97,11 +97,22 @@ class DiscreteGaussianPair:
     def _reach(self) -> int:
         return math.ceil(_DEEP * math.sqrt(float(self.variance))) + 1
 
+    @property
+    def listed(self) -> bool:
+        """Whether there are few enough losses to list; wider noise is for ``SmoothedGaussianPair``.
+
+        >>> DiscreteGaussianPair(Fraction(10**6), 1).listed
+        True
+        >>> DiscreteGaussianPair(Fraction(10**8), 1).listed
+        False
+        """
+        return 2 * self._reach() + 1 <= _MOST
+
     def atoms(self) -> Atoms | None:
         """The losses within 39 standard deviations; None if there are too many."""
-        reach = self._reach()
-        if 2 * reach + 1 > _MOST:
+        if not self.listed:
             return None
+        reach = self._reach()
         j = np.arange(-reach, reach + 1, dtype=np.float64)
         weight = np.exp(-j * j / (2 * float(self.variance)))
         mass = weight / weight.sum()

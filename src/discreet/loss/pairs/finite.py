@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar, Self, final
 
@@ -40,6 +40,7 @@ class FinitePair:
 
     p: tuple[Fraction, ...]
     q: tuple[Fraction, ...]
+    _hash: int = field(init=False, repr=False, compare=False)
 
     spread: ClassVar[bool] = True
 
@@ -52,6 +53,10 @@ class FinitePair:
                 why="a loss is defined for two laws on the same outcomes.",
                 do="give exact probabilities of the same outcomes, each list with sum 1.",
             )
+        object.__setattr__(self, "_hash", hash(laws))
+
+    def __hash__(self) -> int:  # kept: fractions take long to hash
+        return self._hash
 
     def reverse(self) -> FinitePair:
         """Swap the laws."""

@@ -56,6 +56,8 @@ class ResponsePair:
 
     def cumulant(self, t: float) -> float:
         """Evaluate the closed form and add its error bound."""
+        if self.delta == 1:  # no loss is finite
+            return -math.inf
         value, error = ResponsePair.bundle([(self, 1)]).real(np.array([t]))
         return float(value[0] + 2 * error[0])
 

@@ -29,8 +29,13 @@ from discreet.loss.composition import Composition
 from discreet.loss.engine.closed import gaussians
 from discreet.loss.engine.knots import above_knots, below_knots, knots
 from discreet.loss.engine.rounding import UNIT
+from discreet.loss.group import grouped
+from discreet.loss.growth import Growth, growth
+from discreet.loss.mixtures import sampled_group
 from discreet.loss.pairs.gaussian import GaussianPair
-from discreet.loss.pairs.pair import Curve, Floats, Law, Transform
+from discreet.loss.pairs.pair import Curve, Floats, Law, Pair, Transform
+from discreet.loss.pairs.plain import cumulant, only_pair, table_of
+from discreet.loss.pairs.response import ResponsePair
 from discreet.loss.pairs.sampled_gaussian import SampledGaussians, sampled_gaussian
 from discreet.loss.pairs.sampled_moments import (
     added_loss,
@@ -38,12 +43,16 @@ from discreet.loss.pairs.sampled_moments import (
     removed_loss,
     removed_moment,
 )
+from discreet.loss.pairs.sampled_profile import added_profile, removed_profile
+from discreet.loss.pairs.table import Table
 
 __all__ = ["Direction", "SampledPair"]
 
 _DEEP: Final = 1e-40  # what lies beyond on the right counts as infinite
 _MOST: Final = 1 << 20
 _SHALLOW: Final = 1e-20  # what lies beyond on the left moves up: hardly noticed
+_FAR: Final = 300.0
+_ALL: Final = 1 - Fraction(1, 10**9)
 
 
 class Direction(enum.Enum):
@@ -81,12 +90,17 @@ class SampledPair:
 
     def reverse(self) -> SampledPair:
         """Swap the two neighbors."""
-        other = Direction.ADD if self.direction is Direction.REMOVE else Direction.REMOVE
-        return SampledPair(self.inner, self.rate, other)
+        removed = self.direction is Direction.REMOVE
+        return SampledPair(self.inner, self.rate, Direction.ADD if removed else Direction.REMOVE)
 
-    def group(self, k: int) -> SampledPair | None:
-        """Only the trivial group is known."""
-        return self if k == 1 else None
+    def group(self, k: int) -> Pair:
+        """Let each of k units enter the sample by itself; they all go, or all come."""
+        if k == 1:
+            return self
+        mixture = sampled_group([grouped(self.inner, j) for j in range(1, k + 1)], self.rate)
+        if self.direction is Direction.ADD:
+            mixture = mixture.reverse()
+        return only_pair(mixture)
 
     @property
     def square(self) -> Fraction | None:
@@ -103,15 +117,27 @@ class SampledPair:
         low, high = self._profiles(np.array([eps]))
         return Bracket.within(float(low[0]), float(high[0]), ceil=1.0)
 
+    def factors(self) -> tuple[Pair, ...]:
+        """Let a leak of the inner composition through: with chance q it matters still."""
+        inner, leak = self.inner.without_leak()
+        if not leak:
+            return (self,)
+        sampled = SampledPair(inner, self.rate, self.direction)
+        return sampled, ResponsePair(Fraction(0), self.rate * leak)
+
     def cumulant(self, t: float) -> float:
-        """Bound ln E e**(tL), by convexity in the rate and between whole orders."""
+        """Bound ln E[e**(tL); L < inf], by convexity in the rate and between whole orders."""
         if self.direction is Direction.ADD:
             return added_moment(self.rate, self.inner.reverse().log_moment, t)
-        return removed_moment(self.rate, self.inner.log_moment, t)
+        value = removed_moment(self.rate, lambda s: cumulant(self.inner, s), t)
+        return min(value, t * self.largest() * (1 + 2 * UNIT))
 
     def log_moment(self, t: float) -> float:
-        """Bound ln E e**(tL); infinite if a loss is."""
-        return math.inf if self.infinity().high else self.cumulant(t)
+        """Bound ln E e**(tL); infinite if a loss is, unless the inner one knows a curve."""
+        if not self.infinity().high:
+            return self.cumulant(t)
+        removed = self.direction is Direction.REMOVE
+        return removed_moment(self.rate, self.inner.log_moment, t) if removed else math.inf
 
     def infinity(self) -> Bracket:
         """Removing shows an infinite inner loss with chance q; adding never does."""
@@ -139,6 +165,14 @@ class SampledPair:
         inner = self.inner.reached()
         return removed_loss(self.rate, inner, up=False) if inner > 0 else inner
 
+    def growth(self) -> Growth | None:
+        """A sample loses no more than what runs on it."""
+        largest = self.largest()
+        if math.isfinite(largest):
+            return Growth(linear=largest)
+        inner = self.inner if self.direction is Direction.REMOVE else self.inner.reverse()
+        return growth(inner)
+
     def closed(self, count: int) -> Curve | None:
         """Map the inner profile, for one run."""
         return self._finite if count == 1 else None
@@ -155,26 +189,8 @@ class SampledPair:
 
     def _profiles(self, eps: Floats) -> tuple[Floats, Floats]:
         """Bound the profile at many points from both sides."""
-        if self.direction is Direction.REMOVE:
-            return self._removed(eps)
-        low, high = self._removed(-eps)
-        flat, a = -np.expm1(eps), np.exp(eps)
-        wrong = UNIT * (16 * np.abs(flat) + 16 * a * high) + 4 * UNIT * a
-        return np.maximum(flat + a * low - wrong, 0.0), np.minimum(flat + a * high + wrong, 1.0)
-
-    def _removed(self, eps: Floats) -> tuple[Floats, Floats]:
-        q = float(self.rate)
-        moved = np.expm1(eps) / q
-        inside = moved > -1 + 1e-12
-        with np.errstate(divide="ignore", invalid="ignore"):
-            inner = np.where(inside, np.log1p(np.where(inside, moved, 0.0)), 0.0)
-        slack = 32 * UNIT * (1 + np.abs(moved)) / (1 + np.where(inside, moved, 0.0))
-        low, high = self._inner(inner, slack)
-        flat = -np.expm1(eps)
-        low = np.where(inside, q * low * (1 - 8 * UNIT), flat * (1 - 16 * UNIT))
-        low = np.maximum(low, flat - 16 * UNIT)
-        high = np.where(inside, q * high * (1 + 8 * UNIT), flat + 1e-12 * (1 + np.abs(flat)))
-        return np.maximum(low, 0.0), np.minimum(high, 1.0)
+        mapped = removed_profile if self.direction is Direction.REMOVE else added_profile
+        return mapped(float(self.rate), eps, self._inner)
 
     def _inner(self, eps: Floats, slack: Floats) -> tuple[Floats, Floats]:
         """Bound the inner profile between eps - slack and eps + slack."""
@@ -190,41 +206,39 @@ class SampledPair:
         both = np.array(found)
         return both[:, 0], both[:, 1]
 
-    def _range(self) -> tuple[float, float]:
-        high = self.largest()
-        if math.isinf(high) or high > 300:
-            floor = max(_DEEP, 1e-12 * self.infinity().high)
-            high = next((x for x in _doubling() if self._finite(x).high <= floor), 300.0)
-        low = self.reverse().largest()
-        if math.isinf(low) or low > 300:
-            other = self.reverse()
-            low = next((x for x in _doubling() if other.profile(x).high <= _SHALLOW), 300.0)
-        return -low, high
+    def _table(self) -> Table:
+        """Map the polygons around the inner profile; a rate of nearly 1 is taken for 1."""
+        inner = table_of(self.inner)
+        mapped = inner.sampled(self.rate) if self.rate < _ALL else inner
+        return mapped if self.direction is Direction.REMOVE else mapped.reverse()
 
     def above(self, step: Fraction) -> Law | None:
         """Connect the dots of the profile."""
-        low, high = self._range()
-        if (high - low) > _MOST * step:
-            return None
-        start, x = knots(low, high, step)
-        infinite = self.infinity()
-        upper = np.maximum(self._profiles(x)[1] - infinite.low * (1 - UNIT), 0.0)
-        law = above_knots(start, x, upper * (1 + UNIT), step)
-        return Law(law.start, law.mass, (law.infinite + infinite.high) * (1 + UNIT), law.drift)
+        if self.square is None:
+            return self._table().above(step, self.infinity())
+        start, x = self._knots(step)
+        return above_knots(start, x, self._profiles(x)[1], step) if len(x) else None
 
     def below(self, step: Fraction) -> Law | None:
         """Connect lowered dots of the profile."""
-        low, high = self._range()
-        if (high - low) > _MOST * step:
-            return None
-        start, x = knots(low, high, step)
-        lower, upper = self._profiles(x)
-        infinite = self.infinity()
-        lower = np.maximum(lower - infinite.high, 0.0) * (1 - UNIT)
-        upper = np.maximum(upper - infinite.low, 0.0) * (1 + UNIT)
-        finite = (1 - infinite.high) * (1 - UNIT)
-        law = below_knots(start, x, (lower, upper), finite, step)
-        return Law(law.start, law.mass, infinite.low, law.drift)
+        if self.square is None:
+            return self._table().below(step, self.infinity()) if self.rate < _ALL else None
+        start, x = self._knots(step)
+        return below_knots(start, x, self._profiles(x), 1 - UNIT, step) if len(x) else None
+
+    def _knots(self, step: Fraction) -> tuple[int, Floats]:
+        """Cover the losses of a sampled Gaussian that have a chance worth counting."""
+        low = self._end(self.reverse(), _SHALLOW)
+        high = self._end(self, _DEEP)
+        return knots(-low, high, step) if low + high <= _MOST * step else (0, np.zeros(0))
+
+    @staticmethod
+    def _end(pair: SampledPair, floor: float) -> float:
+        largest = pair.largest()
+        if largest <= _FAR:
+            return largest
+        tries = (1.25**k / 64 for k in range(44))
+        return next((x for x in tries if pair.profile(x).high <= floor), _FAR)
 
     @classmethod
     def bundle(cls, pairs: Sequence[tuple[Self, int]]) -> Transform | None:
@@ -237,7 +251,3 @@ class SampledPair:
             sign = 1 if pair.direction is Direction.REMOVE else -1
             items.append((sampled_gaussian(float(pair.rate), float(square), sign), count))
         return SampledGaussians(tuple(items))
-
-
-def _doubling() -> list[float]:
-    return [1.25**k / 64 for k in range(44)]

@@ -1,0 +1,231 @@
+"""The finite part of a profile: closed forms, then contour, then lattice.
+
+Trust: kernel.
+
+Definition.  The finite part of a product is E_P[(1 - e**(eps - L))+ ; L < inf].  Every engine
+encloses it.  Where a part is known by a Renyi curve alone, moments give the upper end, or the curve
+joins the lattice, and the lower end is zero.
+
+Theorem keys: ``contour-aliasing``, ``tilted-lattice``, ``renyi-to-approximate``.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Final, final
+
+from discreet.exact import float_down, float_up
+from discreet.loss.bracket import Bracket
+from discreet.loss.engine.contour import Contour
+from discreet.loss.engine.invert import last_above, smallest
+from discreet.loss.engine.moments import MomentBound
+from discreet.loss.engine.renyi_part import RenyiPart
+from discreet.loss.engine.rounding import UNIT
+from discreet.loss.engine.search import LatticeSearch, OnLattice
+from discreet.loss.pairs.gaussian import GaussianPair
+from discreet.loss.pairs.pair import Curve, Pair, Transform
+from discreet.loss.renyi_curve import RenyiCurve
+
+__all__ = ["FinitePart", "infinite_mass"]
+
+_GOOD: Final = 1e-7  # a bracket this narrow needs no second engine
+_FEW: Final = 8
+_UNKNOWN: Final = object()
+
+
+@final
+class FinitePart:
+    """What has been worked out about the finite losses of one product; it only ever caches."""
+
+    __slots__ = ("_closed", "_contour", "_largest", "_pairs", "_renyi", "_search", "_slope")
+
+    def __init__(self, pairs: tuple[tuple[Pair, int], ...], renyi: RenyiCurve | None) -> None:
+        """Work nothing out yet."""
+        self._pairs, self._renyi = pairs, renyi
+        self._closed: Curve | object | None = _UNKNOWN
+        self._contour: Contour | object | None = _UNKNOWN
+        self._search: LatticeSearch | None = None
+        self._largest: float | None = None
+        self._slope = None if renyi is None or renyi.orders else float_up(renyi.rho)
+
+    @property
+    def largest(self) -> float:
+        """A bound on the largest finite loss."""
+        if self._largest is None:
+            self._largest = math.inf if self._renyi is not None else _largest(self._pairs)
+        return self._largest
+
+    def reached(self) -> float:
+        """Bound the largest finite loss from below; it is below 0 only beside infinite losses."""
+        if self._renyi is not None:
+            return 0.0
+        total = Fraction(0)
+        for pair, count in reversed(self._pairs):
+            reached = pair.reached()
+            if math.isinf(reached):
+                return math.inf
+            total += Fraction(reached) * count
+        return min(float_down(total), self.largest)
+
+    def order_at(self, eps: float) -> float:
+        """Return the order whose moment tells most about the profile at eps."""
+        contour = self._line() if self._renyi is None else None
+        return self._moments().order_at(eps) if contour is None else contour.order_at(eps)
+
+    def order_for(self, delta: float) -> float:
+        """Return the order whose moment tells most about the epsilon at delta > 0."""
+        contour = self._line() if self._renyi is None else None
+        return self._moments().order_for(delta) if contour is None else contour.order_for(delta)
+
+    def epsilon(self, delta: float, *, lattice: bool = True) -> Bracket:
+        """Enclose the epsilon at which the finite part is delta > 0.
+
+        Beside a curve the lattice takes long; without ``lattice`` moments have to do.
+        """
+        if delta >= 1.0:
+            return Bracket(0.0, 0.0)
+        if self._renyi is not None:
+            contour, rho = self._beside_curve()
+            moments = self._moments
+            ceiling = moments().epsilon(delta) if contour is None else contour.ceiling(delta, rho)
+            if not (lattice and self._pairs):
+                return Bracket(0.0, ceiling)
+            found = self._lattice(min(ceiling, 60.0)).epsilon(delta, ceiling)
+            return Bracket(0.0, ceiling if found is None else min(ceiling, found.high))
+        if not self._pairs or self.largest == 0.0:
+            return Bracket(0.0, 0.0)
+        if self._curve() is not None:
+            return self._invert(delta)
+        contour = self._line()
+        ceiling = self._moments().epsilon(delta) if contour is None else contour.ceiling(delta)
+        best = Bracket(0.0, min(ceiling, self.largest))
+        if contour is not None:
+            best = contour.epsilon(delta, best.high)
+        if best.width > _GOOD * max(1.0, best.high):
+            found = self._lattice(best.high).epsilon(delta, best.high)
+            best = best if found is None else best.meet(found)
+        return best
+
+    def _invert(self, delta: float) -> Bracket:
+        """Invert the closed form; small answers as accurately as large ones."""
+        curve = self._curve()
+        assert curve is not None  # noqa: S101  (for the type checker: the caller asked first)
+        high = min(math.sqrt(-2 * math.log(delta)), self.largest)
+        while high < self.largest and curve(high).high > delta:
+            high = min(2 * high, self.largest)
+        tolerance = 1e-10 * max(1.0, high)
+        top, guess = high, 0.7 * high
+        for _ in range(2):
+            top = smallest(
+                lambda eps: curve(eps).high, delta, high=top, guess=guess, tolerance=tolerance
+            )
+            if top >= 1.0:
+                break
+            guess, tolerance = top, 1e-10 * top
+        bottom = last_above(lambda eps: curve(eps).low, delta, high=top, tolerance=tolerance)
+        return Bracket(bottom, top)
+
+    def delta(self, eps: float, *, low: bool = True, lattice: bool = True) -> Bracket:
+        """Enclose the finite part at eps >= 0; without ``low``, from above."""
+        if eps >= self.largest or math.isinf(eps):
+            return Bracket(0.0, 0.0)
+        if self._renyi is not None:
+            contour, rho = self._beside_curve()
+            moments = self._moments
+            ceiling = moments().delta(eps) if contour is None else contour.delta_ceiling(eps, rho)
+            if not (lattice and self._pairs):
+                return Bracket(0.0, ceiling)
+            found = self._lattice(max(eps, 1.0)).delta(eps, low=False)
+            return Bracket(0.0, ceiling if found is None else min(ceiling, found.high))
+        curve = self._curve()
+        if curve is not None:
+            return curve(eps)
+        contour = self._line()
+        best = Bracket(0.0, self._moments().delta(eps)) if contour is None else contour.delta(eps)
+        if best.width > _GOOD * best.high:
+            found = self._lattice(max(eps, 1.0)).delta(eps, low=low)
+            best = best if found is None else best.meet(found)
+        return best
+
+    def _beside_curve(self) -> tuple[Contour | None, float]:
+        """Real orders of many pairs at once, and the rho beside them; a few pairs do without."""
+        if self._slope is None or len(self._pairs) <= _FEW:
+            return None, 0.0
+        return self._line(), self._slope
+
+    def _moments(self) -> MomentBound:
+        """The bound through cumulants, which always applies."""
+        limit = None if self._renyi is None else self._renyi.limit
+        return MomentBound(self._cumulant, math.inf if limit is None else float(limit - 1))
+
+    def _cumulant(self, t: float) -> float:
+        total = math.fsum(n * pair.cumulant(t) for pair, n in self._pairs)
+        if self._slope is not None:
+            total += self._slope * t * (1 + t)
+        elif self._renyi is not None:
+            total += self._renyi.log_moment(t)
+        return total + abs(total) * 2.0**-50
+
+    def _curve(self) -> Curve | None:
+        """The closed form, where there is one."""
+        if self._closed is _UNKNOWN:
+            single = len(self._pairs) == 1
+            self._closed = self._pairs[0][0].closed(self._pairs[0][1]) if single else None
+        return self._closed  # type: ignore[return-value]
+
+    def _line(self) -> Contour | None:
+        """The contour engine, where every family has a transform."""
+        if self._contour is _UNKNOWN:
+            families: dict[type, list[tuple[Pair, int]]] = {}
+            for pair, count in self._pairs:
+                families.setdefault(type(pair), []).append((pair, count))
+            found: list[Transform] = []
+            for family, members in families.items():
+                transform = family.bundle(members)  # type: ignore[attr-defined]
+                if transform is not None:
+                    found.append(transform)
+            self._contour = Contour(found) if len(found) == len(families) else None
+        return self._contour  # type: ignore[return-value]
+
+    def _lattice(self, scale: float) -> LatticeSearch:
+        """The lattice engine, Gaussians beside the lattice."""
+        if self._search is None:
+            square = sum(
+                (p.mu_squared for p, _ in self._pairs if isinstance(p, GaussianPair)), Fraction(0)
+            )
+            rest: list[tuple[OnLattice, int]] = [
+                (p, n) for p, n in self._pairs if not isinstance(p, GaussianPair)
+            ]
+            if self._renyi is not None:
+                rest.append((RenyiPart(self._renyi), 1))
+            known = infinite_mass(self._pairs).low
+            self._search = LatticeSearch(rest, float(square), 2 * scale, known)
+        return self._search
+
+
+def infinite_mass(pairs: tuple[tuple[Pair, int], ...]) -> Bracket:
+    """Enclose the chance that one of the losses is infinite.
+
+    >>> infinite_mass(((GaussianPair(Fraction(1)), 1),))
+    Bracket(low=0.0, high=0.0)
+    """
+    low = high = 0.0  # logarithms of the chance that all losses are finite, negated
+    for pair, count in pairs:
+        mass = pair.infinity()
+        if mass.high:
+            low -= count * math.log1p(-mass.low) if mass.low < 1 else -math.inf
+            high -= count * math.log1p(-mass.high) if mass.high < 1 else -math.inf
+    slack = 8 * UNIT * (len(pairs) + 4)
+    ends = -math.expm1(-low), -math.expm1(-high)
+    return Bracket.within(ends[0] * (1 - slack), ends[1] * (1 + slack), ceil=1.0)
+
+
+def _largest(pairs: tuple[tuple[Pair, int], ...]) -> float:
+    total = Fraction(0)
+    for pair, count in reversed(pairs):  # a Gaussian comes last, and decides
+        largest = pair.largest()
+        if math.isinf(largest):
+            return math.inf
+        total += Fraction(largest) * count
+    return max(0.0, float_up(total))

@@ -1,0 +1,152 @@
+"""The shape of a record that is replaced in a Poisson sample.
+
+Trust: kernel.
+
+Theorem (key ``amplification``; Balle, Barthe and Gaboardi 2018, and a share chosen here).  Let
+M = (1-q)R + qP and N = (1-q)R + qP', a >= 1 and b = (1-q)(a-1)/q.  For every share s in (0, 1)
+h_MN(a) <= q (s h_PR(b/s) + (1-s) h_PP'(a/(1-s))).  Also h_MN(a) <= q h_PR(b) and q h_PP'(a).
+Proof.  M - aN = q (P - bR - aP').  Split P into two shares, one against R and one against P'; or
+drop R or P'.  The published bound is the share for which b/s = a/(1-s).
+
+With one test for both terms the bound is exact, as for Gaussians on a line; so ratios are chosen
+to have tests of one chance under P.  For ratios u of (P, R) and v of (P, P') the share of P' is
+a/v, and a = (1 + k) / (k + 1/v) with k = (1-q)/(qu).
+
+The chain M, R, N bounds as well (key ``group-profile``): h_MN(ab) <= h_MR(a) + a h_RN(b).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, final
+
+import numpy as np
+
+from discreet.exact import float_down, float_up
+from discreet.loss.bracket import Bracket
+from discreet.loss.composition import Composition
+from discreet.loss.engine.rounding import UNIT
+from discreet.loss.growth import Growth, growth
+from discreet.loss.pairs.curved import Ends
+from discreet.loss.pairs.linked import linked
+from discreet.loss.pairs.outline import Outline, drawn, matched
+from discreet.loss.pairs.pair import Floats
+from discreet.loss.pairs.plain import cumulant, table_of
+from discreet.loss.pairs.sampled_moments import removed_moment
+from discreet.loss.pairs.side import Side
+
+__all__ = ["Replaced"]
+
+_SURE: Final = 1e-13
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """(M, N) from (P, R), (R, P') and (P, P')."""
+
+    removed: Composition
+    inserted: Composition
+    replaced: Composition
+    rate: Fraction
+
+    def reverse(self) -> Replaced:
+        """Swap P and P'."""
+        return Replaced(
+            self.inserted.reverse(), self.removed.reverse(), self.replaced.reverse(), self.rate
+        )
+
+    def side(self) -> Side:
+        """Gather all bounds: every node is one, and so is the convex hull."""
+        one, two = Outline.of(table_of(self.removed)), Outline.of(table_of(self.replaced))
+        found = [_shared(one, two, float(self.rate)), _against_none(one, float(self.rate))]
+        found.append((two.x, two.value * float_up(self.rate)))
+        back = Outline.of(table_of(self.inserted))
+        found.append(linked(_sampled(one, float(self.rate)), _against(back, float(self.rate))))
+        reach = max(float(np.abs(o.x).max()) for o in (one, two, back))
+        slack = UNIT * (256 + 16 * reach)
+        x = np.concatenate([nodes for nodes, _ in found]) + 2 * slack
+        value = np.concatenate([values for _, values in found]) * (1 + slack)
+        start = np.searchsorted(two.x, 0.0)
+        x, value = np.append(x, 0.0), np.append(value, two.value[start] * float_up(self.rate))
+        kept = x >= 0
+        return drawn(x[kept], value[kept])
+
+    def profile(self, eps: float) -> Bracket | None:  # noqa: ARG002
+        """The table defines the pair."""
+        return None
+
+    def ends(self) -> Ends:
+        """Bound the largest loss through the other record, or through none, where one is finite."""
+        q = float_up(self.rate)
+        lost = [pair.infinity().high for pair in (self.removed, self.replaced)]
+        if all(lost):
+            return Ends(Bracket(0.0, min(1.0, q * min(lost) * (1 + _SURE))), 0.0, math.inf)
+        largest = math.inf if lost[1] else self.replaced.largest()
+        if not lost[0]:
+            ahead = min(self.removed.largest(), 600.0)
+            odds = q / float_down(1 - self.rate) * math.exp(ahead)
+            most = math.log1p(odds) * (1 + _SURE)
+            largest = min(largest, most if ahead < 600 else math.inf)
+        return Ends(Bracket(0.0, 0.0), 0.0, largest)
+
+    def cumulant(self, t: float) -> float:
+        """Use joint convexity of the moment; or R alone, which N shows with chance 1 - q."""
+        q = float_up(self.rate)
+        best = math.inf
+        if not self.replaced.infinity().high:
+            inner = cumulant(self.replaced, t)
+            best = (
+                inner + math.log(q + (1 - q) * math.exp(-inner))
+                if inner > 1
+                else math.log1p(q * math.expm1(max(inner, 0.0)))
+            )
+        if not self.removed.infinity().high:
+            alone = removed_moment(self.rate, lambda s: cumulant(self.removed, s), t)
+            best = min(best, alone - t * math.log1p(-q))
+        return best + _SURE * (1 + abs(best)) if math.isfinite(best) else best
+
+    def growth(self) -> Growth | None:
+        """Lose no more than the records alone, or than one against none, which N still shows."""
+        alone = None if self.removed.infinity().high else growth(self.removed)
+        both = None if self.replaced.infinity().high else growth(self.replaced)
+        if alone is not None:
+            alone = alone + Growth(linear=-math.log1p(-float_up(self.rate)) * (1 + _SURE))
+        known = [found for found in (both, alone) if found is not None]
+        return min(known, key=lambda found: found.rho, default=None)
+
+
+def _shared(one: Outline, two: Outline, q: float) -> tuple[Floats, Floats]:
+    """Share P between tests against R and against P' that it passes with one chance."""
+    i, j = matched(one.first, two.first)
+    kept = two.x[j] >= 0
+    x, y = one.x[i[kept]], two.x[j[kept]]
+    k = (1 - q) / q * np.exp(-x)
+    ratio = (1 + k) / (k + np.exp(-y))
+    share = np.minimum(ratio * np.exp(-y), 1.0)  # of P'
+    rest = np.minimum(k * np.maximum(ratio - 1, 0.0), 1.0)  # of R
+    return np.log(ratio), q * (rest * one.value[i[kept]] + share * two.value[j[kept]])
+
+
+def _against_none(one: Outline, q: float) -> tuple[Floats, Floats]:
+    """Drop P': the ratio of (P, R) at which b is the ratio."""
+    return np.log1p(q / (1 - q) * np.exp(one.x)), q * one.value
+
+
+def _sampled(outline: Outline, q: float) -> Outline:
+    """Map (P, R) to ((1-q)R + qP, R): ratios a to 1 - q + qa, bounds h to qh; from 1 - q on."""
+    x = np.append(math.log1p(-q), np.log1p(q * np.expm1(outline.x)))
+    first = np.append(1.0, (1 - q) * outline.second + q * outline.first)
+    return Outline(x, np.append(q, q * outline.value), first, np.append(1.0, outline.second))
+
+
+def _against(outline: Outline, q: float) -> Outline:
+    """Map (R, P') to (R, (1-q)R + qP'): 1/b to 1 - q + q/b, with nothing left at 1/(1 - q)."""
+    share = q * np.exp(-outline.x)
+    ratio = 1 - q + share
+    x = np.append(-np.log(ratio), -math.log1p(-q))
+    value = np.append(outline.value * share / ratio, 0.0)
+    second = np.append((1 - q) * outline.first + q * outline.second, 0.0)
+    return Outline(x, value, np.append(outline.first, 0.0), second)

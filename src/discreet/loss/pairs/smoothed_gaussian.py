@@ -1,0 +1,170 @@
+"""Discrete Gaussian noise, in any number of coordinates, below one continuous Gaussian.
+
+Trust: kernel.
+
+Definition.  With probability ``leak`` the loss is infinite; otherwise it is that of N(mu, 1)
+against N(0, 1).  The releases also satisfy rho-zCDP.
+
+Theorem (key ``gaussian-smoothing``).  Let noise on the integers have the parameter v = s + t in
+each coordinate, and let x and x' be integer vectors that differ in at most n places, by at most d
+in L2.  Then x + Z against x' + Z is dominated by the Gaussian pair of mu = d / sqrt(s) times a leak
+of n eta, where eta = 4 q / (1 - q**3) and q = exp(-2 pi**2 t).
+Proof.  Draw X from N(x, s), then Y on the integers with P[Y = y] proportional to
+exp(-(y - X)**2 / (2t)).  By Poisson's formula the sum over y that divides lies within
+sqrt(2 pi t) (1 +- r), r = 2 (q + q**4 + q**9 + ...) <= eta / 2.  So Y's law W is below
+exp(-(y - x)**2 / (2v)) / (sqrt(2 pi v) (1 - r)), and the law of x + Z, which divides by at most
+sqrt(2 pi v) (1 + r), is at least (1 - r) / (1 + r) >= 1 - eta times W, at every y and for every x.
+Hence x + Z is W up to a chance of n eta, and W sees no more of x than X does.
+One pair covers all moves of a length at once, so which of them occurs may depend on what was seen
+before (docs/proofs/accounting.md, section 11).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Final, Self, final
+
+from discreet.errors import OutOfRange
+from discreet.exact import float_down, float_up, whole
+from discreet.loss.bracket import Bracket
+from discreet.loss.pairs.gaussian import GaussianPair
+from discreet.loss.pairs.pair import Curve, Law, Pair, Transform
+from discreet.loss.pairs.response import ResponsePair
+from discreet.loss.renyi_curve import RenyiCurve
+
+__all__ = ["SmoothedGaussianPair", "smoothing"]
+
+LEAK: Final = Fraction(1, 1 << 100)
+_HALVING: Final = Fraction(22, 625)  # exp(-2 pi**2 * 22/625) < 1/2
+
+
+def smoothing(coordinates: int) -> Fraction:
+    """Return a t at which n eta is at most 2**-100.
+
+    q**3 is below 1/5, so n eta <= 5 n q, and 5 n < 2**(3 + b) for n of b bits.  With t of
+    22/625 = 0.0352 a bit, q <= 2**-(103 + b), as 2 pi**2 > 19.739 and 19.739 * 0.0352 > ln 2.
+
+    >>> float(smoothing(1)), float(smoothing(1000))
+    (3.6608, 3.9776)
+    """
+    return (103 + whole(coordinates, name="coordinates", low=1).bit_length()) * _HALVING
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SmoothedGaussianPair:
+    """A Gaussian pair beside a leak, and a bound on the zCDP loss of the same releases.
+
+    >>> pair = SmoothedGaussianPair.of(variance=Fraction(10**8), squared=4, coordinates=9)
+    >>> pair.rho, 0 < pair.mu_squared / (2 * pair.rho) - 1 < 1e-7
+    (Fraction(1, 50000000), True)
+    """
+
+    mu_squared: Fraction
+    leak: Fraction
+    rho: Fraction
+
+    spread: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        """Refuse what is no pair."""
+        if self.mu_squared <= 0 or self.rho <= 0 or not 0 <= self.leak <= 1:
+            raise OutOfRange(
+                what="a square or rho is not above zero, or a leak is not between 0 and 1.",
+                why="they are the divergences of two different laws, and a chance.",
+                do="give numbers above zero, and a chance.",
+            )
+
+    @classmethod
+    def of(cls, *, variance: Fraction, squared: int, coordinates: int) -> Self | None:
+        """Price integer moves of at most this squared length; None where the noise is too narrow.
+
+        No more coordinates can differ than the squared length.  Noise is too narrow if more than a
+        sixth of it would go into smoothing: the curve alone is as good then.
+        """
+        t = smoothing(min(coordinates, squared))
+        if variance < 6 * t:
+            return None
+        return cls(Fraction(squared) / (variance - t), LEAK, squared / (2 * variance))
+
+    def compose(self, other: SmoothedGaussianPair) -> SmoothedGaussianPair:
+        """Run both: squares and rho add up, and leaks add up to no more than their sum."""
+        return SmoothedGaussianPair(
+            self.mu_squared + other.mu_squared,
+            min(self.leak + other.leak, Fraction(1)),
+            self.rho + other.rho,
+        )
+
+    def times(self, count: int) -> SmoothedGaussianPair:
+        """Run it count times, at least once."""
+        leak = min(self.leak * count, Fraction(1))
+        return SmoothedGaussianPair(self.mu_squared * count, leak, self.rho * count)
+
+    def factors(self) -> tuple[Pair, ...]:
+        """The Gaussian and the leak."""
+        return GaussianPair(self.mu_squared), ResponsePair(Fraction(0), self.leak)
+
+    def curve(self) -> RenyiCurve:
+        """Rho times the order."""
+        return RenyiCurve(rho=self.rho)
+
+    def gain(self, t: float) -> float:
+        """Compare rho with the square of mu."""
+        return float(self.mu_squared / 2 - self.rho) * t * (t + 1)
+
+    def attained(self) -> GaussianPair:
+        """A Gaussian of the same rho, which satisfies both bounds."""
+        return GaussianPair(min(self.mu_squared, 2 * self.rho))
+
+    def reverse(self) -> SmoothedGaussianPair:
+        """The pair is symmetric."""
+        return self
+
+    def group(self, k: int) -> SmoothedGaussianPair:
+        """Integers move k times as far, in k times as many places, each of which may leak."""
+        leak = min(self.leak * k, Fraction(1))
+        return SmoothedGaussianPair(self.mu_squared * k * k, leak, self.rho * k * k)
+
+    def cumulant(self, t: float) -> float:
+        """Bound the Gaussian's; the finite part has a mass of 1 - leak."""
+        return GaussianPair(self.mu_squared).cumulant(t)
+
+    def log_moment(self, t: float) -> float:
+        """Infinite, if anything leaks; the curve knows better."""
+        return math.inf if self.leak else self.cumulant(t)
+
+    def infinity(self) -> Bracket:
+        """The leak."""
+        return Bracket(float_down(self.leak), float_up(self.leak))
+
+    def largest(self) -> float:
+        """The loss has no largest value."""
+        return math.inf
+
+    def reached(self) -> float:
+        """Every value is exceeded."""
+        return math.inf
+
+    def closed(self, count: int) -> Curve | None:  # noqa: ARG002  (engines meet the parts)
+        """Engines meet the parts."""
+        return None
+
+    def grain(self) -> Fraction | None:
+        """There are no atoms but the leak."""
+        return Fraction(0)
+
+    def above(self, step: Fraction) -> Law | None:  # noqa: ARG002  (engines meet the parts)
+        """Engines meet the parts."""
+        return None
+
+    def below(self, step: Fraction) -> Law | None:  # noqa: ARG002  (engines meet the parts)
+        """Engines meet the parts."""
+        return None
+
+    @classmethod
+    def bundle(cls, pairs: Sequence[tuple[Self, int]]) -> Transform | None:  # noqa: ARG003
+        """Engines meet the parts."""
+        return None

@@ -1,0 +1,164 @@
+"""The least rho at which a loss is proved zero-concentrated, perhaps up to a small chance.
+
+Trust: kernel.
+
+Definition.  With K(t) = ln E_P[e**(tL)], rho-zCDP says K(t) <= rho t (t + 1) for every t > 0.
+Theorem (key ``concentrated-orders``).  K is convex and K(0) = 0, so K(t)/t does not fall, and K
+lies below its chords.  Hence sup K(t) / (t (t + 1)) is at most the largest of: K(s)/s for the least
+order s that is looked at; for neighboring orders, the largest value on their chord; and from the
+last order on, what the growth of K allows (key ``moment-growth``).
+
+Theorem (key ``approximately-concentrated``; Bun and Steinke 2016, definition 8.1).  Let P show what
+Q never does with chance d, and Q what P never does with chance e; let P' and Q' be P and Q given
+that this does not happen.  Then P >= (1 - d)P' and Q >= (1 - e)Q' as measures, and the cumulants of
+(P', Q') are K(t) - (t + 1) ln(1 - d) + t ln(1 - e), for the finite part K of those of (P, Q).  So
+h <= h' + max(d, e), and what (P, Q) dominates is concentrated with the rho of (P', Q') but for a
+chance of max(d, e), in this direction; in compositions, adaptive too, rhos and chances add up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import pairwise
+from typing import Final
+
+from discreet.errors import OutOfRange
+from discreet.exact import float_up
+from discreet.loss.composition import Composition
+from discreet.loss.concentration import concentration
+from discreet.loss.growth import Growth, growth
+from discreet.loss.notion import PrivacyLoss, checked_loss
+from discreet.loss.pairs.pair import Pair
+from discreet.loss.pairs.plain import cumulant
+from discreet.loss.pairs.response import ResponsePair
+
+__all__ = ["approximate_rho", "approximately_concentrated", "least_rho"]
+
+_FIRST: Final = 2.0**-12  # the least order looked at
+_LAST: Final = 2.0**22
+_CLOSE: Final = 3e-4  # how far a bound may be above the best point
+_ROUNDS: Final = 12
+
+
+def least_rho(composition: Composition) -> Fraction | None:
+    """Return a rho, within a thousandth of the least; None where an infinite loss is possible.
+
+    >>> from discreet.loss.pairs.laplace import LaplacePair
+    >>> float(least_rho(Composition(((LaplacePair(Fraction(1)), 1),)))) < 0.3682
+    True
+    """
+    found = [concentration(composition)]
+    limit = growth(composition) if math.isfinite(composition.log_moment(_FIRST)) else None
+    if limit is not None:
+        found.append(_supremum(composition.log_moment, limit))
+    known = [rho for rho in found if rho is not None]
+    return min(known) if known else None
+
+
+def approximate_rho(composition: Composition) -> tuple[Fraction, Fraction]:
+    """Return (rho, chance): rho-zCDP in this direction, but for a chance of infinite losses.
+
+    >>> from discreet.loss.pairs.response import ResponsePair
+    >>> leaky = Composition(((ResponsePair(Fraction(1), Fraction(1, 10**6)), 1),))
+    >>> rho, chance = approximate_rho(leaky)
+    >>> round(float(rho), 9), chance
+    (0.462117157, Fraction(1, 1000000))
+    """
+    sure, leak = _without_leaks(composition)
+    rho = least_rho(sure)
+    if rho is not None:
+        return rho, leak
+    ahead, behind = composition.infinity(), composition.reverse().infinity()
+    if ahead.high >= 1:
+        return Fraction(0), Fraction(1)
+    limit = growth(composition)
+    if limit is None:
+        raise OutOfRange(
+            what="the loss is known at too few orders to be concentrated.",
+            why="zero-concentrated privacy bounds the divergences of all orders.",
+            do="give rho itself, or a pair of laws.",
+        )
+    lost, kept = -math.log1p(-ahead.high) * (1 + 1e-15), math.log1p(-min(behind.low, 1 - 1e-16))
+
+    def moment(t: float) -> float:
+        value = cumulant(composition, t) + (t + 1) * lost + t * kept
+        return value + 1e-15 * (1 + abs(value))
+
+    chance = Fraction(max(ahead.high, behind.high))
+    return _supremum(moment, limit + Growth(linear=lost, constant=lost)), min(chance, Fraction(1))
+
+
+def _without_leaks(composition: Composition) -> tuple[Composition, Fraction]:
+    """Take the chance of an infinite loss off the randomized responses: they are products."""
+    pairs: list[tuple[Pair, int]] = []
+    leak = Fraction(0)
+    for pair, count in composition.pairs:
+        match pair:
+            case ResponsePair(epsilon=epsilon, delta=delta) if delta:
+                leak += count * delta
+                pairs.append((ResponsePair(epsilon), count))
+            case _:
+                pairs.append((pair, count))
+    return Composition(tuple(pairs), composition.renyi), min(leak, Fraction(1))
+
+
+def approximately_concentrated(loss: PrivacyLoss) -> tuple[Fraction, Fraction]:
+    """Return (rho, delta): the loss is delta-approximately rho-zCDP, in both directions.
+
+    >>> from discreet.loss import GaussianDP
+    >>> approximately_concentrated(GaussianDP(mu=1))
+    (Fraction(1, 2), Fraction(0, 1))
+    """
+    profile = checked_loss(loss).profile()
+    found = [approximate_rho(part) for part in dict.fromkeys((*profile.remove, *profile.add))]
+    return max(rho for rho, _ in found), max(chance for _, chance in found)
+
+
+def _supremum(moment: Callable[[float], float], limit: Growth) -> Fraction:
+    """Bound K(t) / (t (t + 1)) over all t > 0."""
+    orders = [_FIRST, 1.0]
+    values = [moment(t) for t in orders]
+    best = max(_over(t, value) for t, value in zip(orders, values, strict=True))
+    while orders[-1] < _LAST and limit.over(orders[-1]) > best * (1 + _CLOSE):
+        orders.append(4 * orders[-1])
+        values.append(moment(orders[-1]))
+        best = max(best, _over(orders[-1], values[-1]))
+    tail = limit.over(orders[-1])
+    cells = list(pairwise(zip(orders, values, strict=True)))
+    high = values[0] / orders[0]
+    for _ in range(_ROUNDS):
+        wide = []
+        for left, right in cells:
+            bound = _on_chord(left, right)
+            if bound <= best * (1 + _CLOSE):
+                high = max(high, bound)
+                continue
+            middle = math.sqrt(left[0] * right[0])
+            point = (middle, moment(middle))
+            best = max(best, _over(*point))
+            wide += [(left, point), (point, right)]
+        cells = wide
+        if not cells:
+            break
+    high = max([high, *(_on_chord(left, right) for left, right in cells)])
+    return max(Fraction(float_up(Fraction(high) * (1 + Fraction(1, 10**12)))), tail)
+
+
+def _over(t: float, value: float) -> float:
+    return value / (t * (t + 1))
+
+
+def _on_chord(left: tuple[float, float], right: tuple[float, float]) -> float:
+    """Return the largest (a + bt) / (t (t + 1)) on the chord through two points.
+
+    Its derivative vanishes where b t**2 + 2 a t + a = 0.
+    """
+    (s, low), (t, high) = left, right
+    b = (high - low) / (t - s)
+    a = low - b * s
+    places = [s, t]
+    if b > 0 and a < 0:
+        places.append(min(max((-a + math.sqrt(a * a - a * b)) / b, s), t))
+    return max(_over(place, a + b * place) for place in places)

@@ -1,0 +1,227 @@
+"""Records that are routed, sampled with others, or replaced in a sample."""
+
+import math
+from fractions import Fraction
+
+import mpmath
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.errors import WrongKind
+from discreet.loss import Composition, GaussianDP, Pure
+from discreet.loss.amplification import poisson_replace_profile
+from discreet.loss.mixtures import poisson_replaced, routed, sampled_group
+from discreet.loss.pairs.gaussian import GaussianPair
+from discreet.loss.pairs.laplace import LaplacePair
+from discreet.loss.pairs.response import ResponsePair
+from discreet.loss.pairs.sampled import Direction, SampledPair
+from tests.loss.finite_laws import EPSILONS, covers, laws, mixed, of, profile, times
+
+F = Fraction
+RATES = st.sampled_from([F(1, 100), F(1, 4), F(9, 10)])
+
+
+def gaussian(mu):
+    return Composition(((GaussianPair(F(mu) ** 2), 1),))
+
+
+def response(epsilon, delta=0):
+    return Composition(((ResponsePair(F(epsilon), F(delta)), 1),))
+
+
+# --- routing -------------------------------------------------------------------------------------
+
+
+@pytest.mark.theorem("routing")
+@settings(max_examples=20)
+@given(laws(4))
+def test_a_route_chosen_by_chance_is_within(found):
+    """Each part is chosen with chance 1/3: the excess is a third of the sum."""
+    *parts, q = found
+    whole = tuple(x / 3 for part in parts for x in part), tuple(x / 3 for _ in parts for x in q)
+    covers(routed([of(part, q) for part in parts]), *whole)
+
+
+def leaky_routes(parts, chance):
+    """Each part says whether it leaks; the record is sent to the first one that does."""
+    return 1 - (1 - chance) ** parts
+
+
+@pytest.mark.theorem("routing")
+@pytest.mark.parametrize(
+    ("parts", "chance", "exact"), [(10, "0.001", 0.009955119790), (2, "0.1", 0.19)]
+)
+def test_routing_to_what_leaks(parts, chance, exact):
+    found = routed([response(0, chance)] * parts)
+    assert float(leaky_routes(parts, F(chance))) == pytest.approx(exact, rel=1e-9)
+    for eps in (0.0, 2.0):
+        assert exact <= found.delta(eps).high
+        assert found.delta(eps).high == pytest.approx(parts * float(F(chance)), rel=1e-9)
+
+
+@pytest.mark.theorem("routing")
+def test_the_sum_of_excesses():
+    found = routed([response(1), response("0.5"), response("0.5")])
+    for eps in (0.1, 0.4, 0.9):
+        parts = [Pure(epsilon=1), Pure(epsilon="0.5"), Pure(epsilon="0.5")]
+        total = sum(part.delta(epsilon=F(eps)) for part in parts)
+        assert found.delta(eps).high <= total * (1 + 1e-5)
+        assert found.delta(eps).high >= Pure(epsilon=1).delta(epsilon=F(eps))
+    assert found.epsilon(0).high == 1.0
+    assert found.delta(0.0).high <= 1.0
+    assert math.exp(found.log_moment(1.0)) - 1 <= sum(
+        math.expm1(response(e).log_moment(1.0)) for e in (1, "0.5", "0.5")
+    ) * (1 + 1e-9)
+
+
+def test_one_route_is_no_choice():
+    assert routed([response(1), Composition()]) == response(1)
+    assert routed([]) == Composition()
+
+
+def test_routed_records_compose():
+    twice = routed([response(1), gaussian(1)]).power(2)
+    for one in (response(1), gaussian(1)):
+        for delta in (1e-2, 1e-6):
+            assert twice.epsilon(delta).high >= one.power(2).epsilon(delta).low
+
+
+# --- groups in a sample ---------------------------------------------------------------------------
+
+
+@pytest.mark.theorem("sampled-groups")
+@settings(max_examples=25)
+@given(laws(4), RATES)
+def test_groups_of_any_laws_are_within(found, rate):
+    *parts, q = found
+    k = len(parts)
+    weights = [math.comb(k, j) * rate**j * (1 - rate) ** (k - j) for j in range(k + 1)]
+    mixture = mixed(weights, [q, *parts])
+    group = sampled_group([of(part, q) for part in parts], rate)
+    covers(group, mixture, q)
+    if len(q) < 4:
+        covers(group.power(2), times(mixture, mixture), times(q, q), (0.0, 0.4, 1.5))
+
+
+def exact_group(k, rate, mu, eps):
+    """Test a mixture of Gaussians against N(0, 1) by a half line, both ways."""
+    q, a = mpmath.mpf(rate), mpmath.exp(eps)
+    w = [mpmath.binomial(k, j) * q**j * (1 - q) ** (k - j) for j in range(k + 1)]
+
+    def ratio(y):
+        return sum(w[j] * mpmath.exp(j * mu * y - (j * mu) ** 2 / 2) for j in range(k + 1))
+
+    y = mpmath.findroot(lambda y: ratio(y) - a, (-60, 60), solver="bisect")
+    ahead = sum(w[j] * mpmath.ncdf(j * mu - y) for j in range(k + 1)) - a * mpmath.ncdf(-y)
+    if a * w[0] >= 1:
+        return ahead, mpmath.mpf(0)
+    y = mpmath.findroot(lambda y: 1 - a * ratio(y), (-60, 60), solver="bisect")
+    back = mpmath.ncdf(y) - a * sum(w[j] * mpmath.ncdf(y - j * mu) for j in range(k + 1))
+    return ahead, back
+
+
+@pytest.mark.theorem("sampled-groups")
+@pytest.mark.parametrize(
+    ("k", "rate", "mu"), [(2, "0.1", "1"), (3, "0.01", "1"), (5, "0.3", "0.5")]
+)
+def test_groups_of_gaussians_are_exact(k, rate, mu):
+    group = sampled_group([gaussian(F(mu) * j) for j in range(1, k + 1)], rate)
+    for eps in (0.01, 0.2, 1.0, 3.0):
+        ahead, back = exact_group(k, rate, mpmath.mpf(mu), eps)
+        assert ahead <= group.delta(eps).high <= ahead * (1 + 3e-5)
+        assert back <= group.reverse().delta(eps).high <= back * (1 + 3e-5)
+
+
+@pytest.mark.theorem("sampled-groups")
+def test_a_group_of_one_is_a_sample():
+    one = sampled_group([gaussian(1)], "0.1")
+    for direction, side in ((Direction.REMOVE, one), (Direction.ADD, one.reverse())):
+        sample = Composition(((SampledPair(gaussian(1), F(1, 10), direction), 1),))
+        for eps in (0.0, 0.08, 0.5):
+            assert (
+                sample.delta(eps).low <= side.delta(eps).high <= sample.delta(eps).high * (1 + 3e-5)
+            )
+
+
+def test_groups_lose_more_than_one_and_less_than_unsampled():
+    loss = GaussianDP(mu=1).sampled(rate="0.1")
+    group = loss.group(3)
+    for epsilon in ("0.1", "1"):
+        one, three = loss.delta(epsilon=epsilon), group.delta(epsilon=epsilon)
+        assert one < three < GaussianDP(mu=3).delta(epsilon=epsilon)
+    assert loss.group(1) == loss
+    assert sampled_group([gaussian(1), gaussian(2)], 1) == gaussian(2)
+    assert math.isinf(group.remove[0].largest())
+    assert group.add[0].largest() == pytest.approx(-3 * math.log(0.9), rel=1e-9)
+
+
+def test_an_empty_group_is_refused():
+    with pytest.raises(WrongKind):
+        sampled_group([], "0.1")
+
+
+# --- a record replaced in a sample ----------------------------------------------------------------
+
+
+@pytest.mark.theorem("amplification")
+@settings(max_examples=25)
+@given(laws(3), RATES)
+def test_replaced_records_are_within(found, rate):
+    p, r, other = found
+    first, second = mixed([1 - rate, rate], [r, p]), mixed([1 - rate, rate], [r, other])
+    bound = poisson_replaced(of(p, r), of(r, other), of(p, other), rate)
+    covers(bound, first, second)
+    if len(p) < 4:
+        covers(bound.power(2), times(first, first), times(second, second), (0.0, 0.4, 1.5))
+
+
+@pytest.mark.theorem("amplification")
+def test_replaced_gaussians_are_exact_and_below_the_published_bound():
+    found = poisson_replaced(gaussian(1), gaussian(1), gaussian(2), "0.1").delta(0.3)
+    assert 0.009696563149 <= found.high <= 0.009696563149 * (1 + 2e-5)
+    one, two = GaussianDP(mu=1), GaussianDP(mu=2)
+    published = poisson_replace_profile(
+        lambda e: one.delta(epsilon=e), lambda e: two.delta(epsilon=e), rate="0.1", epsilon="0.3"
+    )
+    assert published == pytest.approx(0.016499159718, rel=1e-10)
+    assert found.high < published
+
+
+@pytest.mark.theorem("amplification")
+@pytest.mark.parametrize("eps", [0.02, 0.1, 0.25])
+def test_the_published_bound_is_never_beaten_by_this_one(eps):
+    """Laplace noise at +1, 0 and -1: whatever is known, the free share is at least as good."""
+    one, two = (Composition(((LaplacePair(F(e)), 1),)) for e in (1, 2))
+    found = poisson_replaced(one, one, two, "0.1").delta(eps).high
+    bound = poisson_replace_profile(
+        lambda e: one.delta(float(e)).high,
+        lambda e: two.delta(float(e)).high,
+        rate="0.1",
+        epsilon=F(eps),
+    )
+    assert found <= bound * (1 + 1e-5)
+
+
+def test_replacing_everything_is_replacing():
+    assert poisson_replaced(gaussian(1), gaussian(1), gaussian(2), 1) == gaussian(2)
+
+
+@pytest.mark.theorem("amplification")
+def test_a_chain_helps_where_the_records_are_not_compared():
+    """Nothing is known of the two records together: the chain through none is finite."""
+    unknown = response(0, 1)
+    bound = poisson_replaced(gaussian(1), gaussian(1), unknown, "0.1")
+    exact = poisson_replaced(gaussian(1), gaussian(1), gaussian(2), "0.1")
+    for eps in (0.1, 0.5, 1.0):
+        assert exact.delta(eps).high <= bound.delta(eps).high * (1 + 1e-9)
+        assert bound.delta(eps).high <= 0.1
+
+
+def test_profiles_agree_with_enumeration_at_all_ratios():
+    p, q = (F(1, 2), F(1, 3), F(1, 6)), (F(1, 6), F(1, 3), F(1, 2))
+    group = sampled_group([of(p, q)], F(1, 4))
+    first = mixed([F(3, 4), F(1, 4)], [q, p])
+    for eps in EPSILONS:
+        truth = float(profile(first, q, F(math.exp(eps))))
+        assert group.delta(eps).high == pytest.approx(truth, rel=1e-6, abs=1e-12)
