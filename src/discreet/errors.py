@@ -9,13 +9,16 @@ One tree, so that a caller can catch as much or as little as it wants::
     │   ├── NotExact        E001  a float where an exact number is needed
     │   ├── OutOfRange      E002  a number outside the range in which the answer is defined
     │   ├── WrongKind       E003  a value of the wrong or of a mixed type
-    │   └── TooLarge        E004  a result that would not fit in 64-bit integers
-    └── EntropyError              randomness cannot be had safely; nothing was drawn
-        ├── EntropyUnavailable  E201  the operating system gave no random bits
-        ├── EntropyCopied       E202  an attempt to copy or store a random stream
-        ├── EntropyForked       E203  a keyed stream used in another process than its own
-        ├── EntropyExhausted    E204  a recorded stream has no words left
-        └── EntropyBusy         E205  a keyed stream asked for words amid another request
+    │   ├── TooLarge        E004  a result that would not fit in 64-bit integers
+    │   └── NotComposable   E005  a composition that no theorem supports
+    ├── EntropyError              randomness cannot be had safely; nothing was drawn
+    │   ├── EntropyUnavailable  E201  the operating system gave no random bits
+    │   ├── EntropyCopied       E202  an attempt to copy or store a random stream
+    │   ├── EntropyForked       E203  a keyed stream used in another process than its own
+    │   ├── EntropyExhausted    E204  a recorded stream has no words left
+    │   └── EntropyBusy         E205  a keyed stream asked for words amid another request
+    └── BudgetError               privacy cannot be paid for; nothing was spent
+        └── OverBudget      E301  a charge that does not fit into what is left
 
 Each leaf has a code, and each code a page ``docs/errors/<code>.md``.
 """
@@ -25,6 +28,7 @@ from __future__ import annotations
 from typing import ClassVar, final
 
 __all__ = [
+    "BudgetError",
     "DiscreetError",
     "EntropyBusy",
     "EntropyCopied",
@@ -33,8 +37,10 @@ __all__ = [
     "EntropyForked",
     "EntropyUnavailable",
     "InputError",
+    "NotComposable",
     "NotExact",
     "OutOfRange",
+    "OverBudget",
     "TooLarge",
     "WrongKind",
 ]
@@ -106,6 +112,13 @@ class TooLarge(InputError):
     code = "E004"
 
 
+@final
+class NotComposable(InputError):
+    """Releases are put together in a way that no theorem supports."""
+
+    code = "E005"
+
+
 class EntropyError(DiscreetError):
     """Randomness cannot be had safely; nothing was drawn."""
 
@@ -143,3 +156,14 @@ class EntropyBusy(EntropyError):
     """A keyed stream was asked for words amid another request."""
 
     code = "E205"
+
+
+class BudgetError(DiscreetError):
+    """Privacy cannot be paid for; nothing was spent."""
+
+
+@final
+class OverBudget(BudgetError):
+    """A charge does not fit into what is left of a budget."""
+
+    code = "E301"

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from discreet import errors
-from discreet.errors import DiscreetError, EntropyError, InputError
+from discreet.errors import BudgetError, DiscreetError, EntropyError, InputError
 
 SENTENCES = {"what": "scale is -1.", "why": "Noise needs a width.", "do": "Use scale > 0."}
 
@@ -69,7 +69,7 @@ def test_every_leaf_has_a_code_of_its_own():
 
 
 def test_the_first_digit_of_a_code_names_the_branch(leaf):
-    branch = {"0": InputError, "2": EntropyError}[leaf.code[1]]
+    branch = {"0": InputError, "2": EntropyError, "3": BudgetError}[leaf.code[1]]
     assert issubclass(leaf, branch)
 
 

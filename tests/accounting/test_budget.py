@@ -1,0 +1,300 @@
+"""Budgets: what they promise, what they accept, and that their arithmetic is exact."""
+
+import copy
+import math
+import pickle
+from fractions import Fraction
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from discreet.accounting.amounts import QUANTUM, number
+from discreet.accounting.budget import Budget
+from discreet.accounting.leaf import UNPROTECTED
+from discreet.errors import OutOfRange, WrongKind
+from discreet.loss import Approximate, GaussianDP, Pure, RenyiDP, ZeroConcentrated
+from discreet.loss.textbook import half_square
+
+EVERY = [
+    Budget(epsilon=1),
+    Budget(epsilon=1, delta="1e-6", currency="basic"),
+    Budget(epsilon=1, delta="1e-6"),
+    Budget(epsilon=1, delta="1e-6", currency="gaussian"),
+    Budget(epsilon=1, delta="1e-6", currency="either"),
+    Budget(rho="0.1"),
+    Budget(rho="0.1", delta="1e-9"),
+    Budget(mu=1),
+    Budget(mu_squared="0.5", delta="1e-9"),
+    Budget(renyi={2: 1, 16: 4}),
+]
+
+
+def charge(budget, losses):
+    """Charge losses one by one; return what was spent and how many fitted."""
+    spent, count = tuple(0 for _ in budget.limit), 0
+    for loss in losses:
+        price = budget.price(loss)
+        if not budget.fits(spent, price):
+            break
+        spent = tuple(a + b for a, b in zip(spent, price, strict=True))
+        count += 1
+    return spent, count
+
+
+# --- what is promised ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("currency", ["zcdp", "gaussian", "either", "basic"])
+@pytest.mark.parametrize(("epsilon", "delta"), [(1, "1e-6"), (2, 1e-9), ("0.1", "1e-3"), (20, 0.2)])
+def test_a_budget_promises_what_it_was_made_for(epsilon, delta, currency):
+    budget = Budget(epsilon=epsilon, delta=delta, currency=currency)
+    assert budget.guarantee == Approximate(epsilon=epsilon, delta=delta)
+
+
+@pytest.mark.theorem("filter-approximate")
+@pytest.mark.parametrize("currency", ["zcdp", "gaussian"])
+@pytest.mark.parametrize(("epsilon", "delta"), [(1, "1e-6"), (2, 1e-9), ("0.1", "1e-3"), (20, 0.2)])
+@pytest.mark.parametrize("reserve", [0, "0.1", "0.9"])
+def test_the_limits_imply_the_promise_and_are_hardly_smaller(epsilon, delta, currency, reserve):
+    budget = Budget(epsilon=epsilon, delta=delta, currency=currency, reserve=reserve)
+    limit, aside = map(number, budget.limit)
+    rest = Fraction(str(delta)) - aside
+    chance = rest / (1 - aside)
+    kind = ZeroConcentrated if currency == "zcdp" else _square
+    assert kind(rho=limit).delta(epsilon=epsilon) <= chance
+    assert kind(rho=limit * (1 + Fraction(1, 10**9))).delta(epsilon=epsilon) > chance
+
+
+def _square(*, rho):
+    return GaussianDP(mu_squared=rho)
+
+
+def test_what_holds_of_a_budget_in_its_own_terms():
+    assert Budget(epsilon="0.5").guarantee == Pure(epsilon="0.5")
+    assert Budget(rho="0.1").guarantee == ZeroConcentrated(rho="0.1")
+    assert Budget(mu="0.1").guarantee == GaussianDP(mu="0.1")
+    assert Budget(renyi={16: 4, 2: 1}).guarantee == RenyiDP(orders=(2, 16), values=(1, 4))
+    beside = Budget(rho="0.1", delta="1e-9").guarantee
+    assert beside.epsilon(delta="1e-6") > ZeroConcentrated(rho="0.1").epsilon(delta="1e-6")
+
+
+def test_the_reserve_is_a_tenth_of_delta():
+    assert Budget(epsilon=1, delta="1e-6").limit[-1] * QUANTUM == Fraction(1, 10**7)
+    assert Budget(epsilon=1, delta="1e-6", reserve=0).limit[-1] == 0
+
+
+# --- golden values ------------------------------------------------------------------------------
+
+
+@pytest.mark.theorem("filter-concentrated")
+def test_fifty_questions_one_by_one():
+    """40 of 0.1 and 10 of 0.2: basic 6, half squares 5.1016, concentrated 4.5991."""
+    losses = [Pure(epsilon="0.1")] * 40 + [Pure(epsilon="0.2")] * 10
+    spent, count = charge(Budget(rho=1), losses)
+    assert count == 50
+    rho = Fraction(spent[0]) * QUANTUM
+    assert ZeroConcentrated(rho=rho).epsilon(delta=1e-6) == pytest.approx(4.599068038, abs=1e-9)
+    simple = half_square(["0.1"] * 40 + ["0.2"] * 10, slack=1e-6)
+    assert simple == pytest.approx(5.101576001, abs=1e-9)
+    spent, _ = charge(Budget(epsilon=6), losses)
+    assert spent == (6 * 10**24, 0)
+
+
+@pytest.mark.theorem("filter-concentrated")
+def test_the_limit_for_that_epsilon_accepts_them_all_and_no_smaller_one_does():
+    losses = [Pure(epsilon="0.1")] * 40 + [Pure(epsilon="0.2")] * 10
+    enough = Budget(epsilon="4.59906804", delta=1e-6, reserve=0)
+    assert charge(enough, losses)[1] == 50
+    assert charge(Budget(epsilon="4.5990680", delta=1e-6, reserve=0), losses)[1] < 50
+
+
+@pytest.mark.theorem("filter-gaussian")
+def test_three_gaussians_one_by_one():
+    losses = [GaussianDP(mu=mu) for mu in ("0.3", "0.4", "0.5")]
+    spent, count = charge(Budget(mu_squared="0.5"), losses)
+    assert (count, spent) == (3, (5 * 10**23, 0))
+    assert Budget(mu_squared="0.5").guarantee.mu == pytest.approx(0.707106781, abs=1e-9)
+    assert Budget(mu_squared="0.5").guarantee.epsilon(delta=1e-6) == pytest.approx(
+        3.307600723, abs=1e-8
+    )
+
+
+# --- exact arithmetic ---------------------------------------------------------------------------
+
+
+@pytest.mark.theorem("directed-rounding")
+@pytest.mark.parametrize("tenth", [0.1, "0.1", Fraction(1, 10)])
+def test_ten_tenths_fit_into_one_and_an_eleventh_does_not(tenth):
+    spent, count = charge(Budget(epsilon=1), [Pure(epsilon=tenth)] * 11)
+    assert (spent, count) == ((10**24, 0), 10)
+
+
+def test_a_third_three_times_does_not_fit_but_all_three_at_once_do():
+    budget = Budget(epsilon=1)
+    assert charge(budget, [Pure(epsilon=Fraction(1, 3))] * 3)[1] == 2
+    assert charge(budget, [Pure(epsilon=Fraction(1, 3)).power(3)])[1] == 1
+    assert charge(Budget(epsilon="1.000000000000000000000002"), [Pure(epsilon="1/3")] * 3)[1] == 3
+
+
+def test_one_quantum_too_much_is_too_much():
+    budget = Budget(epsilon=1)
+    assert budget.fits((0, 0), (10**24, 0))
+    assert not budget.fits((0, 0), (10**24 + 1, 0))
+    assert not budget.fits((0, 0), (0, 1))
+
+
+@pytest.mark.parametrize("budget", [Budget(epsilon=0), Budget(rho=0), Budget(mu=0)], ids=str)
+def test_a_budget_of_nothing_buys_nothing_but_what_is_free(budget):
+    nothing = tuple(0 for _ in budget.limit)
+    assert budget.fits(nothing, budget.price(Pure(epsilon=0)))
+    assert not budget.fits(nothing, budget.price(Pure(epsilon="1e-9")))
+
+
+@pytest.mark.parametrize("budget", EVERY, ids=str)
+def test_no_budget_pays_for_telling_everything(budget):
+    for loss in (UNPROTECTED, UNPROTECTED.profile()):
+        assert not budget.fits(tuple(0 for _ in budget.limit), budget.price(loss))
+
+
+SMALL = st.fractions(min_value=0, max_value=2, max_denominator=10**6)
+
+
+@pytest.mark.parametrize("budget", EVERY, ids=str)
+@given(first=SMALL, second=SMALL)
+def test_a_larger_loss_never_costs_less(budget, first, second):
+    low, high = sorted((first, second))
+    cheap, dear = (budget.price(Pure(epsilon=epsilon)) for epsilon in (low, high))
+    assert all(a <= b for a, b in zip(cheap, dear, strict=True))
+
+
+@given(
+    st.lists(st.fractions(min_value=0, max_value=10, max_denominator=1000), min_size=1, max_size=6),
+    st.sampled_from([b for b in EVERY if b.currency.name != "either"]),
+)
+def test_parts_never_add_up_to_more_than_the_whole(weights, budget):
+    assume(any(weights))
+    parts = budget.split(weights)
+    assert len(parts) == len(weights)
+    assert all(part.currency == budget.currency for part in parts)
+    for index, limit in enumerate(budget.limit):
+        total = sum(part.limit[index] for part in parts)
+        assert limit - len(parts) < total <= limit
+
+
+def test_half_and_half():
+    one, other = Budget(epsilon=1, delta="1e-6", currency="basic").split([1, 1])
+    assert one == other == Budget(epsilon="0.5", delta="5e-7", currency="basic")
+
+
+def test_a_budget_of_either_kind_is_not_split():
+    with pytest.raises(WrongKind, match="either"):
+        Budget(epsilon=1, delta="1e-6", currency="either").split([1, 1])
+
+
+@pytest.mark.theorem("filter-either")
+def test_parts_of_it_would_break_both_limits():
+    budget = Budget(epsilon=1, delta="1e-6", currency="either")
+    half = tuple(limit // 2 for limit in budget.limit)
+    in_epsilon = (half[0], 10 * half[1], 0)
+    in_rho = (10 * half[0], half[1], 0)
+    assert all(budget.currency.fits(part, half) for part in (in_epsilon, in_rho))
+    assert not budget.fits(in_epsilon, in_rho)
+
+
+# --- what cannot be done ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"epsilon": 1, "rho": 1},
+        {"mu": 1, "mu_squared": 1},
+        {"rho": 1, "currency": "basic"},
+        {"rho": 1, "reserve": "0.1"},
+        {"epsilon": 1, "reserve": "0.1"},
+        {"epsilon": 1, "delta": "1e-6", "currency": "euro"},
+        {"epsilon": 1, "delta": "1e-6", "currency": 3},
+        {"renyi": {}},
+        {"renyi": [2]},
+        {"epsilon": "much"},
+        {"epsilon": True},
+    ],
+)
+def test_a_budget_is_one_thing(given):
+    with pytest.raises(WrongKind):
+        Budget(**given)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"epsilon": -1},
+        {"epsilon": math.inf},
+        {"epsilon": 1, "delta": 1},
+        {"epsilon": 1, "delta": -1},
+        {"rho": 1, "delta": 1},
+        {"epsilon": 1, "currency": "zcdp"},
+        {"epsilon": 1, "delta": "1e-6", "reserve": 1},
+        {"epsilon": 1, "delta": "1e-6", "reserve": 2},
+        {"rho": -1},
+        {"renyi": {1: 1}},
+    ],
+)
+def test_a_budget_is_in_range(given):
+    with pytest.raises(OutOfRange):
+        Budget(**given)
+
+
+def test_a_loss_without_a_price_is_refused_with_advice():
+    with pytest.raises(WrongKind, match="no price in epsilon") as caught:
+        Budget(epsilon=1, delta="1e-6", currency="basic").price(GaussianDP(mu="0.1"))
+    assert "delta=1e-9" in caught.value.do
+    with pytest.raises(WrongKind, match="no price in mu squared"):
+        Budget(mu=1).price(ZeroConcentrated(rho="0.1"))
+    with pytest.raises(WrongKind):
+        Budget(mu=1).price("0.1")
+
+
+def test_a_named_delta_gives_a_price():
+    budget = Budget(epsilon=1, delta="1e-6", currency="basic")
+    epsilon, delta = budget.price(GaussianDP(mu="0.1"), delta="1e-7")
+    assert number(epsilon) >= Fraction(GaussianDP(mu="0.1").epsilon(delta="1e-7"))
+    assert number(delta) == Fraction(1, 10**7)
+
+
+@pytest.mark.parametrize("weights", [[], [0, 0], [1, -1]])
+def test_weights_divide_something(weights):
+    with pytest.raises(OutOfRange):
+        Budget(rho=1).split(weights)
+
+
+# --- the value ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("budget", EVERY, ids=str)
+def test_a_budget_is_a_value(budget):
+    assert eval(repr(budget)) == budget  # noqa: S307  our own text
+    assert pickle.loads(pickle.dumps(budget)) == budget  # noqa: S301  our own bytes
+    assert copy.deepcopy(budget) == budget
+    assert hash(budget) == hash(copy.copy(budget))
+    assert len(budget.components) == len(budget.limit)
+    assert budget.components[-1] == "delta"
+
+
+@pytest.mark.parametrize(
+    ("budget", "text"),
+    [
+        (Budget(epsilon="1/3"), "epsilon 0.3333, kept in basic"),
+        (Budget(epsilon=1, delta=1e-6, currency="basic"), "epsilon 1, delta 1e-06, kept in basic"),
+        (
+            Budget(epsilon=2, delta=1e-9),
+            "epsilon 2 at delta 1e-09, kept in either: epsilon 2, rho 0.05581, delta 1e-10",
+        ),
+        (Budget(mu=1), "mu squared 1, kept in gaussian"),
+        (Budget(renyi={2: 1}), "divergence of order 2 1, kept in renyi"),
+    ],
+)
+def test_how_a_budget_is_shown(budget, text):
+    assert str(budget) == text

@@ -1,0 +1,438 @@
+"""Every currency, against the best that any adaptive strategy can do."""
+
+import math
+from fractions import Fraction
+
+import mpmath
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.accounting.admission import (
+    concentrated_price,
+    divergence_price,
+    gaussian_price,
+    point_price,
+)
+from discreet.accounting.amounts import NEVER, amount_down, amount_up, number, shown_down, shown_up
+from discreet.accounting.budget import Budget
+from discreet.accounting.currency import Basic, Concentrated, Gaussians, Orders
+from discreet.accounting.either import Either
+from discreet.loss import (
+    Approximate,
+    GaussianDP,
+    Pure,
+    RenyiDP,
+    ZeroConcentrated,
+)
+from discreet.loss.elementary import log
+from discreet.loss.gaussian_dp import pure_to_gaussian_mu
+from discreet.loss.pairs.finite import FinitePair
+from discreet.loss.pairs.laplace import LaplacePair
+from discreet.loss.profile import Profile
+from discreet.mechanisms import Exponential, Gaussian, Laplace
+from tests.accounting.games import Ask, largest_loss, leaking, response, two_point, value
+
+RESPONSES = [response(Fraction(5, 4)), response(Fraction(3, 2)), response(2)]
+RARE = [two_point(Fraction(1, 10), 2), two_point(Fraction(1, 50), 4)]
+MENU = [RESPONSES[1], RESPONSES[2], RARE[0]]
+RATIOS = [Fraction(1), Fraction(6, 5), Fraction(3, 2), Fraction(2), Fraction(3), Fraction(6)]
+
+
+def at(ratio):
+    """Return an epsilon that is at most the logarithm of a ratio."""
+    return max(log(ratio).low, Fraction(0))
+
+
+def both_ways(laws, priced):
+    """Price laws, and let the player ask for them in either direction."""
+    asks = [Ask(law, priced(law)) for law in laws]
+    turned = [ask.swapped() for ask in asks if sorted(ask.law) != sorted(ask.swapped().law)]
+    return [*asks, *turned]
+
+
+def check(budget, menu, ratios=RATIOS):
+    """Solve the game and compare with the guarantee."""
+
+    def accepts(total):
+        return budget.currency.fits(total, budget.limit)
+
+    found = [value(menu, accepts, ratio, len(budget.limit)) for ratio in ratios]
+    for ratio, truth in zip(ratios, found, strict=True):
+        assert truth <= budget.guarantee.delta(epsilon=at(ratio))
+    return found
+
+
+# --- the games ----------------------------------------------------------------------------------
+
+
+@pytest.mark.theorem("filter-basic")
+def test_no_strategy_beats_pure_sums():
+    budget = Budget(epsilon=2)
+    menu = both_ways(MENU, lambda law: budget.price(Pure(epsilon=largest_loss(law))))
+    found = check(budget, menu, [*RATIOS, Fraction(738906, 100000)])
+    assert found[-2] > 0  # at log 6 < 2 there is something to win
+    assert found[-1] <= Fraction(1, 10**5)
+
+
+@pytest.mark.theorem("filter-basic")
+def test_no_strategy_beats_sums_of_epsilon_and_delta():
+    budget = Budget(epsilon="1.2", delta="0.05", currency="basic")
+    laws = [leaking(RESPONSES[0], "0.01"), leaking(RESPONSES[1], "0.02"), RESPONSES[1], RARE[0]]
+    chances = {laws[0]: Fraction(1, 100), laws[1]: Fraction(1, 50)}
+
+    def priced(law):
+        return budget.price(Approximate(epsilon=largest_loss(law), delta=chances.get(law, 0)))
+
+    ratio = Fraction(332, 100)  # hardly below e**1.2
+    found = check(budget, both_ways(laws, priced), [*RATIOS, ratio])
+    assert Fraction(2, 100) < found[-1] <= Fraction(5, 100) + Fraction(1, 1000)
+
+
+@pytest.mark.theorem("filter-basic")
+def test_the_game_catches_a_rule_that_charges_half():
+    budget = Budget(epsilon=1)
+    menu = both_ways(RESPONSES, lambda law: budget.price(Pure(epsilon=largest_loss(law) / 2)))
+    with pytest.raises(AssertionError):
+        check(budget, menu, [Fraction(27183, 10000)])
+
+
+def rho_of(law):
+    """Return the least rho of a finite law, both ways: a fine search, and a little more."""
+    orders = [1 + 10 ** (k / 40) for k in range(-120, 160)]
+    best = 0.0
+    for way in (law, [(q, p) for p, q in law]):
+        for a in orders:
+            total = mpmath.fsum(
+                mpmath.mpf(float(p)) ** a * mpmath.mpf(float(q)) ** (1 - a) for p, q in way
+            )
+            best = max(best, float(mpmath.log(total) / (a * (a - 1))))
+    return Fraction(best) * (1 + Fraction(1, 1000))
+
+
+@pytest.mark.theorem("filter-concentrated")
+@pytest.mark.parametrize("limit", ["0.15", "0.4"])
+def test_no_strategy_beats_sums_of_rho(limit):
+    budget = Budget(rho=limit)
+    menu = both_ways(MENU, lambda law: budget.price(ZeroConcentrated(rho=rho_of(law))))
+    found = check(budget, menu)
+    assert found[1] > 0
+
+
+@pytest.mark.theorem("filter-concentrated")
+@pytest.mark.theorem("filter-approximate")
+def test_no_strategy_beats_sums_of_rho_and_delta():
+    budget = Budget(rho="0.2", delta="0.06")
+    laws = [leaking(RESPONSES[0], "0.02"), leaking(RESPONSES[2], "0.01"), RESPONSES[1], RARE[1]]
+    chances = {laws[0]: Fraction(2, 100), laws[1]: Fraction(1, 100)}
+
+    def priced(law):
+        rest = RESPONSES[0] if law == laws[0] else RESPONSES[2] if law == laws[1] else law
+        (price, _) = budget.price(ZeroConcentrated(rho=rho_of(rest)))
+        return (price, amount_up(chances.get(law, Fraction(0))))
+
+    found = check(budget, both_ways(laws, priced))
+    far = Fraction(10**6)  # nothing but what is told outright
+    (told,) = check(budget, both_ways(laws, priced), [far])
+    assert Fraction(55, 1000) < told <= Fraction(6, 100)
+    assert found[0] > told
+
+
+def mu_of(law):
+    """Return the least mu of a law with two answers: their quantiles apart."""
+    (p, q), _ = law
+    with mpmath.workdps(30):
+        mu = abs(_quantile(p) - _quantile(q))
+        return Fraction(str(mpmath.nstr(mu, 25))) + Fraction(1, 10**20)
+
+
+def _quantile(p):
+    return mpmath.sqrt(2) * mpmath.erfinv(2 * mpmath.mpf(p.numerator) / p.denominator - 1)
+
+
+@pytest.mark.theorem("filter-gaussian")
+def test_no_strategy_beats_sums_of_squares():
+    budget = Budget(mu="0.9")
+    menu = both_ways(MENU, lambda law: budget.price(GaussianDP(mu=mu_of(law))))
+    found = check(budget, menu)
+    assert found[0] > Fraction(9, 10) * Fraction(budget.guarantee.delta(epsilon=0))  # nearly tight
+
+
+@pytest.mark.theorem("filter-gaussian")
+@pytest.mark.theorem("filter-approximate")
+def test_no_strategy_beats_sums_of_squares_and_delta():
+    budget = Budget(mu="0.5", delta="0.02")
+    leaky = leaking(RESPONSES[0], "0.01")
+
+    def priced(law):
+        square, _ = budget.price(GaussianDP(mu=mu_of(RESPONSES[0] if law == leaky else law)))
+        return (square, amount_up(Fraction(1, 100)) if law == leaky else 0)
+
+    check(budget, both_ways([leaky, RESPONSES[1]], priced))
+
+
+def divergences_of(law, orders):
+    with mpmath.workdps(30):
+        found = []
+        for a in orders:
+            both = [
+                mpmath.log(mpmath.fsum(_real(p) ** a * _real(q) ** (1 - a) for p, q in way))
+                / (a - 1)
+                for way in (law, [(q, p) for p, q in law])
+            ]
+            found.append(Fraction(str(mpmath.nstr(max(both), 25))) + Fraction(1, 10**20))
+    return found
+
+
+def _real(p):
+    return mpmath.mpf(p.numerator) / p.denominator
+
+
+@pytest.mark.theorem("filter-renyi")
+@pytest.mark.parametrize("orders", [(3,), (2, 8)])
+def test_no_strategy_beats_sums_of_divergences(orders):
+    limits = {2: "0.5", 3: "0.6", 8: "1.2"}
+    budget = Budget(renyi={order: limits[order] for order in orders})
+
+    def priced(law):
+        values = divergences_of(law, orders)
+        return budget.price(RenyiDP(orders=orders, values=values))
+
+    check(budget, both_ways(MENU, priced))
+
+
+@pytest.mark.theorem("filter-either")
+@pytest.mark.parametrize(("epsilon", "delta"), [(1, "0.05"), (1, "0.3"), ("1.5", "0.2")])
+def test_no_strategy_beats_either_rule(epsilon, delta):
+    budget = Budget(epsilon=epsilon, delta=delta, currency="either", reserve=0)
+    basic = Budget(epsilon=epsilon)
+
+    def priced(law):
+        rho = amount_up(rho_of(law))
+        return (*basic.price(Pure(epsilon=largest_loss(law)))[:1], rho, 0)
+
+    ratio = Fraction(math.floor(1000 * mpmath.exp(_real(Fraction(epsilon)))), 1000)
+    menu = both_ways(MENU, priced)
+    (truth,) = check(budget, menu, [ratio])
+    assert truth <= Fraction(delta)
+
+
+@pytest.mark.theorem("filter-either")
+@pytest.mark.theorem("filter-approximate")
+def test_either_rule_with_events():
+    budget = Budget(epsilon=1, delta="0.1", currency="either", reserve="0.5")
+    leaky = leaking(RESPONSES[0], "0.02")
+
+    def priced(law):
+        inner = RESPONSES[0] if law == leaky else law
+        chance = amount_up(Fraction(2, 100)) if law == leaky else 0
+        epsilon = amount_up(largest_loss(inner))
+        return (epsilon, amount_up(rho_of(inner)), chance)
+
+    menu = both_ways([leaky, RESPONSES[1], RARE[0]], priced)
+    (truth,) = check(budget, menu, [Fraction(2718, 1000)])
+    assert Fraction(2, 100) < truth <= Fraction(1, 10)
+
+
+# --- prices -------------------------------------------------------------------------------------
+
+
+@pytest.mark.theorem("filter-admission")
+def test_pure_losses_have_a_price_everywhere():
+    loss = Pure(epsilon=1)
+    assert point_price(loss) == (1, 0)
+    rho, chance = concentrated_price(loss)
+    assert (float(rho), chance) == (pytest.approx(0.46211715726, abs=1e-11), 0)
+    square, chance = gaussian_price(loss)
+    assert (math.sqrt(square), chance) == (pytest.approx(1.232035385345, abs=1e-11), 0)
+    value, chance = divergence_price(loss, [Fraction(2)])
+    assert (float(value), chance) == (pytest.approx(0.735325664056, abs=1e-11), 0)
+
+
+@pytest.mark.theorem("filter-admission")
+@pytest.mark.parametrize(
+    "loss", [Approximate(epsilon=1, delta="1e-6"), Approximate(epsilon=1, delta="1e-6").profile()]
+)
+def test_a_delta_is_charged_and_never_dropped(loss):
+    assert point_price(loss) == (1, Fraction(1, 10**6))
+    assert concentrated_price(loss)[1] == Fraction(1, 10**6)
+    assert gaussian_price(loss)[1] == Fraction(1, 10**6)
+    assert divergence_price(loss, [Fraction(2)])[-1] == Fraction(1, 10**6)
+
+
+@pytest.mark.theorem("filter-admission")
+def test_gaussian_losses():
+    loss = GaussianDP(mu=2)
+    assert point_price(loss) is None
+    assert concentrated_price(loss) == (2, 0)
+    assert gaussian_price(loss) == (4, 0)
+    assert divergence_price(loss, [Fraction(3)]) == (6, 0)
+    epsilon, delta = point_price(loss, Fraction(1, 10**6))
+    assert epsilon == Fraction(loss.epsilon(delta="1e-6"))
+    assert delta == Fraction(1, 10**6)
+
+
+def test_products_of_pairs_add_up_exactly():
+    loss = Pure(epsilon="0.1").compose(Approximate(epsilon="0.2", delta="1e-7")).power(3)
+    assert point_price(loss) == (Fraction(9, 10), Fraction(3, 10**7))
+    mixed = GaussianDP(mu=1).compose(Pure(epsilon="0.1"))
+    square, chance = gaussian_price(mixed)
+    assert chance == 0
+    assert float(square) == pytest.approx(1 + 0.12532**2, abs=1e-4)
+
+
+@pytest.mark.theorem("filter-admission")
+def test_discrete_gaussian_noise_is_nearly_a_gaussian():
+    exact = Fraction(1, 900)
+    for loss in (
+        Gaussian(sigma=30).loss(distance=1),
+        Gaussian(sigma=30).loss(distance=1, coordinates=10),
+        Gaussian(sigma=30).loss(distance=1).power(5),
+    ):
+        square, leak = gaussian_price(loss)
+        times = 5 if loss == Gaussian(sigma=30).loss(distance=1).power(5) else 1
+        assert exact * times < square < exact * times * Fraction(1006, 1000)
+        assert 0 < leak <= Fraction(5, 2**100)
+    assert gaussian_price(Gaussian(sigma=1).loss(distance=1)) is None  # too narrow
+
+
+def test_one_side_alone_is_no_pure_bound():
+    sampled = GaussianDP(mu=1).sampled(rate="0.01")  # adding a record loses at most -log(0.99)
+    assert min(c.largest() for c in sampled.add) < 0.02
+    assert point_price(sampled) is None
+    assert gaussian_price(sampled) is None
+
+
+@pytest.mark.theorem("filter-admission")
+def test_leaks_beside_gaussian_noise_are_charged_apart():
+    mixed = GaussianDP(mu=1).compose(Approximate(epsilon="0.1", delta="1e-6"))
+    rho, delta = concentrated_price(mixed)
+    assert float(rho) == pytest.approx(0.5 + 0.1 * math.tanh(0.05), rel=1e-3)
+    assert float(delta) == pytest.approx(1e-6, rel=1e-9)
+    laplace = Profile.of(LaplacePair(Fraction(1))).compose(Approximate(epsilon=0, delta="1e-6"))
+    rho, delta = concentrated_price(laplace)
+    assert float(rho) == pytest.approx(0.368, abs=1e-3)  # not 0.462, what any pure loss has
+    assert float(delta) == pytest.approx(1e-6, rel=1e-9)
+
+
+@pytest.mark.theorem("filter-admission")
+def test_a_gaussian_covers_both_sides_of_each_pair():
+    sampled = Pure(epsilon=1).sampled(rate="0.1")  # removing a record loses more than adding one
+    turned = Profile(remove=sampled.add, add=sampled.remove)
+    large = max(c.largest() for c in (*sampled.remove, *sampled.add))
+    small = min(c.largest() for c in (*sampled.remove, *sampled.add))
+    assert small < large * 0.7
+    square, _ = gaussian_price(sampled.compose(turned).compose(GaussianDP(mu="0.1")))
+    assert square >= 2 * pure_to_gaussian_mu(epsilon=Fraction(large)) ** 2
+
+
+@pytest.mark.theorem("filter-admission")
+def test_alternatives_cost_the_most_in_each_component():
+    leak = Approximate(epsilon="0.5", delta="1e-3")
+    both = leak.profile().join(Pure(epsilon=1).profile())
+    assert len(both.remove) == 2
+    assert point_price(both) == (1, Fraction(1, 1000))
+    rho, delta = concentrated_price(both)
+    assert (rho, delta) == (Pure(epsilon=1).concentrated(), Fraction(1, 1000))
+
+
+def test_a_finite_law_with_revealing_answers():
+    tenth, half = Fraction(1, 10), Fraction(9, 20)
+    zero = Fraction(0)
+    pair = FinitePair((tenth, half, half, zero), (zero, half, half, tenth))
+    epsilon, delta = point_price(Profile.of(pair))
+    assert epsilon <= Fraction(1, 10**12)
+    assert delta == pytest.approx(0.1)
+
+
+def test_what_has_no_price():
+    assert gaussian_price(ZeroConcentrated(rho=1)) is None
+    assert concentrated_price(RenyiDP(orders=[2], values=[1])) is None
+    assert divergence_price(RenyiDP(orders=[2], values=[1]), [Fraction(3)]) is None
+    assert point_price(GaussianDP(mu=1), Fraction(0)) is None
+
+
+def test_a_named_delta_may_make_things_cheaper_and_is_charged_only_if_it_does():
+    rho, delta = concentrated_price(Laplace(scale=1).loss(distance=1), Fraction(1, 10))
+    assert delta == Fraction(1, 10)
+    assert rho < concentrated_price(Laplace(scale=1).loss(distance=1))[0]
+    assert concentrated_price(GaussianDP(mu="0.1"), Fraction(1, 10**9)) == (Fraction(1, 200), 0)
+
+
+def test_either_price_is_about_one_event():
+    either = Either()
+    epsilon, rho, delta = either.price(Approximate(epsilon=1, delta="1e-6"))
+    assert (number(epsilon), number(delta)) == (1, Fraction(1, 10**6))
+    assert number(rho) == pytest.approx(0.46211715726)
+    assert either.price(GaussianDP(mu=1)) == (NEVER, 5 * 10**23, 0)
+    assert either.price(RenyiDP(orders=[2], values=[1])) is None
+    named, chance = GaussianDP(mu="0.1"), Fraction(1, 10**6)
+    epsilon, rho, delta = either.price(named, chance)
+    assert number(delta) == chance
+    assert rho == amount_up(Pure(epsilon=Fraction(named.epsilon(delta=chance))).concentrated())
+
+
+def test_either_price_uses_a_smaller_rho_where_no_event_is_needed():
+    loss = Exponential(candidates=4, scale=2).loss(distance=1)
+    epsilon, rho, delta = Either().price(loss)
+    assert (epsilon, delta) == (10**24, 0)
+    assert number(rho) < Pure(epsilon=1).concentrated()
+
+
+def test_limits_imply_their_losses():
+    assert Basic().loss((10**24, 0)) == Pure(epsilon=1)
+    assert Basic().loss((10**24, 10**18)) == Approximate(epsilon=1, delta="1e-6")
+    assert Concentrated().loss((10**24, 0)) == ZeroConcentrated(rho=1)
+    assert Gaussians().loss((10**24, 0)) == GaussianDP(mu=1)
+    assert Orders((Fraction(2),)).loss((10**24, 0)) == RenyiDP(orders=[2], values=[1])
+    assert Either().loss((10**24, 0, 0)) == Pure(epsilon=1)
+    assert Either().loss((0, 10**24, 0)) == ZeroConcentrated(rho=1)
+
+
+@pytest.mark.theorem("filter-approximate")
+@pytest.mark.parametrize("currency", [Concentrated(), Gaussians(), Orders((Fraction(8),))])
+def test_a_delta_beside_lifts_the_profile(currency):
+    whole = currency.loss((10**23, 10**18))
+    bare = currency.loss((10**23, 0))
+    for epsilon in ("0.1", 1, 3):
+        expected = Fraction(1, 10**6) + (1 - Fraction(1, 10**6)) * Fraction(
+            bare.delta(epsilon=epsilon)
+        )
+        assert expected <= whole.delta(epsilon=epsilon) <= float(expected) * (1 + 1e-6)
+
+
+# --- amounts ------------------------------------------------------------------------------------
+
+FRACTIONS = st.fractions(min_value=0, max_value=10**6)
+
+
+@pytest.mark.theorem("directed-rounding")
+@given(FRACTIONS)
+def test_costs_round_up_and_limits_round_down(value):
+    assert number(amount_down(value)) <= value <= number(amount_up(value))
+    assert amount_up(value) - amount_down(value) <= 1
+
+
+@given(st.integers(0, 10**31))
+def test_what_is_shown_is_on_the_safe_side_and_close(amount):
+    up, down = Fraction(shown_up(amount)), Fraction(shown_down(amount))
+    assert down <= number(amount) <= up
+    assert up - down <= number(amount) / 1000
+
+
+@pytest.mark.parametrize(
+    ("amount", "up", "down"),
+    [
+        (0, "0", "0"),
+        (1, "1e-24", "1e-24"),
+        (123456, "1.235e-19", "1.234e-19"),
+        (10**24, "1", "1"),
+        (10**24 // 3, "0.3334", "0.3333"),
+        (99999 * 10**19, "1", "0.9999"),
+        (10**19, "0.00001", "0.00001"),
+        (99999 * 10**14, "0.00001", "9.999e-06"),
+        (NEVER, "infinity", "infinity"),
+    ],
+)
+def test_how_amounts_are_shown(amount, up, down):
+    assert (shown_up(amount), shown_down(amount)) == (up, down)

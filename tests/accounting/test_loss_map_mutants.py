@@ -1,0 +1,82 @@
+"""The model notices loss maps that are wrong."""
+
+import numpy as np
+import pytest
+
+from discreet.accounting.cells import partition
+from discreet.accounting.cells.cells import Cells
+from discreet.accounting.cells.column import Column
+from discreet.accounting.cells.story import Stories
+from discreet.accounting.cells.tally import Tally
+from discreet.accounting.cells.witnesses import Witnesses
+from tests.accounting.map_model import check, some_charges
+
+
+def forget_a_piece(self, cells, condition, cut=Cells._cut):
+    before = self.size
+    cut(self, cells, condition)
+    left = np.arange(before)
+    self.masks = self.masks[:, left]
+    for part in (self.paid, self.low, self.witnesses.seen):
+        part.digits = part.digits[:, :, left]
+    self.witnesses.atoms = self.witnesses.atoms[:, left]
+    self.branches.nodes = self.branches.nodes[left]
+    self.stories.numbers, self.stories.mixed = self.stories.numbers[left], self.stories.mixed[left]
+
+
+def keep_what_sticks_out(self, cells, condition, cut=Cells._cut):
+    masks = self.masks[condition.at, cells].copy()
+    cut(self, cells, condition)
+    self.masks[condition.at, cells] = masks
+
+
+def merge_downward(self, order, starts, least=False, join=Tally.join):
+    join(self, order, starts, least=True)
+
+
+def charge_the_others(self, bits, amounts, whole, charge=Column.charge):
+    charge(self, bits ^ ((1 << self.atoms.size) - 1), amounts, whole=whole)
+
+
+def raise_nothing(self, cells, conditions, amounts):
+    pass
+
+
+def mix_nothing(self, parts):
+    pass
+
+
+def believe_merged_atoms(self, at, numbers, low):
+    self.atoms[at] = numbers[self.atoms[at]]
+
+
+def follow_nobody(self, at, cells, bits):
+    return np.ones(len(cells), dtype=bool)
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "mutant"),
+    [
+        (Cells, "_cut", forget_a_piece),
+        (Cells, "_cut", keep_what_sticks_out),
+        (Cells, "raise_", raise_nothing),
+        (Tally, "join", merge_downward),
+        (Column, "charge", charge_the_others),
+        (Stories, "mix", mix_nothing),
+        (Witnesses, "rename", believe_merged_atoms),
+        (Witnesses, "inside", follow_nobody),
+    ],
+)
+def test_the_model_catches_maps_that_are_wrong(owner, name, mutant, monkeypatch):
+    monkeypatch.setattr(partition, "_MANY", 4)
+    monkeypatch.setattr(owner, name, mutant)
+
+    def is_caught(seed, size, cap):
+        try:
+            check(some_charges(seed, size), cap)
+        except (AssertionError, IndexError, ValueError):
+            return True
+        return False
+
+    shapes = [(30, 4096), (30, 20), (8, 2)]
+    assert any(is_caught(seed, *shape) for seed in range(10) for shape in shapes)

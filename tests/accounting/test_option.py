@@ -1,0 +1,153 @@
+"""Dropping scenarios: what is dropped is dominated, and what is merged lies above."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.accounting.option import Frontier, both, times
+from discreet.loss.composition import Composition
+from discreet.loss.pairs.bounded_range import BoundedRangePair
+from discreet.loss.pairs.discrete_gaussian import DiscreteGaussianPair
+from discreet.loss.pairs.discrete_laplace import DiscreteLaplacePair
+from discreet.loss.pairs.gaussian import GaussianPair
+from discreet.loss.pairs.laplace import LaplacePair
+from discreet.loss.pairs.pair import Pair
+from discreet.loss.pairs.response import ResponsePair
+from discreet.loss.renyi_curve import RenyiCurve
+
+EPSILONS = (0.0, 0.2, 0.6, 1.4)
+SMALL = st.sampled_from(
+    [Fraction(1, 5), Fraction(1, 2), Fraction(3, 4), Fraction(1), Fraction(3, 2)]
+)
+STEPS = st.integers(1, 3)
+PAIRS = st.one_of(
+    st.builds(ResponsePair, SMALL),
+    st.builds(LaplacePair, SMALL),
+    st.builds(BoundedRangePair, SMALL),
+    st.builds(GaussianPair, SMALL),
+    st.builds(DiscreteLaplacePair, st.sampled_from([Fraction(2), Fraction(3)]), STEPS),
+    st.builds(DiscreteGaussianPair, st.sampled_from([Fraction(4), Fraction(9)]), STEPS),
+)
+BAGS = st.lists(st.tuples(PAIRS, st.integers(1, 2)), min_size=1, max_size=3)
+
+
+def composition(pairs: list[tuple[Pair, int]]) -> Composition:
+    return Composition(tuple(pairs))
+
+
+def never_below(larger: Composition, smaller: Composition) -> None:
+    for epsilon in EPSILONS:
+        assert larger.delta(epsilon).high >= smaller.delta(epsilon).low * (1 - 1e-9)
+        one, other = larger.reverse(), smaller.reverse()
+        assert one.delta(epsilon).high >= other.delta(epsilon).low * (1 - 1e-9)
+
+
+@pytest.mark.theorem("dominance")
+@settings(max_examples=40, deadline=None)
+@given(one=BAGS, other=BAGS)
+def test_what_is_dropped_is_dominated(
+    one: list[tuple[Pair, int]], other: list[tuple[Pair, int]]
+) -> None:
+    frontier = Frontier()
+    first, second = composition(one), composition(other)
+    if frontier.beats(frontier.option(first), frontier.option(second)):
+        never_below(first, second)
+
+
+@pytest.mark.theorem("randomized-response")
+def test_randomized_response_stands_above_several_that_sum_to_it() -> None:
+    frontier = Frontier()
+    parts = [(ResponsePair(Fraction(1, 2)), 1), (LaplacePair(Fraction(1, 4)), 2)]
+    one = frontier.option(composition([(ResponsePair(Fraction(1)), 1)]))
+    less = frontier.option(composition([(ResponsePair(Fraction(99, 100)), 1)]))
+    several = frontier.option(composition(parts))
+    assert frontier.beats(one, several)
+    assert not frontier.beats(less, several)
+    never_below(frontier.composition(one), frontier.composition(several))
+
+
+@pytest.mark.theorem("log-concave-moves")
+@pytest.mark.theorem("wider-laplace")
+def test_one_long_move_stands_above_several_shorter_ones() -> None:
+    frontier = Frontier()
+    far = frontier.option(composition([(DiscreteLaplacePair(Fraction(2), 3), 1)]))
+    apart = [(DiscreteLaplacePair(Fraction(2), 1), 1), (DiscreteLaplacePair(Fraction(5), 2), 1)]
+    near = frontier.option(composition(apart))
+    assert frontier.beats(far, near)
+    assert not frontier.beats(near, far)
+    never_below(frontier.composition(far), frontier.composition(near))
+
+
+@pytest.mark.theorem("wider-laplace")
+@pytest.mark.parametrize("a", [Fraction(1, 10), Fraction(1, 2), Fraction(4, 5)])
+@pytest.mark.parametrize("more", [Fraction(1, 100), Fraction(1, 10), Fraction(19, 100)])
+def test_wider_laplace_noise_is_narrower_noise_plus_noise(a: Fraction, more: Fraction) -> None:
+    b = a + more
+    weight = a / b * (1 - b) ** 2 / (1 - a) ** 2
+    assert 0 < weight < 1
+    for cosine in (Fraction(-1), Fraction(-1, 3), Fraction(0), Fraction(2, 7), Fraction(1)):
+
+        def transform(ratio: Fraction, at: Fraction = cosine) -> Fraction:
+            return (1 - ratio) ** 2 / (1 - 2 * ratio * at + ratio**2)
+
+        assert transform(a) * (weight + (1 - weight) * transform(b)) == transform(b)
+
+
+@settings(max_examples=20, deadline=None)
+@given(one=BAGS, other=BAGS)
+def test_a_merged_option_lies_above_both(
+    one: list[tuple[Pair, int]], other: list[tuple[Pair, int]]
+) -> None:
+    frontier = Frontier()
+    options = [frontier.option(composition(each)) for each in (one, other)]
+    merged = frontier.above_all(options)
+    assert merged.real == (len({option.bag for option in options}) == 1 and merged in options)
+    for option in options:
+        small, large = frontier.composition(option), frontier.composition(merged)
+        for epsilon in EPSILONS:
+            assert large.delta(epsilon).high >= small.delta(epsilon).low * (1 - 1e-9)
+
+
+def test_too_many_options_are_merged_and_no_longer_real() -> None:
+    frontier = Frontier()
+    options = [
+        frontier.option(
+            Composition(((GaussianPair(Fraction(k)), 1), (ResponsePair(Fraction(60 - k)), 1)))
+        )
+        for k in range(1, 40)
+    ]
+    assert len(frontier.pruned(options)) == len(options)  # none dominates another
+    few = frontier.pruned(options, most=5)
+    assert len(few) <= 5
+    assert not any(option.real for option in few)
+
+
+@given(BAGS, BAGS)
+@settings(max_examples=50, deadline=None)
+def test_bags_compose_as_compositions_do(
+    one: list[tuple[Pair, int]], other: list[tuple[Pair, int]]
+) -> None:
+    frontier = Frontier()
+    first, second = (frontier.option(composition(each)) for each in (one, other))
+    together = both(times(first, 3), second)
+    expected = composition(one).power(3).compose(composition(other))
+    assert frontier.composition(together) == expected
+    known = frontier.option(expected).moments
+    assert together.moments == pytest.approx(known, rel=1e-9)
+
+
+def test_curves_are_kept_apart_from_pairs() -> None:
+    frontier = Frontier()
+    line = RenyiCurve(rho=Fraction(1, 10))
+    dots = RenyiCurve(orders=(Fraction(2), Fraction(8)), values=(Fraction(1, 5), Fraction(1)))
+    option = frontier.option(Composition((), line + dots))
+    twice = frontier.composition(times(option, 2))
+    assert twice.renyi == (line + dots).times(2)
+    steep = frontier.option(Composition((), RenyiCurve(rho=Fraction(1, 5))))
+    flat = frontier.option(Composition((), line))
+    assert frontier.beats(steep, flat)
+    assert not frontier.beats(flat, steep)

@@ -1,0 +1,267 @@
+"""Parallel parts: which lists of parts a theorem covers, and which it does not."""
+
+import itertools
+import math
+from datetime import date
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from discreet.accounting import (
+    Box,
+    Choice,
+    Group,
+    Leaf,
+    Parallel,
+    Post,
+    Repeat,
+    Sampled,
+    Sequential,
+    Where,
+    above,
+    anything,
+    at_least,
+    at_most,
+    below,
+    between,
+    equals,
+    is_not_null,
+    is_null,
+    nothing,
+    one_of,
+)
+from discreet.errors import NotComposable, WrongKind
+from discreet.loss import Pure
+from discreet.mechanisms import (
+    Histogram,
+    Laplace,
+    Quantile,
+    RandomizedResponse,
+    geometric_on_counts,
+)
+
+ONE = Leaf(Pure(epsilon=1))
+BOUNDED = Leaf(Pure(epsilon=1), relation="replace", name="mean")
+
+
+def test_plain_values_name_their_parts():
+    tree = Parallel("ward", {"A": ONE, "B": 2 * ONE})
+    assert [(part.label, part.values, part.child) for part in tree.parts] == [
+        ("'A'", equals("A"), ONE),
+        ("'B'", equals("B"), 2 * ONE),
+    ]
+    assert Parallel("x", {None: ONE}).parts[0].values == is_null()
+    assert Parallel("x", {equals(3): ONE}) == Parallel("x", {3: ONE})
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        ["A", "B", None],
+        [1, 2, Fraction(5, 2), above(3)],
+        [True, False],
+        [below(18), between(18, 64), above(64), is_null()],
+        [one_of("A", "B"), "C"],
+        [date(2025, 1, 1), at_least(date(2025, 1, 2))],
+        [nothing(), anything()],
+        [is_not_null(), None],
+        list(range(2000)),
+    ],
+)
+def test_disjoint_parts_are_parallel(keys):
+    assert len(Parallel("key", dict.fromkeys(keys, ONE)).parts) == len(keys)
+
+
+@pytest.mark.theorem("parallel")
+@pytest.mark.parametrize(
+    ("keys", "named"),
+    [
+        ([at_most(40), at_least(18)], ("up to 40", "from 18")),
+        ([at_most(40), 18], ("18", "up to 40")),
+        (["A", one_of("A", "B")], ("'A'", "'B'")),
+        (["A", equals("A")], ("'A'", "'A'")),
+        ([anything(), None], ("NULL", "anything")),
+        ([above("m"), "z"], ("'z'", "not NULL")),  # text is ordered differently everywhere
+        ([below(3), above(1), -7], ("-7", "below 3")),
+        ([below(3), above(5), between(4, 6)], ("above 5", "from 4 to 6")),
+        ([True, anything()], ("True", "anything")),
+    ],
+)
+def test_overlapping_parts_are_refused_by_name(keys, named):
+    with pytest.raises(NotComposable) as caught:
+        Parallel("age", dict.fromkeys(keys, ONE))
+    assert all(name in caught.value.what for name in named)
+    assert "parallel composition" in caught.value.why
+    assert "(key parallel)" in caught.value.why
+
+
+def test_values_of_two_kinds_are_refused():
+    with pytest.raises(WrongKind, match="kinds"):
+        Parallel("age", {"A": ONE, 5: ONE})
+    with pytest.raises(WrongKind, match="kinds"):
+        Parallel("age", {True: ONE, 5: ONE})
+
+
+def test_parts_that_may_overlap_are_single_values():
+    assert Parallel("tag", {"A": ONE, "B": ONE, None: ONE}, overlap=2).overlap == 2
+    assert Parallel("tag", {True: ONE, False: ONE}, overlap=2).overlap == 2
+    with pytest.raises(NotComposable):
+        Parallel("tag", {"A": ONE, equals("A"): ONE}, overlap=2)
+    for ranged in (at_most(3), one_of(1, 2), anything(), one_of(1) | is_null()):
+        with pytest.raises(WrongKind, match="single"):
+            Parallel("tag", {ranged: ONE}, overlap=2)
+
+
+class Series:
+    """A column with values, as data frames have them."""
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array([1, 2])
+
+
+@pytest.mark.theorem("parallel")
+@pytest.mark.parametrize(
+    "key",
+    [
+        lambda record: record["age"] > 40,
+        np.array([0, 1, 1]),
+        ["A", "B"],
+        ("ward",),
+        Series(),
+        Quantile(level="1/2", candidates=[1, 2], scale=1, relation="replace"),
+        range(3),
+        {"ward": "A"},
+        str,
+        (chunk for chunk in [1, 2]),
+    ],
+)
+def test_a_key_computed_from_the_table_is_refused(key):
+    with pytest.raises(NotComposable) as caught:
+        Parallel(key, {"A": ONE})
+    assert "computed from the table" in caught.value.what
+    assert "(key parallel)" in caught.value.why
+
+
+@pytest.mark.parametrize("key", [None, 5, 1.5, "", " ", "two\nlines", True])
+def test_other_keys_are_no_columns(key):
+    with pytest.raises(WrongKind):
+        Parallel(key, {"A": ONE})
+
+
+# --- bounded certificates -------------------------------------------------------------------------
+
+AROUND = [
+    lambda leaf: leaf,
+    lambda leaf: Sequential(ONE, leaf),
+    lambda leaf: Repeat(leaf, 2),
+    lambda leaf: Post(Group(leaf, distance=1)),
+    lambda leaf: Choice(ONE, Sampled(leaf, rate="0.1")),
+]
+
+
+@pytest.mark.theorem("bounded-parallel")
+@pytest.mark.parametrize("around", AROUND)
+@pytest.mark.parametrize(
+    "leaf",
+    [
+        BOUNDED,
+        Leaf(Histogram(cells=3, noise=Laplace(scale=2), relation="replace"), name="mean"),
+        Leaf(RandomizedResponse(epsilon=1), relation="local", name="mean"),
+    ],
+)
+def test_a_bounded_certificate_inside_a_part_is_refused(around, leaf):
+    for make in (
+        lambda node: Parallel("ward", {"A": ONE, "B": node}),
+        lambda node: Where(Box({"age": at_least(18)}), node),
+        lambda node: Parallel("ward", {"A": Where(Box.everything(), ONE), "B": Post(node)}),
+    ):
+        with pytest.raises(NotComposable) as caught:
+            make(around(leaf))
+        assert "'mean'" in caught.value.what
+        assert "(key bounded-parallel)" in caught.value.why
+
+
+def test_certificates_that_hold_in_parts_are_accepted():
+    everywhere = Leaf(Pure(epsilon=1), relation="replace", common_domain=True)
+    for leaf in (ONE, everywhere, Leaf(Pure(epsilon=1), relation="either")):
+        Parallel("ward", {"A": leaf})
+        Where(Box.everything(), leaf)
+    assert Sequential(BOUNDED, Parallel("ward", {"A": ONE})).children[0] is BOUNDED
+
+
+# --- why the refusals are right -------------------------------------------------------------------
+
+
+def tables(rows, most):
+    return [t for n in range(most + 1) for t in itertools.combinations_with_replacement(rows, n)]
+
+
+def added_pairs(rows, most):
+    return [
+        (table, tuple(sorted((*table, row)))) for table in tables(rows, most - 1) for row in rows
+    ]
+
+
+def replaced_pairs(rows, most):
+    return [
+        (tuple(sorted((*table, one))), tuple(sorted((*table, other))))
+        for table in tables(rows, most - 1)
+        for one, other in itertools.permutations(rows, 2)
+    ]
+
+
+def loss_of(parts, pairs, epsilons):
+    """Return the largest exact loss of independent counts of all parts, between pairs of tables.
+
+    Each count gets truncated geometric noise, whose loss between counts is their distance times
+    its epsilon.
+    """
+    counts = [geometric_on_counts(largest=4, epsilon=epsilon).matrix for epsilon in epsilons]
+    worst = 0.0
+    for left, right in pairs:
+        total = 0.0
+        for here, there, law in zip(parts(left), parts(right), counts, strict=True):
+            ratios = [p / q for p, q in zip(law[here], law[there], strict=True)]
+            total += math.log(max(ratios))
+        worst = max(worst, total)
+    return worst
+
+
+def sizes(table):
+    """Count the rows below 2, and the others: a public function of each row."""
+    return [sum(row < 2 for row in table), sum(row >= 2 for row in table)]
+
+
+@pytest.mark.theorem("parallel")
+def test_parts_by_a_column_lose_the_largest_of_their_losses():
+    assert loss_of(sizes, added_pairs(range(4), 4), (1, 0.5)) == pytest.approx(1)
+
+
+@pytest.mark.theorem("bounded-parallel")
+def test_where_records_are_replaced_two_parts_pay():
+    assert loss_of(sizes, replaced_pairs(range(4), 4), (1, 0.5)) == pytest.approx(1.5)
+    exact = {tuple(sizes(left)) != tuple(sizes(right)) for left, right in replaced_pairs((1, 2), 3)}
+    assert exact == {True}  # exact sizes are 0-DP on each part, and give the record away
+
+
+@pytest.mark.theorem("parallel")
+def test_parts_by_rank_lose_more_than_any_of_them():
+    """Chunks of two rows by rank, and randomized response about the parity of each."""
+
+    def parities(table):
+        chunks = [sum(table[at : at + 2]) % 2 for at in (0, 2, 4)]
+        return np.array(chunks)
+
+    worst = max(
+        int(abs(parities(left) - parities(right)).sum()) for left, right in added_pairs(range(4), 6)
+    )
+    assert worst == 3  # three times 0.5, and not 0.5
+
+
+@pytest.mark.theorem("parallel")
+def test_parts_that_overlap_lose_the_sum():
+    def overlapping(table):
+        return [sum(row <= 2 for row in table), sum(row >= 2 for row in table)]
+
+    assert loss_of(overlapping, added_pairs(range(4), 4), (1, 0.5)) == pytest.approx(1.5)
