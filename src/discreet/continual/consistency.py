@@ -1,0 +1,184 @@
+"""Counts of cells, groups and groups of groups, made to add up: least squares on a tree.
+
+Trust: public.  It sees noisy counts only; a bug here costs accuracy, not privacy.
+
+Definition.  Cells are grouped by ``branching``, groups again, and so on up to one group.  Each node
+was counted with independent noise of one variance; the root perhaps exactly.
+Theorem (key ``tree-least-squares``; Hay, Rastogi, Miklau and Suciu 2010).  Two passes give the
+least squares estimate.  Up: estimate each node from its own count, of variance 1, and from the sum
+of the estimates below it, of variance T, with weights inverse to the variances; the result has
+variance T / (T + 1).  Down: give each node's surplus over the sum of those below it to them, in
+proportion to their variances.  Proof.  If the noise were normal and nothing else were known about
+the cells, least squares would be the mean given all counts.  What is known from below about the
+nodes of one group is independent, so the passes compute that mean, one level at a time.
+The variance of a threshold, the count of all cells up to one, follows the same way up: within a
+node let Q be its variance, C its covariance with the node's total.  Nodes before it add their
+variances to both; then a count of variance s of the total, whose variance was T, leaves
+Q - C**2 / (T + s) and C s / (T + s).
+No count enters a threshold with a weight above its own estimate's variance, which is at most 1:
+given one more in a node, what lies around it falls by at most as much, so thresholds move by at
+most 1.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Consistency", "sizes_of"]
+
+
+def sizes_of(cells: int, branching: int) -> tuple[int, ...]:
+    """Return how many nodes each level has, the cells first and the root last.
+
+    >>> sizes_of(8, 2), sizes_of(10, 4)
+    ((8, 4, 2, 1), (10, 3, 1))
+    """
+    sizes = [cells]
+    while sizes[-1] > 1:
+        sizes.append(-(-sizes[-1] // branching))
+    return tuple(sizes)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Consistency:
+    """Least squares on the tree of groups of ``branching`` out of so many cells.
+
+    >>> halves = Consistency(cells=2, branching=2, exact_root=False)
+    >>> halves.thresholds(np.array([4, 6, 13])).tolist()  # 4 + 6 is not 13
+    [5.0, 12.0]
+    >>> halves.spread(0), halves.spread(1)
+    (Fraction(2, 3), Fraction(2, 3))
+    """
+
+    cells: int
+    branching: int
+    exact_root: bool
+
+    def thresholds(self, counts: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the estimates of all counts up to a cell, from the noisy counts of all nodes."""
+        steps = _steps(self)
+        levels = [level.astype(float) for level in np.split(counts, steps.ends)]
+        sums = []
+        for at, own in enumerate(steps.own):  # up
+            sums.append(np.add.reduceat(levels[at], steps.firsts[at]))
+            levels[at + 1] = own * levels[at + 1] + (1 - own) * sums[at]
+        for at in reversed(range(len(sums))):  # down
+            surplus = levels[at + 1] - sums[at]
+            levels[at] += steps.parts[at] * surplus[steps.above[at]]
+        return np.asarray(levels[0].cumsum())
+
+    def weights(self, threshold: int) -> NDArray[np.float64]:
+        """Return with which weight each node enters a threshold: both passes, backwards."""
+        steps = _steps(self)
+        pulls = [(np.arange(self.cells) <= threshold).astype(float)]
+        for part, first in zip(steps.parts, steps.firsts, strict=True):
+            pulls.append(np.add.reduceat(pulls[-1] * part, first))
+        found = []
+        for at in reversed(range(len(steps.own))):
+            own, pull = steps.own[at], pulls[at + 1]
+            surplus = np.add.reduceat(pulls[at] * steps.parts[at], steps.firsts[at])
+            pulls[at] += ((1 - own) * pull - surplus)[steps.above[at]]
+            found.append(own * pull)
+        return np.concatenate([pulls[0], *reversed(found)])
+
+    def largest_weight(self) -> float:
+        """Bound the weight of any noisy count in any threshold: the largest variance of a node."""
+        steps = _steps(self)
+        after, most = steps.spreads[-1], [steps.spreads[-1].max()]
+        for at in reversed(range(len(steps.own))):
+            before, part = steps.spreads[at], steps.parts[at]
+            after = before - before * part + part**2 * after[steps.above[at]]
+            most.append(after.max())
+        return float(max(most)) * (1 + 1e-12)
+
+    def spread(self, threshold: int) -> Fraction:
+        """Return the variance of one threshold, in multiples of that of one count."""
+        variance, place = _variances(self), threshold
+        own = variance[0][threshold]
+        found = shared = own
+        for at in range(1, len(variance)):
+            first = place // self.branching * self.branching
+            group = variance[at - 1][first : first + self.branching]
+            before = sum(group[: place - first], Fraction(0))
+            found, shared, total = found + before, shared + before, sum(group, Fraction(0))
+            noise = Fraction(0 if self._exact(at) else 1)
+            found -= shared * shared / (total + noise)
+            shared *= noise / (total + noise)
+            place //= self.branching
+        return found
+
+    def largest_spread(self) -> float:
+        """Bound the largest spread of all thresholds."""
+        steps, place = _steps(self), np.arange(self.cells)
+        found = shared = steps.spreads[0]
+        for at, own in enumerate(steps.own):
+            group = steps.above[at][place]
+            sums = np.concatenate([[0.0], steps.spreads[at].cumsum()])
+            before = sums[place] - sums[steps.firsts[at][group]]
+            found, shared = found + before, shared + before
+            total = np.add.reduceat(steps.spreads[at], steps.firsts[at])[group]
+            found = found - shared**2 * own[group] / total  # own is T / (T + s)
+            shared, place = shared * (1 - own[group]), group
+        return float(found.max()) * (1 + 1e-9)
+
+    def _exact(self, level: int) -> bool:
+        return self.exact_root and level == len(sizes_of(self.cells, self.branching)) - 1
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    """What both passes use of each level, in floating point."""
+
+    ends: NDArray[np.intp]
+    """Where each level ends in the list of all nodes."""
+    spreads: list[NDArray[np.float64]]
+    """The variances of all nodes on the way up."""
+    firsts: list[NDArray[np.intp]]
+    """The first of each group."""
+    above: list[NDArray[np.intp]]
+    """The group of each node."""
+    own: list[NDArray[np.float64]]
+    """The weight of the own count of each group."""
+    parts: list[NDArray[np.float64]]
+    """Which part of the surplus of its group each node gets."""
+
+
+@functools.lru_cache(maxsize=16)
+def _steps(tree: Consistency) -> _Steps:
+    sizes = sizes_of(tree.cells, tree.branching)
+    spreads = [np.array(level, dtype=float) for level in _variances(tree)]
+    firsts = [np.arange(0, size, tree.branching) for size in sizes[:-1]]
+    above = [np.arange(size) // tree.branching for size in sizes[:-1]]
+    totals = [np.add.reduceat(v, first) for v, first in zip(spreads, firsts, strict=False)]
+    own = [1 - after / total for after, total in zip(spreads[1:], totals, strict=True)]
+    parts = [v / total[at] for v, total, at in zip(spreads, totals, above, strict=False)]
+    return _Steps(np.cumsum(sizes)[:-1], spreads, firsts, above, own, parts)
+
+
+@functools.lru_cache(maxsize=16)
+def _variances(tree: Consistency) -> tuple[tuple[Fraction, ...], ...]:
+    """Return the variance of each node, from its own count and those below it."""
+    levels: list[tuple[Fraction, ...]] = []
+    for at, size in enumerate(sizes_of(tree.cells, tree.branching)):
+        noise = Fraction(0 if tree._exact(at) else 1)  # noqa: SLF001
+        if not levels:
+            levels.append((noise,) * size)
+            continue
+        below, known = levels[-1], dict[tuple[Fraction, ...], Fraction]()
+        found = []
+        for first in range(0, len(below), tree.branching):
+            group = below[first : first + tree.branching]
+            if group not in known:
+                total = sum(group, Fraction(0))
+                known[group] = total * noise / (total + noise)
+            found.append(known[group])
+        levels.append(tuple(found))
+    return tuple(levels)

@@ -1,0 +1,225 @@
+"""What every counter of a stream offers: prefix sums, one after the other, and their price.
+
+Trust: kernel.
+
+Definition.  A counter measures y = R x + Z for a public integer matrix R and independent noise Z,
+and releases after each value an estimate of the sum so far, a linear function of what it measured
+up to then.
+Theorem (key ``linear-measurements``).  A change at position p moves y by a multiple of column p of
+R, and estimates are post-processing.  So the loss is that of one row in the composition tree in
+which every measurement is a leaf that reads the positions of its row of R: ``tree()``.  The first
+position meets the most leaves, so it is enough to account for those.  If d positions change,
+measurements of disjoint positions move, taken together, by no more than one of them would if it
+held all d, and that costs no less (key ``log-concave-moves``); so the loss at distance d is that of
+one row that counts d times.
+Later values may depend on earlier sums: every measurement has noise of its own, and answers with
+noise of their own compose also if what is asked depends on answers (key ``dominating-pair``).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.accounting import Leaf, Node, Repeat, account
+from discreet.arrays import INT64_MAX, INT64_MIN, listed
+from discreet.continual.counter_run import CounterRun, Steps
+from discreet.continual.stream import Noise, Stream, read_stream
+from discreet.errors import OutOfRange, WrongKind
+from discreet.exact import Interval, whole
+from discreet.loss import PrivacyLoss, Pure
+from discreet.mechanisms import Gaussian, Mechanism
+from discreet.mechanisms.arguments import Number, at_confidence, at_distance
+from discreet.noise import SYSTEM, DiscreteGaussian, DiscreteLaplace, Entropy
+from discreet.noise.entropy import checked_entropy
+
+__all__ = ["MOST_LISTED", "Charge", "Counter", "Law", "clamped", "law_of", "too_long"]
+
+Charge = Callable[[PrivacyLoss], object]
+"""Pays for a run, or raises."""
+
+Law = DiscreteLaplace | DiscreteGaussian
+
+MOST_LISTED: Final = 1 << 14
+"""The largest number of positions of which a tree is drawn up."""
+
+
+class Counter(Mechanism[Stream, NDArray[Any]]):
+    """A way to release the sums of the first 1, 2, ..., n values of a stream."""
+
+    __slots__ = ()
+
+    length: int
+    noise: Noise
+    bound: int
+
+    @abstractmethod
+    def tree(self, *, distance: int = 1) -> Node:
+        """Return the composition whose price is the loss; a row stands for so many changes."""
+
+    @property
+    @abstractmethod
+    def _meets(self) -> int:
+        """How many measurements hold the first value; no value is in more."""
+
+    @abstractmethod
+    def spread(self, *, prefix: int) -> Fraction:
+        """Return the variance of an estimate, in multiples of that of one draw of noise."""
+
+    @abstractmethod
+    def _reach(self, chance: Fraction, prefix: int | None) -> int | Fraction:
+        """Return how far one estimate, or any of them, is from the truth with this chance."""
+
+    @abstractmethod
+    def _steps(self) -> Steps[Any]:
+        """Return what a run remembers, before the first value."""
+
+    @abstractmethod
+    def _errors(self, noise: NDArray[np.int64]) -> NDArray[Any]:
+        """Return by how much the estimates of a run are off, for each row of noise."""
+
+    def _measured(self, values: Sequence[int]) -> list[int]:  # noqa: ARG002
+        """Return R x, in the order in which noise is drawn."""
+        raise _blended()
+
+    def _unmixed(self, outcome: Sequence[Any]) -> list[int] | None:  # noqa: ARG002
+        """Return the y that leads to an outcome, or nothing if none does."""
+        raise _blended()
+
+    @property
+    def law(self) -> Law:
+        """The law of the noise of one measurement."""
+        return law_of(self.noise)
+
+    @property
+    def draws(self) -> int:
+        """How many draws of noise a run makes."""
+        return self.length
+
+    def loss(self, *, distance: Number = 1) -> PrivacyLoss:
+        """Return the loss between streams that differ at so many positions."""
+        changes = math.floor(at_distance(distance))
+        if changes == 0:
+            return Pure(epsilon=0)
+        return account(self._path(changes), relation="add_remove").loss
+
+    def spreads(self) -> tuple[Fraction, ...]:
+        """Return the spread of every prefix."""
+        return tuple(self.spread(prefix=t) for t in range(1, self.length + 1))
+
+    def variance(self, *, prefix: int) -> Interval:
+        """Enclose the variance of the estimate of the sum of the first ``prefix`` values."""
+        one, times = self._one_draw(), self.spread(prefix=prefix)
+        return Interval(times * one.low, times * one.high)
+
+    def error(self, *, confidence: Number, prefix: int | None = None) -> int | Fraction:
+        """Return how far all sums, or the sum of one prefix, are off at most with a probability."""
+        chance = at_confidence(confidence)
+        return self._reach(chance, None if prefix is None else self._checked_prefix(prefix))
+
+    def start(self, *, charge: Charge | None = None, entropy: Entropy = SYSTEM) -> CounterRun[Any]:
+        """Start one run.
+
+        ``charge`` is called once with the loss of the whole run, before anything is drawn; if it
+        raises, there is no run.
+        """
+        source = checked_entropy(entropy)
+        if charge is not None:
+            charge(self.loss())
+        return CounterRun(
+            length=self.length,
+            bound=self.bound,
+            law=self.law,
+            steps=self._steps(),
+            entropy=source,
+        )
+
+    def run(self, value: Stream, *, entropy: Entropy = SYSTEM) -> NDArray[Any]:
+        """Return the noisy sums of the first 1, 2, ... values of a stream known in advance."""
+        values = read_stream(value, length=self.length, bound=self.bound)
+        started = self.start(entropy=entropy)
+        return np.array([started.add(number) for number in values])
+
+    def reference_pmf(self, value: Stream) -> Callable[[Sequence[Any]], Interval]:
+        """Return the law of the sums, as a function of a tuple of sums."""
+        values = read_stream(value, length=self.length, bound=self.bound)
+        centers, law = self._measured(values), self.law
+
+        def chance(outcome: Sequence[Any]) -> Interval:
+            found = self._unmixed(listed(outcome, name="sums"))
+            if found is None:
+                return Interval(Fraction(0), Fraction(0))
+            parts = [law.pmf_bounds(y - x) for y, x in zip(found, centers, strict=True)]
+            low = math.prod((part.low for part in parts), start=Fraction(1))
+            high = math.prod((part.high for part in parts), start=Fraction(1))
+            return Interval(low, high)
+
+        return chance
+
+    def _path(self, distance: int) -> Node:
+        """Return what the first position meets in the tree."""
+        return Repeat(self._leaf(distance), self._meets)
+
+    def _listed(self, distance: int) -> Leaf:
+        """Return the leaf of a tree that lists all positions, if they are not too many."""
+        if self.length > MOST_LISTED:
+            raise too_long()
+        return self._leaf(distance)
+
+    def _leaf(self, distance: int) -> Leaf:
+        moved = whole(distance, name="distance", low=1) * self.bound
+        return Leaf(self.noise, added=moved, replaced=moved)
+
+    def _one_draw(self) -> Interval:
+        """Enclose the variance of one draw, in units of the values."""
+        return self.law.moments().variance
+
+    def _checked_prefix(self, prefix: object) -> int:
+        return whole(prefix, name="prefix", low=1, high=self.length)
+
+
+def too_long() -> OutOfRange:
+    """Return the error for a tree that would list too much.
+
+    >>> too_long().code
+    'E002'
+    """
+    return OutOfRange(
+        what=f"the tree would list more than {MOST_LISTED} positions.",
+        why="so many leaves take more memory than they explain.",
+        do="ask for loss(), which needs no list, or draw the tree of a shorter counter.",
+    )
+
+
+def law_of(noise: Noise) -> Law:
+    """Return the law of noise on integers.
+
+    >>> law_of(Gaussian(sigma=3))
+    DiscreteGaussian(variance=Fraction(9, 1))
+    """
+    if isinstance(noise, Gaussian):
+        return DiscreteGaussian(variance=noise.variance)
+    return DiscreteLaplace(scale=noise.scale)
+
+
+def clamped(total: int) -> int:
+    """Keep a sum within 64 bits, which is post-processing.
+
+    >>> clamped(7), clamped(2**70) == 2**63 - 1
+    (7, True)
+    """
+    return min(max(total, INT64_MIN), INT64_MAX)
+
+
+def _blended() -> WrongKind:
+    return WrongKind(
+        what="the law of these sums has no simple form.",
+        why="each is a blend of more measurements than there are sums.",
+        do="ask for the law of a counter that blends nothing, such as BinaryTreeCounter.",
+    )

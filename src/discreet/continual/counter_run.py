@@ -1,0 +1,198 @@
+"""A run of a counter: values go in one at a time, and a noisy sum comes out after each.
+
+Trust: kernel.
+
+A run remembers exact partial sums and noise that was already used, and both are secrets.  So it
+guards them: it cannot be copied, stored or continued in a forked process, since two continuations
+would reuse noise that was paid for once; it cannot be altered or wound back; and after its last
+value, or an interrupt amid one, it is silent.  A value is checked, and the noise of its answer
+drawn, before the value is looked at, so neither a failure nor the time taken depends on it.  What
+is to come cannot be read: each answer is a function of the values so far.
+Threads may share a run: values are taken one at a time.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Generic, NoReturn, Protocol, TypeVar, final
+
+from discreet.continual.stream import read_value
+from discreet.errors import EntropyBusy, EntropyCopied, EntropyForked, OutOfRange, WrongKind
+from discreet.noise import Distribution, Entropy
+from discreet.noise.entropy import process_stamp
+
+__all__ = ["CounterRun", "Steps"]
+
+Answer = TypeVar("Answer", int, float)
+Sum_co = TypeVar("Sum_co", int, float, covariant=True)
+
+
+class Steps(Protocol[Sum_co]):
+    """What a counter remembers: how many draws the next value needs, and what becomes of it."""
+
+    def draws(self, time: int) -> int:
+        """Return how many draws of noise the value at a position needs."""
+        ...
+
+    def step(self, value: int, noise: Sequence[int]) -> Sum_co:
+        """Take the next value and its noise, and return the noisy sum of all values so far."""
+        ...
+
+
+@final
+class CounterRun(Generic[Answer]):
+    """One interactive run; start it from a counter, which says what it costs.
+
+    >>> from discreet.continual import BinaryTreeCounter
+    >>> from discreet.mechanisms import Laplace
+    >>> run = BinaryTreeCounter(length=3, noise=Laplace(scale="1/100")).start()
+    >>> run.add(1), run.add(0), run.add(1), run.finished
+    (1, 1, 2, True)
+    """
+
+    __slots__ = (
+        "_bound",
+        "_busy",
+        "_closed",
+        "_entropy",
+        "_latest",
+        "_law",
+        "_length",
+        "_lock",
+        "_stamp",
+        "_steps",
+        "_time",
+    )
+
+    _bound: int
+    _busy: bool
+    _closed: bool
+    _entropy: Entropy
+    _latest: Answer | None
+    _law: Distribution
+    _length: int
+    _lock: threading.RLock
+    _stamp: tuple[int, int]
+    _steps: Steps[Answer]
+    _time: int
+
+    def __init__(
+        self, *, length: int, bound: int, law: Distribution, steps: Steps[Answer], entropy: Entropy
+    ) -> None:
+        """Start before the first position."""
+        keep = object.__setattr__  # assignment is refused below
+        keep(self, "_length", length)
+        keep(self, "_bound", bound)
+        keep(self, "_law", law)
+        keep(self, "_steps", steps)
+        keep(self, "_entropy", entropy)
+        keep(self, "_latest", None)
+        keep(self, "_stamp", process_stamp())
+        keep(self, "_lock", threading.RLock())
+        keep(self, "_busy", False)
+        keep(self, "_closed", False)
+        keep(self, "_time", 0)
+
+    @property
+    def time(self) -> int:
+        """How many values were taken so far."""
+        return self._time
+
+    @property
+    def left(self) -> int:
+        """How many values may still come."""
+        return self._length - self._time
+
+    @property
+    def finished(self) -> bool:
+        """Whether no more values are taken."""
+        return self._closed or self._time == self._length
+
+    @property
+    def latest(self) -> Answer:
+        """The last sum that was released."""
+        if self._latest is None:
+            raise OutOfRange(
+                what="no value was added yet.",
+                why="a sum is released after each value, and none ahead of it.",
+                do="add a value first.",
+            )
+        return self._latest
+
+    def add(self, value: int) -> Answer:
+        """Take the value at the next position, and return the noisy sum of all values so far."""
+        self._check_process()
+        number = read_value(value, self._bound)
+        with self._lock:  # keeps other threads out; a signal handler of this one is refused
+            self._check_open()
+            object.__setattr__(self, "_busy", True)
+            try:
+                return self._answer(number)
+            finally:
+                object.__setattr__(self, "_busy", False)
+
+    def _answer(self, number: int) -> Answer:
+        draw: Callable[[Entropy], int] = self._law.draw
+        noise = [draw(self._entropy) for _ in range(self._steps.draws(self._time + 1))]
+        object.__setattr__(self, "_closed", True)  # an interrupt from here on ends the run
+        answer = self._steps.step(number, noise)
+        object.__setattr__(self, "_time", self._time + 1)
+        object.__setattr__(self, "_latest", answer)
+        object.__setattr__(self, "_closed", False)
+        return answer
+
+    def _check_process(self) -> None:
+        if self._stamp != process_stamp():
+            raise EntropyForked(
+                what="a counter was continued in a forked process.",
+                why="parent and child would go on with the same partial sums and the same noise, "
+                "and release more together than was paid for.",
+                do="add values in the process that started the run, or start another one here.",
+            )
+
+    def _check_open(self) -> None:
+        if self._busy:
+            raise EntropyBusy(
+                what="a value was added amid another one.",
+                why="which of the two comes first decides which sums hold them.",
+                do="add one value after the other, and none from a signal handler.",
+            )
+        if self._closed:
+            raise OutOfRange(
+                what="the counter was interrupted amid a value.",
+                why="whether that value was counted is not known, and to add it again could count "
+                "it twice, at a price that was not charged.",
+                do="start a new run, which is charged again.",
+            )
+        if self._time == self._length:
+            raise OutOfRange(
+                what=f"the counter has taken all of its {self._length} values.",
+                why="its price was computed for that many, and one more could cost more.",
+                do="plan a longer counter, or start a new run, which is charged again.",
+            )
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        """Refuse to alter a run."""
+        raise WrongKind(
+            what=f"{name} of a running counter cannot be set.",
+            why="length, bound and noise are what was charged for, and time does not run back.",
+            do="start a new run, which is charged again.",
+        )
+
+    def __delattr__(self, name: str) -> NoReturn:
+        """Refuse to alter a run."""
+        self.__setattr__(name, None)
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        """Refuse to be copied or stored."""
+        raise EntropyCopied(
+            what="a run of a counter cannot be pickled or copied.",
+            why="each copy would go on with the same partial sums and the same noise, and they "
+            "would release more together than was paid for.",
+            do="keep one run, and send values to where it lives; counters can be copied freely.",
+        )
+
+    def __repr__(self) -> str:
+        """Show what is public."""
+        return f"<run of a counter, {self._time} of {self._length} values taken>"
