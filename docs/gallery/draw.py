@@ -11,6 +11,8 @@ from fractions import Fraction
 from itertools import product
 from pathlib import Path
 
+from draw_composition import COMPOSITION
+from draw_counters import counters
 from svg import Axis, Chart
 
 from discreet.loss import Approximate, GaussianDP, Pure, gaussian_sigma, laplace_scale
@@ -283,6 +285,8 @@ PICTURES = {
     "group-deltas": group_deltas,
     "ten-rows": ten_rows,
     "sparse-vector": sparse_vector,
+    "counters": counters,
+    **COMPOSITION,
 }
 
 

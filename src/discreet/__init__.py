@@ -12,19 +12,22 @@ Trust: public.
 from __future__ import annotations
 
 import importlib
-from types import ModuleType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from discreet import errors, exact, noise, theorems, units
 from discreet.units import person, row
 
 if TYPE_CHECKING:  # loaded when first used, because SciPy takes its time
-    from discreet import loss, mechanisms
+    from discreet import accounting, continual, loss, mechanisms
+    from discreet.accounting import Budget
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Budget",
     "__version__",
+    "accounting",
+    "continual",
     "errors",
     "exact",
     "loss",
@@ -36,13 +39,16 @@ __all__ = [
     "units",
 ]
 
-_LATE: Final = frozenset({"loss", "mechanisms"})
+_LATE: Final = frozenset({"accounting", "continual", "loss", "mechanisms"})
+_NAMES: Final = {"Budget": "accounting"}
 
 
-def __getattr__(name: str) -> ModuleType:
-    """Load a room the first time that it is asked for."""
+def __getattr__(name: str) -> Any:
+    """Load a room the first time that it, or a name from it, is asked for."""
     if name in _LATE:
         return importlib.import_module(f"discreet.{name}")
+    if name in _NAMES:
+        return getattr(importlib.import_module(f"discreet.{_NAMES[name]}"), name)
     message = f"module 'discreet' has no attribute {name!r}"
     raise AttributeError(message)
 
