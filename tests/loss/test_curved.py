@@ -43,7 +43,7 @@ def test_polygons_enclose_the_profile_at_every_ratio(pq):
 
 
 @pytest.mark.theorem("dots")
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(laws(2, most=3), st.integers(2, 3))
 def test_powers_enclose_the_truth(pq, count):
     p, q = pq
@@ -109,7 +109,7 @@ def test_nothing_lost_is_nothing_lost():
 
 
 @pytest.mark.theorem("poisson-sampling")
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(laws(2, most=3), st.sampled_from(["0.01", "0.4", "0.99"]), st.integers(1, 2))
 def test_sampled_curves_enclose_the_truth(pq, rate, count):
     p, q = pq

@@ -111,7 +111,7 @@ def test_profiles_group_pair_by_pair():
 
 
 @pytest.mark.theorem("group-profile")
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(laws(3))
 def test_two_steps_are_within_a_chain(found):
     p, r, q = found

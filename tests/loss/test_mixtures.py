@@ -91,7 +91,7 @@ def test_routed_records_compose():
 
 
 @pytest.mark.theorem("sampled-groups")
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(laws(4), RATES)
 def test_groups_of_any_laws_are_within(found, rate):
     *parts, q = found
@@ -165,7 +165,7 @@ def test_an_empty_group_is_refused():
 
 
 @pytest.mark.theorem("amplification")
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(laws(3), RATES)
 def test_replaced_records_are_within(found, rate):
     p, r, other = found

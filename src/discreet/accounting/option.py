@@ -35,7 +35,18 @@ from discreet.loss.pairs.pair import Pair
 from discreet.loss.pairs.response import ResponsePair
 from discreet.loss.renyi_curve import RenyiCurve
 
-__all__ = ["FEW", "MOST", "TIMES", "Bag", "Cell", "Frontier", "Option", "both", "times"]
+__all__ = [
+    "FEW",
+    "MOST",
+    "TIMES",
+    "Bag",
+    "Cell",
+    "Frontier",
+    "Option",
+    "both",
+    "tells_all",
+    "times",
+]
 
 Cell = tuple[str, int, int, int]
 """A column, a side (1 old, 2 new), an atom of the column, and how many rows lie there."""
@@ -51,6 +62,7 @@ TIMES: Final = (0.25, 0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 18.0, 27.0, 40.0, 60.0
 
 _MIDDLE: Final = 6
 _ZERO: Final = Fraction(0)
+_EVERYTHING: Final = Composition(((ResponsePair(_ZERO, Fraction(1)), 1),))
 
 
 @final
@@ -93,6 +105,8 @@ class Frontier:
 
     def option(self, composition: Composition, *, real: bool = True) -> Option:
         """Turn a composition into an option."""
+        if tells_all(composition):
+            composition = _EVERYTHING
         counts: dict[int, int] = {}
         square = rho = _ZERO
         for pair, count in composition.pairs:
@@ -288,6 +302,11 @@ class Frontier:
             else:
                 found = self.pruned(both(left, right) for left in found for right in options)
         return found
+
+
+def tells_all(composition: Composition) -> bool:
+    """Say whether nothing is protected: two laws have no outcome in common."""
+    return any(pair.infinity().low >= 1 for pair, _ in composition.pairs)
 
 
 def both(left: Option, right: Option) -> Option:

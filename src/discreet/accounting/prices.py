@@ -27,7 +27,7 @@ from typing import Any, Final, final
 from discreet.accounting.contribution import Contribution
 from discreet.accounting.leaf import UNPROTECTED, Leaf
 from discreet.accounting.node import Node
-from discreet.accounting.option import Frontier, Option, both, times
+from discreet.accounting.option import Frontier, Option, both, tells_all, times
 from discreet.accounting.terms import AFTER, BEFORE, BOTH, Kind, Product, Terms, Touch, Wrapped
 from discreet.loss import PrivacyLoss
 from discreet.loss.composition import Composition
@@ -219,7 +219,7 @@ class Prices:
             replaced = self.composition(term.children[0], move)
             if (rate := self._rate(term)) == 1:
                 return self.of(term.children[0], move)
-            if any(_tells_all(each) for each in (removed, inserted, replaced)):
+            if any(tells_all(each) for each in (removed, inserted, replaced)):
                 return self._frontier.option(_leak(rate), real=False)
             mixed = poisson_replaced(removed, inserted, replaced, rate)
             return self._frontier.option(mixed, real=False)
@@ -289,11 +289,6 @@ def _sided(move: Move, sides: int) -> Move:
     return Move(move.removed if sides & BEFORE else 0, move.inserted if sides & AFTER else 0)
 
 
-def _tells_all(composition: Composition) -> bool:
-    """Say whether nothing is protected: the two laws have no outcome in common."""
-    return composition.infinity().low >= 1
-
-
 def _leak(chance: Fraction) -> Composition:
     """Tell everything with a chance, as where somebody unprotected is drawn."""
     return Composition(((ResponsePair(Fraction(0), chance), 1),))
@@ -307,7 +302,7 @@ def _mixed(found: Sequence[Composition], rate: Fraction, side: int) -> Compositi
     """
     if rate == 1:
         return found[-1]
-    if any(map(_tells_all, found)):
+    if any(map(tells_all, found)):
         return _leak(1 - (1 - rate) ** len(found))
     towards = [each if side == BEFORE else each.reverse() for each in found]
     if len(found) == 1:

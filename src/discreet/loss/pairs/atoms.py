@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from typing import Final, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,8 @@ from discreet.loss.engine.rounding import UNIT, reduced
 from discreet.loss.pairs.pair import Floats, Law, Line
 
 __all__ = ["AtomTransform", "Atoms"]
+
+_LONGEST: Final = 1 << 26
 
 
 @final
@@ -62,7 +64,7 @@ class Atoms:
         wrong = float(self.mass @ moved) + value * (self.error + UNIT * (2 * len(x) + 16))
         return Bracket.within(value - wrong, value + wrong + 1e-300, ceil=1.0)
 
-    def above(self, step: Fraction, infinite: float = 0.0) -> Law:
+    def above(self, step: Fraction, infinite: float = 0.0) -> Law | None:
         """Spread each atom over its two neighbors on the lattice."""
         ratio = self._aligned(step)
         mass = self.mass * (1 + self.error + 4 * UNIT)
@@ -77,7 +79,7 @@ class Atoms:
         both, weights = np.concatenate([place, place + 1]), np.concatenate([mass - up, up])
         return _place(both, weights * (1 + 2 * UNIT), infinite, drift)
 
-    def below(self, step: Fraction, infinite: float = 0.0) -> Law:
+    def below(self, step: Fraction, infinite: float = 0.0) -> Law | None:
         """Move each atom down to the lattice."""
         ratio = self._aligned(step)
         mass = self.mass * (1 - self.error - 4 * UNIT)
@@ -88,10 +90,13 @@ class Atoms:
         return _place(np.floor(x / float(step)).astype(np.int64), mass, infinite, drift)
 
 
-def _place(where: NDArray[np.int64], mass: Floats, infinite: float, drift: float) -> Law:
+def _place(where: NDArray[np.int64], mass: Floats, infinite: float, drift: float) -> Law | None:
+    """Put masses on the lattice; None where that would be absurdly long."""
     if not len(where):
         return Law(0, np.zeros(1), infinite, drift)
     start = int(where.min())
+    if int(where.max()) - start > _LONGEST:
+        return None
     total = np.asarray(np.bincount(where - start, weights=mass), np.float64)
     return Law(start, total, infinite, drift)
 

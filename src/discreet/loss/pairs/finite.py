@@ -104,11 +104,11 @@ class FinitePair:
         """The finite losses."""
         return _atoms(self)
 
-    def above(self, step: Fraction) -> Law:
+    def above(self, step: Fraction) -> Law | None:
         """Spread the atoms over the lattice."""
         return self.atoms().above(step, self.infinity().high)
 
-    def below(self, step: Fraction) -> Law:
+    def below(self, step: Fraction) -> Law | None:
         """Move the atoms down to the lattice."""
         return self.atoms().below(step, self.infinity().low)
 

@@ -104,11 +104,11 @@ class ResponsePair:
         mass = np.array([stay * math.exp(-e) / (1 + math.exp(-e)), stay / (1 + math.exp(-e))])
         return Atoms(np.array([-1.0, 1.0]), mass, self.epsilon, UNIT * (32 + 4 * e))
 
-    def above(self, step: Fraction) -> Law:
+    def above(self, step: Fraction) -> Law | None:
         """Spread the atoms over the lattice."""
         return self.atoms().above(step, float_up(self.delta))
 
-    def below(self, step: Fraction) -> Law:
+    def below(self, step: Fraction) -> Law | None:
         """Answer with the largest epsilon on the lattice that is no larger: a post-processing."""
         lattice = ResponsePair(step * math.floor(self.epsilon / step), self.delta)
         return lattice.atoms().below(step, float_down(self.delta))
