@@ -1,10 +1,10 @@
-"""``./run demo``: one private count on a small built-in table, with its price and its error.
+"""``./run demo``: private counts on a small built-in table, with their price and their error.
 
 Trust: public.
 
-This is one mechanism, with no session, ledger or SQL around it.  The count of a made-up table
-moves by at most 1 when one person is added or removed, so discrete Laplace noise of scale
-1/epsilon makes the release epsilon-differentially private.
+There is no session, ledger or SQL around them yet.  The count of a made-up table moves by at most 1
+when one person is added or removed, so discrete Laplace noise of scale 1/epsilon makes the release
+epsilon-differentially private.  Counts of all wards together cost as much as one of them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ import math
 from dataclasses import dataclass
 from typing import final
 
+from discreet.accounting import Book, Budget, Leaf, Parallel, account
 from discreet.mechanisms import Laplace
+from discreet.units import row
 
 __all__ = ["main"]
 
@@ -45,8 +47,13 @@ def main() -> None:
     radius = mechanism.error(confidence="0.95")
     answer = mechanism.run(true_count)
     hundred = mechanism.loss(distance=1).power(100)
+    count = Leaf(mechanism, replaced=0)
+    wards = Parallel("ward", dict.fromkeys(_WARDS, count))
+    price = account(count + wards, relation="add_remove")
+    book = Book(Budget(epsilon=2), unit=row())
+    book.charge(count + wards)
     print(
-        "discreet demo: a private count with one mechanism\n"
+        "discreet demo: private counts, and what they cost together\n"
         "\n"
         f"  table      {len(TABLE)} made-up hospital visits, one per person\n"
         "  question   how many people stayed overnight?\n"
@@ -61,8 +68,12 @@ def main() -> None:
         "Run it again and the noise is fresh.  A hundred such counts would\n"
         f"cost epsilon {hundred.epsilon(delta=0)}, or {hundred.epsilon(delta=1e-6):.2f} at "
         "delta 1e-6.\n"
-        "Coming next: composition over any granularity, a ledger that keeps the budget, and\n"
-        "questions in SQL."
+        "\n"
+        f"The same count in each of {len(_WARDS)} wards as well costs {price.epsilon(delta=0)}, "
+        f"not {(len(_WARDS) + 1) * epsilon}, since nobody is\n"
+        "in two wards.  Under a budget of 2, how often can one more such count be asked\n"
+        f"after that?  {book.left().how_many(count)} times.\n"
+        "Coming next: a ledger that keeps the budget, and questions in SQL."
     )
 
 
