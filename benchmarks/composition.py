@@ -58,7 +58,7 @@ def print_report(described: dict[str, Any], results: list[Result], missing: str 
     print(f"{described['cpu']}, {described['cores']} cores, {described['date'][:10]}")
     print(", ".join(f"{name} {number}" for name, number in installed.items()))
     print(f"CPU time, best of all rounds, one thread; the tree has {leaves:,} leaves.\n")
-    print(table(results, {GOOGLE: "dp_accounting, one path"}))
+    print(table(results, {GOOGLE: "dp_accounting, all paths"}))
     if missing is not None:
         print(f"\nNO FIGURES FOR dp_accounting: {missing}")
         print("Give --no-peers to leave it out on purpose.")
