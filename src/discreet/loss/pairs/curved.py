@@ -210,7 +210,7 @@ def _beyond(shape: Shape, t: float, last: float, end: tuple[float, float]) -> fl
     """
     left, largest = end
     best = math.log(left * (t + 1)) + t * largest if left > 0 else -math.inf
-    for s in (t + 0.5, 1.5 * t + 1, 2 * t + 2, 3 * t + 4, 5 * t + 8):
+    for s in (1.2 * t + 0.5, 1.5 * t + 1, 2.5 * t + 4):
         rest = log_constant(s) + shape.cumulant(s) - (s - t) * last
         best = min(best, rest + math.log(t * (t + 1) / (s - t)))
     return best + 1e-13 * (1 + abs(best)) if math.isfinite(best) else best

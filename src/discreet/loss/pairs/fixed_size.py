@@ -12,6 +12,7 @@ excess weighs less; so the excess of the moment over 1 is at most twice that of 
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -28,7 +29,7 @@ from discreet.loss.pairs.curved import Ends
 from discreet.loss.pairs.pair import Floats
 from discreet.loss.pairs.plain import patience, summed
 from discreet.loss.pairs.reader import profiles
-from discreet.loss.pairs.sampled_moments import removed_loss, removed_moment
+from discreet.loss.pairs.sampled_moments import between_orders, removed_loss, whole_moment
 from discreet.loss.pairs.side import Side, tabulated
 
 __all__ = ["FixedSize"]
@@ -90,8 +91,7 @@ class FixedSize:
 
     def cumulant(self, t: float) -> float:
         """Double the excess over 1 of the sample's moment."""
-        inner = [(part, 1) for part in self.parts]
-        value = removed_moment(self.rate, lambda s: summed(inner, s), t)
+        value = between_orders(lambda whole: _whole_moment(self, whole), t)
         if self.ends().infinite.high:
             return value + math.log(2)
         if value > 30 or not math.isfinite(value):
@@ -102,3 +102,8 @@ class FixedSize:
         """Take the largest, and the logarithm of twice their number."""
         known = [found for part in self.parts if (found := growth(part)) is not None]
         return Growth.largest(known, 2 * len(known)) if len(known) == len(self.parts) else None
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def _whole_moment(shape: FixedSize, t: int) -> float:
+    return whole_moment(shape.rate, lambda s: summed([(part, 1) for part in shape.parts], s), t)

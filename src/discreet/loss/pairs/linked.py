@@ -33,7 +33,7 @@ from discreet.loss.pairs.side import Side
 __all__ = ["Linked", "linked"]
 
 _SURE: Final = 1e-13
-_EXPONENTS: Final = (1.02, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 11.0, 51.0)
+_EXPONENTS: Final = (1.1, 1.5, 2.0, 3.0, 11.0)
 
 
 @final

@@ -2,7 +2,7 @@
 
 Trust: kernel.
 
-Theorem (key ``amplification``; Balle, Barthe and Gaboardi 2018, and a share chosen here).  Let
+Theorem (key ``amplification``; Balle, Barthe and Gaboardi 2018 for one share).  Let
 M = (1-q)R + qP and N = (1-q)R + qP', a >= 1 and b = (1-q)(a-1)/q.  For every share s in (0, 1)
 h_MN(a) <= q (s h_PR(b/s) + (1-s) h_PP'(a/(1-s))).  Also h_MN(a) <= q h_PR(b) and q h_PP'(a).
 Proof.  M - aN = q (P - bR - aP').  Split P into two shares, one against R and one against P'; or

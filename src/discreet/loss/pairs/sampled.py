@@ -34,7 +34,7 @@ from discreet.loss.growth import Growth, growth
 from discreet.loss.mixtures import sampled_group
 from discreet.loss.pairs.gaussian import GaussianPair
 from discreet.loss.pairs.pair import Curve, Floats, Law, Pair, Transform
-from discreet.loss.pairs.plain import cumulant, only_pair, table_of
+from discreet.loss.pairs.plain import only_pair, table_of
 from discreet.loss.pairs.response import ResponsePair
 from discreet.loss.pairs.sampled_gaussian import SampledGaussians, sampled_gaussian
 from discreet.loss.pairs.sampled_moments import (
@@ -42,6 +42,7 @@ from discreet.loss.pairs.sampled_moments import (
     added_moment,
     removed_loss,
     removed_moment,
+    sampled_cumulant,
 )
 from discreet.loss.pairs.sampled_profile import added_profile, removed_profile
 from discreet.loss.pairs.table import Table
@@ -129,7 +130,7 @@ class SampledPair:
         """Bound ln E[e**(tL); L < inf], by convexity in the rate and between whole orders."""
         if self.direction is Direction.ADD:
             return added_moment(self.rate, self.inner.reverse().log_moment, t)
-        value = removed_moment(self.rate, lambda s: cumulant(self.inner, s), t)
+        value = sampled_cumulant(self.inner, self.rate, t)
         return min(value, t * self.largest() * (1 + 2 * UNIT))
 
     def log_moment(self, t: float) -> float:

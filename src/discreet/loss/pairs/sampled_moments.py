@@ -8,27 +8,53 @@ With R = P/Q the inner ratio, the outer one is 1 - q + qR when a person is remov
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from fractions import Fraction
 
 from discreet.exact import float_down, float_up
+from discreet.loss.composition import Composition
 from discreet.loss.engine.rounding import UNIT
+from discreet.loss.pairs.plain import cumulant
 
-__all__ = ["added_loss", "added_moment", "removed_loss", "removed_moment"]
+__all__ = [
+    "added_loss",
+    "added_moment",
+    "between_orders",
+    "removed_loss",
+    "removed_moment",
+    "sampled_cumulant",
+    "whole_moment",
+]
 
 
 def removed_moment(rate: Fraction, inner: Callable[[float], float], t: float) -> float:
     """Bound ln E_Q[(1 - q + qR)**(t+1)]: whole orders, and convexity between them."""
+    return between_orders(lambda whole: whole_moment(rate, inner, whole), t)
+
+
+def sampled_cumulant(inner: Composition, rate: Fraction, t: float) -> float:
+    """Bound the cumulant when a person is removed from a sample; whole orders are kept."""
+    return between_orders(lambda whole: _known(inner, rate, whole), t)
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def _known(inner: Composition, rate: Fraction, t: int) -> float:
+    return whole_moment(rate, lambda s: cumulant(inner, s), t)
+
+
+def between_orders(moment: Callable[[int], float], t: float) -> float:
+    """Bound a cumulant at t > 0 by the chord between whole orders; it is 0 at 0."""
     whole = math.ceil(t)
-    right = _whole(rate, inner, whole)
+    right = moment(whole)
     if whole == t:
         return right
-    left = _whole(rate, inner, whole - 1) if whole > 1 else 0.0
+    left = moment(whole - 1) if whole > 1 else 0.0
     return (left * (whole - t) + right * (t - whole + 1)) * (1 + 1e-13)
 
 
-def _whole(rate: Fraction, inner: Callable[[float], float], t: int) -> float:
+def whole_moment(rate: Fraction, inner: Callable[[float], float], t: int) -> float:
     """Use the binomial theorem; for very high orders, convexity in the rate."""
     if t > 256:
         return _mixed(float_up(rate), inner(t)) * (1 + 1e-13)
