@@ -46,9 +46,11 @@ ENTRIES: Final = (
     ),
     Theorem(
         key="dots",
-        statement="The chords through upper bounds of a profile, mirrored by h(1/a) = 1 - 1/a +"
-        " h(a)/a, are the profile of a finite symmetric pair that dominates.",
-        source="Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022, Connect the Dots",
+        statement="Chords through upper bounds of a profile, its two directions joined by h(1/a) = "
+        "1 - 1/a + r(a)/a, are the profile of a pair that dominates; chords of neighboring cells, "
+        "drawn on, bound it from below.",
+        source="Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022, Connect the Dots; proof in "
+        "docs/proofs/accounting.md",
     ),
     Theorem(
         key="group-pure",
