@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import pytest
@@ -13,6 +14,7 @@ from discreet.loss.composition import Composition
 from discreet.loss.pairs.bounded_range import BoundedRangePair
 from discreet.loss.pairs.discrete_gaussian import DiscreteGaussianPair
 from discreet.loss.pairs.discrete_laplace import DiscreteLaplacePair
+from discreet.loss.pairs.finite import FinitePair
 from discreet.loss.pairs.gaussian import GaussianPair
 from discreet.loss.pairs.laplace import LaplacePair
 from discreet.loss.pairs.pair import Pair
@@ -68,6 +70,21 @@ def test_randomized_response_stands_above_several_that_sum_to_it() -> None:
     assert frontier.beats(one, several)
     assert not frontier.beats(less, several)
     never_below(frontier.composition(one), frontier.composition(several))
+
+
+@pytest.mark.theorem("randomized-response")
+def test_a_bound_in_one_direction_is_not_enough() -> None:
+    frontier = Frontier()
+    small = Fraction(95, 1000)
+    told = FinitePair((small, 1 - small), (Fraction(0), Fraction(1)))  # adding tells little,
+    pure = composition([(ResponsePair(Fraction(1)), 1)])
+    adding = composition([(told.reverse(), 1)])  # removing everything, with a small chance
+    assert not frontier.beats(frontier.option(pure), frontier.option(adding))
+    rest = composition(
+        [(FinitePair((Fraction(1, 2),) * 2, (Fraction(1, 20), Fraction(19, 20))), 1)]
+    )
+    odds = math.log(3)
+    assert adding.compose(rest).delta(odds).low > pure.compose(rest).delta(odds).high
 
 
 @pytest.mark.theorem("log-concave-moves")

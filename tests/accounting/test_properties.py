@@ -9,7 +9,7 @@ from itertools import combinations_with_replacement, product
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from discreet.accounting import (
@@ -152,6 +152,43 @@ def test_epsilon_falls_with_delta(tree: Node, relation: str) -> None:
     assert highs == sorted(highs, reverse=True)
     assert lows == sorted(lows, reverse=True)
     assert highs[-1] == 0
+
+
+Law = tuple[tuple[Fraction, ...], tuple[Fraction, ...]]
+
+
+def two_answers(a: int, b: int, c: int, d: int) -> Law:
+    """Return two laws over two answers, from weights that may be zero."""
+    return (Fraction(a, a + b), Fraction(b, a + b)), (Fraction(c, c + d), Fraction(d, c + d))
+
+
+def _delta(laws: list[Law], ratio: float) -> float:
+    """Return the delta of independent releases, in the worse direction."""
+    p, q = np.ones(1), np.ones(1)
+    for one, two in laws:
+        p, q = (np.outer(x, np.array(y, float)).ravel() for x, y in ((p, one), (q, two)))
+    return float(max(np.maximum(p - ratio * q, 0).sum(), np.maximum(q - ratio * p, 0).sum()))
+
+
+LAWS = st.builds(
+    two_answers, st.integers(0, 9), st.integers(1, 9), st.integers(1, 9), st.integers(0, 9)
+)
+ALARM, HINT = two_answers(19, 181, 0, 1), two_answers(1, 19, 1, 1)
+
+
+@pytest.mark.theorem("dominance")
+@settings(SOME, max_examples=30)
+@given(parts=st.lists(LAWS, min_size=1, max_size=3), beside=LAWS, pure=st.sampled_from([1, 2]))
+@example(parts=[ALARM], beside=HINT, pure=1)
+def test_no_part_that_is_worst_somewhere_is_forgotten(
+    parts: list[Law], beside: Law, pure: int
+) -> None:
+    leaves = [Leaf(Profile.of(FinitePair(*law))) for law in parts]
+    key = Parallel("key", dict(enumerate([*leaves, Leaf(Pure(epsilon=pure))])))
+    statement = account(Leaf(Profile.of(FinitePair(*beside))) + key, relation="add_remove")
+    for ratio in (1.3, 3.0, 8.0):
+        claimed = statement.delta(epsilon=Fraction(math.log(ratio)))
+        assert claimed >= max(_delta([beside, law], ratio) for law in parts) - 1e-9
 
 
 @pytest.mark.theorem("bounded-parallel")

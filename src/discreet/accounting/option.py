@@ -247,12 +247,17 @@ class Frontier:
                 return None
 
     def _bound(self, number: int) -> Fraction | None:
-        """Return the largest loss of a pair, exactly; None where there is none."""
+        """Return the largest loss of a pair in both directions, exactly; None where there is none.
+
+        Randomized response dominates what it bounds both ways; one way is not enough.
+        """
         if number not in self._bounds:
             element = self._elements[number]
             bound = None
             if not isinstance(element, RenyiCurve):
-                bound = largest_loss(Composition(((element, 1),)))
+                ways = [Composition(((pair, 1),)) for pair in (element, element.reverse())]
+                known = [found for found in map(largest_loss, ways) if found is not None]
+                bound = max(known) if len(known) == len(ways) else None
             self._bounds[number] = bound
         return self._bounds[number]
 

@@ -63,6 +63,9 @@ def joined(compositions: Sequence[Composition]) -> Composition:
             why="the largest of no losses is not a loss.",
             do="give at least one composition.",
         )
+    for composition in compositions:
+        if any(pair.infinity().low >= 1 for pair, _ in composition.pairs):
+            return composition  # nothing is protected, so nothing is above it
     kept = largest_only(compositions)
     if len(kept) == 1:
         return kept[0]
