@@ -17,8 +17,10 @@ from discreet.mechanisms import (
     Histogram,
     Laplace,
     Mechanism,
+    NoisyKeys,
     NoisyMax,
     NumericSparse,
+    OptimalKeys,
     PermuteAndFlip,
     Quantile,
     RandomizedResponse,
@@ -86,6 +88,16 @@ def rank_miss(c, values):
         return max(0, sum(x < place for x in values) - rank, rank - sum(x <= place for x in values))
 
     return miss(c) - min(miss(place) for place in (0, 1, 2))
+
+
+def shown_counts(answer):
+    counts = iter(answer.counts.tolist())
+    return tuple(next(counts) if shown else None for shown in answer.shown)
+
+
+def shown_or(miss):
+    """How far one group is off, where a hidden one is taken to have no units."""
+    return lambda y, x: miss(y[0], x[0]) if y[0] else x[0]
 
 
 SMALL_SCORES = list(itertools.product(range(3), repeat=3))
@@ -287,6 +299,45 @@ CASES = [
         miss=rank_miss,
         near=True,
         worst=False,
+    ),
+    Case(
+        name="OptimalKeys",
+        mechanism=OptimalKeys(epsilon=1, delta="1/10", groups=1, relation="add_remove"),
+        twin=OptimalKeys(epsilon=2, delta="1/10", groups=1, relation="add_remove"),
+        inputs=[(n,) for n in range(9)],
+        sampled=[(3,), (2,)],
+        distance=l1,
+        miss=shown_or(lambda y, x: 0),
+        near=True,
+        words=False,
+        key=hashable,
+    ),
+    Case(
+        name="NoisyKeys",
+        mechanism=NoisyKeys(noise=Laplace(scale=1), threshold=3, groups=1, relation="add_remove"),
+        twin=NoisyKeys(noise=Laplace(scale="1/2"), threshold=3, groups=1, relation="add_remove"),
+        inputs=[(n,) for n in range(4)],
+        error_inputs=[(n,) for n in range(14)],
+        outcomes=lambda x: [(None,), *((y,) for y in range(3, 3 + x[0] + 30))],
+        sampled=[(2,), (0,), (3,)],
+        distance=l1,
+        miss=shown_or(apart),
+        near=True,
+        noises=1,
+        key=shown_counts,
+    ),
+    Case(
+        name="NoisyKeys, replace",
+        mechanism=NoisyKeys(noise=Gaussian(sigma=1), threshold=2, groups=1, relation="replace"),
+        twin=NoisyKeys(noise=Gaussian(sigma="1/2"), threshold=2, groups=1, relation="replace"),
+        inputs=[(2, 0), (1, 1), (0, 2)],
+        outcomes=lambda x: itertools.product([None, *range(2, 9)], repeat=2),
+        sampled=[(1, 2)],
+        distance=linf,
+        near=True,
+        noises=2,
+        radius=6,
+        key=shown_counts,
     ),
     Case(
         name="Staircase",

@@ -10,6 +10,8 @@ from discreet.mechanisms.finite import FiniteMechanism
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.geometric import BoundedGeometric, TruncatedGeometric
 from discreet.mechanisms.histogram import Histogram
+from discreet.mechanisms.key_selection_optimal import OptimalKeys
+from discreet.mechanisms.key_selection_threshold import NoisyKeys, ShownKeys
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.mechanism import Mapped, Mechanism
 from discreet.mechanisms.noisy_max import NoisyMax, Winner
@@ -34,13 +36,16 @@ __all__ = [
     "Laplace",
     "Mapped",
     "Mechanism",
+    "NoisyKeys",
     "NoisyMax",
     "NumericSparse",
+    "OptimalKeys",
     "Optimum",
     "PermuteAndFlip",
     "Quantile",
     "RandomizedResponse",
     "ScoreChange",
+    "ShownKeys",
     "Sparse",
     "Staircase",
     "TruncatedGeometric",

@@ -1,0 +1,139 @@
+"""Which groups may be shown: what units can move, and what every choice of keys offers.
+
+Trust: kernel.
+
+Definition.  After bounding, each group holds a whole number n of units; a unit is counted once in
+each of at most ``groups`` groups.  A choice of keys shows some of the groups and hides the others.
+A group with fewer than ``fewest`` units is never shown, whatever is drawn; so one without units,
+whose key may be anything, is not even looked at.
+
+Theorem (key ``key-moves``).  Let tables be k steps of the relation apart, g = ``groups``, s = 1, or
+s = 2 where a step can replace a unit.  No count moves by more than k, and all counts together by
+at most k s g.  If moving two groups by a and b costs at most as much as moving one by a + b, and a
+longer move no less than a shorter, then every such move costs at most as much as moving w groups by
+k each, for w = s g where k <= 2, and w = floor(2 k s g / (k + 1)) beyond.
+Proof.  Put the entries, none above k, into boxes of size k, each into the first where it fits.  Any
+two boxes hold more than k together, or one of them would not have been opened; so all w of them
+hold at least w (k + 1) / 2, if there are two, and that is at most k s g.  Up to k = 2 all boxes but
+one are full.
+Moving s g groups by k would not do: three groups that move by 2 can cost more than two that move by
+3, though their sums are equal.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any, Final, Generic
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import OutOfRange
+from discreet.exact import Interval, decimal, whole
+from discreet.mechanisms.additive import integers
+from discreet.mechanisms.arguments import Number, at_distance
+from discreet.mechanisms.mechanism import Answer, Mechanism
+from discreet.units import Relation
+
+__all__ = ["Counts", "KeyMechanism", "counts_of", "open_delta", "read_plan", "worst_move"]
+
+Counts = Sequence[int] | NDArray[np.integer[Any]]
+"""How many units each group holds."""
+
+_MOST_GROUPS: Final = 10**9
+_MOST_UNITS: Final = 1 << 62
+_ONE_WAY: Final = {Relation.ADD_REMOVE, Relation.REPLACE_NULL}
+
+
+class KeyMechanism(Mechanism[Counts, Answer], Generic[Answer]):
+    """A choice of the groups that are shown.
+
+    ``loss(distance=k)`` is that of k steps of the relation, each of which is a unit in at most
+    ``groups`` groups.  ``error(confidence=c)`` is about a single group.
+    """
+
+    __slots__ = ()
+
+    groups: int
+    relation: Relation
+    fewest: int
+
+    @abstractmethod
+    def kept(self, units: int) -> Interval:
+        """Enclose the chance that a group of so many units is shown."""
+
+    @abstractmethod
+    def smallest(self, chance: Number) -> int:
+        """Return how many units a group needs to be shown with at least this chance, exactly."""
+
+    def expected(self, sizes: Mapping[int, int]) -> Interval:
+        """Enclose how many groups are shown on average, of so many groups of each size."""
+        low = high = Fraction(0)
+        for units, count in sizes.items():
+            times, chance = whole(count, name="count", low=0), self.kept(units)
+            low, high = low + times * chance.low, high + times * chance.high
+        return Interval(low, high)
+
+
+def read_plan(*, groups: object, relation: object, fewest: object) -> dict[str, object]:
+    """Read the parameters that every choice of keys has.
+
+    >>> read_plan(groups=2, relation="add_remove", fewest=1)
+    {'groups': 2, 'relation': <Relation.ADD_REMOVE: 'add_remove'>, 'fewest': 1}
+    """
+    return {
+        "groups": whole(groups, name="groups", low=1, high=_MOST_GROUPS),
+        "relation": Relation.read(relation),
+        "fewest": whole(fewest, name="fewest", low=1, high=_MOST_UNITS),
+    }
+
+
+def open_delta(value: object) -> Fraction:
+    """Read the chance that a unit alone in a group may be seen: strictly between zero and one.
+
+    >>> open_delta("1e-6")
+    Fraction(1, 1000000)
+    """
+    chance = decimal(value, name="delta")
+    if not 0 < chance < 1:
+        raise OutOfRange(
+            what="delta is not strictly between 0 and 1.",
+            why="it is the chance that a unit alone in a group is seen: with none, no group is "
+            "ever shown, and with certainty, nobody is protected.",
+            do="give a delta such as 1e-8, far below one over the number of units.",
+        )
+    return chance
+
+
+def worst_move(*, distance: Number, groups: int, relation: Relation) -> tuple[int, int]:
+    """Return k and b: no move of so many steps costs more than b groups that move by k each.
+
+    >>> worst_move(distance=1, groups=5, relation=Relation.ADD_REMOVE)
+    (1, 5)
+    >>> worst_move(distance=3, groups=2, relation=Relation.ADD_REMOVE)
+    (3, 3)
+    """
+    steps = math.floor(at_distance(distance))
+    if relation is Relation.LOCAL:  # any two single units are neighbors
+        steps = min(steps, 1)
+    places = groups if relation in _ONE_WAY else 2 * groups
+    return steps, places if steps <= 2 else 2 * steps * places // (steps + 1)
+
+
+def counts_of(value: object) -> NDArray[np.int64]:
+    """Read the number of units of each group.
+
+    >>> counts_of([3, 0, 5])
+    array([3, 0, 5])
+    """
+    counts = integers(value, name="count")
+    if isinstance(counts, int) or counts.ndim != 1:
+        raise OutOfRange(
+            what="the counts are not a list.",
+            why="keys are chosen among many groups, each with a count of its own.",
+            do="give a list, or a one-dimensional array, of whole numbers.",
+        )
+    return counts

@@ -1,0 +1,65 @@
+"""Theorems about choosing which groups to show.
+
+Trust: public.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from discreet.theorems.theorem import Theorem
+
+__all__ = ["ENTRIES"]
+
+ENTRIES: Final = (
+    Theorem(
+        key="key-moves",
+        statement="If units are counted in at most g groups each, k steps move no count by more "
+        "than k and all of them by at most k s g in all, s = 1, or 2 where units are replaced; "
+        "where two moves cost at most as much as one of their sum, no such move costs more than "
+        "s g groups that move by k each, for k <= 2, and floor(2 k s g / (k + 1)) groups beyond.",
+        source="first fit into boxes of size k; proof in mechanisms/key_selection.py",
+    ),
+    Theorem(
+        key="optimal-keys",
+        statement="p(0) = 0, p(n + 1) = min(e^eps p(n) + delta, 1 - e^-eps (1 - p(n) - delta), 1) "
+        "are the largest chances to show a group of n units under (eps, delta)-privacy of one "
+        "unit more or less; rounded downward step by step they stay private.",
+        source="Desfontaines, Voss, Gipson and Mandayam 2022, Differentially Private Partition "
+        "Selection; rounding: proof in mechanisms/key_selection_chances.py",
+    ),
+    Theorem(
+        key="optimal-keys-loss",
+        statement="Showing each group by its own optimal coin loses at most g-fold (eps, delta) "
+        "for a unit in at most g groups, 2 g-fold where units are replaced, and for k units (k "
+        "eps, delta_k) as often as key-moves says, with delta_k = delta (1 + e^eps + ... + "
+        "e^((k-1) eps)).",
+        source="randomized-response, group-approximate and key-moves; proof in "
+        "mechanisms/key_selection_optimal.py",
+    ),
+    Theorem(
+        key="threshold-leak",
+        statement="k units in at most g groups each, on top of groups with too few units to be "
+        "shown, are seen with chance at most max(1 - (1 - q(1))^(k g), 1 - (1 - q(k))^g), where "
+        "q(j) is the chance that j of them lift a group to the threshold, for log-concave noise.",
+        source="convexity of -ln(1 - q(j)); proof in mechanisms/key_selection_leak.py",
+    ),
+    Theorem(
+        key="threshold-keys",
+        statement="Showing the noisy counts that reach a threshold, of groups with a least number "
+        "of units, loses at most what the noise loses on g counts that move by one, or 2 g where "
+        "units are replaced, and independently a leak with the chance of threshold-leak, which "
+        "replacing does not raise.",
+        source="dominating-pair and key-moves; the threshold is that of Korolova, Kenthapadi, "
+        "Mishra and Ntoulas 2009, Releasing Search Queries and Clicks Privately; proof in "
+        "mechanisms/key_selection_threshold.py",
+    ),
+    Theorem(
+        key="shown-interval",
+        statement="Given that a group of n units reaches the threshold, the n that its noisy count "
+        "does not contradict at either tail of the law cut off there form an interval that holds "
+        "the true n with at least the stated confidence, for log-concave noise.",
+        source="inversion of tests in a family with monotone likelihood ratios; proof in "
+        "mechanisms/key_selection_interval.py",
+    ),
+)
