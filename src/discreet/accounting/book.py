@@ -12,63 +12,41 @@ groups cost as much as those about one of them.
 A tree is one charge, at its tight price, because it was fixed before it was asked (key
 ``general-composition``).  For units of several rows a scope counts only as far as all rows of a
 unit share it: the columns that name the unit, and those that are declared constant.
+A charge has four steps, which can be taken one by one: ``pieces`` works out the price and looks at
+nothing that was charged before, ``fits`` compares it with what is left, ``add`` enters it, and
+``refusal`` says why not.  What a book owes can be stored and read again; the book that is read
+decides on every later charge as the first one would have, since it owes the same.
 Assumes: one book for one set of people; each charge is entered before its data is read, and is not
 taken back.  Interactive mechanisms are charged as a whole, and run one after another.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, final
 
 from discreet.accounting.amounts import shown_down
 from discreet.accounting.box import Box
 from discreet.accounting.budget import Budget
+from discreet.accounting.charge import Charge
 from discreet.accounting.contribution import Contribution
-from discreet.accounting.currency import Amounts, shown_amounts
-from discreet.accounting.left import Left, shown_unit
-from discreet.accounting.node import Node
+from discreet.accounting.currency import Amounts
+from discreet.accounting.decimals import read_decimals, written_decimals
+from discreet.accounting.forms import unreadable
+from discreet.accounting.left import Left
+from discreet.accounting.loss_map import LossMap
 from discreet.accounting.owed import OneRecord, Owed, Piece, TwoRecords
-from discreet.accounting.request import Asker, What
+from discreet.accounting.raising import checked_raise
+from discreet.accounting.request import What
+from discreet.accounting.tariff import ONE_SIDED, Tariff, checked_scope
 from discreet.errors import OverBudget, WrongKind
+from discreet.exact import whole
 from discreet.loss import PrivacyLoss
-from discreet.units import PrivacyUnit, Relation, same_unit
+from discreet.units import PrivacyUnit
 
 __all__ = ["Book", "Charge"]
 
-_ONE: Final = frozenset({Relation.ADD_REMOVE, Relation.REPLACE_NULL})
-_SHOWN: Final = 3
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Charge:
-    """What was charged: disjoint boxes of records, and what each costs.
-
-    ``amounts`` is the most that any of them costs, component by component.
-    """
-
-    number: int
-    pieces: tuple[Piece, ...]
-    budget: Budget
-    unit: PrivacyUnit
-
-    @property
-    def amounts(self) -> Amounts:
-        """The most that a record pays, or, where records are replaced, that two of one box do."""
-        one = self.unit.relation in _ONE
-        each = [piece.added if one else piece.replaced for piece in self.pieces]
-        nothing = tuple(0 for _ in self.budget.limit)
-        return tuple(max(column) for column in zip(nothing, *each, strict=True))
-
-    def __str__(self) -> str:
-        """Show the price, rounded up, and whom it is about."""
-        price = shown_amounts(self.budget.currency, self.amounts)
-        where = " | ".join(str(piece.box) for piece in self.pieces[:_SHOWN]) or "nothing"
-        more = len(self.pieces) - _SHOWN
-        others = f" | {more} more" if more > 0 else ""
-        return f"{price} for {shown_unit(self.unit)}, about {where}{others}"
+_VERSION: Final = 1
 
 
 @final
@@ -90,7 +68,7 @@ class Book:
     10
     """
 
-    __slots__ = ("_asker", "_budget", "_charges", "_owed")
+    __slots__ = ("_budget", "_charges", "_owed", "_tariff")
 
     def __init__(
         self,
@@ -99,6 +77,7 @@ class Book:
         unit: PrivacyUnit,
         constant: Iterable[str] = (),
         contribution: Contribution | None = None,
+        tariff: Tariff | None = None,
     ) -> None:
         """Take a budget, whom it protects, and what is known of the rows of one unit.
 
@@ -107,6 +86,7 @@ class Book:
             unit: who is protected, under which relation.
             constant: columns in which all rows of a unit agree.
             contribution: how many rows belong to one unit; needed for requests about rows.
+            tariff: prices to share with other books of the same unit.
         """
         if not isinstance(budget, Budget) or isinstance(constant, str):
             raise WrongKind(
@@ -114,11 +94,16 @@ class Book:
                 why="the budget says what may be lost, and each constant column is named.",
                 do="give Budget(...), and constant=['birth_year'] say.",
             )
-        shared = tuple(constant)
-        self._asker = Asker(unit=same_unit(unit), constant=shared, contribution=contribution)
+        own = Tariff(unit=unit, constant=constant, contribution=contribution)
+        if tariff is not None and (not isinstance(tariff, Tariff) or tariff.asker != own.asker):
+            raise WrongKind(
+                what="a book is to share the prices of another unit.",
+                why="what a request costs depends on whom it is about.",
+                do="share a tariff between books of one unit, constant columns and contribution.",
+            )
+        self._tariff = own if tariff is None else tariff
         self._budget = budget
-        kind = OneRecord if unit.relation in _ONE else TwoRecords
-        self._owed: Owed = kind.nothing(budget)
+        self._owed: Owed = self._kind.nothing(budget)
         self._charges = 0
 
     @property
@@ -129,7 +114,12 @@ class Book:
     @property
     def unit(self) -> PrivacyUnit:
         """Who is protected."""
-        return self._asker.unit
+        return self._tariff.asker.unit
+
+    @property
+    def tariff(self) -> Tariff:
+        """The prices that were worked out, to share with other books of this unit."""
+        return self._tariff
 
     @property
     def guarantee(self) -> PrivacyLoss:
@@ -149,63 +139,46 @@ class Book:
             scope: the records that it can depend on; all, unless given.
             delta: what to spend on events outside which the loss is smaller, or has a price.
         """
-        pieces = self._pieces(what, scope, delta)
-        if not self._owed.fits(pieces):
-            raise self._refusal(pieces)
+        pieces = self.pieces(what, scope=scope, delta=delta)
+        if not self.fits(pieces):
+            raise self.refusal(pieces)
+        return self.add(pieces)
+
+    def pieces(
+        self, what: What, *, scope: Box | None = None, delta: object = None
+    ) -> tuple[Piece, ...]:
+        """Return what a request costs, box by box, whatever was charged before.
+
+        >>> from discreet.loss import Pure
+        >>> from discreet.units import row
+        >>> book = Book(Budget(epsilon=1), unit=row())
+        >>> pieces = book.pieces(Pure(epsilon="0.6"))
+        >>> book.fits(pieces), book.add(pieces).number, book.fits(pieces)
+        (True, 1, False)
+        """
+        return self._tariff.pieces(what, self._budget.currency, scope=scope, delta=delta)
+
+    def fits(self, pieces: Sequence[Piece]) -> bool:
+        """Say whether pieces, which are disjoint, fit into what is left."""
+        self._check(pieces)
+        return self._owed.fits(pieces)
+
+    def add(self, pieces: Sequence[Piece]) -> Charge:
+        """Enter pieces that fit, or that are known to have been entered before.
+
+        Whether they fit is not asked again: it is for a replay, and for whoever has just asked.
+        """
+        self._check(pieces)
         self._owed.add(pieces)
         self._charges += 1
         return Charge(self._charges, tuple(pieces), self._budget, self.unit)
 
-    def left(self, scope: Box | None = None) -> Left:
-        """Return what is left for requests about a scope, or about everything."""
-        spent = self._owed.worst(self._region(scope))
-        amounts = (limit - paid for limit, paid in zip(self._budget.limit, spent, strict=True))
-        return Left(
-            budget=self._budget,
-            unit=self.unit,
-            amounts=tuple(max(amount, 0) for amount in amounts),
-            fitting=lambda what, delta: self._fitting(self._pieces(what, scope, delta)),
-        )
-
-    def _fitting(self, pieces: list[Piece]) -> Callable[[int], bool]:
-        return lambda times: self._owed.fits(pieces, times)
-
-    def _region(self, scope: Box | None) -> Box:
-        box = Box.everything() if scope is None else scope
-        if not isinstance(box, Box):
-            raise WrongKind(
-                what=f"the scope is a {type(box).__name__}, not a Box.",
-                why="which records a request can depend on must be public.",
-                do="give a box, such as Box({'age': at_least(18)}).",
-            )
-        return box.for_unit(self.unit, self._asker.constant).region
-
-    def _pieces(self, what: What, scope: Box | None, delta: object) -> list[Piece]:
-        self._region(scope)  # refuses what is no box
-        whole = Box.everything() if scope is None else scope
-        known: dict[tuple[Node, bool], tuple[Amounts, Amounts]] = {}
-        pieces = []
-        for part in self._asker.pieces(self._asker.node(what), whole):
-            both = part.surely and self.unit.relation is not Relation.EITHER
-            key = (part.node, both and part.box == Box.everything())
-            if key not in known:
-                known[key] = self._prices(part.node, delta, only_two=key[1])
-            one, two = known[key]
-            pieces.append(Piece(part.box, one, two if both else _larger(one, two)))
-        return pieces
-
-    def _prices(self, node: Node, delta: object, *, only_two: bool) -> tuple[Amounts, Amounts]:
-        """Return the price where one unit is added or removed, and where one is replaced."""
-        if self.unit.relation in _ONE:
-            price = self._budget.price(self._asker.one_sided(node), delta=delta)
-            return price, price
-        two = self._budget.price(self._asker.two_sided(node), delta=delta)
-        one = two if only_two else self._budget.price(self._asker.one_sided(node), delta=delta)
-        return one, two
-
-    def _refusal(self, pieces: list[Piece]) -> OverBudget:
+    def refusal(self, pieces: Sequence[Piece]) -> OverBudget:
+        """Return the error for pieces that do not fit."""
+        self._check(pieces)
+        boxes = [piece.box for piece in pieces] or [Box.everything()]
         charge = Charge(self._charges + 1, tuple(pieces), self._budget, self.unit)
-        worst = [self._owed.worst(piece.box) for piece in pieces]
+        worst = [self._owed.worst(box) for box in boxes]
         spent = [max(column) for column in zip(*worst, strict=True)]
         parts = zip(self._budget.components, self._budget.limit, spent, strict=True)
         left = ", ".join(f"{name} {shown_down(limit - paid)}" for name, limit, paid in parts)
@@ -215,6 +188,107 @@ class Book:
             do="ask for less precision or about fewer records, or plan several questions as one.",
         )
 
+    def left(self, scope: Box | None = None) -> Left:
+        """Return what is left for requests about a scope, or about everything."""
+        spent = self._owed.worst(self._region(scope))
+        amounts = (limit - paid for limit, paid in zip(self._budget.limit, spent, strict=True))
+        return Left(
+            budget=self._budget,
+            unit=self.unit,
+            amounts=tuple(max(amount, 0) for amount in amounts),
+            fitting=lambda what, delta: self._fitting(self.pieces(what, scope=scope, delta=delta)),
+        )
 
-def _larger(one: Amounts, other: Amounts) -> Amounts:
-    return tuple(max(pair) for pair in zip(one, other, strict=True))
+    def with_budget(self, budget: Budget) -> Book:
+        """Return a book that owes the same under a raised budget; this one stays as it is.
+
+        Which guarantee holds then, and when: :mod:`discreet.accounting.raising`.
+
+        >>> from discreet.loss import Pure
+        >>> from discreet.units import row
+        >>> book = Book(Budget(epsilon=1), unit=row())
+        >>> charge = book.charge(Pure(epsilon="0.9"))
+        >>> print(book.with_budget(Budget(epsilon=2)).left())
+        epsilon 1.1 of 2, kept in basic, for one row under add_remove
+        """
+        asker = self._tariff.asker
+        twin = Book(
+            checked_raise(self._budget, budget),
+            unit=asker.unit,
+            constant=asker.constant,
+            contribution=asker.contribution,
+            tariff=self._tariff,
+        )
+        twin._owe(self._owed.everywhere, self._owed.paid.copy(), self._charges)
+        return twin
+
+    def written(self) -> dict[str, object]:
+        """Return what is owed, in a form that JSON keeps exactly and that a replay arrives at.
+
+        The budget and the unit are not in it.
+
+        >>> from discreet.units import row
+        >>> Book(Budget(rho=1), unit=row()).written()["everywhere"]
+        ['0', '0']
+        """
+        return {
+            "version": _VERSION,
+            "charges": self._charges,
+            "everywhere": written_decimals(self._owed.everywhere),
+            "paid": self._owed.paid.written(),
+        }
+
+    @classmethod
+    def read(  # noqa: PLR0913  what is owed, and what a book is opened with
+        cls,
+        data: object,
+        *,
+        budget: Budget,
+        unit: PrivacyUnit,
+        constant: Iterable[str] = (),
+        contribution: Contribution | None = None,
+        tariff: Tariff | None = None,
+    ) -> Book:
+        """Read what ``written`` wrote, for a book that is opened with these, and nothing else.
+
+        >>> from discreet.units import row
+        >>> book = Book(Budget(rho=1), unit=row())
+        >>> Book.read(book.written(), budget=book.budget, unit=row()).written() == book.written()
+        True
+        """
+        book = cls(budget, unit=unit, constant=constant, contribution=contribution, tariff=tariff)
+        names = {"version", "charges", "everywhere", "paid"}
+        if not isinstance(data, dict) or set(data) != names:
+            raise unreadable("a book does not hold its version, charges and what is owed")
+        if type(data["version"]) is not int or data["version"] != _VERSION:
+            raise unreadable(f"the version of a book is not {_VERSION}")
+        everywhere = read_decimals(data["everywhere"], width=len(budget.limit))
+        paid = LossMap.read(data["paid"])
+        if paid.width != book._owed.paid.width:
+            raise unreadable("a book was kept in another currency, or for another relation")
+        book._owe(everywhere, paid, whole(data["charges"], name="a stored count", low=0))
+        return book
+
+    def _owe(self, everywhere: Amounts, paid: LossMap, charges: int) -> None:
+        self._owed = self._kind(self._budget, everywhere, paid)
+        self._charges = charges
+
+    @property
+    def _kind(self) -> type[OneRecord | TwoRecords]:
+        return OneRecord if self.unit.relation in ONE_SIDED else TwoRecords
+
+    def _fitting(self, pieces: Sequence[Piece]) -> Callable[[int], bool]:
+        return lambda times: self._owed.fits(pieces, times)
+
+    def _region(self, scope: Box | None) -> Box:
+        box = Box.everything() if scope is None else checked_scope(scope)
+        return box.for_unit(self.unit, self._tariff.asker.constant).region
+
+    def _check(self, pieces: Sequence[Piece]) -> None:
+        width = len(self._budget.limit)
+        if not all(isinstance(piece, Piece) and len(piece.added) == width for piece in pieces):
+            raise WrongKind(
+                what="what is to be charged was not priced in the currency of the book.",
+                why="each amount counts against the limit in its place.",
+                do="charge what Book.pieces returns.",
+            )

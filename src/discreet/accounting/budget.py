@@ -16,6 +16,8 @@ Definition.  A budget fixes its currency and its limits when it is made:
 Theorem.  Whatever is asked within the limits, one by one and in view of all answers, the guarantee
 holds (keys ``filter-basic``, ``filter-concentrated``, ``filter-gaussian``, ``filter-renyi``,
 ``filter-either`` and ``filter-approximate``).  It comes from the limits, not from what was spent.
+A budget that is stored and read again has the limits that it had
+(:mod:`discreet.accounting.written_limits`).
 """
 
 from __future__ import annotations
@@ -28,14 +30,16 @@ from typing import Final, final
 
 from discreet.accounting.amounts import amount_down, amount_up, number, shown_down, shown_up
 from discreet.accounting.currency import Amounts, Basic, Currency
+from discreet.accounting.forms import unreadable
 from discreet.accounting.limits import limits_of, limits_within, refuse_extras
+from discreet.accounting.written_limits import read_limits, written_limits
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import decimal
 from discreet.loss import Approximate, PrivacyLoss
 from discreet.loss.limits import checked_delta, checked_epsilon
 from discreet.loss.notion import checked_loss
 
-__all__ = ["Budget"]
+__all__ = ["Budget", "priced"]
 
 Number = object
 """An exact number, or a float that stands for its decimal text."""
@@ -102,8 +106,12 @@ class Budget:
             kept, numbers = limits_of(kind, given[kind])
             limit = (*numbers, chance)
             refuse_extras(kept, currency, reserve)
-        object.__setattr__(self, "currency", kept)
-        object.__setattr__(self, "limit", tuple(amount_down(part) for part in limit))
+        self._fix(kept, tuple(amount_down(part) for part in limit), promise)
+
+    def _fix(self, currency: Currency, limit: Amounts, promise: Approximate | None) -> None:
+        """Set the fields."""
+        object.__setattr__(self, "currency", currency)
+        object.__setattr__(self, "limit", limit)
         object.__setattr__(self, "promise", promise)
 
     def __repr__(self) -> str:
@@ -153,16 +161,7 @@ class Budget:
         (100000000000000000000000, 0)
         """
         chance = None if delta is None else checked_delta(delta)
-        found = self.currency.price(checked_loss(loss), chance)
-        if found is None:
-            raise WrongKind(
-                what=f"a {type(loss).__name__} loss has no price in {self.components[0]}.",
-                why="a loss is admitted only by a theorem that turns it into what the budget "
-                "counts, and a delta is never dropped.",
-                do="name a delta to spend on it, delta=1e-9 say, or keep the budget in another "
-                "currency.",
-            )
-        return found
+        return priced(self.currency, checked_loss(loss), chance)
 
     def fits(self, spent: Sequence[int], amount: Sequence[int]) -> bool:
         """Say whether so much more fits on top of what was spent.
@@ -174,6 +173,31 @@ class Budget:
         """
         total = tuple(a + b for a, b in zip(spent, amount, strict=True))
         return self.currency.fits(total, self.limit)
+
+    def written(self) -> dict[str, object]:
+        """Return a form that JSON keeps exactly: the limits as they were fixed, not how.
+
+        >>> Budget(rho="0.1").written()["limit"]
+        ['100000000000000000000000', '0']
+        """
+        return written_limits(self.currency, self.limit, self.promise)
+
+    @classmethod
+    def read(cls, data: object) -> Budget:
+        """Read what ``written`` wrote, with the same limits, and refuse everything else.
+
+        Limits that are not proved to imply what is promised are refused too.
+
+        >>> budget = Budget(epsilon=2, delta=1e-9)
+        >>> Budget.read(budget.written()) == budget
+        True
+        """
+        currency, limit, promise = read_limits(data)
+        if promise is None and cls(**currency.arguments(limit)).limit != limit:  # type: ignore[arg-type]
+            raise unreadable("the limits of a budget are out of range")
+        budget = object.__new__(cls)
+        budget._fix(currency, limit, promise)
+        return budget
 
     def split(self, weights: Sequence[Number]) -> tuple[Budget, ...]:
         """Divide into budgets that together never exceed this one, in proportion to weights.
@@ -198,6 +222,25 @@ class Budget:
             Budget(**self.currency.arguments(tuple(math.floor(a * w / whole) for a in self.limit)))  # type: ignore[arg-type]
             for w in shares
         )
+
+
+def priced(currency: Currency, loss: PrivacyLoss, delta: Fraction | None = None) -> Amounts:
+    """Return what a loss costs in a currency, whatever the limits are.
+
+    >>> from discreet.loss import Pure
+    >>> priced(Basic(), Pure(epsilon="0.1"))
+    (100000000000000000000000, 0)
+    """
+    found = currency.price(loss, delta)
+    if found is None:
+        raise WrongKind(
+            what=f"a {type(loss).__name__} loss has no price in {currency.components[0]}.",
+            why="a loss is admitted only by a theorem that turns it into what the budget "
+            "counts, and a delta is never dropped.",
+            do="name a delta to spend on it, delta=1e-9 say, or keep the budget in another "
+            "currency.",
+        )
+    return found
 
 
 def _only(given: Mapping[str, object]) -> str:

@@ -29,7 +29,7 @@ from discreet.loss import PrivacyLoss
 from discreet.mechanisms import Mapped
 from discreet.units import PrivacyUnit
 
-__all__ = ["read", "written"]
+__all__ = ["read", "read_unit", "written", "written_unit"]
 
 _VERSION: Final = 1
 
@@ -59,6 +59,28 @@ def read(data: object) -> Node:
         raise unreadable(f"its version is not {_VERSION}")
     node: Node = _NODE.read({name: data[name] for name in data if name != "version"}, 0)
     return node
+
+
+def written_unit(unit: PrivacyUnit) -> dict[str, Any]:
+    """Write who is protected for JSON.
+
+    >>> from discreet.units import person
+    >>> written_unit(person("patient"))["columns"]
+    ['patient']
+    """
+    found: dict[str, Any] = _UNIT.write(unit, 0)  # type: ignore[assignment]
+    return found
+
+
+def read_unit(data: object) -> PrivacyUnit:
+    """Read what ``written_unit`` wrote.
+
+    >>> from discreet.units import person
+    >>> read_unit(written_unit(person("patient"))) == person("patient")
+    True
+    """
+    unit: PrivacyUnit = _UNIT.read(data, 0)
+    return unit
 
 
 def _write_source(source: object, depth: int) -> object:

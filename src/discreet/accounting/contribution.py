@@ -12,13 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import final
+from typing import Final, Self, final
 
+from discreet.accounting.forms import unreadable
+from discreet.accounting.written_values import WHOLE
 from discreet.errors import WrongKind
 from discreet.exact import whole
 from discreet.units import PrivacyUnit
 
 __all__ = ["Contribution"]
+
+_NAMED: Final = ("per_part", "parts", "units")
 
 
 @final
@@ -45,7 +49,7 @@ class Contribution:
         units: Mapping[str, int] | None = None,
     ) -> None:
         """Take the limits; what is not named is limited by the number of rows alone."""
-        for name, limits in (("per_part", per_part), ("parts", parts), ("units", units)):
+        for name, limits in zip(_NAMED, (per_part, parts, units), strict=True):
             object.__setattr__(self, name, _limits(limits, name))
         values = dict(self.parts)
         products = [most * values[column] for column, most in self.per_part if column in values]
@@ -74,6 +78,39 @@ class Contribution:
         return Contribution(
             rows=self.rows, per_part=dict(self.per_part), parts=parts, units=dict(self.units)
         )
+
+    def written(self) -> dict[str, object]:
+        """Return a form that JSON keeps exactly.
+
+        >>> Contribution(rows=3, parts={"ward": 2}).written()
+        {'rows': 3, 'per_part': {}, 'parts': {'ward': 2}, 'units': {}}
+        """
+        named = {
+            name: {key: WHOLE.write(limit, 0) for key, limit in getattr(self, name)}
+            for name in _NAMED
+        }
+        return {"rows": self.rows, **named}
+
+    @classmethod
+    def read(cls, data: object) -> Self:
+        """Read what ``written`` wrote, and refuse everything else.
+
+        >>> limits = Contribution(rows=3, parts={"ward": 2})
+        >>> Contribution.read(limits.written()) == limits
+        True
+        """
+        if not isinstance(data, dict) or set(data) != {"rows", *_NAMED}:
+            raise unreadable("the fields of a contribution are not rows, per_part, parts and units")
+        if not all(isinstance(data[name], dict) for name in _NAMED):
+            raise unreadable("the limits of a contribution are not named")
+        named = {
+            name: {key: WHOLE.read(limit, 0) for key, limit in data[name].items()}
+            for name in _NAMED
+        }
+        found = cls(rows=WHOLE.read(data["rows"], 0), **named)
+        if found.written() != data:
+            raise unreadable("a limit of a contribution is not in its written form")
+        return found
 
 
 def _limits(given: Mapping[str, int] | None, name: str) -> tuple[tuple[str, int], ...]:

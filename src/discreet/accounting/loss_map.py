@@ -13,7 +13,7 @@ is replayed arrives at the same map.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Self, final
 
 import numpy as np
@@ -33,6 +33,7 @@ from discreet.accounting.cells.tally import (
     written_amounts,
 )
 from discreet.accounting.cuts import unreadable
+from discreet.accounting.point import same_kind
 from discreet.errors import WrongKind
 from discreet.exact import whole
 
@@ -40,6 +41,9 @@ __all__ = ["LossMap"]
 
 _PIECES: Final = 32
 """How many cells a charge may cut off once the map is full."""
+
+_OFTEN: Final = 64
+"""After how many charges a bound on all payments is worked out again."""
 
 
 @final
@@ -57,7 +61,7 @@ class LossMap:
     ((15,), (10,))
     """
 
-    __slots__ = ("_cap", "_exact", "_owed", "_parts")
+    __slots__ = ("_cap", "_exact", "_most", "_owed", "_parts", "_since")
 
     def __init__(self, width: int, *, cap: int = 4096) -> None:
         """Take the number of components, and how many cells and atoms may be kept apart."""
@@ -66,6 +70,8 @@ class LossMap:
         self._owed = [0] * width  # by a record that all charges hold
         self._parts = Partition(width=width)
         self._exact = True
+        self._most = [0] * width  # no record has paid more
+        self._since = 0  # charges since that was worked out
 
     @property
     def width(self) -> int:
@@ -92,6 +98,16 @@ class LossMap:
         sure = map(max, zip(*self._parts.owed(), strict=True))
         return tuple(high - low for high, low in zip(self.highest(), sure, strict=True))
 
+    def check(self, boxes: Iterable[Box]) -> None:
+        """Refuse boxes that could not all be charged: with values of two kinds in one column.
+
+        >>> LossMap(width=1).check([Box.everything()])
+        """
+        kinds = {name: column.atoms.kind for name, column in self._parts.columns.items()}
+        for box in boxes:
+            for name, values in box.conditions:
+                kinds[name] = same_kind(kinds.get(name), values.kind)
+
     def add(self, box: Box, amounts: Sequence[int]) -> None:
         """Let all records in a box pay; nothing changes if the charge is refused.
 
@@ -104,6 +120,8 @@ class LossMap:
         if region.empty or not any(price):
             return
         self._owed = [owed + amount for owed, amount in zip(self._owed, price, strict=True)]
+        self._most = [most + amount for most, amount in zip(self._most, price, strict=True)]
+        self._since += 1
         self._parts.reach(places_for(max(self._owed)))
         digits = digits_of(price, places=self._parts.places)
         conditions = self._parts.refine(region)
@@ -117,6 +135,7 @@ class LossMap:
             merged = self._charge(conditions, digits, whole=box.exact)
         if merged or self._parts.most_atoms > self._cap:
             self._exact &= not settle(self._parts, self._cap)
+            self._most = self._owed.copy()  # records of merged parts may pay for both
 
     def highest(self, box: Box | None = None) -> tuple[int, ...]:
         """Return the highest payment of a record in a box, for each component.
@@ -128,6 +147,19 @@ class LossMap:
         if not len(cells):
             return (0,) * self.width
         return highest(self._parts.payments(cells, within))
+
+    def at_most(self) -> tuple[int, ...]:
+        """Return amounts above which no record has paid, without looking at all of them each time.
+
+        A charge adds at most its amounts to a payment; where parts are merged, a payment is still
+        at most the sum of all charges.  Now and then the bound is worked out again.
+
+        >>> LossMap(width=2).at_most()
+        (0, 0)
+        """
+        if self._since >= _OFTEN:
+            self._most, self._since = list(self.highest()), 0
+        return tuple(self._most)
 
     def two_highest(self, box: Box | None = None) -> tuple[tuple[int, int], ...]:
         """Return the two highest payments of records with different stories, for each component.
@@ -156,6 +188,7 @@ class LossMap:
         """
         twin = LossMap(self.width, cap=self._cap)
         twin._owed, twin._exact = self._owed.copy(), self._exact
+        twin._most, twin._since = self._most.copy(), self._since
         twin._parts = self._parts.copy()
         return twin
 
@@ -184,6 +217,7 @@ class LossMap:
         owed = read_amounts(data["owed"], width=width)
         paid = cls(width, cap=data["cap"])
         paid._owed, paid._exact = owed, data["exact"]
+        paid._most, paid._since = owed.copy(), _OFTEN
         paid._parts = Partition.read(data["parts"], width=width, places=places_for(max(owed)))
         fits = all(high <= debt for high, debt in zip(paid._parts.ceiling(), owed, strict=True))
         if not isinstance(paid._exact, bool) or not fits or paid.cells > paid.cap:
@@ -221,6 +255,9 @@ class LossMap:
             meets, sticks = cells.met(conditions)
         pieces = sticks.sum(axis=0)
         split = partial = np.flatnonzero(pieces)
+        if not len(partial):
+            cells.charge(np.flatnonzero(meets), digits, whole=whole)
+            return merged
         if cells.size + pieces.sum() > self._cap:  # split the highest, and raise the others
             falling = partial[np.argsort(-heights(self._parts, partial), kind="stable")]
             room = min(_PIECES, self._cap - cells.size)

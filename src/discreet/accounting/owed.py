@@ -29,15 +29,18 @@ cells, costs 4 rho and not 2 rho.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol, final
+from typing import ClassVar, Final, Protocol, Self, final
 
 from discreet.accounting.amounts import added
 from discreet.accounting.box import Box
 from discreet.accounting.budget import Budget
 from discreet.accounting.currency import Amounts
+from discreet.accounting.decimals import read_decimals, written_decimals
+from discreet.accounting.forms import unreadable
 from discreet.accounting.loss_map import LossMap
+from discreet.errors import OutOfRange
 
 __all__ = ["OneRecord", "Owed", "Piece", "TwoRecords"]
 
@@ -53,12 +56,61 @@ class Piece:
     added: Amounts
     replaced: Amounts
 
+    def __post_init__(self) -> None:
+        """Refuse amounts that would give something back."""
+        amounts = (*self.added, *self.replaced)
+        whole = all(type(amount) is int and amount >= 0 for amount in amounts)
+        if not whole or len(self.added) != len(self.replaced):
+            raise OutOfRange(
+                what="an amount is not a whole number from zero, or two prices differ in length.",
+                why="what was lost cannot be given back.",
+                do="take prices from Book.pieces.",
+            )
+
+    def written(self) -> dict[str, object]:
+        """Return a form that JSON keeps exactly.
+
+        >>> Piece(Box.everything(), (1, 0), (2, 0)).written()["replaced"]
+        ['2', '0']
+        """
+        return {
+            "box": self.box.written(),
+            "added": written_decimals(self.added),
+            "replaced": written_decimals(self.replaced),
+        }
+
+    @classmethod
+    def read(cls, data: object, width: int) -> Self:
+        """Read what ``written`` wrote for so many components, and refuse everything else.
+
+        >>> piece = Piece(Box.everything(), (1, 0), (2, 0))
+        >>> Piece.read(piece.written(), 2) == piece
+        True
+        """
+        if not isinstance(data, dict) or set(data) != {"box", "added", "replaced"}:
+            raise unreadable("a piece of a charge does not hold a box and its prices")
+        one, both = (read_decimals(data[name], width=width) for name in ("added", "replaced"))
+        return cls(Box.read(data["box"]), one, both)
+
 
 class Owed(Protocol):
     """What was spent so far, cell by cell."""
 
+    @property
+    def everywhere(self) -> Amounts:
+        """What was charged to all records."""
+        ...
+
+    @property
+    def paid(self) -> LossMap:
+        """What was charged to some."""
+        ...
+
     def fits(self, pieces: Sequence[Piece], times: int = 1) -> bool:
-        """Say whether nobody would owe too much after so many charges of disjoint pieces."""
+        """Say whether nobody would owe too much after so many charges of disjoint pieces.
+
+        Pieces that could not be charged at all are refused here, before anything is entered.
+        """
         ...
 
     def add(self, pieces: Sequence[Piece]) -> None:
@@ -73,21 +125,30 @@ class Owed(Protocol):
 @final
 @dataclass(slots=True)
 class OneRecord:
-    """For neighbors that differ in one record (key ``cell-filters``)."""
+    """For neighbors that differ in one record (key ``cell-filters``).
+
+    A cell keeps one sum for each component.
+    """
 
     budget: Budget
     everywhere: Amounts
     paid: LossMap
 
+    sums: ClassVar[int] = 1
+
     @classmethod
     def nothing(cls, budget: Budget) -> OneRecord:
         """Owe nothing yet."""
-        return cls(budget, tuple(0 for _ in budget.limit), LossMap(len(budget.limit)))
+        return cls(budget, tuple(0 for _ in budget.limit), LossMap(cls.sums * len(budget.limit)))
 
     def fits(self, pieces: Sequence[Piece], times: int = 1) -> bool:
-        """Compare what a record of each piece would owe with the limits."""
+        """Compare what a record of each piece would owe with the limits, roughly and exactly."""
+        self.paid.check(piece.box for piece in pieces)
+        fits, limit = self.budget.currency.fits, self.budget.limit
+        most = added(self.everywhere, self.paid.at_most())
         return all(
-            self.budget.fits(self.worst(piece.box), [times * a for a in piece.added])
+            fits(added(most, piece.added, times), limit)
+            or fits(added(self.worst(piece.box), piece.added, times), limit)
             for piece in pieces
         )
 
@@ -118,19 +179,24 @@ class TwoRecords:
     everywhere: Amounts
     paid: LossMap
 
+    sums: ClassVar[int] = 3
+
     @classmethod
     def nothing(cls, budget: Budget) -> TwoRecords:
         """Owe nothing yet."""
-        return cls(budget, tuple(0 for _ in budget.limit), LossMap(3 * len(budget.limit)))
+        return cls(budget, tuple(0 for _ in budget.limit), LossMap(cls.sums * len(budget.limit)))
 
     def fits(self, pieces: Sequence[Piece], times: int = 1) -> bool:
         """Compare what the worst two records would owe with the limits, roughly and exactly."""
-        nothing = [0 for _ in self.everywhere]
-        if self.budget.fits(self._at_most(pieces, times), nothing):
+        self.paid.check(piece.box for piece in pieces)
+        fits, limit, most = self.budget.currency.fits, self.budget.limit, self.paid.at_most()
+        if fits(self._at_most(pieces, times, lambda _: most), limit):
+            return True
+        if fits(self._at_most(pieces, times, self.paid.highest), limit):
             return True
         trial = TwoRecords(self.budget, self.everywhere, self.paid.copy())
         trial.add(pieces, times)
-        return self.budget.fits(trial.worst(_EVERYTHING), nothing)
+        return fits(trial.worst(_EVERYTHING), limit)
 
     def add(self, pieces: Sequence[Piece], times: int = 1) -> None:
         """Charge each piece where it is, and those about everything apart."""
@@ -151,16 +217,18 @@ class TwoRecords:
         tops = [(first, max(second, other)) for (first, second), other in both]
         return added(self.everywhere, self._owed(tops))
 
-    def _at_most(self, pieces: Sequence[Piece], times: int) -> Amounts:
+    def _at_most(
+        self, pieces: Sequence[Piece], times: int, highest: Callable[[Box], Amounts]
+    ) -> Amounts:
         """Bound what two records would owe, as if the highest cell were there twice."""
-        everywhere, tops = self.everywhere, [self.paid.highest()]
+        everywhere, tops = self.everywhere, [highest(_EVERYTHING)]
         for piece in pieces:
             if piece.box == _EVERYTHING:
                 everywhere = added(everywhere, piece.replaced, times)
             else:
-                tops.append(added(self.paid.highest(piece.box), _kept(piece), times))
-        highest = [max(column) for column in zip(*tops, strict=True)]
-        return added(everywhere, self._owed([(high, high) for high in highest]))
+                tops.append(added(highest(piece.box), _kept(piece), times))
+        top = [max(column) for column in zip(*tops, strict=True)]
+        return added(everywhere, self._owed([(high, high) for high in top]))
 
     def _owed(self, tops: Sequence[tuple[int, int]]) -> list[int]:
         """Return what two records owe, in one cell or in two, from the two highest of each."""

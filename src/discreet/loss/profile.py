@@ -156,7 +156,12 @@ class Profile(PrivacyLoss):
         return Profile(remove=(joined(self.remove),), add=(joined(self.add),))
 
     def group(self, size: int) -> Profile:
-        """Move every pair to several times its distance."""
+        """Move every pair to several times its distance.
+
+        A product stands for so many releases, each with a pair above it for every neighbor, as
+        ``compose`` and ``power`` make it.  Where a product merely bounds one release, its group is
+        not that of the pairs: put the mechanism into a leaf, not the loss that it returns.
+        """
         count = checked_count(size, name="size")
         return Profile(
             remove=tuple(grouped(composition, count) for composition in self.remove),

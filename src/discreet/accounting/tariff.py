@@ -1,0 +1,184 @@
+"""Prices that were worked out already, for all books of one unit.
+
+Trust: kernel.  A price that is taken for another one is too low for somebody.
+
+Definition.  The price of a request follows from what is asked, its scope, the delta that is spent
+on it, the currency, and for whom it is (:class:`discreet.accounting.request.Asker`): from nothing
+that was charged before, and not from the limits.  So it is worked out once, and books that differ
+in their limits share it; books of another currency share the losses that it is made of.
+Two requests that are equal have one price, since trees, losses and mechanisms of this library are
+values that never change.  Priced anew each time are requests with sources from elsewhere, and
+profiles: equal ones may hold their pairs in another order, and so be rounded in another way.
+A few thousand prices are kept, fewer of long trees; the least used are forgotten first.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from typing import Any, Final, TypeVar, cast, final
+
+from discreet.accounting.box import Box
+from discreet.accounting.budget import priced
+from discreet.accounting.contribution import Contribution
+from discreet.accounting.currency import Amounts, Currency
+from discreet.accounting.leaf import Leaf
+from discreet.accounting.node import Node
+from discreet.accounting.owed import Piece
+from discreet.accounting.request import Asker, What
+from discreet.accounting.written_losses import LOSS_KINDS
+from discreet.accounting.written_mechanisms import MECHANISM_KINDS
+from discreet.errors import WrongKind
+from discreet.loss import Profile
+from discreet.loss.limits import checked_delta
+from discreet.units import PrivacyUnit, Relation, same_unit
+
+__all__ = ["ONE_SIDED", "Tariff", "checked_scope"]
+
+ONE_SIDED: Final = frozenset({Relation.ADD_REMOVE, Relation.REPLACE_NULL})
+"""The relations in which neighbors differ in one record."""
+
+_EVERYTHING: Final = Box.everything()
+_KEPT: Final = 4096
+_KEPT_LONG: Final = 64
+_LONG: Final = 32
+_LOSSES: Final = frozenset(kind.of for kind in LOSS_KINDS) - {Profile}
+_SOURCES: Final = _LOSSES | {kind.of for kind in MECHANISM_KINDS}
+_REPLACED: Final = _LOSSES | {Fraction, type(None)}
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+@final
+class Tariff:
+    """What requests cost, for one unit.
+
+    >>> from discreet.accounting.currency import Basic
+    >>> from discreet.loss import Pure
+    >>> from discreet.units import row
+    >>> tariff = Tariff(unit=row())
+    >>> (piece,) = tariff.pieces(Pure(epsilon="0.1"), Basic())
+    >>> piece.added
+    (100000000000000000000000, 0)
+    >>> tariff.pieces(Pure(epsilon="0.1"), Basic())[0] is piece
+    True
+    """
+
+    __slots__ = ("_asker", "_one_sided", "_pieces", "_two_sided")
+
+    def __init__(
+        self,
+        *,
+        unit: PrivacyUnit,
+        constant: Iterable[str] = (),
+        contribution: Contribution | None = None,
+    ) -> None:
+        """Take who is protected, and what is known of the rows of one unit."""
+        if isinstance(constant, str):
+            raise WrongKind(
+                what="constant columns are given as one text.",
+                why="each column is named by itself.",
+                do="give constant=['birth_year'] say.",
+            )
+        shared = tuple(constant)
+        self._asker = Asker(unit=same_unit(unit), constant=shared, contribution=contribution)
+        self._one_sided = _kept(self._asker.one_sided)
+        self._two_sided = _kept(self._asker.two_sided)
+        self._pieces = _kept(self._priced)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Start anew in a copy: prices are worked out again."""
+        return _again, (self._asker,)
+
+    @property
+    def asker(self) -> Asker:
+        """For whom requests are priced."""
+        return self._asker
+
+    def pieces(
+        self, what: What, currency: Currency, *, scope: Box | None = None, delta: object = None
+    ) -> tuple[Piece, ...]:
+        """Return the disjoint boxes that a request is about, and what each costs.
+
+        Args:
+            what: a tree, a mechanism or a loss.
+            currency: what is counted.
+            scope: the records that it can depend on; all, unless given.
+            delta: what to spend on events outside which the loss is smaller, or has a price.
+        """
+        box = _EVERYTHING if scope is None else checked_scope(scope)
+        chance = None if delta is None else checked_delta(delta)
+        return self._pieces[_way(what)](what, currency, box, chance)
+
+    def _priced(
+        self, what: What, currency: Currency, scope: Box, delta: Fraction | None
+    ) -> tuple[Piece, ...]:
+        known: dict[tuple[Node, bool], tuple[Amounts, Amounts]] = {}
+        pieces = []
+        for part in self._asker.pieces(self._asker.node(what), scope):
+            both = part.surely and self._asker.unit.relation is not Relation.EITHER
+            key = (part.node, both and part.box == _EVERYTHING)
+            if key not in known:
+                known[key] = self._prices(part.node, currency, delta, only_two=key[1])
+            one, two = known[key]
+            pieces.append(Piece(part.box, one, two if both else _larger(one, two)))
+        return tuple(pieces)
+
+    def _prices(
+        self, node: Node, currency: Currency, delta: Fraction | None, *, only_two: bool
+    ) -> tuple[Amounts, Amounts]:
+        """Return the price where one unit is added or removed, and where one is replaced."""
+        way = _way(node)
+        if self._asker.unit.relation in ONE_SIDED:
+            price = priced(currency, self._one_sided[way](node), delta)
+            return price, price
+        two = priced(currency, self._two_sided[way](node), delta)
+        one = two if only_two else priced(currency, self._one_sided[way](node), delta)
+        return one, two
+
+
+def checked_scope(scope: object) -> Box:
+    """Return a box, or say that it is none.
+
+    >>> print(checked_scope(Box.everything()))
+    everything
+    """
+    if not isinstance(scope, Box):
+        raise WrongKind(
+            what=f"the scope is a {type(scope).__name__}, not a Box.",
+            why="which records a request can depend on must be public.",
+            do="give a box, such as Box({'age': at_least(18)}).",
+        )
+    return scope
+
+
+def _kept(function: _Function) -> tuple[_Function, _Function, _Function]:
+    """Return a function that works out everything anew, and two that remember, by ``_way``.
+
+    Threads may share them; there is no lock that a forked process could find closed.
+    """
+    short, long = (functools.lru_cache(most)(function) for most in (_KEPT, _KEPT_LONG))
+    return function, cast("_Function", short), cast("_Function", long)
+
+
+def _way(what: object) -> int:
+    """Return 0 if a request must be priced anew, 1 if its price is kept, and 2 if it is long."""
+    if not isinstance(what, Node):
+        return int(type(what) in _SOURCES)
+    length = 0
+    for node in what.walk():
+        if isinstance(node, Leaf) and not (
+            type(node.source) in _SOURCES and type(node.replaced) in _REPLACED
+        ):
+            return 0
+        length += 1
+    return 1 if length <= _LONG else 2
+
+
+def _larger(one: Amounts, other: Amounts) -> Amounts:
+    return tuple(max(pair) for pair in zip(one, other, strict=True))
+
+
+def _again(asker: Asker) -> Tariff:
+    return Tariff(unit=asker.unit, constant=asker.constant, contribution=asker.contribution)

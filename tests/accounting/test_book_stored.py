@@ -1,0 +1,298 @@
+"""Books that are written, read, raised, and charged step by step."""
+
+import copy
+import json
+import pickle
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.accounting import Box, Leaf, Parallel, Where, at_least, between, equals, one_of
+from discreet.accounting.book import Book
+from discreet.accounting.budget import Budget
+from discreet.accounting.contribution import Contribution
+from discreet.accounting.loss_map import LossMap
+from discreet.accounting.owed import Piece
+from discreet.errors import DiscreetError, OutOfRange, OverBudget, WrongKind
+from discreet.loss import Approximate, Pure, ZeroConcentrated
+from discreet.units import person, row
+
+BUDGETS = [
+    Budget(epsilon=1),
+    Budget(epsilon=1, delta="1e-6"),
+    Budget(rho="0.4", delta="1e-6"),
+    Budget(mu=1, delta="1e-6"),
+    Budget(renyi={2: 1, 16: 4}, delta="1e-6"),
+]
+RELATIONS = ["add_remove", "replace", "either", "replace_null"]
+BOXES = [
+    None,
+    Box({"ward": equals("A")}),
+    Box({"ward": one_of("A", "B")}),
+    Box({"ward": equals("B"), "age": at_least(40)}),
+    Box({"age": between(30, 50)}),
+    Box({"age": between(30, 50), "sex": equals("F"), "ward": equals("C")}),
+]
+LOSSES = [
+    Pure(epsilon="0.01"),
+    Pure(epsilon="0.1"),
+    Pure(epsilon="0.3"),
+    Approximate(epsilon="0.2", delta="1e-8"),
+    Leaf(Pure(epsilon="0.1"), replaced=Pure(epsilon=0)),
+    Parallel("ward", {"A": Leaf(Pure(epsilon="0.2")), "C": Leaf(Pure(epsilon="0.1"))}),
+]
+REQUESTS = st.lists(
+    st.tuples(st.sampled_from(LOSSES), st.sampled_from(BOXES)), min_size=1, max_size=25
+)
+
+
+def text(book):
+    return json.dumps(book.written(), sort_keys=True)
+
+
+def again(book):
+    return Book.read(json.loads(text(book)), budget=book.budget, unit=book.unit)
+
+
+def asked(book, what, scope):
+    try:
+        charge = book.charge(what, scope=scope)
+    except OverBudget as refused:
+        return str(refused)
+    return charge
+
+
+# --- stored -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("budget", BUDGETS, ids=lambda budget: budget.currency.name)
+@pytest.mark.parametrize("relation", RELATIONS)
+@settings(max_examples=8, deadline=None)
+@given(requests=REQUESTS, often=st.integers(1, 5), cap=st.sampled_from([4096, 4]))
+def test_a_book_that_was_read_decides_as_the_first_would_have(
+    budget, relation, requests, often, cap
+):
+    straight = Book(budget, unit=row(relation=relation))
+    straight._owed.paid = LossMap(straight._owed.paid.width, cap=cap)
+    paused = again(straight)
+    for at, (what, scope) in enumerate(requests):
+        assert asked(paused, what, scope) == asked(straight, what, scope)
+        if at % often == 0:
+            paused = again(paused)
+        assert text(paused) == text(straight)
+        assert paused.spent == straight.spent
+        assert paused.left(scope).amounts == straight.left(scope).amounts
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@settings(max_examples=8, deadline=None)
+@given(REQUESTS)
+def test_a_replay_of_stored_pieces_arrives_at_the_same_book(relation, requests):
+    straight, replayed = (Book(BUDGETS[1], unit=row(relation=relation)) for _ in range(2))
+    for what, scope in requests:
+        charge = asked(straight, what, scope)
+        if not isinstance(charge, str):
+            stored = json.loads(json.dumps([piece.written() for piece in charge.pieces]))
+            pieces = [Piece.read(data, len(straight.budget.limit)) for data in stored]
+            assert replayed.add(pieces) == charge
+    assert text(replayed) == text(straight)
+
+
+def test_the_form_is_the_documented_one():
+    book = Book(Budget(rho=1), unit=row())
+    book.charge(ZeroConcentrated(rho="0.1"))
+    assert book.written() == {
+        "version": 1,
+        "charges": 1,
+        "everywhere": ["100000000000000000000000", "0"],
+        "paid": LossMap(2).written(),
+    }
+    (piece,) = book.pieces(ZeroConcentrated(rho="0.1"), scope=Box({"ward": equals("A")}))
+    assert piece.written() == {
+        "box": Box({"ward": equals("A")}).written(),
+        "added": ["100000000000000000000000", "0"],
+        "replaced": ["100000000000000000000000", "0"],
+    }
+
+
+def changed(data, **fields):
+    return {**data, **fields}
+
+
+def test_nothing_else_is_read_as_a_book():
+    book = Book(Budget(rho=1), unit=row())
+    data = book.written()
+    broken = [
+        None,
+        [],
+        {},
+        {**data, "more": 1},
+        {name: data[name] for name in data if name != "charges"},
+        *(changed(data, version=version) for version in (0, 2, True, 1.0, "1", None)),
+        *(changed(data, charges=count) for count in (-1, "1", 1.0, True, None)),
+        *(
+            changed(data, everywhere=amounts)
+            for amounts in (["0"], ["0", "0", "0"], [0, 0], ["-1", "0"], ["00", "0"], None, "00")
+        ),
+        changed(data, paid=None),
+        changed(data, paid=LossMap(3).written()),
+        changed(data, paid=LossMap(6).written()),
+    ]
+    for each in broken:
+        with pytest.raises(DiscreetError):
+            Book.read(each, budget=book.budget, unit=row())
+    with pytest.raises(WrongKind, match="relation"):
+        Book.read(data, budget=book.budget, unit=row(relation="replace"))
+    with pytest.raises(WrongKind):
+        Book.read(data, budget=Budget(renyi={2: 1, 3: 1}), unit=row())
+
+
+@pytest.mark.parametrize(
+    "amounts",
+    [["-1", "0"], ["1.0", "0"], ["1e3", "0"], ["01", "0"], [" 1", "0"], ["1\n", "0"], ["", "0"],
+     ["\u0661", "0"], [1, 0], ["1"], ["1", "0", "0"], None, "10", ["9" * 1001, "0"], [True, "0"]],
+)  # fmt: skip
+def test_nothing_else_is_read_as_a_piece(amounts):
+    data = Piece(Box.everything(), (1, 0), (2, 0)).written()
+    for name in ("added", "replaced"):
+        with pytest.raises(WrongKind):
+            Piece.read(changed(data, **{name: amounts}), 2)
+    for broken in (None, [], {}, {**data, "more": 1}, changed(data, box=None)):
+        with pytest.raises(WrongKind):
+            Piece.read(broken, 2)
+    assert Piece.read(changed(data, added=["9" * 1000, "0"]), 2).added == (10**1000 - 1, 0)
+
+
+@pytest.mark.parametrize("amounts", [(-1, 0), (1.0, 0), (True, 0), (1,), (1, 2, 3), ("1", 0)])
+def test_a_piece_gives_nothing_back(amounts):
+    with pytest.raises(OutOfRange):
+        Piece(Box.everything(), amounts, (1, 0))
+    with pytest.raises(OutOfRange):
+        Piece(Box.everything(), (1, 0), amounts)
+
+
+# --- step by step -------------------------------------------------------------------------------
+
+
+def test_pricing_and_asking_change_nothing():
+    book = Book(Budget(epsilon=1), unit=row())
+    book.charge(Pure(epsilon="0.7"), scope=BOXES[1])
+    before = text(book)
+    pieces = book.pieces(Pure(epsilon="0.5"), scope=BOXES[2])
+    assert not book.fits(pieces)
+    assert isinstance(book.refusal(pieces), OverBudget)
+    assert isinstance(book.refusal(()), OverBudget)
+    assert book.fits(book.pieces(Pure(epsilon="0.5"), scope=BOXES[4])) is False  # they overlap
+    assert book.fits(book.pieces(Pure(epsilon="0.3")))
+    assert text(book) == before
+
+
+def test_steps_are_a_charge():
+    one, other = (Book(Budget(epsilon=1), unit=row()) for _ in range(2))
+    for scope in BOXES:
+        pieces = one.pieces(Pure(epsilon="0.1"), scope=scope)
+        assert one.fits(pieces)
+        assert one.add(pieces) == other.charge(Pure(epsilon="0.1"), scope=scope)
+    assert text(one) == text(other)
+    with pytest.raises(OverBudget) as refused:
+        other.charge(Pure(epsilon="0.9"))
+    assert str(one.refusal(one.pieces(Pure(epsilon="0.9")))) == str(refused.value)
+
+
+def test_what_cannot_be_entered_is_refused_before_it_fits():
+    """A ledger writes what fits: it must be possible to enter it."""
+    mixed = Parallel(
+        "part",
+        {
+            1: Where(Box({"ward": equals("A")}), Leaf(Pure(epsilon="0.1"))),
+            2: Where(Box({"ward": equals(7)}), Leaf(Pure(epsilon="0.1"))),
+        },
+    )
+    for relation in RELATIONS:
+        book = Book(Budget(epsilon=1), unit=row(relation=relation))
+        with pytest.raises(WrongKind, match="kinds"):
+            book.fits(book.pieces(mixed))
+        book.charge(Pure(epsilon="0.1"), scope=Box({"ward": equals("A")}))
+        before = text(book)
+        pieces = book.pieces(Pure(epsilon="0.1"), scope=Box({"ward": equals(7)}))
+        for step in (book.fits, book.add):
+            with pytest.raises(WrongKind, match="kinds"):
+                step(pieces)
+        assert text(book) == before
+
+
+def test_pieces_of_another_currency_are_refused():
+    book = Book(Budget(epsilon=1), unit=row())
+    pieces = Book(Budget(epsilon=1, delta="1e-6"), unit=row()).pieces(Pure(epsilon="0.1"))
+    for step in (book.fits, book.add, book.refusal):
+        for wrong in (pieces, [1], [Box.everything()]):
+            with pytest.raises(WrongKind, match="currency"):
+                step(wrong)
+    assert book.spent == (0, 0)
+
+
+def test_a_book_can_be_copied():
+    book = Book(Budget(epsilon=1), unit=person("patient"), contribution=Contribution(rows=2))
+    book.charge(Leaf(Pure(epsilon="0.1")), scope=BOXES[1])
+    for twin in (copy.deepcopy(book), pickle.loads(pickle.dumps(book))):  # noqa: S301  our own
+        assert text(twin) == text(book)
+        twin.charge(Leaf(Pure(epsilon="0.1")))
+        assert text(twin) != text(book)
+
+
+# --- raised -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@settings(max_examples=8, deadline=None)
+@given(REQUESTS, REQUESTS)
+def test_a_raised_book_owes_the_same_and_decides_by_the_new_limits(relation, before, after):
+    low, high = Budget(epsilon=1, delta="1e-6"), Budget(epsilon=2, delta="1e-6")
+    book, accepted = Book(low, unit=row(relation=relation)), []
+    for what, scope in before:
+        if not isinstance(asked(book, what, scope), str):
+            accepted.append((what, scope))
+    kept = text(book)
+    raised = book.with_budget(high)
+    assert (raised.budget, raised.guarantee) == (high, high.guarantee)
+    assert text(raised) == kept
+    always = Book(high, unit=row(relation=relation))
+    for what, scope in accepted:
+        always.charge(what, scope=scope)
+    for what, scope in after:
+        assert asked(raised, what, scope) == asked(always, what, scope)
+    assert text(raised) == text(always)
+    assert text(book) == kept
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "error"),
+    [
+        (Budget(epsilon=1), Budget(epsilon=1), OutOfRange),
+        (Budget(epsilon=1), Budget(epsilon="0.9"), OutOfRange),
+        (Budget(epsilon=1), Budget(rho=2), WrongKind),
+        (Budget(epsilon=1), 2, WrongKind),
+        (Budget(rho=1, delta="1e-6"), Budget(rho=2), OutOfRange),
+        (Budget(renyi={2: 1}), Budget(renyi={2: 2, 3: 5}), WrongKind),
+        (Budget(renyi={2: 1}), Budget(renyi={3: 2}), WrongKind),
+        (Budget(renyi={2: 1, 3: 2}), Budget(renyi={2: 2, 3: 1}), OutOfRange),
+        (Budget(epsilon=1, delta="1e-6"), Budget(epsilon="0.9", delta="1e-3"), OutOfRange),
+        (Budget(epsilon=1, delta="1e-6"), Budget(epsilon=2, delta="1e-7"), OutOfRange),
+    ],
+)
+def test_what_is_not_above_in_the_same_currency_is_no_raise(old, new, error):
+    book = Book(old, unit=row())
+    with pytest.raises(error, match=r"raised"):
+        book.with_budget(new)
+
+
+def test_a_raise_lets_just_so_much_more_be_spent():
+    book = Book(Budget(epsilon=1), unit=row())
+    book.charge(Pure(epsilon=1))
+    raised = book.with_budget(Budget(epsilon=1, delta="1e-6", currency="basic"))
+    with pytest.raises(OverBudget):
+        raised.charge(Pure(epsilon="1e-24"))
+    raised.charge(Approximate(epsilon=0, delta="1e-6"))
+    with pytest.raises(OverBudget):
+        raised.charge(Approximate(epsilon=0, delta="1e-24"))

@@ -1,0 +1,226 @@
+"""Budgets that are written and read: the same limits, and never looser than the promise."""
+
+import json
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.accounting import limits
+from discreet.accounting.amounts import amount_up, number
+from discreet.accounting.budget import Budget
+from discreet.errors import DiscreetError
+from discreet.loss import GaussianDP, ZeroConcentrated
+
+PROMISED = [
+    Budget(epsilon=2, delta=1e-9),
+    Budget(epsilon=2, delta=1e-9, currency="zcdp"),
+    Budget(epsilon="1/3", delta="1/3000000", currency="gaussian"),
+    Budget(epsilon=1, delta="1e-6", reserve=0),
+    Budget(epsilon=8, delta="1e-5", currency="zcdp", reserve="1/2"),
+]
+PLAIN = [
+    Budget(epsilon=1),
+    Budget(epsilon="1/3", delta="1/7", currency="basic"),
+    Budget(epsilon=0),
+    Budget(rho="0.1"),
+    Budget(rho="0.1", delta="1e-6"),
+    Budget(mu=2),
+    Budget(mu_squared="1/3", delta="1e-6"),
+    Budget(renyi={2: "0.5", 16: 3}),
+    Budget(renyi={"3/2": "1/3"}, delta="1e-6"),
+]
+SHOWN = {"ids": lambda budget: f"{budget.currency.name} {budget.limit[0]}"}
+
+
+def through_text(budget):
+    return Budget.read(json.loads(json.dumps(budget.written(), allow_nan=False)))
+
+
+@pytest.mark.parametrize("budget", [*PROMISED, *PLAIN], **SHOWN)
+def test_what_was_written_is_what_is_read(budget):
+    found = through_text(budget)
+    assert found == budget
+    assert (found.currency, found.limit, found.promise) == (
+        budget.currency,
+        budget.limit,
+        budget.promise,
+    )
+    assert (hash(found), repr(found), str(found)) == (hash(budget), repr(budget), str(budget))
+    assert found.written() == budget.written()
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.fractions(min_value=0, max_value=20, max_denominator=10**30),
+    st.fractions(min_value=0, max_value=Fraction(1, 2), max_denominator=10**12),
+    st.sampled_from(["rho", "mu_squared", "epsilon"]),
+)
+def test_numbers_are_exact(value, delta, name):
+    extra = {"currency": "basic"} if name == "epsilon" else {}
+    budget = Budget(**{name: value}, delta=delta, **extra)
+    assert through_text(budget) == budget
+
+
+def test_the_form_is_the_documented_one():
+    assert Budget(renyi={2: "0.5", "5/2": 3}, delta="1e-6").written() == {
+        "currency": "renyi",
+        "orders": ["2", "5/2"],
+        "limit": ["500000000000000000000000", "3000000000000000000000000", "1000000000000000000"],
+        "promise": None,
+    }
+    found = Budget(epsilon=2, delta=1e-9).written()
+    assert found["promise"] == {"epsilon": "2", "delta": "1/1000000000"}
+    assert found["limit"][0] == str(2 * 10**24)
+    assert found["limit"][2] == str(10**14)
+
+
+# --- never looser -------------------------------------------------------------------------------
+
+
+def with_limit(budget, limit):
+    return {**budget.written(), "limit": [str(amount) for amount in limit]}
+
+
+@pytest.mark.parametrize("budget", PROMISED, **SHOWN)
+def test_limits_are_read_as_they_were_written_though_others_would_be_found(budget):
+    """An older version may have searched less finely."""
+    less = tuple(amount - amount // 10**6 for amount in budget.limit[:-1])
+    old = Budget.read(with_limit(budget, (*less, budget.limit[-1])))
+    assert old.limit == (*less, budget.limit[-1])
+    assert old.promise == budget.promise
+    assert through_text(old) == old
+
+
+@pytest.mark.parametrize("budget", PROMISED, **SHOWN)
+def test_limits_above_the_promise_are_refused(budget):
+    at = len(budget.limit) - 2
+    for factor in (Fraction(1, 10**9), Fraction(1, 1000), Fraction(1), Fraction(10**6)):
+        limit = list(budget.limit)
+        limit[at] += amount_up(number(limit[at]) * factor)
+        with pytest.raises(DiscreetError, match="promise"):
+            Budget.read(with_limit(budget, limit))
+    limit = list(budget.limit)
+    limit[-1] = amount_up(budget.promise.delta_bound)  # nothing is left to convert with
+    with pytest.raises(DiscreetError, match="promise"):
+        Budget.read(with_limit(budget, limit))
+    limit[-1] = budget.limit[-1] + amount_up(budget.promise.delta_bound / 10)  # and less is
+    with pytest.raises(DiscreetError, match="promise"):
+        Budget.read(with_limit(budget, limit))
+
+
+def test_the_epsilon_of_either_is_that_of_the_promise():
+    budget = Budget(epsilon=2, delta=1e-9)
+    with pytest.raises(DiscreetError, match="promise"):
+        Budget.read(with_limit(budget, (budget.limit[0] + 1, *budget.limit[1:])))
+    assert Budget.read(with_limit(budget, (0, *budget.limit[1:]))).limit[0] == 0
+
+
+@pytest.mark.parametrize("budget", PROMISED, **SHOWN)
+def test_a_promise_that_is_lowered_is_refused(budget):
+    data = budget.written()
+    epsilon, delta = budget.promise.epsilon_bound, budget.promise.delta_bound
+    for promise in ((epsilon * Fraction(999, 1000), delta), (epsilon, delta * Fraction(99, 100))):
+        lowered = {"epsilon": str(promise[0]), "delta": str(promise[1])}
+        with pytest.raises(DiscreetError, match="promise"):
+            Budget.read({**data, "promise": lowered})
+
+
+@pytest.mark.parametrize("budget", PROMISED, **SHOWN)
+def test_what_another_search_has_found_is_read_if_it_is_proved(budget, monkeypatch):
+    """A search that stops earlier finds less, and does not make stored budgets unreadable."""
+    search = limits.least_scale
+    monkeypatch.setattr(limits, "least_scale", lambda *a, **k: search(*a, **{**k, "bits": 12}))
+    limits._largest_rho.cache_clear()
+    limits._largest_square.cache_clear()
+    try:
+        assert Budget(epsilon=2, delta=1e-9).limit[1] < PROMISED[0].limit[1]
+        assert through_text(budget) == budget
+        test_limits_above_the_promise_are_refused(budget)
+    finally:
+        limits._largest_rho.cache_clear()
+        limits._largest_square.cache_clear()
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.sampled_from(PROMISED), st.integers(-(10**12), 10**18), st.integers(-(10**6), 10**6))
+def test_all_that_is_read_keeps_the_promise(budget, more, aside):
+    limit = list(budget.limit)
+    limit[-2], limit[-1] = max(limit[-2] + more, 0), max(limit[-1] + aside, 0)
+    try:
+        found = Budget.read(with_limit(budget, limit))
+    except DiscreetError:
+        return
+    chance = number(found.limit[-1])
+    rest = (budget.promise.delta_bound - chance) / (1 - chance)
+    bound = number(found.limit[-2])
+    gaussian = budget.currency.name == "gaussian"
+    loss = GaussianDP(mu_squared=bound) if gaussian else ZeroConcentrated(rho=bound)
+    assert loss.delta(epsilon=budget.promise.epsilon_bound) <= rest
+
+
+# --- everything else is refused -----------------------------------------------------------------
+
+
+def broken(data):
+    """Yield what is not quite a written budget."""
+    yield from (None, [], {}, "budget", {**data, "more": 1})
+    yield from ({name: data[name] for name in data if name != out} for out in data)
+    for name in ("zcdp ", "ZCDP", "", None, 1, ["zcdp"], "pure"):
+        yield {**data, "currency": name}
+    for orders in (None, {}, "2", ["x"], [2], [None], ["0"], ["1", "2", "3", "4", "5"]):
+        yield {**data, "orders": orders}
+    limit = data["limit"]
+    for wrong in (
+        None,
+        [],
+        limit[:-1],
+        [*limit, "0"],
+        [int(text) for text in limit],
+        [f"0{text}" for text in limit],
+        [f"-{text}" for text in limit],
+        [f"{text}.0" for text in limit],
+        [*limit[:-1], str(10**24)],
+        [*limit[:-1], None],
+        ["9" * 200, *limit[1:]],
+    ):
+        yield {**data, "limit": wrong}
+    for promise in (
+        1,
+        [],
+        {},
+        {"epsilon": "2"},
+        {"epsilon": 2, "delta": 1e-9},
+        {"epsilon": "2", "delta": "-1/1000"},
+        {"epsilon": "2", "delta": "2"},
+        {"epsilon": "2", "delta": "1"},
+        {"epsilon": "2", "delta": "0"},
+        {"epsilon": "-1", "delta": "1/1000"},
+        {"epsilon": "1e7", "delta": "1/1000"},
+        {"epsilon": "4/2", "delta": "1/1000"},
+        {"epsilon": "2", "delta": "0.001"},
+        {"epsilon": "2", "delta": "1/1000", "more": 1},
+    ):
+        yield {**data, "promise": promise}
+
+
+@pytest.mark.parametrize("budget", [*PROMISED, *PLAIN], **SHOWN)
+def test_everything_else_is_refused(budget):
+    data = budget.written()
+    for each in broken(data):
+        with pytest.raises(DiscreetError):
+            Budget.read(each)
+
+
+def test_a_promise_is_kept_where_limits_alone_promise_nothing():
+    either = Budget(epsilon=2, delta=1e-9).written()
+    with pytest.raises(DiscreetError, match="promise"):
+        Budget.read({**either, "promise": None})
+    basic = Budget(epsilon=2, delta=1e-9, currency="basic").written()
+    with pytest.raises(DiscreetError, match="promise"):
+        Budget.read({**basic, "promise": either["promise"]})
+    orders = Budget(renyi={2: 1, 3: 2}).written()
+    for wrong in (["3", "2"], ["2", "2"], ["1", "2"], ["2", "6/2"]):
+        with pytest.raises(DiscreetError):
+            Budget.read({**orders, "orders": wrong})

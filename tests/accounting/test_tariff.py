@@ -1,0 +1,216 @@
+"""Prices that are worked out once: the same as those worked out anew, and for whom they are."""
+
+import copy
+import pickle
+import threading
+from fractions import Fraction
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from discreet.accounting import Box, Leaf, Parallel, Post, equals
+from discreet.accounting import request as requests_module
+from discreet.accounting import tariff as tariff_module
+from discreet.accounting.book import Book
+from discreet.accounting.budget import Budget
+from discreet.accounting.contribution import Contribution
+from discreet.accounting.currency import Basic, Concentrated, Gaussians
+from discreet.accounting.either import Either
+from discreet.accounting.tariff import Tariff
+from discreet.errors import DiscreetError, OutOfRange, WrongKind
+from discreet.loss import GaussianDP, Pure, ZeroConcentrated
+from discreet.mechanisms import Laplace, Mechanism
+from discreet.units import person, row
+from tests.accounting.random_trees import trees
+
+CURRENCIES = [Basic(), Concentrated(), Gaussians(), Either()]
+SCOPES = [None, Box({"ward": equals("A")}), Box({"ward": equals("B")})]
+
+
+@pytest.fixture
+def worked(monkeypatch):
+    """Count how often the accountant works."""
+    seen = []
+    account = requests_module.account
+
+    def counted(tree, **rest):
+        seen.append(tree)
+        return account(tree, **rest)
+
+    monkeypatch.setattr(requests_module, "account", counted)
+    return seen
+
+
+def outcome(tariff, *asked, **how):
+    try:
+        return tariff.pieces(*asked, **how)
+    except DiscreetError as error:
+        return str(error)
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    trees,
+    st.sampled_from([row(), row(relation="replace"), row(relation="either"), person("patient")]),
+)
+def test_a_price_that_is_kept_is_the_price_worked_out_anew(tree, unit):
+    limits = Contribution(rows=2)
+    kept = Tariff(unit=unit, contribution=limits)
+    for _ in range(2):
+        for currency in CURRENCIES[:2]:
+            for scope in SCOPES[:2]:
+                anew = Tariff(unit=unit, contribution=limits)
+                how = {"scope": scope, "delta": "1e-9"}
+                assert outcome(kept, tree, currency, **how) == outcome(anew, tree, currency, **how)
+
+
+def test_one_accountant_works_for_all_budgets(worked):
+    tree = 3 * Leaf(Laplace(scale=10))
+    tariff = Tariff(unit=row())
+    budgets = [Budget(epsilon=1), Budget(epsilon=2), Budget(rho=1), Budget(epsilon=1, delta=1e-6)]
+    books = [Book(budget, unit=row(), tariff=tariff) for budget in budgets]
+    for book in books:
+        for scope in SCOPES:
+            book.charge(tree, scope=scope)
+    assert len(worked) == 1
+    assert books[0].pieces(tree) is books[1].pieces(3 * Leaf(Laplace(scale=10)))
+    replaced = Book(Budget(epsilon=9), unit=row(relation="replace"))
+    for scope in SCOPES:
+        replaced.charge(tree, scope=scope)
+    assert len(worked) == 3  # once for one record, and once for two
+
+
+def test_what_differs_has_its_own_price():
+    tariff = Tariff(unit=row())
+    tree = Leaf(Laplace(scale=10))
+    loss = GaussianDP(mu=1)
+    found = [
+        tariff.pieces(tree, Basic()),
+        tariff.pieces(tree, Concentrated()),
+        tariff.pieces(tree, Basic(), scope=SCOPES[1]),
+        tariff.pieces(Leaf(Laplace(scale=20)), Basic()),
+        tariff.pieces(2 * tree, Basic()),
+        tariff.pieces(tree, Basic(), delta="1e-9"),
+        tariff.pieces(loss, Basic(), delta="1e-9"),
+        tariff.pieces(loss, Basic(), delta="1e-6"),
+    ]
+    assert len(set(found)) == len(found)
+    assert tariff.pieces(tree, Basic(), delta=1e-9) is tariff.pieces(tree, Basic(), delta="1e-9")
+
+
+def test_refusals_are_not_kept_as_prices():
+    tariff = Tariff(unit=row())
+    for _ in range(2):
+        with pytest.raises(WrongKind, match="no price"):
+            tariff.pieces(ZeroConcentrated(rho=1), Basic())
+        with pytest.raises(WrongKind, match="charged"):
+            tariff.pieces([1], Basic())
+        with pytest.raises(WrongKind, match="scope"):
+            tariff.pieces(Pure(epsilon=1), Basic(), scope={"ward": "A"})
+        with pytest.raises(OutOfRange):
+            tariff.pieces(Pure(epsilon=1), Basic(), delta=2)
+
+
+class Homemade(Mechanism):
+    """A mechanism from elsewhere, of which nobody knows whether it can change."""
+
+    def loss(self, *, distance=1):
+        return Pure(epsilon=Fraction(distance) / 10)
+
+    def error(self, *, confidence):
+        raise NotImplementedError
+
+    def run(self, value, *, entropy=None):
+        raise NotImplementedError
+
+    def reference_pmf(self, value):
+        raise NotImplementedError
+
+
+def test_sources_from_elsewhere_are_priced_each_time():
+    tariff = Tariff(unit=row())
+    noise, function = Homemade(), Laplace(scale=2).map(abs)
+    for source in (noise, function):
+        for what in (source, Leaf(source), 2 * Leaf(source), Post(Leaf(source))):
+            first, second = (tariff.pieces(what, Basic()) for _ in range(2))
+            assert first == second
+            assert first is not second
+
+
+def test_profiles_are_priced_each_time():
+    """Equal profiles may hold their pairs in another order, and be rounded in another way."""
+    tariff = Tariff(unit=row())
+    profile = Pure(epsilon="0.1").profile()
+    again = Pure(epsilon="0.1").profile()
+    for what, same in [(profile, again), (Leaf(profile), Leaf(again))]:
+        assert what == same
+        first, second = (tariff.pieces(each, Basic()) for each in (what, same))
+        assert first == second
+        assert first is not second
+
+
+def test_so_many_prices_are_kept_and_no_more(monkeypatch):
+    monkeypatch.setattr(tariff_module, "_KEPT", 4)
+    monkeypatch.setattr(tariff_module, "_KEPT_LONG", 2)
+    tariff = Tariff(unit=row())
+    for size in (1, 40):
+        trees_of = [
+            Parallel("ward", dict.fromkeys(range(size), Leaf(Pure(epsilon=Fraction(k, 100)))))
+            for k in range(1, 30)
+        ]
+        for tree in (*trees_of, *trees_of):
+            tariff.pieces(tree, Basic())
+    short, long = (kept.cache_info() for kept in tariff._pieces[1:])
+    assert (short.currsize, short.maxsize, long.currsize, long.maxsize) == (4, 4, 2, 2)
+    for kept in (*tariff._one_sided[1:], *tariff._two_sided[1:]):
+        assert kept.cache_info().currsize <= 4
+
+
+def test_the_bounds_are_those_that_are_said():
+    sizes = [kept.cache_info().maxsize for kept in Tariff(unit=row())._pieces[1:]]
+    assert sizes == [4096, 64]
+
+
+def test_threads_share_prices():
+    tariff = Tariff(unit=row(relation="replace"))
+    trees_of = [k * Leaf(Pure(epsilon="0.01")) for k in range(1, 30)]
+    right = [Tariff(unit=row(relation="replace")).pieces(tree, Either()) for tree in trees_of]
+    found = []
+
+    def ask():
+        found.append([tariff.pieces(tree, Either()) for tree in trees_of])
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [right] * 8
+
+
+def test_prices_of_another_unit_are_not_shared():
+    mine = {"unit": person("patient"), "constant": ["ward"], "contribution": Contribution(rows=2)}
+    tariff = Tariff(**mine)
+    assert Book(Budget(epsilon=1), **mine, tariff=tariff).tariff is tariff
+    for other in (
+        {"unit": row()},
+        {"unit": person("patient", relation="replace")},
+        {"constant": ()},
+        {"contribution": Contribution(rows=1)},
+        {"contribution": None},
+        {"tariff": "none"},
+    ):
+        with pytest.raises(WrongKind, match="prices"):
+            Book(Budget(epsilon=1), **{**mine, "tariff": tariff, **other})
+    with pytest.raises(WrongKind, match="columns"):
+        Tariff(unit=row(), constant="ward")
+
+
+def test_a_copy_starts_anew():
+    tariff = Tariff(unit=person("patient"), constant=["ward"], contribution=Contribution(rows=2))
+    tariff.pieces(Pure(epsilon=1), Basic())
+    for twin in (copy.deepcopy(tariff), pickle.loads(pickle.dumps(tariff))):  # noqa: S301  our own
+        assert twin.asker == tariff.asker
+        assert twin._pieces[1].cache_info().currsize == 0
+        assert twin.pieces(Pure(epsilon=1), Basic()) == tariff.pieces(Pure(epsilon=1), Basic())
