@@ -17,8 +17,30 @@ One tree, so that a caller can catch as much or as little as it wants::
     │   ├── EntropyForked       E203  a keyed stream used in another process than its own
     │   ├── EntropyExhausted    E204  a recorded stream has no words left
     │   └── EntropyBusy         E205  a keyed stream asked for words amid another request
-    └── BudgetError               privacy cannot be paid for; nothing was spent
-        └── OverBudget      E301  a charge that does not fit into what is left
+    ├── BudgetError               privacy cannot be paid for; nothing was spent
+    │   └── OverBudget      E301  a charge that does not fit into what is left
+    ├── LedgerError               the record cannot be used as asked; nothing recorded is lost
+    │   ├── NotALedger          E401  something else lies at the address
+    │   ├── NewerFormat         E402  written by a later version of this package
+    │   ├── DamagedLedger       E403  torn, or not following from what was recorded before
+    │   ├── LedgerUnavailable   E404  it cannot be read or written now
+    │   ├── OtherLedger         E405  recorded for another unit, budget or table
+    │   ├── KeyReused           E406  one key for two different requests
+    │   ├── NotCharged          E407  an answer without the steps that come before it
+    │   └── Tampered            E408  it contradicts itself, or a receipt
+    ├── QuestionError             a question cannot be answered as it stands; nothing was spent
+    │   ├── UnreadableSQL       E501  a text that is not SQL
+    │   ├── UnsupportedSQL      E502  SQL that is not answered here
+    │   ├── UnknownName         E503  a table, column or function that is not there
+    │   ├── NotPerUnit          E504  a step that mixes the rows of different units
+    │   ├── MissingBounds       E505  a number without public bounds
+    │   └── WrongType           E506  a function of values of another type
+    ├── PolicyError               the owner's rules are unclear, or forbid it; nothing was spent
+    │   ├── BadPolicy           E601  a policy that cannot be followed
+    │   └── NotAllowed          E602  a question that the policy does not allow
+    └── EngineError               the data cannot be read as asked
+        ├── EngineFailed        E701  the engine failed; what was charged stays charged
+        └── UnreadableSource    E702  something that cannot be opened as a table
 
 Each leaf has a code, and each code a page ``docs/errors/<code>.md``.
 """
@@ -28,8 +50,12 @@ from __future__ import annotations
 from typing import ClassVar, final
 
 __all__ = [
+    "BadPolicy",
     "BudgetError",
+    "DamagedLedger",
     "DiscreetError",
+    "EngineError",
+    "EngineFailed",
     "EntropyBusy",
     "EntropyCopied",
     "EntropyError",
@@ -37,12 +63,30 @@ __all__ = [
     "EntropyForked",
     "EntropyUnavailable",
     "InputError",
+    "KeyReused",
+    "LedgerError",
+    "LedgerUnavailable",
+    "MissingBounds",
+    "NewerFormat",
+    "NotALedger",
+    "NotAllowed",
+    "NotCharged",
     "NotComposable",
     "NotExact",
+    "NotPerUnit",
+    "OtherLedger",
     "OutOfRange",
     "OverBudget",
+    "PolicyError",
+    "QuestionError",
+    "Tampered",
     "TooLarge",
+    "UnknownName",
+    "UnreadableSQL",
+    "UnreadableSource",
+    "UnsupportedSQL",
     "WrongKind",
+    "WrongType",
 ]
 
 
@@ -167,3 +211,145 @@ class OverBudget(BudgetError):
     """A charge does not fit into what is left of a budget."""
 
     code = "E301"
+
+
+class LedgerError(DiscreetError):
+    """The record of charges cannot be used as asked; nothing that was recorded is lost."""
+
+
+@final
+class NotALedger(LedgerError):
+    """What lies at an address is something else than a ledger."""
+
+    code = "E401"
+
+
+@final
+class NewerFormat(LedgerError):
+    """A ledger was written by a later version of this package."""
+
+    code = "E402"
+
+
+@final
+class DamagedLedger(LedgerError):
+    """What is stored is torn, or does not follow from what was recorded before."""
+
+    code = "E403"
+
+
+@final
+class LedgerUnavailable(LedgerError):
+    """A ledger cannot be read or written now."""
+
+    code = "E404"
+
+
+@final
+class OtherLedger(LedgerError):
+    """A ledger was opened for another unit, budget or table than it is recorded for."""
+
+    code = "E405"
+
+
+@final
+class KeyReused(LedgerError):
+    """Two different requests were given the same key."""
+
+    code = "E406"
+
+
+@final
+class NotCharged(LedgerError):
+    """An answer was begun or stored without the steps that come before it."""
+
+    code = "E407"
+
+
+@final
+class Tampered(LedgerError):
+    """The record contradicts itself, or a receipt that it once gave."""
+
+    code = "E408"
+
+
+class QuestionError(DiscreetError):
+    """A question cannot be answered as it stands; no data was read and nothing was spent."""
+
+
+@final
+class UnreadableSQL(QuestionError):
+    """A text is not SQL."""
+
+    code = "E501"
+
+
+@final
+class UnsupportedSQL(QuestionError):
+    """A question uses SQL that is not answered here."""
+
+    code = "E502"
+
+
+@final
+class UnknownName(QuestionError):
+    """A question names a table, a column or a function that is not there."""
+
+    code = "E503"
+
+
+@final
+class NotPerUnit(QuestionError):
+    """A step below the private aggregate mixes the rows of different units."""
+
+    code = "E504"
+
+
+@final
+class MissingBounds(QuestionError):
+    """A number is added up, and there are no public bounds on it."""
+
+    code = "E505"
+
+
+@final
+class WrongType(QuestionError):
+    """A function is applied to values of a type that it does not take."""
+
+    code = "E506"
+
+
+class PolicyError(DiscreetError):
+    """The owner's rules are unclear, or forbid what was asked; nothing was spent."""
+
+
+@final
+class BadPolicy(PolicyError):
+    """A policy cannot be followed as it is written."""
+
+    code = "E601"
+
+
+@final
+class NotAllowed(PolicyError):
+    """A question asks for more than the policy allows."""
+
+    code = "E602"
+
+
+class EngineError(DiscreetError):
+    """The data cannot be read as asked."""
+
+
+@final
+class EngineFailed(EngineError):
+    """The engine failed; what was charged stays charged, and a retry completes it."""
+
+    code = "E701"
+
+
+@final
+class UnreadableSource(EngineError):
+    """What was given cannot be opened as a table."""
+
+    code = "E702"

@@ -1,0 +1,4 @@
+"""SQL text to questions.
+
+Trust: kernel.
+"""

@@ -1,0 +1,257 @@
+"""Functions: what stands between their parentheses, and which node it becomes.
+
+Trust: kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import pairwise
+from typing import Final
+
+from discreet.query.expressions import Call, Case, Cast, Expression, Literal
+from discreet.query.signatures import FUNCTIONS, PARTS
+from discreet.query.span import Span
+from discreet.query.sql import refusals
+from discreet.query.sql.aggregates import AGGREGATES, aggregate
+from discreet.query.sql.cursor import Cursor
+from discreet.query.sql.limits import measured
+from discreet.query.sql.literals import negated, read_type
+from discreet.query.sql.refusals import unknown, unreadable, unsupported
+from discreet.query.sql.tokens import Kind, Token
+from discreet.query.sql.windows import WINDOWS
+from discreet.query.types import NUMBERS, Type
+
+__all__ = ["SYNONYMS", "call"]
+
+Reader = Callable[[Cursor], Expression]
+
+SYNONYMS: Final = {
+    "CEILING": "CEIL",
+    "CHAR_LENGTH": "LENGTH",
+    "CHARACTER_LENGTH": "LENGTH",
+    "IFNULL": "COALESCE",
+    "SAFE_DIVIDE": "/",
+    "SUBSTRING": "SUBSTR",
+}
+"""Other names of functions."""
+
+_WORDS: Final = frozenset({"AND", "OR", "NOT", "IN", "LIKE", "NEGATE"})
+_UNITS: Final = {"DAY": 1, "WEEK": 7}
+
+
+def call(cursor: Cursor, read: Reader) -> Expression:
+    """Read a function and its arguments; ``read`` reads an expression.
+
+    >>> from discreet.query.sql.operators import expression
+    >>> expression(Cursor("IFNULL(a, 0)"))
+    Call(function='COALESCE', arguments=(Column(name='a', table=None), Literal(value=0)))
+    """
+    start = cursor.at
+    name = cursor.take()
+    word = name.word
+    if word in refusals.FUNCTIONS:
+        raise unsupported(name.span, f"{word} is not answered here.", refusals.FUNCTIONS[word])
+    if word in AGGREGATES or word in WINDOWS:
+        return aggregate(cursor, name, read)
+    cursor.expect("(")
+    special = _SPECIAL.get(word)
+    if special is not None:
+        found = special(cursor, name, read)
+        cursor.expect(")")
+        return _spanned(found, cursor.since(start))
+    return _ordinary(cursor, name, read, start)
+
+
+def _ordinary(cursor: Cursor, name: Token, read: Reader, start: int) -> Expression:
+    arguments = _arguments(cursor, name, read)
+    cursor.expect(")")
+    target = SYNONYMS.get(name.word, name.word)
+    function = None if target in _WORDS else FUNCTIONS.get(target)
+    if function is None:
+        raise unknown(
+            name.span,
+            f"there is no function {name.word} here.",
+            "see the list of functions; compute other things beforehand.",
+        )
+    if not function.accepts(len(arguments)):
+        raise unknown(
+            cursor.since(start),
+            f"{name.word} does not take {len(arguments)} arguments.",
+            f"see the list of functions; it gives {function.meaning}.",
+        )
+    return Call(target, arguments, span=cursor.since(start))
+
+
+def _arguments(cursor: Cursor, name: Token, read: Reader) -> tuple[Expression, ...]:
+    """Read expressions with commas between them, up to the parenthesis."""
+    found: list[Expression] = []
+    if cursor.sees(")"):
+        return ()
+    while True:
+        if cursor.sees("DISTINCT") or cursor.sees("*"):
+            raise cursor.stray(f"{name.word} takes values.", "write a column or a value.")
+        found.append(read(cursor))
+        if not cursor.accept(","):
+            return tuple(found)
+
+
+def _spanned(found: Expression, span: Span) -> Expression:
+    match found:
+        case Call(function=function, arguments=arguments):
+            return Call(function, arguments, span=span)
+        case Cast(argument=argument, to=to):
+            return Cast(argument, to, span=span)
+        case Case(branches=branches, default=default):
+            return Case(branches, default, span=span)
+        case _:
+            return found
+
+
+def _cast(cursor: Cursor, name: Token, read: Reader) -> Expression:  # noqa: ARG001 (one shape)
+    inner = read(cursor)
+    cursor.expect("AS")
+    return Cast(inner, read_type(cursor))
+
+
+def _if(cursor: Cursor, name: Token, read: Reader) -> Expression:
+    condition, yes, no = _exactly(3, cursor, name, read)
+    return Case(((condition, yes),), no)
+
+
+def _nullif(cursor: Cursor, name: Token, read: Reader) -> Expression:
+    first, second = _exactly(2, cursor, name, read)
+    same = Call("=", (first, second), span=first.span)
+    return measured(Case(((same, Literal(None)),), first))
+
+
+def _date(cursor: Cursor, name: Token, read: Reader) -> Expression:
+    (inner,) = _exactly(1, cursor, name, read)
+    return Cast(inner, Type.DATE)
+
+
+def _exactly(count: int, cursor: Cursor, name: Token, read: Reader) -> tuple[Expression, ...]:
+    found = _arguments(cursor, name, read)
+    if len(found) != count:
+        raise unknown(
+            name.span.to(cursor.token.span),
+            f"{name.word} does not take {len(found)} arguments.",
+            f"give it {count}.",
+        )
+    return found
+
+
+def _part(cursor: Cursor, function: str) -> Literal:
+    """Read the part of a date, as a word or as text."""
+    token = cursor.take()
+    part = token.text.upper()
+    if token.kind not in {Kind.NAME, Kind.TEXT} or part not in PARTS[function]:
+        raise unsupported(
+            token.span,
+            f"{function} does not know this part of a date.",
+            (
+                "only parts that every engine counts alike are known.",
+                f"use one of: {', '.join(PARTS[function])}.",
+            ),
+        )
+    return Literal(part, span=token.span)
+
+
+def _text_first(cursor: Cursor) -> bool:
+    """Whether the first argument is a text: the part of a date, as DuckDB writes it."""
+    return cursor.token.kind is Kind.TEXT and cursor.ahead(1).word == ","
+
+
+def _extract(cursor: Cursor, name: Token, read: Reader) -> Expression:  # noqa: ARG001 (one shape)
+    part = _part(cursor, "EXTRACT")
+    cursor.expect("FROM", "write EXTRACT(YEAR FROM day).")
+    return Call("EXTRACT", (part, read(cursor)))
+
+
+def _year(cursor: Cursor, name: Token, read: Reader) -> Expression:
+    (inner,) = _exactly(1, cursor, name, read)
+    return Call("EXTRACT", (Literal(name.word, span=name.span), inner))
+
+
+def _date_trunc(cursor: Cursor, name: Token, read: Reader) -> Expression:  # noqa: ARG001
+    if _text_first(cursor):
+        part = _part(cursor, "DATE_TRUNC")
+        cursor.expect(",")
+        return Call("DATE_TRUNC", (read(cursor), part))
+    inner = read(cursor)
+    cursor.expect(",")
+    return Call("DATE_TRUNC", (inner, _part(cursor, "DATE_TRUNC")))
+
+
+def _date_diff(cursor: Cursor, name: Token, read: Reader) -> Expression:  # noqa: ARG001
+    """Read (end, start, DAY), or ('day', start, end)."""
+    if _text_first(cursor):
+        part = _part(cursor, "DATE_DIFF")
+        cursor.expect(",")
+        begin = read(cursor)
+        cursor.expect(",")
+        return Call("DATE_DIFF", (read(cursor), begin, part))
+    end = read(cursor)
+    cursor.expect(",")
+    begin = read(cursor)
+    cursor.expect(",", "write DATE_DIFF(end, start, DAY).")
+    return Call("DATE_DIFF", (end, begin, _part(cursor, "DATE_DIFF")))
+
+
+def _date_add(cursor: Cursor, name: Token, read: Reader) -> Expression:
+    """Read (day, INTERVAL 7 DAY)."""
+    day = read(cursor)
+    form = f"write {name.word}(day, INTERVAL 7 DAY)."
+    cursor.expect(",", form)
+    if not cursor.accept("INTERVAL"):
+        raise unreadable(cursor.token.span, "an interval is missing here.", form)
+    count = read(cursor)
+    unit = cursor.take()
+    if not isinstance(count, Literal) or type(count.value) is not int or unit.word not in _UNITS:
+        raise unsupported(
+            unit.span if count.span is None else count.span.to(unit.span),
+            "an interval is a written number of days or weeks.",
+            ("months have different lengths, and engines count them differently.", form),
+        )
+    days = Literal(count.value * _UNITS[unit.word], span=count.span)
+    turned = negated(days, unit.span) if name.word == "DATE_SUB" else days
+    return Call("DATE_ADD", (day, turned))
+
+
+def _range_bucket(cursor: Cursor, name: Token, read: Reader) -> Expression:
+    """Read (x, [edge, edge, ...]) with rising edges."""
+    inner = read(cursor)
+    cursor.expect(",")
+    start = cursor.at
+    cursor.expect("[", "write RANGE_BUCKET(x, [0, 10, 20]).")
+    edges = _arguments(cursor, name, read)
+    cursor.expect("]")
+    if not _rising(edges):
+        raise unsupported(
+            cursor.since(start),
+            "the edges are not written numbers that rise.",
+            ("they are public, and the same for all rows.", "write [0, 10, 20]."),
+        )
+    return Call("RANGE_BUCKET", (inner, *edges))
+
+
+def _rising(edges: tuple[Expression, ...]) -> bool:
+    numbers = [edge.value for edge in edges if isinstance(edge, Literal) and edge.type in NUMBERS]
+    exact = [number for number in numbers if isinstance(number, int | Fraction)]
+    return len(exact) == len(edges) and all(low < high for low, high in pairwise(exact))
+
+
+_SPECIAL: Final[dict[str, Callable[[Cursor, Token, Reader], Expression]]] = {
+    **dict.fromkeys(("CAST", "SAFE_CAST", "TRY_CAST"), _cast),
+    **dict.fromkeys(("DATE_TRUNC", "DATETIME_TRUNC", "TIMESTAMP_TRUNC"), _date_trunc),
+    **dict.fromkeys(("DATE_ADD", "DATE_SUB"), _date_add),
+    **dict.fromkeys(("YEAR", "MONTH", "DAY", "QUARTER"), _year),
+    "DATE": _date,
+    "DATE_DIFF": _date_diff,
+    "EXTRACT": _extract,
+    "IF": _if,
+    "NULLIF": _nullif,
+    "RANGE_BUCKET": _range_bucket,
+}
+"""Functions with a form of their own."""

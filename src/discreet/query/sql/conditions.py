@@ -1,0 +1,124 @@
+"""Conditions after an expression: IS, IN, BETWEEN and LIKE, with or without NOT.
+
+Trust: kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from discreet.errors import QuestionError
+from discreet.query.expressions import Call, Expression, Literal
+from discreet.query.span import Span
+from discreet.query.sql.cursor import Cursor
+from discreet.query.sql.limits import measured
+from discreet.query.sql.refusals import CLAUSES, unreadable, unsupported
+
+__all__ = ["CONDITIONS", "condition", "subquery_refused"]
+
+CONDITIONS: Final = ("IS", "IN", "BETWEEN", "LIKE", "ILIKE", "SIMILAR", "GLOB")
+"""The words that begin a condition."""
+
+Reader = Callable[[Cursor], Expression]
+
+
+def condition(
+    cursor: Cursor, left: Expression, *, start: int, operand: Reader, inner: Reader
+) -> Expression:
+    """Read a condition on what was read since a token.
+
+    ``operand`` reads what binds more tightly than a comparison, ``inner`` any expression.
+
+    >>> from discreet.query.sql.operators import expression
+    >>> expression(Cursor("ward IS NULL"))
+    Call(function='IS NULL', arguments=(Column(name='ward', table=None),))
+    """
+    turned = cursor.accept("NOT")
+    match cursor.take().word:
+        case "IS":
+            found = _is(cursor, left, start)
+        case "IN":
+            found = Call("IN", (left, *_listed(cursor, inner)), span=cursor.since(start))
+        case "BETWEEN":
+            low = operand(cursor)
+            cursor.expect("AND")
+            high = operand(cursor)
+            span = cursor.since(start)
+            ends = (Call(">=", (left, low), span=span), Call("<=", (left, high), span=span))
+            found = measured(Call("AND", ends, span=span))
+        case "LIKE":
+            found = _like(cursor, left, start, operand)
+        case word:
+            cursor.at -= 1
+            raise unsupported(cursor.token.span, f"{word} is not answered here.", CLAUSES[word])
+    return Call("NOT", (found,), span=cursor.since(start)) if turned else found
+
+
+def _is(cursor: Cursor, left: Expression, start: int) -> Expression:
+    turned = cursor.accept("NOT")
+    word = cursor.token.word
+    if word not in {"NULL", "TRUE", "FALSE"}:
+        raise unreadable(
+            cursor.token.span,
+            "IS is followed by NULL, TRUE or FALSE.",
+            "write IS NULL, or compare with = and <>.",
+        )
+    cursor.take()
+    found = Call(f"IS {word}", (left,), span=cursor.since(start))
+    return Call("NOT", (found,), span=cursor.since(start)) if turned else found
+
+
+def _listed(cursor: Cursor, inner: Reader) -> tuple[Expression, ...]:
+    """Read the values of IN: a list of literals, none of them NULL."""
+    opening = cursor.token.span
+    if not cursor.accept("("):
+        raise unreadable(opening, "IN is followed by a list.", "write IN (1, 2, 3).")
+    if cursor.token.word in {"SELECT", "WITH"}:
+        raise subquery_refused(cursor.token.span)
+    values: list[Expression] = []
+    while True:
+        value = inner(cursor)
+        if not isinstance(value, Literal) or value.value is None:
+            raise unsupported(
+                value.span or opening,
+                "the list of IN holds something else than a written value.",
+                (
+                    "a list is checked before any data is read, and NULL is in no list.",
+                    "write numbers, text or dates; compare columns with = and OR.",
+                ),
+            )
+        values.append(value)
+        if not cursor.accept(","):
+            break
+    cursor.expect(")")
+    return tuple(values)
+
+
+def _like(cursor: Cursor, left: Expression, start: int, operand: Reader) -> Expression:
+    pattern = operand(cursor)
+    if not isinstance(pattern, Literal) or not isinstance(pattern.value, str):
+        raise unsupported(
+            pattern.span,
+            "the pattern of LIKE is not a written text.",
+            ("it must be the same for all rows.", "write a pattern such as 'A%'."),
+        )
+    if cursor.sees("ESCAPE"):
+        raise cursor.stray("", "")
+    return Call("LIKE", (left, pattern), span=cursor.since(start))
+
+
+def subquery_refused(span: Span) -> QuestionError:
+    """Return the refusal of a subquery inside an expression.
+
+    >>> subquery_refused(Span("SELECT", 0, 6)).code
+    'E502'
+    """
+    return unsupported(
+        span,
+        "a subquery stands inside an expression.",
+        (
+            "it may look at the rows of other people than the one that it is asked for.",
+            "write a JOIN with the subquery on the column of the unit, or with a public table.",
+        ),
+    )

@@ -1,0 +1,215 @@
+"""SELECT, its clauses in their order, WITH before it and UNION ALL after it.
+
+Trust: kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from discreet.query.expressions import Expression, Literal, Star
+from discreet.query.relations import Relation, UnionAll, folded
+from discreet.query.sql.below import as_relation
+from discreet.query.sql.clause import clause
+from discreet.query.sql.cursor import Cursor
+from discreet.query.sql.limits import MOST, measured_relation, too_much
+from discreet.query.sql.operators import expression
+from discreet.query.sql.orders import orders
+from discreet.query.sql.refusals import unreadable, unsupported
+from discreet.query.sql.sources import flat, source, union
+from discreet.query.sql.syntax import Item, Select
+from discreet.query.sql.tokens import Kind
+from discreet.query.sql.words import RESERVED
+
+__all__ = ["Tables", "select", "subquery", "with_tables"]
+
+Tables = Mapping[str, Relation]
+"""What WITH has named so far, by folded name."""
+
+_LARGEST_LIMIT: Final = 2**31
+
+
+def with_tables(cursor: Cursor, known: Tables) -> Tables:
+    """Read WITH name AS (query), ..., if it comes next.
+
+    >>> with_tables(Cursor("WITH w AS (SELECT ward FROM visits) SELECT"), {}).keys()
+    dict_keys(['w'])
+    """
+    if not cursor.sees("WITH"):
+        return known
+    cursor.take()
+    found = dict(known)
+    here: set[str] = set()
+    while True:
+        if cursor.sees("RECURSIVE"):
+            raise cursor.stray("", "")
+        name, span = cursor.plain_name("a name for a subquery")
+        if folded(name) in here:
+            raise unreadable(span, f"{name} is named twice.", "use different names.")
+        cursor.expect("AS", "write WITH name AS (SELECT ...).")
+        cursor.expect("(", "write WITH name AS (SELECT ...).")
+        found[folded(name)] = subquery(cursor, found)
+        cursor.expect(")")
+        here.add(folded(name))
+        if not cursor.accept(","):
+            return found
+
+
+def subquery(cursor: Cursor, known: Tables) -> Relation:
+    """Read a query that is a relation: everything below the private aggregate.
+
+    >>> from discreet.query.relations import descend
+    >>> found = subquery(Cursor("SELECT DISTINCT ward FROM visits"), {})
+    >>> [type(node).__name__ for node in descend(found)]
+    ['Distinct', 'Project', 'Table']
+    """
+    cursor.deeper()
+    start = cursor.at
+    tables = with_tables(cursor, known)
+    parts = [_part(cursor, tables)]
+    while cursor.sees("UNION"):
+        union(cursor)
+        parts.append(_part(cursor, tables))
+    if cursor.sees("ORDER") or cursor.sees("LIMIT"):
+        raise unsupported(
+            cursor.token.span,
+            "a subquery has no order and no limit.",
+            (
+                "which rows it keeps would depend on other people.",
+                "leave it out; ROW_NUMBER() OVER (PARTITION BY unit ORDER BY ...) picks rows.",
+            ),
+        )
+    cursor.depth -= 1
+    found = parts[0]
+    if len(parts) > 1:
+        below = tuple(inner for part in parts for inner in flat(part))
+        found = UnionAll(below, span=cursor.since(start))
+    cursor.weigh(measured_relation(found))
+    return found
+
+
+def _part(cursor: Cursor, tables: Tables) -> Relation:
+    if cursor.accept("("):
+        inner = subquery(cursor, tables)
+        cursor.expect(")")
+        return inner
+    return as_relation(select(cursor, tables))
+
+
+def select(cursor: Cursor, tables: Tables) -> Select:
+    """Read one SELECT with all its clauses.
+
+    >>> select(Cursor("SELECT ward FROM visits LIMIT 3"), {}).limit
+    3
+    """
+    start = cursor.at
+    cursor.expect("SELECT", "begin with SELECT.")
+    given = clause(cursor)
+    distinct = cursor.accept("DISTINCT")
+    if not distinct:
+        cursor.accept("ALL")
+    if cursor.sees("AS"):
+        raise unsupported(
+            cursor.token.span,
+            "rows are tables of columns, not structures.",
+            ("values are numbers, text, dates and truth values.", "leave AS STRUCT or VALUE out."),
+        )
+    items = _items(cursor)
+    cursor.expect("FROM", "write FROM and a table; commas stand between columns.")
+    tables_read = source(cursor, tables, subquery)
+    cursor.weigh(measured_relation(tables_read))
+    where = expression(cursor) if cursor.accept("WHERE") else None
+    group, every = _group(cursor)
+    having = expression(cursor) if cursor.accept("HAVING") else None
+    order = orders(cursor, expression) if cursor.accept("ORDER", "BY") else ()
+    at = cursor.at
+    limit = _limit(cursor) if cursor.accept("LIMIT") else None
+    return Select(
+        items=items,
+        source=tables_read,
+        where=where,
+        group=group,
+        every=every,
+        having=having,
+        order=order,
+        limit=limit,
+        distinct=distinct,
+        clause=given,
+        span=cursor.since(start),
+        limit_span=None if limit is None else cursor.since(at),
+    )
+
+
+def _items(cursor: Cursor) -> tuple[Item, ...]:
+    found = [_item(cursor)]
+    while cursor.accept(","):
+        found.append(_item(cursor))
+    return tuple(found)
+
+
+def _item(cursor: Cursor) -> Item:
+    star = _star(cursor)
+    if star is not None:
+        return Item(star)
+    inner = expression(cursor)
+    return Item(inner, alias(cursor))
+
+
+def alias(cursor: Cursor) -> str | None:
+    """Read AS name, or a name alone, if one comes next."""
+    if cursor.accept("AS"):
+        return cursor.name("a name")[0]
+    token = cursor.token
+    bare = token.kind is Kind.NAME and token.word not in RESERVED
+    return cursor.name("a name")[0] if bare or token.kind is Kind.QUOTED else None
+
+
+def _star(cursor: Cursor) -> Expression | None:
+    """Read * or table.*, if it comes next."""
+    start = cursor.at
+    parts: list[str] = []
+    while cursor.token.kind in {Kind.NAME, Kind.QUOTED} and cursor.ahead(1).word == ".":
+        parts.append(cursor.take().text)
+        cursor.take()
+    if not cursor.accept("*"):
+        cursor.at = start
+        return None
+    if cursor.token.word in {"EXCEPT", "EXCLUDE", "REPLACE", "RENAME"}:
+        raise unsupported(
+            cursor.token.span,
+            "columns are named, not left out.",
+            ("what is left out changes with the table.", "name the columns that you need."),
+        )
+    return Star(".".join(parts) or None, span=cursor.since(start))
+
+
+def _group(cursor: Cursor) -> tuple[tuple[Item, ...] | None, bool]:
+    if not cursor.accept("GROUP", "BY"):
+        return None, False
+    if cursor.accept("ALL"):
+        return (), True
+    found = [Item(_key(cursor))]
+    while cursor.accept(","):
+        found.append(Item(_key(cursor)))
+        if len(found) > MOST:
+            raise too_much(f"there are more than {MOST} keys.", cursor.token.span)
+    return tuple(found), False
+
+
+def _key(cursor: Cursor) -> Expression:
+    if cursor.token.word in {"ROLLUP", "CUBE", "GROUPING"} or cursor.sees("(", ")"):
+        raise cursor.stray("a key is missing here.", "write a column.")
+    return expression(cursor)
+
+
+def _limit(cursor: Cursor) -> int:
+    found = expression(cursor)
+    value = found.value if isinstance(found, Literal) else None
+    if type(value) is not int or not 0 <= value < _LARGEST_LIMIT:
+        raise unsupported(
+            found.span or cursor.token.span,
+            "LIMIT is not a written whole number.",
+            ("it counts groups.", "write a number of groups, such as LIMIT 10."),
+        )
+    return value

@@ -1,0 +1,204 @@
+"""The words of a text: names, numbers, quoted text and signs, each with its place.
+
+Trust: kernel.  No character is skipped but space and comments, and none is read in two ways.
+
+Definition.  A name is a letter or underscore, then letters, digits and underscores, or anything
+between backticks.  Text stands between single quotes, where a doubled quote is a quote.  Dialects
+read double quotes, backslashes and tripled quotes each in their own way, so these are refused.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+from typing import Final, final
+
+from discreet.errors import InputError, QuestionError, UnreadableSQL
+from discreet.exact import rational
+from discreet.query.span import Span
+from discreet.query.sql.limits import LONGEST, too_much
+from discreet.query.sql.refusals import unreadable, unsupported
+
+__all__ = ["Kind", "Token", "number", "tokens"]
+
+
+@final
+class Kind(Enum):
+    """What a token is."""
+
+    NAME = "name"
+    QUOTED = "quoted name"
+    TEXT = "text"
+    NUMBER = "number"
+    SIGN = "sign"
+    END = "end"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word, or a sign: ``text`` is what it stands for, without quotes.
+
+    >>> tokens("'it''s'")[0].text
+    "it's"
+    """
+
+    kind: Kind
+    text: str
+    span: Span
+
+    @property
+    def word(self) -> str:
+        """The word in capitals, or the sign; empty for everything that is quoted."""
+        if self.kind is Kind.NAME:
+            return self.text.upper() if self.text.isascii() else self.text
+        return self.text if self.kind is Kind.SIGN else ""
+
+
+_SKIPPED: Final = re.compile(r"(?:\s|--[^\n]*+|\#[^\n]*+|/\*(?!\+)(?s:.*?)\*/)++")
+_TOKEN: Final = re.compile(
+    r"""(?P<NUMBER>(?>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?>[eE][+-]?[0-9]+)?(?![\w.]))
+      | (?P<NAME>[^\W\d]\w*+)
+      | `(?P<QUOTED>[^`\n\\]++)`
+      | '(?!'')(?P<TEXT>(?:[^'\\]|'')*+)'
+      | (?P<SIGN>=>|<>|!=|<=|>=|\|\||::|[()\[\],.=<>+\-*%;]|/(?!\*))""",
+    re.VERBOSE,
+)
+
+
+def tokens(text: object) -> tuple[Token, ...]:
+    """Cut a text into tokens; the last one marks the end.
+
+    >>> [token.text for token in tokens("SELECT 1.5 -- a comment")]
+    ['SELECT', '1.5', '']
+    """
+    if not isinstance(text, str):
+        raise UnreadableSQL(
+            what=f"the question is a {type(text).__name__}, not a text.",
+            why="only text is read as SQL.",
+            do="give the question as a str.",
+        )
+    if len(text) > LONGEST:
+        raise too_much(f"the text is longer than {LONGEST:,} characters.", None)
+    found: list[Token] = []
+    at = _skipped(text, 0)
+    while at < len(text):
+        match = _TOKEN.match(text, at)
+        if match is None or match.lastgroup is None:
+            raise _refused(text, at)
+        kind = Kind[match.lastgroup]
+        found.append(Token(kind, _content(match, kind), Span(text, at, match.end())))
+        at = _skipped(text, match.end())
+    end = Span(text, len(text.rstrip()), len(text.rstrip()) + 1)
+    return (*found, Token(Kind.END, "", end))
+
+
+def number(token: Token) -> Fraction:
+    """Return the exact number that a token stands for.
+
+    >>> number(tokens("1e-5")[0])
+    Fraction(1, 100000)
+    """
+    try:
+        value = rational(token.text, name="a number")
+        float(value)
+    except (InputError, OverflowError):
+        raise unreadable(
+            token.span,
+            "this number is too large, or has too many digits.",
+            "write a number that fits into 64 bits.",
+            why="engines would round it, or fail.",
+        ) from None
+    return value
+
+
+def _skipped(text: str, at: int) -> int:
+    found = _SKIPPED.match(text, at)
+    return at if found is None else found.end()
+
+
+def _content(match: re.Match[str], kind: Kind) -> str:
+    content = match.group(kind.name)
+    if kind is not Kind.TEXT:
+        return content
+    try:
+        content.encode()
+    except UnicodeEncodeError:
+        raise _broken(match.string, match.start(), match.end()) from None
+    if "\0" in content:
+        raise _broken(match.string, match.start(), match.end())
+    return content.replace("''", "'")
+
+
+def _broken(text: str, start: int, end: int) -> QuestionError:
+    return unreadable(
+        Span(text, start, end),
+        "this text holds something that is no character.",
+        "write text of Unicode characters, without zero bytes.",
+        why="engines store it each in their own way.",
+    )
+
+
+def _refused(text: str, at: int) -> QuestionError:  # noqa: PLR0911 (one for each sign)
+    """Say why no token begins here."""
+    letter = text[at]
+    here = Span(text, at, at + 1)
+    if letter in "'`":
+        return _bad_quote(text, at)
+    if letter == '"':
+        end = text.find('"', at + 1)
+        return unreadable(
+            Span(text, at, len(text) if end < 0 else end + 1),
+            "double quotes are not used here.",
+            "write 'text' for text, and `name` for a name.",
+            why="some dialects read them as text, others as a name.",
+        )
+    if letter in "@?$:{":
+        name = re.compile(r".\w*+").match(text, at)
+        return unsupported(
+            Span(text, at, name.end() if name else at + 1),
+            "parameters are not filled in.",
+            ("the text must say all that is asked.", "write the value itself."),
+        )
+    if text.startswith("/*+", at):
+        return unsupported(
+            Span(text, at, at + 3),
+            "hints are not read.",
+            ("how a question is computed is decided by the plan.", "leave it out."),
+        )
+    if text.startswith("/*", at):
+        return unreadable(Span(text, at, at + 2), "this comment has no end.", "write */.")
+    found = re.compile(r"[\w.]++").match(text, at)
+    if found is not None:
+        return unreadable(
+            Span(text, at, found.end()),
+            "this is not a number.",
+            "write digits, perhaps with a point and an exponent: 1000, 0.5, 1e-6.",
+        )
+    return unreadable(here, "this sign is not part of SQL here.", "leave it out.")
+
+
+def _bad_quote(text: str, at: int) -> QuestionError:
+    mark = text[at]
+    end = text.find(mark, at + 1)
+    if end < 0:
+        return unreadable(
+            Span(text, at, at + 1), "this quote is not closed.", f"close it with {mark}."
+        )
+    if text.startswith("'''", at):
+        return unreadable(
+            Span(text, at, at + 3),
+            "three quotes stand together.",
+            "begin the text with another character.",
+            why="some dialects read them as a long quote, others as a quote inside the text.",
+        )
+    if "\\" in text[at:end]:
+        return unreadable(
+            Span(text, at, end + 1),
+            "there is a backslash in quotes.",
+            "write a quote inside text as '', and compare text without backslashes.",
+            why="some dialects read it as an escape, others as a character.",
+        )
+    return unreadable(Span(text, at, end + 1), "this name is empty.", "write a name.")

@@ -1,0 +1,70 @@
+"""Windows: a function of the rows that share a partition, OVER (PARTITION BY ... ORDER BY ...).
+
+Trust: kernel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from discreet.query import signatures
+from discreet.query.expressions import Call, Expression, Literal, Window
+from discreet.query.sql.arguments import Arguments, Reader
+from discreet.query.sql.cursor import Cursor
+from discreet.query.sql.orders import orders
+from discreet.query.sql.refusals import CLAUSES, unknown, unsupported
+from discreet.query.sql.tokens import Kind
+
+__all__ = ["WINDOWS", "window"]
+
+WINDOWS: Final = frozenset({*signatures.WINDOWS, "AVG"})
+"""The names of functions that may stand before OVER."""
+
+
+def window(cursor: Cursor, parts: Arguments, read: Reader, start: int) -> Expression:
+    """Read a window from OVER on; the function began at a token.
+
+    >>> from discreet.query.sql.operators import expression
+    >>> expression(Cursor("LAG(day) OVER (PARTITION BY id ORDER BY day)")).arguments
+    (Column(name='day', table=None), Literal(value=1))
+    """
+    cursor.expect("OVER")
+    if cursor.token.kind in {Kind.NAME, Kind.QUOTED}:
+        raise unsupported(cursor.token.span, "windows have no names here.", CLAUSES["WINDOW"])
+    cursor.expect("(")
+    partition: list[Expression] = []
+    if cursor.accept("PARTITION", "BY"):
+        partition.append(read(cursor))
+        while cursor.accept(","):
+            partition.append(read(cursor))
+    order = orders(cursor, read) if cursor.accept("ORDER", "BY") else ()
+    cursor.expect(")", "close the window; frames are not used.")
+    span = cursor.since(start)
+    plain = not (parts.distinct or parts.named or parts.where is not None)
+    if not plain or parts.word not in WINDOWS:
+        raise unsupported(
+            span,
+            "this window has DISTINCT, FILTER, bounds or a function that windows do not have.",
+            ("windows are plain functions of a person's own rows.", "leave it out."),
+        )
+    return _made(parts, Window(parts.word, tuple(parts.values), tuple(partition), order, span=span))
+
+
+def _made(parts: Arguments, found: Window) -> Expression:
+    """Check the number of arguments; a mean is a sum over a count."""
+    if found.function == "AVG" and len(found.arguments) == 1:
+        total, count = replace(found, function="SUM"), replace(found, function="COUNT")
+        return Call("/", (total, count), span=found.span)
+    if found.function in {"LAG", "LEAD"} and len(found.arguments) == 1:
+        found = replace(found, arguments=(*found.arguments, Literal(1, span=found.span)))
+    function = signatures.WINDOWS.get(found.function)
+    bare = found.function == "COUNT" and not found.arguments and not parts.star
+    starred = parts.star and found.function != "COUNT"
+    if function is None or not function.accepts(len(found.arguments)) or bare or starred:
+        raise unknown(
+            parts.name.span,
+            f"{found.function} does not take these values.",
+            "see the list of windows.",
+        )
+    return found
