@@ -10,6 +10,7 @@ import pytest
 from discreet.accounting.loss_map import LossMap
 from discreet.errors import InputError
 from tests.accounting.map_model import charged, some_charges
+from tests.conftest import steady
 
 
 @pytest.mark.parametrize("cap", [4096, 30, 5])
@@ -144,7 +145,7 @@ COLUMN = ("parts", "columns", 0, 1)
         ((*CELLS, "witnesses", "atoms", 0, 0), 99),
         ((*CELLS, "witnesses", "seen", 0, 0), "f" * 30),
     ],
-    ids=str,
+    ids=steady,
 )
 def test_only_what_was_written_is_read(path, to):
     data = charged(some_charges(1, 30), 30).written()

@@ -24,6 +24,7 @@ from discreet.exact import (
     rational,
     whole,
 )
+from tests.conftest import steady
 
 SMALLEST = Fraction(math.ulp(0.0))
 LARGEST = Fraction(sys.float_info.max)
@@ -91,7 +92,7 @@ def test_a_float_is_not_exact(value):
 @pytest.mark.parametrize(
     "value",
     [None, True, np.True_, b"1", 1j, [1], (1, 2), np.array(1), np.array([1]), object(), int],
-    ids=repr,
+    ids=steady,
 )
 def test_what_is_no_number_is_refused(value):
     for read in (rational, decimal, positive, probability):

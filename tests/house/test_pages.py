@@ -23,14 +23,18 @@ def codes(kind=DiscreetError):
 
 
 @pytest.mark.parametrize("page", sorted(set(pages()) - set(ERROR_PAGES)), ids=name)
-def test_every_code_block_runs(page, capsys):
+def test_every_code_block_runs(page, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     namespace = {"__name__": name(page)}
     for code, file in blocks(page):
         exec(compile(code, file, "exec"), namespace)  # noqa: S102
 
 
 @pytest.mark.parametrize("page", ERROR_PAGES, ids=name)
-def test_the_first_block_of_an_error_page_raises_that_error_and_the_others_run(page):
+def test_the_first_block_of_an_error_page_raises_that_error_and_the_others_run(
+    page, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
     namespace = {"__name__": name(page)}
     for index, (code, file) in enumerate(blocks(page)):
         program = compile(code, file, "exec")

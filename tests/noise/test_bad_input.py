@@ -32,6 +32,7 @@ from discreet.noise import (
     laplace_each,
     permute_and_flip,
 )
+from tests.conftest import steady_text
 
 INT64_MAX = 2**63 - 1
 INT64_MIN = -(2**63)
@@ -488,7 +489,8 @@ CASES = [
 
 
 @pytest.mark.parametrize(
-    ("call", "error"), [pytest.param(call, error, id=name) for name, call, error in CASES]
+    ("call", "error"),
+    [pytest.param(call, error, id=steady_text(name)) for name, call, error in CASES],
 )
 def test_input_that_cannot_be_used_is_refused(call, error):
     refused(call, error)

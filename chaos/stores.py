@@ -1,0 +1,93 @@
+"""Ledgers on other stores than their own: wrapped ones, and ones that are broken on purpose."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+from unittest import mock
+
+from discreet.ledger import ledger as opening
+from discreet.ledger import sqlite
+from discreet.ledger.entry import NO_HEAD, Row, canonical, head_after
+from discreet.ledger.store import store_for
+
+Wrapper = Callable[[Any], Any]
+"""Makes a store of a store."""
+
+
+@contextmanager
+def wrapped(wrapper: Wrapper | None) -> Iterator[None]:
+    """Let every ledger that is opened in this process meanwhile have a wrapped store."""
+    wrap = wrapper or (lambda store: store)
+    with mock.patch.object(opening, "store_for", lambda *a, **b: wrap(store_for(*a, **b))):
+        yield
+
+
+class Wrapped:
+    """A store that does what another does."""
+
+    def __init__(self, store: Any) -> None:
+        """Wrap a store."""
+        self.store = store
+
+    def __getattr__(self, name: str) -> Any:
+        """Leave everything as it is."""
+        return getattr(self.store, name)
+
+
+class Busy(Wrapped):
+    """A file whose log is copied to it often, so that short runs see that too."""
+
+    settings: tuple[str, ...] = ("PRAGMA wal_autocheckpoint = 12",)
+
+    def open(self, *, create: bool) -> None:
+        """Open, and change settings."""
+        self.store.open(create=create)
+        for setting in self.settings:
+            self.store._do(setting)  # noqa: SLF001  (a mutant looks inside)
+
+
+class NeverSynced(Busy):
+    """A mutant: nothing is synced."""
+
+    settings = (*Busy.settings, "PRAGMA synchronous = OFF")
+
+
+class SyncedLater(Busy):
+    """A mutant: commits are synced when the log is copied, and not before."""
+
+    settings = (*Busy.settings, "PRAGMA synchronous = NORMAL")
+
+
+class TrustsTheLog(Busy):
+    """A mutant: what a dead process has left in the log is believed without a sync."""
+
+    def open(self, *, create: bool) -> None:
+        """Open, and sync nothing on the way."""
+        with mock.patch.object(sqlite, "_sync"):
+            super().open(create=create)
+
+
+class Unlocked(Wrapped):
+    """A mutant: writers look first and lock later; entries get whatever number is free then."""
+
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """Lock nothing, and dawdle."""
+        yield
+
+    def append(self, rows: Sequence[Row]) -> None:
+        """Append after whatever is there by now."""
+        time.sleep(0.01)
+        with self.store.exclusive():
+            last = list(self.store.rows(after=0))[-1:]
+            seq, head = (last[0].seq, last[0].head) if last else (0, NO_HEAD)
+            moved = []
+            for row in rows:
+                seq += 1
+                line = canonical({**row.fields(), "seq": seq})
+                head = head_after(head, line)
+                moved.append(Row(seq, row.kind, row.key, row.question, line, head, row.answer))
+            self.store.append(moved)

@@ -1,0 +1,231 @@
+"""Exports: a whole ledger in one file of text, and a new ledger from it.
+
+Trust: kernel.  A ledger that is forgotten in part gives spent privacy back.
+
+Definition.  An export is JSON lines: first ``{"export":1,"ledger":...}``, then for each entry its
+line, its head and, for a release, the answer in base 64.  It holds the answers, so that it is
+written for its owner alone.  It is there as a whole or not at all: it is written beside its place,
+synced, and moved there.  It replaces nothing.
+
+What restoring promises: the new ledger begins with the entries of the export, byte for byte, all of
+them verified; nothing is restored that contradicts a receipt; and an entry says that it was
+restored, from which head, why, and by whom.
+What it cannot know is whether the old ledger went on after the export.  If it did, what was charged
+there is forgotten here, and people lose more than they were promised.  That nothing was charged
+after the last entry of the export, and that nothing will be, is what the two people vouch for.
+A restored ledger is a clone: with the entry that says so its chain parts from the old one.  Each
+goes on to give receipts that the other does not fit, so that whoever holds one of each can show
+that there are two.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import IO, Final
+
+from discreet.errors import DamagedLedger, LedgerUnavailable, NewerFormat, NotALedger, OtherLedger
+from discreet.ledger.entry import NO_HEAD, Row, canonical, digest, head_after, now
+from discreet.ledger.kinds import Restoring
+from discreet.ledger.store import Store
+from discreet.ledger.values import Receipt
+from discreet.ledger.verify import is_database, verify_file
+
+__all__ = ["export", "restore"]
+
+_FORMAT: Final = 1
+_AT_ONCE: Final = 500
+_LONGEST: Final = 1000
+
+
+def export(rows: Iterable[Row], ledger: str, path: Path) -> Receipt:
+    """Write all entries and answers of a ledger to a file, and return where they end.
+
+    Args:
+        rows: all rows, with their answers.
+        ledger: the name of the ledger.
+        path: where the file shall be.
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     place = Path(folder, "study.jsonl")
+    ...     print(export([], "1" * 32, place).seq, place.read_text())
+    0 {"export":1,"ledger":"11111111111111111111111111111111"}
+    """
+    first = canonical({"export": _FORMAT, "ledger": ledger})
+    try:
+        _refuse_taken(path)
+        with _beside(path) as file:
+            file.write(f"{first}\n".encode("ascii"))
+            seq, head = 0, NO_HEAD
+            for row in rows:
+                if not row.follows(seq, head):
+                    raise _broken(row.seq)
+                file.write(f"{_written(row)}\n".encode("ascii"))
+                seq, head = row.seq, row.head
+    except OSError:
+        raise LedgerUnavailable(
+            what="the export cannot be written there.",
+            why="an export that is not on disk as a whole is none.",
+            do="give a path in a folder that exists, can be written, and has room.",
+        ) from None
+    return Receipt(ledger, seq, head)
+
+
+def restore(  # noqa: PLR0913  two people, and what they say
+    store: Store,
+    source: Path,
+    *,
+    reason: str,
+    by: str,
+    approved_by: str,
+    receipts: Iterable[object] = (),
+) -> Receipt:
+    """Verify an export, fill a store with it in which there is nothing yet, and say so there.
+
+    Args:
+        store: not opened yet, and closed in the end; it has all entries then, or none.
+        source: the export.
+        reason: why.
+        by: who wants it.
+        approved_by: who vouches for it too.
+        receipts: what the ledger once gave; the export has to fit them all.
+
+    >>> from discreet.ledger.store import store_for
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     source, place = Path(folder, "study.jsonl"), Path(folder, "study.ledger")
+    ...     receipt = export([], "1" * 32, source)
+    ...     restore(store_for(place, timeout=60), source, reason="moved", by="a", approved_by="b")
+    Traceback (most recent call last):
+    discreet.errors.Tampered
+    """
+    _refuse_unknown(source)
+    report = verify_file(source, receipts=receipts)
+    report.raise_if_bad()
+    said = {"reason": reason, "by": by, "approved_by": approved_by}
+    with closing(store):
+        store.open(create=True)
+        with store.exclusive():
+            if next(store.rows(after=0), None) is not None:
+                raise OtherLedger(
+                    what="there is a ledger at this address already.",
+                    why="entries of two ledgers do not form one chain.",
+                    do="restore to an address where nothing is, and keep the other ledger.",
+                )
+            seq, head = _copy(source, store)
+            if (seq, head) != (report.entries, report.head):
+                raise _broken(seq)
+            line = Restoring(**said, head=head).line(seq + 1, now())
+            last = Row(seq + 1, Restoring.kind, None, None, line, head_after(head, line))
+            store.append([last])
+    return Receipt(report.ledger, last.seq, last.head)
+
+
+def _copy(source: Path, store: Store) -> tuple[int, str]:
+    """Append what an export holds as it is, and return where it ends."""
+    seq, head, waiting = 0, NO_HEAD, list[Row]()
+    for row in _read(source):
+        if not row.follows(seq, head):
+            raise _broken(seq + 1)
+        seq, head = row.seq, row.head
+        waiting.append(row)
+        if len(waiting) == _AT_ONCE:
+            store.append(waiting)
+            waiting.clear()
+    store.append(waiting)
+    return seq, head
+
+
+def _written(row: Row) -> str:
+    answer = None if row.answer is None else base64.b64encode(row.answer).decode("ascii")
+    return canonical({"line": row.line, "head": row.head, "answer": answer})
+
+
+def _read(source: Path) -> Iterator[Row]:
+    """Read what was verified once more; if it is something else now, it does not pass."""
+    with source.open("rb") as file:
+        file.readline()
+        for seq, text in enumerate(file, start=1):
+            try:
+                row = _row(json.loads(text))
+            except (LookupError, TypeError, ValueError):
+                raise _broken(seq) from None
+            yield row
+
+
+def _row(stored: dict[str, str]) -> Row:
+    fields = json.loads(stored["line"])
+    answer = None if stored["answer"] is None else base64.b64decode(stored["answer"], validate=True)
+    if fields["kind"] == "release" and (answer is None or digest(answer) != fields["answer"]):
+        raise ValueError
+    copies = (fields["seq"], fields["kind"], fields.get("key"), fields.get("question"))
+    return Row(*copies, stored["line"], stored["head"], answer)
+
+
+def _refuse_unknown(source: Path) -> None:
+    """Refuse what is no export, or one of another format."""
+    number = _number(source) if source.is_file() and not is_database(source) else None
+    if number is None:
+        raise NotALedger(
+            what="the source is not an export of a ledger.",
+            why="only what an export says can be verified and restored.",
+            do="give a file that Ledger.export wrote.",
+        )
+    if number != _FORMAT:
+        raise NewerFormat(
+            what=f"the export has format {number}, and this package knows {_FORMAT}.",
+            why="what is not known in full could leave out what was charged.",
+            do="use the version of discreet that wrote it, or a later one.",
+        )
+
+
+def _number(source: Path) -> int | None:
+    try:
+        with source.open("rb") as file:
+            number = json.loads(file.readline(_LONGEST))["export"]
+    except (LookupError, TypeError, ValueError):
+        return None
+    return number if type(number) is int else None
+
+
+def _refuse_taken(path: Path) -> None:
+    """Leave alone what is there, without opening it: it could be the ledger itself."""
+    if os.path.lexists(path):
+        raise OtherLedger(
+            what="something lies already where the export shall be.",
+            why="what is overwritten is lost, and it could be a ledger.",
+            do="give a path at which there is nothing.",
+        )
+
+
+@contextmanager
+def _beside(path: Path) -> Iterator[IO[bytes]]:
+    """Write a file beside a place, and move it there once it is on disk as a whole."""
+    number, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(number, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(number)
+        Path(name).replace(path)
+    except BaseException:
+        with suppress(OSError):
+            Path(name).unlink()
+        raise
+    folder = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _broken(seq: int) -> DamagedLedger:
+    return DamagedLedger(
+        what=f"entry {seq} does not follow from the one before it, or changed while it was read.",
+        why="a copy is worth something only if it is the whole chain.",
+        do="verify the ledger, or the export, and keep both.",
+    )

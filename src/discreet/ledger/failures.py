@@ -1,0 +1,139 @@
+"""What went wrong with a ledger file, told without a word of what is stored in it.
+
+Trust: kernel.  Messages of a driver can quote what they stumbled over.
+"""
+
+from __future__ import annotations
+
+import errno
+from typing import Final
+
+from discreet.errors import DamagedLedger, LedgerError, LedgerUnavailable, NewerFormat, NotALedger
+
+__all__ = [
+    "absent",
+    "file_failure",
+    "forked",
+    "newer",
+    "not_a_ledger",
+    "replaced",
+    "sqlite_failure",
+    "torn",
+]
+
+_BUSY: Final = "another program kept it busy for too long"
+_WRITING: Final = "it cannot be written: the file or its folder is read-only"
+_FULL: Final = "the disk, or what this process may use of it, is full"
+_DISK: Final = "the disk reported an error"
+_OPENING: Final = "the file, or one of the files beside it, cannot be opened"
+_REASONS: Final = {  # by SQLite's primary result codes
+    3: _OPENING,
+    5: _BUSY,
+    6: _BUSY,
+    7: "there is not enough memory",
+    8: _WRITING,
+    10: _DISK,
+    13: _FULL,
+    14: _OPENING,
+    15: _BUSY,
+    23: _OPENING,
+}
+_NOT_A_DATABASE: Final = 26
+_SHORT_READ: Final = 522
+_SYSTEM: Final = {
+    errno.EACCES: _OPENING,
+    errno.EPERM: _OPENING,
+    errno.EROFS: _WRITING,
+    errno.ENOSPC: _FULL,
+    errno.EDQUOT: _FULL,
+    errno.EFBIG: _FULL,
+    errno.EIO: _DISK,
+    errno.ENOENT: "its folder does not exist",
+    errno.ENOTDIR: "its folder is not a folder",
+}
+
+
+def sqlite_failure(code: int | None) -> LedgerError:
+    """Return the error for a result code of SQLite.
+
+    >>> type(sqlite_failure(11)).__name__, type(sqlite_failure(13)).__name__
+    ('DamagedLedger', 'LedgerUnavailable')
+    """
+    if code is None or code == _SHORT_READ:
+        return torn()
+    primary = code & 0xFF
+    if primary == _NOT_A_DATABASE:
+        return not_a_ledger()
+    return _unavailable(_REASONS[primary]) if primary in _REASONS else torn()
+
+
+def file_failure(failure: OSError) -> LedgerError:
+    """Return the error for what the operating system said of a file.
+
+    >>> file_failure(OSError(errno.ENOSPC, "")).what
+    'the ledger cannot be used now: the disk, or what this process may use of it, is full.'
+    """
+    return _unavailable(_SYSTEM.get(failure.errno or 0, _OPENING))
+
+
+def _unavailable(reason: str) -> LedgerUnavailable:
+    return LedgerUnavailable(
+        what=f"the ledger cannot be used now: {reason}.",
+        why="nothing is answered before its charge is on disk.",
+        do="put it right and ask again with the same key: what was recorded is not paid twice.",
+    )
+
+
+def torn() -> DamagedLedger:
+    """Return the error for a file that contradicts its own structure."""
+    return DamagedLedger(
+        what="the file of the ledger is torn, or was changed by other means.",
+        why="what was spent can only be told from a file that is whole.",
+        do="keep the file as it is, and restore from an export or a copy of it.",
+    )
+
+
+def replaced() -> DamagedLedger:
+    """Return the error for a file that is not the one that was opened."""
+    return DamagedLedger(
+        what="the file of the ledger was removed, or replaced by another one, while it was open.",
+        why="charges to a file that nobody will open again would be spent for nothing and lost.",
+        do="put the file back, or open the ledger anew after it has been verified.",
+    )
+
+
+def not_a_ledger() -> NotALedger:
+    """Return the error for something else at the address."""
+    return NotALedger(
+        what="what lies at this address is not a ledger.",
+        why="charges are recorded only where nothing else is kept, or overwritten.",
+        do="give the path of a ledger, or one at which there is nothing yet.",
+    )
+
+
+def newer(version: int, known: int) -> NewerFormat:
+    """Return the error for a file of a later version."""
+    return NewerFormat(
+        what=f"the ledger has version {version}, and this package knows up to {known}.",
+        why="what a later version records must be understood before anything is charged.",
+        do="use the version of discreet that wrote it, or a later one.",
+    )
+
+
+def absent() -> NotALedger:
+    """Return the error for an address at which there is no ledger, and none may be made."""
+    return NotALedger(
+        what="there is no ledger at this address.",
+        why="a new one has to say whom it protects, and how much may be lost.",
+        do="check the address, or give unit= and budget= to open a new ledger there.",
+    )
+
+
+def forked() -> LedgerUnavailable:
+    """Return the error for a file that a parent process had open while it forked."""
+    return LedgerUnavailable(
+        what="the ledger was in use while this process was forked from another.",
+        why="the locks of the parent cannot be told from those of the child, and charges of the "
+        "child could be lost.",
+        do="start a new process instead of a fork, or fork before the ledger is opened.",
+    )

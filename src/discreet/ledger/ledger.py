@@ -1,0 +1,358 @@
+"""A ledger: the record of what was asked of some people's data, and of what it cost them.
+
+Trust: kernel.
+
+Definition.  A ledger is a chain of entries that only ever grows.  An answer takes three steps:
+
+    charge    the request is paid for, or refused.  Its price follows from what is asked, never
+              from data
+    start     data may be read now
+    release   the answer is stored, and only what is stored is handed out
+
+Each step is durable before the call returns, and each may be repeated under its key: a process that
+dies in between asks again, pays nothing, and gets the answer that is there if there is one.
+Theorem (keys ``cell-filters``, ``one-answer``, ``sqlite-durable``).  However many processes and
+threads share a ledger, and whenever they die: no account is charged beyond its limits, no data is
+read that was not paid for, and no two answers are told under one key.
+Nothing lowers what was spent.  A limit is raised by two people, on record.
+Assumes: data is read after ``start`` alone, and only what ``release`` returns is told; whether and
+how far a limit is raised does not depend on answers (otherwise what holds is the promise of the
+highest limits that could have come about).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self, TypeVar, final
+
+from discreet.accounting.box import Box
+from discreet.accounting.budget import Budget
+from discreet.accounting.contribution import Contribution
+from discreet.accounting.left import Left
+from discreet.accounting.request import What
+from discreet.accounting.tariff import checked_scope
+from discreet.errors import WrongKind
+from discreet.ledger import exchange
+from discreet.ledger.acts import ChargeRequest, ReleaseRequest, StartRequest, checked_answer
+from discreet.ledger.kinds import NewAccount, Raising
+from discreet.ledger.link import Link
+from discreet.ledger.management import (
+    AccountRequest,
+    LeftRequest,
+    LookRequest,
+    RaiseRequest,
+    StatementRequest,
+    checked_account,
+)
+from discreet.ledger.paths import checked_path, upward
+from discreet.ledger.store import Address, store_for
+from discreet.ledger.terms import Terms, checked_budget, checked_timeout
+from discreet.ledger.texts import checked_text, refuse_one_person
+from discreet.ledger.values import Account, Charged, Receipt, Release, Started
+from discreet.ledger.verify import Report, verify
+from discreet.ledger.writer import Request
+from discreet.loss import PrivacyLoss
+from discreet.units import PrivacyUnit
+
+__all__ = ["Ledger"]
+
+_TIMEOUT: Final = 60.0
+_KEY: Final = 200
+_TEXT: Final = 1000
+
+Result = TypeVar("Result")
+
+
+@final
+class Ledger:
+    """Charges and answers on record.
+
+    >>> import tempfile
+    >>> from discreet.loss import Pure
+    >>> from discreet.units import row
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> ledger = Ledger.open(f"{folder.name}/study.ledger", unit=row(), budget=Budget(epsilon=1))
+    >>> charged = ledger.charge(Pure(epsilon="0.4"), key="visits by ward")
+    >>> ledger.start("visits by ward")
+    Started(key='visits by ward', attempt=1)
+    >>> ledger.release("visits by ward", b"12, 7, 31").replayed
+    False
+    >>> ledger.charge(Pure(epsilon="0.4"), key="visits by ward").new
+    False
+    >>> print(ledger.left())
+    epsilon 0.6 of 1, kept in basic, for one row under add_remove
+    >>> ledger.close()
+    >>> folder.cleanup()
+    """
+
+    __slots__ = ("_link",)
+
+    _link: Link
+
+    # --- opening and closing ------------------------------------------------------------------
+
+    @classmethod
+    def open(  # noqa: PLR0913  what stays on record for ever
+        cls,
+        address: Address,
+        *,
+        unit: PrivacyUnit | None = None,
+        budget: Budget | None = None,
+        account: str | None = None,
+        constant: Iterable[str] | None = None,
+        contribution: Contribution | None = None,
+        timeout: float = _TIMEOUT,
+    ) -> Self:
+        """Open a ledger; the first to open it says whom it protects and what may be lost.
+
+        What is given for a ledger that is there has to be what is on record.
+
+        Args:
+            address: a path, or ``postgresql://...`` with the name of a schema after ``#``.
+            unit: who is protected; needed for a new ledger.
+            budget: the limits of the first account; needed for a new ledger.
+            account: the path of the first account, "data" unless given.
+            constant: columns in which all rows of a unit agree.
+            contribution: how many rows belong to one unit.
+            timeout: how many seconds a call may wait for others.
+        """
+        terms = Terms.checked(
+            unit=unit,
+            budget=budget,
+            account=account,
+            constant=constant,
+            contribution=contribution,
+        )
+        wait = checked_timeout(timeout)
+        store_for(address, timeout=wait)  # refuses what is no address
+        ledger = object.__new__(cls)
+        ledger._link = Link(lambda: store_for(address, timeout=wait), terms, timeout=wait)
+        return ledger
+
+    def close(self) -> None:
+        """Serve what waits, and let go of the ledger; closing twice does nothing."""
+        self._link.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # --- the three steps ----------------------------------------------------------------------
+
+    def charge(  # noqa: PLR0913  a request and where it is charged
+        self,
+        what: What,
+        *,
+        key: str | None = None,
+        question: str = "",
+        scope: Box | None = None,
+        delta: object = None,
+        account: str | None = None,
+    ) -> Charged:
+        """Pay for a request, or refuse it and change nothing.
+
+        The same request under the same key is paid once.
+
+        Args:
+            what: a tree, a mechanism or a loss.
+            key: what the request is called from now on; the question, unless given.
+            question: a digest of what is asked, by which its answer can be found.
+            scope: the records that it can depend on; all, unless given.
+            delta: what to spend on events outside which the loss is smaller, or has a price.
+            account: which account pays, and all above it; the first one unless given.
+        """
+        asked = "" if question == "" else checked_text(question, name="question", most=_KEY)
+        name = checked_text(asked if key is None else key, name="key", most=_KEY)
+        if scope is not None:
+            checked_scope(scope)
+        connection = self._link.live()
+        path = connection.opening.account if account is None else checked_path(account)
+        accounts = connection.known(path)
+        checked_account(accounts, path)
+        priced = connection.pricer.priced(what, accounts, path, scope=scope, delta=delta)
+        return connection.call(ChargeRequest(priced.charge(name, asked), priced))
+
+    def start(self, key: str) -> Started | Release:
+        """Say that data is about to be read for a charge; if it was answered, get the answer."""
+        return self._ask(StartRequest(checked_text(key, name="key", most=_KEY)))
+
+    def release(self, key: str, answer: bytes) -> Release:
+        """Store an answer, and get back what is stored: the first answer under a key stays."""
+        if not isinstance(answer, bytes):
+            raise WrongKind(
+                what=f"an answer is a {type(answer).__name__}, not bytes.",
+                why="what is stored is handed out again as it is, bit by bit.",
+                do="give the answer as bytes, such as those of its JSON text.",
+            )
+        return self._ask(ReleaseRequest(checked_text(key, name="key", most=_KEY), answer))
+
+    def find(self, question: str) -> Release | None:
+        """Return the first answer that a question was given, if it has one; this costs nothing."""
+        asked = checked_text(question, name="question", most=_KEY)
+        row = self._link.live().read(lambda store: store.answered(asked))
+        if row is None:
+            return None
+        return Release(
+            key=row.key or "",
+            question=asked,
+            answer=checked_answer(row),
+            receipt=Receipt(self.id, row.seq, row.head),
+            replayed=True,
+        )
+
+    # --- accounts -----------------------------------------------------------------------------
+
+    def open_account(self, path: str, *, budget: Budget | None = None, by: str) -> Account:
+        """Open an account below one that is there; its limits hold besides those above.
+
+        Args:
+            path: such as "data/flu".
+            budget: its limits; without any, only those above limit it.
+            by: who opens it.
+        """
+        entry = NewAccount(
+            account=checked_path(path),
+            budget=None if budget is None else checked_budget(budget),
+            by=checked_text(by, name="name", most=_TEXT),
+        )
+        return self._ask(AccountRequest(entry)).accounts[entry.account]
+
+    def raise_limit(
+        self, account: str, *, budget: Budget, reason: str, by: str, approved_by: str
+    ) -> Account:
+        """Raise the limits of an account: no limit is lowered, and one is higher.
+
+        The promise of the account becomes that of the new budget, provided that neither answers
+        nor what was asked in view of them decide whether and how far limits are raised.
+
+        Args:
+            account: the account.
+            budget: its limits from now on, kept in the same currency.
+            reason: why.
+            by: who wants it.
+            approved_by: who agrees, somebody else.
+        """
+        entry = Raising(
+            account=checked_path(account),
+            budget=checked_budget(budget),
+            reason=checked_text(reason, name="reason", most=_TEXT),
+            by=checked_text(by, name="name", most=_TEXT),
+            approved_by=checked_text(approved_by, name="name", most=_TEXT),
+        )
+        refuse_one_person(entry.by, entry.approved_by)
+        return self._ask(RaiseRequest(entry)).accounts[entry.account]
+
+    def left(self, scope: Box | None = None, *, account: str | None = None) -> Left:
+        """Return what is left for requests about a scope, or about everything.
+
+        The amounts are those of the account, or of the next one above that has limits;
+        ``how_many`` counts requests that all accounts above would accept too.
+        """
+        if scope is not None:
+            checked_scope(scope)
+        return self._ask(LeftRequest(self._path(account), scope))
+
+    def guarantee(self, account: str | None = None) -> PrivacyLoss:
+        """Return what holds of all answers that an account pays for, whatever will be asked."""
+        path, accounts = self._path(account), self.accounts
+        checked_account(accounts, path)
+        budgets = (accounts[each].budget for each in reversed(upward(path)))
+        return next(budget for budget in budgets if budget is not None).guarantee
+
+    @property
+    def accounts(self) -> Mapping[str, Account]:
+        """All accounts, by their paths."""
+        return self._ask(LookRequest()).accounts
+
+    # --- the record ---------------------------------------------------------------------------
+
+    @property
+    def unit(self) -> PrivacyUnit:
+        """Who is protected."""
+        return self._link.live().opening.unit
+
+    @property
+    def id(self) -> str:
+        """The name of this ledger, drawn when it was opened first."""
+        return self._link.live().opening.ledger
+
+    @property
+    def receipt(self) -> Receipt:
+        """Where the ledger stands now; keep it, to show later that nothing was taken away."""
+        return self._ask(LookRequest()).receipt
+
+    def entries(self, after: int = 0) -> Iterator[dict[str, object]]:
+        """Return what the entries after a number say, without answers."""
+        for row in self._link.live().rows(after, answers=False):
+            yield row.fields()
+
+    def verify(self, receipts: Iterable[Receipt | str] = ()) -> Report:
+        """Check everything that the ledger claims, from its entries alone."""
+        return verify(self._link.live().rows(0, answers=True), receipts=receipts)
+
+    def export(self, path: str | os.PathLike[str]) -> Receipt:
+        """Write everything, answers included, to a file that ``restore`` reads."""
+        return exchange.export(self._link.live().rows(0, answers=True), self.id, Path(path))
+
+    @classmethod
+    def restore(  # noqa: PLR0913  two people, and what they say
+        cls,
+        address: Address,
+        source: str | os.PathLike[str],
+        *,
+        reason: str,
+        by: str,
+        approved_by: str,
+        receipts: Iterable[Receipt | str] = (),
+        timeout: float = _TIMEOUT,
+    ) -> Self:
+        """Open a new ledger that goes on where an export ended.
+
+        What was charged after the export is not in it: receipts say whether that is so.
+
+        Args:
+            address: where nothing is yet.
+            source: the export.
+            reason: why.
+            by: who wants it.
+            approved_by: who agrees, somebody else.
+            receipts: what the ledger once gave; the export has to fit them all.
+            timeout: how many seconds a call may wait for others.
+        """
+        said = {
+            "reason": checked_text(reason, name="reason", most=_TEXT),
+            "by": checked_text(by, name="name", most=_TEXT),
+            "approved_by": checked_text(approved_by, name="name", most=_TEXT),
+        }
+        refuse_one_person(by, approved_by)
+        store = store_for(address, timeout=checked_timeout(timeout))
+        exchange.restore(store, Path(source), receipts=receipts, **said)
+        return cls.open(address, timeout=timeout)
+
+    def __str__(self) -> str:
+        """Show what is left in each account."""
+        opening = self._link.live().opening
+        lines = [f"ledger {opening.ledger}, entry {self.receipt.seq}"]
+        for path, left in self._ask(StatementRequest()):
+            lines.append(f"  {path}: {left or 'as above'}")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        """Show which ledger it is."""
+        return "<closed ledger>" if self._link.closed else f"<ledger {self.id}>"
+
+    def _ask(self, request: Request[Result]) -> Result:
+        return self._link.live().call(request)
+
+    def _path(self, account: str | None) -> str:
+        return self._link.live().opening.account if account is None else checked_path(account)

@@ -1,0 +1,184 @@
+"""What is asked of a ledger as a whole: opening it, further accounts, higher limits, and looks.
+
+Trust: kernel.
+
+There is no request that lowers a limit or what was spent.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar, final
+
+from discreet.accounting.book import Book
+from discreet.accounting.box import Box
+from discreet.accounting.left import Left
+from discreet.accounting.request import What
+from discreet.errors import OtherLedger, OutOfRange
+from discreet.ledger.batch import Batch
+from discreet.ledger.failures import absent
+from discreet.ledger.kinds import NewAccount, Opening, Raising
+from discreet.ledger.paths import parent
+from discreet.ledger.terms import Terms
+from discreet.ledger.values import Account, Receipt
+
+__all__ = [
+    "AccountRequest",
+    "LeftRequest",
+    "Look",
+    "LookRequest",
+    "OpenRequest",
+    "RaiseRequest",
+    "StatementRequest",
+    "checked_account",
+]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a ledger is at one moment; nothing in it changes later."""
+
+    opening: Opening
+    accounts: Mapping[str, Account]
+    receipt: Receipt
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class LookRequest:
+    """Look, in view of all entries that there are."""
+
+    keys: ClassVar[tuple[str, ...]] = ()
+
+    def act(self, batch: Batch) -> Look:
+        """Look."""
+        state = batch.state
+        if not state.seq:
+            raise absent()
+        receipt = Receipt(state.opening.ledger, state.seq, state.head)
+        return Look(state.opening, state.accounts, receipt)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class OpenRequest:
+    """Open a ledger that is there, or write the first entry of a new one."""
+
+    keys: ClassVar[tuple[str, ...]] = ()
+
+    terms: Terms
+    ledger: str
+
+    def act(self, batch: Batch) -> Look:
+        """Compare what is recorded with what is given, or record it."""
+        if batch.state.seq:
+            self.terms.check(batch.state)
+        else:
+            batch.append(self.terms.opening(self.ledger))
+        return LookRequest().act(batch)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class AccountRequest:
+    """Open a further account; one that is there with the same limits is found."""
+
+    keys: ClassVar[tuple[str, ...]] = ()
+
+    entry: NewAccount
+
+    def act(self, batch: Batch) -> Look:
+        """Check what is above, and record."""
+        accounts, path = batch.state.accounts, self.entry.account
+        there = accounts.get(path)
+        if there is None:
+            checked_account(accounts, parent(path))
+            batch.append(self.entry)
+        elif there.budget != self.entry.budget:
+            raise OtherLedger(
+                what=f"account {path} is recorded with another budget.",
+                why="limits on record are raised by two people, or stay.",
+                do="leave the account as it is, or raise its limit with raise_limit.",
+            )
+        return LookRequest().act(batch)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RaiseRequest:
+    """Raise the limits of an account."""
+
+    keys: ClassVar[tuple[str, ...]] = ()
+
+    entry: Raising
+
+    def act(self, batch: Batch) -> Look:
+        """Check that it is a raise, and record it."""
+        path = self.entry.account
+        if checked_account(batch.state.accounts, path).budget is None:
+            raise OutOfRange(
+                what=f"account {path} has no limits of its own.",
+                why="a limit where there was none would lower what may be asked.",
+                do="raise the limits of an account above it.",
+            )
+        batch.state.book(path).with_budget(self.entry.budget)
+        batch.append(self.entry)
+        return LookRequest().act(batch)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class LeftRequest:
+    """Ask what is left for requests about a scope, to an account and to all above it."""
+
+    keys: ClassVar[tuple[str, ...]] = ()
+
+    account: str
+    scope: Box | None
+
+    def act(self, batch: Batch) -> Left:
+        """Copy the books, so that what is left can be looked at while others are charged."""
+        state = batch.state
+        checked_account(state.accounts, self.account)
+        lefts = [_copy(state.book(path)).left(self.scope) for path in state.debited(self.account)]
+
+        def fitting(what: What, delta: object) -> Callable[[int], bool]:
+            fits = [left.fitting(what, delta) for left in lefts]
+            return lambda times: all(each(times) for each in fits)
+
+        return replace(lefts[-1], fitting=fitting)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class StatementRequest:
+    """Ask what is left in every account."""
+
+    keys: ClassVar[tuple[str, ...]] = ()
+
+    def act(self, batch: Batch) -> tuple[tuple[str, str], ...]:
+        """Put it in words."""
+        state = batch.state
+        return tuple(
+            (path, "" if state.accounts[path].budget is None else str(state.book(path).left()))
+            for path in sorted(state.accounts)
+        )
+
+
+def checked_account(accounts: Mapping[str, Account], path: str) -> Account:
+    """Refuse an account that is not there."""
+    if path not in accounts:
+        raise OutOfRange(
+            what=f"there is no account {path!r}." if path else "a second root is to be opened.",
+            why="a charge counts against the limits of accounts that are on record.",
+            do="use one of the accounts of the ledger, or open this one with open_account.",
+        )
+    return accounts[path]
+
+
+def _copy(book: Book) -> Book:
+    """Copy what is owed; prices are shared."""
+    return copy.deepcopy(book, {id(each): each for each in (book.tariff, book.budget)})

@@ -1,0 +1,245 @@
+"""The state of a ledger: what all its entries so far come to.
+
+Trust: kernel.
+
+Definition.  The state holds whom the ledger protects, its accounts with their limits, and for each
+account with limits a book of what was charged to it and to those below it.  It is a fold: ``apply``
+takes one entry after another, and depends on nothing else; no clock, no order of a set, no data.
+A charge to an account is a charge to all accounts above it, to all or to none.
+Theorem (keys ``cell-filters``, ``cell-pairs``).  Whatever is charged, in view of all answers, what
+an account promises holds for everything that is charged to it and below: its book alone sees to it.
+Entries are applied as they were recorded: what they cost is not worked out again, and neither is
+whether it fitted.  An auditor does both (:mod:`discreet.ledger.verify`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final, Self, assert_never, final
+
+from discreet.accounting.book import Book
+from discreet.accounting.book import Charge as BookCharge
+from discreet.accounting.budget import Budget
+from discreet.accounting.tariff import Tariff
+from discreet.errors import DamagedLedger, NewerFormat
+from discreet.ledger.charge import Charge, Costs, Pieces
+from discreet.ledger.entry import NO_HEAD, Row, canonical, damaged, digest
+from discreet.ledger.kinds import (
+    GARBAGE,
+    Entry,
+    NewAccount,
+    Opening,
+    Raising,
+    Restoring,
+    Start,
+    Stored,
+    read_entry,
+)
+from discreet.ledger.paths import parent, upward
+from discreet.ledger.values import Account
+
+__all__ = ["State"]
+
+_VERSION: Final = 1
+
+
+@final
+class State:
+    """What a ledger knows at one entry; nothing before the first.
+
+    >>> from discreet.accounting import Budget
+    >>> from discreet.units import row
+    >>> state = State()
+    >>> opening = Opening(ledger="1" * 32, unit=row(), constant=(), contribution=None,
+    ...                   account="data", budget=Budget(epsilon=1))
+    >>> state.apply(opening, 1, "a" * 64)
+    >>> state.seq, list(state.accounts), state.book("data").spent
+    (1, ['data'], (0, 0))
+    """
+
+    __slots__ = ("_accounts", "_books", "_opening", "_paths", "_shown", "_tariff", "head", "seq")
+
+    def __init__(self) -> None:
+        """Know nothing yet."""
+        self.seq = 0
+        self.head = NO_HEAD
+        self._accounts: dict[str, Account] = {}
+        self._shown: Mapping[str, Account] | None = None
+        self._opening: Opening | None = None
+        self._tariff: Tariff | None = None
+        self._books: dict[str, Book] = {}
+        self._paths: dict[str, tuple[str, ...]] = {}
+
+    @property
+    def opening(self) -> Opening:
+        """The first entry."""
+        if self._opening is None:
+            raise damaged(1)
+        return self._opening
+
+    @property
+    def accounts(self) -> Mapping[str, Account]:
+        """All accounts, by their paths; what is handed out does not change later."""
+        if self._shown is None:
+            self._shown = MappingProxyType({**self._accounts})
+        return self._shown
+
+    @property
+    def tariff(self) -> Tariff:
+        """The prices of requests, which threads may share."""
+        if self._tariff is None:
+            raise damaged(1)
+        return self._tariff
+
+    def book(self, path: str) -> Book:
+        """Return what was charged to an account with limits."""
+        return self._books[path]
+
+    def debited(self, path: str) -> tuple[str, ...]:
+        """Return the accounts with limits that a charge to an account debits, the root first."""
+        return self._paths[path]
+
+    def costs(self, pieces: Pieces) -> Costs:
+        """Return the most that a record pays in each account, or two of one box."""
+        unit = self.opening.unit
+        return tuple(
+            (path, BookCharge(0, parts, self._books[path].budget, unit).amounts)
+            for path, parts in pieces
+        )
+
+    # --- the fold -----------------------------------------------------------------------------
+
+    def follow(self, row: Row) -> None:
+        """Apply a stored row, if it follows from the last one."""
+        if not row.follows(self.seq, self.head):
+            raise damaged(row.seq)
+        try:
+            self.apply(read_entry(row), row.seq, row.head)
+        except (DamagedLedger, NewerFormat):
+            raise
+        except GARBAGE:
+            raise damaged(row.seq) from None
+
+    def apply(self, entry: Entry, seq: int, head: str) -> None:
+        """Take the next entry; if it raises, the state is of no use any more."""
+        if (self._opening is None) != isinstance(entry, Opening):
+            raise damaged(seq)
+        match entry:
+            case Charge():
+                self._charge(entry, seq)
+            case Start() | Stored() | Restoring():
+                pass
+            case Opening():
+                self._open(entry)
+            case NewAccount():
+                self._add(entry.account, entry.budget, seq)
+            case Raising():
+                self._books[entry.account] = self._books[entry.account].with_budget(entry.budget)
+                self._put(entry.account, entry.budget)
+            case _:
+                assert_never(entry)
+        self.seq, self.head = seq, head
+
+    def _open(self, entry: Opening) -> None:
+        if parent(entry.account):
+            raise damaged(1)
+        self._opening = entry
+        self._tariff = Tariff(
+            unit=entry.unit, constant=entry.constant, contribution=entry.contribution
+        )
+        self._add(entry.account, entry.budget, 1)
+
+    def _add(self, path: str, budget: Budget | None, seq: int) -> None:
+        above = parent(path)
+        if path in self._accounts or (above in self._accounts) != bool(self._accounts):
+            raise damaged(seq)
+        if budget is not None:
+            self._books[path] = Book(budget, **self._terms())
+        self._put(path, budget)
+        self._paths[path] = tuple(each for each in upward(path) if each in self._books)
+
+    def _put(self, path: str, budget: Budget | None) -> None:
+        self._accounts[path] = Account(path, budget)
+        self._shown = None
+
+    def _charge(self, charge: Charge, seq: int) -> None:
+        if tuple(path for path, _ in charge.pieces) != self._paths.get(charge.account):
+            raise damaged(seq)
+        for path, pieces in charge.pieces:
+            self._books[path].add(pieces)
+
+    def _terms(self) -> dict[str, Any]:
+        opening = self.opening
+        return {
+            "unit": opening.unit,
+            "constant": opening.constant,
+            "contribution": opening.contribution,
+            "tariff": self._tariff,
+        }
+
+    # --- checkpoints --------------------------------------------------------------------------
+
+    def written(self) -> str:
+        """Return the state as text: a digest, and what it is the digest of.
+
+        >>> State.read(State().written()).written() == State().written()
+        True
+        """
+        accounts = {
+            path: {
+                "budget": None if account.budget is None else account.budget.written(),
+                "book": None if account.budget is None else self._books[path].written(),
+            }
+            for path, account in self._accounts.items()
+        }
+        opening = None if self._opening is None else self._opening.line(1, "")
+        text = canonical(
+            {
+                "version": _VERSION,
+                "seq": self.seq,
+                "head": self.head,
+                "opening": opening,
+                "accounts": accounts,
+            }
+        )
+        return f"{digest(text.encode('ascii'))}\n{text}"
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """Read what ``written`` wrote, and refuse everything else as damaged."""
+        try:
+            return cls._read(text)
+        except GARBAGE:
+            raise damaged(0) from None
+
+    @classmethod
+    def _read(cls, text: str) -> Self:
+        first, _, rest = text.partition("\n")
+        if digest(rest.encode("ascii")) != first:
+            raise ValueError
+        data = json.loads(rest)
+        if data["version"] != _VERSION:
+            raise ValueError
+        state = cls()
+        if data["opening"] is not None:
+            opening = Opening.read(json.loads(data["opening"]))
+            state.apply(opening, 1, "")
+            state._restore(data["accounts"])
+        state.seq, state.head = data["seq"], data["head"]
+        if type(state.seq) is not int or not isinstance(state.head, str):
+            raise TypeError
+        return state
+
+    def _restore(self, accounts: dict[str, Any]) -> None:
+        for path in sorted(accounts):  # what is above comes first
+            kept = accounts[path]["budget"]
+            budget = None if kept is None else Budget.read(kept)
+            if path != self.opening.account:
+                self._add(path, budget, 0)
+            if budget is not None:
+                self._books[path] = Book.read(
+                    accounts[path]["book"], budget=budget, **self._terms()
+                )
+            self._put(path, budget)

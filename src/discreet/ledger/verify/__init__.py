@@ -1,0 +1,27 @@
+"""Verification: everything that a ledger claims, worked out again from its entries alone.
+
+Trust: kernel.  This is what an auditor reads, and it shares no code with what it checks: it builds
+on the standard library, on :mod:`discreet.accounting` and on what lies below, and on no other file
+of the ledger.
+
+What is checked, for every entry:
+
+    lines      canonical JSON in a known format, with exactly the fields of their kind, in order
+    chain      each head follows from the line and the head before it
+    columns    what is stored beside a line is what the line says
+    accounts   exist before they are charged, and lie below others; the first entry is the only root
+    requests   one charge and one release a key, release after start after charge; attempts count up
+    answers    are those whose digest and size were recorded
+    prices     worked out again from tree, scope and delta; what was recorded is not below
+    limits     follow from what they promise, and are raised by two people, never lowered
+    sums       of every account within its limits at every moment
+    receipts   name entries that are there, with the same head, in the same ledger
+
+What cannot be seen from entries alone: that the last ones are missing (hold a receipt against it),
+that data were read without a charge, and whether the names of people are true.
+"""
+
+from discreet.ledger.verify.files import is_database, verify, verify_file
+from discreet.ledger.verify.report import Problem, Report, Standing
+
+__all__ = ["Problem", "Report", "Standing", "is_database", "verify", "verify_file"]

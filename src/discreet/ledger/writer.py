@@ -1,0 +1,321 @@
+"""The writer: one thread that records what many ask for, with one commit for all that wait.
+
+Trust: kernel.
+
+Definition.  Callers queue requests and wait.  The writer takes all that are queued as one batch:
+it locks out other processes, reads the entries that they have appended, serves the requests one
+after another, commits, and only then tells each caller its result.  So nothing is told that is not
+durable, refusals included, since they may rest on charges of the same batch.
+
+If a commit fails, every request of the batch gets the error, and the state is thrown away and built
+anew from what is stored: memory and disk agree again, whichever way the commit went.
+A caller waits for a limited time, not counting that in which old entries are read.  A request that
+was not taken by then is withdrawn; of one that was taken nothing is known yet, and asking again
+under the same key finds what has become of it.
+An interrupt (a signal) can end the waiting of a caller, never a batch: the writer is a thread of
+its own.  It is a daemon: a process that ends takes it along, which is as safe as any other crash.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from contextlib import suppress
+from typing import Final, Protocol, TypeVar, cast, final
+
+from discreet.errors import DiscreetError, LedgerUnavailable
+from discreet.ledger.batch import Batch
+from discreet.ledger.replay import catch_up, restored
+from discreet.ledger.state import State
+from discreet.ledger.store import Store
+
+__all__ = ["Request", "Writer", "closed"]
+
+_MOST: Final = 512
+_KEPT_EVERY: Final = 1000
+
+Result = TypeVar("Result")
+Result_co = TypeVar("Result_co", covariant=True)
+
+
+class Request(Protocol[Result_co]):
+    """Something to be checked and recorded."""
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys whose rows it has to know."""
+        ...
+
+    def act(self, batch: Batch) -> Result_co:
+        """Check, and only then append; an error before the first append changes nothing."""
+        ...
+
+
+@final
+class _Ticket:
+    """A request that waits; whoever acquires ``claim`` decides what becomes of it."""
+
+    __slots__ = ("claim", "done", "error", "request", "result")
+
+    def __init__(self, request: Request[object]) -> None:
+        self.request = request
+        self.claim = threading.Lock()
+        self.done = threading.Lock()
+        self.done.acquire()
+        self.result: object = None
+        self.error: BaseException | None = None
+
+
+@final
+class _Rest:
+    """An order to let go of the store until somebody is done."""
+
+    __slots__ = ("over", "resting")
+
+    def __init__(self) -> None:
+        self.resting = threading.Lock()
+        self.over = threading.Lock()
+        self.resting.acquire()
+        self.over.acquire()
+
+
+@final
+class Writer:
+    """The only thread of this process that writes to one ledger."""
+
+    __slots__ = (
+        "_ended",
+        "_kept",
+        "_open",
+        "_order",
+        "_queue",
+        "_replayed",
+        "_rest",
+        "_state",
+        "_store",
+        "_thread",
+        "_timeout",
+    )
+
+    def __init__(self, store: Store, *, create: bool, timeout: float) -> None:
+        """Open a store in the thread that will use it."""
+        self._store = store
+        self._timeout = timeout
+        self._state: State | None = None
+        self._kept = 0
+        self._open = False
+        self._replayed = 0
+        self._queue: queue.SimpleQueue[_Ticket | _Rest | None] = queue.SimpleQueue()
+        self._order: list[_Rest | None] = []
+        self._rest: _Rest | None = None
+        self._ended: DiscreetError | None = None
+        self._thread = threading.Thread(
+            target=self._run, args=(create,), name="discreet-ledger", daemon=True
+        )
+        self._thread.start()
+
+    # --- callers ------------------------------------------------------------------------------
+
+    def call(self, request: Request[Result]) -> Result:
+        """Have a request served, and return what it came to once that is durable."""
+        ticket = _Ticket(request)
+        self._queue.put(ticket)
+        if self._ended is not None and ticket.claim.acquire(blocking=False):
+            raise again(self._ended)
+        try:
+            done = self._wait(ticket)
+        except BaseException:
+            ticket.claim.acquire(blocking=False)
+            raise
+        if not done:
+            if ticket.claim.acquire(blocking=False):
+                raise _late("it was not recorded")
+            if not ticket.done.acquire(blocking=False):
+                raise _late("whether it was recorded will be seen when you ask again")
+        if ticket.error is not None:
+            raise ticket.error.with_traceback(None)
+        return cast("Result", ticket.result)
+
+    def _wait(self, ticket: _Ticket) -> bool:
+        """Wait for the result; time spent on replaying old entries does not count."""
+        while True:
+            replayed = self._replayed
+            if ticket.done.acquire(timeout=self._timeout):
+                return True
+            if self._replayed == replayed:
+                return False
+
+    def rest(self) -> bool:
+        """Have the store closed until ``wake``; say whether that came about in time."""
+        self._rest = _Rest()
+        self._queue.put(self._rest)
+        return self._ended is not None or self._rest.resting.acquire(timeout=self._timeout)
+
+    def wake(self) -> None:
+        """Let the writer go on."""
+        if self._rest is not None:
+            self._rest.over.release()
+            self._rest = None
+
+    def stop(self, *, wait: float | None = None) -> None:
+        """Serve what is queued, keep a checkpoint, and let go of the store."""
+        self._queue.put(None)
+        if self._thread is not threading.current_thread():
+            self._thread.join(self._timeout if wait is None else wait)
+
+    # --- the thread ---------------------------------------------------------------------------
+
+    def _run(self, create: bool) -> None:  # noqa: FBT001  the only argument of a thread
+        ended: DiscreetError = closed()
+        try:
+            self._store.open(create=create)
+            self._open = True
+            self._work()
+            self._keep()
+        except BaseException as error:  # noqa: BLE001  whatever it is, nobody may wait for ever
+            ended = _explained(error)
+        finally:
+            self._store.close()
+            self._end(ended)
+
+    def _work(self) -> None:
+        """Serve batches until it is time to stop."""
+        while True:
+            tickets = self._take()
+            if tickets:
+                self._serve(tickets)
+            if self._order:
+                order = self._order.pop()
+                if order is None:
+                    return
+                self._sleep(order)
+
+    def _take(self) -> list[_Ticket]:
+        """Return all that is queued, waiting for the first, up to an order to rest or to stop."""
+        tickets: list[_Ticket] = []
+        item = self._queue.get()
+        while isinstance(item, _Ticket):
+            if item.claim.acquire(blocking=False):
+                tickets.append(item)
+            if len(tickets) == _MOST:
+                return tickets
+            try:
+                item = self._queue.get_nowait()
+            except queue.Empty:
+                return tickets
+        self._order.append(item)
+        return tickets
+
+    def _sleep(self, order: _Rest) -> None:
+        """Close the store; it is opened again for the next batch."""
+        self._store.close()
+        self._open = False
+        order.resting.release()
+        order.over.acquire()
+
+    def _serve(self, tickets: list[_Ticket]) -> None:
+        try:
+            self._record(tickets)
+        except BaseException as error:  # noqa: BLE001  every caller is told
+            for ticket in tickets:
+                ticket.result, ticket.error = None, _explained(error)
+        for ticket in tickets:
+            ticket.done.release()
+
+    def _record(self, tickets: list[_Ticket]) -> None:
+        """Serve requests, and return when everything is durable."""
+        store = self._store
+        if not self._open:
+            store.open(create=False)
+            self._open = True
+        state = self._state or self._rebuilt()
+        with store.exclusive():
+            self._state = None  # until it is known that memory and disk agree
+            batch = self._batch(state, {key for each in tickets for key in each.request.keys})
+            for ticket in tickets:
+                try:
+                    ticket.result = ticket.request.act(batch)
+                except Exception as error:
+                    if batch.spoiled:
+                        raise
+                    ticket.error = error
+            if batch.rows:
+                store.append(batch.rows)
+                if state.seq >= self._kept + _KEPT_EVERY:
+                    self._checkpoint(state)
+        self._state = state
+
+    def _rebuilt(self) -> State:
+        """Build the state from what is stored, before others are locked out."""
+        state = restored(self._store)
+        self._kept = state.seq
+        self._catch_up(state)
+        return state
+
+    def _batch(self, state: State, keys: set[str]) -> Batch:
+        """Begin a batch: nobody else can append any more."""
+        self._catch_up(state)
+        return Batch(state, self._store.rows_of(keys) if keys else ())
+
+    def _catch_up(self, state: State) -> None:
+        for seq in catch_up(state, self._store):
+            self._replayed = seq
+
+    def _checkpoint(self, state: State) -> None:
+        self._store.keep_checkpoint(state.seq, state.written())
+        self._kept = state.seq
+
+    def _keep(self) -> None:
+        """Keep a checkpoint at the end; it is a convenience, and may fail."""
+        state = self._state
+        if state is None or state.seq == self._kept or not self._open:
+            return
+        with suppress(DiscreetError), self._store.exclusive():
+            self._checkpoint(self._batch(state, set()).state)
+
+    def _end(self, error: DiscreetError) -> None:
+        """Turn away whoever waits, and whoever comes."""
+        self._ended = error
+        with suppress(queue.Empty):
+            while True:
+                item = self._queue.get_nowait()
+                if isinstance(item, _Rest):
+                    item.resting.release()
+                elif item is not None and item.claim.acquire(blocking=False):
+                    item.error = again(error)
+                    item.done.release()
+
+
+def again(error: DiscreetError) -> DiscreetError:
+    """Return an error like another, for one more caller."""
+    return type(error)(what=error.what, why=error.why, do=error.do)
+
+
+def _explained(error: BaseException) -> DiscreetError:
+    if isinstance(error, DiscreetError):
+        return again(error)
+    found = LedgerUnavailable(
+        what=f"the writer of the ledger was stopped by a {type(error).__name__}.",
+        why="nothing is told before it is durable, so nobody was told anything.",
+        do="ask again with the same key: what was recorded is not paid twice.",
+    )
+    found.__cause__ = error
+    return found
+
+
+def _late(known: str) -> LedgerUnavailable:
+    return LedgerUnavailable(
+        what=f"the ledger did not answer in time; {known}.",
+        why="another process holds the ledger, or the disk is slow; nothing is answered before "
+        "its charge is on disk.",
+        do="ask again with the same key: what was recorded is not paid twice.",
+    )
+
+
+def closed() -> LedgerUnavailable:
+    """Return the error for a ledger that was closed."""
+    return LedgerUnavailable(
+        what="the ledger is closed.",
+        why="what is asked of it can no longer be recorded.",
+        do="open it again.",
+    )

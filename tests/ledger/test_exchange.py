@@ -1,0 +1,376 @@
+"""Exports hold everything, and what is restored from them is a clone that can be told."""
+
+import contextlib
+import json
+import sqlite3
+import stat
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.accounting import Box, Budget, Leaf, at_least, equals
+from discreet.errors import (
+    DamagedLedger,
+    LedgerUnavailable,
+    NewerFormat,
+    NotALedger,
+    OtherLedger,
+    OverBudget,
+    Tampered,
+)
+from discreet.ledger import Ledger, exchange
+from discreet.ledger.entry import Row
+from discreet.ledger.store import store_for
+from discreet.ledger.verify import verify, verify_file
+from discreet.loss import Pure
+from discreet.mechanisms import Gaussian, Laplace
+from discreet.units import row
+from tests.ledger.chains import HONEST, LAST, NAME
+
+PEOPLE = {"reason": "a new disk", "by": "ana", "approved_by": "ben"}
+SCOPES = [None, Box({"state": equals("CA")}), Box({"state": equals("CA"), "age": at_least(65)})]
+
+
+@pytest.fixture
+def study(tmp_path):
+    """A ledger with all kinds of entries, and its path."""
+    path = tmp_path / "study.ledger"
+    with Ledger.open(path, unit=row(), budget=Budget(epsilon=5, delta="1e-6")) as ledger:
+        ledger.open_account("data/flu", budget=Budget(rho=1), by="ana")
+        ledger.open_account("data/flu/ana", by="ana")
+        ask(ledger, "a", Pure(epsilon="0.5"), question="ab12", account="data/flu/ana")
+        ask(ledger, 'ü \\ " ß', Leaf(Gaussian(variance=100)), scope=SCOPES[1])
+        ask(ledger, "c", Leaf(Laplace(scale=9)) * 2, scope=SCOPES[2], account="data/flu")
+        more = Budget(epsilon=6, delta="1e-6")
+        ledger.raise_limit("data", budget=more, reason="agreed", by="ana", approved_by="ben")
+        ledger.charge(Pure(epsilon="0.1"), key="d")
+        ledger.start("d")
+        ledger.start("d")
+        yield ledger
+
+
+def ask(ledger, key, what, **more):
+    ledger.charge(what, key=key, **more)
+    ledger.start(key)
+    return ledger.release(key, bytes(range(256)) + key.encode())
+
+
+def cells(path):
+    """What is stored, byte for byte."""
+    with sqlite3.connect(path) as database:
+        found = database.execute("SELECT * FROM entry ORDER BY seq").fetchall()
+    database.close()
+    return found
+
+
+# --- ledgers --------------------------------------------------------------------------------------
+
+
+def test_a_ledger_is_verified(study, tmp_path):
+    receipt = study.receipt
+    report = study.verify([receipt, str(receipt)])
+    assert report.problems == ()
+    assert (report.ledger, report.receipt) == (study.id, str(receipt))
+    assert verify_file(tmp_path / "study.ledger", receipts=[receipt]) == report
+    for standing in report.accounts:
+        if standing.components:
+            left = study.left(account=standing.account)
+            amounts = zip(standing.limit, standing.spent, strict=True)
+            assert left.amounts == tuple(max(limit - spent, 0) for limit, spent in amounts)
+
+
+@given(
+    charges=st.lists(
+        st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(1, 9)), max_size=8
+    ),
+    relation=st.sampled_from(["add_remove", "replace"]),
+)
+@settings(max_examples=10)
+def test_every_ledger_that_can_be_made_passes(tmp_path_factory, charges, relation):
+    path = tmp_path_factory.mktemp("random") / "study.ledger"
+    accounts = ["data", "data/a", "data/a/b"]
+    with Ledger.open(path, unit=row(relation=relation), budget=Budget(epsilon=3)) as ledger:
+        ledger.open_account("data/a", by="ana")
+        ledger.open_account("data/a/b", budget=Budget(rho=1), by="ana")
+        for number, (at, scope, tenths) in enumerate(charges):
+            what = Pure(epsilon=f"0.{tenths}")
+            with contextlib.suppress(OverBudget):
+                ledger.charge(what, key=str(number), scope=SCOPES[scope], account=accounts[at])
+        assert ledger.verify([ledger.receipt]).problems == ()
+
+
+CHANGES = [
+    'UPDATE entry SET line = replace(line, \'"epsilon":"1/2"\', \'"epsilon":"1/3"\')',
+    "UPDATE entry SET head = lower(hex(zeroblob(32))) WHERE seq = 5",
+    "UPDATE entry SET answer = X'00' WHERE seq = 6",
+    "UPDATE entry SET answer = substr(answer, 2) WHERE seq = 6",
+    "UPDATE entry SET key = 'z' WHERE seq = 4",
+    "UPDATE entry SET question = 'z' WHERE seq = 4",
+    "UPDATE entry SET question = NULL WHERE seq = 7",
+    "DELETE FROM entry WHERE seq = 1",
+    "DELETE FROM entry WHERE seq = 7",
+    "DELETE FROM entry WHERE seq > 12",
+    "UPDATE entry SET seq = 100 WHERE seq = 5",
+]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_changed_file_does_not_pass(study, tmp_path, change):
+    receipt, path = study.receipt, tmp_path / "study.ledger"
+    study.close()
+    with sqlite3.connect(path) as database:
+        for (name,) in database.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'"):
+            database.execute(f"DROP TRIGGER {name}")
+        database.execute(change)
+    database.close()
+    assert not verify_file(path, receipts=[receipt]).ok
+
+
+def test_a_file_that_was_rolled_back_does_not_pass(study, tmp_path):
+    path = tmp_path / "study.ledger"
+    study.close()
+    old = path.read_bytes()
+    with Ledger.open(path) as ledger:
+        receipt = ask(ledger, "e", Pure(epsilon="0.1")).receipt
+    path.write_bytes(old)
+    for beside in ("-wal", "-shm"):
+        path.with_name(path.name + beside).unlink(missing_ok=True)
+    assert verify_file(path).ok
+    with Ledger.open(path) as ledger:
+        assert [problem.kind for problem in ledger.verify([receipt]).problems] == ["receipt"]
+        ask(ledger, "other", Pure(epsilon="0.1"))
+        assert [problem.kind for problem in ledger.verify([receipt]).problems] == ["receipt"]
+
+
+# --- there and back -------------------------------------------------------------------------------
+
+
+def test_what_is_restored_is_equal_byte_for_byte(study, tmp_path):
+    export, copy = tmp_path / "study.jsonl", tmp_path / "copy.ledger"
+    study.export(export)
+    assert verify_file(export, receipts=[study.receipt]) == study.verify([study.receipt])
+    with Ledger.restore(copy, export, receipts=[study.receipt], **PEOPLE) as restored:
+        assert restored.id == study.id
+        assert restored.verify([study.receipt]).problems == ()
+        *entries, last = restored.entries()
+        assert entries == list(study.entries())
+        assert {name: last[name] for name in PEOPLE} == PEOPLE
+        assert (last["kind"], last["from"]) == ("restore", study.receipt.head)
+        assert restored.find("ab12") is not None
+        assert restored.start("c").answer == study.start("c").answer
+        restored.export(tmp_path / "again.jsonl")
+    first, again = (path.read_bytes() for path in (export, tmp_path / "again.jsonl"))
+    assert again.startswith(first)
+    assert again.count(b"\n") == first.count(b"\n") + 1
+    before, after = cells(tmp_path / "study.ledger"), cells(copy)
+    assert after[:-1] == before
+
+
+def test_a_clone_can_be_told(study, tmp_path):
+    """Receipts that either gave after the export do not fit the other."""
+    export, shared = tmp_path / "study.jsonl", study.receipt
+    study.export(export)
+    with Ledger.restore(tmp_path / "copy.ledger", export, **PEOPLE) as restored:
+        own = restored.receipt
+        theirs = ask(study, "e", Pure(epsilon="0.1")).receipt
+        ours = ask(restored, "e", Pure(epsilon="0.1")).receipt
+        assert study.verify([shared, theirs]).ok
+        assert restored.verify([shared, own, ours]).ok
+        for ledger, receipts in ((study, (own, ours)), (restored, (theirs,))):
+            for receipt in receipts:
+                assert [p.kind for p in ledger.verify([receipt]).problems] == ["receipt"]
+    with pytest.raises(Tampered):
+        Ledger.restore(tmp_path / "third.ledger", export, receipts=[theirs], **PEOPLE)
+    assert not (tmp_path / "third.ledger").exists()
+
+
+def test_a_restored_ledger_is_restored_once_more(study, tmp_path):
+    address, paths = tmp_path / "study.ledger", []
+    for number in range(3):
+        with Ledger.open(address) as ledger:
+            ledger.export(tmp_path / f"{number}.jsonl")
+        address = tmp_path / f"{number}.ledger"
+        Ledger.restore(address, tmp_path / f"{number}.jsonl", **PEOPLE).close()
+        paths.append(address)
+    assert [verify_file(path).problems for path in paths] == [(), (), ()]
+    assert len(cells(paths[-1])) == len(cells(tmp_path / "study.ledger")) + 3
+
+
+def test_many_entries_are_copied(tmp_path, monkeypatch):
+    monkeypatch.setattr(exchange, "_AT_ONCE", 3)
+    export = written(tmp_path / "study.jsonl")
+    with Ledger.restore(tmp_path / "copy.ledger", export, receipts=[LAST], **PEOPLE) as ledger:
+        assert ledger.verify([LAST]).ok
+    assert cells(tmp_path / "copy.ledger")[:-1] == HONEST.rows()
+
+
+# --- writing --------------------------------------------------------------------------------------
+
+
+def written(path, chain=HONEST):
+    exchange.export((Row(*each) for each in chain.rows()), NAME, path)
+    return path
+
+
+def test_an_export_is_lines_of_json_for_its_owner(tmp_path):
+    path = written(tmp_path / "study.jsonl")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    first, *others = map(json.loads, path.read_text(encoding="ascii").splitlines())
+    assert first == {"export": 1, "ledger": NAME}
+    assert [(each["line"], each["head"]) for each in others] == [r[4:6] for r in HONEST.rows()]
+    assert [each["answer"] is None for each in others] == [r[6] is None for r in HONEST.rows()]
+    assert exchange.export([], NAME, tmp_path / "none.jsonl").seq == 0
+
+
+def test_an_export_replaces_nothing(study, tmp_path):
+    for name in ("study.ledger", "link", "folder"):
+        place = tmp_path / name
+        if name == "link":
+            place.symlink_to(tmp_path / "nowhere")
+        elif name == "folder":
+            place.mkdir()
+        with pytest.raises(OtherLedger):
+            study.export(place)
+    assert study.verify().ok
+    with pytest.raises(LedgerUnavailable):
+        study.export(tmp_path / "none" / "study.jsonl")
+
+
+def test_an_export_that_fails_leaves_nothing(tmp_path):
+    rows = [Row(*each) for each in HONEST.rows()]
+    with pytest.raises(DamagedLedger):
+        exchange.export([*rows[:5], *rows[6:]], NAME, tmp_path / "study.jsonl")
+
+    def failing():
+        yield rows[0]
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        exchange.export(failing(), NAME, tmp_path / "study.jsonl")
+    assert list(tmp_path.iterdir()) == []
+
+
+# --- refusing -------------------------------------------------------------------------------------
+
+
+def restored(tmp_path, source, **more):
+    Ledger.restore(tmp_path / "copy.ledger", source, **PEOPLE, **more).close()
+
+
+def test_only_into_a_new_place(study, tmp_path):
+    export = tmp_path / "study.jsonl"
+    study.export(export)
+    before = study.receipt
+    with pytest.raises(OtherLedger):
+        Ledger.restore(tmp_path / "study.ledger", export, **PEOPLE)
+    assert study.receipt == before
+    other = tmp_path / "other.db"
+    with sqlite3.connect(other) as database:
+        database.execute("CREATE TABLE people (name)")
+    database.close()
+    with pytest.raises(NotALedger):
+        Ledger.restore(other, export, **PEOPLE)
+
+
+def test_unknown_formats_are_refused(tmp_path):
+    path = written(tmp_path / "study.jsonl")
+    text = path.read_text(encoding="ascii")
+    for number in (0, 2, 99):
+        path.write_text(text.replace('"export":1', f'"export":{number}'), encoding="ascii")
+        assert [problem.kind for problem in verify_file(path).problems] == ["file", "file"]
+        with pytest.raises(NewerFormat):
+            restored(tmp_path, path)
+    forged = HONEST.copy()
+    for entry in forged.entries:
+        entry["format"] = 2
+    path.unlink()
+    with pytest.raises(Tampered, match="format"):
+        restored(tmp_path, written(path, forged))
+    assert not (tmp_path / "copy.ledger").exists()
+
+
+def test_what_is_no_export_is_refused(study, tmp_path):
+    other = tmp_path / "other"
+    for text in ["", "{}", "[1]\n", '{"export":true}\n', '{"export":"1"}\n', "\x00", "x" * 5000]:
+        other.write_text(text, encoding="ascii")
+        with pytest.raises(NotALedger):
+            restored(tmp_path, other)
+    for source in (tmp_path / "study.ledger", tmp_path, tmp_path / "none"):
+        with pytest.raises(NotALedger):
+            restored(tmp_path, source)
+    assert study.verify().ok
+
+
+@given(data=st.data())
+@settings(max_examples=60)
+def test_a_changed_export_is_refused(tmp_path_factory, data):
+    folder = tmp_path_factory.mktemp("changed")
+    path = written(folder / "study.jsonl")
+    text = path.read_bytes()
+    if data.draw(st.booleans()):
+        at = data.draw(st.integers(0, len(text) - 1))
+        text = text[:at] + bytes([text[at] ^ data.draw(st.integers(1, 255))]) + text[at + 1 :]
+    else:
+        lines = text.splitlines(keepends=True)
+        at = data.draw(st.integers(0, len(lines) - 1))
+        change = data.draw(st.sampled_from(["drop", "repeat", "cut"]))
+        lines[at] = {"drop": b"", "repeat": 2 * lines[at], "cut": lines[at][:-3]}[change]
+        text = b"".join(lines)
+    path.write_bytes(text)
+    with pytest.raises((Tampered, NotALedger, NewerFormat)):
+        restored(folder, path, receipts=[LAST])
+    assert not (folder / "copy.ledger").exists()
+
+
+def test_an_export_that_was_cut_is_refused(tmp_path):
+    """Also where nothing but the end of the last line is missing."""
+    path = written(tmp_path / "study.jsonl")
+    text = path.read_bytes()
+    for missing in (1, 2, 100):
+        path.write_bytes(text[:-missing])
+        with pytest.raises(Tampered):
+            restored(tmp_path, path)
+
+
+def test_an_export_of_another_name_is_refused(tmp_path):
+    path = written(tmp_path / "study.jsonl")
+    path.write_text(
+        path.read_text("ascii").replace(f'"ledger":"{NAME}"}}\n', f'"ledger":"{"f" * 32}"}}\n')
+    )
+    with pytest.raises(Tampered, match="another ledger"):
+        restored(tmp_path, path)
+
+
+def test_an_export_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch):
+    path = written(tmp_path / "study.jsonl")
+    text = path.read_text(encoding="ascii")
+    lines = text.splitlines(keepends=True)
+    answer = json.loads(lines[6])["answer"]
+    changes = [
+        "".join(lines[:-1]),
+        "".join([*lines[:3], *lines[4:]]),
+        text.replace(answer, "AAAA"),
+        text.replace(answer, "?"),
+        "".join([*lines[:-1], "{\n"]),
+        "".join([*lines[:-1], "7\n"]),
+    ]
+    for changed in changes:
+        path.write_text(text, encoding="ascii")
+
+        def late(source, changed=changed, **more):
+            report = verify_file(source, **more)
+            source.write_text(changed, encoding="ascii")
+            return report
+
+        monkeypatch.setattr(exchange, "verify_file", late)
+        with pytest.raises(DamagedLedger):
+            restored(tmp_path, path)
+        store = store_for(tmp_path / "copy.ledger", timeout=1)
+        store.open(create=False)
+        assert list(store.rows(after=0)) == []
+        store.close()
+    monkeypatch.undo()
+    path.write_text(text, encoding="ascii")
+    restored(tmp_path, path)  # what is left behind is empty, and can be filled
+    assert verify(cells(tmp_path / "copy.ledger")).ok

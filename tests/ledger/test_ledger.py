@@ -1,0 +1,794 @@
+"""Ledgers as they are used: steps and keys, accounts, threads, processes, forks and ends."""
+
+import contextlib
+import gc
+import os
+import signal
+import threading
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.accounting import Box, Budget, Contribution, Leaf, at_least, equals
+from discreet.errors import (
+    DamagedLedger,
+    KeyReused,
+    LedgerUnavailable,
+    NotCharged,
+    OutOfRange,
+    OverBudget,
+)
+from discreet.ledger import Ledger, Receipt, Release, Started
+from discreet.ledger.sqlite import SQLiteStore
+from discreet.loss import Approximate, GaussianDP, Pure, ZeroConcentrated
+from discreet.mechanisms import Laplace
+from discreet.units import person, row
+from tests.ledger.programs import Program, run
+from tests.ledger.test_sqlite import direct
+
+ONE = Pure(epsilon="0.1")
+PEOPLE = {"reason": "a longer study", "by": "ana", "approved_by": "ben"}
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "study.ledger"
+
+
+@pytest.fixture
+def ledger(path):
+    with Ledger.open(path, unit=row(), budget=Budget(epsilon=1)) as ledger:
+        yield ledger
+
+
+@pytest.fixture
+def delta_ledger(path):
+    budget = Budget(epsilon=1, delta="1e-6", currency="basic")
+    with Ledger.open(path, unit=row(), budget=budget) as ledger:
+        yield ledger
+
+
+def kinds(ledger):
+    return [entry["kind"] for entry in ledger.entries()]
+
+
+def left(ledger, account=None):
+    return ledger.left(account=account).amounts[0]
+
+
+# --- steps and keys -----------------------------------------------------------------------------
+
+
+def test_an_answer_takes_three_steps(ledger):
+    charged = ledger.charge(ONE, key="k", question="q")
+    assert (charged.new, charged.account, charged.seq) == (True, "data", 2)
+    assert charged.amounts == (("data", (10**23, 0)),)
+    assert ledger.start("k") == Started(key="k", attempt=1)
+    release = ledger.release("k", b"42")
+    assert (release.answer, release.question, release.replayed) == (b"42", "q", False)
+    assert kinds(ledger) == ["open", "charge", "start", "release"]
+    assert left(ledger) == 9 * 10**23
+    assert ledger.verify().problems == ()
+
+
+@pytest.mark.theorem("one-answer")
+def test_a_step_that_is_repeated_finds_what_is_there(ledger, path):
+    first = ledger.charge(ONE, key="k")
+    ledger.start("k")
+    released = ledger.release("k", b"42")
+    for other in (ledger, Ledger.open(path)):
+        again = other.charge(ONE, key="k")
+        assert (again.new, again.receipt, again.amounts) == (False, first.receipt, first.amounts)
+        for found in (other.start("k"), other.release("k", b"43")):
+            assert isinstance(found, Release)
+            assert (found.answer, found.replayed) == (b"42", True)
+            assert found.receipt == released.receipt
+        other.close()
+    with Ledger.open(path) as later:
+        assert kinds(later) == ["open", "charge", "start", "release"]
+
+
+def test_a_key_stands_for_one_request(delta_ledger):
+    ledger = delta_ledger
+    box = Box({"ward": equals("A")})
+    ledger.open_account("data/flu", by="ana")
+    ledger.charge(ONE, key="k", question="q", scope=box, delta="1e-9")
+    same = {"question": "q", "scope": box, "delta": "1e-9", "account": "data"}
+    assert not ledger.charge(Leaf(ONE), key="k", **same).new
+    assert not ledger.charge(ONE, key="k", **same | {"delta": 1e-9}).new
+    for other in ({"question": "p"}, {"scope": None}, {"delta": None}, {"account": "data/flu"}):
+        with pytest.raises(KeyReused):
+            ledger.charge(ONE, key="k", **same | other)
+    with pytest.raises(KeyReused):
+        ledger.charge(Pure(epsilon="0.2"), key="k", **same)
+    with pytest.raises(KeyReused):
+        ledger.charge(Leaf(ONE, name="another"), key="k", **same)
+    assert kinds(ledger) == ["open", "account", "charge"]
+
+
+def test_a_key_is_found_even_where_nothing_is_left(ledger):
+    ledger.charge(Pure(epsilon=1), key="k")
+    assert not ledger.charge(Pure(epsilon=1), key="k").new
+    with pytest.raises(OverBudget):
+        ledger.charge(Pure(epsilon=1), key="l")
+
+
+def test_the_question_is_the_key_unless_there_is_one(ledger):
+    assert ledger.charge(ONE, question="q").key == "q"
+    assert not ledger.charge(ONE, key="q", question="q").new
+    with pytest.raises(OutOfRange):
+        ledger.charge(ONE)
+
+
+def test_the_steps_come_in_order(ledger):
+    for step in (lambda: ledger.start("k"), lambda: ledger.release("k", b"")):
+        with pytest.raises(NotCharged):
+            step()
+    ledger.charge(ONE, key="k")
+    with pytest.raises(NotCharged):
+        ledger.release("k", b"")
+    assert [ledger.start("k").attempt for _ in range(3)] == [1, 2, 3]
+    ledger.release("k", b"")
+    assert ledger.start("k").answer == b""
+    assert kinds(ledger) == ["open", "charge", "start", "start", "start", "release"]
+
+
+def test_an_answer_is_found_by_its_question(ledger):
+    assert ledger.find("q") is None
+    for key in "abc":
+        ledger.charge(ONE, key=key, question="q")
+        ledger.start(key)
+    assert ledger.find("q") is None
+    ledger.release("b", b"first")
+    ledger.release("a", b"second")
+    found = ledger.find("q")
+    assert (found.key, found.answer, found.replayed) == ("b", b"first", True)
+    assert ledger.find("p") is None
+
+
+def test_an_answer_that_was_changed_is_not_handed_out(ledger, path):
+    ledger.charge(ONE, question="q")
+    ledger.start("q")
+    ledger.release("q", b"42")
+    direct(path, "DROP TRIGGER never_changed", "UPDATE entry SET answer = x'00' WHERE seq = 4")
+    for look in (lambda: ledger.find("q"), lambda: ledger.start("q")):
+        with pytest.raises(DamagedLedger):
+            look()
+    assert ledger.verify().problems
+
+
+def test_a_price_follows_from_what_is_asked_alone(ledger):
+    tree = Leaf(Laplace(scale=10)) * 2
+    assert ledger.charge(tree, key="k").amounts[0][1][0] == 2 * 10**23
+    with pytest.raises(OverBudget) as error:
+        ledger.charge(Leaf(Laplace(scale=1)), key="l")
+    assert error.value.what.startswith("account data: ")
+
+
+def test_scopes_are_paid_for_apart(ledger):
+    for ward in "ABC":
+        ledger.charge(Pure(epsilon=1), key=ward, scope=Box({"ward": equals(ward)}))
+    with pytest.raises(OverBudget):
+        ledger.charge(ONE, key="more", scope=Box({"ward": equals("A")}))
+    assert ledger.left(Box({"ward": equals("D")})).amounts[0] == 10**24
+    assert ledger.charge(ONE, key="more", scope=Box({"ward": equals("D")})).new
+
+
+# --- accounts -----------------------------------------------------------------------------------
+
+
+def test_an_account_counts_for_all_above_it(ledger):
+    ledger.open_account("data/flu", budget=Budget(epsilon="0.3"), by="ana")
+    ledger.open_account("data/flu/ana", by="ana")
+    charged = ledger.charge(ONE, key="a", account="data/flu/ana")
+    assert [account for account, _ in charged.amounts] == ["data", "data/flu"]
+    assert [left(ledger, each) for each in ("data", "data/flu", "data/flu/ana")] == [
+        9 * 10**23,
+        2 * 10**23,
+        2 * 10**23,
+    ]
+    with pytest.raises(OverBudget) as error:
+        ledger.charge(Pure(epsilon="0.25"), key="b", account="data/flu/ana")
+    assert "account data/flu:" in error.value.what
+    assert left(ledger) == 9 * 10**23
+    assert ledger.charge(Pure(epsilon="0.9"), key="c").new
+    with pytest.raises(OverBudget) as error:
+        ledger.charge(ONE, key="d", account="data/flu")
+    assert "account data:" in error.value.what
+    assert left(ledger, "data/flu") == 2 * 10**23
+
+
+def test_how_many_more_fit_is_asked_of_all_accounts(ledger):
+    ledger.open_account("data/flu", budget=Budget(epsilon=5), by="ana")
+    assert ledger.left(account="data/flu").how_many(ONE) == 10
+    assert ledger.left().how_many(ONE) == 10
+    ledger.open_account("data/cold", budget=Budget(epsilon="0.5"), by="ana")
+    assert ledger.left(account="data/cold").how_many(ONE) == 5
+
+
+def test_what_is_left_is_that_of_one_moment(ledger):
+    before = ledger.left()
+    scoped = ledger.left(Box({"ward": equals("A")}))
+    ledger.charge(Pure(epsilon=1), key="k")
+    assert (before.how_many(ONE), ledger.left().how_many(ONE)) == (10, 0)
+    assert scoped.how_many(ONE) == 10
+
+
+def test_accounts_have_their_own_currencies(ledger):
+    ledger.open_account("data/flu", budget=Budget(rho="0.02"), by="ana")
+    price = Budget(rho=1).price(ONE)
+    assert ledger.charge(ONE, key="k", account="data/flu").amounts == (
+        ("data", (10**23, 0)),
+        ("data/flu", price),
+    )
+    assert ledger.guarantee("data/flu") == ZeroConcentrated(rho="0.02")
+    assert ledger.guarantee() == Pure(epsilon=1)
+
+
+def test_an_account_without_limits_promises_what_is_above(ledger):
+    ledger.open_account("data/flu", by="ana")
+    assert ledger.guarantee("data/flu") == Pure(epsilon=1)
+    assert str(ledger).splitlines()[2] == "  data/flu: as above"
+
+
+def test_opening_an_account_twice_finds_it(ledger):
+    budget = Budget(epsilon="0.5")
+    first = ledger.open_account("data/flu", budget=budget, by="ana")
+    assert ledger.open_account("data/flu", budget=budget, by="ben") == first
+    assert kinds(ledger) == ["open", "account"]
+    assert dict(ledger.accounts) == {"data": ledger.accounts["data"], "data/flu": first}
+    with pytest.raises(TypeError):
+        ledger.accounts["data/cold"] = first
+
+
+def test_a_limit_is_raised_by_two(ledger):
+    ledger.charge(Pure(epsilon=1), key="a")
+    raised = ledger.raise_limit("data", budget=Budget(epsilon=2), **PEOPLE)
+    assert raised.budget == ledger.accounts["data"].budget == Budget(epsilon=2)
+    assert left(ledger) == 10**24
+    ledger.charge(Pure(epsilon=1), key="b")
+    with pytest.raises(OverBudget):
+        ledger.charge(ONE, key="c")
+    assert ledger.guarantee() == Pure(epsilon=2)
+    last = next(ledger.entries(after=2))
+    assert {name: last[name] for name in PEOPLE} == PEOPLE
+    assert ledger.verify().problems == ()
+
+
+def test_accounts_and_limits_of_others_are_known(ledger, path):
+    with Ledger.open(path) as other:
+        other.open_account("data/flu", budget=Budget(epsilon="0.1"), by="ana")
+        assert ledger.charge(ONE, key="a", account="data/flu").new
+        with pytest.raises(OverBudget):
+            ledger.charge(ONE, key="b", account="data/flu")
+        other.raise_limit("data/flu", budget=Budget(epsilon="0.2"), **PEOPLE)
+        assert ledger.charge(ONE, key="b", account="data/flu").new
+        assert other.left(account="data/flu").amounts == (0, 0)
+        assert other.find("q") is None
+        ledger.charge(ONE, question="q")
+        ledger.start("q")
+        ledger.release("q", b"42")
+        assert other.find("q").answer == b"42"
+        assert other.receipt == ledger.receipt
+
+
+def test_other_units_and_relations(tmp_path):
+    terms = {"unit": person("patient"), "constant": ["sex", "born"]}
+    limits = Contribution(rows=3)
+    with Ledger.open(
+        tmp_path / "a", budget=Budget(rho=1), contribution=limits, account="clinic", **terms
+    ) as ledger:
+        ledger.charge(GaussianDP(mu="0.5"), key="k", scope=Box({"born": at_least(1980)}))
+        young = ledger.left(Box({"born": equals(1950)}))
+        assert young.amounts == (10**24, 0)
+        assert ledger.left(Box({"ward": equals("A")})).amounts[0] < 10**24
+        assert ledger.charge(Laplace(scale=30), key="l").amounts[0][0] == "clinic"
+        assert ledger.verify().problems == ()
+    with Ledger.open(tmp_path / "a", contribution=limits, account="clinic", **terms) as again:
+        assert again.unit == person("patient")
+        assert again.receipt.seq == 3
+    relation = row(relation="replace")
+    with Ledger.open(tmp_path / "b", unit=relation, budget=Budget(epsilon=1)) as ledger:
+        assert ledger.charge(ONE, key="k").amounts == (("data", (2 * 10**23, 0)),)
+
+
+# --- the record ---------------------------------------------------------------------------------
+
+
+def test_a_receipt_names_the_last_entry(ledger):
+    seen = [ledger.receipt]
+    seen.append(ledger.charge(ONE, key="k").receipt)
+    assert ledger.receipt == seen[-1]
+    ledger.start("k")
+    seen.append(ledger.release("k", b"42").receipt)
+    assert [receipt.seq for receipt in seen] == [1, 2, 4]
+    assert all(receipt.ledger == ledger.id for receipt in seen)
+    assert ledger.verify(seen).problems == ()
+    assert ledger.verify([str(receipt) for receipt in seen]).problems == ()
+    forged = Receipt(ledger.id, 2, "0" * 64)
+    assert ledger.verify([forged]).problems
+
+
+def test_entries_say_what_happened_and_hold_no_answers(delta_ledger):
+    ledger = delta_ledger
+    ledger.charge(ONE, key="k", question="q", delta=1e-9)
+    ledger.start("k")
+    ledger.release("k", b"the answer")
+    entries = list(ledger.entries())
+    assert [entry["seq"] for entry in entries] == [1, 2, 3, 4]
+    assert entries[1]["delta"] == "1/1000000000"
+    assert (entries[3]["size"], len(entries[3]["answer"])) == (10, 64)
+    assert "the answer" not in str(entries) + repr(ledger) + str(ledger)
+    assert [entry["seq"] for entry in ledger.entries(after=2)] == [3, 4]
+
+
+def test_entries_may_be_read_while_others_are_made(ledger):
+    for number in range(600):
+        ledger.charge(Pure(epsilon="0.001"), key=f"k{number}")
+    entries = ledger.entries()
+    assert next(entries)["kind"] == "open"
+    ledger.charge(Pure(epsilon="0.001"), key="later")
+    assert ledger.find("q") is None
+    assert len(list(entries)) >= 600
+
+
+def test_every_ledger_has_its_own_name(tmp_path):
+    names = set()
+    for number in range(3):
+        with Ledger.open(tmp_path / str(number), unit=row(), budget=Budget(epsilon=1)) as ledger:
+            names.add(ledger.id)
+    assert len(names) == 3
+    assert all(len(name) == 32 for name in names)
+
+
+def test_an_export_goes_on_elsewhere(ledger, tmp_path):
+    ledger.charge(Pure(epsilon="0.7"), question="q")
+    ledger.start("q")
+    ledger.release("q", b"42")
+    receipt = ledger.export(tmp_path / "export")
+    assert receipt == ledger.receipt
+    said = {"reason": "a new disk", "by": "ana", "approved_by": "ben"}
+    with Ledger.restore(tmp_path / "new", tmp_path / "export", receipts=[receipt], **said) as other:
+        assert other.id == ledger.id
+        assert other.find("q").answer == b"42"
+        assert not other.charge(Pure(epsilon="0.7"), question="q").new
+        assert other.left().amounts == ledger.left().amounts
+        assert kinds(other)[-1] == "restore"
+        assert other.verify([receipt]).problems == ()
+
+
+def test_what_a_ledger_shows(ledger):
+    ledger.charge(Pure(epsilon="0.75"), key="k")
+    assert str(ledger) == (
+        f"ledger {ledger.id}, entry 2\n"
+        "  data: epsilon 0.25 of 1, kept in basic, for one row under add_remove"
+    )
+    assert repr(ledger) == f"<ledger {ledger.id}>"
+
+
+# --- opening and closing ------------------------------------------------------------------------
+
+
+def test_a_ledger_is_opened_again_with_what_it_knows(path):
+    budget = Budget(epsilon=2, delta=1e-9)
+    with Ledger.open(path, unit=row(), budget=budget) as ledger:
+        ledger.charge(GaussianDP(mu="0.1"), key="k")
+        name, spent = ledger.id, ledger.left().amounts
+    with Ledger.open(str(path)) as again:
+        assert (again.id, again.unit, again.left().amounts) == (name, row(), spent)
+        assert again.guarantee() == Approximate(epsilon=2, delta="1e-9")
+        again.raise_limit("data", budget=Budget(epsilon=3, delta=1e-9), **PEOPLE)
+    for known in (budget, Budget(epsilon=3, delta=1e-9)):
+        Ledger.open(path, unit=row(), budget=known, account="data", constant=[]).close()
+
+
+def test_a_closed_ledger_says_so(ledger):
+    ledger.charge(ONE, key="k")
+    lazy = ledger.entries()
+    next(lazy)
+    ledger.close()
+    ledger.close()
+    for verb in (
+        lambda: ledger.charge(ONE, key="k"),
+        lambda: ledger.start("k"),
+        lambda: ledger.find("q"),
+        lambda: ledger.receipt,
+        lambda: ledger.id,
+        lambda: list(ledger.entries()),
+        lambda: str(ledger),
+    ):
+        with pytest.raises(LedgerUnavailable):
+            verb()
+    assert repr(ledger) == "<closed ledger>"
+
+
+def test_a_closed_ledger_leaves_one_file_and_its_turns(ledger, path):
+    ledger.charge(ONE, key="k")
+    ledger.find("q")
+    ledger.close()
+    names = sorted(each.name for each in path.parent.iterdir())
+    assert names == [path.name + name for name in ("", "-next", "-turn")]
+
+
+def test_a_ledger_that_nobody_holds_is_closed(path):
+    ledger = Ledger.open(path, unit=row(), budget=Budget(epsilon=1))
+    thread = ledger._link.live()._writer._thread
+    del ledger
+    gc.collect()
+    thread.join(20)
+    assert not thread.is_alive()
+
+
+# --- threads and processes ----------------------------------------------------------------------
+
+
+def ask(ledger, keys, granted, refused):
+    for key in keys:
+        try:
+            ledger.charge(ONE, key=key)
+            granted.append(key)
+        except OverBudget:
+            refused.append(key)
+
+
+@pytest.mark.theorem("cell-filters")
+def test_threads_never_overspend_and_waste_nothing(ledger):
+    granted, refused = [], []
+    threads = [
+        threading.Thread(
+            target=ask, args=(ledger, [f"{n}-{k}" for k in range(5)], granted, refused)
+        )
+        for n in range(16)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (len(granted), len(refused)) == (10, 70)
+    assert ledger.left().amounts == (0, 0)
+    assert ledger.verify().problems == ()
+
+
+RACE = """
+ledger = Ledger.open(path, unit=row(), budget=Budget(epsilon=1))
+say(ledger.id)
+hear()
+granted = []
+def ask(thread):
+    for number in range(25):
+        try:
+            ledger.charge(Pure(epsilon="0.01"), key=f"{me}-{thread}-{number}")
+            granted.append(1)
+        except OverBudget:
+            pass
+threads = [threading.Thread(target=ask, args=(thread,)) for thread in range(3)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+say(len(granted))
+ledger.close()
+"""
+
+
+@pytest.mark.theorem("cell-filters")
+def test_processes_that_create_and_share_a_ledger_never_overspend(path):
+    programs = [Program(RACE, path=str(path), me=number) for number in range(4)]
+    try:
+        names = {program.hear() for program in programs}
+        assert len(names) == 1
+        for program in programs:
+            program.tell()
+        granted = sum(int(program.hear()) for program in programs)
+        for program in programs:
+            program.end()
+    finally:
+        for program in programs:
+            program.__exit__()
+    assert granted == 100
+    with Ledger.open(path) as ledger:
+        assert ledger.left().amounts == (0, 0)
+        assert kinds(ledger) == ["open", *["charge"] * 100]
+        assert ledger.verify().problems == ()
+
+
+@pytest.mark.theorem("one-answer")
+def test_workers_that_race_for_one_key_tell_one_answer(ledger, path):
+    told = []
+    ledger.charge(ONE, key="k")
+    others = [Ledger.open(path) for _ in range(3)]
+
+    def work(each, answer):
+        assert not each.charge(ONE, key="k").new
+        if not isinstance(each.start("k"), Release):
+            told.append(each.release("k", answer).answer)
+
+    ledgers = [ledger, *others] * 3
+    threads = [
+        threading.Thread(target=work, args=(each, str(number).encode()))
+        for number, each in enumerate(ledgers)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(told)) == 1
+    assert ledger.start("k").answer == told[0]
+    assert kinds(ledger).count("release") == 1
+    for other in others:
+        other.close()
+
+
+KILLED = """
+ledger = Ledger.open(path, unit=row(), budget=Budget(epsilon=1), timeout=20)
+for number in range(1000):
+    ledger.charge(Pure(epsilon="0.001"), key=f"{me}-{number}")
+    say(f"{me}-{number}")
+"""
+
+
+@pytest.mark.theorem("sqlite-durable")
+def test_what_a_killed_process_was_told_is_there(path):
+    told = set()
+    for me in range(3):
+        with Program(KILLED, path=str(path), me=me) as program:
+            for _ in range(30):
+                told.add(program.hear())
+            program.process.kill()
+            told |= set(program.process.stdout.read().split("\n")[:-1])
+    with Ledger.open(path) as ledger:
+        keys = {entry["key"] for entry in ledger.entries(after=1)}
+        assert told <= keys
+        assert len(keys) <= len(told) + 3
+        assert ledger.left().amounts[0] == (1000 - len(keys)) * 10**21
+        assert ledger.verify().problems == ()
+
+
+HOLDER = """
+store = SQLiteStore(path, timeout=20)
+store.open(create=False)
+with store.exclusive():
+    say("held")
+    hear()
+"""
+
+
+def test_a_stopped_process_is_waited_for_and_then_given_up(path):
+    Ledger.open(path, unit=row(), budget=Budget(epsilon=1)).close()
+    ledger = Ledger.open(path, timeout=0.4)
+    with Program(HOLDER, path=str(path)) as holder:
+        assert holder.hear() == "held"
+        holder.process.send_signal(signal.SIGSTOP)
+        with pytest.raises(LedgerUnavailable) as error:
+            ledger.charge(ONE, key="k")
+        assert "same key" in error.value.do
+        with pytest.raises(LedgerUnavailable):
+            ledger.left()
+        with pytest.raises(LedgerUnavailable):
+            Ledger.open(path, timeout=0.4)
+        assert ledger.find("q") is None
+        begun = time.monotonic()
+        holder.process.send_signal(signal.SIGCONT)
+        holder.tell()
+        holder.end()
+        assert time.monotonic() - begun < 20
+    first = ledger.charge(ONE, key="k")
+    assert first.seq == 2
+    assert left(ledger) == 9 * 10**23
+    ledger.close()
+
+
+def test_a_process_that_just_ends_leaves_what_was_told(path):
+    begun = time.monotonic()
+    out = run(
+        """
+        ledger = Ledger.open(path, unit=row(), budget=Budget(epsilon=1))
+        say(ledger.charge(Pure(epsilon="0.25"), key="k").seq)
+        """,
+        path=str(path),
+    )
+    assert out == ["2"]
+    assert time.monotonic() - begun < 20
+    with Ledger.open(path) as ledger:
+        assert ledger.left().amounts[0] == 75 * 10**22
+
+
+@pytest.mark.parametrize("how", ["sys.exit(0)", "os._exit(0)"])
+def test_a_process_ends_while_threads_are_asking(path, how):
+    out = run(
+        f"""
+        ledger = Ledger.open(path, unit=row(), budget=Budget(epsilon=1))
+        def ask(thread):
+            for number in range(10**6):
+                ledger.charge(Pure(epsilon="0.000001"), key=f"{{thread}}-{{number}}")
+        for thread in range(4):
+            threading.Thread(target=ask, args=(thread,), daemon=True).start()
+        time.sleep(0.3)
+        say("over")
+        {how}
+        """,
+        path=str(path),
+    )
+    assert out == ["over"]
+    with Ledger.open(path) as ledger:
+        charges = kinds(ledger).count("charge")
+        assert charges > 4
+        assert ledger.left().amounts[0] == (10**6 - charges) * 10**18
+        assert ledger.verify().problems == ()
+
+
+# --- forks --------------------------------------------------------------------------------------
+
+
+def test_parent_and_child_go_on_apart(path):
+    """A child's connection that shares the parent's would lose what it charges in the end."""
+    out = run(
+        """
+        ledger = Ledger.open(path, unit=row(), budget=Budget(epsilon=1))
+        ledger.charge(Pure(epsilon="0.1"), key="before")
+        ledger.find("q")
+        ours, theirs = os.pipe()
+        child = os.fork()
+        if not child:
+            ledger.charge(Pure(epsilon="0.1"), key="child 1")
+            assert ledger.find("q") is None
+            os.write(theirs, b"x")
+            time.sleep(0.5)
+            say(ledger.charge(Pure(epsilon="0.1"), key="child 2").seq)
+            sys.exit(0)
+        ledger.charge(Pure(epsilon="0.1"), key="parent 1")
+        os.read(ours, 1)
+        ledger.charge(Pure(epsilon="0.1"), key="parent 2")
+        ledger.close()
+        say(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        """,
+        path=str(path),
+    )
+    assert out == ["6", "0"]
+    with Ledger.open(path) as ledger:
+        keys = [entry["key"] for entry in ledger.entries(after=1)]
+        assert set(keys) == {"before", "child 1", "child 2", "parent 1", "parent 2"}
+        assert left(ledger) == 5 * 10**23
+        assert ledger.verify().problems == ()
+
+
+def test_many_forks_while_threads_are_asking(path):
+    out = run(
+        """
+        ledger = Ledger.open(path, unit=row(), budget=Budget(epsilon=1))
+        over = threading.Event()
+        def ask(thread):
+            number = 0
+            while not over.is_set():
+                number += 1
+                ledger.charge(Pure(epsilon="0.0001"), key=f"{thread}-{number}")
+                ledger.find("q")
+        threads = [threading.Thread(target=ask, args=(thread,)) for thread in range(3)]
+        for thread in threads: thread.start()
+        children = []
+        for number in range(8):
+            child = os.fork()
+            if not child:
+                ledger.charge(Pure(epsilon="0.0001"), key=f"child {number}")
+                os._exit(0)
+            children.append(child)
+        codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+        over.set()
+        for thread in threads: thread.join()
+        ledger.close()
+        say(codes)
+        """,
+        path=str(path),
+    )
+    assert out == [str([0] * 8)]
+    with Ledger.open(path) as ledger:
+        keys = [entry["key"] for entry in ledger.entries(after=1)]
+        assert {f"child {number}" for number in range(8)} <= set(keys)
+        assert left(ledger) == 10**24 - len(keys) * 10**20
+        assert ledger.verify().problems == ()
+
+
+def test_a_child_of_a_process_that_cannot_let_go_is_refused(path):
+    Ledger.open(path, unit=row(), budget=Budget(epsilon=1)).close()
+    with Program(HOLDER, path=str(path)) as holder:
+        assert holder.hear() == "held"
+        out = run(
+            """
+            try:
+                ledger = Ledger.open(path, timeout=0.5)
+            except LedgerUnavailable:
+                say("busy")
+            child = os.fork()
+            if not child:
+                try:
+                    Ledger.open(path, timeout=0.5)
+                except LedgerUnavailable as error:
+                    say("forked" in error.what)
+                os._exit(0)
+            os.waitpid(child, 0)
+            """,
+            path=str(path),
+        )
+        assert out == ["busy", "True"]
+        holder.tell()
+        holder.end()
+
+
+def test_a_closed_ledger_stays_closed_in_a_child(path):
+    out = run(
+        """
+        ledger = Ledger.open(path, unit=row(), budget=Budget(epsilon=1))
+        ledger.close()
+        child = os.fork()
+        if not child:
+            try:
+                ledger.charge(Pure(epsilon="0.1"), key="k")
+            except LedgerUnavailable as error:
+                say("closed" in error.what)
+            with Ledger.open(path) as again:
+                say(again.charge(Pure(epsilon="0.1"), key="k").seq)
+            os._exit(0)
+        os.waitpid(child, 0)
+        """,
+        path=str(path),
+    )
+    assert out == ["True", "2"]
+
+
+# --- laws ---------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from(["0.1", "0.3"])), max_size=12))
+@settings(max_examples=20)
+def test_nothing_lowers_what_was_spent(tmp_path_factory, asked):
+    path = tmp_path_factory.mktemp("law") / "ledger"
+    with Ledger.open(path, unit=row(), budget=Budget(epsilon=1)) as ledger:
+        before = left(ledger)
+        for key, epsilon in asked:
+            for verb in (
+                lambda: ledger.charge(Pure(epsilon=epsilon), key=key),  # noqa: B023
+                lambda: ledger.start(key),  # noqa: B023
+                lambda: ledger.release(key, b"42"),  # noqa: B023
+            ):
+                with contextlib.suppress(OverBudget, KeyReused, NotCharged):
+                    verb()
+                now = left(ledger)
+                assert 0 <= now <= before
+                before = now
+        spent = left(ledger)
+    with Ledger.open(path) as again:
+        assert left(again) == spent
+
+
+def test_there_are_no_other_verbs():
+    verbs = {name for name in vars(Ledger) if not name.startswith("_")}
+    assert verbs == {
+        "accounts",
+        "charge",
+        "close",
+        "entries",
+        "export",
+        "find",
+        "guarantee",
+        "id",
+        "left",
+        "open",
+        "open_account",
+        "raise_limit",
+        "receipt",
+        "release",
+        "restore",
+        "start",
+        "unit",
+        "verify",
+    }
+
+
+def test_a_store_that_another_process_left_open_does_not_matter(path, ledger):
+    store = SQLiteStore(path, timeout=5)
+    store.open(create=False)
+    ledger.charge(ONE, key="k")
+    ledger.close()
+    assert [each.seq for each in store.rows(0)] == [1, 2]
+    store.close()
+    assert os.path.exists(path)  # noqa: PTH110

@@ -1,0 +1,429 @@
+"""Ledgers in files: the contract of stores, what SQLite is told, and what if disks fail."""
+
+import errno
+import sqlite3
+import stat
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from discreet.errors import DamagedLedger, LedgerUnavailable, NewerFormat, NotALedger
+from discreet.ledger import sqlite
+from discreet.ledger.failures import file_failure, sqlite_failure
+from discreet.ledger.layout import APPLICATION, STEPS
+from discreet.ledger.sqlite import SQLiteStore
+from tests.ledger.store_contract import CHECKS, Chain, place_of, stored, write
+
+KEPT = ("", "-wal", "-shm", "-next", "-turn")
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "study.ledger"
+
+
+@pytest.fixture
+def place(path):
+    with place_of(lambda timeout: SQLiteStore(path, timeout=timeout)) as place:
+        yield place
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_the_contract_of_stores(check, place):
+    check(place)
+
+
+def direct(path, *statements):
+    """Run statements past the store; return what the last one found."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    try:
+        for statement in statements:
+            found = connection.execute(statement).fetchall()
+    finally:
+        connection.close()
+    return found
+
+
+# --- what SQLite is told ------------------------------------------------------------------------
+
+
+def test_a_file_says_what_it_is(place, path):
+    write(place.opened(), Chain().add("open"))
+    assert direct(path, "PRAGMA application_id") == [(0x44504C31,)]
+    assert direct(path, "PRAGMA user_version") == [(len(STEPS),)]
+    assert APPLICATION.to_bytes(4, "big") == b"DPL1"
+
+
+@pytest.mark.theorem("sqlite-durable")
+def test_every_commit_is_synced_before_it_counts(place):
+    for store in (place.opened(), place.opened()):
+        settings = {"journal_mode": "wal", "synchronous": 2, "trusted_schema": 0}
+        assert {name: store._do(f"PRAGMA {name}")[0][0] for name in settings} == settings
+
+
+@pytest.mark.theorem("sqlite-durable")
+@pytest.mark.parametrize("trace", ["strace"])
+def test_the_log_is_synced_between_writing_and_telling(trace, tmp_path):
+    """The calls of a process that charges: each write to the log is synced before it is told."""
+    run = f"""
+        import os
+        from discreet.ledger.sqlite import SQLiteStore
+        from tests.ledger.store_contract import Chain, write
+        store = SQLiteStore({str(tmp_path / "l")!r}, timeout=5)
+        store.open(create=True)
+        chain = Chain()
+        for number in range(5):
+            write(store, chain.add("start", key=str(number)))
+            os.write(1, b"told")
+    """
+    program = [sys.executable, "-c", textwrap.dedent(run)]
+    calls = "trace=pwrite64,write,fdatasync,fsync"
+    try:
+        done = subprocess.run(
+            [trace, "-f", "-y", "-e", calls, *program],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    except FileNotFoundError:
+        pytest.skip("strace is not installed")
+    if "ptrace" in done.stderr and done.returncode:
+        pytest.skip("this machine does not let processes be traced")
+    assert done.returncode == 0, done.stderr
+    dirty, told = False, 0
+    for line in done.stderr.splitlines():
+        if "-wal>" in line:
+            dirty = "sync(" not in line
+        elif '"told"' in line:
+            told += 1
+            assert not dirty
+    assert told == 5
+
+
+@pytest.mark.theorem("sqlite-durable")
+def test_the_log_is_synced_when_a_file_is_opened(place, monkeypatch):
+    """A process that dies after its last write and before its sync leaves what others can see."""
+    write(place.opened(), Chain().add("open"))
+    synced = []
+    monkeypatch.setattr(sqlite, "_sync", synced.append)
+    place.opened()
+    assert [name.rpartition("-")[2] for name in synced] == ["wal"]
+
+
+def test_a_new_file_and_its_folder_are_synced(place, path, monkeypatch):
+    synced = []
+    monkeypatch.setattr(sqlite, "_sync", synced.append)
+    place.opened()
+    assert str(path.parent) in synced
+
+
+def test_the_files_are_for_their_owner_alone(place, path):
+    write(place.opened(), Chain().add("open"))
+    for name in KEPT:
+        mode = path.with_name(path.name + name).stat().st_mode
+        assert stat.S_IMODE(mode) == 0o600, name
+
+
+def test_lookups_use_their_indexes(place):
+    store = place.opened()
+    for statement, values in (
+        (sqlite._OF_KEYS, ('["k"]',)),
+        (sqlite._ANSWERED, ("q",)),
+        (sqlite._ROWS % "NULL", (7,)),
+    ):
+        plan = [step[-1] for step in store._do(f"EXPLAIN QUERY PLAN {statement}", values)]
+        assert not [step for step in plan if step.startswith("SCAN") and "json_each" not in step]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE entry SET line = 'x'",
+        "UPDATE entry SET answer = x'00' WHERE kind = 'release'",
+        "DELETE FROM entry",
+        "DELETE FROM entry WHERE seq = 3",
+        "INSERT OR REPLACE INTO entry SELECT * FROM entry WHERE seq = 2",
+        "REPLACE INTO entry VALUES (2, 'start', 'x', NULL, '{}', printf('%064d', 7), NULL)",
+        "INSERT INTO entry VALUES (9, 'start', 'x', NULL, '{}', printf('%064d', 7), NULL)",
+        "INSERT INTO entry VALUES (0, 'start', 'x', NULL, '{}', printf('%064d', 7), NULL)",
+        "INSERT INTO entry VALUES (4, 'start', 'x', NULL, '{}', 'short', NULL)",
+        "INSERT INTO entry VALUES (4, 'release', 'x', NULL, '{}', printf('%064d', 7), NULL)",
+        "INSERT INTO entry VALUES (4, 'start', 'x', NULL, '{}', printf('%064d', 7), x'00')",
+        "INSERT INTO entry VALUES (4, 'charge', 'k', '', '{}', printf('%064d', 7), NULL)",
+        "INSERT INTO entry VALUES ('four', 'start', 'x', NULL, '{}', printf('%064d', 7), NULL)",
+    ],
+)
+def test_entries_cannot_be_changed_through_sql(place, path, statement):
+    store, chain = place.opened(), Chain()
+    write(store, *chain.asked("k", answer=b"42"))
+    with pytest.raises(sqlite3.IntegrityError):
+        direct(path, statement)
+    assert stored(store) == chain.rows
+
+
+# --- versions -----------------------------------------------------------------------------------
+
+
+def lay_out(path, version, *, application=APPLICATION):
+    statements = [statement for step in STEPS[:version] for statement in step]
+    direct(
+        path,
+        *statements,
+        f"PRAGMA application_id = {application}",
+        f"PRAGMA user_version = {version}",
+    )
+
+
+def test_a_file_of_the_first_version_takes_the_missing_steps(path, place):
+    lay_out(path, 1)
+    chain = Chain()
+    chain.asked("k", answer=b"42")
+    connection = sqlite3.connect(path)
+    for row in chain.rows:
+        cells = (row.seq, row.kind, row.key, row.question, row.line, row.head, row.answer)
+        connection.execute("INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?)", cells)
+    connection.commit()
+    connection.close()
+    store = place.store()
+    store.open(create=False)
+    assert stored(store) == chain.rows
+    assert store.checkpoint() is None
+    assert direct(path, "PRAGMA user_version") == [(len(STEPS),)]
+    with store.exclusive():
+        store.keep_checkpoint(3, "state")
+    assert store.checkpoint() == (3, "state")
+
+
+def test_a_later_version_is_left_alone(path, place):
+    lay_out(path, 2)
+    direct(path, f"PRAGMA user_version = {len(STEPS) + 1}")
+    before = path.read_bytes()
+    for create in (True, False):
+        with pytest.raises(NewerFormat):
+            place.store().open(create=create)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("create", [True, False])
+def test_another_database_is_left_alone(path, place, create):
+    direct(path, "CREATE TABLE wards (name TEXT)", "INSERT INTO wards VALUES ('A')")
+    before = path.read_bytes()
+    with pytest.raises(NotALedger):
+        place.store().open(create=create)
+    direct(path, "DROP TABLE wards", "PRAGMA application_id = 7")
+    with pytest.raises(NotALedger):
+        place.store().open(create=create)
+    assert len(path.read_bytes()) == len(before)
+    assert sorted(each.name for each in path.parent.iterdir()) == [path.name]
+
+
+def test_an_empty_file_or_database_counts_as_absent(path, place):
+    path.touch(mode=0o600)
+    with pytest.raises(NotALedger):
+        place.store().open(create=False)
+    direct(path, "PRAGMA journal_mode = WAL")
+    with pytest.raises(NotALedger):
+        place.store().open(create=False)
+    assert stored(place.opened()) == []
+
+
+def test_a_link_leads_to_the_same_ledger(path, place, tmp_path):
+    chain = Chain()
+    write(place.opened(), chain.add("open"))
+    other = tmp_path / "elsewhere" / "link"
+    other.parent.mkdir()
+    other.symlink_to(path)
+    store = SQLiteStore(other, timeout=5)
+    store.open(create=False)
+    write(store, chain.add("start", key="k"))
+    store.close()
+    assert stored(place.opened()) == chain.rows
+    assert [each.name for each in other.parent.iterdir()] == ["link"]
+
+
+def test_an_old_library_is_refused(path, place, monkeypatch):
+    monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 36, 0))
+    with pytest.raises(LedgerUnavailable):
+        place.store().open(create=True)
+
+
+# --- when things fail ---------------------------------------------------------------------------
+
+
+def test_a_full_file_takes_nothing_and_goes_on_when_there_is_room(place):
+    store, chain = place.opened(), Chain()
+    write(store, chain.add("open"))
+    pages = store._do("PRAGMA page_count")[0][0]
+    store._do(f"PRAGMA max_page_count = {pages}")
+    large = Chain(chain.rows).asked("k", answer=b"x" * 100_000)
+    with pytest.raises(LedgerUnavailable) as error:
+        write(store, *large)
+    assert "full" in error.value.what
+    assert stored(store) == stored(place.opened()) == chain.rows
+    store._do("PRAGMA max_page_count = 100000")
+    write(store, *large)
+    assert stored(store) == [*chain.rows, *large]
+
+
+@pytest.mark.theorem("sqlite-durable")
+@pytest.mark.parametrize("outcome", ["lost", "there"])
+def test_after_a_failed_commit_what_can_be_seen_is_put_on_disk_first(place, outcome, monkeypatch):
+    store, chain = place.opened(), Chain()
+    write(store, chain.add("open"))
+    real, seen, fails = SQLiteStore._do, [], [True]
+
+    def failing(self, statement, values=()):
+        seen.append(statement)
+        if statement == "COMMIT" and self is store and fails:
+            fails.clear()
+            real(self, "ROLLBACK" if outcome == "lost" else "COMMIT")
+            raise sqlite_failure(sqlite3.SQLITE_IOERR)
+        return real(self, statement, values)
+
+    monkeypatch.setattr(SQLiteStore, "_do", failing)
+    more = Chain(chain.rows).asked("k")
+    with pytest.raises(LedgerUnavailable):
+        write(store, *more)
+    expected = [*chain.rows, *(more if outcome == "there" else ())]
+    assert stored(place.opened()) == expected
+    seen.clear()
+    next_row = Chain(expected).add("start", key="l")
+    write(store, next_row)
+    assert seen.index("PRAGMA wal_checkpoint(FULL)") < seen.index("BEGIN IMMEDIATE")
+    assert stored(store) == [*expected, next_row]
+    seen.clear()
+    write(store, Chain(stored(store)).add("start", key="m"))
+    assert "PRAGMA wal_checkpoint(FULL)" not in seen
+
+
+def test_what_cannot_be_settled_stays_refused(place, monkeypatch):
+    store = place.opened()
+    write(store, Chain().add("open"))
+    store._doubtful = True
+    real = SQLiteStore._do
+    blocked = lambda self, statement, values=(): (  # noqa: E731
+        [(1, 3, 0)] if "wal_checkpoint" in statement else real(self, statement, values)
+    )
+    with monkeypatch.context() as patch:
+        patch.setattr(SQLiteStore, "_do", blocked)
+        for _ in range(2):
+            with pytest.raises(LedgerUnavailable):
+                write(store, Chain(stored(store)).add("start", key="k"))
+    write(store, Chain(stored(store)).add("start", key="k"))
+    assert len(stored(place.opened())) == 2
+
+
+def test_another_program_that_keeps_it_busy_is_waited_for_and_then_given_up(place, path):
+    store, chain = place.store(timeout=0.2), Chain()
+    store.open(create=True)
+    write(store, chain.add("open"))
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(LedgerUnavailable) as error:
+        write(store, chain.add("start", key="k"))
+    assert "busy" in error.value.what
+    other.execute("ROLLBACK")
+    other.close()
+    write(store, chain.rows[-1])
+    assert stored(store) == chain.rows
+
+
+@pytest.mark.parametrize("how", ["removed", "replaced"])
+def test_a_file_that_is_gone_or_replaced_takes_no_charges(place, path, how, tmp_path):
+    store, chain = place.opened(), Chain()
+    write(store, chain.add("open"))
+    path.rename(tmp_path / "old")
+    if how == "replaced":
+        other = SQLiteStore(tmp_path / "new", timeout=5)
+        other.open(create=True)
+        other.close()
+        (tmp_path / "new").rename(path)
+    with pytest.raises(DamagedLedger):
+        write(store, chain.add("start", key="k"))
+
+
+def test_a_closed_store_says_so(place):
+    store = place.opened()
+    store.close()
+    with pytest.raises((LedgerUnavailable, DamagedLedger)):
+        write(store, Chain().add("open"))
+    with pytest.raises(LedgerUnavailable):
+        stored(store)
+    with pytest.raises(LedgerUnavailable):
+        store.checkpoint()
+
+
+def test_errors_hold_nothing_of_what_is_stored(place, path):
+    store, chain = place.opened(), Chain()
+    write(store, *chain.asked("secret key", answer=b"secret answer"))
+    store.close()
+    change = "UPDATE entry SET line = CAST(x'ff80736563726574' AS TEXT)"  # no text, and secret
+    direct(path, "DROP TRIGGER never_changed", change)
+    with pytest.raises(DamagedLedger) as error:
+        stored(place.opened())
+    chained = []
+    found = error.value
+    while found is not None:
+        chained.append(f"{found!s} {found!r}")
+        found = found.__cause__ or found.__context__
+    assert not [each for each in chained if "secret" in each]
+
+
+def test_a_torn_cell_is_damage(place, path):
+    write(place.opened(), *Chain().asked("k", answer=b"42"))
+    for change in (
+        "UPDATE entry SET line = x'00'",
+        "UPDATE entry SET answer = 7 WHERE kind = 'release'",
+        "UPDATE entry SET key = x'00' WHERE seq = 2",
+    ):
+        copy = path.with_name("copy")
+        direct(path, f"VACUUM INTO '{copy}'")
+        direct(
+            copy,
+            "PRAGMA writable_schema = ON",
+            "UPDATE sqlite_schema SET sql = replace(sql, 'STRICT', '') WHERE name = 'entry'",
+        )
+        direct(copy, "DROP TRIGGER never_changed", change)
+        torn = SQLiteStore(copy, timeout=5)
+        torn.open(create=False)
+        with pytest.raises(DamagedLedger):
+            stored(torn)
+        torn.close()
+        for name in KEPT:
+            path.with_name(f"copy{name}").unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize("code", range(1, 30))
+def test_every_result_of_sqlite_has_an_error(code):
+    kind = type(sqlite_failure(code))
+    assert kind is {26: NotALedger}.get(
+        code,
+        LedgerUnavailable if code in {3, 5, 6, 7, 8, 10, 13, 14, 15, 23} else DamagedLedger,
+    )
+    assert type(sqlite_failure(code | 7 << 8)) is kind
+    assert type(sqlite_failure(None)) is DamagedLedger
+
+
+def test_a_file_that_ends_too_early_is_torn():
+    assert type(sqlite_failure(sqlite3.SQLITE_IOERR_SHORT_READ)) is DamagedLedger
+
+
+@pytest.mark.parametrize(
+    ("number", "word"),
+    [
+        (errno.ENOSPC, "full"),
+        (errno.EFBIG, "full"),
+        (errno.EROFS, "read-only"),
+        (errno.EACCES, "opened"),
+        (errno.ENOENT, "folder"),
+        (errno.EMFILE, "opened"),
+        (None, "opened"),
+    ],
+)
+def test_what_the_system_says_of_files_is_explained(number, word):
+    error = file_failure(OSError(number, "text") if number else OSError())
+    assert type(error) is LedgerUnavailable
+    assert word in error.what

@@ -1,0 +1,376 @@
+"""The state of a ledger: a fold over its entries, from the start or from a checkpoint."""
+
+import contextlib
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.accounting import Book, Box, Budget, Leaf, Parallel, at_least, equals
+from discreet.errors import DamagedLedger, OverBudget
+from discreet.ledger.batch import Batch
+from discreet.ledger.entry import NO_HEAD, Row, canonical, digest, head_after
+from discreet.ledger.kinds import NewAccount, Opening, Raising, Restoring, Start, Stored, read_entry
+from discreet.ledger.pricing import Pricer
+from discreet.ledger.replay import catch_up, restored
+from discreet.ledger.state import State
+from discreet.loss import Pure
+from discreet.units import row
+from tests.ledger.disk import Disk, DiskStore
+
+ONE = Pure(epsilon="0.1")
+WARDS = Parallel("ward", {"A": Leaf(Pure(epsilon="0.2")), "B": Leaf(Pure(epsilon="0.1"))})
+SCOPES = (
+    None,
+    Box({"ward": equals("A")}),
+    Box({"ward": equals("B"), "age": at_least(65)}),
+    Box({"age": at_least(18)}),
+)
+PEOPLE = {"reason": "a longer study", "by": "ana", "approved_by": "ben"}
+
+
+class Written:
+    """A ledger that is written by hand: a state, and the rows that lead to it."""
+
+    def __init__(self, relation="add_remove", **limits):
+        self.state = State()
+        self.rows = []
+        opening = Opening(
+            ledger="1" * 32,
+            unit=row(relation=relation),
+            constant=(),
+            contribution=None,
+            account="data",
+            budget=Budget(**limits or {"epsilon": 2}),
+        )
+        self.add(opening)
+        self.pricer = Pricer(self.state.tariff)
+
+    def add(self, entry, answer=None):
+        batch = Batch(self.state, ())
+        batch.append(entry, answer)
+        self.rows += batch.rows
+
+    def charge(self, key, what=ONE, *, path="data", scope=None):
+        priced = self.pricer.priced(what, self.state.accounts, path, scope=scope, delta=None)
+        for each, pieces in priced.pieces:
+            if not self.state.book(each).fits(pieces):
+                raise self.state.book(each).refusal(pieces)
+        self.add(priced.charge(key, ""))
+
+    def account(self, path, budget=None):
+        self.add(NewAccount(account=path, budget=budget, by="ana"))
+
+
+def replayed(rows, state=None):
+    state = State() if state is None else state
+    for each in rows:
+        state.follow(each)
+    return state
+
+
+def tree():
+    ledger = Written(epsilon=2)
+    ledger.account("data/flu", Budget(epsilon=1))
+    ledger.account("data/flu/ana")
+    ledger.account("data/flu/ana/draft", Budget(rho="0.5"))
+    return ledger
+
+
+# --- the fold -----------------------------------------------------------------------------------
+
+
+def test_a_charge_counts_in_every_account_above():
+    ledger = tree()
+    ledger.charge("k", path="data/flu/ana/draft")
+    state = ledger.state
+    assert state.debited("data/flu/ana/draft") == ("data", "data/flu", "data/flu/ana/draft")
+    assert state.debited("data/flu/ana") == ("data", "data/flu")
+    assert state.book("data").spent == state.book("data/flu").spent == (10**23, 0)
+    assert state.book("data/flu/ana/draft").spent == Budget(rho=1).price(ONE)
+    ledger.charge("l", path="data")
+    assert state.book("data").spent == (2 * 10**23, 0)
+    assert state.book("data/flu").spent == (10**23, 0)
+
+
+def test_an_account_without_limits_has_no_book():
+    ledger = tree()
+    with pytest.raises(KeyError):
+        ledger.state.book("data/flu/ana")
+    assert not ledger.state.accounts["data/flu/ana"].limited
+
+
+def test_a_raise_keeps_what_was_spent():
+    ledger = tree()
+    for number in range(10):
+        ledger.charge(f"k{number}", path="data/flu")
+    with pytest.raises(OverBudget):
+        ledger.charge("more", path="data/flu")
+    ledger.add(Raising(account="data/flu", budget=Budget(epsilon="1.5"), **PEOPLE))
+    assert ledger.state.book("data/flu").spent == (10**24, 0)
+    assert ledger.state.accounts["data/flu"].budget == Budget(epsilon="1.5")
+    ledger.charge("more", path="data/flu")
+    assert replayed(ledger.rows).written() == ledger.state.written()
+
+
+def test_starts_releases_and_restores_cost_nothing():
+    ledger = tree()
+    ledger.charge("k")
+    before = ledger.state.book("data").written()
+    ledger.add(Start(key="k", attempt=1))
+    ledger.add(Stored.of("k", b"42"), b"42")
+    ledger.add(Restoring(head="a" * 64, **PEOPLE))
+    assert ledger.state.book("data").written() == before
+    assert ledger.state.seq == 8
+
+
+def test_accounts_that_were_handed_out_do_not_change():
+    ledger = tree()
+    before = ledger.state.accounts
+    seen = dict(before)
+    ledger.account("data/more", Budget(epsilon=1))
+    ledger.add(Raising(account="data", budget=Budget(epsilon=3), **PEOPLE))
+    assert before == seen
+    assert ledger.state.accounts != seen
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        NewAccount(account="data", budget=None, by="ana"),
+        NewAccount(account="data/flu", budget=None, by="ana"),
+        NewAccount(account="data/cold/ana", budget=None, by="ana"),
+        NewAccount(account="other", budget=None, by="ana"),
+        Raising(account="data/cold", budget=Budget(epsilon=9), **PEOPLE),
+        Raising(account="data/flu/ana", budget=Budget(epsilon=9), **PEOPLE),
+        Raising(account="data", budget=Budget(epsilon=2), **PEOPLE),
+        Raising(account="data", budget=Budget(epsilon=1), **PEOPLE),
+        Raising(account="data", budget=Budget(rho=9), **PEOPLE),
+    ],
+    ids=lambda entry: f"{entry.kind} {entry.account}",
+)
+def test_entries_that_cannot_follow_are_damage(entry):
+    ledger = tree()
+    line = entry.line(ledger.state.seq + 1, "")
+    head = head_after(ledger.state.head, line)
+    with pytest.raises(DamagedLedger):
+        ledger.state.follow(Row(ledger.state.seq + 1, entry.kind, None, None, line, head))
+
+
+def test_the_first_entry_opens_and_no_other_does():
+    ledger = Written()
+    opening = ledger.state.opening
+    with pytest.raises(DamagedLedger):
+        ledger.state.apply(opening, 2, NO_HEAD)
+    with pytest.raises(DamagedLedger):
+        State().apply(Start(key="k", attempt=1), 1, NO_HEAD)
+    with pytest.raises(DamagedLedger):
+        State().follow(Row(1, "start", "k", None, "{}", head_after(NO_HEAD, "{}")))
+    low = {name: getattr(opening, name) for name in opening.__slots__} | {"account": "a/b"}
+    with pytest.raises(DamagedLedger):
+        State().apply(Opening(**low), 1, NO_HEAD)
+    for name in ("opening", "tariff"):
+        with pytest.raises(DamagedLedger):
+            getattr(State(), name)
+
+
+@pytest.mark.parametrize("change", ["missing", "extra", "unknown", "short"])
+def test_a_charge_debits_just_the_accounts_on_its_path(change):
+    ledger = tree()
+    ledger.charge("k", path="data/flu")
+    fields = json.loads(ledger.rows[-1].line)
+    amounts = fields["amounts"]
+    if change == "missing":
+        del amounts["data"]
+    elif change == "extra":
+        amounts["data/flu/ana/draft"] = amounts["data"]
+    elif change == "unknown":
+        fields["account"] = "data/cold"
+    else:
+        amounts["data"] = [[["1"], ["1"]]]
+    line = canonical(fields)
+    before = replayed(ledger.rows[:-1])
+    changed = Row(5, "charge", "k", "", line, head_after(before.head, line))
+    with pytest.raises(DamagedLedger):
+        before.follow(changed)
+
+
+@given(st.data())
+@settings(max_examples=60)
+def test_rows_that_were_changed_taken_out_or_swapped_do_not_follow(data):
+    ledger = tree()
+    for number in range(4):
+        ledger.charge(f"k{number}", path="data/flu")
+    rows = list(ledger.rows)
+    at = data.draw(st.integers(0, len(rows) - 1))
+    match data.draw(st.sampled_from(["line", "head", "out", "swap", "seq"])):
+        case "line":
+            place = data.draw(st.integers(0, len(rows[at].line) - 1))
+            line = rows[at].line
+            other = data.draw(st.sampled_from("x0 é").filter(lambda sign: sign != line[place]))
+            changed = line[:place] + other + line[place + 1 :]
+            old = rows[at]
+            rows[at] = Row(old.seq, old.kind, old.key, old.question, changed, old.head)
+        case "head":
+            old = rows[at]
+            rows[at] = Row(old.seq, old.kind, old.key, old.question, old.line, "0" * 64)
+        case "out":
+            if at == len(rows) - 1:
+                return  # the last entry is missed by whoever holds a receipt for it
+            del rows[at]
+        case "swap":
+            other = (at + 1) % len(rows)
+            rows[at], rows[other] = rows[other], rows[at]
+        case "seq":
+            old = rows[at]
+            rows[at] = Row(old.seq + 1, old.kind, old.key, old.question, old.line, old.head)
+    with pytest.raises(DamagedLedger):
+        replayed(rows)
+
+
+# --- checkpoints --------------------------------------------------------------------------------
+
+
+@st.composite
+def histories(draw):
+    """A ledger of some accounts and charges, whatever fitted."""
+    relation = draw(st.sampled_from(["add_remove", "replace", "either"]))
+    ledger = Written(relation, **draw(st.sampled_from([{"epsilon": 2}, {"rho": "0.2"}])))
+    limit = Budget(epsilon=1)
+    for number in range(draw(st.integers(0, 12))):
+        match draw(st.sampled_from(["charge", "charge", "charge", "account", "raise", "start"])):
+            case "charge":
+                path = draw(st.sampled_from(sorted(ledger.state.accounts)))
+                what = draw(st.sampled_from([ONE, WARDS]))
+                scope = draw(st.sampled_from(SCOPES))
+                with contextlib.suppress(OverBudget):
+                    ledger.charge(f"k{number}", what, path=path, scope=scope)
+            case "account":
+                below = draw(st.sampled_from(sorted(ledger.state.accounts)))
+                if below.count("/") < 3:
+                    budget = draw(st.sampled_from([None, Budget(epsilon="0.5"), Budget(rho="0.1")]))
+                    ledger.account(f"{below}/{number}", budget)
+            case "raise":
+                if ledger.state.opening.budget.currency == limit.currency:
+                    budget = Budget(epsilon=3 + number)
+                    ledger.add(Raising(account="data", budget=budget, **PEOPLE))
+            case "start":
+                ledger.add(Start(key=f"k{number}", attempt=1))
+    return ledger
+
+
+@pytest.mark.theorem("checkpoint-replay")
+@given(histories())
+@settings(max_examples=60)
+def test_a_checkpoint_and_the_rest_come_to_what_all_entries_come_to(ledger):
+    whole = replayed(ledger.rows)
+    assert whole.written() == ledger.state.written()
+    for at in range(len(ledger.rows) + 1):
+        kept = replayed(ledger.rows[:at]).written()
+        state = replayed(ledger.rows[at:], State.read(kept))
+        assert state.written() == whole.written()
+        assert (state.seq, state.head) == (whole.seq, whole.head)
+        assert dict(state.accounts) == dict(whole.accounts)
+        assert all(state.debited(path) == whole.debited(path) for path in whole.accounts)
+
+
+@pytest.mark.theorem("checkpoint-replay")
+@given(histories(), st.sampled_from([ONE, WARDS]), st.sampled_from(SCOPES))
+@settings(max_examples=40)
+def test_a_state_that_was_read_decides_as_the_one_that_was_written(ledger, what, scope):
+    read = State.read(ledger.state.written())
+    for path in ledger.state.accounts:
+        for each in ledger.state.debited(path):
+            one, other = ledger.state.book(each), read.book(each)
+            pieces = one.pieces(what, scope=scope)
+            assert one.fits(pieces) == other.fits(pieces)
+            assert one.left(scope).amounts == other.left(scope).amounts
+
+
+def kept_by(ledger):
+    disk = Disk()
+    store = DiskStore(disk)
+    store.open(create=True)
+    disk.rows = list(ledger.rows)
+    disk.kept = (ledger.state.seq, ledger.state.written())
+    return disk, store
+
+
+def test_a_good_checkpoint_counts():
+    ledger = tree()
+    ledger.charge("k")
+    disk, store = kept_by(ledger)
+    assert restored(store).seq == 5
+    disk.kept = None
+    assert restored(store).seq == 0
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda seq, text: (seq, ""),
+        lambda seq, text: (seq, text[:-1]),
+        lambda seq, text: (seq, text.replace('"charges":1', '"charges":0')),
+        lambda seq, text: (seq, forged(text, '"charges":1', '"charge":1')),
+        lambda seq, text: (seq, forged(text, '"version":1}', '"version":2}')),
+        lambda seq, text: (seq, forged(text, f'"seq":{seq}', f'"seq":"{seq}"')),
+        lambda seq, text: (seq, forged(text, f'"seq":{seq}', f'"seq":{seq + 1}')),
+        lambda seq, text: (seq, forged(text, f'"seq":{seq}', f'"seq":{seq - 1}')),
+        lambda seq, text: (seq, text + "é"),
+        lambda seq, text: (seq + 1, text),
+        lambda seq, text: (seq - 1, text),
+        lambda seq, text: (seq, State().written()),
+        lambda seq, text: (seq, "[" * 100_000),
+    ],
+)
+def test_any_other_checkpoint_is_passed_over(damage):
+    ledger = tree()
+    ledger.charge("k")
+    disk, store = kept_by(ledger)
+    disk.kept = damage(*disk.kept)
+    state = restored(store)
+    assert state.seq == 0
+    assert list(catch_up(state, store)) == [1, 2, 3, 4, 5]
+    assert state.written() == ledger.state.written()
+
+
+def forged(text, old, new):
+    """Change a checkpoint, and give it the digest of what it says now."""
+    rest = text.partition("\n")[2]
+    assert old in rest
+    changed = rest.replace(old, new)
+    return f"{digest(changed.encode('ascii', 'replace'))}\n{changed}"
+
+
+def test_a_checkpoint_of_another_chain_is_passed_over():
+    ledger, other = tree(), tree()
+    ledger.charge("k")
+    other.charge("l")
+    disk, store = kept_by(ledger)
+    disk.kept = kept_by(other)[0].kept
+    assert restored(store).seq == 0
+
+
+def test_a_state_does_not_follow_an_older_or_another_chain():
+    ledger, other = tree(), tree()
+    ledger.charge("k")
+    other.charge("l")
+    disk, store = kept_by(ledger)
+    state = replayed(ledger.rows)
+    for rows in (ledger.rows[:-1], other.rows, []):
+        disk.rows = list(rows)
+        with pytest.raises(DamagedLedger):
+            list(catch_up(state, store))
+    disk.rows = list(ledger.rows)
+    assert list(catch_up(state, store)) == []
+
+
+def test_what_a_charge_cost_is_told_from_the_record():
+    ledger = tree()
+    ledger.charge("k", WARDS, path="data/flu/ana/draft")
+    charge = read_entry(ledger.rows[-1])
+    told = dict(ledger.state.costs(charge.pieces))
+    assert told["data"] == told["data/flu"] == (2 * 10**23, 0)
+    assert told["data/flu/ana/draft"] == Budget(rho=1).price(Pure(epsilon="0.2"))
+    assert [type(ledger.state.book(path)) for path in told] == [Book] * 3

@@ -1,0 +1,173 @@
+"""Ledgers are verified from files, by a command, and by code that is apart from theirs."""
+
+import ast
+import sqlite3
+import subprocess
+import sys
+import time
+
+import pytest
+
+from discreet.accounting import Box, Budget, Leaf, at_least, equals
+from discreet.errors import NotALedger
+from discreet.ledger.verify import __main__ as command
+from discreet.ledger.verify import verify_file
+from discreet.mechanisms import Laplace
+from tests.house.pages import ROOT
+from tests.ledger.chains import CA, LAST, NY, Chain, honest
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+def stored(path, rows, *, wal=True):
+    """A file with the rows of a ledger, without anything that would protect them."""
+    with sqlite3.connect(path) as database:
+        if wal:
+            database.execute("PRAGMA journal_mode = WAL")
+        database.execute(
+            "CREATE TABLE entry (seq INTEGER PRIMARY KEY, kind, key, question, line, head, answer)"
+        )
+        database.executemany("INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+    database.close()
+    return path
+
+
+def test_a_database_is_read(tmp_path):
+    path = stored(tmp_path / "study #1?.ledger", honest().rows())
+    assert verify_file(path, receipts=[LAST]).ok
+    assert verify_file(str(path)).entries == 13
+    assert not verify_file(path, receipts=[LAST.replace(":13:", ":14:")]).ok
+
+
+def test_a_database_is_read_while_it_is_in_use(tmp_path):
+    path = stored(tmp_path / "study.ledger", honest().rows()[:9])
+    writer = sqlite3.connect(path, isolation_level=None)
+    writer.execute("BEGIN IMMEDIATE")
+    writer.executemany("INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?)", honest().rows()[9:])
+    assert verify_file(path).entries == 9
+    writer.execute("COMMIT")
+    assert verify_file(path).entries == 13
+    writer.close()
+
+
+class Unwilling:
+    """A connection that cannot write its log beside the file."""
+
+    def execute(self, statement):
+        failure = sqlite3.OperationalError("unable to open database file")
+        failure.sqlite_errorcode = sqlite3.SQLITE_CANTOPEN
+        raise failure
+
+    def close(self):
+        pass
+
+
+def test_a_file_in_a_folder_that_cannot_be_written_is_read(tmp_path, monkeypatch):
+    path = stored(tmp_path / "study.ledger", honest().rows())
+    connect = sqlite3.connect
+
+    def careful(address, **more):
+        return connect(address, **more) if "immutable=1" in address else Unwilling()
+
+    monkeypatch.setattr(sqlite3, "connect", careful)
+    assert verify_file(path).ok
+    path.with_name("study.ledger-wal").write_bytes(b"something that must not be left out")
+    assert "file" in {problem.kind for problem in verify_file(path).problems}
+
+
+def test_torn_and_other_databases_are_seen(tmp_path):
+    path = stored(tmp_path / "study.ledger", honest().rows(), wal=False)
+    whole = path.read_bytes()
+    torn = tmp_path / "torn.ledger"
+    for length in range(0, len(whole), 1024):
+        torn.write_bytes(whole[:length])
+        assert not verify_file(torn).ok
+    for at in range(100, len(whole), 499):
+        torn.write_bytes(whole[:at] + bytes([whole[at] ^ 0x5A]) + whole[at + 1 :])
+        report = verify_file(torn, receipts=[LAST])
+        assert report.entries <= 26
+    other = tmp_path / "other.db"
+    with sqlite3.connect(other) as database:
+        database.execute("CREATE TABLE people (name)")
+    database.close()
+    assert [problem.kind for problem in verify_file(other).problems] == ["file", "file"]
+
+
+def test_text_that_is_none_is_seen(tmp_path):
+    path = stored(tmp_path / "study.ledger", honest().rows(), wal=False)
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE entry SET key = CAST(X'FF' AS TEXT) WHERE seq = 4")
+        database.execute("UPDATE entry SET line = CAST(X'80' AS TEXT) WHERE seq = 7")
+        database.execute("UPDATE entry SET head = X'00' WHERE seq = 9")
+    database.close()
+    found = {(problem.seq, problem.kind) for problem in verify_file(path).problems}
+    assert {(4, "columns"), (7, "line"), (9, "chain")} <= found
+
+
+def test_a_missing_file_is_an_error(tmp_path):
+    for path in (tmp_path / "none", tmp_path):
+        with pytest.raises(NotALedger):
+            verify_file(path)
+
+
+def test_the_command_prints_a_report(tmp_path, capsys):
+    path = str(stored(tmp_path / "study.ledger", honest().rows()))
+    assert command.main([path, "--receipt", LAST]) == 0
+    assert "ok: everything follows from the entries" in capsys.readouterr().out
+    assert command.main([path, "--receipt", LAST, "--receipt", "nothing"]) == 5
+    assert "NOT OK: 1 problems" in capsys.readouterr().out
+    assert command.main([f"{path}.none"]) == 5
+    assert "NotALedger[E401]" in capsys.readouterr().err
+
+
+def test_the_command_runs_without_a_warning(tmp_path):
+    path = stored(tmp_path / "study.ledger", honest().rows())
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-m", "discreet.ledger.verify", path],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_entries_are_verified_in_seconds(tmp_path):
+    """Three hundred trees, several scopes and accounts; the limit leaves room for slow machines."""
+    chain = Chain(Budget(epsilon=10**6))
+    chain.account("data/flu", Budget(epsilon=10**6))
+    chain.account("data/flu/ana")
+    trees = [Leaf(Laplace(scale=100 + number), name=f"{number}") * 2 for number in range(300)]
+    scopes = [None, CA, NY, Box({"state": equals("CA"), "age": at_least(65)})]
+    for number in range(33_000):
+        key, account = f"{number:064x}", list(chain.budgets)[number % 3]
+        scope = scopes[number // 7 % len(scopes)]
+        chain.ask(key, trees[number % 300], scope=scope, account=account, question=key)
+    path = stored(tmp_path / "study.ledger", chain.rows())
+    before = time.process_time()
+    report = verify_file(path)
+    assert report.problems == ()
+    assert report.entries == 99_003
+    assert time.process_time() - before < 10
+
+
+# --- whoever checks shares nothing with whoever writes --------------------------------------------
+
+
+def test_the_auditor_imports_no_other_file_of_the_ledger():
+    below = "accounting arrays certified errors exact loss mechanisms noise units ledger.verify"
+    allowed = tuple(f"discreet.{room}" for room in below.split())
+    files = sorted((ROOT / "src/discreet/ledger/verify").glob("*.py"))
+    assert len(files) > 10
+    for path in files:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            match node:
+                case ast.Import(names=names):
+                    found = [name.name for name in names]
+                case ast.ImportFrom(module=module):
+                    found = [module]
+                case _:
+                    found = []
+            for name in found:
+                first = name.partition(".")[0]
+                assert name.startswith(allowed) or first in sys.stdlib_module_names, (path, name)

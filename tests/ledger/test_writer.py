@@ -1,0 +1,537 @@
+"""The writer: one commit for all that wait, nothing told before it, and memory as disk says."""
+
+import os
+import signal
+import threading
+import time
+
+import pytest
+
+from discreet.accounting import Budget
+from discreet.accounting.tariff import Tariff
+from discreet.errors import (
+    DamagedLedger,
+    KeyReused,
+    LedgerUnavailable,
+    NotALedger,
+    NotCharged,
+    OutOfRange,
+    OverBudget,
+)
+from discreet.ledger import writer as module
+from discreet.ledger.acts import ChargeRequest, ReleaseRequest, StartRequest
+from discreet.ledger.kinds import NewAccount, Raising
+from discreet.ledger.management import AccountRequest, LookRequest, OpenRequest, RaiseRequest
+from discreet.ledger.pricing import Pricer
+from discreet.ledger.state import State
+from discreet.ledger.terms import Terms
+from discreet.ledger.values import Account
+from discreet.ledger.writer import Writer
+from discreet.loss import Pure
+from discreet.units import row
+from tests.ledger.disk import Disk, DiskStore, lost
+
+TERMS = Terms(unit=row(), budget=Budget(epsilon=1))
+PRICER = Pricer(Tariff(unit=row()))
+ACCOUNTS = {"data": Account("data", TERMS.budget)}
+
+
+class Steps:
+    """A place to stand in the way of a store: steps can be held up, or fail."""
+
+    def __init__(self):
+        self.seen = []
+        self.failing = {}
+        self.gates = {}
+        self.passing = {}
+
+    def __call__(self, step):
+        self.seen.append(step)
+        if self.passing.get(step):
+            self.passing[step] -= 1
+        elif step in self.gates:
+            self.gates[step].wait(20)
+        if self.failing.get(step):
+            raise self.failing[step].pop()
+
+    def hold(self, step, *, passing=0):
+        self.gates[step] = threading.Event()
+        self.passing[step] = passing
+        return self.gates[step]
+
+
+@pytest.fixture
+def steps():
+    return Steps()
+
+
+@pytest.fixture
+def disk():
+    return Disk()
+
+
+@pytest.fixture
+def writer(disk, steps):
+    made = Writer(DiskStore(disk, steps), create=True, timeout=20)
+    made.call(OpenRequest(TERMS, "1" * 32))
+    yield made
+    for gate in steps.gates.values():
+        gate.set()
+    made.stop()
+
+
+def charge(key, epsilon="0.1"):
+    priced = PRICER.priced(Pure(epsilon=epsilon), ACCOUNTS, "data", scope=None, delta=None)
+    return ChargeRequest(priced.charge(key, ""), priced)
+
+
+class Caller(threading.Thread):
+    """Somebody who asks, and what came of it."""
+
+    def __init__(self, writer, request):
+        super().__init__()
+        self.writer, self.request = writer, request
+        self.told = self.error = None
+        self.start()
+
+    def run(self):
+        try:
+            self.told = self.writer.call(self.request)
+        except Exception as error:  # noqa: BLE001
+            self.error = error
+
+
+def until(condition):
+    end = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.001)
+
+
+def held(writer, steps, requests):
+    """Have requests wait for one batch: a first one is held up in its commit meanwhile."""
+    gate = steps.hold("commit")
+    first = Caller(writer, LookRequest())
+    until(lambda: steps.seen[-1:] == ["commit"])
+    callers = []
+    for request in requests:
+        callers.append(Caller(writer, request))
+        until(lambda: writer._queue.qsize() == len(callers))
+    return gate, [first, *callers]
+
+
+def finish(gate, callers):
+    gate.set()
+    for caller in callers:
+        caller.join(20)
+        assert not caller.is_alive()
+
+
+# --- batches ------------------------------------------------------------------------------------
+
+
+def test_all_that_wait_share_a_commit(writer, steps, disk):
+    gate, callers = held(writer, steps, [charge(f"k{number}", "0.01") for number in range(40)])
+    before = disk.commits
+    finish(gate, callers)
+    assert disk.commits == before + 2
+    assert [caller.told.seq for caller in callers[1:]] == list(range(2, 42))
+    assert [row.seq for row in disk.rows] == list(range(1, 42))
+
+
+def test_nobody_is_told_before_the_commit(writer, steps, disk):
+    gate, callers = held(writer, steps, [charge("a"), charge("b", "5"), StartRequest("no")])
+    second = steps.hold("committed", passing=1)
+    gate.set()
+    until(lambda: len(disk.rows) == 2)
+    time.sleep(0.05)
+    assert all(caller.told is None and caller.error is None for caller in callers[1:])
+    finish(second, callers)
+    assert callers[1].told.new
+    assert isinstance(callers[2].error, OverBudget)
+    assert isinstance(callers[3].error, NotCharged)
+
+
+def test_a_request_sees_what_came_before_it_in_the_batch(writer, steps):
+    requests = [
+        charge("a", "0.6"),
+        charge("b", "0.6"),
+        charge("c", "0.4"),
+        charge("a", "0.6"),
+        charge("a", "0.1"),
+        StartRequest("a"),
+        ReleaseRequest("c", b"too early"),
+        ReleaseRequest("a", b"first"),
+        ReleaseRequest("a", b"second"),
+        StartRequest("a"),
+    ]
+    gate, callers = held(writer, steps, requests)
+    finish(gate, callers)
+    _, a, b, c, same, other, start, early, release, late, again = callers
+    assert (a.told.new, c.told.new, same.told.new) == (True, True, False)
+    assert same.told.receipt == a.told.receipt
+    assert isinstance(b.error, OverBudget)
+    assert isinstance(other.error, KeyReused)
+    assert start.told.attempt == 1
+    assert isinstance(early.error, NotCharged)
+    assert release.told.answer == late.told.answer == again.told.answer == b"first"
+    assert (release.told.replayed, late.told.replayed, again.told.replayed) == (False, True, True)
+
+
+def test_a_refusal_writes_nothing(writer, disk):
+    before = list(disk.rows)
+    written = disk.written
+    with pytest.raises(OverBudget):
+        writer.call(charge("a", "1.1"))
+    with pytest.raises(NotCharged):
+        writer.call(StartRequest("a"))
+    writer.call(LookRequest())
+    assert disk.rows == before
+    assert disk.written == written
+
+
+def test_at_most_so_many_requests_share_a_commit(writer, steps, monkeypatch, disk):
+    monkeypatch.setattr(module, "_MOST", 3)
+    gate, callers = held(writer, steps, [charge(f"k{number}", "0.01") for number in range(7)])
+    before = disk.commits
+    finish(gate, callers)
+    assert disk.commits == before + 4
+    assert all(caller.told.new for caller in callers[1:])
+
+
+# --- other processes ----------------------------------------------------------------------------
+
+
+def test_entries_of_others_count_before_anything_is_accepted(writer, disk):
+    other = Writer(DiskStore(disk), create=False, timeout=20)
+    other.call(charge("theirs", "0.7"))
+    with pytest.raises(OverBudget):
+        writer.call(charge("ours", "0.4"))
+    assert not writer.call(charge("theirs", "0.7")).new
+    writer.call(charge("ours", "0.3"))
+    with pytest.raises(OverBudget):
+        other.call(charge("more", "0.1"))
+    other.call(AccountRequest(NewAccount(account="data/flu", budget=None, by="ana")))
+    assert sorted(writer.call(LookRequest()).accounts) == ["data", "data/flu"]
+    other.stop()
+
+
+def test_a_store_that_went_back_is_noticed(writer, disk):
+    writer.call(charge("a"))
+    rows = disk.rows
+    disk.rows = rows[:-1]
+    with pytest.raises(DamagedLedger):
+        writer.call(charge("b"))
+    disk.rows = rows
+    assert writer.call(charge("b")).seq == 3
+
+
+# --- commits that fail --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("step", ["begin", "rows", "append", "commit"])
+def test_if_nothing_was_written_everybody_is_told_and_nothing_is_spent(writer, steps, disk, step):
+    writer.call(charge("before"))
+    gate, callers = held(writer, steps, [charge("a", "0.5"), charge("b", "2"), StartRequest("c")])
+    steps.failing[step] = [lost()]
+    if step == "commit":
+        steps.failing[step].append(lost())
+    finish(gate, callers)
+    assert all(isinstance(caller.error, LedgerUnavailable) for caller in callers[1:])
+    assert len(disk.rows) == 2
+    assert writer.call(charge("a", "0.5")).new
+    assert writer.call(charge("c", "0.4")).new
+    with pytest.raises(OverBudget):
+        writer.call(charge("d", "0.01"))
+
+
+def test_if_it_was_written_after_all_the_state_is_that_of_the_disk(writer, steps, disk):
+    writer.call(charge("before"))
+    steps.failing["committed"] = [lost()]
+    with pytest.raises(LedgerUnavailable):
+        writer.call(charge("a", "0.5"))
+    assert len(disk.rows) == 3
+    assert not writer.call(charge("a", "0.5")).new
+    with pytest.raises(OverBudget):
+        writer.call(charge("b", "0.5"))
+    assert writer.call(charge("c", "0.4")).new
+
+
+def test_a_state_that_was_not_touched_is_kept(writer, steps):
+    writer.call(charge("a"))
+    before = writer._state
+    steps.failing["begin"] = [lost()]
+    with pytest.raises(LedgerUnavailable):
+        writer.call(charge("b"))
+    assert writer._state is before
+    steps.failing["append"] = [lost()]
+    with pytest.raises(LedgerUnavailable):
+        writer.call(charge("b"))
+    assert writer._state is None
+    assert writer.call(charge("b")).seq == 3
+
+
+def test_each_caller_has_an_error_of_its_own(writer, steps):
+    gate, callers = held(writer, steps, [charge("a"), charge("b")])
+    steps.gates.pop("commit")
+    steps.failing["append"] = [lost()]
+    finish(gate, callers)
+    errors = [caller.error for caller in callers[1:]]
+    assert all(isinstance(error, LedgerUnavailable) for error in errors)
+    assert errors[0] is not errors[1]
+
+
+def test_an_entry_that_cannot_be_applied_spoils_its_batch(writer, disk, steps, monkeypatch):
+    gate, callers = held(writer, steps, [charge("a"), charge("b"), charge("c")])
+    real = State.apply
+
+    def failing(self, entry, seq, head):
+        if entry.key == "b":
+            self._books["data"].add(entry.pieces[0][1])  # half of it is done
+            raise MemoryError
+        real(self, entry, seq, head)
+
+    monkeypatch.setattr(State, "apply", failing)
+    finish(gate, callers)
+    assert all(isinstance(caller.error, LedgerUnavailable) for caller in callers[1:])
+    assert isinstance(callers[1].error.__cause__, MemoryError)
+    assert len(disk.rows) == 1
+    monkeypatch.undo()
+    assert writer.call(charge("b")).new
+    assert writer._state.book("data").spent == (10**23, 0)
+
+
+def test_a_raise_that_is_none_is_for_one_caller_alone(writer, steps):
+    people = {"reason": "none", "by": "ana", "approved_by": "ben"}
+    lower = RaiseRequest(Raising(account="data", budget=Budget(epsilon="0.5"), **people))
+    gate, callers = held(writer, steps, [charge("a"), lower, charge("b")])
+    finish(gate, callers)
+    assert callers[1].told.new
+    assert callers[3].told.new
+    assert isinstance(callers[2].error, OutOfRange)
+
+
+def test_an_error_while_checking_is_for_one_caller_alone(writer, steps):
+    class Strange:
+        keys = ()
+
+        def act(self, batch):
+            raise RuntimeError("of its own")
+
+    gate, callers = held(writer, steps, [charge("a"), Strange(), charge("b")])
+    finish(gate, callers)
+    assert callers[1].told.new
+    assert callers[3].told.new
+    assert isinstance(callers[2].error, RuntimeError)
+
+
+# --- checkpoints --------------------------------------------------------------------------------
+
+
+def test_checkpoints_are_kept_along_the_way_and_at_the_end(disk, steps, monkeypatch):
+    monkeypatch.setattr(module, "_KEPT_EVERY", 5)
+    writer = Writer(DiskStore(disk, steps), create=True, timeout=20)
+    writer.call(OpenRequest(TERMS, "1" * 32))
+    for number in range(12):
+        writer.call(charge(f"k{number}", "0.01"))
+    assert disk.kept[0] == 10
+    writer.stop()
+    assert disk.kept[0] == 13
+    state = State()
+    for each in disk.rows:
+        state.follow(each)
+    assert disk.kept[1] == state.written()
+    before = disk.written
+    again = Writer(DiskStore(disk, steps), create=False, timeout=20)
+    again.call(LookRequest())
+    assert again._state.written() == state.written()
+    again.stop()
+    assert disk.written == before
+
+
+def test_a_writer_that_starts_from_a_checkpoint_reads_only_what_follows(disk, monkeypatch):
+    writer = Writer(DiskStore(disk), create=True, timeout=20)
+    writer.call(OpenRequest(TERMS, "1" * 32))
+    for number in range(5):
+        writer.call(charge(f"k{number}"))
+    writer.stop()
+    followed, real = [], State.follow
+    monkeypatch.setattr(State, "follow", lambda s, r: (followed.append(r.seq), real(s, r))[1])
+    other = Writer(DiskStore(disk), create=False, timeout=20)
+    with pytest.raises(OverBudget):
+        other.call(charge("more", "0.6"))
+    other.call(charge("more", "0.5"))
+    other.stop()
+    assert followed == []
+
+
+# --- waiting ------------------------------------------------------------------------------------
+
+
+def test_a_request_that_was_not_taken_in_time_is_withdrawn(disk, steps):
+    writer = Writer(DiskStore(disk, steps), create=True, timeout=0.3)
+    writer.call(OpenRequest(TERMS, "1" * 32))
+    gate, callers = held(writer, steps, [])
+    with pytest.raises(LedgerUnavailable) as error:
+        writer.call(charge("a"))
+    assert "was not recorded" in error.value.what
+    callers[0].join()
+    assert "will be seen" in callers[0].error.what
+    gate.set()
+    until(lambda: len(steps.seen) and steps.seen[-1] == "committed")
+    assert writer.call(LookRequest()).receipt.seq == 1
+    assert writer.call(charge("a")).new
+    writer.stop()
+
+
+def test_a_request_that_was_taken_may_be_recorded_later(disk, steps):
+    writer = Writer(DiskStore(disk, steps), create=True, timeout=0.3)
+    writer.call(OpenRequest(TERMS, "1" * 32))
+    gate = steps.hold("commit")
+    with pytest.raises(LedgerUnavailable) as error:
+        writer.call(charge("a"))
+    assert "will be seen" in error.value.what
+    assert "same key" in error.value.do
+    gate.set()
+    steps.gates.clear()
+    assert not writer.call(charge("a")).new
+    writer.stop()
+
+
+def test_reading_old_entries_is_not_waiting(disk, monkeypatch):
+    writer = Writer(DiskStore(disk), create=True, timeout=20)
+    writer.call(OpenRequest(TERMS, "1" * 32))
+    for number in range(6):
+        writer.call(charge(f"k{number}"))
+    writer.stop()
+    disk.kept = None
+    real = State.follow
+    monkeypatch.setattr(State, "follow", lambda s, r: (time.sleep(0.1), real(s, r))[1])
+    slow = Writer(DiskStore(disk), create=False, timeout=0.25)
+    assert slow.call(LookRequest()).receipt.seq == 7
+    slow.stop()
+
+
+def test_an_interrupt_ends_the_waiting_and_withdraws_the_request(writer, steps, disk):
+    gate, callers = held(writer, steps, [])
+    alarm = threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
+    alarm.start()
+    with pytest.raises(KeyboardInterrupt):
+        writer.call(charge("a"))
+    alarm.join()
+    finish(gate, callers)
+    assert writer.call(LookRequest()).receipt.seq == 1
+    assert writer.call(charge("a")).new
+
+
+def test_an_interrupt_does_not_end_a_batch(writer, steps, disk):
+    gate = steps.hold("commit")
+    alarm = threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
+    alarm.start()
+    with pytest.raises(KeyboardInterrupt):
+        writer.call(charge("a"))
+    alarm.join()
+    gate.set()
+    assert not writer.call(charge("a")).new
+    assert len(disk.rows) == 2
+
+
+# --- opening, resting, stopping -----------------------------------------------------------------
+
+
+def test_what_opening_fails_with_is_told_to_everybody(disk):
+    writer = Writer(DiskStore(disk), create=False, timeout=20)
+    for _ in range(3):
+        with pytest.raises(NotALedger):
+            writer.call(LookRequest())
+    assert writer.rest()
+    writer.wake()
+    writer.stop()
+
+
+def test_what_waits_is_served_before_the_end(writer, steps):
+    gate, callers = held(writer, steps, [charge(f"k{number}", "0.01") for number in range(5)])
+    ending = threading.Thread(target=writer.stop)
+    ending.start()
+    until(lambda: writer._queue.qsize() == 6)
+    late = Caller(writer, charge("late"))
+    until(lambda: writer._queue.qsize() == 7)
+    finish(gate, [*callers, late])
+    ending.join()
+    assert all(caller.told.new for caller in callers[1:])
+    assert "closed" in late.error.what
+    with pytest.raises(LedgerUnavailable):
+        writer.call(LookRequest())
+    writer.stop()
+
+
+def test_a_writer_stops_however_much_is_asked(disk):
+    writer = Writer(DiskStore(disk), create=True, timeout=20)
+    writer.call(OpenRequest(TERMS, "1" * 32))
+    stopped = threading.Event()
+
+    def ask():
+        while not stopped.is_set():
+            try:
+                writer.call(LookRequest())
+            except LedgerUnavailable:
+                return
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.05)
+    writer.stop()
+    assert not writer._thread.is_alive()
+    stopped.set()
+    for thread in threads:
+        thread.join(20)
+        assert not thread.is_alive()
+
+
+def test_a_stuck_writer_does_not_keep_anybody(disk, steps):
+    writer = Writer(DiskStore(disk, steps), create=True, timeout=0.2)
+    writer.call(OpenRequest(TERMS, "1" * 32))
+    gate, callers = held(writer, steps, [])
+    begun = time.monotonic()
+    writer.stop()
+    assert time.monotonic() - begun < 5
+    finish(gate, callers)
+    writer._thread.join(20)
+    assert not writer._thread.is_alive()
+
+
+def test_a_resting_writer_has_let_go_of_the_store(writer):
+    writer.call(charge("a"))
+    assert writer.rest()
+    assert not writer._store.opened
+    waiting = Caller(writer, charge("b"))
+    time.sleep(0.05)
+    assert waiting.told is None
+    writer.wake()
+    waiting.join(20)
+    assert waiting.told.seq == 3
+    assert writer._store.opened
+
+
+def test_a_store_that_does_not_open_again_is_tried_again(writer, steps):
+    writer.rest()
+    steps.failing["open"] = [lost()]
+    writer.wake()
+    with pytest.raises(LedgerUnavailable):
+        writer.call(charge("a"))
+    assert writer.call(charge("a")).new
+
+
+def test_a_writer_that_cannot_rest_in_time_says_so(disk, steps):
+    writer = Writer(DiskStore(disk, steps), create=True, timeout=0.2)
+    writer.call(OpenRequest(TERMS, "1" * 32))
+    gate, callers = held(writer, steps, [])
+    assert not writer.rest()
+    writer.wake()
+    finish(gate, callers)
+    steps.gates.clear()
+    assert writer.call(charge("a")).new
+    writer.stop()
+    assert writer.rest()
+    writer.wake()
