@@ -13,9 +13,11 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 from chaos.analyst import PRICE
+from chaos.forks import apart
 from chaos.stores import Wrapper, wrapped
 from discreet.accounting import Budget
 from discreet.errors import OverBudget
@@ -76,8 +78,7 @@ class Race:
 
 def race(plan: Plan) -> Race:
     """Let them race, and count."""
-    with _open(plan) as ledger:
-        receipt = ledger.receipt
+    receipt = apart(partial(_set_up, plan))
     with _gate() as (ready, go):
         pids = [_fork(plan, number, ready, go) for number in range(plan.processes)]
         os.close(ready[1])
@@ -90,10 +91,19 @@ def race(plan: Plan) -> Race:
     problems += [f"a process ended with {status}" for status in ends if status and not problems]
     files = sorted(plan.folder.glob("runner-*"))
     runners = [Runner(**json.loads(path.read_text("utf-8"))) for path in files]
+    charges, found = apart(partial(_check, plan, receipt))
+    return Race(runners, charges, plan.limit, seconds, problems + found)
+
+
+def _set_up(plan: Plan) -> str:
+    with _open(plan) as ledger:
+        return str(ledger.receipt)
+
+
+def _check(plan: Plan, receipt: str) -> tuple[int, list[str]]:
     with _open(plan) as ledger:
         charges = sum(entry["kind"] == "charge" for entry in ledger.entries())
-        problems += [str(problem) for problem in ledger.verify([receipt]).problems]
-    return Race(runners, charges, plan.limit, seconds, problems)
+        return charges, [str(problem) for problem in ledger.verify([receipt]).problems]
 
 
 def _open(plan: Plan) -> Ledger:

@@ -16,6 +16,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from chaos.analyst import ROOM, ROOT, Analyst, Question, open_accounts, open_led
 from chaos.checks import Findings, check
 from chaos.crashing import POINTS, Crashing, Fuse
 from chaos.diary import Diary, Event, diary
+from chaos.forks import apart
 from chaos.stores import Wrapper, wrapped
 from discreet.errors import LedgerUnavailable
 
@@ -77,13 +79,21 @@ class _Place:
 def storm(plan: Plan) -> Storm:
     """Let it storm, and look at what is left."""
     begun = time.monotonic()
+    apart(partial(_set_up, plan))
+    kills, failures = _kill(plan)
+    findings = apart(partial(_check, plan))
+    return Storm(findings, kills, failures, time.monotonic() - begun)
+
+
+def _set_up(plan: Plan) -> None:
     with open_ledger(plan.address) as ledger:
         open_accounts(ledger)
-    kills, failures = _kill(plan)
+
+
+def _check(plan: Plan) -> Findings:
     seen = [event for place in range(plan.places) for event in diary(_diary(plan, place))]
     with open_ledger(plan.address) as ledger:
-        findings = check(ledger, seen)
-    return Storm(findings, kills, failures, time.monotonic() - begun)
+        return check(ledger, seen)
 
 
 def _kill(plan: Plan) -> tuple[Counter[str], list[str]]:

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, Final
 from discreet import errors, exact, noise, theorems, units
 from discreet.units import person, row
 
-if TYPE_CHECKING:  # loaded when first used, because SciPy takes its time
-    from discreet import accounting, continual, loss, mechanisms
+if TYPE_CHECKING:  # loaded when first used, because SciPy and DuckDB take their time
+    from discreet import accounting, continual, ledger, loss, mechanisms, query
     from discreet.accounting import Budget
+    from discreet.session import open  # noqa: A004  called discreet.open
 
 __version__ = "0.1.0"
 
@@ -30,17 +31,20 @@ __all__ = [
     "continual",
     "errors",
     "exact",
+    "ledger",
     "loss",
     "mechanisms",
     "noise",
+    "open",
     "person",
+    "query",
     "row",
     "theorems",
     "units",
 ]
 
-_LATE: Final = frozenset({"accounting", "continual", "loss", "mechanisms"})
-_NAMES: Final = {"Budget": "accounting"}
+_LATE: Final = frozenset({"accounting", "continual", "ledger", "loss", "mechanisms", "query"})
+_NAMES: Final = {"Budget": "accounting", "open": "session"}
 
 
 def __getattr__(name: str) -> Any:

@@ -5,7 +5,6 @@ import gc
 import os
 import signal
 import threading
-import time
 
 import pytest
 from hypothesis import given, settings
@@ -555,10 +554,12 @@ with store.exclusive():
 
 def test_a_stopped_process_is_waited_for_and_then_given_up(path):
     Ledger.open(path, unit=row(), budget=Budget(epsilon=1)).close()
-    ledger = Ledger.open(path, timeout=0.4)
+    ledger = Ledger.open(path)
+    writer = ledger._link.live()._writer
     with Program(HOLDER, path=str(path)) as holder:
         assert holder.hear() == "held"
         holder.process.send_signal(signal.SIGSTOP)
+        writer._timeout = 0.4
         with pytest.raises(LedgerUnavailable) as error:
             ledger.charge(ONE, key="k")
         assert "same key" in error.value.do
@@ -567,11 +568,10 @@ def test_a_stopped_process_is_waited_for_and_then_given_up(path):
         with pytest.raises(LedgerUnavailable):
             Ledger.open(path, timeout=0.4)
         assert ledger.find("q") is None
-        begun = time.monotonic()
         holder.process.send_signal(signal.SIGCONT)
         holder.tell()
         holder.end()
-        assert time.monotonic() - begun < 20
+        writer._timeout = 60
     first = ledger.charge(ONE, key="k")
     assert first.seq == 2
     assert left(ledger) == 9 * 10**23
@@ -579,7 +579,6 @@ def test_a_stopped_process_is_waited_for_and_then_given_up(path):
 
 
 def test_a_process_that_just_ends_leaves_what_was_told(path):
-    begun = time.monotonic()
     out = run(
         """
         ledger = Ledger.open(path, unit=row(), budget=Budget(epsilon=1))
@@ -588,7 +587,6 @@ def test_a_process_that_just_ends_leaves_what_was_told(path):
         path=str(path),
     )
     assert out == ["2"]
-    assert time.monotonic() - begun < 20
     with Ledger.open(path) as ledger:
         assert ledger.left().amounts[0] == 75 * 10**22
 

@@ -80,6 +80,14 @@ def writer(disk, steps):
     made.stop()
 
 
+def hasty(disk, steps):
+    """A writer whose callers do not wait for long, once it is open."""
+    writer = Writer(DiskStore(disk, steps), create=True, timeout=20)
+    writer.call(OpenRequest(TERMS, "1" * 32))
+    writer._timeout = 0.3
+    return writer
+
+
 def charge(key, epsilon="0.1"):
     priced = PRICER.priced(Pure(epsilon=epsilon), ACCOUNTS, "data", scope=None, delta=None)
     return ChargeRequest(priced.charge(key, ""), priced)
@@ -268,6 +276,10 @@ def test_a_state_that_was_not_touched_is_kept(writer, steps):
     with pytest.raises(LedgerUnavailable):
         writer.call(charge("b"))
     assert writer._state is None
+    assert not writer._store.opened
+    steps.failing["open"] = [lost()]
+    with pytest.raises(LedgerUnavailable):
+        writer.call(charge("b"))
     assert writer.call(charge("b")).seq == 3
 
 
@@ -369,8 +381,7 @@ def test_a_writer_that_starts_from_a_checkpoint_reads_only_what_follows(disk, mo
 
 
 def test_a_request_that_was_not_taken_in_time_is_withdrawn(disk, steps):
-    writer = Writer(DiskStore(disk, steps), create=True, timeout=0.3)
-    writer.call(OpenRequest(TERMS, "1" * 32))
+    writer = hasty(disk, steps)
     gate, callers = held(writer, steps, [])
     with pytest.raises(LedgerUnavailable) as error:
         writer.call(charge("a"))
@@ -378,6 +389,7 @@ def test_a_request_that_was_not_taken_in_time_is_withdrawn(disk, steps):
     callers[0].join()
     assert "will be seen" in callers[0].error.what
     gate.set()
+    writer._timeout = 20
     until(lambda: len(steps.seen) and steps.seen[-1] == "committed")
     assert writer.call(LookRequest()).receipt.seq == 1
     assert writer.call(charge("a")).new
@@ -385,8 +397,7 @@ def test_a_request_that_was_not_taken_in_time_is_withdrawn(disk, steps):
 
 
 def test_a_request_that_was_taken_may_be_recorded_later(disk, steps):
-    writer = Writer(DiskStore(disk, steps), create=True, timeout=0.3)
-    writer.call(OpenRequest(TERMS, "1" * 32))
+    writer = hasty(disk, steps)
     gate = steps.hold("commit")
     with pytest.raises(LedgerUnavailable) as error:
         writer.call(charge("a"))
@@ -394,6 +405,7 @@ def test_a_request_that_was_taken_may_be_recorded_later(disk, steps):
     assert "same key" in error.value.do
     gate.set()
     steps.gates.clear()
+    writer._timeout = 20
     assert not writer.call(charge("a")).new
     writer.stop()
 
@@ -406,8 +418,8 @@ def test_reading_old_entries_is_not_waiting(disk, monkeypatch):
     writer.stop()
     disk.kept = None
     real = State.follow
-    monkeypatch.setattr(State, "follow", lambda s, r: (time.sleep(0.1), real(s, r))[1])
-    slow = Writer(DiskStore(disk), create=False, timeout=0.25)
+    monkeypatch.setattr(State, "follow", lambda s, r: (time.sleep(0.2), real(s, r))[1])
+    slow = Writer(DiskStore(disk), create=False, timeout=0.6)
     assert slow.call(LookRequest()).receipt.seq == 7
     slow.stop()
 
@@ -490,8 +502,7 @@ def test_a_writer_stops_however_much_is_asked(disk):
 
 
 def test_a_stuck_writer_does_not_keep_anybody(disk, steps):
-    writer = Writer(DiskStore(disk, steps), create=True, timeout=0.2)
-    writer.call(OpenRequest(TERMS, "1" * 32))
+    writer = hasty(disk, steps)
     gate, callers = held(writer, steps, [])
     begun = time.monotonic()
     writer.stop()
@@ -524,13 +535,13 @@ def test_a_store_that_does_not_open_again_is_tried_again(writer, steps):
 
 
 def test_a_writer_that_cannot_rest_in_time_says_so(disk, steps):
-    writer = Writer(DiskStore(disk, steps), create=True, timeout=0.2)
-    writer.call(OpenRequest(TERMS, "1" * 32))
+    writer = hasty(disk, steps)
     gate, callers = held(writer, steps, [])
     assert not writer.rest()
     writer.wake()
     finish(gate, callers)
     steps.gates.clear()
+    writer._timeout = 20
     assert writer.call(charge("a")).new
     writer.stop()
     assert writer.rest()

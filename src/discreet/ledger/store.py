@@ -20,10 +20,9 @@ from typing import Final, Protocol
 
 from discreet.errors import LedgerUnavailable, WrongKind
 from discreet.ledger.entry import Row
-from discreet.ledger.forks import leave_alone
 from discreet.ledger.sqlite import SQLiteStore
 
-__all__ = ["Address", "Store", "leave_alone", "store_for"]
+__all__ = ["Address", "Store", "store_for"]
 
 Address = str | os.PathLike[str]
 """A path, or ``postgresql://...`` with the name of a schema after ``#``."""

@@ -219,6 +219,9 @@ class Writer:
         except BaseException as error:  # noqa: BLE001  every caller is told
             for ticket in tickets:
                 ticket.result, ticket.error = None, _explained(error)
+            if self._state is None:  # whatever is wrong with the store, it is opened anew
+                self._store.close()
+                self._open = False
         for ticket in tickets:
             ticket.done.release()
 
