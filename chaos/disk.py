@@ -27,6 +27,7 @@ from chaos.trace import Cut, Gone, Mark, Name, Operation, Sync, Write
 Files = dict[str, bytes]
 """The content of each file by its path."""
 
+KINDS: Final = ("all", "synced", "torn", "some")
 SECTOR: Final = 512
 _SHARED: Final = "-shm"
 

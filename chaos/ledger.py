@@ -16,12 +16,14 @@ import tempfile
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import machine
 from benchmarks.report import aligned
 from chaos import power, race, storm
+from chaos.stores import Busy, Wrapped
 from chaos.trace import NoTrace
 from tests.servers.postgres import NoServer, PostgresServer
 
@@ -50,8 +52,8 @@ FULL = Size(
     processes=32,
     attempts=100_000,
     limit=4_000,
-    questions=10,
-    some=2,
+    questions=5,
+    some=1,
     every=1,
     server_kills=200,
     server_crashes=8,
@@ -63,9 +65,9 @@ QUICK = Size(
     processes=8,
     attempts=4_000,
     limit=400,
-    questions=4,
+    questions=2,
     some=1,
-    every=4,
+    every=12,
     server_kills=30,
     server_crashes=2,
     server_processes=4,
@@ -155,17 +157,22 @@ class Trial:
 
     def power(self) -> list[Outcome]:
         """Lose power."""
-        plan = power.Plan(
-            folder=self.folder("power"),
-            questions=self.size.questions,
-            some=self.size.some,
-            seed=self.seed,
-            every=self.size.every,
-        )
-        return [of_power("power loss", power.power_loss(plan))]
+        outcomes = []
+        for name, wrapper in (("power loss", Wrapped), ("power loss, busy log", Busy)):
+            plan = power.Plan(
+                folder=self.folder(wrapper.__name__),
+                questions=self.size.questions,
+                wrapper=wrapper,
+                some=self.size.some,
+                seed=self.seed,
+                every=self.size.every,
+            )
+            outcomes.append(of_power(name, power.power_loss(plan)))
+        return outcomes
 
     def postgres(self) -> list[Outcome]:
         """Kill and race on a server, and crash the server itself."""
+        import_module("discreet.ledger.postgres")  # once, and not in every process
         size, folder = self.size, self.folder("postgres-storm")
         with PostgresServer() as server:
             crashes = _Crashes(server, every=max(1, size.server_kills // (size.server_crashes + 1)))

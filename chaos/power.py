@@ -10,7 +10,7 @@ import shutil
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -21,7 +21,7 @@ from typing import Final
 from chaos.analyst import ROOT, Analyst, Question, open_accounts, open_ledger
 from chaos.checks import check
 from chaos.diary import Diary, diary, events
-from chaos.disk import State, states
+from chaos.disk import KINDS, State, states
 from chaos.recorded import DIARY, LEDGER, work
 from chaos.stores import Busy, Wrapper
 from chaos.trace import Mark, Operation, Session, Sync, record
@@ -29,8 +29,8 @@ from discreet.errors import DiscreetError
 
 SESSIONS: Final = (
     *((1, None), (3, None)),
-    *((1, 1), (1, 2), (1, 3), (1, 4), (1, 8), (1, 9), (1, 10), (3, 9), (3, 12)),
-    *((1, None), (3, None), (1, None)),
+    *((1, number) for number in range(1, 13)),
+    *((3, 9), (3, 12), (1, None), (3, None), (1, None)),
 )
 """How many threads each session has, and at which sync it is killed, if it is: while it opens the
 ledger, and amid each of the steps of a question."""
@@ -49,11 +49,11 @@ class Plan:
     wrapper: Wrapper = Busy
     some: int = 1
     """How many random states after each operation."""
+    kinds: Collection[str] = KINDS
+    """Only states of these kinds are looked at."""
     every: int = 1
-    """Only every so many states are looked at."""
+    """Of those, only one in so many."""
     seed: int = 0
-    most: int = 1_000
-    """How many things that are wrong each process looks for."""
     processes: int = 2
 
 
@@ -104,13 +104,12 @@ def _look(
     """Look at every so many states, beginning with a number; others look at those in between."""
     kinds: Counter[str] = Counter()
     wrong = []
-    possible = states(operations, seed=plan.seed, some=plan.some)
+    every = states(operations, seed=plan.seed, some=plan.some)
+    possible = (state for state in every if state.kind in plan.kinds)
     with tempfile.TemporaryDirectory(dir=_MEMORY if _MEMORY.is_dir() else None) as folder:
         for state in islice(possible, share * plan.every, None, plan.every * plan.processes):
             kinds[state.kind] += 1
             wrong += problems(state, Path(folder))
-            if len(wrong) >= plan.most:
-                break
     return kinds, wrong
 
 

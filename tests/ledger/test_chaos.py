@@ -5,8 +5,8 @@ import pytest
 from chaos import power, race, storm
 from chaos.analyst import PaysAgain, PaysLast, TellsFirst
 from chaos.crashing import POINTS
-from chaos.disk import Disk, states
-from chaos.stores import Busy, NeverSynced, SyncedLater, TrustsTheLog, Unlocked
+from chaos.disk import KINDS, Disk, states
+from chaos.stores import Busy, NeverSynced, SyncedLater, TrustsTheLog, Unlocked, Wrapped
 from chaos.trace import Cut, Gone, Mark, Name, NoTrace, Reader, Sync, Write
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # of later Pythons
@@ -112,22 +112,34 @@ def test_races_find_a_store_that_looks_before_it_locks(tmp_path, wrapper):
 # --- losses of power --------------------------------------------------------------------------
 
 
-def plan_of(folder, wrapper, **given):
-    sessions = ((1, None), (1, 4), (1, 5), (1, 6), (1, 7), (3, 9), (1, None))
-    return power.Plan(folder=folder, questions=2, sessions=sessions, wrapper=wrapper, **given)
-
-
-def test_whenever_power_is_lost_what_was_told_is_there(tmp_path):
-    found = power.power_loss(plan_of(tmp_path, Busy, every=5, seed=7))
+@pytest.mark.parametrize(
+    ("wrapper", "sessions"),
+    [
+        (Wrapped, ((1, None), (1, 5), (1, 6), (1, 7), (1, None))),
+        (Busy, ((1, None), (3, 9), (1, None))),
+    ],
+)
+def test_whenever_power_is_lost_what_was_told_is_there(tmp_path, wrapper, sessions):
+    found = power.power_loss(
+        power.Plan(
+            folder=tmp_path, questions=2, sessions=sessions, wrapper=wrapper, every=8, seed=7
+        )
+    )
     assert found.wrong == []
     assert found.operations > 100
     assert found.told >= 4
-    assert set(found.states) == {"all", "synced", "torn", "some"}
+    assert {*found.states} == {*KINDS}
 
 
 @pytest.mark.parametrize("wrapper", [NeverSynced, SyncedLater, TrustsTheLog])
 def test_losses_of_power_find_a_store_that_does_not_sync(tmp_path, wrapper):
-    assert power.power_loss(plan_of(tmp_path, wrapper, some=0, most=1)).wrong
+    sessions = ((1, None), *((1, number) for number in range(4, 9)), (1, None))
+    found = power.power_loss(
+        power.Plan(
+            folder=tmp_path, questions=2, sessions=sessions, wrapper=wrapper, kinds=["synced"]
+        )
+    )
+    assert found.wrong
 
 
 # --- what the losses of power are made of -------------------------------------------------------

@@ -14,10 +14,11 @@ __all__ = ["ENTRIES"]
 ENTRIES: Final = (
     Theorem(
         key="sqlite-durable",
-        statement="On a disk that keeps what it has synced, a transaction of SQLite with a synced "
-        "log is seen by others in full or not at all, and stays once its commit has returned; "
-        "one that holds the write lock has seen all that was committed before.",
-        source="SQLite documentation, Write-Ahead Logging and Atomic Commit; proof in "
+        statement="What is read from a ledger file is on disk: a commit is shown to others only "
+        "after its log was synced, the log is synced whenever the file is opened, and after a "
+        "commit that failed everything that can be seen is copied to the file and synced before "
+        "it is read.",
+        source="SQLite documentation, Write-Ahead Logging and PRAGMA synchronous; proof in "
         "discreet.ledger.sqlite",
     ),
     Theorem(

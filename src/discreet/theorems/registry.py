@@ -19,6 +19,7 @@ from discreet.theorems import (
     mechanisms,
     noise,
     notions,
+    questions,
     sparse,
     units_and_matrices,
 )
@@ -36,6 +37,7 @@ _ROOMS: Final = (
     mechanisms,
     noise,
     notions,
+    questions,
     sparse,
     units_and_matrices,
 )
