@@ -1,0 +1,254 @@
+"""Binding a question to a schema: names, types, and whose rows every relation holds.
+
+Trust: kernel.
+
+Theorem (key ``unit-local``).  Every private relation that is built here is the union over units of
+what is computed from the rows of that unit and from public tables alone.
+Proof, by induction over the relation.  The rows of a private table each belong to the unit that
+their columns name, or that the row they are linked to names.  A filter or a projection looks at one
+row.  An aggregation, a DISTINCT or a window that keeps the unit among its keys looks at the rows of
+one unit.  Joins and unions are treated in :mod:`discreet.plan.joins` and its neighbor.  Rows whose
+unit is NULL belong to nobody; they stay by themselves and are dropped in the end.
+Where each row is a unit of its own, every output row comes from one row of one private table, and
+no row gives two: only filters, projections and joins that find at most one public row are allowed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import assert_never, final
+
+from discreet.errors import UnknownName
+from discreet.plan.facts import Facts, Source, facts_of
+from discreet.plan.fields import Bound, Field
+from discreet.plan.joins import joined, linked
+from discreet.plan.names import Fresh, bound_expression, checked, condition, starred
+from discreet.plan.refusals import not_per_unit
+from discreet.plan.schema import Schema, TableFacts
+from discreet.plan.scope import shared_box
+from discreet.plan.unions import united
+from discreet.query.expressions import Column, Expression, Star, Window, walk
+from discreet.query.relations import (
+    Aggregated,
+    Distinct,
+    Filter,
+    Join,
+    Named,
+    Output,
+    Project,
+    Relation,
+    Scan,
+    Table,
+    UnionAll,
+    folded,
+)
+from discreet.query.span import pointed
+
+__all__ = ["Binder"]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Binder:
+    """Binds the relations of one question."""
+
+    schema: Schema
+    fresh: Fresh = field(default_factory=Fresh)
+
+    def bind(self, relation: Relation) -> Bound:  # noqa: PLR0911  one for each kind
+        """Return the relation with all names bound, or refuse it."""
+        match relation:
+            case Table():
+                return self._table(relation)
+            case Named(child=child, alias=alias):
+                return self.bind(child).named(alias)
+            case Filter():
+                return self._filter(relation)
+            case Project():
+                return self._project(relation)
+            case Aggregated():
+                return self._aggregated(relation)
+            case Distinct():
+                return self._distinct(relation)
+            case Join(left=left, right=right):
+                return joined(relation, self.bind(left), self.bind(right), self.fresh)
+            case UnionAll():
+                return united(relation, [self.bind(part) for part in relation.parts], self.fresh)
+            case Scan():
+                return self._scan(self._found(relation.table, relation), relation)
+            case _:
+                assert_never(relation)
+
+    def _found(self, name: str, node: Table | Scan) -> TableFacts:
+        table = self.schema.table(name) or self.schema.table(name.rpartition(".")[2])
+        if table is None:
+            known = ", ".join(each.name for each in self.schema.tables)
+            raise UnknownName(
+                what=pointed(f"there is no table {name} here.", node.span),
+                why="a question is about the tables that this session has opened.",
+                do=f"use one of: {known}.",
+            )
+        return table
+
+    def _table(self, node: Table) -> Bound:
+        table = self._found(node.name, node)
+        bound = self._scan(table, node).named(table.name)
+        if table.link is None:
+            return bound
+        parent = self._found(table.link.parent, node)
+        return linked(bound, self._table(Table(parent.name, span=node.span)), table.link)
+
+    def _scan(self, table: TableFacts, node: Table | Scan) -> Bound:
+        """Read a table; columns whose names are taken already are renamed."""
+        columns = tuple((each.name, each.type) for each in table.columns)
+        fields = tuple(
+            Field(
+                column=self.fresh(each.name),
+                name=each.name,
+                table=table.name,
+                facts=Facts(
+                    type=each.type,
+                    low=each.low,
+                    high=each.high,
+                    categories=each.categories,
+                    nullable=each.nullable,
+                    constant=each.constant or folded(each.name) in map(folded, table.unit),
+                    source=Source(table.name, each.name, public=table.public),
+                ),
+            )
+            for each in table.columns
+        )
+        scan = Scan(table.name, columns, span=node.span)
+        names = [(item.column, Column(str(item.name))) for item in fields]
+        same = all(column == name.name for column, name in names)
+        relation: Relation = scan if same else Project(scan, tuple(names), span=node.span)
+        by_name = {folded(str(item.name)): item.column for item in fields}
+        unit = None if table.public else tuple(by_name[folded(name)] for name in table.unit)
+        key = tuple(by_name[folded(name)] for name in table.key) or None
+        return Bound(relation=relation, fields=fields, unit=unit, key=key)
+
+    def _filter(self, node: Filter) -> Bound:
+        below = self.bind(node.child)
+        predicate = condition(node.predicate, below)
+        scope = below.scope & shared_box(predicate, below.facts, below.unit)
+        relation = Filter(below.relation, predicate, span=node.span)
+        return replace(below, relation=relation, scope=scope)
+
+    def _project(self, node: Project) -> Bound:
+        below = self.bind(node.child)
+        outputs: list[tuple[Field, Expression]] = []
+        for name, expression in node.outputs:
+            if isinstance(expression, Star):
+                outputs += [
+                    (replace(each, table=None), Column(each.column))
+                    for each in starred(expression, below.fields)
+                ]
+                continue
+            self._check_windows(expression, below)
+            bound, _ = checked(expression, below)
+            outputs.append((Field(column="", name=name, facts=facts_of(bound, below.facts)), bound))
+        return self._rebuilt(node, below, outputs)
+
+    def _rebuilt(
+        self, node: Project, below: Bound, outputs: list[tuple[Field, Expression]]
+    ) -> Bound:
+        """Name the outputs, and let the unit follow, hidden, where it was not selected."""
+        named = [
+            (replace(item, column=self.fresh(str(item.name))), value) for item, value in outputs
+        ]
+        unit: list[str] = []
+        for column in below.unit or ():
+            own = next((f.column for f, value in named if value == Column(column)), None)
+            if own is None:
+                own = self.fresh(column)
+                hidden = Field(column=own, name=None, facts=below.facts[column])
+                named.append((hidden, Column(column)))
+            unit.append(own)
+        relation = Project(
+            below.relation,
+            tuple((item.column, value) for item, value in named),
+            span=node.span,
+        )
+        fields = tuple(item for item, _ in named)
+        kept = {value.name: item.column for item, value in named if isinstance(value, Column)}
+        whole = below.key is not None and all(name in kept for name in below.key)
+        return Bound(
+            relation=relation,
+            fields=fields,
+            unit=None if below.public else tuple(unit),
+            key=tuple(kept[name] for name in below.key or ()) if whole else None,
+            scope=below.scope,
+        )
+
+    def _check_windows(self, expression: Expression, below: Bound) -> None:
+        if below.public:
+            return
+        for window in walk(expression):
+            if not isinstance(window, Window):
+                continue
+            parts = {bound_expression(part, below.fields) for part in window.partition}
+            if not below.unit or not all(Column(name) in parts for name in below.unit):
+                raise not_per_unit(
+                    window.span,
+                    what="this window compares the rows of different people.",
+                    do=_with_unit("add {unit} to its PARTITION BY", below),
+                )
+
+    def _aggregated(self, node: Aggregated) -> Bound:
+        below = self.bind(node.child)
+        keys = [(name, checked(value, below)[0]) for name, value in node.keys]
+        values = {value for _, value in keys}
+        if not below.public and (
+            not below.unit or not all(Column(name) in values for name in below.unit)
+        ):
+            raise not_per_unit(
+                node.span,
+                what="this aggregation adds up the rows of different people without noise.",
+                do=_with_unit(
+                    "add {unit} to its GROUP BY, or let the outermost SELECT aggregate", below
+                ),
+            )
+        fields: list[Field] = []
+        bound_keys: list[Output] = []
+        for name, value in keys:
+            column = self.fresh(name)
+            fields.append(Field(column=column, name=name, facts=facts_of(value, below.facts)))
+            bound_keys.append((column, value))
+        outputs = []
+        for name, aggregate in node.outputs:
+            value, kind = checked(aggregate, below)
+            column = self.fresh(name)
+            fields.append(Field(column=column, name=name, facts=Facts(type=kind)))
+            outputs.append((column, value))
+        unit = tuple(
+            next(column for column, value in bound_keys if value == Column(name))
+            for name in below.unit or ()
+        )
+        relation = Aggregated(below.relation, tuple(bound_keys), tuple(outputs), span=node.span)  # type: ignore[arg-type]
+        return Bound(
+            relation=relation,
+            fields=tuple(fields),
+            unit=None if below.public else unit,
+            key=tuple(column for column, _ in bound_keys),
+            scope=below.scope,
+        )
+
+    def _distinct(self, node: Distinct) -> Bound:
+        below = self.bind(node.child)
+        seen = {item.column for item in below.visible}
+        if not below.public and (not below.unit or not seen.issuperset(below.unit)):
+            raise not_per_unit(
+                node.span,
+                what="this DISTINCT compares the rows of different people.",
+                do=_with_unit("select {unit} too", below),
+            )
+        key = below.key or tuple(item.column for item in below.fields)
+        return replace(below, relation=Distinct(below.relation, span=node.span), key=key)
+
+
+def _with_unit(text: str, below: Bound) -> str:
+    """Name the unit in a piece of advice; rows that are units have no name."""
+    if not below.unit:
+        return "ask it of the rows as they are: here each row is protected by itself."
+    names = [item.name or item.column for item in below.fields if item.column in below.unit]
+    return text.format(unit=", ".join(names)) + "."

@@ -1,0 +1,75 @@
+"""Bound relations: what a question's tables become once every name is known.
+
+Trust: kernel.
+
+Definition.  A bound relation has columns with unique names; each is *visible* under a name and
+perhaps the alias of a table, or hidden.  A private relation is the union over units of something
+that is computed from the rows of each unit and from public tables alone; ``unit`` names the columns
+that hold the unit, and is empty if each row is a unit of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import final
+
+from discreet.accounting import Box
+from discreet.plan.facts import Facts
+from discreet.query.relations import Relation
+
+__all__ = ["Bound", "Field"]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """One column: its unique name, the name and alias under which it is seen, and its facts.
+
+    >>> from discreet.query.types import Type
+    >>> Field(column="ward_2", name="ward", table="v", facts=Facts(type=Type.TEXT)).column
+    'ward_2'
+    """
+
+    column: str
+    name: str | None
+    table: str | None = None
+    facts: Facts
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bound:
+    """A bound relation, its columns, and whose rows it holds.
+
+    ``unit`` is None if the relation is public.  ``key`` names columns in which no two rows agree.
+    ``scope`` holds all units that have a row in it, by the columns that their rows share.
+    """
+
+    relation: Relation
+    fields: tuple[Field, ...]
+    unit: tuple[str, ...] | None
+    key: tuple[str, ...] | None = None
+    scope: Box = field(default_factory=Box.everything)
+
+    @property
+    def public(self) -> bool:
+        """Whether it is made of public tables alone."""
+        return self.unit is None
+
+    @property
+    def facts(self) -> Mapping[str, Facts]:
+        """What is known of each column, by its unique name."""
+        return {each.column: each.facts for each in self.fields}
+
+    @property
+    def visible(self) -> tuple[Field, ...]:
+        """The columns that a question can name, in order."""
+        return tuple(each for each in self.fields if each.name is not None)
+
+    def named(self, alias: str) -> Bound:
+        """Return the same relation under an alias."""
+        fields = tuple(
+            replace(each, table=alias) if each.name is not None else each for each in self.fields
+        )
+        return replace(self, fields=fields)

@@ -1,0 +1,210 @@
+"""Joins that keep units apart.
+
+Trust: kernel.
+
+Theorem (key ``unit-local``, for joins).  Let L and R be relations of which each is public, or the
+union over units of what each unit's rows give.
+1.  If one is public and the join keeps all or some of the private rows, each output row comes from
+    one private row, and the output is again such a union.  A join that keeps unmatched rows of the
+    public side is refused: whether a row is unmatched depends on everybody.
+2.  If both are private and every output pair agrees in the unit, then the output rows of a unit
+    come from its rows on both sides, matched or not.  The unit of an unmatched row is that of the
+    side it comes from.
+Where each row is a unit, a private row must meet at most one public row: the join compares all
+columns of a key of the public table, in which no two of its rows agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+from discreet.accounting import Box
+from discreet.plan.fields import Bound, Field
+from discreet.plan.names import Fresh, condition
+from discreet.plan.refusals import not_per_unit
+from discreet.plan.schema import Link
+from discreet.plan.shared_columns import merged, shared_condition
+from discreet.query.expressions import Call, Column, Expression
+from discreet.query.relations import Join, Project, folded
+
+__all__ = ["conjuncts", "equalities", "joined", "linked"]
+
+_KEEPS: Final = {"left": (True, False), "right": (False, True), "full": (True, True)}
+"""Which sides keep their unmatched rows."""
+
+
+def joined(node: Join, left: Bound, right: Bound, fresh: Fresh) -> Bound:
+    """Join two bound relations, or refuse to."""
+    both = replace(left, fields=(*left.fields, *right.fields))
+    if node.using:
+        on: Expression | None = shared_condition(node, left, right)
+    else:
+        on = None if node.on is None else condition(node.on, both)
+    keeps_left, keeps_right = _KEEPS.get(node.kind, (False, False))
+    _check(node, left, right, on)
+    fields = (
+        *(_outer(each) if keeps_right else each for each in left.fields),
+        *(_outer(each) if keeps_left else each for each in right.fields),
+    )
+    relation = Join(left.relation, right.relation, node.kind, on, span=node.span)
+    found = Bound(
+        relation=relation,
+        fields=fields,
+        unit=_unit(node, left, right),
+        scope=_scope(node, left, right),
+    )
+    if node.kind == "full" and not found.public and left.unit:
+        found = _either_unit(found, left, right, fresh)
+    return merged(node, found, left, right, fresh) if node.using else found
+
+
+def linked(child: Bound, parent: Bound, link: Link) -> Bound:
+    """Join a private table to the rows that name its units; their columns stay hidden.
+
+    Each output row belongs to the unit of the parent row, and is computed from that row and from
+    child rows that point to it, which count as rows of its unit.
+    """
+    ends = [_named(child, link.column), _named(parent, link.key)]
+    on = Call("=", tuple(Column(end.column) for end in ends))
+    hidden = tuple(replace(each, name=None, table=None) for each in parent.fields)
+    relation = Join(child.relation, parent.relation, "inner", on)
+    return Bound(
+        relation=relation,
+        fields=(*child.fields, *hidden),
+        unit=parent.unit,
+        scope=child.scope & parent.scope,
+    )
+
+
+def conjuncts(predicate: Expression | None) -> Iterator[Expression]:
+    """Yield conditions that all hold where the predicate does.
+
+    >>> [part.name for part in conjuncts(Call("AND", (Column("a"), Column("b"))))]
+    ['a', 'b']
+    """
+    if isinstance(predicate, Call) and predicate.function == "AND":
+        for part in predicate.arguments:
+            yield from conjuncts(part)
+    elif predicate is not None:
+        yield predicate
+
+
+def equalities(predicate: Expression | None) -> set[frozenset[str]]:
+    """Return the pairs of columns that are equal where the predicate holds.
+
+    >>> equalities(Call("=", (Column("a"), Column("b")))) == {frozenset({"a", "b"})}
+    True
+    """
+    found = set()
+    for part in conjuncts(predicate):
+        match part:
+            case Call(function="=", arguments=(Column(name=one), Column(name=other))):
+                found.add(frozenset({one, other}))
+    return found
+
+
+def _check(node: Join, left: Bound, right: Bound, on: Expression | None) -> None:
+    if left.public and right.public:
+        return
+    if left.public or right.public:
+        _check_public(node, left, right, on)
+        return
+    if not left.unit or not right.unit:
+        raise not_per_unit(
+            node.span,
+            what="this join puts private rows together.",
+            do="ask about one private table; here each row is protected by itself.",
+        )
+    pairs = equalities(on)
+    units = zip(left.unit, right.unit, strict=False)
+    if len(left.unit) != len(right.unit) or not all(frozenset(pair) in pairs for pair in units):
+        raise not_per_unit(
+            node.span,
+            what="this join puts the rows of different people together.",
+            do=f"join them with ON {_shown(left)} = {_shown(right)}, and more after AND.",
+        )
+
+
+def _check_public(node: Join, left: Bound, right: Bound, on: Expression | None) -> None:
+    keeps_left, keeps_right = _KEEPS.get(node.kind, (False, False))
+    if (left.public and keeps_left) or (right.public and keeps_right):
+        raise not_per_unit(
+            node.span,
+            what="this join keeps rows of a public table that nobody matches.",
+            do="use an inner join, or keep the rows of the private table; to list public groups, "
+            "group by all columns of the public side and join on each of them.",
+        )
+    private, public = (right, left) if left.public else (left, right)
+    if private.unit == () and not _one_match(public, on):
+        raise not_per_unit(
+            node.span,
+            what="this join may count a row several times.",
+            do="join on all columns of the public table's key, and declare key = [...] for it in "
+            "the policy.",
+        )
+
+
+def _one_match(public: Bound, on: Expression | None) -> bool:
+    """Whether a row meets at most one row of a public table, by its declared key."""
+    return public.key is not None and _determined(public, on) >= set(public.key)
+
+
+def _determined(public: Bound, on: Expression | None) -> set[str]:
+    """Return the columns of one side that are compared with columns of the other."""
+    own = {each.column for each in public.fields}
+    return {
+        name
+        for pair in equalities(on)
+        if len(pair & own) == 1 and len(pair) > 1
+        for name in pair & own
+    }
+
+
+def _unit(node: Join, left: Bound, right: Bound) -> tuple[str, ...] | None:
+    if left.public or right.public:
+        return right.unit if left.public else left.unit
+    return right.unit if node.kind == "right" else left.unit
+
+
+def _scope(node: Join, left: Bound, right: Bound) -> Box:
+    """Return a box with all units that have an output row."""
+    keeps_left, keeps_right = _KEEPS.get(node.kind, (False, False))
+    if keeps_left and keeps_right:
+        return left.scope if left.scope == right.scope else Box.everything()
+    if keeps_left or keeps_right:
+        return left.scope if keeps_left else right.scope
+    return left.scope & right.scope
+
+
+def _either_unit(found: Bound, left: Bound, right: Bound, fresh: Fresh) -> Bound:
+    """Let the unit of a full join be that of the side that is there."""
+    names = [fresh(name) for name in left.unit or ()]
+    pairs = zip(left.unit or (), right.unit or (), strict=True)
+    values = [Call("COALESCE", (Column(one), Column(other))) for one, other in pairs]
+    kept = tuple((each.column, Column(each.column)) for each in found.fields)
+    relation = Project(found.relation, (*kept, *zip(names, values, strict=True)))
+    facts = [replace(left.facts[name], source=None) for name in left.unit or ()]
+    hidden = tuple(
+        Field(column=name, name=None, facts=fact) for name, fact in zip(names, facts, strict=True)
+    )
+    return replace(
+        found, relation=relation, fields=(*found.fields, *hidden), unit=tuple(names), key=None
+    )
+
+
+def _outer(field: Field) -> Field:
+    return replace(field, facts=field.facts.or_null())
+
+
+def _named(bound: Bound, name: str) -> Field:
+    return next(each for each in bound.fields if folded(str(each.name)) == folded(name))
+
+
+def _shown(bound: Bound) -> str:
+    names = [each for each in bound.fields if each.column in (bound.unit or ())]
+    return " and ".join(
+        f"{each.table}.{each.name}" if each.table and each.name else str(each.name or each.column)
+        for each in names
+    )

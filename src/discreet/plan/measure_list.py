@@ -1,0 +1,62 @@
+"""The measures of a question, each of them once.
+
+Trust: kernel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import final
+
+from discreet.plan.lowered import Measure
+from discreet.plan.noises import UNITS
+
+__all__ = ["MeasureList"]
+
+
+@final
+class MeasureList:
+    """Measures by their names, and in words what each of them holds.
+
+    >>> from discreet.plan.lowered import Total
+    >>> from discreet.query.expressions import Literal
+    >>> found = MeasureList()
+    >>> rows = Total(name="", row=Literal(1), low=0, high=5)
+    >>> found.add("count", rows, "rows"), found.add("count", rows, "rows")
+    ('count', 'count')
+    >>> found.add("count", Total(name="", row=Literal(1), low=0, high=9), "rows")
+    'count_2'
+    """
+
+    __slots__ = ("_about", "_measures")
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._measures: dict[str, Measure] = {}
+        self._about = {UNITS: "units"}
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """All measures, in the order in which they were added."""
+        return tuple(self._measures.values())
+
+    @property
+    def about(self) -> dict[str, str]:
+        """What each measure holds."""
+        return self._about
+
+    def add(self, kind: str, measure: Measure, about: str) -> str:
+        """Add a measure without a name, unless it is there, and return its name."""
+        known = self.find(measure)
+        if known is not None:
+            return known
+        number = sum(name.partition("_")[0] == kind for name in self._measures) + 1
+        name = kind if number == 1 else f"{kind}_{number}"
+        self._measures[name] = replace(measure, name=name)
+        self._about[name] = about
+        return name
+
+    def find(self, measure: Measure) -> str | None:
+        """Return the name of a measure that was added."""
+        same = (name for name, each in self._measures.items() if replace(each, name="") == measure)
+        return next(same, None)

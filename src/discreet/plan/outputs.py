@@ -1,0 +1,102 @@
+"""What a question shows: estimates of its aggregates, and columns that are computed from them.
+
+Trust: public.  Everything here is computed from what is released already.
+
+Definition.  Every different aggregate of a question has a *slot*, a column ``a0``, ``a1``, ...  The
+columns of the answer, its condition and its order are expressions over slots (:class:`Column`) and
+keys (:class:`Grouped`).  A slot of quantiles holds a list, and stands in an output by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import final
+
+from discreet.plan.asked import Asked
+from discreet.plan.estimators import Estimator
+from discreet.query.expressions import Aggregate, Column, Expression, Order, transformed
+from discreet.query.functions import typed
+from discreet.query.types import Type
+
+__all__ = ["Estimate", "Output", "Shown", "answer_of"]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """A slot: the aggregate of the question that it holds, its type, and how it is computed.
+
+    >>> from discreet.plan.estimators import Units
+    >>> people = Aggregate("COUNT", None, distinct=True)
+    >>> Estimate(slot="a0", aggregate=people, type=Type.INTEGER, estimator=Units()).slot
+    'a0'
+    """
+
+    slot: str
+    aggregate: Aggregate
+    type: Type
+    estimator: Estimator
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """A column of the answer.
+
+    >>> Output(name="visits", type=Type.INTEGER, expression=Column("a0")).name
+    'visits'
+    """
+
+    name: str
+    type: Type
+    expression: Expression
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """All columns of an answer, which of its groups are shown, and in which order.
+
+    Without an order, groups come in the order of their keys.
+
+    >>> Shown(outputs=()).limit is None
+    True
+    """
+
+    outputs: tuple[Output, ...]
+    having: Expression | None = None
+    order: tuple[Order, ...] = ()
+    limit: int | None = None
+
+
+def answer_of(known: Asked, estimators: Sequence[Estimator]) -> tuple[tuple[Estimate, ...], Shown]:
+    """Give each aggregate a slot, and write everything above them in terms of slots."""
+    keys = [each.key.type for each in known.keys]
+    columns = {name: facts.type for name, facts in known.rows.facts.items()}
+    estimates = tuple(
+        Estimate(slot=f"a{place}", aggregate=outer, type=typed(inner, columns), estimator=estimator)
+        for place, ((outer, inner), estimator) in enumerate(
+            zip(known.bound, estimators, strict=True)
+        )
+    )
+    slots = {each.aggregate: Column(each.slot) for each in estimates}
+    kinds = {each.slot: each.type for each in estimates}
+
+    def above(expression: Expression) -> Expression:
+        return transformed(
+            expression, lambda node: slots[node] if isinstance(node, Aggregate) else None
+        )
+
+    question = known.question
+    outputs = tuple(
+        Output(name=name, type=typed(above(value), kinds, keys), expression=above(value))
+        for name, value in question.outputs
+    )
+    shown = Shown(
+        outputs=outputs,
+        having=None if question.having is None else above(question.having),
+        order=tuple(replace(item, expression=above(item.expression)) for item in question.order),
+        limit=question.limit,
+    )
+    return estimates, shown

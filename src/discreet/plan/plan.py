@@ -1,0 +1,109 @@
+"""A plan: what will be computed, which mechanism protects it and what it costs, before any data.
+
+Trust: kernel.
+
+A plan is a value.  It was made from the question, the schema and the policy alone, so it may be
+shown to anybody.  Whoever carries it out charges ``tree`` to the records of ``scope``, lets an
+engine compute ``lowered``, shows the groups that ``selection`` chooses (all of them where it is
+None), adds ``noises``, makes ``choices``, and computes the columns of ``shown`` from ``estimates``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+from discreet.accounting import Box, Budget, Node
+from discreet.accounting.currency import shown_amounts
+from discreet.errors import WrongKind
+from discreet.loss import PrivacyLoss
+from discreet.mechanisms import NoisyKeys, OptimalKeys
+from discreet.plan.lowered import Lowered
+from discreet.plan.noises import Choice, Noise
+from discreet.plan.outputs import Estimate, Shown
+from discreet.plan.prices import Price, loss_of
+from discreet.plan.show import branches_of, drawn, html_of
+from discreet.query.question import Question
+from discreet.units import PrivacyUnit
+
+__all__ = ["Plan", "Predicted", "Price"]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Predicted:
+    """How far an output is from the truth about the bounded rows, at the confidence of the plan.
+
+    ``half_width`` is None where that depends on the data; ``words`` says it in any case.
+
+    >>> Predicted(output="visits", half_width=Fraction(5), words="± 5").half_width
+    Fraction(5, 1)
+    """
+
+    output: str
+    half_width: Fraction | None
+    words: str
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    r"""How a question will be answered, and what that costs.
+
+    >>> from discreet.plan.policy import read_policy
+    >>> from discreet.plan.schema import Schema
+    >>> from discreet.plan.steps import plan
+    >>> from discreet.query.sql.read import read
+    >>> policy = read_policy(
+    ...     'format = 1\nunit = "patient"\n[limits]\nmax_rows = 5\n'
+    ...     '[tables.visits.columns.patient]\ntype = "integer"')
+    >>> print(plan(read("SELECT COUNT(*) AS visits FROM visits"), schema=Schema(policy.tables),
+    ...            policy=policy, unit=policy.unit, public_rows=list, epsilon=0.5))
+    SELECT COUNT(*) AS visits FROM visits
+    ├── protects one person (patient) under add_remove, who counts in at most 1 group
+    ├── is about everything
+    ├── has one group
+    ├── releases
+    │   └── count: rows, moved by 5 in L1; Laplace noise of scale 10; epsilon 0.5
+    ├── costs epsilon 0.5; rho 0.1225
+    └── is off by at most, with a chance of 95 %
+        └── visits ± 30
+    """
+
+    question: Question
+    unit: PrivacyUnit
+    lowered: Lowered
+    selection: OptimalKeys | NoisyKeys | None
+    noises: tuple[Noise, ...]
+    choices: tuple[Choice, ...]
+    estimates: tuple[Estimate, ...]
+    shown: Shown
+    tree: Node
+    scope: Box
+    price: Price
+    delta: Fraction | None
+    confidence: Fraction
+    predicted: tuple[Predicted, ...]
+    about: tuple[tuple[str, str], ...]
+    digest: str
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        """The whole loss of one unit, as accounting works it out."""
+        return loss_of(self.tree, self.unit)
+
+    def costs(self, budget: Budget) -> str:
+        """Say what a budget counts for this plan; a delta is spent only where it has to be."""
+        try:
+            amounts = budget.price(self.loss)
+        except WrongKind:
+            amounts = budget.price(self.loss, delta=self.delta)
+        return shown_amounts(budget.currency, amounts)
+
+    def __str__(self) -> str:
+        """Show everything that will happen, as a tree of lines."""
+        return drawn(branches_of(self))
+
+    def _repr_html_(self) -> str:
+        return html_of(branches_of(self))

@@ -1,0 +1,173 @@
+"""What a question may cost, or how exact its answer shall be: as asked, and as the policy allows.
+
+Trust: kernel.
+
+Definition.  A price is asked in epsilon, perhaps outside an event of chance delta, or in rho; or it
+is left open, and errors are named in its place: how far an output may be from the truth, at most,
+with the confidence.  What is not given in the call stands in the clause of the question; delta and
+the confidence may come from the policy.
+A policy may limit what one question costs.  An asked price is held against the limit in its own
+currency before anything else is done, and otherwise the price of the plan is, once it is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+from discreet.errors import NotAllowed, OutOfRange, WrongKind
+from discreet.exact import decimal, positive, whole
+from discreet.mechanisms.arguments import Number, at_confidence
+from discreet.plan.policy import Limits
+from discreet.query.question import Clause, Question, aggregates
+
+__all__ = ["Ask", "Given", "check_ask", "check_price", "read_ask"]
+
+_NONE = Fraction(0)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """The arguments of a call, as they were given.
+
+    >>> Given(epsilon=0.5).rho is None
+    True
+    """
+
+    epsilon: Number | None = None
+    delta: Number | None = None
+    rho: Number | None = None
+    error: Mapping[str, Number] | None = None
+    size: int | None = None
+    confidence: Number | None = None
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """A price, or the errors that it has to allow: one of epsilon, rho and errors is there."""
+
+    epsilon: Fraction | None = None
+    rho: Fraction | None = None
+    errors: tuple[tuple[str, Fraction], ...] = ()
+    delta: Fraction = _NONE
+    size: int | None = None
+    confidence: Fraction
+
+
+def read_ask(question: Question, limits: Limits, given: Given) -> Ask:
+    """Return what is asked, from the call, the clause and the policy.
+
+    >>> from discreet.query.sql.read import read
+    >>> ask = read_ask(read("SELECT COUNT(*) AS n FROM visits"), Limits(), Given(epsilon=0.1))
+    >>> ask.epsilon, ask.delta, ask.confidence
+    (Fraction(1, 10), Fraction(0, 1), Fraction(19, 20))
+    """
+    clause = question.clause or Clause()
+    epsilon = _one("epsilon", given.epsilon, clause.epsilon)
+    rho = _one("rho", given.rho, clause.rho)
+    delta = _one("delta", given.delta, clause.delta)
+    errors = tuple(
+        (name, positive(decimal(value, name=f"error[{name!r}]"), name=f"error[{name!r}]"))
+        for name, value in (given.error or {}).items()
+    )
+    if epsilon is None and rho is None and not errors:
+        epsilon = _named(question, clause)
+    if (epsilon is not None) + (rho is not None) + bool(errors) != 1:
+        raise WrongKind(
+            what="not one of epsilon, rho and error is given.",
+            why="one of them says what the question costs, and two could disagree.",
+            do="give epsilon=0.1, say, or error={'visits': 5}.",
+        )
+    chance = delta if delta is not None else limits.delta
+    confidence = limits.confidence if given.confidence is None else at_confidence(given.confidence)
+    return Ask(
+        epsilon=None if epsilon is None else positive(epsilon, name="epsilon"),
+        rho=None if rho is None else positive(rho, name="rho"),
+        errors=errors,
+        delta=_NONE if chance is None else _below_one(chance),
+        size=None if given.size is None else whole(given.size, name="size", low=1),
+        confidence=confidence,
+    )
+
+
+def check_ask(ask: Ask, limits: Limits) -> None:
+    """Refuse a price above what the policy allows in the same currency.
+
+    >>> check_ask(Ask(epsilon=Fraction(1), confidence=Fraction(1, 2)), Limits())
+    """
+    if ask.epsilon is not None and limits.max_epsilon is not None:
+        _check("epsilon", ask.epsilon, limits.max_epsilon)
+    if ask.rho is not None and limits.max_rho is not None:
+        _check("rho", ask.rho, limits.max_rho)
+    if limits.delta is not None:
+        _check("delta", ask.delta, limits.delta)
+
+
+def check_price(
+    ask: Ask, limits: Limits, *, epsilon: Fraction | None, rho: Fraction | None
+) -> None:
+    """Refuse the price of a plan above what the policy allows, where only the plan tells it.
+
+    >>> ask = Ask(rho=Fraction(1), confidence=Fraction(1, 2))
+    >>> check_price(ask, Limits(max_rho=Fraction(1)), epsilon=None, rho=Fraction(1))
+    """
+    known = {"epsilon": (epsilon, limits.max_epsilon), "rho": (rho, limits.max_rho)}
+    own = None if ask.errors else "rho" if ask.epsilon is None else "epsilon"
+    if own is not None and known[own][1] is not None:
+        return  # compared when it was asked
+    for name, (price, most) in known.items():
+        if most is not None:
+            if price is None:
+                raise NotAllowed(
+                    what=f"the question has no price in {name}.",
+                    why=f"the policy limits what one question may cost in {name}.",
+                    do=f"ask with {name}=..., or give a delta.",
+                )
+            _check(name, price, most)
+
+
+def _one(name: str, argument: object, clause: Fraction | None) -> Fraction | None:
+    """Return what was given once, or twice alike."""
+    if argument is None:
+        return clause
+    number = decimal(argument, name=name)
+    if clause is not None and number != clause:
+        raise WrongKind(
+            what=f"{name} is given twice, in the call and in the clause, and differs.",
+            why="a question has one price.",
+            do=f"give {name} in one of the two places.",
+        )
+    return number
+
+
+def _named(question: Question, clause: Clause) -> Fraction | None:
+    """Add up the epsilons of the aggregates, where each names its own."""
+    found = [each.epsilon for each in aggregates(question)]
+    if question.keys:
+        found.append(clause.group_selection_epsilon)
+    known = [each for each in found if each is not None]
+    return sum(known, _NONE) if known and len(known) == len(found) else None
+
+
+def _below_one(delta: Fraction) -> Fraction:
+    if not 0 <= delta < 1:
+        raise OutOfRange(
+            what="delta is not from 0 up to 1.",
+            why="it is the chance that the promise fails, and at 1 nothing is promised.",
+            do="give a delta far below one over the number of people.",
+        )
+    return delta
+
+
+def _check(name: str, price: Fraction, most: Fraction) -> None:
+    if price > most:
+        raise NotAllowed(
+            what=f"the question costs {name} {float(price):.4g}; the policy allows "
+            f"{float(most):.4g} for one question.",
+            why="the owner of the data has limited what a single answer may tell about anybody.",
+            do=f"ask with {name} up to {float(most):.4g}, or for less precision.",
+        )

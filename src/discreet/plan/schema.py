@@ -1,0 +1,125 @@
+"""What is public about tables: their columns, and what the owner has declared of them.
+
+Trust: kernel.  Bounds, categories and keys that are declared here are taken for true of all tables
+that could be there, and the sensitivity of every answer rests on them.
+
+Definition.  A column has a type and facts: bounds on its numbers, a list of the categories that are
+shown, whether it may be NULL, and whether all rows of a unit agree in it.  A table is private, and
+then its rows belong to units, or public, and then anybody may see all of it.  A private table names
+the unit in columns of its own, or is linked to another private table in which each value of a key
+belongs to one unit.
+Bounds and categories are enforced: values are clamped, and rows of other categories are left out
+(NULL among them, unless the column is declared to hold it).
+``constant``, ``key`` and links are promises of the owner about all possible tables.  A column that
+is constant in several private tables has one value for each unit in all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+from discreet.query.relations import folded
+from discreet.query.types import Scalar, Type
+
+__all__ = ["ColumnFacts", "Link", "Schema", "TableFacts"]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnFacts:
+    """One column, and what is public about it.
+
+    >>> ColumnFacts(name="age", type=Type.INTEGER, low=Fraction(0), high=Fraction(110)).bounded
+    True
+    """
+
+    name: str
+    type: Type
+    low: Fraction | None = None
+    high: Fraction | None = None
+    categories: tuple[Scalar, ...] | None = None
+    nullable: bool = True
+    constant: bool = False
+
+    @property
+    def bounded(self) -> bool:
+        """Whether there are bounds on both sides."""
+        return self.low is not None and self.high is not None
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """Rows of a private table belong to the unit of the row of another that they point to.
+
+    >>> Link(column="visit", parent="visits", key="id").parent
+    'visits'
+    """
+
+    column: str
+    parent: str
+    key: str
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableFacts:
+    """One table: its columns, and whose rows it holds.
+
+    ``unit`` names the columns that name the unit; it is empty for public tables, for tables whose
+    rows are the units, and for tables with a ``link``.  ``key`` is a set of columns in which no two
+    rows agree.
+
+    >>> wards = TableFacts(name="wards", columns=(), public=True, key=("ward",))
+    >>> wards.column("Ward") is None
+    True
+    """
+
+    name: str
+    columns: tuple[ColumnFacts, ...]
+    public: bool = False
+    unit: tuple[str, ...] = ()
+    link: Link | None = None
+    key: tuple[str, ...] = ()
+
+    def column(self, name: str) -> ColumnFacts | None:
+        """Return a column by its name, in any case."""
+        wanted = folded(name)
+        return next((each for each in self.columns if folded(each.name) == wanted), None)
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class Schema:
+    """All tables of a session, by name.
+
+    >>> Schema([TableFacts(name="visits", columns=())]).table("VISITS").name
+    'visits'
+    """
+
+    tables: tuple[TableFacts, ...]
+
+    def __init__(self, tables: Iterable[TableFacts]) -> None:
+        """Take the tables, in any order."""
+        found = tuple(sorted(tables, key=lambda table: folded(table.name)))
+        object.__setattr__(self, "tables", found)
+
+    def table(self, name: str) -> TableFacts | None:
+        """Return a table by its name, in any case."""
+        return self._by_name().get(folded(name))
+
+    @property
+    def constant(self) -> tuple[str, ...]:
+        """The columns in which all rows of a unit agree, in every private table that has them."""
+        private = [table for table in self.tables if not table.public]
+        names = {folded(each.name) for table in private for each in table.columns if each.constant}
+        varying = {
+            folded(each.name) for table in private for each in table.columns if not each.constant
+        }
+        return tuple(sorted(names - varying))
+
+    def _by_name(self) -> Mapping[str, TableFacts]:
+        return {folded(table.name): table for table in self.tables}

@@ -1,0 +1,210 @@
+"""A plan as text, and as HTML: who is protected, what is released, its price and its errors.
+
+Trust: public.  Plans hold no data, so all of it may be shown.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final, final
+
+from discreet.accounting.amounts import amount_up, shown_up
+from discreet.accounting.left import shown_unit
+from discreet.mechanisms import Gaussian, NoisyKeys, OptimalKeys
+from discreet.plan.distances import TWO_SIDED, root_up
+from discreet.plan.estimators import Mean, Sum, Variance
+from discreet.plan.lowered import Lowered
+from discreet.plan.noises import Choice, Noise
+
+if TYPE_CHECKING:  # a plan shows itself by these functions, so its module imports this one
+    from discreet.plan.plan import Plan
+
+__all__ = ["Branch", "branches_of", "drawn", "html_of"]
+
+_LONGEST: Final = 96
+_HALF: Final = Fraction(1, 2)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A line, and the lines below it."""
+
+    text: str
+    below: tuple[Branch, ...] = ()
+
+
+def drawn(branch: Branch) -> str:
+    """Draw a tree of lines.
+
+    >>> print(drawn(Branch("plan", (Branch("who", (Branch("people"),)), Branch("price")))))
+    plan
+    ├── who
+    │   └── people
+    └── price
+    """
+    return "\n".join(_lines(branch, "", ""))
+
+
+def html_of(branch: Branch) -> str:
+    """Return a tree of lines as nested lists.
+
+    >>> html_of(Branch("a < b"))
+    '<ul><li>a &lt; b</li></ul>'
+    """
+    return f"<ul>{_item(branch)}</ul>"
+
+
+def branches_of(plan: Plan) -> Branch:
+    """Return everything about a plan that a person may want to read."""
+    return Branch(
+        _question(plan),
+        (
+            Branch(f"protects {shown_unit(plan.unit)}{_limits(plan.lowered)}"),
+            Branch(f"is about {plan.scope}"),
+            *_groups(plan),
+            *_releases(plan),
+            Branch(f"costs {_price(plan)}"),
+            *_errors(plan),
+        ),
+    )
+
+
+def _question(plan: Plan) -> str:
+    text = " ".join((plan.question.text or "a question built in Python").split())
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+def _limits(lowered: Lowered) -> str:
+    if lowered.groups is None:
+        return ""
+    groups = "1 group" if lowered.groups == 1 else f"{lowered.groups} groups"
+    return f", who counts in at most {groups}"
+
+
+def _groups(plan: Plan) -> Iterator[Branch]:
+    lowered = plan.lowered
+    names = ", ".join(key.name for key in lowered.keys)
+    if not lowered.keys:
+        yield Branch("has one group")
+    elif plan.selection is None:
+        yield Branch(f"has {len(lowered.public or ())} public groups of {names}")
+    else:
+        chosen = f"chooses which groups of {names} are shown: {_keys(plan.selection)}"
+        yield Branch(f"{chosen}; {_keys_share(plan.selection, plan)}")
+
+
+def _keys(keys: OptimalKeys | NoisyKeys) -> str:
+    some, sure = keys.smallest(_HALF), keys.smallest(Fraction(99, 100))
+    how = "optimally" if isinstance(keys, OptimalKeys) else f"by a threshold of {keys.threshold}"
+    return f"{how}, every other one of {some} units, and 99 % of {sure} units"
+
+
+def _keys_share(keys: OptimalKeys | NoisyKeys, plan: Plan) -> str:
+    places = 2 * keys.groups if plan.unit.relation in TWO_SIDED else keys.groups
+    if isinstance(keys, OptimalKeys):
+        epsilon, delta = places * keys.epsilon, places * keys.delta
+    else:
+        delta = keys.leak()
+        if isinstance(keys.noise, Gaussian):
+            rho = Fraction(places) / (2 * keys.noise.variance)
+            return f"rho {_short(rho)}, delta {_short(delta)}"
+        epsilon = places / keys.noise.scale
+    return f"epsilon {_short(epsilon)}, delta {_short(delta)}"
+
+
+def _steps(plan: Plan) -> dict[str, Fraction]:
+    """Return what one step of each total stands for."""
+    steps: dict[str, Fraction] = {}
+    for estimate in plan.estimates:
+        match estimate.estimator:
+            case Sum(measure=measure, step=step) | Mean(measure=measure, step=step):
+                steps[measure] = step
+            case Variance(mean=mean, squares=squares, square_step=square):
+                steps |= {mean.measure: mean.step, squares: square}
+    return steps
+
+
+def _releases(plan: Plan) -> Iterator[Branch]:
+    about = dict(plan.about)
+    steps = _steps(plan)
+    lines = [
+        Branch(_noise(noise, plan, about, steps.get(noise.measure, Fraction(1))))
+        for noise in plan.noises
+    ]
+    lines += [Branch(_choice(choice, plan, about)) for choice in plan.choices]
+    if lines:
+        yield Branch("releases", tuple(lines))
+
+
+def _noise(noise: Noise, plan: Plan, about: dict[str, str], step: Fraction) -> str:
+    """Show noise, and how far one unit moves what it hides, in the units of the answer."""
+    relation, far = plan.unit.relation, noise.distances
+    if isinstance(noise.mechanism, Gaussian):
+        square, variance = far.moved_squared(relation), noise.mechanism.variance
+        share = f"rho {_short(Fraction(square) / (2 * variance))}"
+        width = f"Gaussian noise of deviation {_short(variance * step * step, root=True)}"
+        moved = f"{_short(root_up(square) * step)} in L2"
+    else:
+        steps, scale = far.moved(relation), noise.mechanism.scale
+        share = f"epsilon {_short(steps / scale)}"
+        width = f"Laplace noise of scale {_short(scale * step)}"
+        moved = f"{_short(steps * step)} in L1"
+    return f"{noise.measure}: {about[noise.measure]}, moved by {moved}; {width}; {share}"
+
+
+def _choice(choice: Choice, plan: Plan, about: dict[str, str]) -> str:
+    relation = plan.unit.relation
+    moved = choice.moved(two_sided=relation in TWO_SIDED)
+    spread = 2 * moved / choice.mechanism.scale
+    share = f"epsilon {_short(choice.groups * spread)}"
+    if plan.delta is not None:
+        share = f"rho {_short(choice.groups * spread * spread / 8)}"
+    return (
+        f"{choice.measure}: {about[choice.measure]} at {choice.level}, scores moved by "
+        f"{_short(moved)}; a choice of {choice.mechanism.candidates} of scale "
+        f"{_short(choice.mechanism.scale)}; {share}"
+    )
+
+
+def _price(plan: Plan) -> str:
+    price = plan.price
+    parts = []
+    if price.epsilon is not None:
+        at = f" at delta {shown_up(amount_up(price.delta))}" if price.delta else ""
+        parts.append(f"epsilon {shown_up(amount_up(price.epsilon))}{at}")
+    if price.rho is not None:
+        at = f" beside delta {shown_up(amount_up(price.beside))}" if price.beside else ""
+        parts.append(f"rho {shown_up(amount_up(price.rho))}{at}")
+    return "; ".join(parts)
+
+
+def _errors(plan: Plan) -> Iterator[Branch]:
+    lines = tuple(Branch(f"{each.output} {each.words}") for each in plan.predicted)
+    if lines:
+        yield Branch(f"is off by at most, with a chance of {_percent(plan.confidence)}", lines)
+
+
+def _percent(chance: Fraction) -> str:
+    return f"{float(100 * chance):.6g} %"
+
+
+def _short(number: Fraction, *, root: bool = False) -> str:
+    value = float(number) ** 0.5 if root else float(number)
+    return f"{value:.4g}"
+
+
+def _lines(branch: Branch, first: str, rest: str) -> Iterator[str]:
+    yield first + branch.text
+    for at, below in enumerate(branch.below, start=1):
+        turn, pass_by = ("└── ", "    ") if at == len(branch.below) else ("├── ", "│   ")
+        yield from _lines(below, rest + turn, rest + pass_by)
+
+
+def _item(branch: Branch) -> str:
+    below = "".join(_item(each) for each in branch.below)
+    inner = f"<ul>{below}</ul>" if below else ""
+    return f"<li>{html.escape(branch.text)}{inner}</li>"

@@ -1,0 +1,115 @@
+"""How far a sum of independent noises is from zero.
+
+Trust: public.  Error bars rest on it, and no promise of privacy does.
+
+Theorem (key ``lattice-spread``).  Let X be a sum of k independent terms, and q round to the nearest
+multiple of u.  Then |X| <= |sum of q(terms)| + k u / 2, so that if the latter exceeds r with chance
+at most b, X exceeds r + k u / 2 with chance at most b.
+One term has its exact error.  Several are rounded to a lattice with u a 256th of the widest, and
+their laws convolved in floating point; b is lowered by more than all rounding can matter, and where
+it is so small that this cannot be said, errors at shares of b are added up.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from fractions import Fraction
+from statistics import NormalDist
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.exact import float_up
+from discreet.mechanisms import Gaussian, Laplace
+
+__all__ = ["Term", "spread"]
+
+Term = tuple[Fraction, Laplace | Gaussian]
+"""A factor, and the noise that it multiplies."""
+
+_FINE: Final = 256
+_LAPLACE_REACH: Final = 30.0
+_GAUSSIAN_REACH: Final = 8.0
+_NARROW: Final = 4096.0
+_SLACK: Final = 1e-8
+_RAREST: Final = 1e-5
+
+Floats = NDArray[np.float64]
+
+
+@functools.lru_cache(maxsize=1024)
+def spread(terms: tuple[Term, ...], confidence: Fraction) -> Fraction:
+    """Return r such that a sum of noises, each times its factor, is within r at a confidence.
+
+    >>> spread(((Fraction(1, 2), Laplace(scale=2)),), Fraction(19, 20))
+    Fraction(3, 1)
+    >>> one = (Fraction(1), Laplace(scale=10))
+    >>> 40 < spread((one, one), Fraction(19, 20)) < 43
+    True
+    """
+    known = [(abs(factor), noise) for factor, noise in terms if factor]
+    if len(known) <= 1:
+        return sum(
+            (factor * noise.error(confidence=confidence) for factor, noise in known), Fraction(0)
+        )
+    miss = float(1 - confidence)
+    if miss < _RAREST:
+        each = 1 - (1 - confidence) / len(known)
+        return sum((factor * noise.error(confidence=each) for factor, noise in known), Fraction(0))
+    step = max(float(factor) * _width(noise) for factor, noise in known) / _FINE
+    law = np.ones(1)
+    for factor, noise in known:
+        law = _convolved(law, _rounded(noise, step / float(factor)))
+    reach = _quantile(law, miss - _SLACK)
+    return Fraction(
+        float_up(Fraction(step) * (reach + Fraction(len(known), 2)) * (1 + Fraction(1, 10**9)))
+    )
+
+
+def _width(noise: Laplace | Gaussian) -> float:
+    return float(noise.scale) if isinstance(noise, Laplace) else math.sqrt(noise.variance)
+
+
+def _rounded(noise: Laplace | Gaussian, step: float) -> Floats:
+    """Return the law of noise that is rounded to multiples of a step, around zero in the middle."""
+    far = _LAPLACE_REACH if isinstance(noise, Laplace) else _GAUSSIAN_REACH
+    most = math.ceil(far * _width(noise) / step) + 1
+    edges: Floats = (np.arange(-most, most + 2, dtype=np.float64) - 0.5) * step
+    below = _below(noise, edges)
+    return np.maximum(np.diff(below), 0.0)
+
+
+def _below(noise: Laplace | Gaussian, edges: Floats) -> Floats:
+    """Return P[Z <= edge] for rising edges, in floating point."""
+    whole = np.floor(edges)
+    if isinstance(noise, Laplace):
+        rate = 1 / float(noise.scale)
+        side = np.where(whole >= 0, whole + 1, -whole)
+        tail = np.exp(-side * rate) / (1 + math.exp(-rate))
+        return np.where(whole >= 0, 1 - tail, tail)
+    sigma = math.sqrt(noise.variance)
+    if sigma > _NARROW:
+        normal = NormalDist()
+        return np.array([normal.cdf((place + 0.5) / sigma) for place in whole.tolist()])
+    most = math.ceil((_GAUSSIAN_REACH + 1) * sigma) + 1
+    places = np.arange(-most, most + 1)
+    total = np.cumsum(np.exp(-(places.astype(float) ** 2) / (2 * sigma * sigma)))
+    at = np.clip(whole, -most - 1, most).astype(np.int64) + most
+    return np.where(at < 0, 0.0, total[np.maximum(at, 0)] / total[-1])
+
+
+def _convolved(first: Floats, second: Floats) -> Floats:
+    size = len(first) + len(second) - 1
+    bits = 1 << (size - 1).bit_length()
+    product = np.fft.rfft(first, bits) * np.fft.rfft(second, bits)
+    return np.maximum(np.fft.irfft(product, bits)[:size], 0.0)
+
+
+def _quantile(law: Floats, miss: float) -> int:
+    """Return the least r such that what lies beyond r of the middle has at most this chance."""
+    middle = len(law) // 2
+    sides = law[middle + 1 :] + law[:middle][::-1]
+    beyond = np.append(np.cumsum(sides[::-1])[::-1], 0.0)
+    return int(np.argmax(beyond <= miss))

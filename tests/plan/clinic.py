@@ -1,0 +1,164 @@
+"""A clinic to plan for: its policy, random tables, and what one unit moves in them."""
+
+from hypothesis import strategies as st
+
+from discreet.engines.order import HashOrder
+from discreet.engines.reference.engine import Reference
+from discreet.engines.reference.relations import rows_of
+from discreet.plan.policy import read_policy
+from discreet.plan.schema import Schema
+from discreet.plan.steps import plan
+from discreet.query.sql.read import read
+
+TEXT = """
+format = 1
+unit = "patient"
+[limits]
+max_groups = 2
+max_rows = 3
+[tables.visits]
+key = ["visit"]
+[tables.visits.columns]
+visit = {type = "integer"}
+patient = {type = "integer"}
+ward = {type = "text", categories = ["A", "B", "C"], nullable = true}
+city = {type = "text"}
+sex = {type = "text", categories = ["f", "m"], constant = true}
+height = {type = "float", constant = true}
+born = {type = "integer", constant = true}
+day = {type = "date"}
+cost = {type = "float", low = 0, high = 100, nullable = false}
+age = {type = "integer", low = 0, high = 110}
+stay = {type = "integer", low = -3, high = 10}
+note = {type = "float"}
+paid = {type = "boolean"}
+[tables.drugs]
+unit = ["person"]
+[tables.drugs.columns]
+person = {type = "integer"}
+drug = {type = "text"}
+dose = {type = "float", low = -1, high = 4}
+[tables.bills]
+link = {column = "visit", parent = "visits", key = "visit"}
+[tables.bills.columns]
+visit = {type = "integer"}
+sum = {type = "float", low = 0, high = 10}
+[tables.wards]
+public = true
+key = ["ward"]
+[tables.wards.columns]
+ward = {type = "text"}
+beds = {type = "integer", low = 0, high = 50}
+"""
+POLICY = read_policy(TEXT)
+SCHEMA = Schema(POLICY.tables)
+TYPES = {each.name: {c.name: c.type for c in each.columns} for each in POLICY.tables}
+WARDS = [{"ward": ward, "beds": beds} for ward, beds in (("A", 1), ("B", 2), ("D", 2))]
+PEOPLE = (1, 2, 3)
+SHARED = {
+    1: ("f", 1.5, 1980),
+    2: ("m", float("nan"), 1990),
+    3: ("x", None, None),
+    None: ("f", 2.0, 1),
+}
+
+NUMBERS = st.sampled_from([None, 0, 1, 5, 110, 111, -4, 2**62, -(2**63)]) | st.integers(-5, 120)
+FLOATS = st.sampled_from(
+    [None, 0.0, -0.0, 50.0, 100.0, 1e308, -1e308, float("inf"), float("-inf"), float("nan"), 5e-324]
+) | st.floats(-10, 110)
+
+
+def public_rows(relation):
+    """Read the public tables."""
+    rows = rows_of(relation, {"wards": WARDS})
+    return [tuple(row.values()) for row in rows]
+
+
+def planned(sql, *, unit=POLICY.unit, policy=POLICY, schema=SCHEMA, **price):
+    """Plan a question about the clinic."""
+    price = price or {"epsilon": 1, "delta": 1e-9}
+    return plan(
+        read(sql), schema=schema, policy=policy, unit=unit, public_rows=public_rows, **price
+    )
+
+
+def table(most, **columns):
+    """Draw rows."""
+    return st.lists(st.fixed_dictionaries(columns), max_size=most)
+
+
+@st.composite
+def databases(draw, people=PEOPLE):
+    """Draw the tables of a clinic that keeps the promises of its policy, and no others."""
+    who = st.sampled_from([None, *people])
+    wards = st.sampled_from([None, "A", "B", "C", "D"])
+    visits = draw(
+        table(
+            9,
+            patient=who,
+            ward=wards,
+            city=st.sampled_from([None, "x", "y", "z"]),
+            day=st.none() | st.dates(),
+            cost=FLOATS,
+            age=NUMBERS,
+            stay=NUMBERS,
+            note=FLOATS,
+            paid=st.sampled_from([None, True, False]),
+        )
+    )
+    for number, row in enumerate(visits):
+        row["visit"] = number
+        row["sex"], row["height"], row["born"] = SHARED[row["patient"]]
+    return {
+        "visits": visits,
+        "drugs": draw(table(4, person=who, drug=wards, dose=FLOATS)),
+        "bills": draw(table(4, visit=st.integers(0, 8), sum=FLOATS)),
+        "wards": WARDS,
+    }
+
+
+def without(tables, *people):
+    """Take people out, with all that belongs to them."""
+    gone = {row["visit"] for row in tables["visits"] if row["patient"] in people}
+    return {
+        "visits": [row for row in tables["visits"] if row["patient"] not in people],
+        "drugs": [row for row in tables["drugs"] if row["person"] not in people],
+        "bills": [row for row in tables["bills"] if row["visit"] not in gone],
+        "wards": tables["wards"],
+    }
+
+
+def answers(lowered, tables, salt=0):
+    """Compute what is measured, by group: units, totals, and the leaves of histograms."""
+    raw = Reference(tables, TYPES).run(lowered, order=HashOrder(salt=salt, portable=True))
+    groups = list(zip(*(column.to_pylist() for column in raw.keys), strict=True))
+    groups = groups if raw.keys else [()]
+    units = {"units": dict(zip(groups, raw.units.tolist(), strict=True))}
+    totals = {
+        name: dict(zip(groups, values.tolist(), strict=True)) for name, values in raw.totals.items()
+    }
+    leaves = {name: {} for name in raw.leaves}
+    for name, (group, leaf, count) in raw.leaves.items():
+        for place, where, rows in zip(group.tolist(), leaf.tolist(), count.tolist(), strict=True):
+            leaves[name].setdefault(groups[place], {})[where] = rows
+    return units | totals, leaves
+
+
+def moved(one, other):
+    """Return by how much each group that differs has moved."""
+    groups = {*one, *other}
+    found = {group: one.get(group, 0) - other.get(group, 0) for group in groups}
+    return {group: change for group, change in found.items() if change}
+
+
+def scores(choice, leaves):
+    """Return the scores of all leaves of a group, as a choice defines them, in parts of a rank."""
+    parts = choice.level.denominator
+    rows = [leaves.get(leaf, 0) for leaf in range(choice.mechanism.candidates)]
+    target = choice.level.numerator * sum(rows) + parts * choice.offset
+    found, below = [], 0
+    for count in rows:
+        up_to = below + count
+        found.append(-max(0, parts * below - target, target - parts * up_to))
+        below = up_to
+    return found

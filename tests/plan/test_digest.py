@@ -1,0 +1,87 @@
+"""One digest for one request, however it is written."""
+
+import pytest
+
+from discreet.plan.policy import read_policy
+from discreet.plan.schema import Schema
+from discreet.units import person
+from tests.plan.clinic import TEXT, planned
+
+BASE = (
+    "SELECT ward, COUNT(*) AS n, AVG(cost) AS m FROM visits WHERE age >= 18 AND sex = 'f' "
+    "GROUP BY ward"
+)
+SAME = [
+    (
+        "select WARD , count( * ) as N, avg(COST) as M from Visits where AGE >= 18 and SEX = 'f' "
+        "group by Ward"
+    ),
+    (
+        "SELECT v.ward, COUNT(*) AS n, AVG(v.cost) AS m FROM visits AS v WHERE 'f' = v.sex "
+        "AND 18.0 <= v.age GROUP BY 1"
+    ),
+    BASE.replace("age >= 18 AND sex = 'f'", "(sex = 'f') AND (age >= 18)") + " -- again",
+]
+OTHER = [
+    BASE.replace("18", "19"),
+    BASE.replace("AVG", "SUM"),
+    BASE.replace("sex = 'f'", "sex = 'm'"),
+    BASE.replace("AS m", "AS k"),
+    BASE + " ORDER BY n",
+    BASE.replace("GROUP BY ward", "GROUP BY ward, sex").replace("SELECT ward", "SELECT ward, sex"),
+]
+
+
+@pytest.mark.parametrize("text", SAME)
+def test_spelling_does_not_matter(text):
+    assert planned(text).digest == planned(BASE).digest
+
+
+@pytest.mark.parametrize("text", OTHER)
+def test_meaning_matters(text):
+    assert planned(text).digest != planned(BASE).digest
+
+
+def test_the_price_matters_and_the_confidence_does_not():
+    plans = [
+        planned(BASE, epsilon=1),
+        planned(BASE, epsilon="1.01"),
+        planned(BASE, rho=1),
+        planned(BASE, epsilon=1, unit=person("patient", relation="replace")),
+    ]
+    assert len({plan.digest for plan in plans}) == len(plans)
+    assert planned(BASE, epsilon=1, confidence="0.5", size=10).digest == plans[0].digest
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("high = 100,", "high = 101,"),
+        ('["A", "B", "C"]', '["A", "B"]'),
+        ("max_rows = 3", "max_rows = 4"),
+        ("max_groups = 2", "max_groups = 1"),
+    ],
+)
+def test_declared_facts_that_change_the_answer_matter(old, new):
+    policy = read_policy(TEXT.replace(old, new))
+    plan = planned(BASE, policy=policy, schema=Schema(policy.tables))
+    assert plan.digest != planned(BASE).digest
+
+
+def test_facts_that_change_nothing_do_not_matter():
+    policy = read_policy(TEXT.replace("low = -3", "low = -4"))
+    assert planned(BASE, policy=policy, schema=Schema(policy.tables)).digest == planned(BASE).digest
+
+
+def test_the_order_of_listed_groups_does_not_matter():
+    text = "SELECT city, COUNT(*) AS n FROM visits WHERE city IN ({}) GROUP BY city"
+    one, other = (planned(text.format(listed), epsilon=1) for listed in ("'x', 'y'", "'y', 'x'"))
+    assert one.digest == other.digest
+
+
+def test_what_is_measured_matters_even_at_the_same_price():
+    text = "SELECT COUNT(cost) AS n FROM visits"
+    policy = read_policy(TEXT.replace("high = 100, nullable = false", "high = 100"))
+    other = planned(text, policy=policy, schema=Schema(policy.tables))
+    assert other.tree == planned(text).tree
+    assert other.digest != planned(text).digest

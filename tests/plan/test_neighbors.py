@@ -1,0 +1,272 @@
+"""No unit moves what is measured further than the plan claims, whatever the tables hold."""
+
+import functools
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.accounting import Leaf
+from discreet.mechanisms import Gaussian, Laplace
+from discreet.plan.lowered import Total
+from discreet.plan.policy import read_policy
+from discreet.plan.schema import Schema
+from discreet.plan.tree import Releases, tree_of
+from discreet.query.expressions import Column
+from discreet.units import person, row
+from tests.plan.clinic import (
+    FLOATS,
+    NUMBERS,
+    PEOPLE,
+    answers,
+    databases,
+    moved,
+    planned,
+    scores,
+    table,
+    without,
+)
+
+QUESTIONS = [
+    (
+        "SELECT COUNT(*) AS n, COUNT(age) AS a, COUNTIF(age > 5) AS o, "
+        "COUNT(DISTINCT patient) AS p FROM visits"
+    ),
+    "SELECT ward, COUNT(*) AS n, SUM(cost) AS s, AVG(cost) AS m FROM visits GROUP BY ward",
+    "SELECT ward, SUM(stay) AS s, SUM(age) AS t FROM visits GROUP BY ward",
+    "SELECT sex, COUNT(DISTINCT city) AS c, COUNT(DISTINCT born) AS b FROM visits GROUP BY sex",
+    "SELECT city, COUNT(DISTINCT patient) AS p, AVG(age) AS a FROM visits GROUP BY city",
+    "SELECT city, ward, STDDEV(stay) AS d, VAR_POP(cost) AS v FROM visits GROUP BY city, ward",
+    (
+        "SELECT ward, SUM(note, contribution_bounds_per_group => (-5, 20)) AS s, "
+        "SUM(age, contribution_bounds_per_group => (1, 9)) AS t, "
+        "AVG(note, contribution_bounds_per_group => (0, 7)) AS m, "
+        "COUNT(*, contribution_bounds_per_group => (1, 2)) AS n FROM visits GROUP BY ward"
+    ),
+    (
+        "SELECT ward, MEDIAN(age) AS m, MIN(stay) AS l, PERCENTILE_CONT(cost, 0.9) AS p "
+        "FROM visits GROUP BY ward"
+    ),
+    "SELECT APPROX_QUANTILES(stay, 3) AS q FROM visits WHERE paid",
+    "SELECT SUM(dose) AS s, AVG(dose) AS m FROM drugs",
+    (
+        "SELECT v.ward, AVG(d.dose * 2) AS m, COUNT(*) AS n FROM visits v "
+        "JOIN drugs d ON v.patient = d.person GROUP BY v.ward"
+    ),
+    (
+        "SELECT w.beds, SUM(v.cost) AS s FROM visits v LEFT JOIN wards w ON v.ward = w.ward "
+        "WHERE w.beds IN (1, 2) GROUP BY w.beds"
+    ),
+    (
+        "SELECT w.ward, COUNT(v.cost) AS n FROM visits v "
+        "RIGHT JOIN (SELECT DISTINCT ward FROM wards) w ON v.ward = w.ward GROUP BY w.ward"
+    ),
+    (
+        "SELECT k, COUNT(*) AS n FROM (SELECT ROW_NUMBER() OVER (PARTITION BY patient "
+        "ORDER BY age) AS k FROM visits) AS t WHERE k IN (1, 2, 3) GROUP BY k"
+    ),
+    (
+        "SELECT ward, SUM(n, contribution_bounds_per_row => (0, 2)) AS s FROM "
+        "(SELECT patient, ward, COUNT(*) AS n FROM visits GROUP BY patient, ward) AS t "
+        "GROUP BY ward"
+    ),
+    "SELECT COUNT(*) AS n, AVG(sum) AS m FROM bills",
+    (
+        "SELECT place, COUNT(*) AS n FROM (SELECT ward AS place FROM visits UNION ALL "
+        "SELECT drug AS place FROM drugs) AS t GROUP BY place"
+    ),
+    (
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_groups_contributed = 1, "
+        "max_rows_contributed = 1) ward, COUNT(*) AS n, SUM(age) AS s, AVG(stay) AS m "
+        "FROM visits GROUP BY ward"
+    ),
+]
+PRICES = [{"epsilon": 1, "delta": 1e-9}, {"rho": "0.1", "delta": 1e-9}]
+
+
+@functools.cache
+def known(text, at, relation):
+    return planned(text, unit=person("patient", relation=relation), **PRICES[at])
+
+
+def leaves_of(plan):
+    return {node.name: node for node in plan.tree.walk() if isinstance(node, Leaf)}
+
+
+def check(plan, here, there, *, replaced):
+    """Compare what moved with what every leaf of the tree is priced for."""
+    (totals, histograms), (others, other_histograms) = here, there
+    claims = leaves_of(plan)
+    most = (plan.lowered.groups or 1) * (2 if replaced else 1)
+    for name, values in totals.items():
+        change = moved(values, others[name])
+        assert len(change) <= most
+        if name not in claims:
+            continue
+        leaf = claims[name]
+        claim = leaf.replaced if replaced else leaf.added
+        if isinstance(leaf.source, Gaussian):
+            assert len(change) <= leaf.coordinates
+            assert sum(step * step for step in change.values()) <= claim * claim
+        else:
+            assert isinstance(leaf.source, Laplace)
+            assert sum(map(abs, change.values())) <= claim
+    if plan.selection is not None:
+        change = moved(totals["units"], others["units"])
+        assert len(change) <= plan.selection.groups * (2 if replaced else 1)
+        assert all(abs(step) <= 1 for step in change.values())
+    for choice in plan.choices:
+        check_choice(choice, claims, histograms, other_histograms, replaced=replaced)
+
+
+def check_choice(choice, claims, here, there, *, replaced):
+    leaf = claims[f"{choice.measure} at {choice.level}"]
+    one, other = here[choice.measure], there[choice.measure]
+    ranges = []
+    for group in {*one, *other}:
+        rows, others = one.get(group, {}), other.get(group, {})
+        if rows != others:
+            pairs = zip(scores(choice, rows), scores(choice, others), strict=True)
+            ranges.append(Fraction(max(abs(a - b) for a, b in pairs), choice.level.denominator))
+    if not replaced:
+        assert len(ranges) <= choice.groups
+        assert all(step <= leaf.added for step in ranges)
+        return
+    claim = 2 * leaf.added if leaf.replaced is None else leaf.replaced
+    assert all(step <= claim for step in ranges)
+    assert sum(ranges) <= choice.groups * claim
+
+
+@pytest.mark.theorem("bounded-contribution")
+@pytest.mark.theorem("plan-distances")
+@pytest.mark.parametrize("at", [0, 1])
+@pytest.mark.parametrize("text", QUESTIONS)
+@settings(max_examples=9)
+@given(tables=databases(), salt=st.integers(0, 9))
+def test_one_unit_added_or_removed(text, at, tables, salt):
+    plan = known(text, at, "add_remove")
+    whole = answers(plan.lowered, tables, salt)
+    for who in PEOPLE:
+        check(plan, whole, answers(plan.lowered, without(tables, who), salt), replaced=False)
+
+
+@pytest.mark.theorem("plan-distances")
+@pytest.mark.parametrize("at", [0, 1])
+@pytest.mark.parametrize("text", QUESTIONS)
+@settings(max_examples=6)
+@given(tables=databases(), salt=st.integers(0, 9))
+def test_one_unit_replaced(text, at, tables, salt):
+    plan = known(text, at, "replace")
+    each = [answers(plan.lowered, without(tables, who), salt) for who in PEOPLE[:2]]
+    check(plan, *each, replaced=True)
+
+
+def crowd(**more):
+    """One person who does as much as possible, in all wards."""
+    row = {"patient": 1, "sex": "f", "height": 1.5, "born": 1980, "city": "x", "day": None}
+    row |= {"cost": 100.0, "age": 110, "stay": 10, "note": 1e9, "paid": True} | more
+    visits = [
+        row | {"visit": 9 * at + ward, "ward": "ABC"[ward]} for at in range(9) for ward in range(3)
+    ]
+    return {"visits": visits, "drugs": [], "bills": [], "wards": []}
+
+
+MUTATED = QUESTIONS[1]
+
+
+def mutants(plan):
+    """Plans with one thing forgotten, by its name."""
+    noises = plan.noises
+
+    def with_noises(changed):
+        return replace(plan, tree=tree_of(Releases(noises=changed), plan.unit))
+
+    def narrower(noise, **change):
+        return replace(noise, distances=replace(noise.distances, **change))
+
+    def off_center(measure):
+        if not isinstance(measure, Total) or measure.rows is None:
+            return measure
+        plain = Column("age")  # as large as the bounds allow, with nothing taken off
+        return replace(measure, row=plain, low=0, high=10**9)
+
+    yield "none", plan
+    yield "groups", with_noises(tuple(narrower(noise, groups=1) for noise in noises))
+    yield (
+        "rows",
+        with_noises(
+            tuple(
+                narrower(noise, low=noise.distances.low // 3, high=noise.distances.high // 3)
+                for noise in noises
+            )
+        ),
+    )
+    measures = tuple(map(off_center, plan.lowered.measures))
+    small = tuple(
+        narrower(noise, low=-55 * 3, high=55 * 3) if noise.measure == "sum" else noise
+        for noise in noises
+    )
+    lowered = replace(plan.lowered, measures=measures)
+    yield "center", replace(with_noises(small), lowered=lowered)
+
+
+@pytest.mark.parametrize("relation", ["add_remove"])
+@pytest.mark.parametrize("name", ["none", "groups", "rows", "center"])
+def test_mutants_are_caught(name, relation):
+    plan = dict(mutants(known(MUTATED, 0, relation)))[name]
+    tables = crowd()
+    here, there = answers(plan.lowered, tables), answers(plan.lowered, without(tables, 1))
+    if name == "none":
+        check(plan, here, there, replaced=False)
+        return
+    with pytest.raises(AssertionError):
+        check(plan, here, there, replaced=False)
+
+
+ROW_POLICY = read_policy(
+    """
+format = 1
+unit = "row"
+[tables.visits.columns]
+ward = {type = "text", categories = ["A", "B"]}
+city = {type = "text"}
+cost = {type = "float", low = 0, high = 100}
+age = {type = "integer", low = 0, high = 110}
+"""
+)
+ROWS = table(
+    5,
+    ward=st.sampled_from([None, "A", "B", "D"]),
+    city=st.sampled_from([None, "x", "y"]),
+    cost=FLOATS,
+    age=NUMBERS,
+)
+ROW_QUESTIONS = [
+    "SELECT ward, COUNT(*) AS n, SUM(cost) AS s, AVG(age) AS a FROM visits GROUP BY ward",
+    "SELECT city, SUM(age) AS s, STDDEV(cost) AS d, MEDIAN(age) AS m FROM visits GROUP BY city",
+    (
+        "SELECT COUNT(DISTINCT city) AS c, MAX(age) AS m, "
+        "AVG(cost, contribution_bounds_per_group => (0, 5)) AS k FROM visits"
+    ),
+]
+
+
+@functools.cache
+def known_rows(text, relation):
+    schema, unit = Schema(ROW_POLICY.tables), row(relation=relation)
+    return planned(text, policy=ROW_POLICY, schema=schema, unit=unit, epsilon=1, delta=1e-9)
+
+
+@pytest.mark.theorem("plan-distances")
+@pytest.mark.parametrize("text", ROW_QUESTIONS)
+@settings(max_examples=15)
+@given(rows=ROWS)
+def test_one_row_that_is_a_unit(text, rows):
+    apart = [rows[:at] + rows[at + 1 :] for at in range(len(rows))]
+    for relation, tables in (("add_remove", [rows, *apart]), ("replace", apart)):
+        plan = known_rows(text, relation)
+        found = [answers(plan.lowered, {"visits": each}) for each in tables]
+        for other in found[1:]:
+            check(plan, found[0], other, replaced=relation == "replace")

@@ -1,0 +1,223 @@
+"""Bound relations treat each unit by itself: R(D) is the union of R(D_u) over units u."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.engines.reference.relations import rows_of
+from discreet.errors import NotPerUnit, QuestionError
+from discreet.plan.bind import Binder
+from discreet.plan.schema import ColumnFacts, Link, Schema, TableFacts
+from discreet.query.sql.read import read_relation
+from discreet.query.types import Type
+
+VISITS = TableFacts(
+    name="visits",
+    unit=("patient",),
+    columns=(
+        ColumnFacts(name="patient", type=Type.INTEGER),
+        ColumnFacts(name="ward", type=Type.TEXT),
+        ColumnFacts(name="cost", type=Type.INTEGER),
+        ColumnFacts(name="born", type=Type.INTEGER, constant=True),
+    ),
+)
+DRUGS = TableFacts(
+    name="drugs",
+    unit=("person",),
+    columns=(
+        ColumnFacts(name="person", type=Type.INTEGER),
+        ColumnFacts(name="drug", type=Type.TEXT),
+    ),
+)
+CALLS = TableFacts(
+    name="calls",
+    unit=("caller",),
+    key=("id",),
+    columns=(
+        ColumnFacts(name="id", type=Type.INTEGER),
+        ColumnFacts(name="caller", type=Type.INTEGER),
+    ),
+)
+NOTES = TableFacts(
+    name="notes",
+    link=Link(column="call", parent="calls", key="id"),
+    columns=(
+        ColumnFacts(name="call", type=Type.INTEGER),
+        ColumnFacts(name="length", type=Type.INTEGER),
+    ),
+)
+WARDS = TableFacts(
+    name="wards",
+    public=True,
+    key=("ward",),
+    columns=(
+        ColumnFacts(name="ward", type=Type.TEXT),
+        ColumnFacts(name="beds", type=Type.INTEGER),
+    ),
+)
+SCHEMA = Schema([VISITS, DRUGS, CALLS, NOTES, WARDS])
+
+ACCEPTED = [
+    "SELECT * FROM visits",
+    "SELECT ward, cost + 1 AS more FROM visits WHERE cost > 1",
+    "SELECT v.ward, w.beds FROM visits v JOIN wards w ON v.ward = w.ward",
+    "SELECT v.ward, w.beds FROM visits v LEFT JOIN wards w ON v.ward = w.ward",
+    "SELECT v.ward, w.beds FROM wards w RIGHT JOIN visits v ON v.cost < w.beds",
+    "SELECT * FROM visits CROSS JOIN wards",
+    "SELECT * FROM visits v JOIN drugs d ON v.patient = d.person AND v.cost > 1",
+    "SELECT v.ward, d.drug FROM visits v LEFT JOIN drugs d ON d.person = v.patient",
+    "SELECT v.ward, d.drug FROM visits v RIGHT JOIN drugs d ON d.person = v.patient",
+    "SELECT v.ward, d.drug FROM visits v FULL JOIN drugs d ON d.person = v.patient",
+    "SELECT a.ward, b.cost FROM visits a JOIN visits b ON a.patient = b.patient",
+    "SELECT * FROM visits a JOIN visits b USING (patient)",
+    "SELECT ward FROM visits a FULL JOIN visits b USING (patient, ward)",
+    "SELECT patient, ward, COUNT(*) AS n, SUM(cost) AS s FROM visits GROUP BY patient, ward",
+    "SELECT n FROM (SELECT patient, MAX(cost) AS n FROM visits GROUP BY patient) AS t WHERE n > 1",
+    "SELECT DISTINCT patient, ward FROM visits",
+    "SELECT ward, ROW_NUMBER() OVER (PARTITION BY patient ORDER BY cost) AS k FROM visits",
+    "SELECT ward, SUM(cost) OVER (PARTITION BY patient, ward) AS k FROM visits",
+    "SELECT ward FROM visits UNION ALL SELECT drug FROM drugs",
+    "SELECT ward, patient FROM visits UNION ALL SELECT drug, person FROM drugs WHERE person > 1",
+    "SELECT * FROM notes",
+    "SELECT length FROM notes WHERE length > 1",
+]
+
+REFUSED = [
+    "SELECT n.length, c.id FROM notes n JOIN calls c ON n.call = c.id AND c.caller = c.caller",
+    "SELECT COUNT(*) AS n FROM visits",
+    "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward",
+    "SELECT DISTINCT ward FROM visits",
+    "SELECT ROW_NUMBER() OVER (ORDER BY cost) AS k FROM visits",
+    "SELECT ROW_NUMBER() OVER (PARTITION BY ward ORDER BY cost) AS k FROM visits",
+    "SELECT w.beds FROM wards w LEFT JOIN visits v ON v.ward = w.ward",
+    "SELECT w.beds FROM visits v FULL JOIN wards w ON v.ward = w.ward",
+    "SELECT a.ward FROM visits a JOIN visits b ON a.ward = b.ward",
+    "SELECT a.ward FROM visits a JOIN visits b ON a.patient = b.patient OR a.ward = b.ward",
+    "SELECT a.ward FROM visits a JOIN visits b ON a.patient = a.patient",
+    "SELECT a.ward FROM visits a, visits b",
+    "SELECT a.ward FROM visits a JOIN drugs d ON a.cost = d.person",
+    "SELECT ward FROM visits UNION ALL SELECT ward FROM wards",
+]
+
+PEOPLE = st.sampled_from([None, 1, 2, 3])
+NUMBERS = st.sampled_from([None, 0, 1, 2, 3])
+NAMES = st.sampled_from([None, "A", "B"])
+BORN = {None: None, 1: 1980, 2: 1990, 3: None}
+
+
+def table(**columns):
+    return st.lists(st.fixed_dictionaries(columns), max_size=6)
+
+
+@st.composite
+def databases(draw):
+    visits = draw(table(patient=PEOPLE, ward=NAMES, cost=NUMBERS))
+    callers = draw(st.lists(PEOPLE, max_size=4))
+    return {
+        "visits": [{**row, "born": BORN[row["patient"]]} for row in visits],
+        "drugs": draw(table(person=PEOPLE, drug=NAMES)),
+        "calls": [{"id": at, "caller": who} for at, who in enumerate(callers)],
+        "notes": draw(table(call=NUMBERS, length=NUMBERS)),
+        "wards": [{"ward": "A", "beds": 1}, {"ward": "B", "beds": 2}, {"ward": "C", "beds": 2}],
+    }
+
+
+def part(tables, person):
+    """Keep the rows of one person, and what is public."""
+    calls = [row for row in tables["calls"] if row["caller"] == person]
+    mine = {row["id"] for row in calls}
+    return {
+        "visits": [row for row in tables["visits"] if row["patient"] == person],
+        "drugs": [row for row in tables["drugs"] if row["person"] == person],
+        "calls": calls,
+        "notes": [row for row in tables["notes"] if row["call"] in mine],
+        "wards": tables["wards"],
+    }
+
+
+def output(bound, tables):
+    """Rows of people, as a bag; those that belong to nobody are dropped."""
+    rows = rows_of(bound.relation, tables)
+    kept = (row for row in rows if all(row[name] is not None for name in bound.unit))
+    return Counter(tuple(sorted((k, repr(v)) for k, v in row.items())) for row in kept)
+
+
+@pytest.mark.theorem("unit-local")
+@pytest.mark.parametrize("text", ACCEPTED)
+@settings(max_examples=40, deadline=None)
+@given(tables=databases())
+def test_what_is_accepted_is_a_union_over_units(text, tables):
+    bound = Binder(SCHEMA).bind(read_relation(text))
+    apart = Counter()
+    for person in (1, 2, 3):
+        apart += output(bound, part(tables, person))
+    assert output(bound, tables) == apart
+
+
+@pytest.mark.theorem("unit-local")
+@pytest.mark.parametrize("text", ACCEPTED)
+@settings(max_examples=20, deadline=None)
+@given(tables=databases())
+def test_facts_that_say_constant_are(text, tables):
+    bound = Binder(SCHEMA).bind(read_relation(text))
+    rows = rows_of(bound.relation, tables)
+    for field in bound.fields:
+        if field.facts.constant:
+            seen = {}
+            for row in rows:
+                unit = tuple(row[name] for name in bound.unit)
+                if None not in unit:
+                    assert seen.setdefault(unit, row[field.column]) == row[field.column]
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_what_mixes_units_is_refused(text):
+    with pytest.raises(NotPerUnit) as error:
+        Binder(SCHEMA).bind(read_relation(text))
+    assert "^" in str(error.value)
+
+
+ROWS = Schema(
+    [
+        TableFacts(name="visits", columns=VISITS.columns),
+        TableFacts(name="wards", public=True, key=("ward",), columns=WARDS.columns),
+    ]
+)
+ROWS_ACCEPTED = [
+    "SELECT ward FROM visits WHERE cost > 1",
+    "SELECT v.ward, w.beds FROM visits v JOIN wards w ON v.ward = w.ward",
+    "SELECT v.ward, w.beds FROM visits v LEFT JOIN wards w ON w.ward = v.ward AND w.beds > 1",
+]
+ROWS_REFUSED = [
+    "SELECT v.ward FROM visits v JOIN wards w ON v.cost = w.beds",
+    "SELECT v.ward FROM visits v JOIN wards w ON w.ward = w.ward",
+    "SELECT v.ward FROM visits v CROSS JOIN wards w",
+    "SELECT a.ward FROM visits a JOIN visits b ON a.patient = b.patient",
+    "SELECT ward FROM visits UNION ALL SELECT ward FROM visits",
+    "SELECT DISTINCT ward FROM visits",
+    "SELECT patient, COUNT(*) AS n FROM visits GROUP BY patient",
+    "SELECT ROW_NUMBER() OVER (PARTITION BY patient ORDER BY cost) AS k FROM visits",
+]
+
+
+@pytest.mark.theorem("unit-local")
+@pytest.mark.parametrize("text", ROWS_ACCEPTED)
+@settings(max_examples=30, deadline=None)
+@given(tables=databases())
+def test_rows_that_are_units_come_out_at_most_once(text, tables):
+    bound = Binder(ROWS).bind(read_relation(text))
+    whole = output(bound, tables)
+    apart = Counter()
+    for row in tables["visits"]:
+        one = output(bound, {**tables, "visits": [row]})
+        assert sum(one.values()) <= 1
+        apart += one
+    assert whole == apart
+
+
+@pytest.mark.parametrize("text", ROWS_REFUSED)
+def test_rows_that_are_units_are_not_put_together(text):
+    with pytest.raises(QuestionError):
+        Binder(ROWS).bind(read_relation(text))
