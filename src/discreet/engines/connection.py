@@ -1,0 +1,159 @@
+"""A connection that can read some sources, and do nothing else.
+
+Trust: kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from shutil import rmtree
+from tempfile import mkdtemp
+from typing import Final, final
+from weakref import finalize
+
+import duckdb
+import pyarrow as pa
+
+from discreet.engines.engine import Columns
+from discreet.engines.sources.native import base_type, reading
+from discreet.engines.sources.opening import opened
+from discreet.engines.sources.source import Source, check_names, unreadable
+from discreet.engines.sql.bounding import PUBLIC
+from discreet.engines.sql.words import name, text
+from discreet.errors import DiscreetError, UnknownName, WrongType
+from discreet.query.relations import Scan, folded
+
+__all__ = ["Connection", "Performance"]
+
+_CONFIG: Final[dict[str, str | bool | int | float | list[str]]] = {
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "allow_community_extensions": False,
+    "python_enable_replacements": False,
+    "order_by_non_integer_literal": True,  # a sum of constants is added up in order, too
+}
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Performance:
+    """What changes how fast an answer comes, and never the answer.
+
+    >>> Performance(threads=1).memory is None
+    True
+    """
+
+    threads: int | None = None
+    memory: str | None = None
+
+
+@final
+class Connection:
+    """The sources as views, in a database of their own that nobody can change."""
+
+    __slots__ = ("__weakref__", "_connection", "_native", "_swept", "_views", "columns")
+
+    def __init__(self, tables: Mapping[str, object], performance: Performance) -> None:
+        """Open every source, then lock the door."""
+        check_names(list(tables), what="tables")
+        sources = {table: opened(data, table=table) for table, data in tables.items()}
+        folder = mkdtemp(
+            prefix="discreet-"
+        )  # readable by nobody else; for what does not fit in memory
+        self._swept = finalize(self, rmtree, folder, ignore_errors=True)
+        self._connection = duckdb.connect(
+            config={**_CONFIG, "temp_directory": folder, **_limits(performance)}
+        )
+        self._views: dict[str, str] = {}
+        self._native: dict[str, dict[str, str]] = {}
+        for number, (table, source) in enumerate(sources.items()):
+            view = f"table {number}"
+            self._views[folded(table)] = view
+            self._native[folded(table)] = self._viewed(source, f"source {number}", view, table)
+        self.columns: dict[str, Columns] = {
+            table: {column: base_type(kind) for column, kind in self._native[folded(table)].items()}
+            for table in tables
+        }
+        self._lock([path for source in sources.values() for path in source.paths])
+
+    def _viewed(self, source: Source, alias: str, view: str, table: str) -> dict[str, str]:
+        """Make a view of a source, and return its columns with DuckDB's types."""
+        native: dict[str, str] = {}
+        try:
+            sql = source.attached(self._connection, alias)
+            self._connection.execute(
+                f"CREATE TEMP VIEW {name(view)} AS SELECT * FROM {sql}"  # noqa: S608 (quoted names)
+            )
+            described = self._connection.execute(f"DESCRIBE {name(view)}").fetchall()
+            native = {column: kind for column, kind, *_ in described}
+        except DiscreetError:
+            raise
+        except Exception:  # noqa: BLE001, S110 (its text may quote the data; replaced below)
+            pass
+        if not native:
+            raise unreadable(
+                f"the data of table {table} cannot be read.",
+                do="check that the file is whole, or convert the data to Arrow or Parquet.",
+            )
+        return native
+
+    def _lock(self, paths: list[str]) -> None:
+        listed = ", ".join(map(text, dict.fromkeys(paths)))
+        self._connection.execute(f"SET allowed_paths = [{listed}]")
+        self._connection.execute("SET enable_external_access = false")
+        self._connection.execute("SET lock_configuration = true")
+
+    def scan(self, scan: Scan) -> str:
+        """Print how a table is read: its columns as values of our types."""
+        native = self._native.get(folded(scan.table))
+        if native is None:
+            raise UnknownName(
+                what=f"there is no table {scan.table}.",
+                why="only tables that were opened can be read.",
+                do="open it first.",
+            )
+        spelled = {folded(column): column for column in native}
+        parts = []
+        for column, kind in scan.columns:
+            own = spelled.get(folded(column), column)
+            sql = reading(own, native[own], kind) if own in native else None
+            if sql is None:
+                raise WrongType(
+                    what=f"the column {column} of {scan.table} is not there as {kind.value}.",
+                    why="a value is read only in ways that cannot fail.",
+                    do="declare the column with a type that it can be read as.",
+                )
+            parts.append(f"{sql} AS {name(column)}")
+        view = name(self._views[folded(scan.table)])
+        return f"SELECT {', '.join(parts) or '1 AS one'} FROM {view}"  # noqa: S608 (quoted names)
+
+    def fetched(self, statement: str, public: pa.Table | None) -> pa.Table:
+        """Run a statement, with the public groups at hand if there are any."""
+        if public is None:
+            return self._connection.sql(statement).to_arrow_table()
+        alias = PUBLIC.strip('"')
+        self._connection.register(alias, public)
+        try:
+            return self._connection.sql(statement).to_arrow_table()
+        finally:
+            self._connection.unregister(alias)
+
+    def explained(self, statement: str) -> str:
+        """Return how DuckDB would run a statement."""
+        found = self._connection.execute(f"EXPLAIN {statement}").fetchall()
+        return "\n".join(str(tree) for _, tree in found)
+
+    def close(self) -> None:
+        """Let go of the data, and of what was spilled to disk."""
+        self._connection.close()
+        self._swept()
+
+
+def _limits(performance: Performance) -> dict[str, str | int]:
+    limits: dict[str, str | int] = {}
+    if performance.threads is not None:
+        limits["threads"] = performance.threads
+    if performance.memory is not None:
+        limits["memory_limit"] = performance.memory
+    return limits

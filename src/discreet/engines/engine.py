@@ -1,0 +1,31 @@
+"""What an engine is: something that computes bounded totals of tables.
+
+Trust: kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from discreet.engines.order import HashOrder
+from discreet.plan.lowered import Lowered
+from discreet.plan.raw import Raw
+from discreet.query.types import Type
+
+__all__ = ["Columns", "Engine"]
+
+Columns = Mapping[str, Type | None]
+"""The columns of a table; None is the type of those that a question cannot name."""
+
+
+class Engine(Protocol):
+    """Something that computes bounded totals of tables, and fails without a word about the data."""
+
+    def tables(self) -> Mapping[str, Columns]:
+        """Return the columns of every table, read from what describes them and never from rows."""
+        ...
+
+    def run(self, lowered: Lowered, *, order: HashOrder) -> Raw:
+        """Compute the answers."""
+        ...

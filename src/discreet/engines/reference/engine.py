@@ -1,0 +1,97 @@
+"""The engine that computes everything row by row.
+
+Trust: kernel.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import final
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.engines.engine import Columns
+from discreet.engines.order import HashOrder
+from discreet.engines.reference.bounding import Cells, Group, kept_cells, leaves_of, totals_of
+from discreet.engines.reference.relations import Tables, rows_of
+from discreet.engines.reference.windows import sort_key
+from discreet.plan.lowered import Leaves, Lowered
+from discreet.plan.raw import ARROW_TYPES, Integers, Raw, SparseLeaves
+from discreet.query.shape import columns
+from discreet.query.types import Type
+
+__all__ = ["Reference"]
+
+
+@final
+class Reference:
+    """Tables as lists of rows, with the types of their columns.
+
+    Its order is always the portable one.
+
+    >>> from discreet.plan.lowered import Total
+    >>> from discreet.query.expressions import Column, Literal
+    >>> from discreet.query.relations import Scan
+    >>> engine = Reference({"visits": [{"patient": 1}, {"patient": 1}, {"patient": 2}]},
+    ...                    {"visits": {"patient": Type.INTEGER}})
+    >>> lowered = Lowered(
+    ...     relation=Scan("visits", (("patient", Type.INTEGER),)),
+    ...     unit=(Column("patient"),), keys=(), groups=1,
+    ...     measures=(Total(name="visits", row=Literal(1), low=0, high=5),))
+    >>> engine.run(lowered, order=HashOrder(salt=1)).totals["visits"].tolist()
+    [3]
+    """
+
+    __slots__ = ("_columns", "_tables")
+
+    def __init__(self, tables: Tables, types: Mapping[str, Mapping[str, Type]]) -> None:
+        """Take the rows of each table, and the types of its columns."""
+        self._tables = tables
+        self._columns: dict[str, Columns] = {name: dict(found) for name, found in types.items()}
+
+    def tables(self) -> Mapping[str, Columns]:
+        """Return the columns of every table."""
+        return self._columns
+
+    def run(self, lowered: Lowered, *, order: HashOrder) -> Raw:
+        """Compute the answers."""
+        types = dict(columns(lowered.relation))
+        cells = kept_cells(lowered, rows_of(lowered.relation, self._tables), types, order)
+        groups = _groups(lowered, cells)
+        units = Counter(group for _, group in cells)
+        totals, leaves = {}, {}
+        for measure in lowered.measures:
+            if isinstance(measure, Leaves):
+                leaves[measure.name] = _sparse(leaves_of(measure, cells, types, order), groups)
+            else:
+                found = totals_of(measure, cells, types, order)
+                totals[measure.name] = _integers(found.get(group, 0) for group in groups)
+        return Raw(
+            keys=tuple(
+                pa.array([group[at] for group in groups], type=ARROW_TYPES[key.type])
+                for at, key in enumerate(lowered.keys)
+            ),
+            units=_integers(units[group] for group in groups),
+            totals=totals,
+            leaves=leaves,
+        )
+
+
+def _groups(lowered: Lowered, cells: Cells) -> list[Group]:
+    if lowered.public is not None:
+        return list(lowered.public)
+    found = {group for _, group in cells} if lowered.keys else {()}
+    return sorted(found, key=sort_key)
+
+
+def _sparse(found: Mapping[tuple[Group, int], int], groups: list[Group]) -> SparseLeaves:
+    places = {group: place for place, group in enumerate(groups)}
+    cells = sorted((places[group], leaf, count) for (group, leaf), count in found.items())
+    first, second, third = zip(*cells, strict=True) if cells else ((), (), ())
+    return _integers(first), _integers(second), _integers(third)
+
+
+def _integers(values: object) -> Integers:
+    return np.array(list(values), dtype=np.int64)  # type: ignore[call-overload]

@@ -1,0 +1,56 @@
+"""Tables of a DuckDB database file.
+
+Trust: kernel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import final
+
+from duckdb import DuckDBPyConnection
+
+from discreet.engines.sources.source import unreadable
+from discreet.engines.sql.words import name, text
+
+__all__ = ["Database"]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Database:
+    """A table of a database file, opened for reading only.
+
+    Views are refused: they may hold anything, and be something else at every look.
+
+    >>> Database(path="clinic.duckdb", table="visits").schema
+    'main'
+    """
+
+    path: str
+    table: str
+    schema: str = "main"
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The files that may be read from now on: the file stays open, and needs no permission."""
+        return ()
+
+    def attached(self, connection: DuckDBPyConnection, alias: str) -> str:
+        """Attach the file, and print which table to select from."""
+        path = str(Path(self.path).resolve())
+        if not Path(path).is_file():
+            raise unreadable("there is no such file.", do="give the path of a database file.")
+        connection.execute(f"ATTACH {text(path)} AS {name(alias)} (TYPE duckdb, READ_ONLY)")
+        found = connection.execute(
+            "SELECT 1 FROM duckdb_tables() WHERE database_name = ? AND schema_name = ?"
+            " AND table_name = ?",
+            [alias, self.schema, self.table],
+        ).fetchall()
+        if not found:
+            raise unreadable(
+                f"there is no table {self.table} in the database.",
+                do="name a table that is there; views cannot be opened.",
+            )
+        return f"{name(alias)}.{name(self.schema)}.{name(self.table)}"

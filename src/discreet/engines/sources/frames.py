@@ -1,0 +1,118 @@
+"""Tables in memory: Arrow tables, batches and datasets, pandas and Polars data frames.
+
+Trust: kernel.
+
+The type of a column is that of its array or its dtype.  A pandas column of Python objects is TEXT,
+and what is no text in it is NULL.  Columns of other types are there, but cannot be named.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, final
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.types as kinds
+from duckdb import DuckDBPyConnection
+
+from discreet.engines.sources.source import check_names, unreadable
+from discreet.engines.sql.words import name
+
+__all__ = ["Frame", "from_arrow", "from_dataset", "from_pandas"]
+
+_PLAIN: Final = (
+    kinds.is_boolean,
+    kinds.is_integer,
+    kinds.is_floating,
+    kinds.is_string,
+    kinds.is_large_string,
+    kinds.is_string_view,
+    kinds.is_date32,
+)
+
+
+@final
+class Frame:
+    """A table in memory, or a dataset; nothing of it is ever shown."""
+
+    __slots__ = ("_data", "_hidden")
+
+    def __init__(self, data: pa.Table | ds.Dataset, hidden: tuple[str, ...]) -> None:
+        """Take columns that can be read, and the names of those that cannot."""
+        self._data = data
+        self._hidden = hidden
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The files that may be read from now on."""
+        return ()
+
+    def attached(self, connection: DuckDBPyConnection, alias: str) -> str:
+        """Register the data, and print what to select from."""
+        connection.register(alias, self._data)
+        hidden = "".join(f", CAST(NULL AS BLOB) AS {name(column)}" for column in self._hidden)
+        return f"(SELECT *{hidden} FROM {name(alias)})"  # noqa: S608 (quoted names)
+
+
+def from_arrow(table: pa.Table) -> Frame:
+    """Take the columns of an Arrow table that can be read, and check them once."""
+    check_names(table.schema.names, what="columns")
+    arrays, hidden = {}, []
+    for field in table.schema:
+        column = table.column(field.name)
+        if kinds.is_dictionary(field.type):
+            column = column.cast(field.type.value_type)
+        if _readable(column.type):
+            arrays[field.name] = column
+        else:
+            hidden.append(field.name)
+    if not arrays:
+        raise _nothing()
+    read = pa.table(arrays)
+    read.validate(full=True)
+    return Frame(read, tuple(hidden))
+
+
+def from_dataset(dataset: ds.Dataset) -> Frame:
+    """Take a dataset all of whose columns can be read."""
+    check_names(dataset.schema.names, what="columns")
+    if not all(_readable(field.type) for field in dataset.schema):
+        raise unreadable(
+            "the dataset has columns of types that cannot be read.",
+            do="leave these columns out, or give an Arrow table.",
+        )
+    return Frame(dataset, ())
+
+
+def from_pandas(frame: Any) -> Frame:
+    """Take a pandas data frame, column by column."""
+    if not all(isinstance(column, str) for column in frame.columns):
+        raise unreadable(
+            "a column of the data frame has a name that is no text.",
+            do="rename the columns, such as df.rename(columns=str).",
+        )
+    check_names(list(frame.columns), what="columns")
+    return from_arrow(pa.table({name: _from_series(frame[name]) for name in frame.columns}))
+
+
+def _from_series(series: Any) -> pa.Array | pa.ChunkedArray:
+    if series.dtype == object:
+        texts = [value if _is_text(value) else None for value in series]
+        return pa.array(texts, type=pa.large_string())
+    return pa.Array.from_pandas(series)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and not any("\ud800" <= letter <= "\udfff" for letter in value)
+
+
+def _readable(kind: pa.DataType) -> bool:
+    if kinds.is_timestamp(kind):
+        return kind.tz is None
+    if kinds.is_decimal128(kind):
+        return bool(kind.scale >= 0)
+    return any(test(kind) for test in _PLAIN)
+
+
+def _nothing() -> Exception:
+    return unreadable("there is no column that can be read.", do="give a table with plain columns.")

@@ -1,0 +1,81 @@
+"""DuckDB's own types, read as ours.
+
+Trust: kernel.  No value of a source can make reading fail: what does not fit is NULL.
+
+Integers of every width are INTEGER, NULL if they need more than 64 bits; decimals and narrow floats
+are FLOAT; enumerations and UUIDs are TEXT; moments of any precision are TIMESTAMP, rounded to
+microseconds.  Moments with a time zone, lists, structs, intervals and bytes cannot be named.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from discreet.engines.sql.casts import cast, in_years
+from discreet.engines.sql.printed import Printed, closed
+from discreet.engines.sql.words import name
+from discreet.query.functions import CASTS
+from discreet.query.types import Type
+
+__all__ = ["base_type", "reading"]
+
+_TYPES: Final[dict[str, Type]] = {
+    **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"), Type.INTEGER),
+    **dict.fromkeys(("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"), Type.INTEGER),
+    **dict.fromkeys(("FLOAT", "DOUBLE", "DECIMAL"), Type.FLOAT),
+    **dict.fromkeys(("VARCHAR", "ENUM", "UUID"), Type.TEXT),
+    "BOOLEAN": Type.BOOLEAN,
+    "DATE": Type.DATE,
+    **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"), Type.TIMESTAMP),
+}
+_WIDE: Final = frozenset({"UBIGINT", "HUGEINT", "UHUGEINT"})
+
+
+def base_type(native: str) -> Type | None:
+    """Return our type for one of DuckDB's, or None if there is none.
+
+    >>> base_type("DECIMAL(18,3)"), base_type("INTEGER[]"), base_type("TIMESTAMP WITH TIME ZONE")
+    (FLOAT, None, None)
+    """
+    if native.endswith("]"):  # a list of something
+        return None
+    return _TYPES.get(native.partition("(")[0])
+
+
+def reading(column: str, native: str, to: Type) -> str | None:
+    """Print a column of a source as a value of one of our types; None if it cannot be one.
+
+    >>> reading("age", "INTEGER", Type.INTEGER), reading("age", "VARCHAR[]", Type.INTEGER)
+    ('CAST("age" AS BIGINT)', None)
+    """
+    kind = base_type(native)
+    if kind is None or to not in CASTS[kind]:
+        return None
+    return closed(cast(_read(name(column), native.partition("(")[0], kind), to))
+
+
+def _read(column: str, native: str, kind: Type) -> Printed:
+    match kind:
+        case Type.INTEGER:
+            return Printed(_integer(column, native), kind)
+        case Type.FLOAT:
+            exact = native == "DECIMAL"
+            sql = column if native == "DOUBLE" else f"CAST({column} AS DOUBLE)"
+            return Printed(sql, kind, open=not exact)
+        case Type.TEXT:
+            plain = native == "VARCHAR"
+            return Printed(f"({column} COLLATE C)" if plain else f"CAST({column} AS VARCHAR)", kind)
+        case Type.DATE:
+            return Printed(in_years(column, kind), kind)
+        case Type.TIMESTAMP:
+            plain = native == "TIMESTAMP"
+            sql = column if plain else f"TRY_CAST({column} AS TIMESTAMP)"
+            return Printed(in_years(sql, kind), kind)
+        case _:
+            return Printed(column, kind)
+
+
+def _integer(column: str, native: str) -> str:
+    if native == "BIGINT":
+        return column
+    return f"TRY_CAST({column} AS BIGINT)" if native in _WIDE else f"CAST({column} AS BIGINT)"

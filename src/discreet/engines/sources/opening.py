@@ -1,0 +1,95 @@
+"""Opening: which kind of source something is.
+
+Trust: kernel.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+from discreet.engines.sources.database import Database
+from discreet.engines.sources.files import CsvFiles, ParquetFiles, found_files
+from discreet.engines.sources.frames import from_arrow, from_dataset, from_pandas
+from discreet.engines.sources.source import Source, unreadable
+from discreet.errors import DiscreetError, UnreadableSource
+
+__all__ = ["opened"]
+
+_FILES: Final[dict[tuple[str, ...], Callable[[tuple[str, ...]], Source]]] = {
+    (".csv", ".tsv", ".csv.gz", ".tsv.gz"): CsvFiles,
+    (".parquet", ".pq"): ParquetFiles,
+}
+_DATABASES: Final = (".duckdb", ".ddb", ".db")
+
+
+def opened(data: object, *, table: str) -> Source:
+    """Open data as a table: a path or pattern, a table of a database, or a frame.
+
+    A path to a database file means the table of this name in it.
+
+    >>> opened({"a": [1]}, table="t")
+    Traceback (most recent call last):
+    discreet.errors.UnreadableSource: ...
+    """
+    source: Source | UnreadableSource
+    try:
+        source = _opened(data, table)
+    except DiscreetError:
+        raise
+    except Exception:  # noqa: BLE001 (whatever a reader says may quote the data)
+        source = unreadable(
+            f"the data of table {table} cannot be opened.",
+            do="check that the file is whole, or convert the data to Arrow or Parquet.",
+        )
+    if isinstance(source, UnreadableSource):  # raised here, where no other error is in sight
+        raise source
+    return source
+
+
+def _opened(data: object, table: str) -> Source:
+    match data:
+        case str() | os.PathLike():
+            return _file(os.fspath(data), table)
+        case Database():
+            return data
+        case pa.Table():
+            return from_arrow(data)
+        case pa.RecordBatch():
+            return from_arrow(pa.Table.from_batches([data]))
+        case ds.Dataset():
+            return from_dataset(data)
+        case _:
+            return _frame(data)
+
+
+def _file(address: str, table: str) -> Source:
+    lower = address.lower()
+    if lower.endswith(_DATABASES):
+        return Database(path=address, table=table)
+    for endings, kind in _FILES.items():
+        if lower.endswith(endings):
+            return kind(found_files(address))
+    raise unreadable(
+        "the file is of an unknown kind.",
+        do="give a .parquet, .csv or .tsv file, or a .duckdb database.",
+    )
+
+
+def _frame(data: object) -> Source:
+    """Take a data frame, told by the package that its class is from; none is imported for it."""
+    kind = type(data)
+    match kind.__module__.partition(".")[0], kind.__name__:
+        case "pandas", "DataFrame":
+            return from_pandas(data)
+        case "polars", "DataFrame":
+            return from_arrow(data.to_arrow())  # type: ignore[attr-defined]
+        case _:
+            raise unreadable(
+                f"a {kind.__name__} is not a table.",
+                do="give a path, an Arrow table or dataset, or a pandas or Polars data frame.",
+            )

@@ -1,0 +1,140 @@
+"""Expressions over one row, as SQL.
+
+Trust: kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from discreet.engines.kinds import kind_of, shared
+from discreet.engines.sql.calendar import CALENDAR
+from discreet.engines.sql.casts import cast
+from discreet.engines.sql.clamps import clamp_of, clamped
+from discreet.engines.sql.numbers import NUMBERS
+from discreet.engines.sql.printed import Printed, closed, converted, written
+from discreet.engines.sql.texts import TEXTS
+from discreet.engines.sql.words import name
+from discreet.query.expressions import Call, Case, Cast, Column, Expression, Literal
+from discreet.query.functions import FUNCTIONS
+from discreet.query.types import Type
+
+__all__ = ["expression", "printed"]
+
+Columns = Mapping[str, Type]
+
+
+def expression(node: Expression, columns: Columns, to: Type | None = None) -> str:
+    """Print an expression over columns of these types, perhaps as a number of another type.
+
+    >>> expression(Call("+", (Column("a"), Literal(1))), {"a": Type.INTEGER})
+    'TRY("a" + 1::BIGINT)'
+    """
+    return closed(converted(printed(node, columns), to))
+
+
+def printed(node: Expression, columns: Columns) -> Printed:
+    """Print an expression, and keep what is known about it."""
+    match node:
+        case Column(name=column):
+            return Printed(name(column), columns[column])
+        case Literal():
+            return written(node, node.type)
+        case Cast(argument=argument, to=to):
+            return cast(printed(argument, columns), to)
+        case Case():
+            return _case(node, columns)
+        case Call():
+            return _call(node, columns)
+        case _:
+            message = f"{type(node).__name__} is no expression over one row"
+            raise TypeError(message)
+
+
+def _case(case: Case, columns: Columns) -> Printed:
+    kind = kind_of(case, columns)
+    parts = []
+    for condition, value in case.branches:
+        parts.append(f"WHEN {expression(condition, columns, Type.BOOLEAN)}")
+        parts.append(f"THEN {expression(value, columns, kind)}")
+    default = expression(case.default or Literal(None), columns, kind)
+    return Printed(f"(CASE {' '.join(parts)} ELSE {default} END)", kind)
+
+
+def _call(call: Call, columns: Columns) -> Printed:
+    if kind_of(call, columns) is None:
+        return written(Literal(None), None)
+    between = clamp_of(call)
+    if between is not None:
+        parts = [printed(part, columns) for part in between]
+        return clamped(*map(converted, parts, [shared(part.kind for part in parts)] * 3))
+    function = _FUNCTIONS[call.function]
+    arguments = [printed(argument, columns) for argument in call.arguments]
+    return function(*map(converted, arguments, _argument_types(call.function, arguments)))
+
+
+def _argument_types(function: str, arguments: list[Printed]) -> list[Type | None]:
+    """Return the types that arguments are turned into, where that is needed."""
+    if function in {"/", "SQRT"}:
+        return [Type.FLOAT] * len(arguments)
+    takes = FUNCTIONS[function].takes
+    if function in _MEETING or FUNCTIONS[function].gives == "same":
+        return [shared(argument.kind for argument in arguments)] * len(arguments)
+    return [
+        _default(argument, takes[min(place, len(takes) - 1)])
+        for place, argument in enumerate(arguments)
+    ]
+
+
+def _default(argument: Printed, takes: frozenset[Type]) -> Type | None:
+    """Give a bare NULL a type that the function takes."""
+    if argument.kind is not None or takes == frozenset(Type):
+        return argument.kind
+    return min(takes, key=list(Type).index)
+
+
+_MEETING: Final = frozenset({"=", "<>", "<", "<=", ">", ">=", "IN", "RANGE_BUCKET"})
+
+
+def _compared(sign: str) -> Callable[[Printed, Printed], Printed]:
+    return lambda left, right: Printed(f"({closed(left)} {sign} {closed(right)})", Type.BOOLEAN)
+
+
+def _joined(word: str) -> Callable[..., Printed]:
+    def joined(*arguments: Printed) -> Printed:
+        return Printed(f"({f' {word} '.join(map(closed, arguments))})", Type.BOOLEAN)
+
+    return joined
+
+
+def _after(words: str) -> Callable[[Printed], Printed]:
+    return lambda argument: Printed(f"({closed(argument)} {words})", Type.BOOLEAN)
+
+
+def _not(argument: Printed) -> Printed:
+    return Printed(f"(NOT {closed(argument)})", Type.BOOLEAN)
+
+
+def _in(argument: Printed, *others: Printed) -> Printed:
+    return Printed(f"({closed(argument)} IN ({', '.join(map(closed, others))}))", Type.BOOLEAN)
+
+
+def _coalesce(*arguments: Printed) -> Printed:
+    return Printed(f"coalesce({', '.join(map(closed, arguments))})", arguments[0].kind)
+
+
+_FUNCTIONS: Final[dict[str, Callable[..., Printed]]] = {
+    **{sign: _compared(sign) for sign in ("=", "<>", "<", "<=", ">", ">=")},
+    "AND": _joined("AND"),
+    "OR": _joined("OR"),
+    "NOT": _not,
+    "IS NULL": _after("IS NULL"),
+    "IS TRUE": _after("IS TRUE"),
+    "IS FALSE": _after("IS FALSE"),
+    "IN": _in,
+    "COALESCE": _coalesce,
+    **NUMBERS,
+    **TEXTS,
+    **CALENDAR,
+}

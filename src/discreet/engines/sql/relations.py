@@ -1,0 +1,101 @@
+"""Bound relations, as SQL: every node is a SELECT over those below it.
+
+Trust: kernel.
+"""
+
+# ruff: noqa: S608 (all text here is printed by us, and names and literals are quoted)
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import assert_never
+
+from discreet.engines.sql.expressions import expression
+from discreet.engines.sql.windows import aggregate, window
+from discreet.engines.sql.words import name
+from discreet.engines.windows import without_windows
+from discreet.query.relations import (
+    Aggregated,
+    Distinct,
+    Filter,
+    Join,
+    Named,
+    Project,
+    Relation,
+    Scan,
+    Table,
+    UnionAll,
+)
+from discreet.query.shape import columns
+from discreet.query.types import Type
+
+__all__ = ["PrintScan", "relation"]
+
+PrintScan = Callable[[Scan], str]
+"""How a table is read: a SELECT of the columns of a scan, as values of our types."""
+
+
+def relation(node: Relation, scan: PrintScan) -> str:  # noqa: PLR0911 (one for each kind of node)
+    """Print a relation as one SELECT.
+
+    >>> from discreet.query.expressions import Column
+    >>> wards = Scan("wards", (("ward", Type.TEXT), ("open", Type.BOOLEAN)))
+    >>> relation(Filter(wards, Column("open")), lambda _: "SELECT * FROM wards")
+    'SELECT * FROM (SELECT * FROM wards) WHERE "open"'
+    """
+    match node:
+        case Scan():
+            return scan(node)
+        case Filter(child=child, predicate=predicate):
+            where = expression(predicate, dict(columns(child)), Type.BOOLEAN)
+            return f"SELECT * FROM ({relation(child, scan)}) WHERE {where}"
+        case Project():
+            return _projected(node, relation(node.child, scan))
+        case Join():
+            return _joined(node, scan)
+        case Aggregated():
+            return _aggregated(node, relation(node.child, scan))
+        case Distinct(child=child):
+            return f"SELECT DISTINCT * FROM ({relation(child, scan)})"
+        case UnionAll(parts=parts):
+            return " UNION ALL ".join(f"({relation(part, scan)})" for part in parts)
+        case Named(child=child):
+            return relation(child, scan)
+        case Table():
+            message = "a relation is printed only when it is bound"
+            raise TypeError(message)
+        case _:
+            assert_never(node)
+
+
+def _outputs(outputs: Sequence[tuple[str, str]]) -> str:
+    return ", ".join(f"{sql} AS {name(output)}" for output, sql in outputs)
+
+
+def _projected(node: Project, below: str) -> str:
+    """Print a projection; windows are computed one level deeper, under names of their own."""
+    types = dict(columns(node.child))
+    windows, outputs = without_windows(node.outputs, types)
+    if windows:
+        added = _outputs([(output, window(each, types)) for output, each in windows])
+        below = f"SELECT *, {added} FROM ({below})"
+        types |= dict(columns(Project(node.child, windows)))
+    printed = [(output, expression(value, types)) for output, value in outputs]
+    return f"SELECT {_outputs(printed)} FROM ({below})"
+
+
+def _joined(node: Join, scan: PrintScan) -> str:
+    sides = f"({relation(node.left, scan)}) {node.kind.upper()} JOIN ({relation(node.right, scan)})"
+    if node.kind == "cross":
+        return f"SELECT * FROM {sides}"
+    on = "true" if node.on is None else expression(node.on, dict(columns(node)), Type.BOOLEAN)
+    return f"SELECT * FROM {sides} ON {on}"
+
+
+def _aggregated(node: Aggregated, below: str) -> str:
+    types = dict(columns(node.child))
+    keys = [(output, expression(value, types)) for output, value in node.keys]
+    values = [(output, aggregate(value, types)) for output, value in node.outputs]
+    grouped = ", ".join(str(place + 1) for place in range(len(keys)))
+    by = f" GROUP BY {grouped}" if keys else ""
+    return f"SELECT {_outputs(keys + values)} FROM ({below}){by}"

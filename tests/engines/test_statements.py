@@ -1,0 +1,168 @@
+"""The printed statements: their shape, their size, and what they never let through."""
+
+# ruff: noqa: S608 (the statements are compared, not run)
+
+import duckdb
+import pytest
+
+from discreet.engines.connection import Performance
+from discreet.engines.duckdb import DuckDB
+from discreet.engines.order import HashOrder
+from discreet.engines.sql.expressions import expression
+from discreet.errors import UnknownName, WrongType
+from discreet.plan.lowered import Key, Lowered, Total
+from discreet.query.expressions import Call, Column, Literal, Window
+from discreet.query.relations import Filter, Join, Project, Scan
+from discreet.query.types import Type
+from tests.engines.answers import flat
+from tests.engines.edges import arrow_table, both
+from tests.engines.visits import TYPES, VISITS, by_ward, cents, visits
+
+ORDER = HashOrder(salt=7)
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory):
+    """Return an engine over a table of a database file, whose scans show in EXPLAIN."""
+    path = tmp_path_factory.mktemp("clinic") / "clinic.duckdb"
+    with duckdb.connect(path) as made:
+        made.register("rows", visits(2000))
+        made.execute("CREATE TABLE visits AS FROM rows")
+    with DuckDB({"visits": path}, Performance(threads=1)) as opened:
+        yield opened
+
+
+def scans(engine, statement):
+    return engine._connection.explained(statement).count("Seq Scan")
+
+
+def test_totals_are_one_statement_and_one_scan(engine):
+    found = engine.statements(by_ward(), order=ORDER)
+    assert scans(engine, found.totals) == 1
+    assert [scans(engine, each) for each in found.distinct.values()] == [1]
+    assert [scans(engine, each) for each in found.leaves.values()] == [1]
+
+
+def test_a_statement_reads_as_planned(engine):
+    total = Total(name="cents", row=cents(), low=0, high=50000)
+    found = engine.statements(by_ward(measures=(total,)), order=ORDER).totals
+    rows = (
+        'SELECT "patient" AS u0, "ward" AS k0, TRY_CAST(floor((((CASE WHEN "cost" >= 100.0e0 '
+        'THEN 100.0e0 WHEN "cost" <= 0.0e0 THEN 0.0e0 ELSE "cost" END) * 100.0e0) + 0.5e0)) '
+        'AS BIGINT) AS x0 FROM (SELECT "patient" AS "patient", ("ward" COLLATE C) AS "ward", '
+        '(CASE WHEN isfinite("cost") THEN "cost" END) AS "cost" FROM "table 0")'
+    )
+    cells = (
+        f"SELECT u0, k0, count(*) AS n, sum(x0) AS s0 FROM (SELECT * FROM ({rows}) "
+        "WHERE u0 IS NOT NULL) GROUP BY u0, k0"
+    )
+    bounded = (
+        "SELECT u0, k0, CAST(coalesce(CASE WHEN s0 >= (50000) THEN (50000) WHEN s0 <= (0) THEN (0) "
+        f"ELSE s0 END, 0) AS INTEGER) AS t0 FROM ({cells})"
+    )
+    kept = (
+        "SELECT * EXCLUDE (h, place) FROM (SELECT *, row_number() OVER (PARTITION BY u0 "
+        "ORDER BY h, k0 NULLS FIRST) AS place FROM (SELECT *, hash(7::BIGINT, u0, k0) AS h "
+        f"FROM ({bounded}))) WHERE place <= 3"
+    )
+    assert found == (
+        "SELECT * FROM (SELECT k0, count(*) AS units, CAST(least(greatest(coalesce(sum(t0), 0), "
+        f"-4611686018427387904), 4611686018427387904) AS BIGINT) AS t0 FROM ({kept}) GROUP BY k0) "
+        "ORDER BY k0 NULLS FIRST"
+    )
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"keys": ()},
+        {"public": (("ward 1",), ("ward 2",), (None,))},
+        {"unit": (), "groups": None},
+    ],
+    ids=["no keys", "few public groups", "rows"],
+)
+def test_no_order_is_printed_where_nothing_is_chosen(engine, changes):
+    lowered = by_ward(measures=by_ward().measures[:3], **changes)
+    assert "OVER" not in engine.statements(lowered, order=ORDER).totals
+
+
+def test_the_portable_order_hashes_the_canonical_text(engine):
+    found = engine.statements(by_ward(), order=HashOrder(salt=7, portable=True)).totals
+    assert "md5('7 groups' || coalesce(length(CAST(u0 AS VARCHAR))" in found
+
+
+def test_nested_expressions_print_in_linear_size():
+    node = Column("c0")
+    for _ in range(30):
+        node = Call("LEAST", (Call("+", (node, Column("c1"))), Column("c1")))
+        node = Call("GREATEST", (Call("/", (Column("c1"), node)), Column("c0"), Column("c1")))
+    assert len(expression(node, {"c0": Type.FLOAT, "c1": Type.FLOAT})) < 10**5
+
+
+def test_deep_expressions_agree():
+    node = Column("c0")
+    for at in range(6):
+        node = Call("LEAST", (Call("+", (node, Column("c1"))), Column("c1")))
+        node = Call("GREATEST", (Call("/", (Column("c1"), node)), Call("CEIL", (Column("c0"),))))
+        node = Call("GREATEST", (node, Column("c1"), Literal(at)))
+    types = {"id": Type.INTEGER, "c0": Type.FLOAT, "c1": Type.FLOAT}
+    values = [None, 0.0, -0.0, 1e308, -1e308, 1.5, float("inf"), float("nan"), 5e-324]
+    pairs = [(one, other) for one in values for other in values]
+    rows = [{"id": at, "c0": one, "c1": other} for at, (one, other) in enumerate(pairs)]
+    outputs = (("id", Column("id")), ("o", node))
+    found, expected = both(
+        Project(Scan("t", tuple(types.items())), outputs), {"t": rows}, {"t": types}
+    )
+    assert found == expected
+
+
+ODD = ["u0", "k0", "x0", "n", "s0", "h", "place", "leaf", "position", "one", "_v", "window 0", "t0"]
+
+
+@pytest.mark.parametrize("first", [*ODD, 'it"s', "it's", "a;--", "é", " ", "select", "rowid"])
+def test_names_of_the_question_and_our_own_do_not_meet(first):
+    second = "k0" if first != "k0" else "u0"
+    rows = [{first: at % 3, second: "ab"[at % 2], "m'x\"": at} for at in range(9)]
+    types = {first: Type.INTEGER, second: Type.TEXT, "m'x\"": Type.INTEGER}
+    rank = Window("ROW_NUMBER", (), partition=(Column(first),))
+    scan = Scan("odd 't\"able", tuple(types.items()))
+    node = Project(
+        Filter(scan, Call(">=", (Column("m'x\""), Literal(0)))),
+        ((second, Column(second)), (first, Column(first)), ("w", rank), ("v", Column("m'x\""))),
+    )
+    lowered = Lowered(
+        relation=node,
+        unit=(Column(first),),
+        keys=(Key("it's", Column(second), Type.TEXT),),
+        groups=1,
+        measures=(Total(name="v", row=Column("v"), low=0, high=100),),
+    )
+    with DuckDB({scan.table: arrow_table(rows, types)}, Performance(threads=1)) as engine:
+        found = flat(engine.run(lowered, order=ORDER))
+        found_both = engine._connection.fetched(
+            f"SELECT count(*) AS n FROM ({engine._connection.scan(scan)})", None
+        )
+    assert sum(found["units"]) == 3
+    assert found_both.to_pylist() == [{"n": 9}]
+
+
+def test_texts_cannot_leave_their_quotes():
+    sly = "'; DROP TABLE visits; --"
+    node = Project(VISITS, (("o", Call("=", (Column("ward"), Literal(sly)))),))
+    rows = [{"patient": 1, "ward": sly, "cost": 0.0}, {"patient": 1, "ward": "'", "cost": 0.0}]
+    found, expected = both(node, {"visits": rows}, {"visits": TYPES})
+    assert found == expected
+    assert len(found) == 2
+
+
+def test_an_unknown_table_is_refused_before_anything_is_read(engine):
+    scan = Scan("/etc/passwd", (("a", Type.TEXT),))
+    lowered = by_ward(relation=Join(VISITS, scan, "cross"))
+    with pytest.raises(UnknownName):
+        engine.run(lowered, order=ORDER)
+
+
+def test_a_column_of_another_type_is_refused_before_anything_is_read(engine):
+    scan = Scan("visits", (("cost", Type.DATE),))
+    with pytest.raises(WrongType):
+        engine.run(by_ward(relation=scan, unit=(), groups=None, keys=()), order=ORDER)
