@@ -1,0 +1,205 @@
+"""The columns of an answer, from what the mechanisms gave.
+
+Trust: public.  Nothing here sees a number without noise.
+
+Definition.  Estimates of all groups are computed first, then the condition on groups (HAVING), the
+order and the limit, on the numbers that are released.  Without an order, groups are sorted by their
+keys, NULL first; with one, ties are.  A column that is a number computed from estimates has two
+more columns, the ends of its intervals; both are NULL where nothing is known.  Of a whole number
+the ends are the whole numbers nearest to those of the interval, between which the nearest one to
+the truth lies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from discreet.plan.estimators import Estimator, Quantiles
+from discreet.plan.outputs import Output
+from discreet.plan.plan import Plan
+from discreet.plan.raw import Integers
+from discreet.query.expressions import Column, Expression, Grouped, walk
+from discreet.query.types import Type
+from discreet.release.estimates import estimated, measures_of
+from discreet.release.formula_ranges import Ranges
+from discreet.release.formulas import Formulas
+from discreet.release.intervals import Intervals
+from discreet.release.noisy import Noisy
+from discreet.release.ordering import Sorted, order_of
+from discreet.release.outward import Ends, everything
+from discreet.release.vectors import ARROW, Vector, vector
+
+__all__ = ["ReleasedColumn", "columns_of"]
+
+_NUMBERS: Final = frozenset({Type.INTEGER, Type.FLOAT})
+_EDGE: Final = 2.0**63
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ReleasedColumn:
+    """A column of an answer; ``low`` and ``high`` are None if it is no number with noise."""
+
+    name: str
+    type: Type
+    values: pa.Array
+    low: pa.Array | None = None
+    high: pa.Array | None = None
+
+    @property
+    def listed(self) -> bool:
+        """Whether every value is a list of values."""
+        return bool(pa.types.is_list(self.values.type))
+
+
+def columns_of(plan: Plan, parts: Sequence[Noisy]) -> tuple[ReleasedColumn, ...]:
+    """Compute the columns of an answer, for groups in one or more parts."""
+    table = _Table.of(plan, parts)
+    places = table.places()
+    return tuple(table.column(output, places) for output in plan.shown.outputs)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Table:
+    """Estimates of all groups, part after part."""
+
+    plan: Plan
+    parts: tuple[Noisy, ...]
+    keys: tuple[pa.Array, ...]
+    formulas: Formulas
+    lists: Mapping[str, tuple[Vector, ...]]
+
+    @classmethod
+    def of(cls, plan: Plan, parts: Sequence[Noisy]) -> _Table:
+        """Estimate all slots."""
+        slots: dict[str, Vector] = {}
+        lists: dict[str, tuple[Vector, ...]] = {}
+        for each in plan.estimates:
+            found: list[Any] = [estimated(each.estimator, each.type, part) for part in parts]
+            if isinstance(each.estimator, Quantiles):
+                levels = zip(*found, strict=True)
+                lists[each.slot] = tuple(_joined(each.type, level) for level in levels)
+            else:
+                slots[each.slot] = _joined(each.type, found)
+        kinds = [key.type for key in plan.lowered.keys]
+        keys = tuple(
+            pa.concat_arrays([part.keys[at] for part in parts]) for at in range(len(kinds))
+        )
+        formulas = Formulas(
+            columns=slots,
+            keys=tuple(Vector.read(key, kind) for key, kind in zip(keys, kinds, strict=True)),
+            size=sum(part.size for part in parts),
+        )
+        return cls(plan=plan, parts=tuple(parts), keys=keys, formulas=formulas, lists=lists)
+
+    def places(self) -> Integers:
+        """Return which groups are shown, in their order."""
+        asked, size = self.plan.shown, self.formulas.size
+        wanted: list[Sorted] = [
+            (self.formulas.value(item.expression).arrow(), item.descending, item.nulls_first)
+            for item in asked.order
+        ]
+        found = order_of([*wanted, *((key, False, True) for key in self.keys)], size)
+        if asked.having is not None:
+            found = found[self.formulas.true(asked.having)[found]]
+        return found if asked.limit is None else found[: asked.limit]
+
+    def column(self, output: Output, places: Integers) -> ReleasedColumn:
+        """Return one column of the answer."""
+        expression, kind = output.expression, output.type
+        if isinstance(expression, Grouped):
+            values = self.keys[expression.at].take(pa.array(places))
+            return ReleasedColumn(name=output.name, type=kind, values=values)
+        if isinstance(expression, Column) and expression.name in self.lists:
+            levels = [level.taken(places) for level in self.lists[expression.name]]
+            nothing = pa.nulls(places.size, pa.list_(ARROW[kind]))
+            listed = _listed(levels, kind)
+            return ReleasedColumn(
+                name=output.name, type=kind, values=listed, low=nothing, high=nothing
+            )
+        values = self.formulas.value(expression, kind).taken(places).arrow()
+        used = self._used(expression)
+        if not used or kind not in _NUMBERS:
+            return ReleasedColumn(name=output.name, type=kind, values=values)
+        low, high = self._ends(expression, used, places)
+        empty = ~(low <= high)
+        return ReleasedColumn(
+            name=output.name,
+            type=kind,
+            values=values,
+            low=_end(low, empty, kind),
+            high=_end(high, empty, kind),
+        )
+
+    def _used(self, expression: Expression) -> dict[str, Estimator]:
+        """Return the slots from which an expression is computed."""
+        names = {node.name for node in walk(expression) if isinstance(node, Column)}
+        return {each.slot: each.estimator for each in self.plan.estimates if each.slot in names}
+
+    def _ends(
+        self, expression: Expression, used: Mapping[str, Estimator], places: Integers
+    ) -> Ends:
+        """Return the intervals of an expression at some places, whichever part they are in."""
+        low, high = np.empty(places.size), np.empty(places.size)
+        start = 0
+        for part in self.parts:
+            inside = np.flatnonzero((places >= start) & (places < start + part.size))
+            here = places[inside]
+            known = Intervals(self.plan.lowered, part.taken(here - start), self.plan.confidence)
+            low[inside], high[inside] = self._range(expression, used, known, here)
+            start += part.size
+        return low, high
+
+    def _range(
+        self,
+        expression: Expression,
+        used: Mapping[str, Estimator],
+        known: Intervals,
+        places: Integers,
+    ) -> Ends:
+        """Return the intervals of groups of one part; those of a single slot are the narrowest."""
+        if len(used) == 1:
+            ((slot, estimator),) = used.items()
+            alone = known.alone(estimator) or everything(places.size)
+            if isinstance(expression, Column):
+                return alone
+            boxes = {slot: alone}
+        else:
+            names = tuple(
+                dict.fromkeys(name for each in used.values() for name in measures_of(each))
+            )
+            box = known.box(names)
+            boxes = {slot: known.boxed(estimator, box) for slot, estimator in used.items()}
+        return Ranges(self.formulas.taken(places), boxes).of(expression).ends
+
+
+def _joined(kind: Type, arrays: Sequence[NDArray[Any]]) -> Vector:
+    return vector(kind, np.concatenate(arrays))
+
+
+def _listed(levels: Sequence[Vector], kind: Type) -> pa.Array:
+    """Return one list of all levels for each group."""
+    size, count = len(levels[0].null), len(levels)
+    flat = Vector(
+        kind,
+        np.stack([level.values for level in levels], axis=1).ravel(),
+        np.stack([level.null for level in levels], axis=1).ravel(),
+    )
+    offsets = pa.array(np.arange(0, size * count + 1, count, dtype=np.int32))
+    return pa.ListArray.from_arrays(offsets, flat.arrow())
+
+
+def _end(values: NDArray[np.float64], empty: NDArray[np.bool_], kind: Type) -> pa.Array:
+    """Return one end of intervals; NULL where it is infinite."""
+    if kind is Type.FLOAT:
+        return vector(kind, np.where(empty, np.nan, values)).arrow()
+    nearest = np.rint(values)
+    outside = empty | ~(np.abs(nearest) < _EDGE)
+    return vector(kind, np.where(outside, 0.0, nearest).astype(np.int64), outside).arrow()

@@ -1,0 +1,248 @@
+"""Expressions over columns of released numbers and keys.
+
+Trust: public.  Everything here is computed from what is released already.
+
+Definition.  Values are those of the engines: three-valued logic, NULL where an argument is NULL
+unless the function says otherwise, and no error, whatever the values are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import WrongType
+from discreet.query.expressions import Call, Case, Cast, Column, Expression, Grouped, Literal
+from discreet.query.functions import FUNCTIONS, typed
+from discreet.query.types import Type
+from discreet.release.formula_numbers import NUMBERS, as_float, as_integer
+from discreet.release.formula_values import CASTS, VALUES
+from discreet.release.vectors import Mask, Vector, constant, vector
+
+__all__ = ["Formulas", "cast"]
+
+_COMPARE: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    "=": np.equal,
+    "<>": np.not_equal,
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+}
+_MEETING: Final = frozenset({*_COMPARE, "IN", "RANGE_BUCKET"})
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Formulas:
+    """Columns by their names, and keys by their places.
+
+    >>> visits = vector(Type.INTEGER, np.array([40, 7]))
+    >>> formulas = Formulas(columns={"a0": visits}, keys=(), size=2)
+    >>> formulas.value(Call("/", (Column("a0"), Literal(2)))).listed()
+    [20.0, 3.5]
+    """
+
+    columns: Mapping[str, Vector]
+    keys: tuple[Vector, ...]
+    size: int
+
+    def taken(self, places: NDArray[np.int64]) -> Formulas:
+        """Return the groups at these places."""
+        return Formulas(
+            columns={name: each.taken(places) for name, each in self.columns.items()},
+            keys=tuple(key.taken(places) for key in self.keys),
+            size=places.size,
+        )
+
+    def kind(self, expression: Expression) -> Type | None:
+        """Return the type of an expression, or None for a NULL that fits every type."""
+        types = {name: each.type for name, each in self.columns.items() if each.type is not None}
+        try:
+            return typed(expression, types, [key.type or Type.TEXT for key in self.keys])
+        except WrongType:  # expressions of a plan are well typed, so this is a NULL without a type
+            return None
+
+    def value(self, expression: Expression, to: Type | None = None) -> Vector:
+        """Compute an expression, perhaps as a value of another type."""
+        found = self._value(expression)
+        return found if to is None else cast(found, to)
+
+    def true(self, condition: Expression) -> Mask:
+        """Return where a condition is true, and not false or NULL."""
+        found = self.value(condition, Type.BOOLEAN)
+        return found.values & ~found.null
+
+    def _value(self, expression: Expression) -> Vector:
+        match expression:
+            case Column(name=name):
+                return self.columns[name]
+            case Grouped(at=at):
+                return self.keys[at]
+            case Literal(value=value, type=kind):
+                return constant(value, kind, self.size)
+            case Cast(argument=argument, to=to):
+                return self.value(argument, to)
+            case Case():
+                return self._case(expression)
+            case Call():
+                return self._call(expression)
+            case _:
+                message = f"{type(expression).__name__} is no expression over released numbers"
+                raise TypeError(message)
+
+    def _case(self, case: Case) -> Vector:
+        to = self.kind(case)
+        found = self.value(case.default or Literal(None), to)
+        for condition, value in reversed(case.branches):
+            found = _either(self.true(condition), self.value(value, to), found)
+        return found
+
+    def _call(self, call: Call) -> Vector:  # noqa: C901, PLR0911 (one for each kind of function)
+        to = self.meeting(call)
+        columns = [self.value(argument, to) for argument in call.arguments]
+        match call.function:
+            case "AND":
+                return _negated(_any([_negated(column) for column in columns]))
+            case "OR":
+                return _any(columns)
+            case "NOT":
+                return _negated(columns[0])
+            case "IN":
+                equal = [_compared(np.equal, [columns[0], other]) for other in columns[1:]]
+                return _any(equal)
+            case "COALESCE":
+                return _first(columns)
+            case "IS NULL":
+                return vector(Type.BOOLEAN, columns[0].null)
+            case "IS TRUE" | "IS FALSE":
+                wanted = columns[0].values == (call.function == "IS TRUE")
+                return vector(Type.BOOLEAN, wanted & ~columns[0].null)
+            case name if name in _COMPARE:
+                return _compared(_COMPARE[name], columns)
+            case "LEAST" | "GREATEST":
+                return _extreme(np.less if call.function == "LEAST" else np.greater, columns)
+            case name if name in NUMBERS:
+                return _numbers(name, columns)
+            case name:
+                return _each(name, columns)
+
+    def meeting(self, call: Call) -> Type | None:
+        """Return the type in which the arguments meet, or None if each keeps its own."""
+        if call.function in {"/", "SQRT"}:
+            return Type.FLOAT
+        if call.function in _MEETING or FUNCTIONS[call.function].gives == "same":
+            kinds = {self.kind(argument) for argument in call.arguments} - {None}
+            return Type.FLOAT if len(kinds) > 1 else next(iter(kinds), None)
+        return None
+
+
+def cast(column: Vector, to: Type) -> Vector:
+    """Turn values into another type; NULL where that has no meaning.
+
+    >>> cast(vector(Type.INTEGER, np.array([0, 7])), Type.BOOLEAN).listed()
+    [False, True]
+    """
+    if column.type is to:
+        return column
+    if column.type is None:
+        return constant(None, to, column.null.size)
+    match column.type, to:
+        case ((Type.INTEGER | Type.BOOLEAN), Type.FLOAT):
+            return as_float(column)
+        case ((Type.FLOAT | Type.BOOLEAN), Type.INTEGER):
+            return as_integer(column)
+        case Type.INTEGER, Type.BOOLEAN:
+            return Vector(to, column.values != 0, column.null)
+        case _:
+            return _applied(CASTS[column.type, to], [column], to)
+
+
+def _negated(column: Vector) -> Vector:
+    return Vector(Type.BOOLEAN, ~_truth(column), column.null)
+
+
+def _any(columns: Sequence[Vector]) -> Vector:
+    """Return true if any is true, else NULL if any is NULL."""
+    true = np.logical_or.reduce([_truth(column) & ~column.null for column in columns])
+    null = np.logical_or.reduce([column.null for column in columns])
+    return Vector(Type.BOOLEAN, true, null & ~true)
+
+
+def _truth(column: Vector) -> Mask:
+    return column.values.astype(np.bool_) if column.type is None else column.values
+
+
+def _compared(compare: Callable[[Any, Any], Any], columns: Sequence[Vector]) -> Vector:
+    null = _missing(columns)
+    found = np.zeros(null.shape, np.bool_)
+    found[~null] = compare(columns[0].values[~null], columns[1].values[~null])
+    return Vector(Type.BOOLEAN, found, null)
+
+
+def _extreme(better: Callable[[Any, Any], Any], columns: Sequence[Vector]) -> Vector:
+    null = _missing(columns)
+    there = ~null
+    best = columns[0].values.copy()
+    for column in columns[1:]:
+        rival = column.values[there]
+        best[there] = np.where(better(rival, best[there]).astype(np.bool_), rival, best[there])
+    return Vector(columns[0].type, best, null)
+
+
+def _first(columns: Sequence[Vector]) -> Vector:
+    found = columns[0]
+    for column in columns[1:]:
+        found = _either(~found.null, found, column)
+    return found
+
+
+def _either(chosen: Mask, first: Vector, second: Vector) -> Vector:
+    kind = first.type if first.type is not None else second.type
+    values = np.where(chosen, first.values, second.values)
+    if kind is not None and first.type is not second.type:  # one of them is a bare NULL
+        values = (first if first.type is not None else second).values
+    return Vector(kind, values, np.where(chosen, first.null, second.null))
+
+
+def _numbers(name: str, columns: Sequence[Vector]) -> Vector:
+    null = _missing(columns)
+    if any(column.type is None for column in columns):
+        gives = FUNCTIONS[name].gives
+        return constant(None, gives if isinstance(gives, Type) else None, null.size)
+    with np.errstate(all="ignore"):
+        values, missing = NUMBERS[name](*(column.values for column in columns))
+    kind = Type.INTEGER if values.dtype == np.int64 else Type.FLOAT
+    return vector(kind, values, null | missing)
+
+
+def _each(name: str, columns: Sequence[Vector]) -> Vector:
+    gives, compute = VALUES[name]
+    return _applied(compute, columns, gives or columns[0].type)
+
+
+def _applied(compute: Callable[..., Any], columns: Sequence[Vector], gives: Type | None) -> Vector:
+    """Compute values one by one, where no argument is NULL."""
+    null = _missing(columns)
+    found = constant(None, gives, null.size)
+    values: NDArray[Any] = found.values.copy()
+    missing = null.copy()
+    arguments = [column.values for column in columns]
+    for at in np.flatnonzero(~null).tolist():
+        result = compute(*(_plain(array[at]) for array in arguments))
+        missing[at] = result is None
+        values[at] = values[at] if result is None else result
+    return vector(gives, values, missing)
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _missing(columns: Sequence[Vector]) -> Mask:
+    null: Mask = np.logical_or.reduce([column.null for column in columns])
+    return null

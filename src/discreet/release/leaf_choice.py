@@ -1,0 +1,224 @@
+"""Choosing one leaf in every group, exactly, and in all groups at once.
+
+Trust: kernel.
+
+Definition.  With n rows in the leaves of a group, of which b(i) lie below leaf i and u(i) up to it,
+and t = level n + offset, leaf i has the score -max(0, b(i) - t, t - u(i)); it is chosen with
+a probability proportional to exp(score / scale).
+Theorem (key ``leaf-runs``).  Leaves without rows between two that have some share b, u and so their
+score: they form a *run*, and so does every leaf with rows.  To choose a run with a probability
+proportional to (leaves in it) exp(score / scale), and then one of its leaves with equal chances, is
+the same choice.
+Proof.  The chances of the leaves of a run add up to that of the run, and are equal among them.
+
+Floats find the run that a uniform U selects; where U comes closer to a boundary than the bound on
+their error, integers decide (key ``exponential-inversion``).  Groups are taken together, some ten
+thousand runs at a time, and running sums start anew with each of these batches.
+Cost: two runs for each leaf with rows and one for each group, whatever the number of leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.certified import exp_neg
+from discreet.noise import SYSTEM, Entropy
+from discreet.noise.coins import SIZES, CoinSizes
+from discreet.noise.entropy import checked_entropy
+from discreet.plan.noises import Choice
+from discreet.plan.raw import Integers, SparseLeaves
+
+__all__ = ["chosen_leaves"]
+
+_BATCH: Final = 1 << 14
+_STEEPEST: Final = Fraction(1 << 200)  # from here on a gap of one is decided
+_SAFE: Final = 1 << 62
+
+
+def chosen_leaves(
+    choice: Choice,
+    sparse: SparseLeaves,
+    *,
+    groups: int,
+    entropy: Entropy = SYSTEM,
+    sizes: CoinSizes = SIZES,
+) -> Integers:
+    """Return the leaf that is chosen in each of so many groups.
+
+    ``sparse`` are the leaves with rows, sorted by group and leaf.
+
+    >>> from discreet.mechanisms import Exponential
+    >>> median = Choice(
+    ...     measure="age", level=Fraction(1, 2), offset=0, rows=1, groups=1, available=None,
+    ...     mechanism=Exponential(candidates=100, scale=1))
+    >>> one = np.array([0]), np.array([41]), np.array([1000])
+    >>> chosen_leaves(median, one, groups=1).tolist()
+    [41]
+    """
+    checked_entropy(entropy)
+    if not groups:
+        return np.zeros(0, np.int64)
+    runs = _Runs.of(sparse, leaves=choice.mechanism.candidates, groups=groups)
+    gaps = _gaps(runs, choice.level, choice.offset)
+    unit = 1 / (choice.mechanism.scale * choice.level.denominator)
+    found = np.empty(groups, np.int64)
+    for first, last in _batches(runs.first):
+        part = slice(runs.first[first], runs.first[last])
+        starts = runs.first[first:last] - runs.first[first]
+        batch = _Batch(runs.length[part], gaps[part], starts, unit)
+        found[first:last] = batch.chosen(entropy, sizes) + runs.first[first]
+    return runs.start[found] + _below(runs.length[found], entropy)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _Runs:
+    """Runs of leaves: where they start, how long they are, and the rows below and up to them.
+
+    Run number ``first[g]`` is the first one of group g.  Some have length zero.
+    """
+
+    start: Integers
+    length: Integers
+    below: Integers
+    upto: Integers
+    first: Integers
+
+    @classmethod
+    def of(cls, sparse: SparseLeaves, *, leaves: int, groups: int) -> _Runs:
+        """Put a run before each leaf with rows, one on it, and one after the last of a group."""
+        group, leaf, count = (np.ascontiguousarray(part, np.int64) for part in sparse)
+        ends = np.searchsorted(group, np.arange(groups), side="right")
+        first = np.concatenate([[0], 2 * ends + np.arange(1, groups + 1)])
+        upto = np.cumsum(count)
+        before_group = np.concatenate([[0], upto])[np.concatenate([[0], ends[:-1]])[group]]
+        inside = upto - before_group
+        at = 2 * np.arange(group.size) + group
+        opens = np.ones(group.size, np.bool_)
+        opens[1:] = group[1:] != group[:-1]
+        previous = np.where(opens, 0, np.concatenate([[0], leaf[:-1] + 1])[: group.size])
+        start = np.zeros(first[-1], np.int64)
+        stop = np.full(first[-1], leaves, np.int64)
+        below, total = np.zeros_like(start), np.zeros_like(start)
+        start[at], stop[at], below[at], total[at] = previous, leaf, inside - count, inside - count
+        own = at + 1
+        start[own], stop[own], below[own], total[own] = leaf, leaf + 1, inside - count, inside
+        last, filled = first[1:] - 1, ends > np.concatenate([[0], ends[:-1]])
+        rest = last[filled]
+        start[rest] = leaf[ends[filled] - 1] + 1
+        below[rest] = total[rest] = inside[ends[filled] - 1]
+        return cls(start, stop - start, below, total, first)
+
+
+def _gaps(runs: _Runs, level: Fraction, offset: int) -> NDArray[Any]:
+    """Return how far the score of each run is below the best of its group, in whole steps.
+
+    A step is one over the denominator of the level.  Counts that could leave 64 bits are taken as
+    integers of any size.
+    """
+    steps = level.denominator
+    sizes = np.diff(runs.first)
+    rows = runs.upto[runs.first[1:] - 1]
+    most = int(rows.max(initial=0)) + abs(offset)
+    kind = np.int64 if 2 * steps * most < _SAFE else object
+    target = np.repeat(rows.astype(kind) * level.numerator + steps * offset, sizes)
+    over, under = runs.below.astype(kind) * steps - target, target - runs.upto.astype(kind) * steps
+    gaps = np.maximum(np.maximum(over, under), 0)
+    top = gaps.max()
+    best = np.minimum.reduceat(np.where(runs.length > 0, gaps, top), runs.first[:-1])
+    found: NDArray[Any] = np.maximum(gaps - np.repeat(best, sizes), 0)
+    return found
+
+
+def _batches(first: Integers) -> Iterator[tuple[int, int]]:
+    """Yield ranges of groups that hold about as many runs as fit into a batch."""
+    start, groups = 0, first.size - 1
+    while start < groups:
+        stop = int(np.searchsorted(first, first[start] + _BATCH, side="right")) - 1
+        stop = max(stop, start + 1)
+        yield start, stop
+        start = stop
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _Batch:
+    """Runs of some groups: their lengths and gaps, and where each group starts.
+
+    A run has the weight length * exp(-gap * unit).
+    """
+
+    length: Integers
+    gaps: NDArray[Any]
+    starts: Integers
+    unit: Fraction
+
+    @property
+    def ends(self) -> Integers:
+        """The last run of each group."""
+        return np.append(self.starts[1:], self.length.size) - 1
+
+    def chosen(self, entropy: Entropy, sizes: CoinSizes) -> Integers:
+        """Return the run that is chosen in each group."""
+        words = entropy.words(self.starts.size, sizes.word_bits)
+        found, sure = self.by_floats(words, sizes.word_bits)
+        for at in np.flatnonzero(~sure).tolist():
+            found[at] = self.by_integers(at, int(words[at]), entropy, sizes)
+        return found
+
+    def by_floats(
+        self, words: NDArray[np.unsignedinteger[Any]], bits: int
+    ) -> tuple[Integers, NDArray[np.bool_]]:
+        """Find the run whose share of [0, 1) contains U, and whether floats can tell."""
+        starts, ends = self.starts, self.ends
+        exponent = self.gaps.astype(np.float64) * float(min(self.unit, _STEEPEST))
+        weight = self.length * np.exp(-exponent)
+        share = weight / np.repeat(np.add.reduceat(weight, starts), ends - starts + 1)
+        sums = np.concatenate([[0.0], np.cumsum(share)])
+        low = words * 2.0**-bits + sums[starts]
+        high = low + 2.0**-bits
+        found = np.clip(np.searchsorted(sums[1:], low, side="right"), starts, ends)
+        # rounding of weights and totals, of running sums of one for each group, of low and high
+        radius = (2.0 * weight.size * (starts.size + 2.0) + 4096.0) * 2.0**-52
+        above = (found == starts) | (low - sums[found] > radius)
+        below = (found == ends) | (sums[found + 1] - high > radius)
+        return found, above & below & (self.length[found] > 0)
+
+    def by_integers(self, group: int, word: int, entropy: Entropy, sizes: CoinSizes) -> int:
+        """Find the run that U selects, revealing more bits of U as long as needed."""
+        bits, places = sizes.word_bits, slice(self.starts[group], self.ends[group] + 1)
+        filled = self.starts[group] + np.flatnonzero(self.length[places])
+        while True:
+            low, high = [0], [0]
+            for run in filled:
+                size = int(self.length[run])
+                ends = exp_neg(int(self.gaps[run]) * self.unit, bits + 64)
+                low.append(low[-1] + size * ends[0])
+                high.append(high[-1] + size * ends[1])
+            for at, run in enumerate(filled, start=1):
+                above = at == 1 or word * low[-1] >= high[at - 1] << bits
+                if above and (at == filled.size or (word + 1) * high[-1] <= low[at] << bits):
+                    return int(run)
+            word = word << sizes.step_bits | entropy.bits(sizes.step_bits)
+            bits += sizes.step_bits
+
+
+def _below(limits: Integers, entropy: Entropy) -> Integers:
+    """Return a whole number below each limit, all equally likely."""
+    found = np.zeros_like(limits)
+    waiting = np.flatnonzero(limits > 1)
+    width = int(limits.max(initial=1) - 1).bit_length()
+    widths = np.frexp((limits - 1).astype(np.float64))[1]  # enough bits for the largest outcome
+    while waiting.size:
+        words = entropy.words(waiting.size, width).astype(np.int64)
+        words &= (np.int64(1) << widths[waiting].astype(np.int64)) - 1
+        fits = words < limits[waiting]
+        found[waiting[fits]] = words[fits]
+        waiting = waiting[~fits]
+    return found

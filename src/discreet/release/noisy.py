@@ -1,0 +1,140 @@
+"""What the mechanisms gave: noisy totals and chosen leaves, from which all else is computed.
+
+Trust: kernel.  No number without noise is ever stored here.
+
+Definition.  A noisy total is a weighted mean of one or more runs of mechanisms on the same total.
+Its *interval* holds the total without noise with a given probability:
+
+    one or more runs of which none decides whether the group is shown: value ± ``reach``
+    a count that showed its group by reaching a threshold: ``shown-interval``
+    several runs with such a count among them: the weighted mean of the ends of all intervals, each
+    for so many coordinates more that all of them hold together
+
+Where several coordinates are asked for, the intervals of so many totals hold at the same time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from discreet.mechanisms import NoisyKeys
+from discreet.plan.noises import Choice
+from discreet.plan.raw import Integers
+from discreet.release.noise_tails import Additive
+from discreet.release.outward import Ends, added, multiplied
+from discreet.release.rationals import Rationals, weighted
+from discreet.release.reach import Terms, reach, share
+
+__all__ = ["Chosen", "Noisy", "NoisyTotal", "Run"]
+
+_ONE = Fraction(1)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Run:
+    """One run of a mechanism over all groups, and its weight in a mean.
+
+    ``keys`` is the choice of keys that showed the groups by these very numbers, if one did.
+    """
+
+    values: Integers
+    mechanism: Additive
+    keys: NoisyKeys | None = None
+    weight: Fraction = _ONE
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class NoisyTotal:
+    """A total with noise in every group.
+
+    >>> from discreet.mechanisms import Laplace
+    >>> total = NoisyTotal((Run(values=np.array([40, 7]), mechanism=Laplace(scale=2)),))
+    >>> [end.tolist() for end in total.interval(Fraction(19, 20))]
+    [[34.0, 1.0], [46.0, 13.0]]
+    """
+
+    runs: tuple[Run, ...]
+
+    @property
+    def linear(self) -> bool:
+        """Whether the error is plain noise, whatever else is known."""
+        return all(run.keys is None for run in self.runs)
+
+    def terms(self, factor: Fraction = _ONE) -> Terms:
+        """Return the noises that a multiple of this total holds."""
+        return tuple((factor * run.weight, run.mechanism) for run in self.runs)
+
+    def exact(self) -> Rationals:
+        """Return the value of every group."""
+        return weighted([(run.weight, run.values) for run in self.runs])
+
+    def interval(self, confidence: Fraction, coordinates: int = 1) -> Ends:
+        """Return what the total without noise lies between."""
+        if len(self.runs) == 1 and not self.linear:
+            return _interval(self.runs[0], confidence, coordinates)
+        if self.linear:
+            far = reach(self.terms(), confidence, coordinates)
+            value = self.exact()
+            return value.plus(-far).down(), value.plus(far).up()
+        return self._averaged(confidence, coordinates * len(self.runs))
+
+    def _averaged(self, confidence: Fraction, coordinates: int) -> Ends:
+        """Return the weighted mean of the intervals of all runs."""
+        ends = np.zeros(self.runs[0].values.shape), np.zeros(self.runs[0].values.shape)
+        for run in self.runs:
+            low, high = _interval(run, confidence, coordinates)
+            weight = np.full(low.shape, float(run.weight))
+            ends = added(ends, multiplied((weight, weight), (low, high)))
+        return ends
+
+    def taken(self, places: NDArray[np.int64]) -> NoisyTotal:
+        """Return the groups at these places."""
+        return NoisyTotal(tuple(replace(run, values=run.values[places]) for run in self.runs))
+
+
+def _interval(run: Run, confidence: Fraction, coordinates: int) -> Ends:
+    if run.keys is None:
+        return NoisyTotal((replace(run, weight=_ONE),)).interval(confidence, coordinates)
+    low, high = run.keys.intervals(run.values, confidence=share(confidence, coordinates).high)
+    return weighted([(_ONE, low)]).down(), weighted([(_ONE, high)]).up()
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Chosen:
+    """The leaf that a choice selected in every group."""
+
+    choice: Choice
+    leaves: Integers
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Noisy:
+    """Everything that was drawn for the groups that are shown.
+
+    ``keys`` are Arrow arrays, one for each key; ``totals`` has the number of units under its name.
+    """
+
+    size: int
+    keys: tuple[pa.Array, ...]
+    totals: Mapping[str, NoisyTotal]
+    chosen: tuple[Chosen, ...]
+
+    def taken(self, places: NDArray[np.int64]) -> Noisy:
+        """Return the groups at these places, in this order."""
+        return Noisy(
+            size=places.size,
+            keys=tuple(key.take(pa.array(places)) for key in self.keys),
+            totals={name: total.taken(places) for name, total in self.totals.items()},
+            chosen=tuple(replace(each, leaves=each.leaves[places]) for each in self.chosen),
+        )

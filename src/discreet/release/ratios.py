@@ -1,0 +1,142 @@
+"""Between what a mean lies, given a noisy sum and a noisy number of rows.
+
+Trust: public.
+
+Definition.  A mean of values at most H away from a center is center + theta, theta = S / n.  The
+noisy sum is S + s Z, in steps of s, and the noisy number of rows n + Y.  For every theta let q be
+the reach of s Z - theta Y at the confidence.  The interval holds every theta within H for which
+|noisy S - theta noisy n| <= q.
+Theorem (key ``ratio-interval``; after Fieller 1954).  If n >= 1, the interval holds the mean with
+at least the confidence, and no share of it is lost to treating the two noises apart.
+Proof.  For the true theta, noisy S - theta noisy n = s Z - theta Y: its distance from zero is at
+most q with this probability, and then the interval holds theta.
+
+The reach is computed at a few distances of theta only; below each of them it is at most that reach
+and one step s, or, where the sum has the noise of several runs, a little more.
+Theorem (key ``reach-rises``).  Let X be symmetric on the multiples of s, with chances that fall
+with the distance from zero, and Y symmetric and independent of it.  For 0 <= t <= t' and every r,
+P[|X + t' Y| <= r] <= P[|X + t Y| <= r + s].
+Proof.  It is enough to compare y = t |Y| and y' = t' |Y|, given Y.  Let B be the multiples of s
+from y' - r to y' + r, and k the floor of (y' - y) / s.  B shifted by -k s lies between y - r and
+y + r + s.  Its center is no farther from zero than that of B: this is at least y' - s / 2, so the
+shifted one is at least -s / 2, and both are multiples of s / 2.  Of blocks of equal length those
+with a center nearer to zero have the larger chance.
+For any X, |X + t Y| <= |X + t' Y| + (t' - t) |Y|; so the reach at a slightly larger confidence and
+the reach of (t' - t) Y at the rest of it will do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, final
+
+import numpy as np
+
+from discreet.exact import float_down, float_up
+from discreet.plan.estimators import Mean
+from discreet.plan.raw import Integers
+from discreet.release.noisy import Noisy, NoisyTotal
+from discreet.release.outward import Ends, added, widened
+from discreet.release.rationals import Floats
+from discreet.release.reach import reach
+
+__all__ = ["mean_interval"]
+
+_CELLS: Final = 48
+_POINTS: Final = 1 << 10
+_REST: Final = Fraction(1, 50)
+_ROUNDING: Final = 2.0**-48
+
+
+def mean_interval(estimator: Mean, noisy: Noisy, confidence: Fraction) -> Ends:
+    """Return what the mean of each group lies between.
+
+    >>> import numpy as np
+    >>> from discreet.mechanisms import Laplace
+    >>> from discreet.release.noisy import NoisyTotal, Run
+    >>> one = lambda value, scale: NoisyTotal((
+    ...     Run(values=np.array([value]), mechanism=Laplace(scale=scale)),))
+    >>> noisy = Noisy(size=1, keys=(), chosen=(),
+    ...               totals={"sum": one(-500, 50), "count": one(1000, 1)})
+    >>> mean = Mean(measure="sum", count="count", step=Fraction(1), center=Fraction(50),
+    ...             low=Fraction(0), high=Fraction(100))
+    >>> [float(end[0].round(2)) for end in mean_interval(mean, noisy, Fraction(19, 20))]
+    [49.35, 49.65]
+    """
+    total, count = noisy.totals[estimator.measure], noisy.totals[estimator.count]
+    sums = total.exact().nearest() * float(estimator.step)
+    rows = count.exact().nearest()
+    ratios = _Ratios(sums, rows, *_cells(estimator, total, count, confidence))
+    point = sums / np.maximum(rows, 1.0)
+    low, high = ratios.ends()
+    low, high = np.where(np.isnan(low), point, low), np.where(np.isnan(high), point, high)
+    center = np.full(noisy.size, float(estimator.center))
+    bottom, top = added((low, high), widened(center, center))
+    least, most = float_down(estimator.low), float_up(estimator.high)
+    return np.clip(bottom, least, most), np.clip(top, least, most)
+
+
+def _cells(
+    estimator: Mean, total: NoisyTotal, count: NoisyTotal, confidence: Fraction
+) -> tuple[Floats, Floats]:
+    """Return edges between which theta lies, from the lowest on, and the reach between each two."""
+    farthest = max(estimator.high - estimator.center, estimator.center - estimator.low)
+    edges = [farthest * Fraction(at, _CELLS) for at in range(1, _CELLS + 1)]
+    more, within = estimator.step, confidence
+    if len(total.runs) > 1:
+        rest = (1 - confidence) * _REST
+        more, within = reach(count.terms(edges[0]), 1 - rest), confidence + rest
+    reached = [
+        float_up(
+            reach((*total.terms(estimator.step), *count.terms(edge)), within, points=_POINTS) + more
+        )
+        for edge in edges
+    ]
+    upper = np.array([float_up(edge) for edge in edges])
+    return np.concatenate([-upper[::-1], [0.0], upper]), np.array(reached[::-1] + reached)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _Ratios:
+    """Noisy sums and numbers of rows, and the reach between edges of theta."""
+
+    sums: Floats
+    rows: Floats
+    edges: Floats
+    reached: Floats
+
+    def ends(self) -> Ends:
+        """Return the smallest and the largest theta that intervals hold, NaN where there is none.
+
+        No theta lies outside of where the largest reach leaves it, so the search starts there.
+        """
+        everywhere = np.arange(self.sums.size)
+        low, high = self._solved(everywhere, np.full(everywhere.shape, self.reached.max()))
+        last = self.reached.size - 1
+        first = np.clip(np.searchsorted(self.edges, low, side="left") - 1, 0, last)
+        final_ = np.clip(np.searchsorted(self.edges, high, side="right") - 1, 0, last)
+        return self._found(first, 1), self._found(final_, -1)
+
+    def _found(self, start: Integers, way: int) -> Floats:
+        """Go from cell to cell until one holds a theta, and return the outermost there."""
+        found = np.full(self.sums.size, np.nan)
+        waiting, at = np.arange(self.sums.size), start
+        while waiting.size:
+            low, high = self._solved(waiting, self.reached[at])
+            low, high = np.maximum(low, self.edges[at]), np.minimum(high, self.edges[at + 1])
+            some = low <= high
+            found[waiting[some]] = (low if way > 0 else high)[some]
+            at = at + way
+            left = ~some & (at >= 0) & (at < self.reached.size)
+            waiting, at = waiting[left], at[left]
+        return found
+
+    def _solved(self, places: Integers, reached: Floats) -> Ends:
+        """Return between what theta lies, if that far from zero is allowed."""
+        sums, rows = self.sums[places], self.rows[places]
+        far = reached + np.abs(sums) * _ROUNDING
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            first, second = (sums - far) / rows, (sums + far) / rows
+        return widened(np.minimum(first, second), np.maximum(first, second))

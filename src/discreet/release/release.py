@@ -1,0 +1,168 @@
+"""An answer: a table of numbers with noise, what it cost, and how far off it may be.
+
+Trust: public.  It holds what the mechanisms gave, and nothing else of the data.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, Self, final
+
+import pyarrow as pa
+
+from discreet.errors import UnknownName
+from discreet.ledger.values import Receipt
+from discreet.loss import PrivacyLoss
+from discreet.plan.plan import Plan
+from discreet.release.columns import ReleasedColumn, columns_of
+from discreet.release.frames import columns_in, pandas_frame, polars_frame, table_of
+from discreet.release.html import html_of
+from discreet.release.noisy import Noisy
+from discreet.release.odds import Odds, odds_of_plans
+from discreet.release.plots import bars
+from discreet.release.texts import rich_table, text_of
+from discreet.release.written import read_release, written_release
+
+__all__ = ["Release"]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Release:
+    """A table: a column for everything that was asked, and two for the ends of its intervals.
+
+    ``parts`` is what the mechanisms gave for all groups, also for those that a condition or a limit
+    leaves out: it has been paid for.  After ``map`` it is empty.
+
+    Attributes:
+        plans: how it was computed; more than one if releases were combined.
+        columns: what was asked, in its order.
+        receipt: where the ledger stood, once the answer is recorded.
+        replayed: whether it had been recorded before, and so cost nothing.
+        private: false if it comes from a rehearsal, where nothing is protected.
+    """
+
+    plans: tuple[Plan, ...]
+    columns: tuple[ReleasedColumn, ...]
+    parts: tuple[Noisy, ...] = field(default=())
+    receipt: Receipt | None = None
+    replayed: bool = False
+    private: bool = True
+
+    @classmethod
+    def of(cls, plan: Plan, parts: Sequence[Noisy]) -> Self:
+        """Compute an answer from what the mechanisms of a plan gave."""
+        return cls(plans=(plan,), columns=columns_of(plan, parts), parts=tuple(parts))
+
+    @property
+    def plan(self) -> Plan:
+        """How it was computed; of releases that were combined, the last."""
+        return self.plans[-1]
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        """The whole loss of one unit."""
+        losses = [plan.loss for plan in self.plans]
+        return functools.reduce(lambda first, second: first.compose(second), losses)
+
+    @property
+    def odds(self) -> Odds:
+        """What the loss means."""
+        return odds_of_plans(self.plans)
+
+    @property
+    def confidence(self) -> Fraction:
+        """With which probability a number without noise lies in its interval."""
+        return self.plan.confidence
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns that were asked for."""
+        return tuple(column.name for column in self.columns)
+
+    def recorded(
+        self, receipt: Receipt | None, *, replayed: bool = False, private: bool = True
+    ) -> Release:
+        """Return the same answer with its receipt."""
+        return replace(self, receipt=receipt, replayed=replayed, private=private)
+
+    def map(self, function: Callable[[pa.Table], Any]) -> Release:
+        """Return what a function makes of the table; it costs nothing more.
+
+        The function gets an Arrow table with all columns.  What it returns may be a table of Arrow,
+        Polars or pandas, or a mapping of names to values.  Columns ``x_low`` and ``x_high`` in it
+        are the intervals of ``x``; without them there are none.
+        """
+        return replace(self, columns=columns_in(function(self.to_arrow())), parts=())
+
+    def to_arrow(self) -> pa.Table:
+        """Return an Arrow table with the ends of intervals as ``_low`` and ``_high``."""
+        return table_of(self.columns)
+
+    def to_polars(self) -> Any:
+        """Return a Polars frame of the same."""
+        return polars_frame(self.to_arrow())
+
+    def to_pandas(self) -> Any:
+        """Return a pandas frame of the same."""
+        return pandas_frame(self.to_arrow())
+
+    def plot(self, column: str | None = None) -> Any:
+        """Draw one column as bars, its intervals as lines; return the axes of matplotlib."""
+        return bars(self.columns, column)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return all rows, each a mapping of names to values."""
+        found: list[dict[str, Any]] = self.to_arrow().to_pylist()
+        return found
+
+    def written(self) -> bytes:
+        """Return the whole answer as bytes, exactly; ``read`` gives it back."""
+        return written_release(self.plans, self.columns, self.parts)
+
+    @classmethod
+    def read(cls, data: bytes, *plans: Plan) -> Release:
+        """Read what ``written`` returned; the plans are those of the answer."""
+        columns, parts = read_release(data, plans)
+        return cls(plans=plans, columns=columns, parts=parts)
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.columns[0].values) if self.columns else 0
+
+    def __getitem__(self, name: str) -> pa.Array:
+        """Return a column, also ``x_low`` and ``x_high``."""
+        table = self.to_arrow()
+        if name not in table.column_names:
+            raise UnknownName(
+                what=f"there is no column {name} in the answer.",
+                why="it has the columns that were asked for, and the ends of their intervals.",
+                do=f"use one of: {', '.join(table.column_names)}.",
+            )
+        return table.column(name).combine_chunks()
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Go through the rows."""
+        return iter(self.rows())
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Let any library that knows Arrow read the table."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def __repr__(self) -> str:
+        """Show the size and the names alone."""
+        return f"Release({len(self)} rows of {', '.join(self.names)})"
+
+    def __str__(self) -> str:
+        """Show the table, what it cost and what that means."""
+        return text_of(self)
+
+    def __rich__(self) -> Any:
+        """Show the table on a terminal."""
+        return rich_table(self)
+
+    def _repr_html_(self) -> str:
+        return html_of(self)

@@ -1,0 +1,331 @@
+"""From totals to an answer: what is drawn, what is shown, and what never leaves."""
+
+import gc
+import time
+import traceback
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from discreet.errors import DiscreetError, EngineFailed, EntropyUnavailable, WrongKind
+from discreet.mechanisms import NoisyKeys, OptimalKeys
+from discreet.noise.entropy import SYSTEM
+from discreet.plan.raw import Raw
+from discreet.release import answer as answering
+from discreet.release.answer import answer
+from discreet.release.leaf_choice import chosen_leaves
+from discreet.release.release import Release
+from tests.noise.laws import stream
+from tests.plan.test_neighbors import QUESTIONS
+from tests.release.clinic import asked, plan_of, raw_of
+
+SURE = {"epsilon": 10**12, "delta": "1e-9", "ceiling": False}
+COUNTS = "SELECT ward, COUNT(*) AS n, AVG(cost) AS m FROM visits GROUP BY ward"
+PRIVATE = "SELECT city, COUNT(*) AS n, MEDIAN(age) AS a FROM visits GROUP BY city"
+PEOPLE = "SELECT city, COUNT(DISTINCT patient) AS p, SUM(cost) AS s FROM visits GROUP BY city"
+
+
+def listed(release, name):
+    return release[name].to_pylist()
+
+
+@pytest.mark.theorem("answer-loss")
+@pytest.mark.parametrize("sql", [COUNTS, PRIVATE, PEOPLE, QUESTIONS[7]])
+def test_an_answer_is_one_run_of_each_mechanism_of_the_plan(sql):
+    """The same words, drawn by the mechanisms alone, give the same noisy numbers."""
+    plan = plan_of(sql, epsilon=4, delta="1e-9")
+    raw = raw_of(plan)
+    noisy = answer(plan, raw, entropy=stream("one")).parts[0]
+    source = stream("one")
+    places = np.arange(raw.units.size)
+    match plan.selection:
+        case OptimalKeys():
+            places = np.flatnonzero(plan.selection.run(raw.units, entropy=source))
+        case NoisyKeys():
+            found = plan.selection.run(raw.units, entropy=source)
+            places = np.flatnonzero(found.shown)
+            assert noisy.totals["units"].runs[0].values.tolist() == found.counts.tolist()
+    for noise in plan.noises:
+        exact = raw.units if noise.measure == "units" else raw.totals[noise.measure]
+        values = noise.mechanism.run(exact[places], entropy=source)
+        assert noisy.totals[noise.measure].runs[0].values.tolist() == values.tolist()
+    for choice, chosen in zip(plan.choices, noisy.chosen, strict=True):
+        group, leaf, count = raw.leaves[choice.measure]
+        kept = np.isin(group, places)
+        sparse = np.searchsorted(places, group[kept]), leaf[kept], count[kept]
+        leaves = chosen_leaves(choice, sparse, groups=places.size, entropy=source)
+        assert chosen.leaves.tolist() == leaves.tolist()
+    assert noisy.totals.keys() <= {"units", *(noise.measure for noise in plan.noises)}
+    assert noisy.size == places.size
+
+
+def test_without_noise_to_speak_of_the_answer_is_the_truth():
+    found = asked(COUNTS, **SURE)
+    assert listed(found, "ward") == [None, "A", "B", "C"]
+    plan = plan_of(COUNTS, **SURE)
+    raw = raw_of(plan)
+    known = dict(zip(raw.keys[0].to_pylist(), raw.totals["count"].tolist(), strict=True))
+    exact = [known[ward] for ward in listed(found, "ward")]
+    assert listed(found, "n") == exact
+    assert exact[0] == 0
+    assert listed(found, "n_low") == listed(found, "n_high") == exact
+
+
+def test_public_groups_are_all_shown_and_private_ones_are_chosen():
+    assert len(asked(COUNTS, epsilon=1, delta="1e-9")) == 4
+    cities = listed(asked(PRIVATE, **SURE), "city")
+    assert cities == ["x", "y"]  # the one of a single person is not shown
+    assert listed(asked(PEOPLE, **SURE), "city") == ["x", "y"]
+
+
+ORDERED = (
+    "SELECT ward, COUNT(*) AS n, ROUND(100 * AVG(cost)) AS m, ward || '!' AS w FROM visits "
+    "GROUP BY ward HAVING COUNT(*) > 5 ORDER BY n DESC, ward LIMIT 2"
+)
+
+
+def test_having_order_and_limit_look_at_released_numbers():
+    found = asked(ORDERED, epsilon=1, delta="1e-9")
+    everything = asked(COUNTS, epsilon=1, delta="1e-9", label="asked")
+    assert len(found) == 2
+    noisy = dict(zip(listed(everything, "ward"), listed(everything, "n"), strict=True))
+    kept = sorted(
+        (ward for ward, n in noisy.items() if n > 5), key=lambda ward: (-noisy[ward], ward)
+    )
+    assert listed(found, "ward") == kept[:2]
+    assert listed(found, "n") == [noisy[ward] for ward in kept[:2]]
+    assert listed(found, "w") == [f"{ward}!" for ward in kept[:2]]
+    assert found.names == ("ward", "n", "m", "w")
+    assert "w_low" not in found.to_arrow().column_names
+    assert found.to_arrow().schema.field("m_low").type == pa.float64()
+
+
+def test_a_condition_is_about_groups_wherever_they_are_in_the_order():
+    sql = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward HAVING COUNT(*) > 9 ORDER BY n"
+    found = asked(sql, **SURE)
+    counts = listed(found, "n")
+    assert counts == sorted(counts)
+    assert set(listed(found, "ward")) == {"A", "B", "C"}  # nobody has no ward
+
+
+def test_a_condition_that_no_group_meets_gives_an_empty_answer():
+    sql = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward HAVING COUNT(*) > 100000"
+    found = asked(sql, epsilon=1, delta="1e-9")
+    assert len(found) == 0
+    assert found.to_arrow().column_names == ["ward", "n", "n_low", "n_high"]
+    assert str(found)
+    assert found._repr_html_()
+
+
+def test_nobody_at_all_is_answered_like_everybody():
+    empty = {"visits": [], "drugs": [], "bills": [], "wards": []}
+    for sql in QUESTIONS:
+        plan = plan_of(sql, epsilon=1, delta="1e-9")
+        found = answer(plan, raw_of(plan, empty))
+        public = plan.lowered.public
+        expected = 1 if not plan.lowered.keys else 0 if public is None else len(public)
+        assert len(found) == expected
+
+
+@pytest.mark.parametrize("at", range(len(QUESTIONS)))
+def test_every_question_of_the_planner_is_answered(at):
+    found = asked(QUESTIONS[at], **({"epsilon": 2} if at % 2 else {"rho": "1/2"}), delta="1e-9")
+    assert found.names == tuple(name for name, _ in found.plan.question.outputs)
+    for column in found.columns:
+        if column.low is None or column.listed:
+            continue
+        for low, high in zip(column.low.to_pylist(), column.high.to_pylist(), strict=True):
+            assert (low is None) == (high is None)
+            assert low is None or low <= high
+
+
+# --- what must not happen -----------------------------------------------------------------------
+
+CANARY = 7_340_034_521
+
+
+class Failing:
+    """Entropy that fails after some words, when totals are on the stack."""
+
+    def __init__(self, good):
+        self.good = good
+
+    def words(self, count, width):
+        self.good -= 1
+        if self.good < 0:
+            raise EntropyUnavailable(what="no bits.", why="none.", do="wait.")
+        return SYSTEM.words(count, width)
+
+    def bits(self, width):
+        self.good -= 1
+        if self.good < 0:
+            message = f"canary {CANARY}"
+            raise RuntimeError(message)
+        return SYSTEM.bits(width)
+
+
+def marked(raw):
+    """Put a canary into every number of the totals."""
+    return Raw(
+        keys=raw.keys,
+        units=np.full_like(raw.units, CANARY),
+        totals={name: np.full_like(values, CANARY) for name, values in raw.totals.items()},
+        leaves={
+            name: (group, leaf, np.full_like(count, CANARY))
+            for name, (group, leaf, count) in raw.leaves.items()
+        },
+    )
+
+
+def seen_in(error):
+    """Return what a debugger would show of the frames of an error, other than this test's own."""
+    shown, trace = [str(error)], error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_globals["__name__"] != __name__:
+            shown += [repr(value) for value in trace.tb_frame.f_locals.values()]
+        trace = trace.tb_next
+    return "\n".join(shown)
+
+
+@pytest.mark.parametrize("sql", [COUNTS, PRIVATE, PEOPLE])
+@pytest.mark.parametrize("good", [0, 1])
+def test_an_error_leads_to_no_total(sql, good):
+    plan = plan_of(sql, epsilon=4, delta="1e-9")
+    raw = marked(raw_of(plan))
+    with pytest.raises(DiscreetError) as caught:
+        answer(plan, raw, entropy=Failing(good))
+    error = caught.value
+    assert error.__context__ is None
+    assert error.__cause__ is None
+    frames = traceback.extract_tb(error.__traceback__)
+    assert [frame.name for frame in frames][1:] == ["answer"]
+    assert str(CANARY) not in seen_in(error)
+    assert "Raw(hidden)" not in seen_in(error)
+
+
+def test_a_mutant_that_lets_errors_through_is_noticed(monkeypatch):
+    plan = plan_of(COUNTS, epsilon=4, delta="1e-9")
+    raw = marked(raw_of(plan))
+    with pytest.raises(EntropyUnavailable) as caught:
+        answering._noised(plan, raw, Failing(0))
+    assert str(CANARY) in seen_in(caught.value)
+
+
+def test_a_release_holds_no_reference_to_totals():
+    plan = plan_of(PEOPLE, epsilon=4, delta="1e-9")
+    raw = raw_of(plan)
+    watched = [raw.units, *raw.totals.values()]
+    found = answer(plan, raw)
+    reached, waiting = {id(found)}, [found]
+    while waiting:
+        for each in gc.get_referents(waiting.pop()):
+            if id(each) not in reached and not isinstance(each, type | type(gc)):
+                reached.add(id(each))
+                waiting.append(each)
+    assert not {id(array) for array in watched} & reached
+    for array in watched:
+        for total in found.parts[0].totals.values():
+            assert not any(np.shares_memory(run.values, array) for run in total.runs)
+
+
+def test_no_canary_is_in_anything_that_a_release_shows():
+    """The noise of this stream is not zero, and brings no end of an interval back to the totals."""
+    plan = plan_of(COUNTS, epsilon=1, delta="1e-9")
+    found = answer(plan, marked(raw_of(plan)), entropy=stream("canary"))
+    shown = [repr(found), str(found), found._repr_html_(), found.written().decode()]
+    assert str(CANARY) not in "\n".join(shown)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda raw: replace(raw, units=raw.units[1:]),
+        lambda raw: replace(raw, units=raw.units.astype(float)),
+        lambda raw: replace(raw, totals={name: v[1:] for name, v in raw.totals.items()}),
+        lambda raw: replace(raw, totals={}),
+        lambda raw: replace(raw, keys=()),
+        lambda raw: replace(raw, keys=tuple(key[1:] for key in raw.keys)),
+    ],
+)
+def test_totals_of_another_shape_fail_without_a_word(change):
+    plan = plan_of(COUNTS, epsilon=1, delta="1e-9")
+    with pytest.raises(EngineFailed) as caught:
+        answer(plan, change(marked(raw_of(plan))))
+    assert str(CANARY) not in seen_in(caught.value)
+
+
+def test_rows_of_hidden_groups_count_nowhere():
+    """Hidden groups have a million rows each in leaf 0, those that are shown a few in leaf 5."""
+    choice = plan_of(PRIVATE, **SURE).choices[0]
+    group, places = np.arange(6), np.array([1, 2, 4])
+    shown = np.isin(group, places)
+    sparse = group, np.where(shown, 5, 0), np.where(shown, 3, 10**6)
+    found = answering._leaves(choice, sparse, places, stream("hidden"))
+    assert found.tolist() == [5, 5, 5]
+
+
+def test_a_plan_that_would_show_private_keys_is_refused():
+    plan = plan_of(PRIVATE, epsilon=1, delta="1e-9")
+    with pytest.raises(WrongKind):
+        answer(replace(plan, selection=None), raw_of(plan))
+
+
+@pytest.mark.parametrize("missing", ["noises", "choices"])
+def test_a_plan_without_noise_for_a_total_is_refused(missing):
+    plan = plan_of(PRIVATE, epsilon=1, delta="1e-9")
+    with pytest.raises(WrongKind):
+        answer(replace(plan, **{missing: ()}), raw_of(plan))
+
+
+def test_the_shape_of_an_answer_is_that_of_the_selection():
+    """Whatever the totals are, groups come in the order of their keys, and none is left out."""
+    plan = plan_of(COUNTS, epsilon=1, delta="1e-9")
+    raw = raw_of(plan)
+    for units in (0, 1, 10**12):
+        other = replace(
+            raw,
+            units=np.full_like(raw.units, units),
+            totals={name: np.full_like(values, units) for name, values in raw.totals.items()},
+        )
+        assert listed(answer(plan, other), "ward") == [None, "A", "B", "C"]
+
+
+@pytest.mark.parametrize("at", range(len(QUESTIONS)))
+def test_no_totals_whatsoever_make_it_fail(at):
+    plan = plan_of(QUESTIONS[at], epsilon=2, delta="1e-9")
+    raw = raw_of(plan)
+    source = np.random.default_rng(at)
+    ends = [2**62, -(2**62), 0, 1, -1, 7, 2**53 + 1]
+    for _ in range(5):
+        other = replace(
+            raw,
+            units=source.choice([0, 1, 50, 2**62], raw.units.size),
+            totals={name: source.choice(ends, len(v)) for name, v in raw.totals.items()},
+            leaves={
+                name: (group, leaf, source.choice([1, 9, 2**61], group.size))
+                for name, (group, leaf, _) in raw.leaves.items()
+            },
+        )
+        found = answer(plan, other, entropy=stream("ends"))
+        assert Release.read(found.written(), plan).rows() == found.rows()
+        assert str(found)
+
+
+def test_many_groups_take_about_a_second_for_a_million():
+    groups = 200_000
+    plan = plan_of(
+        "SELECT city, COUNT(*) AS n, SUM(cost) AS s FROM visits GROUP BY city",
+        epsilon=1,
+        delta="1e-9",
+    )
+    keys = pa.array([f"{at:07d}" for at in range(groups)])
+    values = {noise.measure: np.full(groups, 10**6) for noise in plan.noises}
+    raw = Raw(keys=(keys,), units=np.full(groups, 1000), totals=values, leaves={})
+    started = time.process_time()
+    found = answer(plan, raw)
+    assert len(found) == groups
+    assert time.process_time() - started < 5
+    assert found.confidence == Fraction(19, 20)

@@ -1,0 +1,314 @@
+"""Intervals hold the numbers without noise as often as they say.
+
+Coverage is counted over many groups with the same totals; every count has a false-alarm rate of at
+most 1e-6, and each kind of interval has a mutant, narrower by little, that is noticed.
+"""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from discreet.mechanisms import Gaussian, Laplace, NoisyKeys
+from discreet.plan.estimators import Count, Grid, Mean, Quantile, Sum, Units, Variance
+from discreet.query.types import Type
+from discreet.release import intervals, ratios
+from discreet.release.estimates import estimated
+from discreet.release.intervals import Intervals
+from discreet.release.noisy import Noisy, NoisyTotal, Run
+from discreet.release.reach import share
+from tests.noise.laws import stream
+from tests.release.draws import CONFIDENCES, LAWS, drawn, enough, held, lowered
+
+GROUPS = 20_000
+C95 = Fraction(19, 20)
+
+
+def known(noisy, confidence=C95, **bounds):
+    return Intervals(lowered(**bounds), noisy, confidence)
+
+
+@pytest.mark.theorem("weighted-noise-reach")
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("confidence", CONFIDENCES)
+@pytest.mark.parametrize("truth", [0, 3, 10**6])
+def test_counts_are_held_and_end_at_zero(law, confidence, truth):
+    mechanism = LAWS[law](4)
+    noisy = drawn({"n": truth}, {"n": mechanism}, groups=GROUPS)
+    ends = known(noisy, confidence, n=(0, 3)).alone(Count("n"))
+    assert enough(held(ends, truth), GROUPS, confidence)
+    assert ends[0].min() >= 0
+    assert (ends[0] <= ends[1]).all()
+    narrow = noisy.totals["n"].exact().nearest()
+    far = float(mechanism.error(confidence=confidence))
+    if truth == 10**6:
+        assert (ends[0] == narrow - far).all()
+        assert not enough(held((ends[0] + 1, ends[1] - 1), truth), GROUPS, confidence)
+
+
+def test_numbers_of_units_and_sums_know_their_signs():
+    noisy = drawn(
+        {"units": 0, "s": 0, "t": 0},
+        dict.fromkeys(("units", "s", "t"), Laplace(scale=5)),
+        groups=200,
+    )
+    box = known(noisy, s=(-9, 0), t=(-9, 9))
+    assert box.alone(Units())[0].min() == 0
+    assert box.alone(Sum(measure="s", step=Fraction(1, 2)))[1].max() == 0
+    assert box.alone(Sum(measure="t", step=Fraction(1, 2)))[0].min() < 0
+
+
+SUM = Sum(measure="s", step=Fraction(1, 2**10), center=Fraction(50), count="n")
+
+
+@pytest.mark.theorem("weighted-noise-reach")
+@pytest.mark.parametrize(
+    ("one", "other"), [("laplace", "gaussian"), ("gaussian", "gaussian"), ("laplace", "laplace")]
+)
+@pytest.mark.parametrize("confidence", CONFIDENCES)
+def test_centered_sums_are_held(one, other, confidence):
+    mechanisms = {"s": LAWS[one](90 * 2**10), "n": LAWS[other](3)}
+    noisy = drawn({"s": -5 * 2**10, "n": 200}, mechanisms, groups=GROUPS)
+    ends = known(noisy, confidence, s=(-9, 9), n=(0, 1)).alone(SUM)
+    truth = -5 + 50 * 200
+    count = held(ends, truth)
+    assert enough(count, GROUPS, confidence)
+    assert count < GROUPS * (float(confidence) + 0.02)  # and hardly wider than needed
+    less = 0.05 * (ends[1] - ends[0])
+    assert not enough(held((ends[0] + less, ends[1] - less), truth), GROUPS, confidence)
+
+
+MEAN = Mean(
+    measure="s",
+    count="n",
+    step=Fraction(1, 2**10),
+    center=Fraction(50),
+    low=Fraction(0),
+    high=Fraction(100),
+)
+
+
+def means(law, rows, theta, groups=GROUPS, label="means"):
+    mechanisms = {"s": LAWS[law](100 * 2**10), "n": LAWS[law](2)}
+    return drawn({"s": theta * rows * 2**10, "n": rows}, mechanisms, groups=groups, label=label)
+
+
+@pytest.mark.theorem("ratio-interval")
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("confidence", CONFIDENCES)
+@pytest.mark.parametrize(
+    ("rows", "theta"), [(1, 20), (5, -50), (30, 30), (300, 10), (300, 49), (3000, 0)]
+)
+def test_means_are_held(law, confidence, rows, theta):
+    noisy = means(law, rows, theta)
+    ends = known(noisy, confidence, s=(-9, 9), n=(0, 1)).alone(MEAN)
+    assert enough(held(ends, 50 + theta), GROUPS, confidence)
+    assert ends[0].min() >= 0
+    assert ends[1].max() <= 100
+    value = estimated(MEAN, Type.FLOAT, noisy)
+    assert ((ends[0] <= value) & (value <= ends[1])).all()
+    if rows >= 300:
+        less = 0.06 * (ends[1] - ends[0])
+        assert not enough(held((ends[0] + less, ends[1] - less), 50 + theta), GROUPS, confidence)
+
+
+@pytest.mark.theorem("ratio-interval")
+@pytest.mark.parametrize("law", LAWS)
+def test_means_are_narrower_than_the_box(law):
+    noisy = means(law, 300, 30, groups=2000)
+    box = known(noisy, s=(-9, 9), n=(0, 1))
+    alone = box.alone(MEAN)
+    wide = box.boxed(MEAN, box.box(("s", "n")))
+    assert (alone[1] - alone[0]).mean() < 0.8 * (wide[1] - wide[0]).mean()
+
+
+@pytest.mark.theorem("ratio-interval")
+def test_the_search_finds_the_ends_of_the_definition():
+    """Compare with trying many theta, one after the other."""
+    noisy = means("laplace", 4, 20, groups=60)
+    total, count = noisy.totals["s"], noisy.totals["n"]
+    edges, reached = ratios._cells(MEAN, total, count, C95)
+    sums, rows = total.exact().nearest() / 2**10, count.exact().nearest()
+    low, high = ratios._Ratios(sums, rows, edges, reached).ends()
+    theta = np.linspace(-50, 50, 20_001)
+    far = reached[np.clip(np.searchsorted(edges, theta) - 1, 0, reached.size - 1)]
+    for at in range(60):
+        inside = theta[np.abs(sums[at] - theta * rows[at]) <= far]
+        if inside.size:
+            assert low[at] == pytest.approx(inside[0], abs=0.006)
+            assert high[at] == pytest.approx(inside[-1], abs=0.006)
+        else:
+            assert np.isnan(low[at]) or high[at] - low[at] < 0.01
+
+
+VARIANCE = Variance(
+    mean=MEAN,
+    squares="q",
+    square_step=Fraction(1, 4),
+    offset=Fraction(1250),
+    sample=False,
+    root=False,
+)
+
+
+def variances(rows, mean, spread, groups=GROUPS, size=1):
+    mechanisms = {
+        "s": Laplace(scale=60 * 2**10 * size),
+        "n": Laplace(scale=2 * size),
+        "q": Laplace(scale=4 * 1250 * size),
+    }
+    squares = int(4 * rows * (spread**2 + mean**2 - 1250))
+    truths = {"s": mean * rows * 2**10, "n": rows, "q": squares}
+    return drawn(truths, mechanisms, groups=groups, label="variances")
+
+
+@pytest.mark.theorem("variance-box")
+@pytest.mark.theorem("joint-box")
+@pytest.mark.parametrize("root", [False, True])
+@pytest.mark.parametrize("sample", [False, True])
+@pytest.mark.parametrize(
+    ("rows", "mean", "spread"), [(2, 0, 0), (20, 30, 10), (400, -20, 25), (4000, 0, 50)]
+)
+def test_variances_are_held(root, sample, rows, mean, spread):
+    estimator = Variance(
+        mean=MEAN,
+        squares="q",
+        square_step=Fraction(1, 4),
+        offset=Fraction(1250),
+        sample=sample,
+        root=root,
+    )
+    noisy = variances(rows, mean, spread)
+    ends = known(noisy, s=(-9, 9), n=(0, 1), q=(-9, 9)).alone(estimator)
+    truth = spread**2 * (rows / (rows - 1) if sample else 1)
+    assert enough(held(ends, truth**0.5 if root else truth), GROUPS, C95)
+    value = estimated(estimator, Type.FLOAT, noisy)
+    assert ((ends[0] <= value) & (value <= ends[1])).all()
+    assert ends[0].min() >= 0
+
+
+@pytest.mark.theorem("variance-box")
+def test_the_range_of_a_variance_is_that_of_all_points_of_the_box():
+    source = np.random.default_rng(3)
+    for _ in range(200):
+        rows = np.sort(source.uniform(1, 30, 2))
+        sums, squares = np.sort(source.normal(0, 300, 2)), np.sort(source.normal(0, 4000, 2))
+        box = [
+            (np.array([low]), np.array([high])) for low, high in (rows, sums * 2**10, squares * 4)
+        ]
+        low, high = intervals.variance_range(VARIANCE, *box)
+        n, s, q = (source.uniform(*ends, 3000) for ends in (rows, sums, squares))
+        ends = [
+            np.append(each, pair)
+            for each, pair in zip((n, s, q), (rows, sums, squares), strict=True)
+        ]
+        n, s, q = (np.concatenate([each[:3000], source.choice(each[3000:], 3000)]) for each in ends)
+        found = np.clip(1250 + q / n - (s / n) ** 2, 0, 2500)
+        assert low[0] <= found.min() + 1e-9
+        assert found.max() <= high[0] + 1e-9
+        corners = np.clip(
+            [
+                1250 + q / n - (s / n) ** 2
+                for n in np.linspace(*rows, 400)
+                for s in (*sums, 0.0 if sums[0] < 0 < sums[1] else sums[0])
+                for q in squares
+            ],
+            0,
+            2500,
+        )
+        assert low[0] == pytest.approx(corners.min(), abs=1e-6)
+        assert high[0] == pytest.approx(corners.max(), rel=1e-3, abs=1e-6)
+
+
+KEYS = NoisyKeys(noise=Laplace(scale=2), threshold=12, groups=1, relation="add_remove")
+
+
+@pytest.mark.theorem("joint-box")
+@pytest.mark.parametrize("units", [1, 8, 12, 40])
+@pytest.mark.parametrize("confidence", CONFIDENCES)
+def test_numbers_of_units_that_showed_their_group_are_held(units, confidence):
+    shown = KEYS.run(np.full(200_000, units), entropy=stream("keys"))
+    run = Run(values=shown.counts, mechanism=KEYS.noise, keys=KEYS)
+    noisy = Noisy(size=shown.counts.size, keys=(), totals={"units": NoisyTotal((run,))}, chosen=())
+    ends = known(noisy, confidence).alone(Units())
+    assert enough(held(ends, units), noisy.size, confidence)
+    plain = noisy.totals["units"].exact().nearest()
+    far = float(KEYS.noise.error(confidence=confidence))
+    if units == 8 and confidence == C95:  # noise alone would say too little
+        assert not enough(held((plain - far, plain + far), units), noisy.size, confidence)
+
+
+@pytest.mark.theorem("joint-box")
+def test_a_box_holds_all_of_its_totals_at_once():
+    mechanisms = {"a": Laplace(scale=3), "b": Gaussian(sigma=4), "c": Laplace(scale=9)}
+    noisy = drawn({"a": 100, "b": 200, "c": 300}, mechanisms, groups=GROUPS)
+    box = known(noisy, a=(-1, 1), b=(-1, 1), c=(-1, 1)).box(("a", "b", "c"))
+    inside = [
+        (box[name][0] <= truth) & (truth <= box[name][1])
+        for name, truth in (("a", 100), ("b", 200), ("c", 300))
+    ]
+    together = int(np.logical_and.reduce(inside).sum())
+    assert enough(together, GROUPS, C95)
+    single = known(noisy, a=(-1, 1), b=(-1, 1), c=(-1, 1))
+    apart = [single.box((name,))[name] for name in ("a", "b", "c")]
+    lone = np.logical_and.reduce(
+        [(e[0] <= t) & (t <= e[1]) for e, t in zip(apart, (100, 200, 300), strict=True)]
+    )
+    assert not enough(int(lone.sum()), GROUPS, C95)  # each for itself is not all of them
+
+
+@pytest.mark.theorem("joint-box")
+def test_a_count_that_showed_its_group_shares_the_confidence_too():
+    counts = np.array([12, 15, 40])
+    total = NoisyTotal((Run(values=counts, mechanism=KEYS.noise, keys=KEYS),))
+    for coordinates in (1, 2, 3):
+        each = share(C95, coordinates)
+        low, high = total.interval(C95, coordinates)
+        expected = KEYS.intervals(counts, confidence=each.high)
+        assert low.tolist() == expected[0].tolist()
+        assert high.tolist() == expected[1].tolist()
+    assert (total.interval(C95, 3)[1] > total.interval(C95)[1]).all()
+
+
+def test_a_thresholded_count_in_a_sum_and_a_mean():
+    shown = KEYS.run(np.full(100_000, 20), entropy=stream("sum"))
+    size = shown.counts.size
+    counted = NoisyTotal((Run(values=shown.counts, mechanism=KEYS.noise, keys=KEYS),))
+    mechanism = Laplace(scale=90 * 2**10)
+    values = mechanism.run(np.full(size, 20 * 10 * 2**10), entropy=stream("values"))
+    totals = {"n": counted, "s": NoisyTotal((Run(values=values, mechanism=mechanism),))}
+    noisy = Noisy(size=size, keys=(), totals=totals, chosen=())
+    box = known(noisy, s=(-9, 9), n=(0, 1))
+    assert enough(held(box.alone(SUM), 20 * 60), size, C95)
+    assert enough(held(box.alone(MEAN), 60), size, C95)
+
+
+def test_quantiles_have_no_intervals():
+    grid = Grid(low=Fraction(0), width=Fraction(1), leaves=5)
+    noisy = Noisy(size=2, keys=(), totals={}, chosen=())
+    quantile = Quantile(measure="x", level=Fraction(1, 2), offset=0, grid=grid)
+    assert known(noisy).alone(quantile) is None
+    assert np.isinf(known(noisy).boxed(quantile, {})[0]).all()
+
+
+@pytest.mark.theorem("reach-rises")
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize(("rows", "theta"), [(30, 30), (300, 49)])
+def test_means_of_combined_totals_are_held(law, rows, theta):
+    first, second = (means(law, rows, theta, label=label) for label in ("one", "two"))
+    third = Fraction(1, 3)
+    totals = {
+        name: NoisyTotal(
+            tuple(
+                Run(values=run.values, mechanism=run.mechanism, weight=weight)
+                for part, weight in ((first, third), (second, 1 - third))
+                for run in part.totals[name].runs
+            )
+        )
+        for name in ("s", "n")
+    }
+    noisy = Noisy(size=GROUPS, keys=(), totals=totals, chosen=())
+    ends = known(noisy, s=(-9, 9), n=(0, 1)).alone(MEAN)
+    assert enough(held(ends, 50 + theta), GROUPS, C95)
+    once = known(first, s=(-9, 9), n=(0, 1)).alone(MEAN)
+    assert (ends[1] - ends[0]).mean() < (once[1] - once[0]).mean()

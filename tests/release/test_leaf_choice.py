@@ -1,0 +1,188 @@
+"""The choice of leaves: its law by enumeration, at sizes beyond it, and on absurd counts."""
+
+import time
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from discreet.exact import Interval
+from discreet.mechanisms import Exponential
+from discreet.noise.coins import CoinSizes
+from discreet.plan.noises import Choice
+from discreet.release import leaf_choice
+from discreet.release.leaf_choice import chosen_leaves
+from tests.noise.laws import ALPHA, WrongLaw, check_law, stream
+
+TINY = CoinSizes(word_bits=4, step_bits=3)
+
+
+def choice_of(*, leaves, level="1/2", offset=0, scale=1):
+    return Choice(
+        measure="x",
+        level=Fraction(level),
+        offset=offset,
+        mechanism=Exponential(candidates=leaves, scale=scale),
+        rows=1,
+        groups=1,
+        available=None,
+    )
+
+
+def sparse_of(tables):
+    cells = [
+        (group, leaf, count)
+        for group, counts in enumerate(tables)
+        for leaf, count in enumerate(counts)
+        if count
+    ]
+    columns = zip(*cells, strict=True) if cells else ((), (), ())
+    return tuple(np.array(part, np.int64) for part in columns)
+
+
+def scores(choice, counts):
+    """The definition, leaf by leaf."""
+    target = choice.level * sum(counts) + choice.offset
+    return [
+        -max(Fraction(0), sum(counts[:i]) - target, target - sum(counts[: i + 1]))
+        for i in range(len(counts))
+    ]
+
+
+def law_of(choice, counts):
+    return choice.mechanism.reference_pmf(scores(choice, counts))
+
+
+def check_one(choice, counts):
+    law = law_of(choice, counts)
+
+    def program(entropy):
+        found = chosen_leaves(choice, sparse_of([counts]), groups=1, entropy=entropy, sizes=TINY)
+        return int(found[0])
+
+    check_law(program, lambda leaf: law[leaf], unexplored=Fraction(1, 20), max_runs=2500)
+
+
+TABLES = [
+    [0, 0, 0],
+    [0, 2, 0],
+    [1, 0, 0, 0, 3],
+    [0, 0, 1, 2],
+    [4, 0, 0],
+    [2, 2],
+    [0, 0, 0, 0, 1],
+    [7],
+]
+
+
+@pytest.mark.theorem("leaf-runs")
+@pytest.mark.parametrize("counts", TABLES)
+@pytest.mark.parametrize(
+    ("level", "offset", "scale"),
+    [("1/2", 0, 1), ("1/4", 1, 2), ("1", 3, 1), ("1/3", -2, "1/2")],
+)
+def test_one_group_has_the_law_of_the_exponential_mechanism(counts, level, offset, scale):
+    check_one(choice_of(leaves=len(counts), level=level, offset=offset, scale=scale), counts)
+
+
+@pytest.mark.theorem("leaf-runs")
+def test_groups_are_chosen_independently():
+    tables = [[0, 1, 0], [0, 0, 0], [2, 0, 1]]
+    choice = choice_of(leaves=3)
+    laws = [law_of(choice, counts) for counts in tables]
+
+    def program(entropy):
+        sizes = CoinSizes(word_bits=2, step_bits=2)
+        found = chosen_leaves(choice, sparse_of(tables), groups=3, entropy=entropy, sizes=sizes)
+        return tuple(found.tolist())
+
+    def joint(outcome):
+        parts = [law[leaf] for law, leaf in zip(laws, outcome, strict=True)]
+        return Interval(
+            parts[0].low * parts[1].low * parts[2].low,
+            parts[0].high * parts[1].high * parts[2].high,
+        )
+
+    check_law(program, joint, unexplored=Fraction(1, 3), max_runs=6000)
+
+
+def without_lengths(runs):
+    return replace(runs, length=np.minimum(runs.length, 1))
+
+
+def without_below(runs):
+    return replace(runs, below=np.zeros_like(runs.below))
+
+
+def one_row_off(runs):
+    return replace(runs, upto=runs.upto + 1)
+
+
+@pytest.mark.theorem("leaf-runs")
+@pytest.mark.parametrize("mutant", [without_lengths, without_below, one_row_off])
+def test_mutants_of_the_runs_have_another_law(mutant, monkeypatch):
+    real = leaf_choice._Runs.of
+    monkeypatch.setattr(leaf_choice._Runs, "of", lambda *args, **kw: mutant(real(*args, **kw)))
+    with pytest.raises(WrongLaw):
+        check_one(choice_of(leaves=5), [0, 0, 0, 2, 0])
+
+
+def test_floats_and_integers_choose_alike(monkeypatch):
+    """The same words choose the same leaves, whoever decides."""
+    tables = np.random.default_rng(5).poisson(0.2, (400, 50)).tolist()
+    choice, sparse = choice_of(leaves=50, level="1/4", scale=3), sparse_of(tables)
+    by_floats = chosen_leaves(choice, sparse, groups=400, entropy=stream("floats"))
+    real = leaf_choice._Batch.by_floats
+
+    def unsure(batch, words, bits):
+        found, sure = real(batch, words, bits)
+        assert sure.all()
+        return np.full_like(found, -1), np.zeros_like(sure)
+
+    monkeypatch.setattr(leaf_choice._Batch, "by_floats", unsure)
+    by_integers = chosen_leaves(choice, sparse, groups=400, entropy=stream("floats"))
+    assert by_floats.tolist() == by_integers.tolist()
+
+
+def test_a_large_histogram_follows_its_law():
+    counts = [0] * 1000
+    counts[100], counts[400], counts[900] = 30, 40, 50
+    choice, groups = choice_of(leaves=1000, scale=10), 20_000
+    law = law_of(choice, counts)
+    sparse = (
+        np.repeat(np.arange(groups), 3),
+        np.tile([100, 400, 900], groups),
+        np.tile([30, 40, 50], groups),
+    )
+    found = chosen_leaves(choice, sparse, groups=groups, entropy=stream("law"))
+    edges = [0, 100, 250, 400, 401, 650, 900, 1000]  # fixed before any draw
+    chances = [float(sum(law[i].low for i in range(*ends))) for ends in pairwise(edges)]
+    chances = np.array(chances) * groups
+    assert chances.min() > 5
+    seen = np.histogram(found, bins=edges)[0]
+    assert stats.chisquare(seen, chances / chances.sum() * groups).pvalue > ALPHA
+
+
+def test_counts_near_the_ends_of_64_bits_are_taken_as_they_are():
+    huge = 2**61
+    sparse = np.array([0, 0]), np.array([1, 3]), np.array([huge, huge - 2])
+    choice = choice_of(leaves=5, level="999/1000")
+    assert chosen_leaves(choice, sparse, groups=1).tolist() == [3]
+
+
+def test_no_groups_need_no_words():
+    empty = np.zeros(0, np.int64)
+    assert chosen_leaves(choice_of(leaves=3), (empty,) * 3, groups=0).size == 0
+
+
+def test_a_hundred_thousand_groups_take_less_than_seconds():
+    groups = 100_000
+    leaf = np.sort(np.random.default_rng(1).integers(0, 1024, (groups, 4)) * 4 + np.arange(4))
+    sparse = np.repeat(np.arange(groups), 4), leaf.ravel(), np.ones(4 * groups, np.int64)
+    started = time.process_time()
+    found = chosen_leaves(choice_of(leaves=4100), sparse, groups=groups)
+    assert found.shape == (groups,)
+    assert time.process_time() - started < 3

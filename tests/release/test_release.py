@@ -1,0 +1,371 @@
+"""Answers as tables, texts, pictures and bytes."""
+
+import io
+import json
+import re
+import sys
+from datetime import date, datetime
+from fractions import Fraction
+from html.parser import HTMLParser
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.errors import UnknownName, WrongKind
+from discreet.ledger.values import Receipt
+from discreet.query.types import Type
+from discreet.release.columns import ReleasedColumn
+from discreet.release.release import Release
+from discreet.release.vectors import ARROW
+from discreet.release.written import read_release, written_release
+from tests.plan.test_neighbors import QUESTIONS
+from tests.release.clinic import asked, plan_of
+
+COUNTS = "SELECT ward, COUNT(*) AS n, AVG(cost) AS m FROM visits GROUP BY ward"
+PRICE = {"epsilon": 1, "delta": "1e-9"}
+RECEIPT = Receipt(ledger="1" * 32, seq=41, head="a" * 64)
+
+
+@pytest.fixture
+def release():
+    return asked(COUNTS, **PRICE)
+
+
+# --- tables -------------------------------------------------------------------------------------
+
+
+def test_a_release_is_a_table(release):
+    table = release.to_arrow()
+    assert table.column_names == ["ward", "n", "n_low", "n_high", "m", "m_low", "m_high"]
+    assert len(release) == table.num_rows == 4
+    assert release.names == ("ward", "n", "m")
+    assert release["n"].to_pylist() == table.column("n").to_pylist()
+    assert [row["n"] for row in release] == release["n"].to_pylist()
+    assert pa.table(release).equals(table)
+    with pytest.raises(UnknownName):
+        release["nothing"]
+
+
+def test_a_release_is_a_frame_of_polars_and_pandas(release):
+    polars = pytest.importorskip("polars")
+    pandas = pytest.importorskip("pandas")
+    assert release.to_polars().columns == release.to_arrow().column_names
+    assert release.to_polars()["n"].to_list() == release["n"].to_pylist()
+    frame = release.to_pandas()
+    assert frame["n"].tolist() == release["n"].to_pylist()
+    assert str(frame["n"].dtype) == "int64"
+    assert polars.from_arrow(release.to_arrow()).equals(release.to_polars())
+    assert isinstance(frame, pandas.DataFrame)
+    halves = ReleasedColumn(name="x", type=Type.INTEGER, values=pa.array([1, None, 2**60 + 1]))
+    whole = Release(plans=release.plans, columns=(halves,)).to_pandas()
+    assert whole["x"][2] == 2**60 + 1
+
+
+@pytest.mark.parametrize(
+    ("call", "library", "extra"),
+    [
+        (Release.to_polars, "polars", "polars"),
+        (Release.to_pandas, "pandas", "pandas"),
+        (Release.plot, "matplotlib", "plots"),
+        (Release.__rich__, "rich.table", "cli"),
+    ],
+)
+def test_a_missing_library_is_named(release, monkeypatch, call, library, extra):
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(WrongKind, match=re.escape(f"discreet[{extra}]")):
+        call(release)
+
+
+def test_names_that_are_taken_get_an_underscore(release):
+    column = ReleasedColumn(
+        name="n", type=Type.INTEGER, values=pa.array([1]), low=pa.array([0]), high=pa.array([2])
+    )
+    taken = ReleasedColumn(name="n_low", type=Type.INTEGER, values=pa.array([7]))
+    both = Release(plans=release.plans, columns=(column, taken, column))
+    names = both.to_arrow().column_names
+    assert len(set(names)) == len(names) == 7
+    assert both.to_arrow().column("n_low").to_pylist() == [7]
+
+
+# --- post-processing ----------------------------------------------------------------------------
+
+
+def test_map_keeps_the_price_and_drops_intervals(release):
+    doubled = release.map(
+        lambda table: {"ward": table["ward"], "twice": [2 * n.as_py() for n in table["n"]]}
+    )
+    assert doubled.names == ("ward", "twice")
+    assert doubled.loss == release.loss
+    assert doubled.columns[1].low is None
+    assert doubled.parts == ()
+    assert Release.read(doubled.written(), release.plan).rows() == doubled.rows()
+
+
+@pytest.mark.parametrize("library", ["polars", "pandas", "arrow"])
+def test_map_takes_tables_of_any_library(release, library):
+    if library != "arrow":
+        pytest.importorskip(library)
+    change = {
+        "arrow": lambda table: table.drop_columns(["ward"]),
+        "polars": lambda table: __import__("polars").from_arrow(table).drop("ward"),
+        "pandas": lambda table: table.to_pandas().drop(columns="ward"),
+    }[library]
+    found = release.map(change)
+    assert found.names == ("n", "m")
+    assert found["m_low"].to_pylist() == release["m_low"].to_pylist()
+
+
+@pytest.mark.parametrize(
+    "made", [None, 7, [1, 2], {"x": [object()]}, {"x": [1], "y": [1, 2]}, {"x": [b"bytes"]}]
+)
+def test_map_refuses_what_is_no_table(release, made):
+    with pytest.raises(WrongKind):
+        release.map(lambda _: made)
+
+
+def test_a_receipt_comes_later(release):
+    assert release.receipt is None
+    assert not release.replayed
+    again = release.recorded(RECEIPT, replayed=True)
+    assert again.receipt == RECEIPT
+    assert "Replayed entry 41" in str(again)
+    assert again.rows() == release.rows()
+
+
+def test_a_rehearsal_says_so_everywhere(release):
+    rehearsed = release.recorded(None, private=False)
+    for shown in (str(rehearsed), rehearsed._repr_html_()):
+        assert "Not private: test mode" in shown
+        assert "Cost:" not in shown
+    assert "Not private" not in str(release)
+
+
+# --- words and pictures ---------------------------------------------------------------------------
+
+
+def test_text_shows_numbers_errors_marks_price_and_odds(release):
+    text = str(release)
+    assert re.search(r"^A +\d+ ± \d+", text, re.MULTILINE)
+    assert "~ marks errors" in text
+    assert "Cost: epsilon 1" in text
+    assert "of 100 possible answers" in text
+    assert "95 %" in text
+    assert repr(release) == "Release(4 rows of ward, n, m)"
+
+
+def test_long_answers_are_cut_short(release):
+    many = ReleasedColumn(name="x", type=Type.INTEGER, values=pa.array(range(1000)))
+    text = str(Release(plans=release.plans, columns=(many,)))
+    assert "and 980 rows more" in text
+    assert text.count("\n") < 30
+
+
+HOSTILE = '<script>alert("x")</script>\x1b[2J'
+
+
+def hostile(release):
+    column = ReleasedColumn(name=HOSTILE, type=Type.TEXT, values=pa.array([HOSTILE, "a&b"]))
+    return Release(plans=release.plans, columns=(column,))
+
+
+class Tags(HTMLParser):
+    """The tags and attributes of a page."""
+
+    def __init__(self):
+        super().__init__()
+        self.found = []
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, tuple(name for name, _ in attrs)))
+
+
+def test_html_is_escaped_and_loads_nothing(release):
+    parser = Tags()
+    page = hostile(release)._repr_html_() + release._repr_html_()
+    parser.feed(page)
+    assert {tag for tag, _ in parser.found} == {
+        "div",
+        "table",
+        "thead",
+        "tbody",
+        "tr",
+        "th",
+        "td",
+        "p",
+    }
+    assert {name for _, names in parser.found for name in names} <= {"style", "title"}
+    assert "&lt;script&gt;" in page
+    assert "\x1b" not in page
+    assert "http" not in page
+
+
+def test_text_moves_no_cursor(release):
+    assert "\x1b" not in str(hostile(release))
+
+
+def test_rich_shows_the_same_without_markup(release):
+    rich = pytest.importorskip("rich.console")
+    console = rich.Console(width=200, record=True, file=io.StringIO())
+    column = ReleasedColumn(name="[red]x[/red]", type=Type.TEXT, values=pa.array(["[bold]a"]))
+    console.print(Release(plans=release.plans, columns=(column,)))
+    shown = console.export_text()
+    assert "[red]x[/red]" in shown
+    assert "[bold]a" in shown
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "shown"),
+    [
+        (1234.5678, 1230.1, 1239.0, "1234.6 ± 4.5"),
+        (0.5, 0.1, 0.6, "0.50 [0.10, 0.60]"),
+        (2.0, 2.0, 2.0, "2 ± 0"),
+        (1e20, 1e20 - 1e17, 1e20 + 1e17, "1e+20 ± 1e+17"),
+        (None, None, None, "NULL"),
+        (3.25, None, None, "3.25"),
+        (-0.001, -0.003, 0.001, "-0.0010 ± 0.0020"),
+    ],
+)
+def test_numbers_have_the_digits_that_their_error_leaves(release, value, low, high, shown):
+    ends = {"low": pa.array([low], pa.float64()), "high": pa.array([high], pa.float64())}
+    column = ReleasedColumn(
+        name="x", type=Type.FLOAT, values=pa.array([value], pa.float64()), **ends
+    )
+    text = str(Release(plans=release.plans, columns=(column,))).splitlines()[2]
+    assert text.removesuffix(" ~").strip() == shown
+
+
+def test_plots_have_a_bar_for_every_group(release):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    axes = release.plot("m")
+    assert [bar.get_height() for bar in axes.patches] == release["m"].to_pylist()
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["NULL", "A", "B", "C"]
+    assert axes.get_ylabel() == "m"
+    assert len(asked("SELECT COUNT(*) AS n FROM visits", **PRICE).plot().patches) == 1
+    with pytest.raises(UnknownName):
+        release.plot("ward")
+    pyplot.close("all")
+
+
+# --- bytes --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sql", QUESTIONS[1:10])
+def test_an_answer_comes_back_bit_for_bit(sql):
+    found = asked(sql, **PRICE)
+    data = found.written()
+    again = Release.read(data, found.plan)
+    assert again.written() == data
+    assert again.to_arrow().equals(found.to_arrow())
+    assert Release.of(found.plan, again.parts).written() == data  # intervals too follow from them
+    assert json.dumps(json.loads(data), sort_keys=True, separators=(",", ":")).encode() == data
+
+
+VALUES = {
+    Type.INTEGER: st.integers(-(2**63), 2**63 - 1),
+    Type.FLOAT: st.floats(allow_nan=False, allow_infinity=False),
+    Type.TEXT: st.text(st.characters(exclude_categories=["Cs"])),
+    Type.BOOLEAN: st.booleans(),
+    Type.DATE: st.dates(),
+    Type.TIMESTAMP: st.datetimes().map(lambda moment: moment.replace(fold=0)),
+}
+
+
+@st.composite
+def columns(draw):
+    kind, listed = draw(st.sampled_from(list(Type))), draw(st.booleans())
+    each = st.none() | VALUES[kind]
+    each = st.none() | st.lists(each, max_size=3) if listed else each
+    arrow = pa.list_(ARROW[kind]) if listed else ARROW[kind]
+    arrays = [pa.array(draw(st.lists(each, min_size=3, max_size=3)), arrow) for _ in range(3)]
+    ends = draw(st.booleans())
+    return ReleasedColumn(
+        name=draw(st.text(st.characters(exclude_categories=["Cs"]), max_size=5)),
+        type=kind,
+        values=arrays[0],
+        low=arrays[1] if ends else None,
+        high=arrays[2] if ends else None,
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(columns(), max_size=4))
+def test_every_value_of_every_type_comes_back(found):
+    plans = (plan_of(COUNTS, **PRICE),)
+    data = written_release(plans, found, ())
+    again, parts = read_release(data, plans)
+    assert parts == ()
+    assert written_release(plans, again, ()) == data
+    for one, other in zip(found, again, strict=True):
+        assert (one.name, one.type, one.listed) == (other.name, other.type, other.listed)
+        for here, there in (
+            (one.values, other.values),
+            (one.low, other.low),
+            (one.high, other.high),
+        ):
+            assert (here is None) == (there is None)
+            assert here is None or shown(here) == shown(there)
+
+
+def shown(array):
+    return repr([value + 0.0 if isinstance(value, float) else value for value in array.to_pylist()])
+
+
+def test_an_answer_is_read_with_its_own_plan_only(release):
+    other = plan_of(COUNTS, epsilon=2, delta="1e-9")
+    with pytest.raises(WrongKind, match="another plan"):
+        Release.read(release.written(), other)
+    with pytest.raises(WrongKind, match="another plan"):
+        Release.read(release.written(), release.plan, release.plan)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda data: data[:-1],
+        lambda _: b"",
+        lambda _: b"[]",
+        lambda _: b"{}",
+        lambda _: b"\xff",
+        lambda data: data.replace(b'"values":[', b'"values":[{},', 1),
+        lambda data: data.replace(b'"type":"INTEGER"', b'"type":"MONEY"', 1),
+        lambda data: data.replace(b'"totals":{', b'"totals":{"other":[1],', 1),
+        lambda data: data.replace(b'"size":', b'"length":', 1),
+        lambda data: re.sub(rb'"count":\[', b'"count":[1.5,', data),
+    ],
+)
+def test_bytes_that_were_changed_are_refused(release, change):
+    with pytest.raises(WrongKind):
+        Release.read(change(release.written()), release.plan)
+
+
+def test_a_newer_form_is_refused(release):
+    data = release.written().replace(b'"format":1', b'"format":2')
+    with pytest.raises(WrongKind, match="does not know"):
+        Release.read(data, release.plan)
+
+
+def test_days_and_moments_are_written_as_iso_text(release):
+    found = [
+        ReleasedColumn(name="d", type=Type.DATE, values=pa.array([date(2024, 2, 29)])),
+        ReleasedColumn(
+            name="t",
+            type=Type.TIMESTAMP,
+            values=pa.array([datetime(2024, 2, 29, 12, 0, 0, 5)], pa.timestamp("us")),  # noqa: DTZ001
+        ),
+        ReleasedColumn(name="f", type=Type.FLOAT, values=pa.array([0.1])),
+    ]
+    text = written_release(release.plans, found, ()).decode()
+    assert '"2024-02-29"' in text
+    assert '"2024-02-29T12:00:00.000005"' in text
+    assert '"0x1.999999999999ap-4"' in text
+
+
+def test_the_loss_is_that_of_the_plan(release):
+    assert release.loss == release.plan.loss
+    assert release.confidence == Fraction(19, 20)
+    assert np.isfinite(release.odds.guess)
