@@ -20,6 +20,7 @@ from discreet.theorems import (
     noise,
     notions,
     questions,
+    release,
     sparse,
     units_and_matrices,
 )
@@ -38,6 +39,7 @@ _ROOMS: Final = (
     noise,
     notions,
     questions,
+    release,
     sparse,
     units_and_matrices,
 )

@@ -1,0 +1,139 @@
+"""``discreet init``: asks six questions, and writes the policy.
+
+Trust: public.  Only the names and types of columns are read from the data.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from discreet.cli.options import JsonOption, pairs
+from discreet.cli.project import POLICY
+from discreet.cli.reporting import reported, write_json
+from discreet.cli.six_questions import Answers, Ask, policy_from
+from discreet.errors import WrongKind
+from discreet.plan.policy import Policy, Session, read_policy
+from discreet.session import describe
+from discreet.session.policies import unit_of
+from discreet.session.schemas import schema_of
+
+__all__ = ["init"]
+
+_HEADER: Final = """\
+# Who is protected, and what may be told.  Review this file like code.
+# Bounds and categories are what people know, and never come from the rows.
+
+"""
+
+
+def init(  # noqa: PLR0913  one option for each answer
+    source: Annotated[str, typer.Argument(help="A CSV or Parquet file, or a DuckDB database.")],
+    *,
+    table: Annotated[str | None, typer.Option(help="What the table is called.")] = None,
+    unit: Annotated[
+        list[str] | None, typer.Option(help="The column that names a person; or 'row'.")
+    ] = None,
+    max_rows: Annotated[str, typer.Option(help="Rows of a person in one group.")] = "",
+    max_groups: Annotated[str, typer.Option(help="Groups of a person.")] = "",
+    bounds: Annotated[
+        list[str] | None, typer.Option(help="COLUMN=LOW:HIGH, public bounds; may be repeated.")
+    ] = None,
+    categories: Annotated[
+        list[str] | None, typer.Option(help="COLUMN=A,B,C, public values; may be repeated.")
+    ] = None,
+    types: Annotated[
+        list[str] | None, typer.Option("--type", help="COLUMN=TYPE; may be repeated.")
+    ] = None,
+    constant: Annotated[
+        list[str] | None, typer.Option(help="A column in which all rows of a person agree.")
+    ] = None,
+    analyst: Annotated[list[str] | None, typer.Option(help="Who may ask; or anybody.")] = None,
+    epsilon: Annotated[str, typer.Option(help="The budget in all.")] = "",
+    delta: Annotated[str, typer.Option(help="The chance that the promise fails.")] = "",
+    policy: Annotated[Path, typer.Option(help="Where to write the policy.")] = Path(POLICY),
+    ledger: Annotated[str, typer.Option(help="Where the ledger will be.")] = "",
+    yes: Annotated[bool, typer.Option("--yes", help="Ask nothing; take what is usual.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Ask six questions about a table, and write the policy."""
+    with reported(as_json=as_json):
+        _refuse_overwriting(policy)
+        seen = describe(source, tables=table)
+        (name, columns), *others = seen.items()
+        if others:
+            raise WrongKind(
+                what="several tables are named.",
+                why="the questions are about one table.",
+                do="name one, and add others to the policy by hand.",
+            )
+        answers = Answers(
+            unit=",".join(unit or ()),
+            max_rows=max_rows,
+            max_groups=max_groups,
+            analysts=",".join(analyst or ()),
+            epsilon=epsilon,
+            delta=delta,
+            bounds=pairs(bounds, option="--bounds", of="low:high"),
+            categories=pairs(categories, option="--categories", of="values"),
+            types=pairs(types, option="--type", of="type"),
+            constant=tuple(constant or ()),
+        )
+        place = Session(data=_seen_from(policy, source), ledger=ledger or f"{name}.ledger")
+        made = policy_from(answers, _asker(yes=yes), table=name, columns=columns, session=place)
+        text = _HEADER + made.written()
+        rules = read_policy(text)  # what is written can be followed, and fits the data
+        schema_of(rules, unit_of(None, rules), seen)
+        policy.write_text(text, encoding="utf-8")
+        _say(rules, policy, name, as_json=as_json)
+
+
+def _seen_from(policy: Path, source: str) -> str:
+    """Return the path of the data as it is seen from the folder of the policy."""
+    try:
+        return str(Path(source).resolve().relative_to(policy.parent.resolve()))
+    except ValueError:
+        return str(Path(source).resolve())
+
+
+def _asker(*, yes: bool) -> Ask:
+    """Return what asks: a person at a terminal, or nobody."""
+
+    def usual(question: str, default: str) -> str:
+        if not yes:
+            raise WrongKind(
+                what="an answer is missing, and there is no terminal to ask at.",
+                why=f"the question is: {question.strip()}.",
+                do="give it as an option, or --yes to take what is usual.",
+            )
+        return default
+
+    def prompt(question: str, default: str) -> str:
+        return str(typer.prompt(question, default=default, show_default=bool(default), err=True))
+
+    return prompt if _at_a_terminal() and not yes else usual
+
+
+def _at_a_terminal() -> bool:
+    return sys.stdin.isatty()
+
+
+def _refuse_overwriting(path: Path) -> None:
+    if path.exists():
+        raise WrongKind(
+            what=f"{path} is there already.",
+            why="a policy that people have reviewed is not replaced in passing.",
+            do="remove it, or give --policy with another name.",
+        )
+
+
+def _say(policy: Policy, path: Path, table: str, *, as_json: bool) -> None:
+    if as_json:
+        write_json("policy", {"written": str(path), "table": table})
+        return
+    sys.stdout.write(f"wrote {path}; the budget is {policy.budget}.\n")
+    question = f"SELECT COUNT(*) AS n FROM {table}"  # noqa: S608 (a checked name, and only shown)
+    sys.stdout.write(f'next: discreet plan "{question}" --epsilon 0.1\n')

@@ -1,0 +1,68 @@
+"""Options that several commands share.
+
+Trust: public.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from discreet.errors import WrongKind
+
+__all__ = [
+    "AccountOption",
+    "AnalystOption",
+    "ConfidenceOption",
+    "DataOption",
+    "DeltaOption",
+    "EpsilonOption",
+    "ErrorOption",
+    "JsonOption",
+    "LedgerOption",
+    "PolicyOption",
+    "QuestionArgument",
+    "RhoOption",
+    "SizeOption",
+    "pairs",
+]
+
+QuestionArgument = Annotated[str, typer.Argument(help="SQL, or - to read it from stdin.")]
+DataOption = Annotated[
+    list[str] | None,
+    typer.Option("--data", help="A file, or NAME=FILE; may be repeated for several tables."),
+]
+PolicyOption = Annotated[str | None, typer.Option("--policy", help="The policy of the owner.")]
+LedgerOption = Annotated[str | None, typer.Option("--ledger", help="The ledger; made if absent.")]
+AccountOption = Annotated[str | None, typer.Option("--account", help="The account that pays.")]
+AnalystOption = Annotated[str | None, typer.Option("--analyst", help="Who asks.")]
+EpsilonOption = Annotated[str | None, typer.Option("--epsilon", help="What it may cost.")]
+RhoOption = Annotated[str | None, typer.Option("--rho", help="What it may cost, as rho.")]
+DeltaOption = Annotated[str | None, typer.Option("--delta", help="The chance of failure.")]
+ErrorOption = Annotated[
+    list[str] | None,
+    typer.Option("--error", help="NAME=5: how far an output may be off; may be repeated."),
+]
+SizeOption = Annotated[int | None, typer.Option("--size", help="About how many rows a group has.")]
+ConfidenceOption = Annotated[str | None, typer.Option("--confidence", help="0.95, say.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Write JSON to stdout.")]
+
+
+def pairs(given: list[str] | None, *, option: str, of: str) -> dict[str, str]:
+    """Read options of the form NAME=VALUE.
+
+    >>> pairs(["visits=5"], option="--error", of="number")
+    {'visits': '5'}
+    """
+    found: dict[str, str] = {}
+    for each in given or ():
+        name, equals, value = each.partition("=")
+        if not name or not equals or not value or name in found:
+            raise WrongKind(
+                what=f"{option} is not NAME={of.upper()}, or a name comes twice.",
+                why="each value belongs to one name.",
+                do=f"write {option} NAME={of.upper()}.",
+            )
+        found[name] = value
+    return found

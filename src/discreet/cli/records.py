@@ -1,0 +1,133 @@
+"""``discreet ledger``: what was charged and answered, and whether it all adds up.
+
+Trust: public.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from discreet.accounting.left import shown_unit
+from discreet.cli.codes import LEDGER
+from discreet.cli.options import JsonOption
+from discreet.cli.project import SERVERS, project_of
+from discreet.cli.reporting import reported, write_json
+from discreet.errors import NotALedger
+from discreet.ledger import Ledger
+from discreet.ledger.verify import verify_file
+from discreet.session.bar import text_bar
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    help="What was charged and answered.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+Address = Annotated[
+    str | None, typer.Argument(help="The ledger; the one of policy.toml unless given.")
+]
+
+
+@app.command()
+def show(ledger: Address = None, *, as_json: JsonOption = False) -> None:
+    """Show accounts, what is left in them, and all entries."""
+    with reported(as_json=as_json), _opened(ledger) as found:
+        if as_json:
+            write_json("ledger", _as_json(found))
+        else:
+            _as_text(found)
+
+
+@app.command()
+def verify(
+    ledger: Address = None,
+    *,
+    receipt: Annotated[
+        list[str] | None, typer.Option(help="A receipt that the ledger once gave; may be repeated.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Work out everything again from the entries alone."""
+    with reported(as_json=as_json):
+        address = _address(ledger)
+        if address.startswith(SERVERS):
+            with Ledger.open(address) as found:
+                report = found.verify(receipts=receipt or ())
+        else:
+            report = verify_file(address, receipts=receipt or ())
+        if as_json:
+            write_json("verification", {"ok": report.ok, "report": str(report)})
+        else:
+            sys.stdout.write(f"{report}\n")
+        if not report.ok:
+            raise typer.Exit(LEDGER)
+
+
+@app.command()
+def export(
+    path: Annotated[Path, typer.Argument(help="Where to write; nothing may be there yet.")],
+    ledger: Address = None,
+    *,
+    as_json: JsonOption = False,
+) -> None:
+    """Write everything, answers included, to a file of JSON lines."""
+    with reported(as_json=as_json), _opened(ledger) as found:
+        receipt = found.export(path)
+        if as_json:
+            write_json("export", {"path": str(path), "receipt": str(receipt)})
+        else:
+            sys.stdout.write(f"{path}\nreceipt {receipt}\n")
+
+
+def _address(given: str | None) -> str:
+    address = given or project_of().named_ledger()
+    if not address.startswith(SERVERS) and not Path(address).is_file():
+        raise NotALedger(
+            what="there is no ledger at this path.",
+            why="a ledger is made when a question is asked first, and never by looking at it.",
+            do="check the path.",
+        )
+    return address
+
+
+def _opened(given: str | None) -> Ledger:
+    return Ledger.open(_address(given))
+
+
+def _as_text(ledger: Ledger) -> None:
+    sys.stdout.write(f"ledger {ledger.id}, for {shown_unit(ledger.unit)}\n")
+    for path in ledger.accounts:
+        left = ledger.left(account=path)
+        sys.stdout.write(f"  {path}: {text_bar(left)} left: {left}\n")
+    table = Table("entry", "when", "kind", "account", "question")
+    for entry in ledger.entries():
+        question = str(entry.get("question") or entry.get("key") or "")
+        table.add_row(
+            str(entry["seq"]),
+            str(entry["at"])[:19].replace("T", " "),
+            str(entry["kind"]),
+            str(entry.get("account", "")),
+            question[:12],
+        )
+    Console(highlight=False).print(table)
+    sys.stdout.write(f"receipt {ledger.receipt}\n")
+
+
+def _as_json(ledger: Ledger) -> dict[str, object]:
+    accounts = {path: str(ledger.left(account=path)) for path in ledger.accounts}
+    return {
+        "ledger": ledger.id,
+        "unit": shown_unit(ledger.unit),
+        "accounts": accounts,
+        "entries": list(ledger.entries()),
+        "receipt": str(ledger.receipt),
+    }

@@ -1,0 +1,58 @@
+"""How commands end: errors in three sentences, never a traceback.
+
+Trust: kernel.  A traceback, or the text of an unknown error, could quote the data.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import typer
+
+from discreet.cli.codes import FAILED, code_of
+from discreet.errors import DiscreetError
+
+__all__ = ["reported", "write_json"]
+
+
+@contextmanager
+def reported(*, as_json: bool = False) -> Iterator[None]:
+    """Turn errors into words on stderr, and into the exit status that belongs to them."""
+    try:
+        yield
+    except DiscreetError as error:
+        _say(error, as_json=as_json)
+        raise typer.Exit(code_of(error)) from None
+    except (typer.Exit, typer.Abort, KeyboardInterrupt):
+        raise
+    except Exception as error:  # noqa: BLE001 (its text may quote the data)
+        sys.stderr.write(
+            f"discreet: stopped by an unexpected {type(error).__name__}.\n"
+            "  Why: its text is not shown, since it may hold values of the data.\n"
+            "  Do:  try again; what was charged stays charged, and a retry costs nothing more.\n"
+        )
+        raise typer.Exit(FAILED) from None
+
+
+def _say(error: DiscreetError, *, as_json: bool) -> None:
+    sys.stderr.write(f"{error}\n")
+    if as_json:
+        write_json(
+            "error",
+            {
+                "code": error.code,
+                "name": type(error).__name__,
+                "what": error.what,
+                "why": error.why,
+                "do": error.do,
+            },
+        )
+
+
+def write_json(kind: str, content: dict[str, object]) -> None:
+    """Write one JSON object to stdout; its first fields say what it is."""
+    text = json.dumps({"format": 1, "kind": kind, **content}, ensure_ascii=False, allow_nan=False)
+    sys.stdout.write(f"{text}\n")

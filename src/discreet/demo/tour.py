@@ -1,0 +1,198 @@
+"""The guided tour: a policy, a plan, answers, a refusal and a way out, a replay, and the ledger.
+
+Trust: public.  The data is made up, so true numbers may be shown beside the answers.
+"""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+import pyarrow as pa
+from pyarrow import compute
+
+from discreet import session as sessions
+from discreet.accounting import Left
+from discreet.demo.data import POLICY, visits
+from discreet.demo.page import Stop, write_page
+from discreet.demo.pictures import Mark, error_bars
+from discreet.errors import OverBudget
+from discreet.ledger import Ledger
+from discreet.release.release import Release
+from discreet.session import Session
+from discreet.session.bar import svg_bar, text_bar
+
+__all__ = ["PAGE", "tour"]
+
+PAGE: Final = "out/demo.html"
+
+_WARDS: Final = "SELECT ward, COUNT(*) AS visits, AVG(cost) AS cost FROM visits GROUP BY ward"
+_PEOPLE: Final = "SELECT COUNT(DISTINCT patient) AS people FROM visits"
+_WIDTH: Final = 96
+
+
+def tour(page: Path = Path(PAGE)) -> None:
+    """Go through all stops, print them, and write them to a page with pictures."""
+    with TemporaryDirectory() as folder:
+        stops = []
+        for stop in _stops(Path(folder)):
+            stops.append(stop)
+            _print(stop, len(stops))
+    write_page(page, stops)
+    sys.stdout.write(f"\nThe same with pictures: {page}\n")
+
+
+def _stops(folder: Path) -> Iterator[Stop]:
+    data = visits()
+    yield Stop(
+        title="The owner's rules",
+        words=f"{data.num_rows} hospital visits of {_count(data, 'patient')} people who do not "
+        "exist.  The policy says who is protected, what may be lost in total, and what is public.",
+        result=POLICY.strip(),
+    )
+    with sessions.open({"visits": data}, policy=POLICY, ledger=folder / "clinic.ledger") as clinic:
+        yield from _one_answer(clinic, data)
+        yield from _disjoint(clinic, data)
+        yield from _refusal(clinic)
+        yield _again(clinic)
+        yield _record(clinic)
+
+
+def _one_answer(clinic: Session, data: pa.Table) -> Iterator[Stop]:
+    plan = clinic.plan(_WARDS, epsilon="0.4")
+    yield Stop(
+        title="A plan",
+        words="What would it cost, and how exact would it be?  No row is read to say that, and "
+        "nothing is spent.",
+        code=f'clinic.plan("{_WARDS}", epsilon="0.4")',
+        result=str(plan),
+    )
+    release = clinic.ask(plan)
+    yield Stop(
+        title="An answer",
+        words="It is charged first, then rows are read, noise is added, and the answer is "
+        "recorded before it is shown.",
+        code="clinic.ask(plan)",
+        result=f"{release}\n\n{_left(clinic)}",
+        pictures=(
+            error_bars(_marks(release, "visits", _truth(data, "count")), label="visits by ward"),
+            error_bars(_marks(release, "cost", _truth(data, "mean")), label="mean cost by ward"),
+            *_bar(clinic),
+        ),
+    )
+
+
+def _disjoint(clinic: Session, data: pa.Table) -> Iterator[Stop]:
+    lines, marks = [], []
+    for region in ("north", "south"):
+        row = clinic.ask(f"{_PEOPLE} WHERE region = '{region}'", epsilon="0.3").rows()[0]
+        true = _count(data.filter(compute.equal(data["region"], region)), "patient")
+        marks.append(_mark(region, row, "people", true))
+        lines.append(f"{region}: {row['people']} people, {_left(clinic)}")
+    yield Stop(
+        title="Two questions for the price of one",
+        words="Nobody lives in two regions: the policy says so.  So whoever pays for the first "
+        "question does not pay for the second, and what is left for everybody falls only once.",
+        code=f"for region in ('north', 'south'):\n"
+        f'    clinic.ask(f"{_PEOPLE} WHERE region = \'{{region}}\'", epsilon="0.3")',
+        result="\n".join(lines),
+        pictures=(error_bars(marks, label="people by region"), *_bar(clinic)),
+    )
+
+
+def _refusal(clinic: Session) -> Iterator[Stop]:
+    said = ""
+    try:
+        clinic.ask(_PEOPLE, epsilon="0.5")
+    except OverBudget as error:
+        said = str(error)
+    yield Stop(
+        title="A refusal",
+        words="Somebody in the north has 0.3 left.  A question about everybody for 0.5 would "
+        "break the promise to them, so it is refused before any row is read.",
+        code=f'clinic.ask("{_PEOPLE}", epsilon="0.5")',
+        result=said,
+    )
+    row = clinic.ask(f"{_PEOPLE} WHERE region = 'west'", epsilon="0.5").rows()[0]
+    yield Stop(
+        title="A way out",
+        words="People in the west have paid for the first question alone, and have 0.6 left.",
+        code=f'clinic.ask("{_PEOPLE} WHERE region = \'west\'", epsilon="0.5")',
+        result=f"west: {row['people']} people",
+    )
+
+
+def _again(clinic: Session) -> Stop:
+    before = _left(clinic)
+    release = clinic.ask(_WARDS, epsilon="0.4")
+    free = "the same answer, for nothing" if release.replayed else "not on record"
+    return Stop(
+        title="The same question again",
+        words="An answer that is on record is handed out again: asking twice cannot wear the "
+        "noise away, and costs nothing.",
+        code=f'clinic.ask("{_WARDS}", epsilon="0.4")',
+        result=f"{free}\nbefore: {before}\nafter:  {_left(clinic)}",
+    )
+
+
+def _record(clinic: Session) -> Stop:
+    ledger = clinic.ledger
+    report = str(ledger.verify()) if isinstance(ledger, Ledger) else ""
+    return Stop(
+        title="The ledger",
+        words="Every charge and every answer is one entry of a chain of hashes in one file.  "
+        "Anybody who may read it can work everything out again.",
+        code="clinic.ledger.verify()",
+        result=report,
+        pictures=_bar(clinic),
+    )
+
+
+# --- numbers ----------------------------------------------------------------------------------
+
+
+def _truth(data: pa.Table, function: str) -> dict[str, float]:
+    found = data.group_by("ward").aggregate([("cost", function)])
+    return dict(zip(found["ward"].to_pylist(), found[f"cost_{function}"].to_pylist(), strict=True))
+
+
+def _count(data: pa.Table, column: str) -> int:
+    return len(data[column].unique())
+
+
+def _marks(release: Release, name: str, truth: dict[str, float]) -> list[Mark]:
+    return [_mark(row["ward"], row, name, truth[row["ward"]]) for row in release.rows()]
+
+
+def _mark(title: str, row: dict[str, float], name: str, truth: float) -> Mark:
+    low, high = (row[f"{name}_{end}"] for end in ("low", "high"))
+    return Mark(name=title, value=row[name], low=low, high=high, truth=truth)
+
+
+# --- words ------------------------------------------------------------------------------------
+
+
+def _left(clinic: Session) -> str:
+    left = clinic.remaining
+    return "" if left is None else f"left for everybody: {text_bar(left)}"
+
+
+def _bar(clinic: Session) -> tuple[str, ...]:
+    left: Left | None = clinic.remaining
+    return () if left is None else (svg_bar(left),)
+
+
+def _print(stop: Stop, number: int) -> None:
+    out = sys.stdout
+    out.write(f"\n{number}. {stop.title}\n\n")
+    for line in textwrap.wrap(stop.words, _WIDTH - 3):
+        out.write(f"   {line}\n")
+    for text, mark in ((stop.code, ">>> "), (stop.result, "")):
+        if text:
+            out.write("\n")
+        for line in text.splitlines():
+            out.write(f"   {mark}{line}\n".rstrip() + "\n")

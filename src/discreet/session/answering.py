@@ -1,0 +1,115 @@
+"""One answer, from the charge to the record.
+
+Trust: kernel.  The order of these steps is the promise: data is read after it was paid for, and
+told after it was recorded.
+
+    find      an answer that is on record is handed out again, and costs nothing
+    charge    the request is paid for, or refused: durable before the next step
+    start     data may be read now
+    draw      the engine computes bounded totals, and noise is added
+    release   the answer is stored, and what is stored is handed out
+
+Theorem (key ``one-answer``).  Under one key one answer is ever told, however often the steps are
+repeated and wherever they broke off.  Here the key follows from the plan, so a retry of the same
+question goes on where the last attempt ended, without paying again.
+Whatever fails once data is read fails with one and the same sentence: another could be about data.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+from discreet.engines.engine import Engine
+from discreet.engines.order import HashOrder
+from discreet.errors import EngineFailed, EntropyError, WrongKind
+from discreet.ledger import Release as Stored
+from discreet.noise import SYSTEM, Entropy
+from discreet.plan.plan import Plan
+from discreet.release.answer import answer
+from discreet.session.record import Record
+
+__all__ = ["Desk"]
+
+_SALT_BITS = 63
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    """Where plans are carried out: an engine, a record, and the account that pays."""
+
+    engine: Engine
+    record: Record
+    account: str | None = None
+    entropy: Entropy = SYSTEM
+
+    def answered(self, plan: Plan, *, draw: int = 1) -> Stored:
+        """Return what is on record for a plan, after paying and drawing it if need be.
+
+        Args:
+            plan: what is asked.
+            draw: 1, or a higher number for another answer to the same plan.
+        """
+        question = _digest(plan.digest, draw) if draw > 1 else plan.digest
+        found = self.record.find(question)
+        if found is not None:
+            return found
+        key = self._charged(plan, question)
+        begun = self.record.start(key)
+        return begun if isinstance(begun, Stored) else self.record.release(key, self._drawn(plan))
+
+    def _charged(self, plan: Plan, question: str) -> str:
+        """Pay for a plan, and return the key of the charge.
+
+        A loss that a budget cannot count as it is may be counted outside an event of the plan's
+        delta: which of the two it is follows from the currencies of the accounts.
+        """
+        try:
+            return self._charge(plan, question, None)
+        except WrongKind:
+            if plan.delta is None:
+                raise
+        return self._charge(plan, question, plan.delta)
+
+    def _charge(self, plan: Plan, question: str, delta: Fraction | None) -> str:
+        key = question
+        if delta is not None or self.account is not None:
+            key = _digest(question, None if delta is None else str(delta), self.account)
+        self.record.charge(
+            plan.tree,
+            key=key,
+            question=question,
+            scope=plan.scope,
+            delta=delta,
+            account=self.account,
+        )
+        return key
+
+    def _drawn(self, plan: Plan) -> bytes:
+        """Read the data, and return an answer as it will be stored."""
+        written: bytes | None = None
+        try:
+            order = HashOrder(salt=self.entropy.bits(_SALT_BITS))
+            raw = self.engine.run(plan.lowered, order=order)
+            written = answer(plan, raw, entropy=self.entropy).written()
+        except EntropyError:  # about random bits, never about data
+            raise
+        except Exception:  # noqa: BLE001, S110 (its text may quote the data; replaced below)
+            pass
+        if written is None:  # raised here, where the other error is out of sight
+            raise EngineFailed(
+                what="the answer could not be computed.",
+                why="what is known of the reason may hold values of the data.",
+                do="ask again, which costs nothing more; if that fails too, ask the owner of the "
+                "table to look.  What was charged stays charged.",
+            )
+        return written
+
+
+def _digest(*parts: object) -> str:
+    text = json.dumps(parts, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode("ascii")).hexdigest()

@@ -1,0 +1,122 @@
+"""Questions that are built step by step on a table of a session, and asked there.
+
+Trust: public.  Every step is one of the table builder.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any, TypedDict, Unpack, final
+
+from discreet.errors import WrongKind
+from discreet.mechanisms.arguments import Number
+from discreet.plan.plan import Plan
+from discreet.query.asked import Asked
+from discreet.query.builder import Rows
+from discreet.query.question import Question
+from discreet.query.sql.read import read
+from discreet.release.release import Release
+
+__all__ = ["Asking", "Inquiry", "Price", "question_of"]
+
+
+class Price(TypedDict, total=False):
+    """What a question may cost: one of the first three, and what goes with it."""
+
+    epsilon: Number | None
+    rho: Number | None
+    error: Mapping[str, Number] | None
+    delta: Number | None
+    size: int | None
+    confidence: Number | None
+
+
+@final
+class Inquiry:
+    """Rows or groups of a table, with all methods of the table builder, and ``plan`` and ``ask``.
+
+    ``session.table("visits").where("age >= 18").group_by("ward").count(name="n").ask(epsilon=0.1)``
+    """
+
+    __slots__ = ("_ask", "_built", "_plan")
+
+    def __init__(
+        self, built: Rows | Asked, *, plan: Callable[..., Plan], ask: Callable[..., Release]
+    ) -> None:
+        """Take what is built so far, and who plans and answers it."""
+        self._built = built
+        self._plan = plan
+        self._ask = ask
+
+    def question(self) -> Question:
+        """Return the question as it stands."""
+        if isinstance(self._built, Rows):
+            raise WrongKind(
+                what="nothing is asked about the rows yet.",
+                why="an answer is about groups, with noise.",
+                do="add .count(), or .group_by('ward').mean('cost'), say.",
+            )
+        return self._built.question()
+
+    def plan(self, **price: Unpack[Price]) -> Plan:
+        """Plan the question; takes what ``Session.plan`` takes, and spends nothing."""
+        return self._plan(self.question(), **price)
+
+    def ask(self, **price: Unpack[Price]) -> Release:
+        """Answer the question; takes what ``Session.ask`` takes."""
+        return self._ask(self.question(), **price)
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """Find a method of the builder."""
+        found = None if name.startswith("_") else getattr(self._built, name, None)
+        if not callable(found):
+            message = f"{type(self).__name__!r} object has no attribute {name!r}"
+            raise AttributeError(message)  # noqa: TRY004  (what Python says of such names)
+
+        @functools.wraps(found)
+        def step(*arguments: Any, **named: Any) -> Any:
+            built = found(*map(_plain, arguments), **named)
+            if not isinstance(built, Rows | Asked):
+                return built
+            return Inquiry(built, plan=self._plan, ask=self._ask)
+
+        return step
+
+    def __dir__(self) -> list[str]:
+        """List the steps that can follow."""
+        steps = [name for name in dir(self._built) if callable(getattr(self._built, name))]
+        return sorted({*object.__dir__(self), *(n for n in steps if not n.startswith("_"))})
+
+    def __repr__(self) -> str:
+        """Show what is built, which is public."""
+        return f"<inquiry: {self._built!r}>"
+
+
+def _plain(value: object) -> object:
+    return value._built if isinstance(value, Inquiry) else value  # noqa: SLF001 (its own)
+
+
+Asking = str | Question | Asked | Inquiry | Plan
+"""A question: SQL text, the table builder, or what has been read or planned already."""
+
+
+def question_of(asked: object) -> Question:
+    """Return a question, however it is given.
+
+    >>> question_of("SELECT COUNT(*) AS n FROM visits").outputs[0][0]
+    'n'
+    """
+    match asked:
+        case str():
+            return read(asked)
+        case Question():
+            return asked
+        case Asked() | Inquiry():
+            return asked.question()
+        case _:
+            raise WrongKind(
+                what=f"a {type(asked).__name__} is not a question.",
+                why="a question is SQL text, or made by the table builder.",
+                do="give 'SELECT COUNT(*) FROM visits', say, or session.table('visits').count().",
+            )

@@ -1,0 +1,142 @@
+"""Opening a session: data, rules and ledger are put together, and checked against each other.
+
+Trust: kernel.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from discreet.accounting import Budget
+from discreet.engines.duckdb import DuckDB
+from discreet.errors import NotAllowed, OtherLedger, WrongKind
+from discreet.ledger import Ledger
+from discreet.plan.policy import Policy
+from discreet.plan.schema import Schema
+from discreet.session.policies import budget_of, check_analyst, policy_of, unit_of
+from discreet.session.public_tables import check_keys
+from discreet.session.record import NoLedger, Rehearsal
+from discreet.session.schemas import schema_of
+from discreet.session.session import Session
+from discreet.session.sources import named_sources
+from discreet.units import PrivacyUnit
+
+__all__ = ["open"]
+
+
+def open(  # noqa: A001, PLR0913  discreet.open: everything that belongs to a session
+    source: object,
+    *,
+    unit: PrivacyUnit | None = None,
+    budget: Budget | None = None,
+    policy: str | os.PathLike[str] | Policy | None = None,
+    ledger: str | os.PathLike[str] | Ledger | None = None,
+    account: str | None = None,
+    analyst: str | None = None,
+    test_mode: bool = False,
+    tables: str | Sequence[str] | None = None,
+) -> Session:
+    """Open tables of people, to ask about them.
+
+    The ledger is created once, with the unit, the budget and the constant columns of the policy,
+    and reopened with what is left.  It belongs to the people in these tables: use one ledger for
+    them, whatever files they come in.
+
+    Args:
+        source: a path or a pattern of CSV or Parquet files, a DuckDB database, an Arrow, pandas or
+            Polars table; or a mapping from names to these.
+        unit: who is protected; may stand in the policy.
+        budget: what may be lost in total; may stand in the policy, or in a ledger that is there.
+        policy: the owner's file, its text, or a Policy.
+        ledger: the path of the record, ``postgresql://...``, or a Ledger, which is left open.
+            Without one, questions can be planned and not asked.
+        account: the account that pays, such as "data/flu/ana"; the first one unless given.
+        analyst: who asks, where the policy lists who may.
+        test_mode: answer at any price, keep no budget, and say of every answer that it is not
+            private; for tests on made-up data.
+        tables: the name of the table, or which tables of a database are opened.
+
+    >>> import pyarrow as pa
+    >>> from discreet.units import row
+    >>> open(pa.table({"age": [34, 71]}), unit=row(), tables="people", test_mode=True)
+    <session: people; test mode: no budget is kept, and nothing that is answered is private>
+    """
+    rules = policy_of(policy)
+    whose, limits = unit_of(unit, rules), budget_of(budget, rules)
+    check_analyst(analyst, rules)
+    if test_mode:
+        _refuse_ledger(ledger, account)
+    sources = named_sources(source, tables, [table.name for table in rules.tables])
+    engine = DuckDB(sources)
+    try:
+        schema = schema_of(rules, whose, engine.tables())
+        check_keys(engine, schema)
+        record = Rehearsal() if test_mode else _record(ledger, account, whose, limits, schema)
+    except BaseException:
+        engine.close()
+        raise
+    return Session(
+        engine=engine,
+        schema=schema,
+        policy=rules,
+        unit=whose,
+        ledger=record,
+        account=account,
+        keeps=isinstance(ledger, Ledger),
+    )
+
+
+def _refuse_ledger(ledger: object, account: object) -> None:
+    if ledger is not None or account is not None:
+        raise WrongKind(
+            what="test mode is given a ledger, or an account.",
+            why="what is answered in test mode is not private, and must not look as if it were.",
+            do="leave them out, or leave out test_mode.",
+        )
+
+
+def _record(
+    ledger: str | os.PathLike[str] | Ledger | None,
+    account: str | None,
+    unit: PrivacyUnit,
+    budget: Budget | None,
+    schema: Schema,
+) -> Ledger | NoLedger:
+    if ledger is None:
+        return NoLedger()
+    if isinstance(ledger, Ledger):
+        _check_ledger(ledger, unit, budget, schema)
+        found = ledger
+    else:
+        root = None if account is None else account.partition("/")[0]
+        found = Ledger.open(
+            ledger, unit=unit, budget=budget, constant=schema.constant, account=root
+        )
+    if account is not None and account not in found.accounts:
+        if found is not ledger:
+            found.close()
+        raise NotAllowed(
+            what="there is no such account in the ledger.",
+            why="an account is opened by the owner, perhaps with limits of its own.",
+            do="name an account that is there, or have it opened with ledger.open_account.",
+        )
+    return found
+
+
+def _check_ledger(ledger: Ledger, unit: PrivacyUnit, budget: Budget | None, schema: Schema) -> None:
+    """Refuse a ledger that is recorded for something else."""
+    first = next(ledger.entries())
+    now = ledger.accounts[str(first["account"])].budget
+    other = {
+        "unit": (unit.columns, unit.relation) != (ledger.unit.columns, ledger.unit.relation),
+        "constant": list(schema.constant) != first["constant"],
+        "budget": budget is not None and budget not in (now, Budget.read(first["budget"])),
+    }
+    names = [name for name, differs in other.items() if differs]
+    if names:
+        raise OtherLedger(
+            what=f"the ledger is recorded with another {' and '.join(names)}.",
+            why="what was charged before is about the unit and the limits on record.",
+            do="open the tables as they were opened first, or use a ledger of their own.",
+        )

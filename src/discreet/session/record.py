@@ -1,0 +1,191 @@
+"""Where a session records what it charges and answers: a ledger, in test mode memory, or nowhere.
+
+Trust: kernel.  Only what is recorded is told.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from typing import Final, Protocol, final
+
+from discreet.accounting import Box, Node
+from discreet.errors import WrongKind
+from discreet.ledger import Charged, Receipt, Release, Started
+
+__all__ = ["NoLedger", "Record", "Rehearsal"]
+
+_NOBODY: Final = "0" * 32
+
+
+class Record(Protocol):
+    """The steps of an answer, as a ledger takes them."""
+
+    @property
+    def id(self) -> str:
+        """The name of the record, which receipts bear."""
+        ...
+
+    def find(self, question: str) -> Release | None:
+        """Return the first answer that a question was given."""
+        ...
+
+    def charge(  # noqa: PLR0913  a request and where it is charged
+        self,
+        what: Node,
+        *,
+        key: str | None = None,
+        question: str = "",
+        scope: Box | None = None,
+        delta: object = None,
+        account: str | None = None,
+    ) -> Charged:
+        """Pay for a request, or refuse it and change nothing."""
+        ...
+
+    def start(self, key: str) -> Started | Release:
+        """Say that data is about to be read."""
+        ...
+
+    def release(self, key: str, answer: bytes) -> Release:
+        """Store an answer, and get back what is stored."""
+        ...
+
+
+@final
+class Rehearsal:
+    """The record of test mode: it refuses nothing, keeps no budget, and ends with its session.
+
+    >>> from discreet.accounting import Leaf
+    >>> from discreet.loss import Pure
+    >>> record = Rehearsal()
+    >>> record.charge(Leaf(Pure(epsilon=1000)), key="k", question="q").new
+    True
+    >>> record.release("k", b"42").replayed, record.find("q").answer
+    (False, b'42')
+    """
+
+    __slots__ = ("_answers", "_attempts", "_lock", "_questions")
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self._lock = threading.Lock()
+        self._questions: dict[str, str] = {}
+        self._attempts: dict[str, int] = {}
+        self._answers: dict[str, Release] = {}
+
+    @property
+    def id(self) -> str:
+        """A name that no ledger has."""
+        return _NOBODY
+
+    def find(self, question: str) -> Release | None:
+        """Return the first answer that a question was given."""
+        with self._lock:
+            found = (item for item in self._answers.values() if item.question == question)
+            first = next(found, None)
+            return None if first is None else _again(first)
+
+    def charge(  # noqa: PLR0913  as a ledger
+        self,
+        what: Node,  # noqa: ARG002
+        *,
+        key: str | None = None,
+        question: str = "",
+        scope: Box | None = None,  # noqa: ARG002
+        delta: object = None,  # noqa: ARG002
+        account: str | None = None,
+    ) -> Charged:
+        """Write down what is asked; there is nothing to pay."""
+        name = question if key is None else key
+        with self._lock:
+            new = name not in self._questions
+            self._questions.setdefault(name, question)
+            receipt = self._receipt(name)
+        return Charged(key=name, account=account or "test", receipt=receipt, new=new, amounts=())
+
+    def start(self, key: str) -> Started | Release:
+        """Count the attempts, and return an answer that is there."""
+        with self._lock:
+            if key in self._answers:
+                return _again(self._answers[key])
+            self._attempts[key] = self._attempts.get(key, 0) + 1
+            return Started(key=key, attempt=self._attempts[key])
+
+    def release(self, key: str, answer: bytes) -> Release:
+        """Keep the first answer."""
+        with self._lock:
+            if key in self._answers:
+                return _again(self._answers[key])
+            found = Release(
+                key=key,
+                question=self._questions.get(key, ""),
+                answer=answer,
+                receipt=self._receipt(key),
+                replayed=False,
+            )
+            self._answers[key] = found
+            return found
+
+    def __str__(self) -> str:
+        """Say what it is."""
+        return "test mode: no budget is kept, and nothing that is answered is private"
+
+    def _receipt(self, key: str) -> Receipt:
+        head = hashlib.sha256(key.encode()).hexdigest()
+        return Receipt(ledger=_NOBODY, seq=1 + len(self._answers), head=head)
+
+
+@final
+class NoLedger:
+    """No record at all: questions can be planned, and none is answered.
+
+    >>> str(NoLedger())
+    'no ledger: questions can be planned, and not asked'
+    """
+
+    __slots__ = ()
+
+    @property
+    def id(self) -> str:
+        """A name that no ledger has."""
+        return _NOBODY
+
+    def find(self, question: str) -> Release | None:  # noqa: ARG002
+        """Find nothing."""
+        return None
+
+    def charge(self, what: Node, **named: object) -> Charged:  # noqa: ARG002
+        """Refuse."""
+        raise _unrecorded()
+
+    def start(self, key: str) -> Started | Release:  # noqa: ARG002
+        """Refuse."""
+        raise _unrecorded()
+
+    def release(self, key: str, answer: bytes) -> Release:  # noqa: ARG002
+        """Refuse."""
+        raise _unrecorded()
+
+    def __str__(self) -> str:
+        """Say what it is."""
+        return "no ledger: questions can be planned, and not asked"
+
+
+def _unrecorded() -> WrongKind:
+    return WrongKind(
+        what="the session was opened without a ledger.",
+        why="a budget that is not written down is spent anew each time the program starts.",
+        do="open it with ledger='clinic.ledger', a file that is made if it is not there; or with "
+        "test_mode=True for tests on made-up data.",
+    )
+
+
+def _again(found: Release) -> Release:
+    return Release(
+        key=found.key,
+        question=found.question,
+        answer=found.answer,
+        receipt=found.receipt,
+        replayed=True,
+    )

@@ -1,0 +1,308 @@
+"""A session: the counter where question, ledger, engine and noise meet.
+
+Trust: kernel.  It is the only door to the data.
+
+Everything that can be refused is refused before anything is charged: the question is read, bound,
+priced and printed for the engine first.  Then one answer is paid for, drawn and recorded
+(:mod:`discreet.session.answering`).
+Nothing that a session shows, raises or logs holds a value of a private table.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from types import MappingProxyType, TracebackType
+from typing import Self, Unpack, final
+
+from discreet.accounting import Left
+from discreet.engines.duckdb import DuckDB
+from discreet.engines.order import HashOrder
+from discreet.errors import LedgerError, UnknownName, WrongKind
+from discreet.ledger import Ledger, Receipt
+from discreet.ledger import Release as Stored
+from discreet.mechanisms.arguments import Number
+from discreet.plan.plan import Plan
+from discreet.plan.policy import Policy
+from discreet.plan.schema import Schema, TableFacts
+from discreet.plan.steps import plan as planned
+from discreet.query.builder import table as rows_of
+from discreet.release.combined import combined
+from discreet.release.release import Release
+from discreet.session.answering import Desk
+from discreet.session.inquiry import Asking, Inquiry, Price, question_of
+from discreet.session.made_plans import MadePlans
+from discreet.session.public_tables import PublicTables
+from discreet.session.record import NoLedger, Rehearsal
+from discreet.session.remeasuring import check_again
+from discreet.session.showing import as_html, as_line
+from discreet.units import PrivacyUnit
+
+__all__ = ["Session"]
+
+
+@final
+class Session:
+    r"""Tables of people, and answers about them; ``discreet.open`` makes one.
+
+    >>> import discreet as dp
+    >>> import pyarrow as pa
+    >>> visits = pa.table({"patient": [1, 1, 2], "ward": ["A", "B", "A"]})
+    >>> clinic = dp.open({"visits": visits}, unit=dp.person("patient"), test_mode=True,
+    ...                  policy='format = 1\n[limits]\nmax_rows = 5')
+    >>> answer = clinic.ask("SELECT COUNT(*) AS n FROM visits", epsilon=1e20)
+    >>> answer.to_arrow().column("n").to_pylist()
+    [3]
+    >>> clinic.close()
+    """
+
+    __slots__ = (
+        "_account",
+        "_desk",
+        "_engine",
+        "_keeps",
+        "_ledger",
+        "_lock",
+        "_made",
+        "_policy",
+        "_schema",
+        "_unit",
+    )
+
+    def __init__(  # noqa: PLR0913  what opening has put together
+        self,
+        *,
+        engine: DuckDB,
+        schema: Schema,
+        policy: Policy,
+        unit: PrivacyUnit,
+        ledger: Ledger | Rehearsal | NoLedger,
+        account: str | None = None,
+        keeps: bool = False,
+    ) -> None:
+        """Take what belongs together; ``keeps`` says that the ledger is closed by somebody else."""
+        self._engine = engine
+        self._schema = schema
+        self._policy = policy
+        self._unit = unit
+        self._ledger = ledger
+        self._account = account
+        self._keeps = keeps
+        self._desk: Desk | None = Desk(engine=engine, record=ledger, account=account)
+        self._made = MadePlans()
+        self._lock = threading.Lock()
+
+    # --- asking -------------------------------------------------------------------------------
+
+    def plan(  # noqa: PLR0913  one price, in one of three ways, and what goes with it
+        self,
+        question: Asking,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        error: Mapping[str, Number] | None = None,
+        delta: Number | None = None,
+        size: int | None = None,
+        confidence: Number | None = None,
+    ) -> Plan:
+        """Say how a question would be answered, what it costs and how exact it is; spend nothing.
+
+        Args:
+            question: SQL text, or the table builder.
+            epsilon: what the answer may cost.
+            rho: the same in zero-concentrated privacy.
+            error: how far outputs may be from the truth, by their names, in place of a price.
+            delta: the chance with which the promise may fail.
+            size: about how many rows of a group count; errors of means follow from it.
+            confidence: the probability with which errors are not exceeded.
+        """
+        self._open_desk()
+        if isinstance(question, Plan):
+            self._made.check(question, (epsilon, rho, error, delta, size, confidence))
+            return question
+        found = planned(
+            question_of(question),
+            schema=self._schema,
+            policy=self._policy,
+            unit=self._unit,
+            public_rows=PublicTables(self._engine, self._schema),
+            epsilon=epsilon,
+            rho=rho,
+            error=error,
+            delta=delta,
+            size=size,
+            confidence=confidence,
+            ceiling=not self.test_mode,
+        )
+        self._engine.statements(found.lowered, order=HashOrder(salt=0))  # refuses what it cannot do
+        self._made.keep(found)
+        return found
+
+    def ask(  # noqa: PLR0913  as ``plan``
+        self,
+        question: Asking,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        error: Mapping[str, Number] | None = None,
+        delta: Number | None = None,
+        size: int | None = None,
+        confidence: Number | None = None,
+    ) -> Release:
+        """Answer a question: charge, read, add noise, record.
+
+        The same question at the same price is answered once: asked again, it gets the same answer,
+        and costs nothing.  After a crash, asking again completes what was paid for.
+
+        Args:
+            question: SQL text, the table builder, or a plan of this session.
+            epsilon: what the answer may cost.
+            rho: the same in zero-concentrated privacy.
+            error: how far outputs may be from the truth, by their names, in place of a price.
+            delta: the chance with which the promise may fail.
+            size: about how many rows of a group count; errors of means follow from it.
+            confidence: the probability with which errors are not exceeded.
+        """
+        found = self.plan(
+            question,
+            epsilon=epsilon,
+            rho=rho,
+            error=error,
+            delta=delta,
+            size=size,
+            confidence=confidence,
+        )
+        return self._answer(found)
+
+    def remeasure(self, answered: Release | Asking, **price: Unpack[Price]) -> Release:
+        """Buy another draw of an answer, and combine all draws as well as can be.
+
+        The price is that of the new draw alone, given as in ``ask``.  To remeasure the same release
+        again at the same price is free, as asking again is; a third draw is bought by remeasuring
+        the combination.
+
+        Args:
+            answered: a release of this session, or a question, which is asked first.
+            price: epsilon, rho or error, and what goes with it.
+        """
+        before = answered if isinstance(answered, Release) else self.ask(answered, **price)
+        found = self.plan(before.plan.question, **price)
+        check_again(before, found, ledger=self._ledger.id)
+        draw = 1 + sum(plan.digest == found.digest for plan in before.plans)
+        after = self._answer(found, draw)
+        return self._marked(combined(before, after), after.receipt, replayed=after.replayed)
+
+    def table(self, name: str) -> Inquiry:
+        """Begin a question with all rows of a table; it ends with ``ask`` or ``plan``."""
+        if self._schema.table(name) is None:
+            known = ", ".join(each.name for each in self._schema.tables)
+            raise UnknownName(
+                what=f"there is no table {name} here.",
+                why="a question is about the tables that this session has opened.",
+                do=f"use one of: {known}.",
+            )
+        return Inquiry(rows_of(name), plan=self.plan, ask=self.ask)
+
+    # --- what is known ------------------------------------------------------------------------
+
+    @property
+    def schema(self) -> Schema:
+        """What is public about all tables."""
+        return self._schema
+
+    @property
+    def tables(self) -> Mapping[str, TableFacts]:
+        """The tables by their names, with what is public about each."""
+        return MappingProxyType({table.name: table for table in self._schema.tables})
+
+    @property
+    def policy(self) -> Policy:
+        """The rules of the owner."""
+        return self._policy
+
+    @property
+    def unit(self) -> PrivacyUnit:
+        """Who is protected."""
+        return self._unit
+
+    @property
+    def ledger(self) -> Ledger | Rehearsal | NoLedger:
+        """The record of everything that was charged and answered."""
+        return self._ledger
+
+    @property
+    def test_mode(self) -> bool:
+        """Whether nothing that is answered here is private."""
+        return isinstance(self._ledger, Rehearsal)
+
+    @property
+    def remaining(self) -> Left | None:
+        """What is left of the budget, for questions about everybody; None if no budget is kept."""
+        if not isinstance(self._ledger, Ledger):
+            return None
+        return self._ledger.left(account=self._account)
+
+    # --- ending -------------------------------------------------------------------------------
+
+    @property
+    def closed(self) -> bool:
+        """Whether nothing more can be asked."""
+        return self._desk is None
+
+    def close(self) -> None:
+        """Let go of the data and of the ledger; closing twice does nothing."""
+        with self._lock:
+            desk, self._desk = self._desk, None
+        if desk is not None:
+            self._engine.close()
+            if isinstance(self._ledger, Ledger) and not self._keeps:
+                self._ledger.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        """Show tables, unit and budget on one line, and no data."""
+        return as_line(self._schema, self._unit, None if self.closed else self._left())
+
+    def _repr_html_(self) -> str:
+        return as_html(self._schema, self._unit, None if self.closed else self._left())
+
+    # --- inside -------------------------------------------------------------------------------
+
+    def _left(self) -> Left | str:
+        try:
+            return self.remaining or str(self._ledger)
+        except LedgerError:
+            return "the ledger cannot be read now"
+
+    def _answer(self, plan: Plan, draw: int = 1) -> Release:
+        desk = self._open_desk()
+        return self._told(plan, desk.answered(plan, draw=draw))
+
+    def _told(self, plan: Plan, stored: Stored) -> Release:
+        """Read what is stored; errors are shown at the confidence that is asked for now."""
+        found = Release.read(stored.answer, plan)
+        if stored.replayed:
+            found = Release.of(plan, found.parts)
+        return self._marked(found, stored.receipt, replayed=stored.replayed)
+
+    def _marked(self, release: Release, receipt: Receipt | None, *, replayed: bool) -> Release:
+        return release.recorded(receipt, replayed=replayed, private=not self.test_mode)
+
+    def _open_desk(self) -> Desk:
+        if self._desk is None:
+            raise WrongKind(
+                what="the session is closed.",
+                why="it has let go of the data and of the ledger.",
+                do="open it again.",
+            )
+        return self._desk

@@ -1,0 +1,83 @@
+"""What answers, their intervals and their odds rest on.
+
+Trust: public.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from discreet.theorems.theorem import Theorem
+
+__all__ = ["ENTRIES"]
+
+ENTRIES: Final = (
+    Theorem(
+        key="answer-loss",
+        statement="An answer is a function of its plan and of one run of each mechanism of the "
+        "plan's tree, on totals that move no further than the plan's distances; so it loses no "
+        "more than the tree.",
+        source="post-processing and composition; proof in discreet.release.answer",
+    ),
+    Theorem(
+        key="leaf-runs",
+        statement="Leaves without rows between two that have some share their score; to choose "
+        "such a run by its length times exp(score / scale), and a leaf in it evenly, is the "
+        "exponential mechanism over all leaves.",
+        source="direct; proof in discreet.release.leaf_choice",
+    ),
+    Theorem(
+        key="weighted-noise-reach",
+        statement="If independent variables that are stochastically larger than the weighted "
+        "noises, rounded up to a grid of step h, exceed m in sum with chance at most (1 - c) / 2, "
+        "the sum of the weighted noises stays within m h with chance at least c.",
+        source="stochastic order is kept by independent sums; proof in discreet.release.reach",
+    ),
+    Theorem(
+        key="reach-rises",
+        statement="For X symmetric and unimodal on the multiples of s, and Y symmetric and "
+        "independent, P[|X + t' Y| <= r] <= P[|X + t Y| <= r + s] for 0 <= t <= t'.",
+        source="a discrete form of Anderson's inequality (1955); proof in discreet.release.ratios",
+    ),
+    Theorem(
+        key="ratio-interval",
+        statement="All theta within bounds for which |noisy sum - theta noisy count| is at most "
+        "the reach of its noise hold the true ratio with at least the confidence.",
+        source="after Fieller 1954, Some Problems in Interval Estimation; proof in "
+        "discreet.release.ratios",
+    ),
+    Theorem(
+        key="joint-box",
+        statement="If k independent noises stay within their reaches with chance c^(1/k) each, the "
+        "range of any function over the box of totals that are so near holds its true value with "
+        "chance at least c.",
+        source="independence; proof in discreet.release.intervals",
+    ),
+    Theorem(
+        key="variance-box",
+        statement="Over a box of count, sum and sum of squares a variance is largest at the "
+        "vertex of a concave parabola in 1 / n, or at the nearest end, and smallest at one of its "
+        "ends.",
+        source="direct; proof in discreet.release.variances",
+    ),
+    Theorem(
+        key="formula-range",
+        statement="Interval arithmetic with outward rounding over the intervals of all aggregates "
+        "holds the value of a formula, or says where it may be NULL.",
+        source="Moore 1966, Interval Analysis; proof in discreet.release.formula_ranges",
+    ),
+    Theorem(
+        key="inverse-variance",
+        statement="Of all weighted means of two independent unbiased numbers the one with weights "
+        "in inverse proportion to their variances v, w has the least variance, v w / (v + w).",
+        source="direct; proof in discreet.release.combined",
+    ),
+    Theorem(
+        key="guessing-odds",
+        statement="With d = delta(0), no observer names the right one of two equally likely "
+        "neighbors with a chance above (1 + d) / 2; and one with false alarms of chance a at most "
+        "detects with a chance of at most e^eps a + delta(eps), for every eps >= 0.",
+        source="Kairouz, Oh and Viswanath 2015, The Composition Theorem for Differential Privacy; "
+        "Dong, Roth and Su 2022, Gaussian Differential Privacy",
+    ),
+)

@@ -1,0 +1,278 @@
+"""The command line: what it prints, what it writes, and how it ends."""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+
+import pyarrow.csv
+import pytest
+from typer.testing import CliRunner
+
+from discreet.cli import app
+from discreet.plan.policy import read_policy
+from tests.session.clinic import visits
+
+COUNT = "SELECT COUNT(*) AS n FROM visits"
+BY_WARD = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"
+SET_UP = [
+    "init",
+    "visits.csv",
+    "--unit=patient",
+    "--bounds=cost=0:100",
+    "--categories=ward=A,B,C",
+    "--categories=region=north,south",
+    "--constant=region",
+    "--epsilon=1",
+    "--delta=0",
+    "--yes",
+]
+
+
+def run(folder, *arguments, stdin="", **environment):
+    """Run the command in this process."""
+    with contextlib.chdir(folder):
+        return CliRunner().invoke(
+            app, list(arguments), input=stdin, env={"COLUMNS": "200", **environment}
+        )
+
+
+def run_alone(folder, *arguments):
+    """Run the command in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-m", "discreet.cli", *arguments],
+        cwd=folder,
+        capture_output=True,
+        check=False,
+        text=True,
+        env={**os.environ, "NO_COLOR": "1"},
+    )
+
+
+def answered(folder, *arguments, **environment):
+    done = run(folder, *arguments, **environment)
+    assert done.exit_code == 0, done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def clinic(tmp_path_factory):
+    """A folder with data, a policy, and a ledger with one answer."""
+    folder = tmp_path_factory.mktemp("clinic")
+    pyarrow.csv.write_csv(visits(), folder / "visits.csv")
+    answered(folder, *SET_UP)
+    answered(folder, "ask", COUNT, "--epsilon=0.25")
+    return folder
+
+
+def test_init_writes_a_policy_that_can_be_followed(clinic):
+    policy = read_policy(clinic / "policy.toml")
+    assert policy.unit.columns == ("patient",)
+    assert policy.session.data == "visits.csv"
+    assert policy.session.ledger == "visits.ledger"
+    assert policy.tables[0].column("ward").categories == ("A", "B", "C")
+    assert policy.tables[0].column("region").constant
+    assert policy.tables[0].column("cost").high == 100
+
+
+def test_init_asks_six_questions(tmp_path, monkeypatch):
+    pyarrow.csv.write_csv(visits(), tmp_path / "visits.csv")
+    monkeypatch.setattr("discreet.cli.initial._at_a_terminal", lambda: True)
+    said = ["patient", "5", "2", "", "north,south", "A,B,C", "", "ana", "3", "1e-8"]
+    done = run(tmp_path, "init", "visits.csv", stdin="\n".join(said) + "\n")
+    assert done.exit_code == 0, done.stderr
+    assert all(f"{number}  " in done.stderr for number in (1, 2, 4, 5, 6))
+    policy = read_policy(tmp_path / "policy.toml")
+    assert (policy.limits.max_rows, policy.limits.max_groups) == (5, 2)
+    assert policy.analysts == ("ana",)
+    assert policy.tables[0].column("ward").categories == ("A", "B", "C")
+    assert policy.budget.promise.epsilon_bound == 3
+
+
+def test_init_knows_rows_and_types(tmp_path):
+    pyarrow.csv.write_csv(visits(), tmp_path / "visits.csv")
+    answered(
+        tmp_path,
+        *("init", "visits.csv", "--unit=row", "--type=visit=integer", "--yes"),
+        *("--categories=visit=1,2", "--bounds=COST=-5:5.5", "--analyst=ana", "--ledger=l"),
+    )
+    policy = read_policy(tmp_path / "policy.toml")
+    assert policy.unit.columns == ()
+    assert policy.tables[0].column("visit").categories == (1, 2)
+    assert float(policy.tables[0].column("cost").high) == 5.5
+    assert policy.session.ledger == "l"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ["--unit=who"],
+        ["--unit="],
+        ["--unit=patient", "--type=cost=money"],
+        ["--unit=patient", "--bounds=cost=5"],
+        ["--unit=patient", "--bounds=cost=5:1"],
+        ["--unit=patient", "--max-rows=many"],
+        ["--unit=patient", "--epsilon=much"],
+        ["--unit=patient", "--categories=visit=1.5", "--type=visit=integer"],
+    ],
+)
+def test_init_writes_nothing_that_is_wrong(tmp_path, wrong):
+    pyarrow.csv.write_csv(visits(), tmp_path / "visits.csv")
+    done = run(tmp_path, "init", "visits.csv", "--yes", *wrong)
+    assert done.exit_code in {2, 4}, done.stdout
+    assert done.exception is None or isinstance(done.exception, SystemExit)
+    assert not (tmp_path / "policy.toml").exists()
+
+
+def test_init_replaces_no_policy(clinic):
+    done = run(clinic, *SET_UP)
+    assert done.exit_code == 2
+    assert "is there already" in done.stderr
+
+
+def test_planning_spends_nothing_and_makes_no_ledger(tmp_path):
+    pyarrow.csv.write_csv(visits(), tmp_path / "visits.csv")
+    answered(tmp_path, *SET_UP)
+    done = answered(tmp_path, "plan", BY_WARD, "--error=n=500")
+    assert "is off by at most" in done.stdout
+    dry = answered(tmp_path, "ask", BY_WARD, "--error=n=500", "--dry-run")
+    assert dry.stdout == done.stdout
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["policy.toml", "visits.csv"]
+
+
+def test_plans_and_answers_as_json(clinic):
+    plan = json.loads(answered(clinic, "plan", BY_WARD, "--epsilon=0.1", "--json").stdout)
+    assert (plan["format"], plan["kind"]) == (1, "plan")
+    assert plan["price"]["epsilon"] == "1/10"
+    assert plan["errors"][0]["output"] == "n"
+    done = answered(clinic, "ask", COUNT, "--epsilon=0.25", "--json")
+    release = json.loads(done.stdout)
+    assert (release["format"], release["kind"], release["replayed"]) == (1, "release", True)
+    assert list(release["rows"][0]) == ["n", "n_low", "n_high"]
+    assert set(release) == {
+        "format",
+        "kind",
+        "columns",
+        "rows",
+        "price",
+        "confidence",
+        "replayed",
+        "private",
+        "receipt",
+        "plan",
+        "left",
+    }
+    assert release["left"]["part"] == 0.75
+    assert not done.stderr
+
+
+def test_an_answer_goes_to_stdout_and_what_is_left_to_stderr(clinic):
+    done = answered(clinic, "ask", COUNT, "--epsilon=0.25")
+    assert "±" in done.stdout
+    assert "Replayed" in done.stdout
+    assert "75 %" in done.stderr
+    piped = answered(clinic, "ask", "-", "--epsilon=0.25", stdin=COUNT)
+    assert piped.stdout == done.stdout
+
+
+def test_nothing_is_colored_in_a_pipe(clinic):
+    for arguments in (["ask", COUNT, "--epsilon=0.25"], ["ledger", "show"]):
+        done = answered(clinic, *arguments, NO_COLOR="1")
+        assert "\x1b" not in done.stdout + done.stderr
+
+
+def test_the_ledger_is_shown_verified_and_exported(clinic, tmp_path):
+    shown = answered(clinic, "ledger", "show").stdout
+    assert "epsilon 0.75 of 1" in shown
+    assert "release" in shown
+    found = json.loads(answered(clinic, "ledger", "show", "--json").stdout)
+    assert [entry["kind"] for entry in found["entries"]] == ["open", "charge", "start", "release"]
+    receipt = found["receipt"]
+    verified = answered(clinic, "ledger", "verify", "--receipt", receipt).stdout
+    assert "everything follows" in verified
+    assert json.loads(answered(clinic, "ledger", "verify", "--json").stdout)["ok"]
+    answered(clinic, "ledger", "export", str(tmp_path / "copy.jsonl"), "visits.ledger")
+    again = answered(clinic, "ledger", "verify", str(tmp_path / "copy.jsonl")).stdout
+    assert "everything follows" in again
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        ([], 2, "Usage"),
+        (["frobnicate"], 2, "No such command"),
+        (["ask"], 2, "Missing argument"),
+        (["ask", COUNT, "--epsilon=0.1", "--rho=0.1"], 2, "WrongKind[E003]"),
+        (["ask", COUNT, "--epsilon=much"], 2, "epsilon"),
+        (["ask", COUNT, "--error=n"], 2, "--error NAME=NUMBER"),
+        (["ask", COUNT, "--epsilon=0.1", "--data=nothing.csv"], 2, "UnreadableSource[E702]"),
+        (["ask", COUNT, "--epsilon=5"], 3, "OverBudget[E301]"),
+        (["ask", "SELECT * FROM visits", "--epsilon=0.1"], 4, "UnsupportedSQL[E502]"),
+        (["ask", "SELECT AVG(patient) FROM visits", "--epsilon=0.1"], 4, "WrongType[E506]"),
+        (["plan", COUNT, "--epsilon=0.1", "--policy=nothing.toml"], 4, "BadPolicy[E601]"),
+        (["ledger", "show", "nothing.ledger"], 5, "NotALedger[E401]"),
+        (["ledger", "verify", "visits.csv"], 5, ""),
+        (["ledger", "verify", "--receipt", f"{'0' * 32}:2:{'0' * 64}"], 5, ""),
+        (["init", "visits.csv", "--policy=other.toml"], 2, "no terminal"),
+        (["init", "visits.csv", "--policy=o.toml", "--unit=who", "--yes"], 4, "UnknownName"),
+    ],
+)
+def test_how_commands_end(clinic, arguments, code, words):
+    done = run(clinic, *arguments)
+    assert done.exit_code == code, done.stderr
+    assert words in done.stderr + ("" if arguments else done.stdout)
+    assert done.exception is None or isinstance(done.exception, SystemExit)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["ask", COUNT, "--epsilon=0.25"], 0),
+        (["ask", COUNT, "--epsilon=0.1", "--rho=0.1"], 2),
+        (["ask", COUNT, "--epsilon=5"], 3),
+        (["ask", "SELECT * FROM visits", "--epsilon=0.1"], 4),
+        (["ledger", "verify", "visits.csv"], 5),
+    ],
+)
+def test_how_processes_end(clinic, arguments, code):
+    done = run_alone(clinic, *arguments)
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    assert bool(done.stderr) == (code in {0, 2, 3, 4})  # a report of an audit is a result
+
+
+def test_errors_as_json(clinic):
+    done = run(clinic, "ask", COUNT, "--epsilon=5", "--json")
+    error = json.loads(done.stdout)
+    assert done.exit_code == 3
+    assert (error["kind"], error["code"], error["name"]) == ("error", "E301", "OverBudget")
+    assert all(error[part] for part in ("what", "why", "do"))
+    assert "OverBudget" in done.stderr
+
+
+def test_several_tables_on_the_command_line(clinic):
+    done = answered(
+        clinic,
+        "plan",
+        COUNT,
+        "--epsilon=0.1",
+        "--data=visits=visits.csv",
+        "--data=calls=visits.csv",
+        "--ledger=another.ledger",
+    )
+    assert "one person (patient)" in done.stdout
+
+
+def test_who_may_ask(clinic, tmp_path):
+    rules = (clinic / "policy.toml").read_text() + '\n[who]\nanalysts = ["ana"]\n'
+    (tmp_path / "policy.toml").write_text(rules)
+    (tmp_path / "visits.csv").write_bytes((clinic / "visits.csv").read_bytes())
+    assert run(tmp_path, "plan", COUNT, "--epsilon=0.1").exit_code == 4
+    answered(tmp_path, "plan", COUNT, "--epsilon=0.1", "--analyst=ana")
+
+
+def test_the_version_and_the_help():
+    assert answered(".", "--version").stdout.startswith("discreet ")
+    for command in ("demo", "init", "plan", "ask", "ledger"):
+        assert command in answered(".", "--help").stdout
