@@ -8,7 +8,16 @@ import re
 import pytest
 
 from discreet import errors
-from discreet.errors import BudgetError, DiscreetError, EntropyError, InputError
+from discreet.errors import (
+    BudgetError,
+    DiscreetError,
+    EngineError,
+    EntropyError,
+    InputError,
+    LedgerError,
+    PolicyError,
+    QuestionError,
+)
 
 SENTENCES = {"what": "scale is -1.", "why": "Noise needs a width.", "do": "Use scale > 0."}
 
@@ -68,9 +77,19 @@ def test_every_leaf_has_a_code_of_its_own():
     assert len(codes) == len(set(codes))
 
 
+BRANCHES = {
+    "0": InputError,
+    "2": EntropyError,
+    "3": BudgetError,
+    "4": LedgerError,
+    "5": QuestionError,
+    "6": PolicyError,
+    "7": EngineError,
+}
+
+
 def test_the_first_digit_of_a_code_names_the_branch(leaf):
-    branch = {"0": InputError, "2": EntropyError, "3": BudgetError}[leaf.code[1]]
-    assert issubclass(leaf, branch)
+    assert issubclass(leaf, BRANCHES[leaf.code[1]])
 
 
 def test_a_branch_catches_its_leaves(leaf):
