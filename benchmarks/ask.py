@@ -1,0 +1,119 @@
+"""Race private answers against SQL without noise and other libraries: ``./run bench ask``.
+
+docs/benchmarks/ask.md says what is measured and how to read it.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from benchmarks.bars.ask import NAMES, bars, notes
+from benchmarks.measure import Result, machine, read_options, run_all
+from benchmarks.peers.environment import Peers, PeersUnavailable
+from benchmarks.report import NOTHING, aligned, bar_list, figures, table, write_json
+from benchmarks.rows.ask import BOUNDED, OPENDP, PEERS, PLAIN, ROW_COUNTS, Field
+from benchmarks.rows.ask_errors import OTHERS, Errors, Row
+from benchmarks.rows.ask_paced import Paced
+from benchmarks.rows.ask_tables import Tables
+
+COLUMNS = {BOUNDED: "bounded SQL", PLAIN: "plain SQL", **NAMES}
+LIMIT, QUICK_LIMIT = 90.0, 30.0
+"""CPU seconds that one answer of another library may take."""
+REPEATS, QUICK_REPEATS = 20, 5
+"""Answers of a hundred groups each, from which errors are measured."""
+
+
+def main() -> int:
+    """Measure, print and judge; return the exit status."""
+    options = read_options("ask", __doc__, rounds=3, quick=2)
+    described = machine()
+    described["versions"] |= {name: version(name) for name in ("duckdb", "pyarrow")}
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-ask-")))
+        tables = Tables(folder)
+        peers, missing = start(stack) if options.peers else ({}, {})
+        described["peers"] = {k: v for peer in peers.values() for k, v in peer.versions.items()}
+        limit = QUICK_LIMIT if options.quick else LIMIT
+        paced = [Paced(who, found, tables, limit) for who, found in peers.items()]
+        sizes = ROW_COUNTS[:1] if options.quick else ROW_COUNTS
+        results = run_all(Field(tables, sizes, paced, stack).races(), options.rounds)
+        judged = Errors(peers.get(OPENDP), QUICK_REPEATS if options.quick else REPEATS)
+        errors = list(judged.rows())
+    said = [note for peer in paced for note in peer.notes] + judged.notes
+    verdict, targets = bars(results, errors), notes(results)
+    print_report(described, results, missing, said)
+    print(f"\n{error_table(errors)}")
+    print(f"\nBars\n{bar_list(verdict)}")
+    print(f"\nTargets in absolute time, which depend on the machine\n{bar_list(targets)}")
+    if options.json:
+        write_json(
+            options.json,
+            machine=described,
+            results=results,
+            bars=[*verdict, *targets],
+            errors=[{**asdict(row), "case": row.case.name} for row in errors],
+            notes=said,
+        )
+    return int(bool(missing) or any(bar.passed is False for bar in verdict))
+
+
+def start(stack: ExitStack) -> tuple[dict[str, Peers], dict[str, str]]:
+    """Start the other libraries, and say why some do not."""
+    found, missing = {}, {}
+    for who in PEERS:
+        try:
+            found[who] = stack.enter_context(Peers(who))
+        except PeersUnavailable as failure:
+            missing[who] = str(failure)
+    return found, missing
+
+
+def print_report(
+    described: dict[str, Any], results: list[Result], missing: dict[str, str], said: Sequence[str]
+) -> None:
+    """Print how long everything took, on what."""
+    installed = {"python": described["python"], **described["versions"], **described["peers"]}
+    print(f"{described['cpu']}, {described['cores']} cores, {described['date'][:10]}")
+    print(", ".join(f"{name} {number}" for name, number in installed.items()))
+    print("CPU time for one answer, all threads; best of all rounds, and one round of others.\n")
+    print(table(results, COLUMNS))
+    for note in said:
+        who, _, rest = note.partition(",")
+        print(f"{NAMES.get(who, who)},{rest}" if rest else note)
+    for who, why in missing.items():
+        print(f"\nNO FIGURES FOR {NAMES[who]}: {why}")
+    if missing:
+        print("Give --no-peers to leave them out on purpose.")
+
+
+def error_table(errors: Sequence[Row]) -> str:
+    """Lay out errors at the same price; a mark says where somebody errs less."""
+    head = ["epsilon 1", "error of", "promised", "measured", *OTHERS]
+    rows = []
+    for row in errors:
+        others = [row.others.get(who) for who in OTHERS]
+        cells = [
+            row.case.name,
+            row.judged,
+            figures(row.predicted),
+            NOTHING if row.measured is None else figures(row.measured),
+        ]
+        for who, error in zip(OTHERS, others, strict=True):
+            mark = " <" if who in row.worse_than else ""
+            cells.append(NOTHING if error is None else figures(error) + mark)
+        rows.append(cells)
+    return aligned(head, rows)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except PeersUnavailable as failure:  # in the middle of the errors
+        sys.exit(f"bench ask: {failure}")

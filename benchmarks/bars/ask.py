@@ -1,0 +1,138 @@
+"""What ``benchmarks/ask.py`` must show: answers nearly as fast as SQL, and with smaller errors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import groupby
+
+from benchmarks.measure import Result
+from benchmarks.report import OURS, PER_SECOND, Bar, figures
+from benchmarks.rows.ask import BOUNDED, OPENDP, PIPELINEDP, PLAIN, SMARTNOISE
+from benchmarks.rows.ask_errors import Row
+from benchmarks.rows.ask_tables import PERSON, ROW
+
+BEHIND = 1.3
+"""How many times as long as bounded SQL an answer by person may take."""
+BEHIND_PLAIN, FIXED = 1.5, 0.03
+"""The same for plain SQL and answers by row, and seconds besides."""
+FASTER = 20
+NAMES = {OPENDP: "OpenDP", PIPELINEDP: "PipelineDP", SMARTNOISE: "SmartNoise"}
+DEVIATIONS = 5
+"""How many standard deviations a share of measured errors may be off."""
+
+
+def bars(results: Sequence[Result], errors: Sequence[Row]) -> list[Bar]:
+    """Return the bars that decide the run."""
+    speed = [bounded(results), plain(results), *(ahead(results, who) for who in NAMES)]
+    return [*speed, smallest(errors), undominated(errors), kept(errors)]
+
+
+def bounded(results: Sequence[Result]) -> Bar:
+    """Compare with SQL that bounds contributions in the same way, and adds no noise."""
+    text = f"by person, at most {BEHIND} times as long as bounded SQL without noise"
+    rows = [one for one in results if one.kind == PERSON]
+    behind = {one.name: one.seconds[OURS] / one.seconds[BOUNDED] for one in rows}
+    worst = max(behind, key=behind.__getitem__)
+    return Bar(
+        text=text,
+        measured=f"{figures(behind[worst])} times at worst ({worst})",
+        passed=behind[worst] <= BEHIND,
+        binding=True,
+    )
+
+
+def plain(results: Sequence[Result]) -> Bar:
+    """Compare with a plain GROUP BY."""
+    text = f"by row, at most {BEHIND_PLAIN} times as long as plain SQL and {1e3 * FIXED:.0f} ms"
+    rows = [one for one in results if one.kind == ROW]
+    used = {
+        one.name: one.seconds[OURS] / (BEHIND_PLAIN * one.seconds[PLAIN] + FIXED) for one in rows
+    }
+    worst = max(used, key=used.__getitem__)
+    return Bar(
+        text=text,
+        measured=f"{used[worst]:.0%} of that at worst ({worst})",
+        passed=used[worst] <= 1,
+        binding=True,
+    )
+
+
+def ahead(results: Sequence[Result], who: str) -> Bar:
+    """Compare with another library, wherever it answers."""
+    text = f"at least {FASTER} times as fast as {NAMES[who]}"
+    ratios = {one.name: ratio for one in results if (ratio := one.ratio(who)) is not None}
+    if not ratios:
+        return Bar(text=text, measured="no figures", passed=None, binding=True)
+    worst = min(ratios, key=ratios.__getitem__)
+    return Bar(
+        text=text,
+        measured=f"{figures(ratios[worst])} times at worst ({worst})",
+        passed=ratios[worst] >= FASTER,
+        binding=True,
+    )
+
+
+def smallest(errors: Sequence[Row]) -> Bar:
+    """Compare errors where places are public."""
+    rows = [row for row in errors if row.case.public]
+    worse = [f"{row.judged} ({row.case.name})" for row in rows if row.worse_than]
+    return Bar(
+        text="with public groups, nobody errs less at the same price",
+        measured=f"{len(rows) - len(worse)} of {len(rows)}"
+        + "".join(f"; not {name}" for name in worse),
+        passed=not worse,
+        binding=True,
+    )
+
+
+def undominated(errors: Sequence[Row]) -> Bar:
+    """Compare where groups are private: small errors, and small groups that are shown."""
+    rows = [row for row in errors if not row.case.public]
+    better = []
+    cases = [list(group) for _, group in groupby(rows, key=lambda row: row.case)]
+    for case in cases:
+        for who in case[0].others:
+            ours = [row.predicted * (1 - 1e-9) for row in case]
+            theirs = [row.others[who] for row in case]
+            pairs = list(zip(ours, theirs, strict=True))
+            if all(b <= a / (1 - 1e-9) for a, b in pairs) and any(b < a for a, b in pairs):
+                better.append(f"{who} ({case[0].case.name})")
+    return Bar(
+        text="with private groups, nobody errs less and shows groups as small",
+        measured=f"{len(cases)} questions" + "".join(f"; but {name}" for name in better),
+        passed=not better,
+        binding=True,
+    )
+
+
+def kept(errors: Sequence[Row]) -> Bar:
+    """Hold measured errors against what plans promise with a chance of 95 %."""
+    worst, name = math.inf, "none"
+    for row in errors:
+        if row.within is not None:
+            slack = DEVIATIONS * math.sqrt(0.05 * 0.95 / row.drawn)
+            if row.within - 0.95 + slack < worst:
+                worst = row.within - 0.95 + slack
+                name = f"{row.within:.1%} of {row.drawn:,} {row.judged}s ({row.case.name})"
+    return Bar(
+        text="95 % of measured errors are within what was promised, but for chance",
+        measured=f"{name} at worst",
+        passed=worst >= 0,
+        binding=True,
+    )
+
+
+def notes(results: Sequence[Result]) -> list[Bar]:
+    """Return the targets in absolute time, which depend on the machine and decide nothing."""
+    targets = (
+        ("a plan in under 20 ms", "plan", 20.0),
+        ("the first answer of a new process in under 0.5 s of CPU time", "first", 0.5),
+    )
+    found = []
+    for text, kind, most in targets:
+        for one in (each for each in results if each.kind == kind):
+            spent = one.seconds[OURS] * PER_SECOND[one.unit]
+            measured = f"{figures(spent)} {one.unit} ({one.name})"
+            found.append(Bar(text=text, measured=measured, passed=spent <= most, binding=False))
+    return found
