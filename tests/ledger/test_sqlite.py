@@ -9,6 +9,7 @@ import textwrap
 
 import pytest
 
+from chaos.trace import strace
 from discreet.errors import DamagedLedger, LedgerUnavailable, NewerFormat, NotALedger
 from discreet.ledger import sqlite
 from discreet.ledger.failures import file_failure, sqlite_failure
@@ -64,8 +65,7 @@ def test_every_commit_is_synced_before_it_counts(place):
 
 
 @pytest.mark.theorem("sqlite-durable")
-@pytest.mark.parametrize("trace", ["strace"])
-def test_the_log_is_synced_between_writing_and_telling(trace, tmp_path):
+def test_the_log_is_synced_between_writing_and_telling(tmp_path):
     """The calls of a process that charges: each write to the log is synced before it is told."""
     run = f"""
         import os
@@ -80,18 +80,13 @@ def test_the_log_is_synced_between_writing_and_telling(trace, tmp_path):
     """
     program = [sys.executable, "-c", textwrap.dedent(run)]
     calls = "trace=pwrite64,write,fdatasync,fsync"
-    try:
-        done = subprocess.run(
-            [trace, "-f", "-y", "-e", calls, *program],
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-    except FileNotFoundError:
-        pytest.skip("strace is not installed")
-    if "ptrace" in done.stderr and done.returncode:
-        pytest.skip("this machine does not let processes be traced")
+    done = subprocess.run(
+        [strace(), "-f", "-y", "-e", calls, *program],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     dirty, told = False, 0
     for line in done.stderr.splitlines():

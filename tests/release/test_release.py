@@ -8,11 +8,16 @@ from datetime import date, datetime
 from fractions import Fraction
 from html.parser import HTMLParser
 
+import matplotlib as mpl
 import numpy as np
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from matplotlib import pyplot as plt
+from rich.console import Console
 
 from discreet.errors import UnknownName, WrongKind
 from discreet.ledger.values import Receipt
@@ -50,15 +55,13 @@ def test_a_release_is_a_table(release):
 
 
 def test_a_release_is_a_frame_of_polars_and_pandas(release):
-    polars = pytest.importorskip("polars")
-    pandas = pytest.importorskip("pandas")
     assert release.to_polars().columns == release.to_arrow().column_names
     assert release.to_polars()["n"].to_list() == release["n"].to_pylist()
     frame = release.to_pandas()
     assert frame["n"].tolist() == release["n"].to_pylist()
     assert str(frame["n"].dtype) == "int64"
-    assert polars.from_arrow(release.to_arrow()).equals(release.to_polars())
-    assert isinstance(frame, pandas.DataFrame)
+    assert pl.from_arrow(release.to_arrow()).equals(release.to_polars())
+    assert isinstance(frame, pd.DataFrame)
     halves = ReleasedColumn(name="x", type=Type.INTEGER, values=pa.array([1, None, 2**60 + 1]))
     whole = Release(plans=release.plans, columns=(halves,)).to_pandas()
     assert whole["x"][2] == 2**60 + 1
@@ -106,11 +109,9 @@ def test_map_keeps_the_price_and_drops_intervals(release):
 
 @pytest.mark.parametrize("library", ["polars", "pandas", "arrow"])
 def test_map_takes_tables_of_any_library(release, library):
-    if library != "arrow":
-        pytest.importorskip(library)
     change = {
         "arrow": lambda table: table.drop_columns(["ward"]),
-        "polars": lambda table: __import__("polars").from_arrow(table).drop("ward"),
+        "polars": lambda table: pl.from_arrow(table).drop("ward"),
         "pandas": lambda table: table.to_pandas().drop(columns="ward"),
     }[library]
     found = release.map(change)
@@ -207,8 +208,7 @@ def test_text_moves_no_cursor(release):
 
 
 def test_rich_shows_the_same_without_markup(release):
-    rich = pytest.importorskip("rich.console")
-    console = rich.Console(width=200, record=True, file=io.StringIO())
+    console = Console(width=200, record=True, file=io.StringIO())
     column = ReleasedColumn(name="[red]x[/red]", type=Type.TEXT, values=pa.array(["[bold]a"]))
     console.print(Release(plans=release.plans, columns=(column,)))
     shown = console.export_text()
@@ -238,9 +238,7 @@ def test_numbers_have_the_digits_that_their_error_leaves(release, value, low, hi
 
 
 def test_plots_have_a_bar_for_every_group(release):
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
-    pyplot = pytest.importorskip("matplotlib.pyplot")
+    mpl.use("Agg")
     axes = release.plot("m")
     assert [bar.get_height() for bar in axes.patches] == release["m"].to_pylist()
     assert [label.get_text() for label in axes.get_xticklabels()] == ["NULL", "A", "B", "C"]
@@ -248,7 +246,7 @@ def test_plots_have_a_bar_for_every_group(release):
     assert len(asked("SELECT COUNT(*) AS n FROM visits", **PRICE).plot().patches) == 1
     with pytest.raises(UnknownName):
         release.plot("ward")
-    pyplot.close("all")
+    plt.close("all")
 
 
 # --- bytes --------------------------------------------------------------------------------------
@@ -303,7 +301,7 @@ def test_every_value_of_every_type_comes_back(found):
     for one, other in zip(found, again, strict=True):
         assert (one.name, one.type, one.listed) == (other.name, other.type, other.listed)
         for here, there in (
-            (one.values, other.values),
+            (one.values, other.values),  # noqa: PD011  columns of ours, no frames
             (one.low, other.low),
             (one.high, other.high),
         ):
