@@ -20,6 +20,7 @@ from discreet.loss import (
 from discreet.loss.pairs.laplace import LaplacePair
 from discreet.loss.shuffle import Shuffle, shuffled_epsilon_closed_form
 from discreet.loss.textbook import advanced, group_loose
+from discreet.loss.tradeoff import missed_detections
 from tests.loss.oracles import at_least, gaussian, laplace, real, response
 
 ALL = [
@@ -300,3 +301,24 @@ def test_very_large_numbers_are_answered_quickly():
         advanced(Approximate(epsilon=large, delta=0), count=2, slack="0.1")
     with pytest.raises(OutOfRange):
         shuffled_epsilon_closed_form(epsilon=large, population=100, delta="0.1")
+
+
+@pytest.mark.theorem("tradeoff-duality")
+@pytest.mark.parametrize("epsilon", ["0", "0.01", "0.5", "1", "3", "40", "999", "1001", "9999"])
+@pytest.mark.parametrize("alarm", ["0", "1e-300", "0.01", "0.3", "0.9", "1"])
+def test_the_tradeoff_of_pure_privacy_is_that_of_randomized_response(epsilon, alarm):
+    loss, chance = Pure(epsilon=epsilon), Fraction(alarm)
+    found = loss.tradeoff(false_alarm=alarm)
+    with mpmath.workdps(1000):
+        growth, exact = (
+            mpmath.exp(mpmath.mpf(epsilon)),
+            mpmath.mpf(chance.numerator) / chance.denominator,
+        )
+        truth = max(1 - growth * exact, (1 - exact) / growth, mpmath.mpf(0))
+        assert mpmath.mpf(found) <= truth
+        assert truth - mpmath.mpf(found) <= mpmath.mpf(2) ** -50 * truth + mpmath.mpf("1e-300")
+
+    def curve(at):
+        return loss.delta(epsilon=Fraction(at))
+
+    assert found >= missed_detections(curve, curve, chance)

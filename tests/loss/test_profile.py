@@ -3,8 +3,10 @@ from fractions import Fraction
 import pytest
 
 from discreet.loss import Approximate, GaussianDP, Profile, Pure, ZeroConcentrated
+from discreet.loss.pairs.discrete_gaussian import DiscreteGaussianPair
 from discreet.loss.pairs.finite import FinitePair
 from discreet.loss.pairs.laplace import LaplacePair
+from discreet.loss.pairs.smoothed_gaussian import SmoothedGaussianPair
 from tests.loss.oracles import hockey_stick, mpmath, product_law, real
 
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
@@ -60,3 +62,27 @@ def test_the_bracket_at_delta_zero():
     table = TABLE.interval(delta=0)
     assert table.high >= mpmath.log(mpmath.mpf(3) / 2)
     assert table.high == pytest.approx(0.4054651081, abs=1e-6)
+
+
+SMOOTH = Profile.of(SmoothedGaussianPair.of(variance=Fraction(10**6), squared=40000, coordinates=1))
+
+
+@pytest.mark.theorem("two-bounds")
+@pytest.mark.parametrize(
+    "loss",
+    [
+        Profile.of(DiscreteGaussianPair(Fraction(40), 3)),
+        Profile.of(DiscreteGaussianPair(Fraction(101, 7), 1)).power(3).compose(SMOOTH),
+        SMOOTH.compose(Approximate(epsilon=0, delta="1e-9")),
+        Profile.of(LaplacePair(Fraction(1, 3))).power(4),
+        TABLE,
+    ],
+    ids=["discrete", "both", "leaky", "laplace", "finite"],
+)
+@pytest.mark.parametrize("delta", [0, "1e-12", "1e-6", "0.1", 1])
+def test_epsilon_alone_is_the_upper_end_of_its_interval(loss, delta):
+    both, alone = loss.interval(delta=delta), loss.epsilon(delta=delta)
+    assert alone >= both.low
+    assert alone <= both.high * (1 + 1e-7) + 1e-9
+    if 0 < alone < 1e9 and float(delta):
+        assert loss.delta(epsilon=Fraction(alone)) <= float(delta) * (1 + 1e-9)

@@ -20,10 +20,13 @@ from discreet.loss.envelope import joined
 from discreet.loss.group import chained
 from discreet.loss.growth import Growth, growth
 from discreet.loss.mixtures import poisson_replaced, routed, sampled_group
+from discreet.loss.pairs.bounded_range import BoundedRangePair
+from discreet.loss.pairs.discrete_gaussian import DiscreteGaussianPair
 from discreet.loss.pairs.finite import FinitePair
 from discreet.loss.pairs.gaussian import GaussianPair
 from discreet.loss.pairs.laplace import LaplacePair
 from discreet.loss.pairs.sampled import Direction, SampledPair
+from discreet.loss.pairs.smoothed_gaussian import SmoothedGaussianPair
 from discreet.loss.rho import approximate_rho, approximately_concentrated, least_rho
 from tests.laws.losses import any_loss
 from tests.loss.finite_laws import laws, of
@@ -164,3 +167,20 @@ def test_growth_adds_up():
     assert one.then(one).rho >= 2
     assert growth(Composition(((FinitePair((F(1), F(0)), (F(1, 2), F(1, 2))), 1),))) is not None
     assert Profile.of_symmetric(LaplacePair(F(1))).concentrated() is not None
+
+
+@pytest.mark.theorem("concentrated-orders")
+def test_gaussian_parts_add_their_rho_and_nothing_more():
+    smooth = SmoothedGaussianPair.of(variance=F(10**6), squared=9, coordinates=1)
+    parts = ((GaussianPair(F(1, 3)), 2), (DiscreteGaussianPair(F(50), 3), 4), (smooth, 5))
+    straight = F(1, 3) + 4 * F(9, 100) + 5 * smooth.rho
+    assert least_rho(Composition(parts)) == straight
+    rest = ((LaplacePair(F(1)), 1), (BoundedRangePair(F(1, 2)), 3))
+    assert least_rho(Composition((*parts, *rest))) == straight + least_rho(Composition(rest))
+
+
+@pytest.mark.theorem("concentrated-orders")
+def test_a_bound_that_is_attained_ends_the_search():
+    pair = BoundedRangePair(F(1, 50))  # its curve is below its moments everywhere
+    assert least_rho(Composition(((pair, 7),))) == 7 * F(1, 50) ** 2 / 8
+    assert least_rho(Composition(((BoundedRangePair(F(20)), 1),))) < F(20) ** 2 / 8

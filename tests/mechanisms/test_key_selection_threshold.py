@@ -129,6 +129,77 @@ def test_the_leak_is_what_remains_at_large_losses(groups):
     assert choice.loss().epsilon(delta=choice.leak() * Fraction(99, 100)) == math.inf
 
 
+# --- counts to which a unit adds more than one ---------------------------------------------------
+
+
+def counted(*, most, steps, groups, places):
+    """List how units that add up to so much to a group can move counts: in one way at a time."""
+    found = set()
+    for units in moves(steps=steps, groups=groups, places=places, signs=(1,)):
+        for each in itertools.product(*(range(n, n * most + 1) for n in units)):
+            found |= {each, tuple(-n for n in each)}
+    return sorted(found)
+
+
+@pytest.mark.theorem("threshold-keys")
+@pytest.mark.parametrize("noise", [Laplace(scale=2), Gaussian(sigma=2)], ids=repr)
+@pytest.mark.parametrize(("groups", "fewest"), [(1, 1), (1, 3), (2, 1)])
+@pytest.mark.parametrize("most", [2, 3])
+def test_all_tables_that_a_unit_of_several_rows_tells_apart(noise, groups, fewest, most):
+    top = 7 if groups == 1 else 4
+    choice = keys(noise=noise, threshold=fewest + 3, groups=groups, fewest=fewest, most=most)
+    found = largest(
+        laws(choice, top, radius=30 if groups == 1 else 14),
+        counted(most=most, steps=1, groups=groups, places=groups),
+        most=top,
+    )
+    assert exceeded(found, choice.loss()) == []
+    assert exceeded(found, replace(choice, most=most - 1).loss()) != []  # a row forgotten
+    assert exceeded(found, noise.loss(distance=most).power(groups)) != []  # delta forgotten
+    assert exceeded(found, replace(choice, threshold=choice.threshold + 1).loss()) != []
+
+
+@pytest.mark.theorem("threshold-keys")
+@pytest.mark.theorem("key-moves")
+@pytest.mark.parametrize("noise", [Laplace(scale=2), Gaussian(sigma=2)], ids=repr)
+@pytest.mark.parametrize(("steps", "groups", "places"), [(2, 1, 1), (2, 1, 2), (3, 1, 2)])
+def test_all_tables_several_units_of_several_rows_apart(noise, steps, groups, places):
+    choice = keys(noise=noise, threshold=4, groups=groups, most=2)
+    found = largest(
+        laws(choice, 6, radius=20),
+        counted(most=2, steps=steps, groups=groups, places=places),
+        most=6,
+        epsilons=(0.0, 0.7, 2.0),
+    )
+    assert exceeded(found, choice.loss(distance=steps)) == []
+
+
+@pytest.mark.theorem("threshold-keys")
+@pytest.mark.parametrize("noise", [Laplace(scale=2), Gaussian(sigma=2)], ids=repr)
+def test_a_replaced_unit_of_several_rows(noise):
+    choice = keys(noise=noise, threshold=6, relation="replace", most=2)
+    alone = counted(most=2, steps=1, groups=1, places=2)
+    come = [move for move in alone if min(move) >= 0]
+    pairs = itertools.product(come, come)
+    both = {tuple(a - b for a, b in zip(*pair, strict=True)) for pair in pairs}
+    replaced = sorted((both | set(alone)) - {(0, 0)})
+    found = largest(laws(choice, 12, radius=24), replaced, most=12, epsilons=(0.0, 0.7, 1.3))
+    assert exceeded(found, choice.loss()) == []
+    assert exceeded(found, keys(noise=noise, threshold=6, most=2).loss()) != []
+
+
+@pytest.mark.theorem("threshold-leak")
+@pytest.mark.parametrize("most", [1, 2, 5, 100])
+@pytest.mark.parametrize("noise", [Laplace(scale=3), Gaussian(sigma=4)], ids=repr)
+def test_one_unit_alone_is_seen_as_rarely_as_was_asked(most, noise):
+    plan = {"noise": noise, "groups": 1, "relation": "add_remove", "most": most}
+    choice = NoisyKeys.for_delta(delta="1e-6", **plan)
+    assert choice.kept(most).high <= Fraction(1, 10**6)
+    assert choice.leak() >= choice.kept(most).low
+    before = replace(choice, threshold=choice.threshold - 1)
+    assert before.kept(most).low > Fraction(1, 10**6)
+
+
 def test_the_fewest_units_shift_the_threshold_only():
     shifted = keys(threshold=3 + 6, fewest=7)
     assert shifted.loss() == keys().loss()
@@ -331,7 +402,7 @@ def test_a_leaf_is_priced_by_units(noise):
 
 @pytest.mark.parametrize("noise", NOISES, ids=repr)
 def test_a_leaf_can_be_written_and_read(noise):
-    leaf = Leaf(keys(noise=noise, threshold=-5, groups=7, relation="either", fewest=5))
+    leaf = Leaf(keys(noise=noise, threshold=-5, groups=7, relation="either", fewest=5, most=3))
     assert read(written(leaf)) == leaf
 
 
@@ -348,6 +419,7 @@ def test_a_leaf_can_be_written_and_read(noise):
         ({"groups": 0}, OutOfRange),
         ({"relation": "swap"}, WrongKind),
         ({"fewest": 0}, OutOfRange),
+        ({"most": 0}, OutOfRange),
     ],
 )
 def test_bad_plans(changes, error):

@@ -12,11 +12,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from types import ModuleType
 from typing import Any, Final, TypeVar, final
 
 from discreet.errors import OutOfRange, WrongKind
 
-__all__ = ["Form", "Kind", "choice", "deeper", "kind", "kinds", "many", "optional", "unreadable"]
+__all__ = [
+    "Form",
+    "Kind",
+    "choice",
+    "deeper",
+    "kind",
+    "kinds",
+    "late",
+    "many",
+    "of_kind",
+    "optional",
+    "unreadable",
+]
 
 _DEEPEST: Final = 100
 
@@ -35,17 +48,18 @@ class Form:
 @final
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A class, the forms of what its constructor takes, and under which names it keeps that."""
+    """A class by its name, the forms of what its constructor takes, and as what it keeps that."""
 
-    of: type
+    name: str
+    load: Callable[[], type]
     fields: Mapping[str, Form]
     kept: Mapping[str, str]
-    make: Callable[..., Any]
+    make: Callable[..., Any] | None
 
     @property
-    def name(self) -> str:
-        """What it is called in JSON."""
-        return self.of.__name__
+    def of(self) -> type:
+        """The class, whose file may be loaded only now."""
+        return self.load()
 
     def write(self, value: object, depth: int) -> dict[str, object]:
         """Write one value of the class."""
@@ -59,7 +73,7 @@ class Kind:
         if data.keys() != self.fields.keys() | {"kind"}:
             raise unreadable(f"the fields of a {self.name} are not {', '.join(self.fields)}")
         found = {name: form.read(data[name], depth) for name, form in self.fields.items()}
-        return self.make(**found)
+        return (self.of if self.make is None else self.make)(**found)
 
 
 def kind(
@@ -76,17 +90,38 @@ def kind(
     >>> kind(ZeroConcentrated, rho=NUMBER).write(ZeroConcentrated(rho="0.5"), 0)
     {'kind': 'ZeroConcentrated', 'rho': '1/2'}
     """
-    return Kind(of, fields, kept or {}, of if make is None else make)
+    return Kind(of.__name__, lambda: of, fields, kept or {}, make)
+
+
+def late(room: ModuleType, name: str, **fields: Form) -> Kind:
+    """Describe a class of a room by its name; its file is loaded when it is met.
+
+    >>> from discreet import mechanisms
+    >>> from discreet.accounting.written_values import WHOLE
+    >>> late(mechanisms, "Sparse", answers=WHOLE).of
+    <class 'discreet.mechanisms.sparse.Sparse'>
+    """
+    return Kind(name, lambda: getattr(room, name), fields, {}, None)
+
+
+def of_kind(table: Mapping[str, Kind], of: type) -> Kind | None:
+    """Return the kind that a class is of; another class of the same name is of none.
+
+    >>> from discreet.loss import Pure
+    >>> of_kind({"Pure": kind(Pure)}, type("Pure", (), {})) is None
+    True
+    """
+    found = table.get(of.__name__)
+    return found if found is not None and found.of is of else None
 
 
 def kinds(what: str, table: Iterable[Kind]) -> Form:
     """Return the form of values of several classes."""
     known = tuple(table)
-    by_class = {each.of: each for each in known}
     by_name = {each.name: each for each in known}
 
     def write(value: object, depth: int) -> object:
-        found = by_class.get(type(value))
+        found = of_kind(by_name, type(value))
         if found is None:
             raise WrongKind(
                 what=f"a {type(value).__name__} cannot be written as {what}.",

@@ -23,6 +23,7 @@ from discreet.accounting.box import Box
 from discreet.accounting.budget import priced
 from discreet.accounting.contribution import Contribution
 from discreet.accounting.currency import Amounts, Currency
+from discreet.accounting.forms import of_kind
 from discreet.accounting.leaf import Leaf
 from discreet.accounting.node import Node
 from discreet.accounting.owed import Piece
@@ -44,7 +45,7 @@ _KEPT: Final = 4096
 _KEPT_LONG: Final = 64
 _LONG: Final = 32
 _LOSSES: Final = frozenset(kind.of for kind in LOSS_KINDS) - {Profile}
-_SOURCES: Final = _LOSSES | {kind.of for kind in MECHANISM_KINDS}
+_MECHANISMS: Final = {kind.name: kind for kind in MECHANISM_KINDS}
 _REPLACED: Final = _LOSSES | {Fraction, type(None)}
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -165,15 +166,20 @@ def _kept(function: _Function) -> tuple[_Function, _Function, _Function]:
 def _way(what: object) -> int:
     """Return 0 if a request must be priced anew, 1 if its price is kept, and 2 if it is long."""
     if not isinstance(what, Node):
-        return int(type(what) in _SOURCES)
+        return int(_is_plain(type(what)))
     length = 0
     for node in what.walk():
         if isinstance(node, Leaf) and not (
-            type(node.source) in _SOURCES and type(node.replaced) in _REPLACED
+            _is_plain(type(node.source)) and type(node.replaced) in _REPLACED
         ):
             return 0
         length += 1
     return 1 if length <= _LONG else 2
+
+
+def _is_plain(of: type) -> bool:
+    """Say whether a loss or a mechanism is plain data, so that equal ones have one price."""
+    return of in _LOSSES or of_kind(_MECHANISMS, of) is not None
 
 
 def _larger(one: Amounts, other: Amounts) -> Amounts:

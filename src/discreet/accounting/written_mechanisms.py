@@ -5,30 +5,13 @@ Trust: kernel.
 
 from __future__ import annotations
 
+import functools
 from typing import Final
 
-from discreet.accounting.forms import Form, choice, kind, kinds, many, optional
+from discreet import mechanisms
+from discreet.accounting.forms import Form, choice, kind, kinds, late, many, optional
 from discreet.accounting.written_values import FLAG, NAME, NUMBER, POSITIVE, WHOLE
-from discreet.mechanisms import (
-    AboveThreshold,
-    BoundedGeometric,
-    Exponential,
-    FiniteMechanism,
-    Gaussian,
-    Histogram,
-    Laplace,
-    NoisyKeys,
-    NoisyMax,
-    NumericSparse,
-    OptimalKeys,
-    PermuteAndFlip,
-    Quantile,
-    RandomizedResponse,
-    ScoreChange,
-    Sparse,
-    Staircase,
-    TruncatedGeometric,
-)
+from discreet.mechanisms import Gaussian, Laplace, ScoreChange
 from discreet.noise.grid import DyadicGrid
 from discreet.units import NeighborGraph, Relation
 
@@ -44,45 +27,50 @@ _EDGES: Final = many(many(WHOLE))
 _SORTED: Final = Form(lambda edges, depth: _EDGES.write(sorted(edges), depth), _EDGES.read)
 _GRAPH: Final = kinds("a graph", [kind(NeighborGraph, size=WHOLE, edges=_SORTED)])
 
+_late: Final = functools.partial(late, mechanisms)
+
 MECHANISM_KINDS: Final = (
     _LAPLACE,
     _GAUSSIAN,
-    kind(TruncatedGeometric, scale=NUMBER, low=WHOLE, high=WHOLE),
-    kind(BoundedGeometric, scale=NUMBER, low=WHOLE, high=WHOLE),
-    kind(Staircase, epsilon=POSITIVE, sensitivity=WHOLE, step=WHOLE),
-    kind(Exponential, candidates=WHOLE, scale=NUMBER, change=_CHANGE),
-    kind(PermuteAndFlip, candidates=WHOLE, scale=NUMBER, change=_CHANGE),
-    kind(NoisyMax, candidates=WHOLE, scale=NUMBER, change=_CHANGE),
-    kind(Quantile, level=NUMBER, candidates=many(WHOLE), scale=NUMBER, relation=RELATION),
-    kind(Histogram, cells=WHOLE, noise=kinds("noise", [_LAPLACE, _GAUSSIAN]), relation=RELATION),
-    kind(
-        OptimalKeys,
+    _late("TruncatedGeometric", scale=NUMBER, low=WHOLE, high=WHOLE),
+    _late("BoundedGeometric", scale=NUMBER, low=WHOLE, high=WHOLE),
+    _late("Staircase", epsilon=POSITIVE, sensitivity=WHOLE, step=WHOLE),
+    _late("Exponential", candidates=WHOLE, scale=NUMBER, change=_CHANGE),
+    _late("PermuteAndFlip", candidates=WHOLE, scale=NUMBER, change=_CHANGE),
+    _late("NoisyMax", candidates=WHOLE, scale=NUMBER, change=_CHANGE),
+    _late("Quantile", level=NUMBER, candidates=many(WHOLE), scale=NUMBER, relation=RELATION),
+    _late("Histogram", cells=WHOLE, noise=kinds("noise", [_LAPLACE, _GAUSSIAN]), relation=RELATION),
+    _late(
+        "OptimalKeys",
         epsilon=POSITIVE,
         delta=POSITIVE,
         groups=WHOLE,
         relation=RELATION,
         fewest=WHOLE,
     ),
-    kind(
-        NoisyKeys,
+    _late(
+        "NoisyKeys",
         noise=kinds("noise", [_LAPLACE, _GAUSSIAN]),
         threshold=WHOLE,
         groups=WHOLE,
         relation=RELATION,
         fewest=WHOLE,
+        most=WHOLE,
     ),
-    kind(RandomizedResponse, epsilon=POSITIVE, categories=many(NAME)),
-    kind(
-        FiniteMechanism,
+    _late("RandomizedResponse", epsilon=POSITIVE, categories=many(NAME)),
+    _late(
+        "FiniteMechanism",
         matrix=many(many(NUMBER)),
         graph=_GRAPH,
         inputs=many(NAME),
         outputs=many(NAME),
     ),
-    kind(AboveThreshold, threshold=WHOLE, epsilon=NUMBER, sensitivity=WHOLE, monotone=FLAG),
-    kind(Sparse, threshold=WHOLE, answers=WHOLE, epsilon=NUMBER, sensitivity=WHOLE, monotone=FLAG),
-    kind(
-        NumericSparse,
+    _late("AboveThreshold", threshold=WHOLE, epsilon=NUMBER, sensitivity=WHOLE, monotone=FLAG),
+    _late(
+        "Sparse", threshold=WHOLE, answers=WHOLE, epsilon=NUMBER, sensitivity=WHOLE, monotone=FLAG
+    ),
+    _late(
+        "NumericSparse",
         threshold=WHOLE,
         answers=WHOLE,
         epsilon=NUMBER,

@@ -141,13 +141,21 @@ class Composition:
 
     def epsilon(self, delta: float | Fraction) -> Bracket:
         """Enclose the smallest epsilon >= 0 at which the profile is at most delta."""
-        if not 0 <= delta <= 1:
-            raise OutOfRange(
-                what="delta is not between 0 and 1.",
-                why="it is the chance that the promise fails.",
-                do="give a delta from 0 to 1.",
-            )
-        return self._account.epsilon(Fraction(delta))
+        return self._account.epsilon(_chance(delta))
+
+    def epsilon_above(self, delta: float | Fraction) -> float:
+        """Bound the smallest epsilon >= 0 from above, for less work than both ends."""
+        return self._account.upper_epsilon(_chance(delta))
+
+
+def _chance(delta: float | Fraction) -> Fraction:
+    if not 0 <= delta <= 1:
+        raise OutOfRange(
+            what="delta is not between 0 and 1.",
+            why="it is the chance that the promise fails.",
+            do="give a delta from 0 to 1.",
+        )
+    return Fraction(delta)
 
 
 def _log_moment(pair: Pair, t: float) -> float:

@@ -96,6 +96,13 @@ class Profile(PrivacyLoss):
         low = max(composition.delta(right).low for composition in self._all())
         return Bracket(min(low, found.high), found.high)
 
+    def epsilon(self, *, delta: object) -> float:
+        """Return the largest epsilon over alternatives and directions, rounded up."""
+        chance = checked_delta(delta)
+        found = max(composition.epsilon_above(chance) for composition in self._all())
+        bound = self.pure_bound() if chance == 0 else None
+        return found if bound is None else min(found, float_up(bound))
+
     def interval(self, *, delta: object) -> Bracket:
         """Enclose the largest epsilon over alternatives and directions."""
         chance = checked_delta(delta)

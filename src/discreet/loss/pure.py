@@ -6,6 +6,8 @@ Definition.  M is eps-DP when P[M(D) in S] <= e**eps P[M(D') in S] for all neigh
 the privacy loss log P(y)/Q(y) never exceeds eps.
 Theorem (key ``randomized-response``; Kairouz, Oh and Viswanath 2015).  Randomized response loses
 most of all eps-DP mechanisms, so delta(t) = (e**eps - e**t)_+ / (1 + e**eps).
+The best test of it (key ``tradeoff-duality``) that accuses wrongly with chance a misses with the
+larger of the chances 1 - e**eps a and e**-eps (1 - a).
 Theorem (key ``group-pure``).  A group of k units loses at most k eps.
 """
 
@@ -13,9 +15,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from typing import Final, final
 
-from discreet.exact import Interval
+from discreet.exact import Interval, float_down
 from discreet.loss.bracket import Bracket
 from discreet.loss.divergences import pure_renyi
 from discreet.loss.elementary import exp, log, tanh_half
@@ -26,6 +28,8 @@ from discreet.loss.pairs.response import ResponsePair
 from discreet.loss.profile import Profile
 
 __all__ = ["Pure", "response_epsilon"]
+
+_LARGEST: Final = 1000  # above it, e**-epsilon is no float
 
 
 @final
@@ -66,6 +70,14 @@ class Pure(PrivacyLoss):
     def renyi(self, *, order: object) -> float:
         """Return the divergence of randomized response, rounded up."""
         return pure_renyi(epsilon=self.bound, order=order)
+
+    def tradeoff(self, *, false_alarm: object) -> float:
+        """Return that of randomized response: 1 - e**eps a or e**-eps (1 - a), rounded down."""
+        alarm = checked_delta(false_alarm, name="false_alarm")
+        if self.bound > _LARGEST:
+            return 0.0 if alarm else 1.0
+        direct, swapped = 1 - exp(self.bound).high * alarm, (1 - alarm) * exp(-self.bound).low
+        return float_down(max(direct, swapped, Fraction(0)))
 
     def pure_bound(self) -> Fraction:
         """Return epsilon."""

@@ -20,6 +20,7 @@ from typing import final
 
 from discreet.errors import OutOfRange
 from discreet.exact import float_up
+from discreet.loss.engine.rounding import quotient_up
 
 __all__ = ["RenyiCurve"]
 
@@ -76,6 +77,10 @@ class RenyiCurve:
 
     def log_moment(self, t: float) -> float:
         """Bound ln E_P[e**(tL)] = t D_{1+t} from above."""
+        if not self.orders and self.rho and t > 0:
+            top, bottom = t.as_integer_ratio()
+            rho, rest = self.rho.as_integer_ratio()
+            return quotient_up(top * (top + bottom) * rho, bottom * bottom * rest)
         exact = Fraction(t)
         value = self.at(1 + exact)
         return math.inf if value is None else float_up(exact * value)

@@ -5,17 +5,19 @@ Trust: kernel.
 Definition.  After bounding, each group holds a whole number n of units; a unit is counted once in
 each of at most ``groups`` groups.  A choice of keys shows some of the groups and hides the others.
 A group with fewer than ``fewest`` units is never shown, whatever is drawn; so one without units,
-whose key may be anything, is not even looked at.
+whose key may be anything, is not even looked at.  A choice may count something else in place of
+units, such as rows, of which a unit has up to some number M in each of its groups.
 
 Theorem (key ``key-moves``).  Let tables be k steps of the relation apart, g = ``groups``, s = 1, or
-s = 2 where a step can replace a unit.  No count moves by more than k, and all counts together by
-at most k s g.  If moving two groups by a and b costs at most as much as moving one by a + b, and a
-longer move no less than a shorter, then every such move costs at most as much as moving w groups by
-k each, for w = s g where k <= 2, and w = floor(2 k s g / (k + 1)) beyond.
-Proof.  Put the entries, none above k, into boxes of size k, each into the first where it fits.  Any
-two boxes hold more than k together, or one of them would not have been opened; so all w of them
-hold at least w (k + 1) / 2, if there are two, and that is at most k s g.  Up to k = 2 all boxes but
-one are full.
+s = 2 where a step can replace a unit.  No more than k units move a count, each by at most M, and
+over all groups there are at most k s g such moves.  If moving two groups by a and b costs at most
+as much as moving one by a + b, and a longer move no less than a shorter, then every such move costs
+at most as much as moving w groups by k M each, for w = s g where k <= 2, and
+w = floor(2 k s g / (k + 1)) beyond.
+Proof.  A group that j units move, moves by at most j M.  Put these j, none above k, into boxes of
+size k, each into the first where it fits.  Any two boxes hold more than k together, or one of them
+would not have been opened; so all w of them hold at least w (k + 1) / 2, if there are two, and that
+is at most k s g.  Up to k = 2 all boxes but one are full.
 Moving s g groups by k would not do: three groups that move by 2 can cost more than two that move by
 3, though their sums are equal.
 """
@@ -109,7 +111,7 @@ def open_delta(value: object) -> Fraction:
 
 
 def worst_move(*, distance: Number, groups: int, relation: Relation) -> tuple[int, int]:
-    """Return k and b: no move of so many steps costs more than b groups that move by k each.
+    """Return k and b: no move of so many steps costs more than b groups that k units move each.
 
     >>> worst_move(distance=1, groups=5, relation=Relation.ADD_REMOVE)
     (1, 5)

@@ -2,24 +2,27 @@
 
 Trust: kernel.
 
-Definition.  To each group with n >= ``fewest`` units noise Z of its own is added.  The group is
-shown with n + Z, an estimate of its number of units, if n + Z >= ``threshold``.  Groups with fewer
-units are hidden, whatever is drawn.
+Definition.  A group counts n, to which a unit adds at most ``most``: its units, of which each adds
+one, or its rows, of which each has some.  Where n >= ``fewest``, noise Z of its own is added.  The
+group is shown with n + Z, an estimate of n, if n + Z >= ``threshold``.  Groups that count less are
+hidden, whatever is drawn.
 
-Theorem (key ``threshold-keys``).  Let units be in at most g groups.  Between tables one step apart
-the loss is at most that of the noise on g counts that move by one, and of a leak that tells
-everything with the chance of ``threshold-leak`` and nothing otherwise, independently.  Where units
-are replaced it is the noise on 2 g counts, and the same leak.  k steps apart it is the noise on w
-counts that move by k, with the w of ``key-moves``, and the leak of k units.
-Proof.  A group that has ``fewest`` units in both tables is a function of n + Z; one that has them
-in neither is hidden.  Let A be the groups that have them only in the first table, B only in the
-second.  A is hidden with some chance a in the first table and for sure in the second, B for sure in
-the first and with chance b in the second.  So the loss of A and B is infinite with chance 1 - a,
-where anything of A is seen, and otherwise ln(a / b).  For every e >= 0 their divergence is
-1 - a + max(a - e**e b, 0) <= 1 - min(a, b), with the same bound in the other order.  A leak with
-that chance has this divergence at every e; and the chance is bounded, since k units at most are in
-one of the tables alone.  Noises are independent, so the product dominates (key
-``dominating-pair``).  Log-concave noise costs what ``key-moves`` asks (key ``log-concave-moves``).
+Theorem (key ``threshold-keys``).  Let units be in at most g groups, and M = ``most``.  Between
+tables one step apart the loss is at most that of the noise on g counts that move by M, and of a
+leak that tells everything with the chance of ``threshold-leak`` and nothing otherwise,
+independently.  Where units are replaced it is the noise on 2 g counts, and the same leak.  k steps
+apart it is the noise on w counts that move by k M, with the w of ``key-moves``, and the leak of k
+units.
+Proof.  A group that counts ``fewest`` in both tables is a function of n + Z; one that does in
+neither is hidden.  Let A be the groups that do only in the first table, B only in the second.  A is
+hidden with some chance a in the first table and for sure in the second, B for sure in the first and
+with chance b in the second.  So the loss of A and B is infinite with chance 1 - a, where anything
+of A is seen, and otherwise ln(a / b).  For every e >= 0 their divergence is 1 - a + max(a - e**e b,
+0) <= 1 - min(a, b), with the same bound in the other order.  A leak with that chance has this
+divergence at every e; and the chance is bounded, since k units at most are in one of the tables
+alone, and a group of A or B counts at most ``fewest`` - 1 without those that are in its own.
+Noises are independent, so the product dominates (key ``dominating-pair``).  Log-concave noise costs
+what ``key-moves`` asks (key ``log-concave-moves``).
 Assumes: all coins come from ``entropy``.
 """
 
@@ -49,7 +52,7 @@ from discreet.mechanisms.key_selection import (
     worst_move,
 )
 from discreet.mechanisms.key_selection_interval import shown_intervals
-from discreet.mechanisms.key_selection_leak import leaked
+from discreet.mechanisms.key_selection_leak import leaked, likely_distance
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.mechanism import ReferenceLaw
 from discreet.mechanisms.quantiles import at_most, first_true
@@ -84,6 +87,13 @@ class NoisyKeys(KeyMechanism[ShownKeys]):
     >>> answer = keys.run([0, 1000, 0])
     >>> answer.shown, answer.counts.shape
     (array([False,  True, False]), (1,))
+
+    Rows decide, where a unit has up to five of them in a group:
+
+    >>> rows = NoisyKeys.for_delta(
+    ...     delta="1e-6", noise=Laplace(scale=5), groups=1, relation="add_remove", most=5)
+    >>> rows.threshold, rows.loss().epsilon(delta="1e-6") <= 1
+    (72, True)
     """
 
     noise: Laplace | Gaussian
@@ -91,8 +101,9 @@ class NoisyKeys(KeyMechanism[ShownKeys]):
     groups: int
     relation: Relation
     fewest: int
+    most: int
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  what is counted, and how it is hidden
         self,
         *,
         noise: Laplace | Gaussian,
@@ -100,6 +111,7 @@ class NoisyKeys(KeyMechanism[ShownKeys]):
         groups: int,
         relation: Relation | str,
         fewest: int = 1,
+        most: int = 1,
     ) -> None:
         """Take the noise of one count, and from which noisy count on a group is shown.
 
@@ -108,7 +120,8 @@ class NoisyKeys(KeyMechanism[ShownKeys]):
             threshold: the least noisy count that is shown.
             groups: in how many groups a unit is counted, at most.
             relation: who counts as a neighbor.
-            fewest: a group with fewer units than this is never shown.
+            fewest: a group that counts less than this is never shown.
+            most: how much a unit adds to the count of a group, at most.
         """
         plan = read_plan(groups=groups, relation=relation, fewest=fewest)
         if not isinstance(noise, Laplace | Gaussian) or noise.grid is not None:
@@ -118,11 +131,12 @@ class NoisyKeys(KeyMechanism[ShownKeys]):
                 do="give Laplace(scale=...) or Gaussian(sigma=...).",
             )
         least = int64_range(whole(threshold, name="threshold"), name="threshold")
-        for name, value in ({"noise": noise, "threshold": least} | plan).items():
+        each = int64_range(whole(most, name="most", low=1), name="most")
+        for name, value in ({"noise": noise, "threshold": least, "most": each} | plan).items():
             object.__setattr__(self, name, value)
 
     @classmethod
-    def for_delta(
+    def for_delta(  # noqa: PLR0913  as above
         cls,
         *,
         delta: Number,
@@ -130,21 +144,28 @@ class NoisyKeys(KeyMechanism[ShownKeys]):
         groups: int,
         relation: Relation | str,
         fewest: int = 1,
+        most: int = 1,
     ) -> Self:
         """Return the choice with the smallest threshold, from ``fewest`` on, that leaks no more.
 
-        ``delta`` is the chance that a unit is seen because it is in groups of ``fewest`` units.
+        ``delta`` is the chance that a unit is seen because groups would hardly count without it.
         """
         chance = open_delta(delta)
-        start = cls(noise=noise, threshold=0, groups=groups, relation=relation, fewest=fewest)
+        plan = {"groups": groups, "relation": relation, "fewest": fewest, "most": most}
+        start = cls(noise=noise, threshold=0, **plan)  # type: ignore[arg-type]
         law = start._law()
-        distance = first_true(lambda d: leaked(law, distance=d, groups=groups) <= chance)
+        distance = first_true(
+            lambda d: leaked(law, distance=d, groups=start.groups, most=start.most) <= chance,
+            near=likely_distance(law, chance=chance, groups=start.groups, most=start.most),
+        )
         return replace(start, threshold=start.fewest + distance)
 
     def leak(self, *, steps: int = 1) -> Fraction:
-        """Bound the chance that so many units are seen, in groups of ``fewest`` units or so."""
+        """Bound the chance that so many units are seen, in groups that would hardly count else."""
         distance = self.threshold - self.fewest
-        return leaked(self._law(), distance=distance, groups=self.groups, steps=steps)
+        return leaked(
+            self._law(), distance=distance, groups=self.groups, steps=steps, most=self.most
+        )
 
     def loss(self, *, distance: Number = 1) -> PrivacyLoss:
         """Return the loss between tables so many steps of the relation apart."""
@@ -152,12 +173,12 @@ class NoisyKeys(KeyMechanism[ShownKeys]):
         if steps == 0:
             return Pure(epsilon=0)
         seen = Approximate(epsilon=0, delta=self.leak(steps=steps))
-        return self.noise.loss(distance=steps).power(places).compose(seen)
+        return self.noise.loss(distance=steps * self.most).power(places).compose(seen)
 
     def error(self, *, confidence: Number) -> int:
         """Return the smallest r such that a count is off by at most r, with this probability.
 
-        The count of a hidden group is taken to be 0.  The worst group has r + 1 units: it must be
+        The count of a hidden group is taken to be 0.  The worst group counts r + 1: it must be
         shown, by noise of at most r.
         """
         missed, law = 1 - at_confidence(confidence), self._law()
@@ -171,14 +192,14 @@ class NoisyKeys(KeyMechanism[ShownKeys]):
         return first_true(enough)
 
     def kept(self, units: int) -> Interval:
-        """Enclose the chance that a group of so many units is shown."""
+        """Enclose the chance that a group is shown that counts so much."""
         size = whole(units, name="units", low=0)
         if size < self.fewest:
             return _NONE
         return self._law().survival_bounds(self.threshold - size - 1)
 
     def smallest(self, chance: Number) -> int:
-        """Return how many units a group needs to be shown with at least this chance, exactly."""
+        """Return how much a group must count to be shown with at least this chance, exactly."""
         above = self._law().quantile(decimal(chance, name="chance"))
         return max(self.fewest, self.threshold + above)  # P[n + Z >= t] = P[Z <= n - t]
 

@@ -9,17 +9,18 @@ of any input, last.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, final
+from typing import TYPE_CHECKING, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linprog  # type: ignore[import-untyped]
-from scipy.sparse import coo_array, vstack  # type: ignore[import-untyped]
 
 from discreet.errors import OutOfRange
 from discreet.exact import Interval
 from discreet.mechanisms.matrix import Matrix, Row
 from discreet.units import NeighborGraph
+
+if TYPE_CHECKING:  # loaded when a program is solved, because SciPy takes its time
+    from scipy.sparse import coo_array  # type: ignore[import-untyped]
 
 __all__ = ["Problem", "Solution", "solve"]
 
@@ -57,6 +58,8 @@ class Solution:
 
 def solve(problem: Problem) -> Solution:
     """Solve the linear program as well as floating point can."""
+    from scipy.optimize import linprog  # type: ignore[import-untyped]  # noqa: PLC0415  as above
+
     cost = np.array([[float(entry) for entry in row] for row in problem.cost])
     size, width = cost.shape
     worst = problem.prior is None
@@ -97,12 +100,16 @@ def _aim(problem: Problem, cost: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _sums(size: int, width: int, *, extra: bool) -> coo_array:
     """Return the rows that sum up each law."""
+    from scipy.sparse import coo_array  # noqa: PLC0415  as above
+
     at = np.arange(size * width)
     return coo_array((np.ones(at.size), (at // width, at)), shape=(size, size * width + extra))
 
 
 def _limits(problem: Problem, cost: NDArray[np.float64]) -> coo_array:
     """Return the rows that must not be above zero: P[i][o] - r P[j][o], then cost - worst cost."""
+    from scipy.sparse import coo_array, vstack  # noqa: PLC0415  as above
+
     size, width = cost.shape
     edges = np.array(problem.edges, np.int64).reshape(-1, 2)
     first, second = ((edges[:, [side]] * width + np.arange(width)).ravel() for side in (0, 1))

@@ -36,19 +36,31 @@ def at_most(enclose: Callable[[int], Interval], limit: Fraction) -> bool:
         bits *= 2
 
 
-def first_true(enough: Callable[[int], bool], *, high: int | None = None) -> int:
+def first_true(enough: Callable[[int], bool], *, high: int | None = None, near: int = 1) -> int:
     """Return the smallest r >= 0 for which a rising condition holds; it holds at ``high``.
+
+    Without ``high``, the search goes out from ``near``: the closer that is, the shorter it takes.
 
     >>> first_true(lambda r: r * r > 50)
     8
     """
-    outside, inside = -1, 1 if high is None else high
-    while high is None and not enough(inside):
-        outside, inside = inside, 2 * inside
+    outside, inside = (-1, high) if high is not None else _around(enough, max(near, 0))
     while inside - outside > 1:
         middle = (inside + outside) // 2
         outside, inside = (outside, middle) if enough(middle) else (middle, inside)
     return inside
+
+
+def _around(enough: Callable[[int], bool], at: int) -> tuple[int, int]:
+    """Return two numbers, of which the condition holds at the second, and not at the first."""
+    step = 1
+    if enough(at):
+        while step <= at and enough(at - step):
+            at, step = at - step, 2 * step
+        return max(at - step, -1), at
+    while not enough(at + step):
+        at, step = at + step, 2 * step
+    return at, at + step
 
 
 def two_sided_quantile(law: Distribution, chance: Fraction, count: int) -> int:

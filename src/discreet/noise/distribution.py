@@ -28,6 +28,8 @@ from discreet.noise.pool import serve
 __all__ = ["Distribution", "Moments"]
 
 BITS = 64
+FEW_BITS = 24
+"""They decide nearly every comparison."""
 
 
 @final
@@ -145,7 +147,7 @@ class Distribution(ABC):
 
     def _reaches(self, k: int, chance: Fraction) -> bool:
         """Decide P[Z <= k] >= chance on whichever tail is known more finely."""
-        bits = BITS
+        bits = FEW_BITS
         while True:
             if 2 * chance >= 1:
                 tail = self._survival(k, bits)

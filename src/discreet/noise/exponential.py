@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, final
 
-from discreet.certified import exp_neg
+from discreet.certified import exp_neg, log
 from discreet.exact import Interval
 from discreet.noise.distribution import log_of
 
 __all__ = ["Scaled", "ratio"]
 
 _DEEPEST: Final = 1 << 16
+_FAR: Final = 512
 
 
 @final
@@ -42,8 +43,11 @@ class Scaled:
         deepest = max(_DEEPEST, 64 * bits)
         if self.exponent > deepest:  # exp(-x) < 2**-x
             return Interval(Fraction(0), Fraction(1, 1 << deepest) * self.factor.high)
-        scale = bits + 8 + math.ceil(self.exponent * Fraction(3, 2))
-        low, high = exp_neg(self.exponent, scale)
+        if self.exponent > _FAR:
+            low, high, scale = _halved(self.exponent, bits)
+        else:
+            scale = bits + 8 + math.ceil(self.exponent * Fraction(3, 2))
+            low, high = exp_neg(self.exponent, scale)
         one = 1 << scale
         return Interval(
             Fraction(low, one) * self.factor.low, Fraction(high, one) * self.factor.high
@@ -55,8 +59,25 @@ class Scaled:
         >>> Scaled(Fraction(1000), Interval(Fraction(1), Fraction(1))).log_bounds(64).nearest()
         -1000.0
         """
-        log = log_of(self.factor, bits)
-        return Interval(log.low - self.exponent, log.high - self.exponent)
+        rest = log_of(self.factor, bits)
+        return Interval(rest.low - self.exponent, rest.high - self.exponent)
+
+
+def _halved(x: Fraction, bits: int) -> tuple[int, int, int]:
+    """Enclose exp(-x) for large x at a scale that is returned too: 2**-n exp(-(x - n ln 2)).
+
+    With ln 2 to as many more bits as x has, what is left of x is known to a relative 2**-bits.
+
+    >>> low, high, scale = _halved(Fraction(1000), 64)
+    >>> (high - low) << 64 < low, abs(math.log(low) - scale * math.log(2) + 1000) < 1e-9
+    (True, True)
+    """
+    fine = bits + 16 + math.ceil(2 * x).bit_length()
+    two_low, two_high = log(Fraction(2), fine)
+    n = (x.numerator << fine) // (x.denominator * two_high)
+    most, least = (x - Fraction(n * two, 1 << fine) for two in (two_low, two_high))
+    precise = bits + 16
+    return exp_neg(most, precise)[0], exp_neg(least, precise)[1], precise + n
 
 
 def ratio(scale: Fraction, bits: int) -> Interval:

@@ -27,7 +27,8 @@ from discreet.noise.series import Decay
 
 __all__ = ["normalizer", "tail_ratio", "variance_bounds"]
 
-_NARROW: Final = 1 << 16  # tails of variances up to here are summed term by term
+_NARROW: Final = 1 << 11  # tails of variances up to here are summed term by term
+_SHORT: Final = 32
 _EVEN: Final = 64  # from here on the variance of the law is its parameter to 2**-1500
 
 
@@ -76,12 +77,15 @@ def _term_by_term(variance: Fraction, k: int, bits: int) -> Interval:
 def _euler_maclaurin(variance: Fraction, k: int, bits: int) -> Interval:
     mills = _mills_ratio(variance, k, bits)
     orders = bits // 12 + 2  # k/v <= 1/16: each order gains more than 12 bits
-    before, here, factorial = Fraction(1), -k / variance, 2
+    top, bottom = variance.numerator, variance.denominator
+    before, here, power, factorial = 1, -k * bottom, top, 2
     correction = Fraction(1, 2)
-    for order in range(1, 2 * orders, 2):  # here is f^(order)/f, factorial is (order + 1)!
-        correction -= _bernoulli(order + 1) / factorial * here
+    for order in range(1, 2 * orders, 2):  # here / top**order is f^(order)/f; (order + 1)! follows
+        number = _bernoulli(order + 1)
+        correction -= Fraction(number.numerator * here, number.denominator * factorial * power)
         for n in (order, order + 1):
-            before, here = here, -(k * here + n * before) / variance
+            before, here = here, -bottom * (k * here + n * top * before)
+        power *= top * top
         factorial *= (order + 2) * (order + 3)
     error = _remainder(variance, k, mills.high, 2 * orders)
     return Interval(mills.low + correction - error, mills.high + correction + error)
@@ -92,19 +96,21 @@ def _remainder(variance: Fraction, k: int, mills: Fraction, order: int) -> Fract
 
     The derivative of order n is at most f(x) times the sum over j of
     n! / (j! (n-2j)! 2**j) * x**(n-2j) / v**(n-j), and the integral of x**m f from k on obeys
-    I_m = v k**(m-1) f(k) + v (m-1) I_(m-2).
+    I_m = v k**(m-1) f(k) + v (m-1) I_(m-2).  So with m = n - 2j every term has a factor v**(-n/2),
+    and the rest of it follows from I_m / v**(m/2), here rounded up to whole multiples of 2**-32.
     """
-    integral, moments = mills, [mills]
+    square, moment = math.ceil((k * k << _SHORT) / variance), math.ceil(mills * (1 << _SHORT))
+    power, moments = k << _SHORT, [moment]
     for m in range(2, order + 1, 2):
-        integral = variance * (Fraction(k) ** (m - 1) + (m - 1) * integral)
-        moments.append(integral)
-    total = Fraction(0)
+        moment = power + (m - 1) * moment
+        power = -(-(power * square) >> _SHORT)
+        moments.append(moment)
+    total = 0
     for j in range(order // 2 + 1):
-        ways = Fraction(
-            math.factorial(order), math.factorial(j) * math.factorial(order - 2 * j) << j
-        )
-        total += ways * moments[order // 2 - j] / variance ** (order - j)
-    return abs(_bernoulli(order)) / math.factorial(order) * total
+        ways = math.factorial(order) // (math.factorial(j) * math.factorial(order - 2 * j) << j)
+        total += ways * moments[order // 2 - j]
+    bound = Fraction(total, math.factorial(order) << _SHORT) / variance ** (order // 2)
+    return abs(_bernoulli(order)) * bound
 
 
 def _mills_ratio(variance: Fraction, k: int, bits: int) -> Interval:

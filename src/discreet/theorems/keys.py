@@ -14,10 +14,11 @@ __all__ = ["ENTRIES"]
 ENTRIES: Final = (
     Theorem(
         key="key-moves",
-        statement="If units are counted in at most g groups each, k steps move no count by more "
-        "than k and all of them by at most k s g in all, s = 1, or 2 where units are replaced; "
-        "where two moves cost at most as much as one of their sum, no such move costs more than "
-        "s g groups that move by k each, for k <= 2, and floor(2 k s g / (k + 1)) groups beyond.",
+        statement="If units are counted in at most g groups each, and add up to M to each, k steps "
+        "move no count by more than k M, in at most k s g moves of a group by a unit, s = 1, or 2 "
+        "where units are replaced; where two moves cost at most as much as one of their sum, no "
+        "such move costs more than s g groups that move by k M each, for k <= 2, and "
+        "floor(2 k s g / (k + 1)) groups beyond.",
         source="first fit into boxes of size k; proof in mechanisms/key_selection.py",
     ),
     Theorem(
@@ -39,17 +40,17 @@ ENTRIES: Final = (
     ),
     Theorem(
         key="threshold-leak",
-        statement="k units in at most g groups each, on top of groups with too few units to be "
+        statement="k units in at most g groups each, on top of groups that count too little to be "
         "shown, are seen with chance at most max(1 - (1 - q(1))^(k g), 1 - (1 - q(k))^g), where "
         "q(j) is the chance that j of them lift a group to the threshold, for log-concave noise.",
         source="convexity of -ln(1 - q(j)); proof in mechanisms/key_selection_leak.py",
     ),
     Theorem(
         key="threshold-keys",
-        statement="Showing the noisy counts that reach a threshold, of groups with a least number "
-        "of units, loses at most what the noise loses on g counts that move by one, or 2 g where "
-        "units are replaced, and independently a leak with the chance of threshold-leak, which "
-        "replacing does not raise.",
+        statement="Showing the noisy counts that reach a threshold, of groups that count at least "
+        "some number, loses at most what the noise loses on g counts that move by as much as a "
+        "unit adds, or 2 g where units are replaced, and independently a leak with the chance of "
+        "threshold-leak, which replacing does not raise.",
         source="dominating-pair and key-moves; the threshold is that of Korolova, Kenthapadi, "
         "Mishra and Ntoulas 2009, Releasing Search Queries and Clicks Privately; proof in "
         "mechanisms/key_selection_threshold.py",

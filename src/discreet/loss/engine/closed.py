@@ -15,10 +15,10 @@ from fractions import Fraction
 from typing import Final, final
 
 import numpy as np
-from scipy.special import erfcx, gammaln  # type: ignore[import-untyped]
 
 from discreet.loss.bracket import Bracket
 from discreet.loss.engine.rounding import SPECIAL, UNIT
+from discreet.loss.engine.special import erfcx, gammaln
 from discreet.loss.pairs.pair import Floats
 
 __all__ = ["Responses", "gaussian", "gaussians", "laplace"]

@@ -23,6 +23,7 @@ from discreet.loss.engine.moments import MomentBound
 from discreet.loss.engine.renyi_part import RenyiPart
 from discreet.loss.engine.rounding import UNIT
 from discreet.loss.engine.search import LatticeSearch, OnLattice
+from discreet.loss.pairs.discrete_gaussian import DiscreteGaussianPair
 from discreet.loss.pairs.gaussian import GaussianPair
 from discreet.loss.pairs.pair import Curve, Pair, Transform
 from discreet.loss.renyi_curve import RenyiCurve
@@ -38,7 +39,16 @@ _UNKNOWN: Final = object()
 class FinitePart:
     """What has been worked out about the finite losses of one product; it only ever caches."""
 
-    __slots__ = ("_closed", "_contour", "_largest", "_pairs", "_renyi", "_search", "_slope")
+    __slots__ = (
+        "_closed",
+        "_contour",
+        "_largest",
+        "_pairs",
+        "_renyi",
+        "_search",
+        "_slope",
+        "_through",
+    )
 
     def __init__(self, pairs: tuple[tuple[Pair, int], ...], renyi: RenyiCurve | None) -> None:
         """Work nothing out yet."""
@@ -47,6 +57,7 @@ class FinitePart:
         self._contour: Contour | object | None = _UNKNOWN
         self._search: LatticeSearch | None = None
         self._largest: float | None = None
+        self._through: MomentBound | None = None
         self._slope = None if renyi is None or renyi.orders else float_up(renyi.rho)
 
     @property
@@ -55,6 +66,11 @@ class FinitePart:
         if self._largest is None:
             self._largest = math.inf if self._renyi is not None else _largest(self._pairs)
         return self._largest
+
+    @property
+    def gaussian(self) -> bool:
+        """Whether all noise is Gaussian, continuous or discrete."""
+        return all(isinstance(pair, GaussianPair | DiscreteGaussianPair) for pair, _ in self._pairs)
 
     def reached(self) -> float:
         """Bound the largest finite loss from below; it is below 0 only beside infinite losses."""
@@ -78,8 +94,8 @@ class FinitePart:
         contour = self._line() if self._renyi is None else None
         return self._moments().order_for(delta) if contour is None else contour.order_for(delta)
 
-    def epsilon(self, delta: float, *, lattice: bool = True) -> Bracket:
-        """Enclose the epsilon at which the finite part is delta > 0.
+    def epsilon(self, delta: float, *, low: bool = True, lattice: bool = True) -> Bracket:
+        """Enclose the epsilon at which the finite part is delta > 0; without ``low``, from above.
 
         Beside a curve the lattice takes long; without ``lattice`` moments have to do.
         """
@@ -91,7 +107,7 @@ class FinitePart:
             ceiling = moments().epsilon(delta) if contour is None else contour.ceiling(delta, rho)
             if not (lattice and self._pairs):
                 return Bracket(0.0, ceiling)
-            found = self._lattice(min(ceiling, 60.0)).epsilon(delta, ceiling)
+            found = self._lattice(min(ceiling, 60.0)).epsilon(delta, ceiling, low=False)
             return Bracket(0.0, ceiling if found is None else min(ceiling, found.high))
         if not self._pairs or self.largest == 0.0:
             return Bracket(0.0, 0.0)
@@ -103,7 +119,7 @@ class FinitePart:
         if contour is not None:
             best = contour.epsilon(delta, best.high)
         if best.width > _GOOD * max(1.0, best.high):
-            found = self._lattice(best.high).epsilon(delta, best.high)
+            found = self._lattice(best.high).epsilon(delta, best.high, low=low)
             best = best if found is None else best.meet(found)
         return best
 
@@ -156,8 +172,11 @@ class FinitePart:
 
     def _moments(self) -> MomentBound:
         """The bound through cumulants, which always applies."""
-        limit = None if self._renyi is None else self._renyi.limit
-        return MomentBound(self._cumulant, math.inf if limit is None else float(limit - 1))
+        if self._through is None:
+            limit = None if self._renyi is None else self._renyi.limit
+            most = math.inf if limit is None else float(limit - 1)
+            self._through = MomentBound(self._cumulant, most)
+        return self._through
 
     def _cumulant(self, t: float) -> float:
         total = math.fsum(n * pair.cumulant(t) for pair, n in self._pairs)

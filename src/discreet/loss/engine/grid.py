@@ -24,11 +24,10 @@ from fractions import Fraction
 from typing import Final, Literal, final
 
 import numpy as np
-from scipy import fft  # type: ignore[import-untyped]
-from scipy.signal import lfilter  # type: ignore[import-untyped]
 
 from discreet.loss.engine.closed import gaussians
 from discreet.loss.engine.rounding import UNIT
+from discreet.loss.engine.suffixes import suffixes
 from discreet.loss.pairs.pair import Floats, Law
 
 __all__ = ["Lattice", "Side", "Tilted"]
@@ -49,13 +48,14 @@ class Lattice:
     step: Fraction
     laws: tuple[tuple[Law, int], ...]
     square: float
+    logs: tuple[Floats, ...]
 
     def cumulant(self, c: float) -> float:
         """Evaluate the sum of ln M_i(c); c may be negative."""
         slope = c * float(self.step)
         total = 0.0
-        for law, count in self.laws:
-            weights, top = _weigh(law, slope)
+        for (law, count), logs in zip(self.laws, self.logs, strict=True):
+            weights, top = _weigh(law, logs, slope)
             total += count * (slope * law.start + top + math.log(float(weights.sum())))
         return total
 
@@ -64,12 +64,14 @@ class Lattice:
         cls, side: Side, step: Fraction, laws: Sequence[tuple[Law, int]], square: float
     ) -> Lattice:
         """Gather laws; masses too small for their own logarithm move to the side of the bound."""
-        kept = []
+        kept, logs = [], []
         for law, count in laws:
             faint = (law.mass < 1e-300) & (law.mass > 0)
             mass = np.where(faint, 1e-300 if side == "above" else 0.0, law.mass)
             kept.append((Law(law.start, mass, law.infinite, law.drift), count))
-        return cls(side, step, tuple(kept), square)
+            with np.errstate(divide="ignore"):
+                logs.append(np.log(mass))
+        return cls(side, step, tuple(kept), square, tuple(logs))
 
     def drift(self) -> float:
         """How far the laws together may shift the loss."""
@@ -95,9 +97,9 @@ class Lattice:
         spread = np.zeros(length // 2 + 1)
         stages = 16 * UNIT * math.log2(length)
         offset, relative = 0, 0.0
-        for law, count in self.laws:
-            center, weights = _tilt(law, c * h, length)
-            value = fft.rfft(weights)
+        for (law, count), logged in zip(self.laws, self.logs, strict=True):
+            center, weights = _tilt(law, logged, c * h, length)
+            value = np.fft.rfft(weights)
             size = np.maximum(np.abs(value), 1e-300)
             log_value = np.log(np.where(size <= 1e-300, 1e-300, value))
             logs += count * log_value
@@ -109,7 +111,7 @@ class Lattice:
         product = np.exp(logs)
         modulus = np.abs(product)
         wrong = modulus * (np.expm1(np.minimum(spread, 50.0)) + 2 * stages)
-        mass = fft.irfft(product, length)
+        mass = np.fft.irfft(product, length)
         errors = Errors(float(2 * wrong.sum() / length), relative)
         return Tilted.of(self, c, np.roll(mass, (offset - start) % length), start, errors)
 
@@ -128,23 +130,35 @@ class Lattice:
         length = max(last - first + 1, 16)
         if length > _LARGEST:
             return None
-        return first, int(fft.next_fast_len(length, real=True))
+        return first, _fast_length(length)
 
 
-def _weigh(law: Law, slope: float) -> tuple[Floats, float]:
+def _fast_length(least: int) -> int:
+    """Return the smallest product of twos, threes and fives that is not below a length."""
+    best = 1 << (least - 1).bit_length()
+    five = 1
+    while five < best:
+        odd = five
+        while odd < best:
+            best = min(best, odd << (-(-least // odd) - 1).bit_length())
+            odd *= 3
+        five *= 5
+    return best
+
+
+def _weigh(law: Law, logs: Floats, slope: float) -> tuple[Floats, float]:
     """Tilt the masses, divided by about the largest of them; return that one's logarithm too."""
     exponent = slope * np.arange(len(law.mass))
-    with np.errstate(divide="ignore"):
-        top = float((exponent + np.log(law.mass)).max())
+    top = float((exponent + logs).max())
     return law.mass * np.exp(np.minimum(exponent - top, 700.0)), top
 
 
-def _tilt(law: Law, slope: float, length: int) -> tuple[int, Floats]:
+def _tilt(law: Law, logs: Floats, slope: float, length: int) -> tuple[int, Floats]:
     """Tilt a law, divide by its total, and wrap it around its mean."""
-    weights, _ = _weigh(law, slope)
+    weights, _ = _weigh(law, logs, slope)
     weights /= weights.sum()
     place = np.arange(len(weights))
-    center = round(float(weights @ place))
+    center = round(float((weights * place).sum()))  # a product of arrays would wake threads
     wrapped = np.bincount((place - center) % length, weights=weights, minlength=length)
     return center, np.asarray(wrapped, np.float64)
 
@@ -167,7 +181,7 @@ class Tilted:
         """Raise or lower the entries by their error, and add them up from above."""
         sign = 1.0 if lattice.side == "above" else -1.0
         entries = np.maximum(mass + sign * errors.entry, 0.0)
-        sums = (entries, entries) if lattice.square else _suffixes(entries, c, float(lattice.step))
+        sums = (entries, entries) if lattice.square else suffixes(entries, c, float(lattice.step))
         return cls(lattice, c, lattice.cumulant(c), entries, start, errors.relative, sums)
 
     def bound(self, eps: float) -> float:
@@ -216,7 +230,7 @@ class Tilted:
             log_value = np.minimum(np.log(bounded), -0.49999999 * steep * steep)
         ceiling = c * (c + 1) * square / 2
         weights = np.exp(np.minimum(log_value - c * x - ceiling, 0.0))
-        return float(self.mass[first:last] @ weights), ceiling, UNIT * len(x)
+        return float((self.mass[first:last] * weights).sum()), ceiling, UNIT * len(x)
 
 
 @final
@@ -226,16 +240,3 @@ class Errors:
 
     entry: float
     relative: float
-
-
-def _suffixes(entries: Floats, c: float, h: float) -> tuple[Floats, Floats]:
-    """Return D_k and B_k: sums over j >= k of r_j e**(-cu) (1 - e**-u) and of r_j e**(-(c+1)u).
-
-    Here u = (j - k)h.  B_k = r_k + e**(-(c+1)h) B_{k+1}, D_k = e**(-ch) (D_{k+1} - expm1(-h)
-    B_{k+1}): all terms are at least zero.  One of weight e**(-cu) has passed u/h steps, with an
-    error of 20 units each; those with cu > 30 weigh less than the tail that is left out.
-    """
-    far = lfilter([1.0], [1.0, -math.exp(-(c + 1) * h)], entries[::-1])[::-1]
-    inner = np.append(far[1:], 0.0) * (-math.expm1(-h) * math.exp(-c * h))
-    near = lfilter([1.0], [1.0, -math.exp(-c * h)], inner[::-1])[::-1]
-    return near, far

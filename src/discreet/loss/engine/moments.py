@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Final, final
+from dataclasses import dataclass, field
+from typing import final
+
+from discreet.loss.engine.valley import lowest
 
 __all__ = ["MomentBound", "log_constant"]
-
-_GOLDEN: Final = (math.sqrt(5) - 1) / 2
 
 
 def log_constant(t: float) -> float:
@@ -33,10 +33,14 @@ def log_constant(t: float) -> float:
 @final
 @dataclass(frozen=True, slots=True)
 class MomentBound:
-    """A profile bounded through its cumulants alone; ``cumulant`` rounds up."""
+    """A profile bounded through its cumulants alone; ``cumulant`` rounds up.
+
+    The best orders, at an epsilon and for a delta, are remembered.
+    """
 
     cumulant: Callable[[float], float]
     limit: float = math.inf
+    _orders: dict[tuple[bool, float], float] = field(default_factory=dict, compare=False)
 
     def log_delta(self, eps: float, t: float) -> float:
         """Bound ln of the finite part of the profile through one order."""
@@ -45,7 +49,9 @@ class MomentBound:
 
     def order_at(self, eps: float) -> float:
         """Return the order that bounds the profile at eps best, of those tried."""
-        return self._best(lambda t: self.log_delta(eps, t))
+        if (True, eps) not in self._orders:
+            self._orders[True, eps] = self._best(lambda t: self.log_delta(eps, t))
+        return self._orders[True, eps]
 
     def delta(self, eps: float) -> float:
         """Bound the finite part of the profile at eps >= 0."""
@@ -54,7 +60,9 @@ class MomentBound:
 
     def order_for(self, delta: float) -> float:
         """Return the order that bounds the epsilon at delta best, of those tried."""
-        return self._best(lambda t: self._solved(delta, t))
+        if (False, delta) not in self._orders:
+            self._orders[False, delta] = self._best(lambda t: self._solved(delta, t))
+        return self._orders[False, delta]
 
     def epsilon(self, delta: float) -> float:
         """Bound the epsilon at which the finite part of the profile is at most delta > 0."""
@@ -69,31 +77,14 @@ class MomentBound:
         return total / t + 1e-14 * (1 + abs(total) / t + abs(math.log(delta)) / t)
 
     def _best(self, objective: Callable[[float], float]) -> float:
-        """Search the orders: coarsely on a logarithmic scale, then by golden section."""
+        """Search the orders on a logarithmic scale; both objectives have one valley.
+
+        For K is convex and so is ln C: the first objective is convex, and the second is a convex
+        function over the order.
+        """
         capped = min(self.limit, 1e7)
-
-        def value_at(x: float) -> float:
-            return objective(min(math.exp(x), capped))
-
         top = math.log(capped)
         low = min(-9.0, top - 9.0)
-        points = [low + (top - low) * i / 40 for i in range(41)]
-        values = [value_at(x) for x in points]
-        best = min(range(41), key=values.__getitem__)
-        a, b = points[max(0, best - 1)], points[min(40, best + 1)]
-        chosen, value = math.exp(points[best]), values[best]
-        x, y = b - _GOLDEN * (b - a), a + _GOLDEN * (b - a)
-        fx, fy = value_at(x), value_at(y)
-        for _ in range(32):
-            if fx < fy:
-                b, y, fy = y, x, fx
-                x = b - _GOLDEN * (b - a)
-                fx = value_at(x)
-            else:
-                a, x, fx = x, y, fy
-                y = a + _GOLDEN * (b - a)
-                fy = value_at(y)
-            for point, found in ((x, fx), (y, fy)):
-                if found < value:
-                    chosen, value = math.exp(point), found
-        return min(chosen, self.limit)
+        return min(
+            math.exp(lowest(lambda x: objective(min(math.exp(x), capped)), low, top)), capped
+        )

@@ -103,10 +103,25 @@ class Account:
         found = self._product().epsilon(delta)
         if not self._two_bounds() or delta == 0:
             return found
-        part, high, chance = self._product().part, found.high, max(float(delta), 1e-300)
-        for other, lattice in self._beside(lambda: part.order_for(chance)):
-            high = min(high, other.epsilon(delta, lattice=lattice).high)
+        high = self._beside_epsilon(delta, found.high)
         return Bracket(min(self._attained().epsilon(delta).low, high), high)
+
+    def upper_epsilon(self, delta: Fraction) -> float:
+        """Bound that epsilon from above: the upper end of ``epsilon``, for less work.
+
+        Beside Gaussian noise, continuous or discrete, the lower end says nothing about the upper.
+        """
+        if delta >= 1 or self._corners() is not None or not self._product().part.gaussian:
+            return self.epsilon(delta).high
+        found = self._product().epsilon(delta, low=False).high
+        return self._beside_epsilon(delta, found) if self._two_bounds() and delta else found
+
+    def _beside_epsilon(self, delta: Fraction, high: float) -> float:
+        """Lower a bound on epsilon to that of products in which curves take the place of pairs."""
+        part, chance = self._product().part, max(float(delta), 1e-300)
+        for other, lattice in self._beside(lambda: part.order_for(chance)):
+            high = min(high, other.epsilon(delta, low=False, lattice=lattice).high)
+        return high
 
     def _product(self) -> Whole:
         """The product of all pairs."""

@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SPECIAL", "UNIT", "down", "reduced", "up"]
+__all__ = ["SPECIAL", "UNIT", "down", "quotient_up", "reduced", "up"]
 
 UNIT: Final = 2.0**-53
 """The relative error of one rounding to nearest."""
@@ -34,6 +34,21 @@ def up(value: float, relative: float = 0.0) -> float:
 def down(value: float, relative: float = 0.0) -> float:
     """Lower a value by a relative error, and by one float."""
     return math.nextafter(value - abs(value) * relative, -math.inf)
+
+
+def quotient_up(top: int, bottom: int) -> float:
+    """Return the smallest float that is at least a quotient of two positive whole numbers.
+
+    >>> from fractions import Fraction
+    >>> quotient_up(1, 4), Fraction(quotient_up(1, 10)) >= Fraction(1, 10)
+    (0.25, True)
+    """
+    try:
+        nearest = top / bottom
+    except OverflowError:
+        return math.inf
+    over, under = nearest.as_integer_ratio()
+    return nearest if over * bottom >= top * under else math.nextafter(nearest, math.inf)
 
 
 def reduced(phi: NDArray[np.complex128]) -> NDArray[np.complex128]:

@@ -26,6 +26,7 @@ __all__ = ["LatticeSearch", "OnLattice", "common_divisor", "common_grain"]
 _POINTS: Final = 1 << 16  # aimed at in a window
 _COARSEST: Final = 10  # a cell this wide tells nothing
 _FINEST: Final = Fraction(1, 1 << 20)
+_COARSER: Final = 3  # tries on coarser lattices
 _BINS: Final = 512
 _KEPT: Final = 24  # tilts
 _WIDE: Final = 1e-5  # of an epsilon, relatively
@@ -99,7 +100,7 @@ class LatticeSearch:
         ``known`` is the mass of infinite losses that the caller adds; what the laws from above
         count as infinite beyond it is added here.
         """
-        self._known, self._coarser, self._finer = known, 3, True
+        self._known, self._coarser, self._finer = known, _COARSER, True
         self._smooth: tuple[Smoothed | None] | None = None
         self._pairs, self._square, self._scale = tuple(pairs), square, scale
         self._lattices: dict[Side, Lattice | None] = {}
@@ -168,9 +169,16 @@ class LatticeSearch:
         more = None if smoothed is None else smoothed.delta(eps)
         return found if more is None else more if found is None else found.meet(more)
 
-    def epsilon(self, delta: float, ceiling: float) -> Bracket | None:
-        """Enclose the epsilon of the finite profile, known to be at most the ceiling."""
-        found = self._fitted(lambda: self._epsilon(delta, ceiling), finer=False)
+    def epsilon(self, delta: float, ceiling: float, *, low: bool = True) -> Bracket | None:
+        """Enclose the epsilon of the finite profile, known to be at most the ceiling.
+
+        Without ``low``, from above: atoms are spread over the points around them, so that this end
+        is far closer than the other, and a finer lattice would hardly move it.
+        """
+        both = low or any(pair.spread for pair, _ in self._pairs)
+        found = self._fitted(lambda: self._epsilon(delta, ceiling, low=both), finer=False)
+        if found is not None and not both and self._coarser == _COARSER:
+            return found
         known = Bracket(0.0, ceiling) if found is None else found
         wide = known.width > _WIDE * known.high
         smoothed = self._smoothly() if wide else None
@@ -178,7 +186,7 @@ class LatticeSearch:
         if more is not None and more.width <= _WIDE * more.high:
             return more
         if wide and self._finer:
-            found = self._fitted(lambda: self._epsilon(delta, known.high), finer=True)
+            found = self._fitted(lambda: self._epsilon(delta, known.high, low=True), finer=True)
         return found if more is None else more if found is None else found.meet(more)
 
     def _fitted(self, ask: Callable[[], Bracket | None], *, finer: bool) -> Bracket | None:
@@ -216,7 +224,7 @@ class LatticeSearch:
         lower = self._tilt("below", eps) if low else None
         return Bracket(0.0 if lower is None else min(lower.bound(eps), high), high)
 
-    def _epsilon(self, delta: float, ceiling: float) -> Bracket | None:
+    def _epsilon(self, delta: float, ceiling: float, *, low: bool) -> Bracket | None:
         tolerance = 1e-9 * max(1.0, ceiling)
         lattice = self.lattice("above")
         if lattice is None:
@@ -230,8 +238,13 @@ class LatticeSearch:
             bound = self._raised(upper)
             high = smallest(bound, delta, high=high, guess=high, tolerance=tolerance)
             upper = self._tilt("above", high)
+        bottom = self._lower_epsilon(delta, high, tolerance) if low else 0.0
+        return Bracket(bottom, high)
+
+    def _lower_epsilon(self, delta: float, high: float, tolerance: float) -> float:
+        """Bound from below what is known to be at most ``high``."""
         under = self.lattice("below")  # its losses may all lie below the answer from above
-        low = 0.0
+        low, need = 0.0, -math.log(delta)
         orders = self._roughly("below", under) if under is not None else None
         for share in (0.0, 1e-5, 1e-3):  # the tilt of the answer, then of points below it
             if under is None or orders is None or low > high * (1 - 1e-4):
@@ -239,7 +252,7 @@ class LatticeSearch:
             lower = under.tilted(orders.saddle(high * (1 - share)) if share else orders.order(need))
             if lower is not None:
                 low = max(low, last_above(lower.bound, delta, high=high, tolerance=tolerance))
-        return Bracket(low, high)
+        return low
 
 
 def _smoothed(pairs: Sequence[tuple[OnLattice, int]], square: float) -> Smoothed | None:

@@ -50,19 +50,23 @@ class Whole:
         most = self.infinite.high + finite.high * self._kept.high * (1 + 2e-15)
         return Bracket.within(least * (1 - 1e-15), most * (1 + 1e-15), ceil=1.0)
 
-    def epsilon(self, delta: Fraction, *, lattice: bool = True) -> Bracket:
-        """Enclose the smallest epsilon >= 0 with a profile of at most delta < 1."""
+    def epsilon(self, delta: Fraction, *, low: bool = True, lattice: bool = True) -> Bracket:
+        """Enclose the smallest epsilon >= 0 with a profile of at most delta < 1.
+
+        Without ``low``, from above.
+        """
         ends = Fraction(self.infinite.high), Fraction(self.infinite.low)
         most_lost, least_lost = ends if self._lost is None else (self._lost, self._lost)
         least, most = float_down(delta - most_lost), float_up(delta - least_lost)
         if most < 0:
             return Bracket(math.inf, math.inf)
-        low = self._least_epsilon(most)
+        bottom = self._least_epsilon(most) if low else 0.0
         if least <= 0:
             known = least == 0 and most_lost == least_lost
-            return Bracket(low, self.part.largest if known else math.inf)
+            return Bracket(bottom, self.part.largest if known else math.inf)
         share = least if self._kept.high == 1.0 else least / self._kept.high * (1 - 4 * UNIT)
-        return Bracket(low, max(low, self.part.epsilon(share, lattice=lattice).high))
+        top = self.part.epsilon(share, low=low, lattice=lattice).high
+        return Bracket(bottom, max(bottom, top))
 
     def _least_epsilon(self, delta: float) -> float:
         """Bound epsilon from below, where that much is left to the finite part."""

@@ -57,11 +57,11 @@ class Atoms:
         """Sum (1 - e**(eps - x))+ over the atoms: the finite profile of one run."""
         x = self.losses
         share = -np.expm1(np.minimum(eps - x, 0.0))
-        value = float(self.mass @ share)
+        value = float((self.mass * share).sum())  # a product of arrays would wake threads
         size = np.abs(x) + abs(eps)
         near = x > eps - 32 * UNIT * size  # the others do not count, wherever they truly lie
         moved = np.where(near, 32 * UNIT * share + 16 * UNIT * size, 0.0)
-        wrong = float(self.mass @ moved) + value * (self.error + UNIT * (2 * len(x) + 16))
+        wrong = float((self.mass * moved).sum()) + value * (self.error + UNIT * (2 * len(x) + 16))
         return Bracket.within(value - wrong, value + wrong + 1e-300, ceil=1.0)
 
     def above(self, step: Fraction, infinite: float = 0.0) -> Law | None:
@@ -115,7 +115,7 @@ class AtomTransform:
             exponent = np.outer(orders, atoms.losses)
             top = exponent.max(axis=1)
             weight = np.exp(exponent - top[:, None])
-            value += count * (top + np.log(weight @ atoms.mass))
+            value += count * (top + np.log(np.einsum("ij,j->i", weight, atoms.mass)))
             reach = np.abs(exponent).max(axis=1)
             error += count * (atoms.error + UNIT * (48 * reach + len(atoms.mass) + 64))
         return value, error
@@ -129,8 +129,9 @@ class AtomTransform:
             top = float((order * x).max())
             weight = atoms.mass * np.exp(order * x - top)
             total = float(weight.sum())
-            center = float(weight @ x) / total
-            phi = np.exp(1j * np.outer(heights, x - center)) @ (weight / total)
+            center = float((weight * x).sum()) / total
+            turned = np.exp(1j * np.outer(heights, x - center))
+            phi = np.einsum("ij,j->i", turned, weight / total)
             reach = float(np.abs(x).max())
             bound = 2 * atoms.error + UNIT * (48 * (order + heights) * reach + 2 * len(x) + 64)
             value += count * (reduced(phi) + math.log(total) + top + 1j * heights * center)

@@ -21,9 +21,8 @@ from typing import ClassVar, Final, Self, final
 import numpy as np
 
 from discreet.errors import OutOfRange
-from discreet.exact import float_up
 from discreet.loss.bracket import Bracket
-from discreet.loss.engine.rounding import UNIT
+from discreet.loss.engine.rounding import UNIT, quotient_up
 from discreet.loss.pairs.atoms import Atoms
 from discreet.loss.pairs.pair import Curve, Law, Transform
 
@@ -66,8 +65,12 @@ class DiscreteGaussianPair:
 
     def cumulant(self, t: float) -> float:
         """Round t (t + 1) d**2 / (2v) up."""
-        exact = Fraction(t)
-        return float_up(exact * (exact + 1) * self.distance**2 / (2 * self.variance))
+        top, bottom = t.as_integer_ratio()
+        far, variance = self.distance**2, self.variance
+        return quotient_up(
+            top * (top + bottom) * far * variance.denominator,
+            2 * bottom * bottom * variance.numerator,
+        )
 
     def log_moment(self, t: float) -> float:
         """Round t (t + 1) d**2 / (2v) up."""

@@ -19,10 +19,9 @@ from typing import ClassVar, Self, final
 
 import numpy as np
 
-from discreet.exact import float_up
 from discreet.loss.bracket import Bracket
 from discreet.loss.engine.closed import gaussian
-from discreet.loss.engine.rounding import UNIT
+from discreet.loss.engine.rounding import UNIT, quotient_up
 from discreet.loss.pairs.pair import Curve, Floats, Law, Line
 
 __all__ = ["GaussianPair"]
@@ -51,8 +50,13 @@ class GaussianPair:
 
     def cumulant(self, t: float) -> float:
         """Round t (t + 1) mu**2 / 2 up."""
-        exact = Fraction(t)
-        return float_up(exact * (exact + 1) * self.mu_squared / 2)
+        top, bottom = t.as_integer_ratio()
+        square = self.mu_squared
+        if not square or not top:
+            return 0.0
+        return quotient_up(
+            top * (top + bottom) * square.numerator, 2 * bottom * bottom * square.denominator
+        )
 
     def log_moment(self, t: float) -> float:
         """Round t (t + 1) mu**2 / 2 up."""

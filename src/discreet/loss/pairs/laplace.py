@@ -25,7 +25,7 @@ from discreet.loss.bracket import Bracket
 from discreet.loss.engine.closed import laplace
 from discreet.loss.engine.rounding import UNIT
 from discreet.loss.pairs.pair import Curve, Floats, Law, Line
-from discreet.loss.pairs.two_sided import on_line, on_reals, summed
+from discreet.loss.pairs.two_sided import on_line, on_real, on_reals, summed
 
 __all__ = ["LaplacePair"]
 
@@ -53,8 +53,9 @@ class LaplacePair:
 
     def cumulant(self, t: float) -> float:
         """Evaluate the closed form and add its error bound."""
-        value, error = LaplacePair.bundle([(self, 1)]).real(np.array([t]))
-        return float(value[0] + 2 * error[0])
+        e = float(self.epsilon)
+        value, error = on_real(t, e, t / (2 * t + 1), (2 * t + 1) * e)
+        return value + 2 * (error + 5 * UNIT * value)
 
     def log_moment(self, t: float) -> float:
         """Evaluate the closed form and add its error bound."""

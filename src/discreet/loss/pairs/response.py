@@ -25,7 +25,7 @@ from discreet.loss.engine.closed import Responses
 from discreet.loss.engine.rounding import UNIT
 from discreet.loss.pairs.atoms import Atoms
 from discreet.loss.pairs.pair import Curve, Floats, Law, Line
-from discreet.loss.pairs.two_sided import on_line, on_reals, summed
+from discreet.loss.pairs.two_sided import on_line, on_real, on_reals, summed
 
 __all__ = ["ResponsePair"]
 
@@ -58,8 +58,11 @@ class ResponsePair:
         """Evaluate the closed form and add its error bound."""
         if self.delta == 1:  # no loss is finite
             return -math.inf
-        value, error = ResponsePair.bundle([(self, 1)]).real(np.array([t]))
-        return float(value[0] + 2 * error[0])
+        e = float(self.epsilon)
+        small = math.exp(-e)
+        value, error = on_real(t, e, small / (1 + small), 2 * t * e)
+        lost = math.log1p(-float(self.delta))
+        return value + lost + 2 * (error + 17 * UNIT * (value - lost))
 
     def log_moment(self, t: float) -> float:
         """Evaluate the closed form; infinite if delta is above zero."""

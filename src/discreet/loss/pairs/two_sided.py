@@ -9,12 +9,14 @@ rounding errors that are returned here.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from discreet.loss.engine.rounding import UNIT
 from discreet.loss.pairs.pair import Complexes, Floats, Line
 
-__all__ = ["on_line", "on_reals", "summed"]
+__all__ = ["on_line", "on_real", "on_reals", "summed"]
 
 
 def on_reals(orders: Floats, e: Floats, h: Floats, w: Floats) -> tuple[Floats, Floats]:
@@ -22,6 +24,12 @@ def on_reals(orders: Floats, e: Floats, h: Floats, w: Floats) -> tuple[Floats, F
     y = h * np.expm1(-w)
     straight = orders * e
     return straight + np.log1p(y), 64 * UNIT * (straight + 4 * np.abs(y))
+
+
+def on_real(order: float, e: float, h: float, w: float) -> tuple[float, float]:
+    """Evaluate at one order for one parameter, with an error bound: ``on_reals`` for less work."""
+    y, straight = h * math.expm1(-w), order * e
+    return straight + math.log1p(y), 64 * UNIT * (straight - 4 * y)
 
 
 def on_line(z: Complexes, e: Floats, h: Complexes, w: Complexes) -> tuple[Complexes, Floats]:
