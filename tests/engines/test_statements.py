@@ -47,10 +47,11 @@ def test_a_statement_reads_as_planned(engine):
     total = Total(name="cents", row=cents(), low=0, high=50000)
     found = engine.statements(by_ward(measures=(total,)), order=ORDER).totals
     rows = (
-        'SELECT "patient" AS u0, "ward" AS k0, TRY_CAST(floor((((CASE WHEN "cost" >= 100.0e0 '
-        'THEN 100.0e0 WHEN "cost" <= 0.0e0 THEN 0.0e0 ELSE "cost" END) * 100.0e0) + 0.5e0)) '
-        'AS BIGINT) AS x0 FROM (SELECT "patient" AS "patient", ("ward" COLLATE C) AS "ward", '
-        '(CASE WHEN isfinite("cost") THEN "cost" END) AS "cost" FROM "table 0")'
+        'SELECT "patient" AS u0, "ward" AS k0, TRY_CAST(floor((((CASE WHEN "cost" > 0.0e0 AND '
+        '"cost" < 100.0e0 THEN "cost" WHEN "cost" >= 100.0e0 AND "cost" < \'inf\'::DOUBLE THEN '
+        '100.0e0 WHEN "cost" <= 0.0e0 AND "cost" > \'-inf\'::DOUBLE THEN 0.0e0 END) * 100.0e0) '
+        '+ 0.5e0)) AS BIGINT) AS x0 FROM (SELECT "patient" AS "patient", ("ward" COLLATE C) '
+        'AS "ward", "cost" AS "cost" FROM "table 0")'
     )
     cells = (
         f"SELECT u0, k0, count(*) AS n, sum(x0) AS s0 FROM (SELECT * FROM ({rows}) "
@@ -70,6 +71,27 @@ def test_a_statement_reads_as_planned(engine):
         f"-4611686018427387904), 4611686018427387904) AS BIGINT) AS t0 FROM ({kept}) GROUP BY k0) "
         "ORDER BY k0 NULLS FIRST"
     )
+
+
+def test_rows_are_added_up_as_floats_without_a_second_clamp(engine):
+    total = Total(name="cents", row=cents(), low=0, high=10000)
+    ones = Total(name="ones", row=Literal(1), low=0, high=1)
+    found = engine.statements(by_ward(measures=(ones, total), unit=(), groups=None), order=ORDER)
+    rows = (
+        'SELECT "ward" AS k0, floor((((CASE WHEN "cost" > 0.0e0 AND '
+        '"cost" < 100.0e0 THEN "cost" WHEN "cost" >= 100.0e0 AND "cost" < \'inf\'::DOUBLE THEN '
+        '100.0e0 WHEN "cost" <= 0.0e0 AND "cost" > \'-inf\'::DOUBLE THEN 0.0e0 END) * 100.0e0) '
+        '+ 0.5e0)) AS x0 FROM (SELECT "patient" AS "patient", ("ward" COLLATE C) '
+        'AS "ward", "cost" AS "cost" FROM "table 0")'
+    )
+    most = 4611686018427387904
+    assert found.totals == (
+        "SELECT * FROM (SELECT k0, count(*) AS units, CAST(least(greatest(coalesce("
+        f"CAST(count(*) AS HUGEINT) * (1), 0), -{most}), {most}) AS BIGINT) AS t0, "
+        f"CAST(least(greatest(coalesce(sum(x0), 0), -{most}), {most}) AS BIGINT) AS t1 "
+        f"FROM ({rows}) GROUP BY k0) ORDER BY k0 NULLS FIRST"
+    )
+    assert found.exact == 2**53 // 10000
 
 
 @pytest.mark.parametrize(
@@ -140,7 +162,7 @@ def test_names_of_the_question_and_our_own_do_not_meet(first):
     with DuckDB({scan.table: arrow_table(rows, types)}, Performance(threads=1)) as engine:
         found = flat(engine.run(lowered, order=ORDER))
         found_both = engine._connection.fetched(
-            f"SELECT count(*) AS n FROM ({engine._connection.scan(scan)})", None
+            f"SELECT count(*) AS n FROM ({engine._connection.scan(scan)})"
         )
     assert sum(found["units"]) == 3
     assert found_both.to_pylist() == [{"n": 9}]

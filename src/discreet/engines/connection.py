@@ -5,7 +5,7 @@ Trust: kernel.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from shutil import rmtree
 from tempfile import mkdtemp
@@ -16,13 +16,14 @@ import duckdb
 import pyarrow as pa
 
 from discreet.engines.engine import Columns
+from discreet.engines.sources.files import CsvFiles
 from discreet.engines.sources.native import base_type, reading
 from discreet.engines.sources.opening import opened
 from discreet.engines.sources.source import Source, check_names, unreadable
-from discreet.engines.sql.bounding import PUBLIC
 from discreet.engines.sql.words import name, text
 from discreet.errors import DiscreetError, UnknownName, WrongType
 from discreet.query.relations import Scan, folded
+from discreet.query.types import Type
 
 __all__ = ["Connection", "Performance"]
 
@@ -33,6 +34,9 @@ _CONFIG: Final[dict[str, str | bool | int | float | list[str]]] = {
     "python_enable_replacements": False,
     "order_by_non_integer_literal": True,  # a sum of constants is added up in order, too
 }
+
+
+_NONE: Final[Mapping[str, pa.Table]] = {}
 
 
 @final
@@ -52,7 +56,7 @@ class Performance:
 class Connection:
     """The sources as views, in a database of their own that nobody can change."""
 
-    __slots__ = ("__weakref__", "_connection", "_native", "_swept", "_views", "columns")
+    __slots__ = ("__weakref__", "_connection", "_native", "_slow", "_swept", "_views", "columns")
 
     def __init__(self, tables: Mapping[str, object], performance: Performance) -> None:
         """Open every source, then lock the door."""
@@ -66,10 +70,13 @@ class Connection:
             config={**_CONFIG, "temp_directory": folder, **_limits(performance)}
         )
         self._views: dict[str, str] = {}
+        self._slow: set[str] = set()
         self._native: dict[str, dict[str, str]] = {}
         for number, (table, source) in enumerate(sources.items()):
             view = f"table {number}"
             self._views[folded(table)] = view
+            if isinstance(source, CsvFiles):
+                self._slow.add(view)
             self._native[folded(table)] = self._viewed(source, f"source {number}", view, table)
         self.columns: dict[str, Columns] = {
             table: {column: base_type(kind) for column, kind in self._native[folded(table)].items()}
@@ -106,6 +113,13 @@ class Connection:
 
     def scan(self, scan: Scan) -> str:
         """Print how a table is read: its columns as values of our types."""
+        return self._scan(scan, reading)
+
+    def open_scan(self, scan: Scan) -> str:
+        """Print how a table is read, with floats as they are, finite or not."""
+        return self._scan(scan, _open_reading)
+
+    def _scan(self, scan: Scan, read: Callable[[str, str, Type], str | None]) -> str:
         native = self._native.get(folded(scan.table))
         if native is None:
             raise UnknownName(
@@ -117,7 +131,7 @@ class Connection:
         parts = []
         for column, kind in scan.columns:
             own = spelled.get(folded(column), column)
-            sql = reading(own, native[own], kind) if own in native else None
+            sql = read(own, native[own], kind) if own in native else None
             if sql is None:
                 raise WrongType(
                     what=f"the column {column} of {scan.table} is not there as {kind.value}.",
@@ -128,16 +142,24 @@ class Connection:
         view = name(self._views[folded(scan.table)])
         return f"SELECT {', '.join(parts) or '1 AS one'} FROM {view}"  # noqa: S608 (quoted names)
 
-    def fetched(self, statement: str, public: pa.Table | None) -> pa.Table:
-        """Run a statement, with the public groups at hand if there are any."""
-        if public is None:
-            return self._connection.sql(statement).to_arrow_table()
-        alias = PUBLIC.strip('"')
-        self._connection.register(alias, public)
+    def fetched(self, statement: str, tables: Mapping[str, pa.Table] = _NONE) -> pa.Table:
+        """Run a statement, with some tables in memory at hand, by their quoted names."""
+        aliases = [each.strip('"') for each in tables]
+        for alias, table in zip(aliases, tables.values(), strict=True):
+            self._connection.register(alias, table)
         try:
             return self._connection.sql(statement).to_arrow_table()
         finally:
-            self._connection.unregister(alias)
+            for alias in aliases:
+                self._connection.unregister(alias)
+
+    def size(self, scan: Scan) -> int | None:
+        """Return the number of rows of a table, or None if these would have to be read for it."""
+        view = self._views[folded(scan.table)]
+        if view in self._slow:
+            return None
+        found = self._connection.sql(f"SELECT count(*) AS n FROM {name(view)}")  # noqa: S608
+        return int(found.fetchall()[0][0])
 
     def explained(self, statement: str) -> str:
         """Return how DuckDB would run a statement."""
@@ -148,6 +170,13 @@ class Connection:
         """Let go of the data, and of what was spilled to disk."""
         self._connection.close()
         self._swept()
+
+
+def _open_reading(column: str, native: str, to: Type) -> str | None:
+    """Print a column like :func:`reading`, but a float as it is."""
+    if to is Type.FLOAT and native in {"DOUBLE", "FLOAT"}:
+        return name(column) if native == "DOUBLE" else f"CAST({name(column)} AS DOUBLE)"
+    return reading(column, native, to)
 
 
 def _limits(performance: Performance) -> dict[str, str | int]:

@@ -12,21 +12,27 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Self, final
+from typing import Final, Self, final
 
+import numpy as np
 import pyarrow as pa
 
 from discreet.engines.connection import Connection, Performance
+from discreet.engines.culling import Culling, source_of
 from discreet.engines.engine import Columns
 from discreet.engines.order import HashOrder
-from discreet.engines.sql.bounding import Bounding
+from discreet.engines.sql.bounding import PUBLIC, Bounding
 from discreet.engines.sql.cells import distinct, leaves
-from discreet.engines.sql.totals import totals
+from discreet.engines.sql.totals import exact_rows, totals, whole_floats
 from discreet.errors import DiscreetError, EngineFailed
+from discreet.plan.arrow_arrays import arrow_numbers, arrow_values, numbers
 from discreet.plan.lowered import Distinct, Leaves, Lowered, Total
 from discreet.plan.raw import ARROW_TYPES, Integers, Raw, SparseLeaves
 
-__all__ = ["DuckDB", "Statements"]
+__all__ = ["MANY", "DuckDB", "Statements"]
+
+MANY: Final = 2**16
+"""From so many rows on, it pays to look at some of them first."""
 
 
 @final
@@ -37,6 +43,8 @@ class Statements:
     totals: str
     distinct: Mapping[str, str]
     leaves: Mapping[str, str]
+    exact: int | None = None
+    """How many rows of a group the totals can add up exactly; None for all."""
 
 
 @final
@@ -49,13 +57,15 @@ class DuckDB:
     {'visits': {'patient': INTEGER}}
     """
 
-    __slots__ = ("_connection", "_lock")
+    __slots__ = ("_connection", "_culls", "_lock")
 
     def __init__(
         self, tables: Mapping[str, object], performance: Performance | None = None
     ) -> None:
         """Open the tables; only what describes them is read."""
-        self._connection = Connection(tables, performance or Performance())
+        options = performance or Performance()
+        self._connection = Connection(tables, options)
+        self._culls = options.memory is None  # what does not fit in memory is left to DuckDB
         self._lock = threading.Lock()
 
     def tables(self) -> Mapping[str, Columns]:
@@ -64,10 +74,13 @@ class DuckDB:
 
     def statements(self, lowered: Lowered, *, order: HashOrder) -> Statements:
         """Print the statements; they hold nothing but the question and public numbers."""
-        bounding = Bounding(lowered, self._connection.scan, order)
+        bounding = self._bounding(lowered, order)
         measures = lowered.measures
+        added = _totals(lowered)
+        floats = {} if lowered.unit else whole_floats(bounding, added)
         return Statements(
-            totals=totals(bounding, [each for each in measures if isinstance(each, Total)]),
+            totals=totals(bounding, added, floats),
+            exact=exact_rows(floats),
             distinct={
                 each.name: distinct(bounding, each)
                 for each in measures
@@ -78,12 +91,15 @@ class DuckDB:
             },
         )
 
+    def _bounding(self, lowered: Lowered, order: HashOrder) -> Bounding:
+        return Bounding(lowered, self._connection.scan, order, self._connection.open_scan)
+
     def run(self, lowered: Lowered, *, order: HashOrder) -> Raw:
         """Compute the answers."""
         raw: Raw | None = None
         try:
             with self._lock:
-                raw = self._run(lowered, self.statements(lowered, order=order))
+                raw = self._run(lowered, self.statements(lowered, order=order), order)
         except DiscreetError:  # said before any row is read
             raise
         except Exception:  # noqa: BLE001, S110 (its text may quote the data; replaced below)
@@ -96,24 +112,44 @@ class DuckDB:
             )
         return raw
 
-    def _run(self, lowered: Lowered, statements: Statements) -> Raw:
+    def _run(self, lowered: Lowered, statements: Statements, order: HashOrder) -> Raw:
         public = _public(lowered)
-        first = self._connection.fetched(statements.totals, public)
+        tables = {} if public is None else {PUBLIC: public}
+        first = self._totals(lowered, statements, order, tables)
         keys = tuple(
             (first if public is None else public).column(at).combine_chunks()
             for at in range(len(lowered.keys))
         )
-        named = [each.name for each in lowered.measures if isinstance(each, Total)]
-        found = {each: _integers(first, f"t{at}") for at, each in enumerate(named)}
+        found = {each.name: _integers(first, f"t{at}") for at, each in enumerate(_totals(lowered))}
         for each, statement in statements.distinct.items():
-            table = self._connection.fetched(statement, public)
+            table = self._connection.fetched(statement, tables)
             _same_groups(first, table, lowered)
             found[each] = _integers(table, "t0")
         sparse = {
-            each: _sparse(self._connection.fetched(statement, public))
+            each: _sparse(self._connection.fetched(statement, tables))
             for each, statement in statements.leaves.items()
         }
         return Raw(keys=keys, units=_integers(first, "units"), totals=found, leaves=sparse)
+
+    def _totals(
+        self,
+        lowered: Lowered,
+        statements: Statements,
+        order: HashOrder,
+        tables: dict[str, pa.Table],
+    ) -> pa.Table:
+        """Return the totals: by culling, by the statement, or with integers where floats end."""
+        bounding, added = self._bounding(lowered, order), _totals(lowered)
+        source = source_of(lowered) if self._culls else None
+        size = None if source is None else self._connection.size(source)
+        if size is not None and size >= MANY:
+            found = Culling(self._connection, bounding, added, tables).totals()
+            if found is not None:
+                return found
+        found = self._connection.fetched(statements.totals, tables)
+        if statements.exact is None or _integers(found, "units").max(initial=0) <= statements.exact:
+            return found
+        return self._connection.fetched(totals(bounding, added), tables)
 
     def close(self) -> None:
         """Let go of the data."""
@@ -128,19 +164,28 @@ class DuckDB:
         self.close()
 
 
+def _totals(lowered: Lowered) -> list[Total]:
+    return [each for each in lowered.measures if isinstance(each, Total)]
+
+
 def _public(lowered: Lowered) -> pa.Table | None:
     """Return the public groups as a table: p0, p1, ..., and the place in the order."""
     if lowered.public is None:
         return None
     columns = {
-        f"p{at}": pa.array([group[at] for group in lowered.public], type=ARROW_TYPES[key.type])
+        f"p{at}": arrow_values([group[at] for group in lowered.public], ARROW_TYPES[key.type])
         for at, key in enumerate(lowered.keys)
     }
-    return pa.table({**columns, "position": pa.array(range(len(lowered.public)), type=pa.int64())})
+    position = arrow_numbers(np.arange(len(lowered.public), dtype=np.int64), pa.int64())
+    return pa.table({**columns, "position": position})
 
 
-def _integers(table: pa.Table, column: str) -> Integers:
-    found: Integers = table.column(column).to_numpy()
+def _integers(table: pa.Table, name: str) -> Integers:
+    column = table.column(name)
+    if column.null_count:
+        message = "a total is missing"
+        raise RuntimeError(message)
+    found: Integers = numbers(column)
     return found
 
 

@@ -6,22 +6,15 @@ Trust: kernel.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable
 from datetime import date, datetime
 from typing import Final
 
 from discreet.engines.order import Value
+from discreet.query.text_casts import TEXT_CASTS
 from discreet.query.types import LARGEST, SMALLEST, Type
 
 __all__ = ["cast", "finite", "fitting", "read", "rounded"]
-
-_INTEGER: Final = re.compile(r"[+-]?[0-9]{1,18}")
-_FLOAT: Final = re.compile(r"[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?")
-_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_TIMESTAMP: Final = re.compile(
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,6})?"
-)
 
 
 def fitting(value: int) -> int | None:
@@ -53,47 +46,12 @@ def rounded(value: float) -> int:
     return size if value >= 0 else -size
 
 
-def _text_to_integer(value: str) -> int | None:
-    return int(value) if _INTEGER.fullmatch(value) else None
-
-
-def _text_to_float(value: str) -> float | None:
-    return finite(float(value)) if _FLOAT.fullmatch(value) else None
-
-
-def _text_to_date(value: str) -> date | None:
-    if not _DATE.fullmatch(value):
-        return None
-    try:
-        return date.fromisoformat(value)
-    except ValueError:  # no such day
-        return None
-
-
-def _text_to_timestamp(value: str) -> datetime | None:
-    if not _TIMESTAMP.fullmatch(value):
-        return None
-    try:
-        whole = datetime.fromisoformat(value[:19])
-    except ValueError:  # no such day
-        return None
-    return whole.replace(microsecond=int(value[20:].ljust(6, "0")))
-
-
 _CASTS: Final[dict[tuple[Type, Type], Callable[..., Value]]] = {
     (Type.INTEGER, Type.FLOAT): float,
-    (Type.INTEGER, Type.TEXT): str,
     (Type.INTEGER, Type.BOOLEAN): bool,
     (Type.FLOAT, Type.INTEGER): lambda value: fitting(rounded(value)),
-    (Type.TEXT, Type.INTEGER): _text_to_integer,
-    (Type.TEXT, Type.FLOAT): _text_to_float,
-    (Type.TEXT, Type.DATE): _text_to_date,
-    (Type.TEXT, Type.TIMESTAMP): _text_to_timestamp,
     (Type.BOOLEAN, Type.INTEGER): int,
-    (Type.BOOLEAN, Type.TEXT): lambda value: "true" if value else "false",
-    (Type.DATE, Type.TEXT): lambda value: value.isoformat(),
-    (Type.DATE, Type.TIMESTAMP): lambda value: datetime(value.year, value.month, value.day),  # noqa: DTZ001
-    (Type.TIMESTAMP, Type.DATE): lambda value: value.date(),
+    **TEXT_CASTS,
 }
 
 

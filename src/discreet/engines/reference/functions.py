@@ -8,12 +8,12 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from datetime import date, datetime, timedelta
 from typing import Any, Final
 
 from discreet.engines.order import Value
 from discreet.engines.reference.casts import finite, fitting, rounded
-from discreet.engines.reference.texts import TEXTS
+from discreet.query.days import DAYS
+from discreet.query.texts import TEXTS
 
 __all__ = ["STRICT", "first_value", "in_values", "logical_and", "logical_or"]
 
@@ -66,40 +66,6 @@ def _range_bucket(value: Any, *edges: Any) -> int:
     return sum(edge <= value for edge in edges)
 
 
-_PARTS: Final[dict[str, Callable[[Any], int]]] = {
-    "YEAR": lambda value: value.year,
-    "MONTH": lambda value: value.month,
-    "DAY": lambda value: value.day,
-    "QUARTER": lambda value: (value.month + 2) // 3,
-    "DAYOFWEEK": lambda value: value.isoweekday() % 7 + 1,
-    "DAYOFYEAR": lambda value: value.timetuple().tm_yday,
-    "HOUR": lambda value: value.hour,
-    "MINUTE": lambda value: value.minute,
-    "SECOND": lambda value: value.second,
-}
-
-
-def _extract(part: str, value: date) -> int:
-    return _PARTS[part](value)
-
-
-def _date_trunc(value: date, part: str) -> date:
-    month = {"DAY": value.month, "MONTH": value.month, "YEAR": 1}.get(
-        part, (value.month - 1) // 3 * 3 + 1
-    )
-    first = value.replace(month=month, day=value.day if part == "DAY" else 1)
-    if isinstance(first, datetime):
-        return first.replace(hour=0, minute=0, second=0, microsecond=0)
-    return first
-
-
-def _date_add(value: date, days: int) -> date | None:
-    try:
-        return value + timedelta(days=days)
-    except OverflowError:
-        return None
-
-
 STRICT: Final[dict[str, Function]] = {
     "=": operator.eq,
     "<>": operator.ne,
@@ -124,10 +90,7 @@ STRICT: Final[dict[str, Function]] = {
     "LEAST": lambda *values: min(values),
     "GREATEST": lambda *values: max(values),
     "RANGE_BUCKET": _range_bucket,
-    "EXTRACT": _extract,
-    "DATE_TRUNC": _date_trunc,
-    "DATE_DIFF": lambda first, second, _: (first - second).days,
-    "DATE_ADD": _date_add,
+    **DAYS,
     **TEXTS,
 }
 """The functions that are NULL if an argument is."""

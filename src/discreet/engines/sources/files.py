@@ -19,7 +19,6 @@ from glob import glob, has_magic
 from pathlib import Path
 from typing import Final, final
 
-import pyarrow.parquet as pq
 from duckdb import DuckDBPyConnection
 
 from discreet.engines.sources.source import check_names, unreadable
@@ -93,6 +92,8 @@ class ParquetFiles:
 
     def __init__(self, paths: tuple[str, ...]) -> None:
         """Read the schema of every file, and nothing else."""
+        import pyarrow.parquet as pq  # noqa: PLC0415  takes its time, and few sources need it
+
         self.paths = paths
         first = pq.read_schema(paths[0])
         check_names(first.names, what="columns")

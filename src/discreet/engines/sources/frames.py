@@ -8,15 +8,17 @@ and what is no text in it is NULL.  Columns of other types are there, but cannot
 
 from __future__ import annotations
 
-from typing import Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 import pyarrow as pa
-import pyarrow.dataset as ds
 import pyarrow.types as kinds
 from duckdb import DuckDBPyConnection
 
 from discreet.engines.sources.source import check_names, unreadable
 from discreet.engines.sql.words import name
+
+if TYPE_CHECKING:  # loaded by whoever makes a dataset, because it takes pandas along
+    import pyarrow.dataset as ds
 
 __all__ = ["Frame", "from_arrow", "from_dataset", "from_pandas"]
 

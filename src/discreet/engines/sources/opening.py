@@ -6,11 +6,11 @@ Trust: kernel.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from typing import Final
 
 import pyarrow as pa
-import pyarrow.dataset as ds
 
 from discreet.engines.sources.database import Database
 from discreet.engines.sources.files import CsvFiles, ParquetFiles, found_files
@@ -61,10 +61,14 @@ def _opened(data: object, table: str) -> Source:
             return from_arrow(data)
         case pa.RecordBatch():
             return from_arrow(pa.Table.from_batches([data]))
-        case ds.Dataset():
-            return from_dataset(data)
         case _:
-            return _frame(data)
+            return from_dataset(data) if _is_dataset(data) else _frame(data)
+
+
+def _is_dataset(data: object) -> bool:
+    """Tell a dataset; whoever made one has loaded the library, which takes its time."""
+    library = sys.modules.get("pyarrow.dataset")
+    return library is not None and isinstance(data, library.Dataset)
 
 
 def _file(address: str, table: str) -> Source:

@@ -17,11 +17,15 @@ from typing import Final, final
 from discreet.engines.order import GROUPS, HashOrder
 from discreet.engines.sql.expressions import expression
 from discreet.engines.sql.hashing import Typed, place
+from discreet.engines.sql.printed import OpenColumns
 from discreet.engines.sql.relations import PrintScan, relation
+from discreet.engines.sql.wholes import Whole
 from discreet.plan.lowered import Lowered
 from discreet.query.expressions import Expression
 from discreet.query.functions import typed
+from discreet.query.relations import Scan
 from discreet.query.shape import columns
+from discreet.query.types import Type
 
 __all__ = ["PUBLIC", "Bounding", "listed"]
 
@@ -46,6 +50,14 @@ class Bounding:
     lowered: Lowered
     scan: PrintScan
     order: HashOrder
+    open_scan: PrintScan
+    """Reads a table with floats as they are, which are closed where they are used."""
+
+    @property
+    def types(self) -> dict[str, Type]:
+        """The columns of the relation; those of a table are open."""
+        found = dict(columns(self.lowered.relation))
+        return OpenColumns(found) if isinstance(self.lowered.relation, Scan) else found
 
     @property
     def unit(self) -> list[str]:
@@ -60,7 +72,7 @@ class Bounding:
     @property
     def cell(self) -> list[Typed]:
         """The columns of unit and group, with their types."""
-        types = dict(columns(self.lowered.relation))
+        types = self.types
         units = [typed(part, types) for part in self.lowered.unit]
         groups = [key.type for key in self.lowered.keys]
         return list(zip(self.unit + self.keys, units + groups, strict=True))
@@ -70,22 +82,28 @@ class Bounding:
         """The order of groups, NULL first."""
         return listed([f"{key} NULLS FIRST" for key in self.keys])
 
-    def rows(self, measured: Sequence[Expression]) -> str:
+    def rows(self, measured: Sequence[Expression | Whole]) -> str:
         """Print the rows that count: their unit, their group, and what is measured in them."""
-        types = dict(columns(self.lowered.relation))
         parts = [
             *zip(self.unit, self.lowered.unit, strict=True),
             *zip(self.keys, [key.expression for key in self.lowered.keys], strict=True),
             *((f"x{place}", value) for place, value in enumerate(measured)),
         ]
-        shown = [f"{expression(value, types)} AS {name}" for name, value in parts]
-        below = relation(self.lowered.relation, self.scan)
+        shown = [f"{self._printed(value)} AS {name}" for name, value in parts]
+        below = self._relation()
         rows = f"SELECT {listed(shown) or '1 AS one'} FROM ({below})"
         if not self.unit and self.lowered.public is None:
             return rows
         there = " AND ".join(f"{part} IS NOT NULL" for part in self.unit)
         where = f" WHERE {there}" if there else ""
         return f"SELECT * FROM ({rows}){self._semi_join()}{where}"
+
+    def _printed(self, value: Expression | Whole) -> str:
+        return value.sql if isinstance(value, Whole) else expression(value, self.types)
+
+    def _relation(self) -> str:
+        found = self.lowered.relation
+        return self.open_scan(found) if isinstance(found, Scan) else relation(found, self.scan)
 
     def _semi_join(self) -> str:
         if self.lowered.public is None:

@@ -5,7 +5,7 @@ Trust: kernel.
 
 from __future__ import annotations
 
-from discreet.engines.sql.printed import Printed, closed, once
+from discreet.engines.sql.printed import Printed, once
 from discreet.query.expressions import Call, Expression, Literal
 
 __all__ = ["clamp_of", "clamped"]
@@ -57,11 +57,22 @@ def clamped(value: Printed, low: Printed, high: Printed) -> Printed:
     >>> clamped(*parts).sql
     '(CASE WHEN "x" >= 9 THEN 9 WHEN "x" <= 0 THEN 0 ELSE "x" END)'
     """
+    if value.open:
+        return Printed(once([value.sql], lambda each: _finite(each, low.sql, high.sql)), value.kind)
     bounds = f"{high.sql} THEN {high.sql}", f"{low.sql} THEN {low.sql}"
     sql = once(
-        [closed(value)],
+        [value.sql],
         lambda each: (
             f"(CASE WHEN {each} >= {bounds[0]} WHEN {each} <= {bounds[1]} ELSE {each} END)"
         ),
     )
     return Printed(sql, value.kind)
+
+
+def _finite(value: str, low: str, high: str) -> str:
+    """Print a clamp that is NULL for what is not finite; no number comes after all numbers here."""
+    return (
+        f"(CASE WHEN {value} > {low} AND {value} < {high} THEN {value}"
+        f" WHEN {value} >= {high} AND {value} < 'inf'::DOUBLE THEN {high}"
+        f" WHEN {value} <= {low} AND {value} > '-inf'::DOUBLE THEN {low} END)"
+    )

@@ -13,7 +13,8 @@ from discreet.engines.sql.calendar import CALENDAR
 from discreet.engines.sql.casts import cast
 from discreet.engines.sql.clamps import clamp_of, clamped
 from discreet.engines.sql.numbers import NUMBERS
-from discreet.engines.sql.printed import Printed, closed, converted, written
+from discreet.engines.sql.printed import OpenColumns, Printed, closed, converted, written
+from discreet.engines.sql.ranges import lies_inside
 from discreet.engines.sql.texts import TEXTS
 from discreet.engines.sql.words import name
 from discreet.query.expressions import Call, Case, Cast, Column, Expression, Literal
@@ -38,7 +39,8 @@ def printed(node: Expression, columns: Columns) -> Printed:
     """Print an expression, and keep what is known about it."""
     match node:
         case Column(name=column):
-            return Printed(name(column), columns[column])
+            is_open = isinstance(columns, OpenColumns) and columns[column] is Type.FLOAT
+            return Printed(name(column), columns[column], open=is_open)
         case Literal():
             return written(node, node.type)
         case Cast(argument=argument, to=to):
@@ -68,6 +70,8 @@ def _call(call: Call, columns: Columns) -> Printed:
     between = clamp_of(call)
     if between is not None:
         parts = [printed(part, columns) for part in between]
+        if parts[0].kind is Type.INTEGER and lies_inside(call, columns):
+            return parts[0]
         return clamped(*map(converted, parts, [shared(part.kind for part in parts)] * 3))
     function = _FUNCTIONS[call.function]
     arguments = [printed(argument, columns) for argument in call.arguments]

@@ -12,7 +12,7 @@ from discreet.engines.order import GROUPS, LEAVES, VALUES, HashOrder
 from discreet.engines.sql.words import text
 from discreet.query.types import Type
 
-__all__ = ["Typed", "below", "place"]
+__all__ = ["Typed", "below", "number", "place"]
 
 Typed = tuple[str, Type]
 """The text of a value, short enough to be repeated, and its type."""
@@ -30,6 +30,16 @@ def place(order: HashOrder, purpose: str, values: Sequence[Typed]) -> str:
         return f"md5({_canonical(order, purpose, values)})"
     listed = ", ".join(sql for sql, _ in values)
     return f"hash({order.salt}::BIGINT{_PURPOSES[purpose]}, {listed})"
+
+
+def number(order: HashOrder, purpose: str, values: Sequence[Typed]) -> str:
+    """Print a number of 64 bits that rises with the place in the order, and may be shared by two.
+
+    >>> number(HashOrder(salt=7), GROUPS, [('"u0"', Type.INTEGER)])
+    'hash(7::BIGINT, "u0")'
+    """
+    found = place(order, purpose, values)
+    return f"CAST('0x' || substr({found}, 1, 16) AS UBIGINT)" if order.portable else found
 
 
 def below(order: HashOrder, limit: str, purpose: str, values: Sequence[Typed]) -> str:

@@ -18,7 +18,7 @@ from discreet.engines.sql.words import SQL_TYPES, literal
 from discreet.query.expressions import Literal
 from discreet.query.types import Scalar, Type
 
-__all__ = ["Printed", "closed", "converted", "once", "written"]
+__all__ = ["OpenColumns", "Printed", "closed", "converted", "once", "written"]
 
 _SHORT: Final = 400
 _VALUE: Final = '"_v"'
@@ -43,6 +43,11 @@ class Printed:
     def is_written(self) -> bool:
         """Whether it is a literal that is not NULL."""
         return self.value is not None
+
+
+@final
+class OpenColumns(dict[str, Type]):
+    """Columns with their types, as they are in a source: a FLOAT may be anything."""
 
 
 def written(value: Literal, kind: Type | None) -> Printed:

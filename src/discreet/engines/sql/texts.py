@@ -1,6 +1,6 @@
 """Functions of text.
 
-Trust: kernel.  No text grows beyond ``LONGEST`` bytes, see :mod:`discreet.engines.reference.texts`.
+Trust: kernel.  No text grows beyond ``LONGEST`` bytes, see :mod:`discreet.query.texts`.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from collections.abc import Callable
 from string import ascii_lowercase, ascii_uppercase
 from typing import Final
 
-from discreet.engines.reference.texts import LONGEST
 from discreet.engines.sql.printed import Printed, once
 from discreet.engines.sql.words import text
+from discreet.query.texts import LONGEST
 from discreet.query.types import Type
 
 __all__ = ["TEXTS"]

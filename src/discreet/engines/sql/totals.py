@@ -7,34 +7,90 @@ Trust: kernel.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from discreet.engines.sql.bounding import Bounding, listed
+from discreet.engines.sql.wholes import EXACT, Whole, whole_float
 from discreet.plan.lowered import Total
 from discreet.plan.raw import MOST
 from discreet.query.expressions import Expression, Literal
 
-__all__ = ["totals"]
+__all__ = [
+    "NONE",
+    "Floats",
+    "cells",
+    "exact_rows",
+    "group_totals",
+    "measured_rows",
+    "totals",
+    "whole_floats",
+]
 
+Floats = Mapping[Expression, Whole]
+"""What is measured in floats, which is exact for so many rows: see :func:`exact_rows`."""
+
+NONE: Final[Floats] = {}
+_FEW_ROWS: Final = 2**10
 _WIDTHS: Final = ((16, "SMALLINT"), (32, "INTEGER"), (64, "BIGINT"))
 
 
-def totals(bounding: Bounding, measures: Sequence[Total]) -> str:
+def totals(bounding: Bounding, measures: Sequence[Total], floats: Floats = NONE) -> str:
     """Print the keys, the number of units, and the totals t0, t1, ... of every group."""
-    measured = _measured(measures)
-    rows = bounding.rows(measured)
+    if not bounding.unit:
+        return _row_totals(bounding, measures, floats)
+    found = cells(bounding, measures, floats, measured_rows(bounding, measures, floats))
+    return group_totals(bounding, measures, bounding.kept(found, rank="row_number"))
+
+
+def group_totals(bounding: Bounding, measures: Sequence[Total], kept: str) -> str:
+    """Print the same totals from the cells that are kept."""
     names = [f"t{place}" for place in range(len(measures))]
-    if bounding.unit:
-        cells = _cells(bounding, rows, measures, measured)
-        kept = bounding.kept(cells, rank="row_number")
-    else:
-        each = [f"{_row(total, measured)} AS {name}" for total, name in _named(measures, "t")]
-        kept = f"SELECT {listed(bounding.keys + each) or '1 AS one'} FROM ({rows})"
-    sums = ["count(*) AS units", *(f"{_added(name)} AS {name}" for name in names)]
+    sums = ["count(*) AS units", *(f"{_added(f'sum({name})')} AS {name}" for name in names)]
+    return _answer(bounding, names, sums, kept)
+
+
+def _row_totals(bounding: Bounding, measures: Sequence[Total], floats: Floats) -> str:
+    """Print totals where each row is a unit; what is a float is within its bounds already."""
+    measured = _measured(measures)
+    names = [f"t{place}" for place in range(len(measures))]
+    sums = [
+        f"{_added(_row_sum(total, measured, floats))} AS {name}"
+        for total, name in _named(measures, "t")
+    ]
+    rows = measured_rows(bounding, measures, floats)
+    return _answer(bounding, names, ["count(*) AS units", *sums], rows)
+
+
+def _answer(bounding: Bounding, names: Sequence[str], sums: Sequence[str], rows: str) -> str:
     by = f" GROUP BY {listed(bounding.keys)}" if bounding.keys else ""
-    groups = f"SELECT {listed(bounding.keys + sums)} FROM ({kept}){by}"
+    groups = f"SELECT {listed([*bounding.keys, *sums])} FROM ({rows}){by}"
     return bounding.answer(groups, ["units", *names])
+
+
+def _row_sum(total: Total, measured: Sequence[Expression], floats: Floats) -> str:
+    """Print the sum of what the rows of a group add, each within the bounds."""
+    column = _column(total, measured)
+    if column is None:
+        return f"CAST(count(*) AS HUGEINT) * ({min(max(1, total.low), total.high)})"
+    return f"sum({column if total.row in floats else _clamped(total, column)})"
+
+
+def whole_floats(bounding: Bounding, measures: Sequence[Total]) -> Floats:
+    """Return what can be measured in floats, and needs no clamp for a single row."""
+    found = {row: whole_float(row, bounding.types) for row in _measured(measures)}
+    bounds = {row: [each for each in measures if each.row == row] for row in found}
+    return {
+        row: whole
+        for row, whole in found.items()
+        if whole is not None
+        and all(each.low <= whole.low and whole.high <= each.high for each in bounds[row])
+    }
+
+
+def exact_rows(floats: Floats) -> int | None:
+    """Return how many rows of a group, or of a cell, can be added up exactly; None for all."""
+    return min((EXACT // whole.most for whole in floats.values()), default=None)
 
 
 def _named(measures: Sequence[Total], letter: str) -> list[tuple[Total, str]]:
@@ -50,35 +106,49 @@ def _column(total: Total, measured: Sequence[Expression]) -> str | None:
     return None if total.row == Literal(1) else f"x{measured.index(total.row)}"
 
 
-def _row(total: Total, measured: Sequence[Expression]) -> str:
-    """Print what one row adds if it is a unit of its own."""
-    column = _column(total, measured)
-    if column is None:
-        return _clamped(total, "1")
-    return _clamped(total, column)
+def measured_rows(bounding: Bounding, measures: Sequence[Total], floats: Floats) -> str:
+    """Print the rows with all that is measured in them."""
+    return bounding.rows([floats.get(each, each) for each in _measured(measures)])
 
 
-def _cells(
-    bounding: Bounding, rows: str, measures: Sequence[Total], measured: Sequence[Expression]
-) -> str:
-    """Print one row for each unit and group, with what the unit adds to the group."""
+def cells(bounding: Bounding, measures: Sequence[Total], floats: Floats, rows: str) -> str:
+    """Print one row for each unit and group of some rows, with what the unit adds to the group.
+
+    How many rows it has, n, is there where floats are added up.
+    """
+    measured = _measured(measures)
     cell = listed(bounding.unit + bounding.keys)
     capped = [total.row for total in measures if total.rows is not None]
-    sums = ["count(*) AS n", *(f"sum(x{at}) AS s{at}" for at in range(len(measured)))]
+    sums = ["count(*) AS n"]
+    for at, row in enumerate(measured):
+        added = f"TRY_CAST(sum(x{at}) AS BIGINT)" if row in floats else f"sum(x{at})"
+        sums.append(f"{added} AS s{at}")
     sums += [f"count(x{at}) AS n{at}" for at, row in enumerate(measured) if row in capped]
     grouped = f"SELECT {cell}, {listed(sums)} FROM ({rows}) GROUP BY {cell}"
     means = [
-        f"{_scaled(total, measured)} AS {name}"
+        f"{_scaled(total, measured, floats)} AS {name}"
         for total, name in _named(measures, "m")
         if total.rows is not None and total.row in measured
     ]
     if means:
         grouped = f"SELECT *, {listed(means)} FROM ({grouped})"
     parts = [
-        f"{_clamped(total, _summed(total, measured, name))} AS t{name[1:]}"
+        f"{_bounded(total, _summed(total, measured, name), floats)} AS t{name[1:]}"
         for total, name in _named(measures, "m")
     ]
-    return f"SELECT {listed([cell, *parts])} FROM ({grouped})"
+    count = ["n"] if floats else []
+    return f"SELECT {listed([cell, *parts, *count])} FROM ({grouped})"
+
+
+def _bounded(total: Total, sql: str, floats: Floats) -> str:
+    """Print what a unit adds to a group, clamped where that is not known to change nothing."""
+    whole = floats.get(total.row)
+    if whole is None or total.rows is None:
+        return _clamped(total, sql)
+    low, high = whole.low * total.rows, whole.high * total.rows  # one row is inside already
+    if total.low <= low and high <= total.high:
+        return f"CAST(coalesce({sql}, 0) AS {_width(total)})"
+    return _clamped(total, sql)
 
 
 def _summed(total: Total, measured: Sequence[Expression], mean: str) -> str:
@@ -89,25 +159,29 @@ def _summed(total: Total, measured: Sequence[Expression], mean: str) -> str:
     return f"s{column[1:]}" if total.rows is None else mean
 
 
-def _scaled(total: Total, measured: Sequence[Expression]) -> str:
+def _scaled(total: Total, measured: Sequence[Expression], floats: Floats) -> str:
     """Print floor(sum rows / count); the quotient goes first, so that nothing overflows."""
-    at = measured.index(total.row)
-    sums, count = f"s{at}", f"CAST(n{at} AS HUGEINT)"
+    at, most = measured.index(total.row), total.rows or 0
+    kind = "BIGINT" if total.row in floats and most <= _FEW_ROWS else "HUGEINT"
+    sums, count = f"s{at}", f"CAST(n{at} AS {kind})"
     rest = f"((({sums} % {count}) + {count}) % {count})"
-    rows = f"CAST({total.rows} AS HUGEINT)"
+    rows = f"CAST({most} AS {kind})"
     scaled = f"(({sums} - {rest}) // {count}) * {rows} + ({rest} * {rows}) // {count}"
-    return f"CASE WHEN n{at} > {total.rows} THEN {scaled} ELSE {sums} END"
+    return f"CASE WHEN n{at} > {most} THEN {scaled} ELSE {sums} END"
 
 
 def _clamped(total: Total, sql: str) -> str:
     """Print a number within the bounds, in a type that holds them; NULL adds nothing."""
-    most = max(total.low, -total.low - 1, total.high, -total.high - 1)
-    width = next(name for bits, name in _WIDTHS if most < 2 ** (bits - 1))
     low, high = f"({total.low})", f"({total.high})"
     inside = f"CASE WHEN {sql} >= {high} THEN {high} WHEN {sql} <= {low} THEN {low} ELSE {sql} END"
-    return f"CAST(coalesce({inside}, 0) AS {width})"
+    return f"CAST(coalesce({inside}, 0) AS {_width(total)})"
 
 
-def _added(name: str) -> str:
+def _width(total: Total) -> str:
+    most = max(total.low, -total.low - 1, total.high, -total.high - 1)
+    return next(name for bits, name in _WIDTHS if most < 2 ** (bits - 1))
+
+
+def _added(sums: str) -> str:
     """Print a sum over units, clamped to what noise can be added to."""
-    return f"CAST(least(greatest(coalesce(sum({name}), 0), -{MOST}), {MOST}) AS BIGINT)"
+    return f"CAST(least(greatest(coalesce({sums}, 0), -{MOST}), {MOST}) AS BIGINT)"

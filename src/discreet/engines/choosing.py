@@ -1,0 +1,116 @@
+"""Which cells a unit keeps, found without sorting them all.
+
+Trust: kernel.
+
+Definition.  Every cell belongs to a unit and has a place, a number of 64 bits.  A unit of at most
+``most`` cells keeps all of them, any other the ``most`` cells with the lowest places.
+Theorem (key ``culling``).  :func:`kept` returns exactly these.  Proof.  Let a unit have n cells;
+call place n / limit, computed in floats, the height of a cell; it never falls as the place rises.
+So the cells below any height come before all others, and some heights divide the cells into zones,
+one after the other.  While all zones so far hold at most ``most`` cells, the unit keeps them; of
+the next zone it keeps the first cells, as many as there is room for, and of others none.  Only the
+cells of that zone are sorted.  Two cells of one unit with one place are in one zone: if it is
+sorted, they are seen, and there is no answer; if not, both are kept or both dropped, as in every
+order of the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from discreet.plan.arrow_arrays import numbers
+
+__all__ = ["Codes", "Places", "kept", "unit_codes"]
+
+Codes = NDArray[np.int64]
+Places = NDArray[np.uint64]
+
+_BITS: Final = 64
+_STEPS: Final = (-3.0, -1.0, 1.0, 3.0)
+"""From ``most`` to heights: they change how many cells are sorted, and no more."""
+_SPARSE: Final = 4
+
+
+def kept(
+    units: Codes, places: Places, most: int, limit: int = 2**_BITS
+) -> NDArray[np.bool_] | None:
+    """Return which cells are kept, or None if two cells of one place are in the way.
+
+    If places spread evenly up to ``limit``, few cells are sorted.
+
+    >>> kept(np.array([0, 0, 1]), np.array([5, 4, 9], np.uint64), 1).tolist()
+    [False, True, True]
+    """
+    counts = np.bincount(units)
+    heights = places * (counts / limit)[units]
+    zones = np.zeros(units.size, np.int8)
+    for step in _STEPS:
+        zones += heights >= most + step
+    width = len(_STEPS) + 1
+    shape = np.bincount(units * width + zones, minlength=counts.size * width)
+    upto = np.cumsum(shape.reshape(-1, width), axis=1)
+    whole = np.count_nonzero(upto <= most, axis=1)
+    before = np.where(whole > 0, upto[np.arange(counts.size), whole - 1], 0)
+    divided = np.where((whole < width) & (before < most), whole, -1)
+    found: NDArray[np.bool_] = zones < whole.astype(np.int8)[units]
+    at = np.flatnonzero(zones == divided.astype(np.int8)[units])
+    order = _sorted(units[at], places[at], counts.size)
+    if order is None:
+        return None
+    at = at[order]
+    found[at[_ranks(units[at]) < (most - before)[units[at]]]] = True
+    return found
+
+
+def _sorted(units: Codes, places: Places, size: int) -> NDArray[np.int64] | None:
+    """Return the order by unit and place; None if two cells of a unit have one place."""
+    bits = size.bit_length()
+    keys = (units.astype(np.uint64) << np.uint64(_BITS - bits)) | (places >> np.uint64(bits))
+    order: NDArray[np.int64] = np.argsort(keys)
+    ends = keys[order]
+    if not (ends[1:] == ends[:-1]).any():
+        return order
+    order = np.lexsort((places, units))
+    units, places = units[order], places[order]
+    same = (units[1:] == units[:-1]) & (places[1:] == places[:-1])
+    return None if same.any() else order
+
+
+def _ranks(units: Codes) -> NDArray[np.int64]:
+    """Return how many cells of the same unit come before each, where units are sorted."""
+    at = np.arange(units.size)
+    starts = np.ones(units.size, np.bool_)
+    starts[1:] = units[1:] != units[:-1]
+    ranks: NDArray[np.int64] = at - np.maximum.accumulate(np.where(starts, at, 0))
+    return ranks
+
+
+def unit_codes(columns: Sequence[pa.ChunkedArray]) -> Codes:
+    """Return a number for each row, the same for the same values, and no larger than need be.
+
+    >>> unit_codes([pa.chunked_array([[7, 9, 7]])]).tolist()
+    [0, 2, 0]
+    """
+    found = _codes(columns[0])
+    for column in columns[1:]:
+        other = _codes(column)
+        pairs = found * (int(other.max(initial=0)) + 1) + other
+        found = _codes(pa.chunked_array([pa.array(pairs)]))
+    return found
+
+
+def _codes(column: pa.ChunkedArray) -> Codes:
+    if column.type == pa.int64() and len(column):
+        values = numbers(column)
+        low, high = int(values.min()), int(values.max())
+        if high - low <= _SPARSE * values.size:
+            return np.asarray(values - low, np.int64)
+    if column.type == pa.string():  # whose chunks may be too long for one
+        column = column.cast(pa.large_string())
+    encoded = column.combine_chunks().dictionary_encode()
+    return numbers(encoded.indices).astype(np.int64)

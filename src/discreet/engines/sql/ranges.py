@@ -1,0 +1,115 @@
+"""Numbers that an expression lies between, whatever the rows are.
+
+Trust: kernel.
+
+Definition.  The *range* of a number is a pair (low, high) such that every value that is not NULL
+lies between them, both of them finite.  It is found where a value was clamped between literals, and
+followed through sums, differences, products and roundings.
+Proof.  Each of these steps, rounding of floats included, rises or falls with each argument alone.
+So its extremes over a box lie in corners of the box, and floats here are those of the engine.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from operator import add, mul, sub
+from typing import Final
+
+from discreet.engines.kinds import kind_of
+from discreet.engines.sql.clamps import clamp_of
+from discreet.query.expressions import Call, Cast, Expression, Literal
+from discreet.query.types import LARGEST, SMALLEST, Type
+
+__all__ = ["Range", "lies_inside", "range_of"]
+
+Range = tuple[int, int] | tuple[float, float]
+
+_SIGNS: Final[dict[str, Callable[[float, float], float]]] = {"+": add, "-": sub, "*": mul}
+_ROUNDINGS: Final[dict[str, Callable[[float], int]]] = {"FLOOR": math.floor, "CEIL": math.ceil}
+
+
+def range_of(node: Expression, columns: Mapping[str, Type]) -> Range | None:  # noqa: PLR0911 (cases)
+    """Return the range of a number, or None if none is known.
+
+    >>> from discreet.query.expressions import Column
+    >>> low, high, types = Literal(0), Literal(9), {"x": Type.FLOAT}
+    >>> inside = Call("GREATEST", (Call("LEAST", (Column("x"), high)), low))
+    >>> range_of(Call("*", (inside, Literal(2))), types), range_of(Column("x"), types)
+    ((0.0, 18.0), None)
+    """
+    kind = kind_of(node, columns)
+    if kind is None or not kind.is_number:
+        return None
+    match node:
+        case Literal(value=int() | Fraction() as value):
+            return _checked((value, value), kind)
+        case Cast(argument=argument, to=Type.INTEGER) if kind_of(argument, columns) is Type.FLOAT:
+            within = range_of(argument, columns)
+            return within and _checked((math.floor(within[0]), math.ceil(within[1])), kind)
+        case Call(function="+" | "-" | "*" as sign, arguments=(left, right)):
+            return _combined(_SIGNS[sign], [left, right], columns, kind)
+        case Call(function="FLOOR" | "CEIL" as rounding, arguments=(argument,)):
+            within = range_of(argument, columns)
+            return within and _checked(tuple(map(_ROUNDINGS[rounding], within)), kind)
+        case Call() if (clamp := clamp_of(node)) is not None:
+            return _clamped(*clamp, columns, kind)
+        case _:
+            return None
+
+
+def lies_inside(clamp: Call, columns: Mapping[str, Type]) -> bool:
+    """Whether a clamp of a number changes nothing.
+
+    >>> from discreet.query.expressions import Column
+    >>> low, high, types = Literal(0), Literal(9), {"x": Type.INTEGER}
+    >>> inside = Call("GREATEST", (Call("LEAST", (Column("x"), high)), low))
+    >>> twice = Call("GREATEST", (Call("LEAST", (inside, high)), low))
+    >>> lies_inside(inside, types), lies_inside(twice, types)
+    (False, True)
+    """
+    found = clamp_of(clamp)
+    if found is None:
+        return False
+    value, low, high = found
+    within = range_of(value, columns)
+    return within is not None and low.value <= within[0] and within[1] <= high.value  # type: ignore[operator]
+
+
+def _combined(
+    sign: Callable[[float, float], float],
+    arguments: list[Expression],
+    columns: Mapping[str, Type],
+    kind: Type,
+) -> Range | None:
+    found = [range_of(argument, columns) for argument in arguments]
+    left, right = (_checked(each, kind) if each else None for each in found)
+    if left is None or right is None:
+        return None
+    corners = [sign(one, other) for one in left for other in right]
+    return _checked((min(corners), max(corners)), kind)
+
+
+def _clamped(
+    value: Expression, low: Literal, high: Literal, columns: Mapping[str, Type], kind: Type
+) -> Range | None:
+    ends = _checked((low.value, high.value), kind)
+    within = range_of(value, columns)
+    inner = _checked(within, kind) if within else None
+    if ends is None or inner is None:
+        return ends
+    first, last = (min(max(each, ends[0]), ends[1]) for each in inner)
+    return _checked((first, last), kind)
+
+
+def _checked(ends: tuple[object, ...], kind: Type) -> Range | None:
+    """Return two ends as numbers of a type; None if they are not finite, or beyond 64 bits."""
+    if kind is Type.INTEGER:
+        low, high = (int(each) for each in ends)  # type: ignore[call-overload]
+        return (low, high) if SMALLEST <= low <= high <= LARGEST else None
+    try:
+        first, last = (float(each) for each in ends)  # type: ignore[arg-type]
+    except OverflowError:
+        return None
+    return (first, last) if math.isfinite(first) and math.isfinite(last) else None
