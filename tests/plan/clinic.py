@@ -88,8 +88,11 @@ def table(most, **columns):
 
 
 @st.composite
-def databases(draw, people=PEOPLE):
-    """Draw the tables of a clinic that keeps the promises of its policy, and no others."""
+def databases(draw, people=PEOPLE, visits_shared=1):
+    """Draw the tables of a clinic that keeps the promises of its policy, and no others.
+
+    Where several visits share a number, the promise that it belongs to one person is broken.
+    """
     who = st.sampled_from([None, *people])
     wards = st.sampled_from([None, "A", "B", "C", "D"])
     visits = draw(
@@ -107,7 +110,7 @@ def databases(draw, people=PEOPLE):
         )
     )
     for number, row in enumerate(visits):
-        row["visit"] = number
+        row["visit"] = number // visits_shared
         row["sex"], row["height"], row["born"] = SHARED[row["patient"]]
     return {
         "visits": visits,
@@ -118,10 +121,11 @@ def databases(draw, people=PEOPLE):
 
 
 def without(tables, *people):
-    """Take people out, with all that belongs to them."""
-    gone = {row["visit"] for row in tables["visits"] if row["patient"] in people}
+    """Take people out, with all that belongs to them and to nobody else."""
+    visits = [row for row in tables["visits"] if row["patient"] not in people]
+    gone = {row["visit"] for row in tables["visits"]} - {row["visit"] for row in visits}
     return {
-        "visits": [row for row in tables["visits"] if row["patient"] not in people],
+        "visits": visits,
         "drugs": [row for row in tables["drugs"] if row["person"] not in people],
         "bills": [row for row in tables["bills"] if row["visit"] not in gone],
         "wards": tables["wards"],
@@ -155,7 +159,8 @@ def scores(choice, leaves):
     """Return the scores of all leaves of a group, as a choice defines them, in parts of a rank."""
     parts = choice.level.denominator
     rows = [leaves.get(leaf, 0) for leaf in range(choice.mechanism.candidates)]
-    target = choice.level.numerator * sum(rows) + parts * choice.offset
+    target = choice.level.numerator * sum(rows) + parts * max(choice.offset, 0)
+    rows[0 if choice.offset < 0 else -1] += abs(choice.offset)
     found, below = [], 0
     for count in rows:
         up_to = below + count

@@ -74,6 +74,15 @@ QUESTIONS = [
     ),
     "SELECT COUNT(*) AS n, AVG(sum) AS m FROM bills",
     (
+        "SELECT v.ward, COUNT(*) AS n, SUM(b.sum) AS s, COUNT(DISTINCT v.patient) AS p "
+        "FROM bills b JOIN visits v ON b.visit = v.visit GROUP BY v.ward"
+    ),
+    (
+        "SELECT v.city, AVG(d.dose) AS m, COUNT(b.sum) AS n FROM visits v "
+        "LEFT JOIN bills b ON b.visit = v.visit AND b.sum > 1 "
+        "JOIN drugs d ON d.person = v.patient GROUP BY v.city"
+    ),
+    (
         "SELECT place, COUNT(*) AS n FROM (SELECT ward AS place FROM visits UNION ALL "
         "SELECT drug AS place FROM drugs) AS t GROUP BY place"
     ),
@@ -81,6 +90,12 @@ QUESTIONS = [
         "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_groups_contributed = 1, "
         "max_rows_contributed = 1) ward, COUNT(*) AS n, SUM(age) AS s, AVG(stay) AS m "
         "FROM visits GROUP BY ward"
+    ),
+    "SELECT city, COUNT(*) AS n, SUM(cost) AS s FROM visits GROUP BY city",
+    "SELECT city, SUM(cost) AS s FROM visits GROUP BY city",
+    (
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_contributed = 1) city, COUNT(*) AS n, "
+        "AVG(cost) AS m, COUNT(age) AS k FROM visits GROUP BY city"
     ),
 ]
 PRICES = [{"epsilon": 1, "delta": 1e-9}, {"rho": "0.1", "delta": 1e-9}]
@@ -114,15 +129,19 @@ def check(plan, here, there, *, replaced):
             assert isinstance(leaf.source, Laplace)
             assert sum(map(abs, change.values())) <= claim
     if plan.selection is not None:
-        change = moved(totals["units"], others["units"])
+        change = moved(totals[plan.chosen_by], others[plan.chosen_by])
         assert len(change) <= plan.selection.groups * (2 if replaced else 1)
-        assert all(abs(step) <= 1 for step in change.values())
+        most = getattr(plan.selection, "most", 1)
+        assert all(abs(step) <= most for step in change.values())
+        for group, units in totals["units"].items():  # none of nobody, and all of somebody
+            assert (totals[plan.chosen_by][group] >= 1) == (units >= 1)
     for choice in plan.choices:
         check_choice(choice, claims, histograms, other_histograms, replaced=replaced)
 
 
 def check_choice(choice, claims, here, there, *, replaced):
-    leaf = claims[f"{choice.measure} at {choice.level}"]
+    side = {0: "", -1: ", from below", 1: ", from above"}[choice.side]
+    leaf = claims[f"{choice.measure} at {choice.level}{side}"]
     one, other = here[choice.measure], there[choice.measure]
     ranges = []
     for group in {*one, *other}:
@@ -147,6 +166,17 @@ def check_choice(choice, claims, here, there, *, replaced):
 @given(tables=databases(), salt=st.integers(0, 9))
 def test_one_unit_added_or_removed(text, at, tables, salt):
     plan = known(text, at, "add_remove")
+    whole = answers(plan.lowered, tables, salt)
+    for who in PEOPLE:
+        check(plan, whole, answers(plan.lowered, without(tables, who), salt), replaced=False)
+
+
+@pytest.mark.theorem("linked-joins")
+@pytest.mark.parametrize("text", [text for text in QUESTIONS if "bills" in text])
+@settings(max_examples=25)
+@given(tables=databases(visits_shared=2), salt=st.integers(0, 9))
+def test_one_unit_where_keys_have_several_owners(text, tables, salt):
+    plan = known(text, 0, "add_remove")
     whole = answers(plan.lowered, tables, salt)
     for who in PEOPLE:
         check(plan, whole, answers(plan.lowered, without(tables, who), salt), replaced=False)

@@ -11,7 +11,7 @@ from discreet.accounting import Book, Budget, account, read, written
 from discreet.accounting.admission import concentrated_price, point_price
 from discreet.errors import OutOfRange
 from discreet.mechanisms import Gaussian, Laplace, NoisyKeys, OptimalKeys
-from discreet.plan.calibration import by_epsilon, by_point, by_rho, smaller_errors
+from discreet.plan.calibration import by_epsilon, by_point, by_rho
 from discreet.plan.distances import Distances
 from discreet.plan.parts import (
     GAUSSIAN,
@@ -57,6 +57,7 @@ PARTS = [
     *(level(groups, available) for groups, available in ((1, 1), (2, None))),
     *(Keys(law=law, groups=groups, fewest=2) for law in (OPTIMAL, LAPLACE) for groups in (1, 3)),
     Keys(law=GAUSSIAN, groups=3, fewest=1),
+    *(Keys(law=law, groups=2, fewest=1, measure="count", most=4) for law in (LAPLACE, GAUSSIAN)),
 ]
 
 
@@ -151,32 +152,6 @@ def test_a_scope_that_not_all_are_in_has_a_price(relation):
     )
     if relation == "add_remove":
         book.charge(other.tree, scope=other.scope)  # about others, who pay for themselves
-
-
-def test_the_law_with_smaller_errors_is_taken():
-    few, many = sketch_of(totals(1, None)), sketch_of(totals(100, None))
-    price = Fraction(1), DELTA, Fraction(19, 20)
-    assert smaller_errors(few, *price) == LAPLACE
-    assert smaller_errors(many, *price) == GAUSSIAN
-    assert smaller_errors(many, Fraction(10**6), *price[1:]) == LAPLACE
-
-
-@pytest.mark.parametrize("groups", [1, 3, 10, 30, 100])
-def test_the_choice_of_law_agrees_with_the_errors(groups):
-    sketch = sketch_of(totals(groups, None), totals(groups, None, most=2**20))
-    laws = {
-        LAPLACE: by_epsilon(sketch, Fraction(1), DELTA),
-        GAUSSIAN: by_point(sketch, Fraction(1), DELTA),
-    }
-    errors = {
-        law: sum(
-            weight * Fraction(noise.mechanism.error(confidence="0.95")) / noise.distances.most
-            for weight, noise in zip(sketch.weights, found.releases.noises, strict=True)
-        )
-        for law, found in laws.items()
-    }
-    chosen = smaller_errors(sketch, Fraction(1), DELTA, Fraction(19, 20))
-    assert errors[chosen] <= min(errors.values()) * Fraction(105, 100)
 
 
 def test_sums_are_those_of_the_parts():

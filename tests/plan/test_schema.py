@@ -1,6 +1,6 @@
 """Tables and columns are found by their names, in any case."""
 
-from discreet.plan.schema import ColumnFacts, Schema, TableFacts
+from discreet.plan.schema import ColumnFacts, Link, Schema, TableFacts
 from discreet.query.types import Type
 from tests.plan.clinic import SCHEMA
 
@@ -19,3 +19,30 @@ def test_a_column_is_shared_only_if_it_is_in_all_private_tables_that_have_it():
     assert Schema([one, other, public]).constant == ("born",)
     assert Schema([one, TableFacts(name="b", columns=(varying,))]).constant == ()
     assert SCHEMA.constant == ("born", "height", "sex")
+
+
+def test_a_column_of_several_types_is_not_shared():
+    """Otherwise conditions on 1980 and on '1980' would be about different people."""
+    number, text = (
+        ColumnFacts(name="born", type=kind, constant=True) for kind in (Type.INTEGER, Type.TEXT)
+    )
+    tables = [TableFacts(name=each.type.value, columns=(each,)) for each in (number, text)]
+    assert Schema(tables).constant == ()
+
+
+def test_a_value_leads_to_keys_through_all_links():
+    def table(name, *columns, **more):
+        facts = tuple(ColumnFacts(name=each, type=Type.INTEGER) for each in columns)
+        return TableFacts(name=name, columns=facts, **more)
+
+    calls = table("Calls", "Id", "caller", unit=("caller",), key=("id",))
+    notes = table("notes", "note", "call", link=Link(column="Call", parent="calls", key="id"))
+    words = table("words", "note", link=Link(column="note", parent="Notes", key="note"))
+    pairs = table("pairs", "a", "b", unit=("a",), key=("a", "b"))
+    schema = Schema([calls, notes, words, pairs])
+    assert schema.keys_of(words, "NOTE") == schema.keys_of(notes, "note") == {("notes", "note")}
+    assert schema.keys_of(notes, "call") == schema.keys_of(calls, "id") == {("calls", "id")}
+    assert schema.keys_of(pairs, "a") == schema.keys_of(calls, "caller") == frozenset()
+    same = table("words", "note", link=Link(column="note", parent="notes", key="call"))
+    chained = Schema([calls, notes, same])
+    assert chained.keys_of(same, "note") == {("notes", "call"), ("calls", "id")}

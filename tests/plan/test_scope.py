@@ -4,13 +4,14 @@ import pytest
 from hypothesis import given, settings
 
 from discreet.accounting import Box
+from discreet.accounting.values import equals
 from discreet.engines.reference.casts import read as read_value
 from discreet.engines.reference.relations import rows_of
 from discreet.plan.bind import Binder
 from discreet.plan.policy import read_policy
 from discreet.plan.schema import Schema
 from discreet.query.sql.read import read_relation
-from tests.plan.clinic import SCHEMA, TYPES, databases
+from tests.plan.clinic import SCHEMA, TYPES, databases, planned
 
 CONDITIONS = [
     "sex = 'f'",
@@ -124,3 +125,43 @@ def test_rows_that_are_units_have_all_their_columns():
     binder = Binder(Schema(policy.tables))
     bound = binder.bind(read_relation("SELECT ward FROM visits WHERE ward = 'A' AND age > 5"))
     assert str(bound.scope) == "age above 5; ward 'A'"
+
+
+NAMED = """
+format = 1
+unit = "Patient"
+[tables.visits.columns]
+PATIENT = {type = "integer"}
+cost = {type = "float"}
+[tables.calls]
+unit = ["caller"]
+[tables.calls.columns]
+caller = {type = "integer"}
+patient = {type = "integer", constant = true}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "box"),
+    [
+        ("SELECT cost FROM visits WHERE patient = 7", "Patient 7"),
+        ("SELECT patient FROM calls WHERE caller > 7", "Patient above 7"),
+        ("SELECT caller FROM calls WHERE patient = 7", "everything"),  # is not the unit there
+    ],
+)
+def test_the_unit_has_its_own_name_in_a_box(text, box):
+    policy = read_policy(NAMED)
+    binder = Binder(Schema(policy.tables), policy.unit.columns)
+    assert str(binder.bind(read_relation(text)).scope) == box
+
+
+def test_a_plan_names_the_unit_as_the_ledger_does():
+    policy = read_policy(NAMED)
+    plan = planned(
+        "SELECT COUNT(DISTINCT caller) AS n FROM calls WHERE caller = 7",
+        unit=policy.unit,
+        policy=policy,
+        schema=Schema(policy.tables),
+        epsilon=1,
+    )
+    assert plan.scope.for_unit(policy.unit) == plan.scope == Box({"Patient": equals(7)})

@@ -41,6 +41,7 @@ def test_the_steps_are_in_order():
         "bind_names",
         "find_groups",
         "bound_contributions",
+        "miss_bounds",
         "measure_aggregates",
         "name_outputs",
         "sketch_releases",
@@ -48,6 +49,7 @@ def test_the_steps_are_in_order():
         "aim_at_ends",
         "lower",
         "predict_errors",
+        "price_bounds",
     ]
     for step in STEPS[1:]:
         assert step.__doc__
@@ -170,6 +172,7 @@ def test_other_units_than_those_of_the_tables_are_refused(unit):
 
 KEYS = [
     ("", OptimalKeys, None),
+    ("max_rows_contributed = 2", NoisyKeys, Laplace),
     ("group_selection_strategy = OPTIMAL", OptimalKeys, None),
     ("group_selection_strategy = LAPLACE_THRESHOLD", NoisyKeys, Laplace),
     ("group_selection_strategy = GAUSSIAN_THRESHOLD", NoisyKeys, Gaussian),

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from discreet.errors import NotAllowed, OutOfRange, UnknownName, WrongKind
-from discreet.mechanisms import Gaussian
+from discreet.mechanisms import Gaussian, Laplace
 from discreet.plan.policy import Limits, Policy
 from tests.plan.clinic import POLICY, planned
 
@@ -75,8 +75,31 @@ def test_many_groups_are_cheaper_with_gaussian_noise():
     )
     text = text.replace("ward", "city")
     plan = planned(text, error={"visits": 100}, delta=1e-9)
-    assert isinstance(plan.noises[0].mechanism, Gaussian)
+    assert isinstance(plan.selection.noise, Gaussian)
     assert error(plan, "visits") <= 100
+
+
+@pytest.mark.parametrize("private", [False, True])
+def test_a_budget_in_rho_takes_gaussian_noise(private):
+    """It is the cheaper one there, also where Laplace noise has the smaller epsilon."""
+    text = COUNT.replace("ward", "city") if private else COUNT
+    if private:
+        text = text.replace(
+            "SELECT", "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_contributed = 2)"
+        )
+    given = {"error": {"visits": 20}, "delta": 1e-9}
+    plain, paid = planned(text, **given), planned(text, concentrated=True, **given)
+    laws = [
+        type(each.selection.noise if private else each.noises[0].mechanism)
+        for each in (plain, paid)
+    ]
+    assert laws == [Laplace, Gaussian]
+    assert error(paid, "visits") <= 20
+    assert paid.price.rho < plain.price.rho
+    assert paid.price.epsilon > plain.price.epsilon
+    asked = COUNT.replace("SELECT", "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(noise = LAPLACE)")
+    kept = planned(asked, concentrated=True, **given)
+    assert isinstance(kept.noises[0].mechanism, Laplace)
 
 
 def test_the_number_of_units_comes_from_the_keys():

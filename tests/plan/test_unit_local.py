@@ -44,8 +44,42 @@ NOTES = TableFacts(
     name="notes",
     link=Link(column="call", parent="calls", key="id"),
     columns=(
+        ColumnFacts(name="note", type=Type.INTEGER),
         ColumnFacts(name="call", type=Type.INTEGER),
         ColumnFacts(name="length", type=Type.INTEGER),
+    ),
+)
+WORDS = TableFacts(
+    name="words",
+    link=Link(column="note", parent="notes", key="note"),
+    columns=(
+        ColumnFacts(name="note", type=Type.INTEGER),
+        ColumnFacts(name="word", type=Type.TEXT),
+    ),
+)
+BADGES = TableFacts(
+    name="badges",
+    link=Link(column="call", parent="calls", key="id"),
+    columns=(
+        ColumnFacts(name="call", type=Type.INTEGER),
+        ColumnFacts(name="color", type=Type.TEXT),
+    ),
+)
+TRIPS = TableFacts(
+    name="trips",
+    link=Link(column="person", parent="people", key="id"),
+    columns=(
+        ColumnFacts(name="person", type=Type.INTEGER),
+        ColumnFacts(name="miles", type=Type.INTEGER),
+    ),
+)
+FOLK = TableFacts(
+    name="people",
+    unit=("id",),
+    key=("id",),
+    columns=(
+        ColumnFacts(name="id", type=Type.INTEGER),
+        ColumnFacts(name="city", type=Type.TEXT),
     ),
 )
 WARDS = TableFacts(
@@ -57,7 +91,7 @@ WARDS = TableFacts(
         ColumnFacts(name="beds", type=Type.INTEGER),
     ),
 )
-SCHEMA = Schema([VISITS, DRUGS, CALLS, NOTES, WARDS])
+SCHEMA = Schema([VISITS, DRUGS, CALLS, NOTES, WORDS, BADGES, TRIPS, FOLK, WARDS])
 
 ACCEPTED = [
     "SELECT * FROM visits",
@@ -82,10 +116,68 @@ ACCEPTED = [
     "SELECT ward, patient FROM visits UNION ALL SELECT drug, person FROM drugs WHERE person > 1",
     "SELECT * FROM notes",
     "SELECT length FROM notes WHERE length > 1",
+    (
+        "SELECT * FROM visits a JOIN drugs b ON a.patient = b.person "
+        "JOIN drugs c ON b.person = c.person"
+    ),
+    "SELECT patient, COUNT(*) AS n FROM visits a JOIN visits b USING (patient) GROUP BY patient",
+    (
+        "SELECT patient, SUM(a.cost) AS n FROM visits a FULL JOIN visits b USING (patient) "
+        "GROUP BY patient"
+    ),
+    "SELECT DISTINCT d.person, v.ward FROM visits v JOIN drugs d ON v.patient = d.person",
+    "SELECT d.person AS p, v.patient AS q FROM visits v LEFT JOIN drugs d ON v.patient = d.person",
 ]
+LINKED = [
+    "SELECT p.city, t.miles FROM trips t JOIN people p ON t.person = p.id",
+    "SELECT p.city, t.miles FROM people p LEFT JOIN trips t ON t.person = p.id AND t.miles > 1",
+    "SELECT person, SUM(miles) AS s FROM trips GROUP BY person",
+    "SELECT SUM(miles) OVER (PARTITION BY person) AS s FROM trips",
+    "SELECT v.ward, t.miles FROM trips t JOIN visits v ON t.person = v.patient",
+    "SELECT a.miles, b.miles AS other FROM trips a JOIN trips b USING (person)",
+    "SELECT n.length, c.caller FROM notes n JOIN calls c ON n.call = c.id",
+    "SELECT n.length, c.caller FROM notes n LEFT JOIN calls c ON n.call = c.id AND n.length > 1",
+    "SELECT n.length, c.caller FROM notes n RIGHT JOIN calls c ON n.call = c.id",
+    "SELECT n.length, c.caller FROM notes n FULL JOIN calls c ON n.call = c.id AND n.length > 1",
+    "SELECT n.length, m.length AS other FROM notes n JOIN notes m ON n.call = m.call",
+    "SELECT n.length, b.color FROM notes n JOIN badges b ON n.call = b.call",
+    "SELECT n.length, b.color FROM notes n FULL JOIN badges b USING (call)",
+    "SELECT w.word, n.length FROM words w JOIN notes n ON w.note = n.note",
+    "SELECT w.word, n.length FROM words w JOIN notes n USING (note)",
+    (
+        "SELECT w.word, n.length, c.caller, d.drug FROM words w JOIN notes n ON w.note = n.note "
+        "JOIN calls c ON n.call = c.id LEFT JOIN drugs d ON c.caller = d.person"
+    ),
+    ("SELECT c.caller, COUNT(*) AS n FROM notes n JOIN calls c ON n.call = c.id GROUP BY c.caller"),
+    (
+        "SELECT t.m, c.id FROM (SELECT call AS k, length AS m FROM notes WHERE length > 0) AS t "
+        "JOIN calls c ON c.id = t.k"
+    ),
+    "SELECT a.id FROM calls a JOIN calls b ON a.id = b.id",
+]
+"""Questions whose joins rest on keys and links."""
+ACCEPTED += LINKED
 
 REFUSED = [
-    "SELECT n.length, c.id FROM notes n JOIN calls c ON n.call = c.id AND c.caller = c.caller",
+    "SELECT n.length FROM notes n JOIN calls c ON n.length = c.id",
+    "SELECT n.length FROM notes n JOIN calls c ON n.call + 0 = c.id",
+    "SELECT n.length FROM notes n JOIN calls c ON n.call < c.id",
+    "SELECT n.length FROM notes n JOIN calls c ON n.call = c.id OR n.length = 1",
+    "SELECT n.length FROM notes n JOIN calls c ON n.call = c.caller",
+    "SELECT n.length FROM notes n JOIN drugs d ON n.call = d.person",
+    "SELECT n.length FROM notes n JOIN words w ON n.call = w.note",
+    "SELECT n.length FROM notes n JOIN visits v ON n.call = v.cost",
+    "SELECT a.length FROM notes a JOIN notes b ON a.length = b.length",
+    "SELECT n.length FROM notes n JOIN (SELECT id + 0 AS id FROM calls) AS c ON n.call = c.id",
+    (
+        "SELECT a.ward FROM visits a LEFT JOIN drugs b ON a.patient = b.person "
+        "JOIN drugs c ON b.person = c.person"
+    ),
+    (
+        "SELECT d.person, COUNT(*) AS n FROM visits v LEFT JOIN drugs d ON v.patient = d.person "
+        "GROUP BY d.person"
+    ),
+    "SELECT length, COUNT(*) AS n FROM notes GROUP BY length",
     "SELECT COUNT(*) AS n FROM visits",
     "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward",
     "SELECT DISTINCT ward FROM visits",
@@ -113,13 +205,17 @@ def table(**columns):
 
 @st.composite
 def databases(draw):
+    """Draw tables; a key may have two owners, although the schema says that it has one."""
     visits = draw(table(patient=PEOPLE, ward=NAMES, cost=NUMBERS))
-    callers = draw(st.lists(PEOPLE, max_size=4))
     return {
         "visits": [{**row, "born": BORN[row["patient"]]} for row in visits],
         "drugs": draw(table(person=PEOPLE, drug=NAMES)),
-        "calls": [{"id": at, "caller": who} for at, who in enumerate(callers)],
-        "notes": draw(table(call=NUMBERS, length=NUMBERS)),
+        "calls": draw(table(id=NUMBERS, caller=PEOPLE)),
+        "notes": draw(table(note=NUMBERS, call=NUMBERS, length=NUMBERS)),
+        "words": draw(table(note=NUMBERS, word=NAMES)),
+        "badges": draw(table(call=NUMBERS, color=NAMES)),
+        "people": draw(table(id=PEOPLE, city=NAMES)),
+        "trips": draw(table(person=PEOPLE, miles=NUMBERS)),
         "wards": [{"ward": "A", "beds": 1}, {"ward": "B", "beds": 2}, {"ward": "C", "beds": 2}],
     }
 
@@ -127,12 +223,18 @@ def databases(draw):
 def part(tables, person):
     """Keep the rows of one person, and what is public."""
     calls = [row for row in tables["calls"] if row["caller"] == person]
-    mine = {row["id"] for row in calls}
+    mine = {row["id"] for row in calls} - {None}
+    notes = [row for row in tables["notes"] if row["call"] in mine]
+    own = {row["note"] for row in notes} - {None}
     return {
         "visits": [row for row in tables["visits"] if row["patient"] == person],
         "drugs": [row for row in tables["drugs"] if row["person"] == person],
         "calls": calls,
-        "notes": [row for row in tables["notes"] if row["call"] in mine],
+        "notes": notes,
+        "words": [row for row in tables["words"] if row["note"] in own],
+        "badges": [row for row in tables["badges"] if row["call"] in mine],
+        "people": [row for row in tables["people"] if row["id"] == person],
+        "trips": [row for row in tables["trips"] if row["person"] == person],
         "wards": tables["wards"],
     }
 

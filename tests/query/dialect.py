@@ -23,6 +23,22 @@ class Refused(NamedTuple):
     do: str
 
 
+class Apart(NamedTuple):
+    """A rule, and a text that keeps people apart."""
+
+    rule: str
+    sql: str
+
+
+class Mixed(NamedTuple):
+    """A rule, a text that mixes people, the words underlined, and the advice."""
+
+    rule: str
+    sql: str
+    words: str
+    do: str
+
+
 _DATA = tomllib.loads((Path(__file__).parent / "dialect.toml").read_text(encoding="utf-8"))
 
 ACCEPTED = [
@@ -31,6 +47,10 @@ ACCEPTED = [
 REFUSED = [
     Refused(**{key: text.strip() for key, text in entry.items()}) for entry in _DATA["refused"]
 ]
+
+APART = [Apart(**{key: text.strip() for key, text in entry.items()}) for entry in _DATA["apart"]]
+MIXED = [Mixed(**{key: text.strip() for key, text in entry.items()}) for entry in _DATA["mixed"]]
+TABLES = _DATA["tables"]["policy"]
 
 
 def underlined(error):

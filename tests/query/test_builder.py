@@ -19,6 +19,18 @@ PAIRS = {
     ),
     "a mean": (VISITS.mean("cost", name="m"), "SELECT AVG(cost) AS m FROM visits"),
     "a median": (VISITS.median("cost"), "SELECT MEDIAN(cost) FROM visits"),
+    "a variance": (VISITS.variance("cost"), "SELECT VARIANCE(cost) FROM visits"),
+    "a deviation": (VISITS.stddev("cost"), "SELECT STDDEV(cost) FROM visits"),
+    "a lowest value": (VISITS.min("cost", name="m"), "SELECT MIN(cost) AS m FROM visits"),
+    "a highest value": (VISITS.max("cost", name="m"), "SELECT MAX(cost) AS m FROM visits"),
+    "a percentile": (
+        VISITS.percentile("cost", 0.9, name="p"),
+        "SELECT PERCENTILE_CONT(cost, 0.9) AS p FROM visits",
+    ),
+    "quantiles": (
+        VISITS.quantiles("cost", 4, name="q"),
+        "SELECT APPROX_QUANTILES(cost, 4) AS q FROM visits",
+    ),
     "where": (
         VISITS.where("age >= 18").where("paid AND ward = 'A'").count(),
         "SELECT COUNT(*) FROM visits WHERE age >= 18 AND paid AND ward = 'A'",
@@ -39,6 +51,8 @@ PAIRS = {
         .mean("cost", bounds=(0, 10), epsilon=0.2)
         .variance("cost", bounds=(0, 10))
         .stddev("cost", bounds=(0, 10))
+        .min("cost", bounds=(0, 10))
+        .max("cost", bounds=(0, 10))
         .median("cost", bounds=(0, 10))
         .percentile("cost", 0.9, bounds=(0, 10), name="p")
         .quantiles("cost", 4, bounds=(0, 10)),
@@ -49,6 +63,8 @@ PAIRS = {
           AVG(cost, contribution_bounds_per_row => (0, 10), epsilon => 0.2),
           VARIANCE(cost, contribution_bounds_per_row => (0, 10)),
           STDDEV(cost, contribution_bounds_per_row => (0, 10)),
+          MIN(cost, contribution_bounds_per_row => (0, 10)),
+          MAX(cost, contribution_bounds_per_row => (0, 10)),
           MEDIAN(cost, contribution_bounds_per_row => (0, 10)),
           PERCENTILE_CONT(cost, 0.9, contribution_bounds_per_row => (0, 10)) AS p,
           APPROX_QUANTILES(cost, 4, contribution_bounds_per_row => (0, 10))

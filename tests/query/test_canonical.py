@@ -250,8 +250,11 @@ def test_the_form_of_an_expression_survives_its_words(expression):
     assert form(read_expression(said(expression)), scope()) == form(expression, scope())
 
 
+SMALL = expressions.filter(lambda expression: len(list(walk(expression))) < 30)
+
+
 @settings(max_examples=200)
-@given(st.lists(expressions, min_size=2, max_size=4), st.randoms(use_true_random=False))
+@given(st.lists(SMALL, min_size=2, max_size=4), st.randoms(use_true_random=False))
 def test_operands_in_any_order(parts, chance):
     shuffled = list(parts)
     chance.shuffle(shuffled)

@@ -24,7 +24,8 @@ from tests.release.clinic import asked, plan_of, raw_of
 
 SURE = {"epsilon": 10**12, "delta": "1e-9", "ceiling": False}
 COUNTS = "SELECT ward, COUNT(*) AS n, AVG(cost) AS m FROM visits GROUP BY ward"
-PRIVATE = "SELECT city, COUNT(*) AS n, MEDIAN(age) AS a FROM visits GROUP BY city"
+PRIVATE = "SELECT city, COUNT(age) AS n, MEDIAN(age) AS a FROM visits GROUP BY city"
+ROWS = "SELECT city, COUNT(*) AS n, SUM(cost) AS s FROM visits GROUP BY city"
 PEOPLE = "SELECT city, COUNT(DISTINCT patient) AS p, SUM(cost) AS s FROM visits GROUP BY city"
 
 
@@ -33,7 +34,7 @@ def listed(release, name):
 
 
 @pytest.mark.theorem("answer-loss")
-@pytest.mark.parametrize("sql", [COUNTS, PRIVATE, PEOPLE, QUESTIONS[7]])
+@pytest.mark.parametrize("sql", [COUNTS, PRIVATE, PEOPLE, ROWS, QUESTIONS[7]])
 def test_an_answer_is_one_run_of_each_mechanism_of_the_plan(sql):
     """The same words, drawn by the mechanisms alone, give the same noisy numbers."""
     plan = plan_of(sql, epsilon=4, delta="1e-9")
@@ -45,9 +46,11 @@ def test_an_answer_is_one_run_of_each_mechanism_of_the_plan(sql):
         case OptimalKeys():
             places = np.flatnonzero(plan.selection.run(raw.units, entropy=source))
         case NoisyKeys():
-            found = plan.selection.run(raw.units, entropy=source)
+            name = plan.chosen_by
+            exact = raw.units if name == "units" else raw.totals[name]
+            found = plan.selection.run(exact, entropy=source)
             places = np.flatnonzero(found.shown)
-            assert noisy.totals["units"].runs[0].values.tolist() == found.counts.tolist()
+            assert noisy.totals[name].runs[0].values.tolist() == found.counts.tolist()
     for noise in plan.noises:
         exact = raw.units if noise.measure == "units" else raw.totals[noise.measure]
         values = noise.mechanism.run(exact[places], entropy=source)
@@ -58,7 +61,7 @@ def test_an_answer_is_one_run_of_each_mechanism_of_the_plan(sql):
         sparse = np.searchsorted(places, group[kept]), leaf[kept], count[kept]
         leaves = chosen_leaves(choice, sparse, groups=places.size, entropy=source)
         assert chosen.leaves.tolist() == leaves.tolist()
-    assert noisy.totals.keys() <= {"units", *(noise.measure for noise in plan.noises)}
+    assert noisy.totals.keys() <= {plan.chosen_by, *(noise.measure for noise in plan.noises)}
     assert noisy.size == places.size
 
 
@@ -280,6 +283,18 @@ def test_a_plan_without_noise_for_a_total_is_refused(missing):
         answer(replace(plan, **{missing: ()}), raw_of(plan))
 
 
+@pytest.mark.theorem("threshold-keys")
+def test_keys_are_not_chosen_by_a_count_that_moves_further_than_was_priced():
+    plan = plan_of(ROWS, epsilon=1, delta="1e-9")
+    assert (plan.chosen_by, plan.selection.most) == ("count", 3)
+    for changes in (
+        {"selection": replace(plan.selection, most=2)},
+        {"chosen_by": "sum"},
+    ):
+        with pytest.raises(WrongKind):
+            answer(replace(plan, **changes), raw_of(plan))
+
+
 def test_the_shape_of_an_answer_is_that_of_the_selection():
     """Whatever the totals are, groups come in the order of their keys, and none is left out."""
     plan = plan_of(COUNTS, epsilon=1, delta="1e-9")
@@ -322,7 +337,7 @@ def test_many_groups_take_about_a_second_for_a_million():
         delta="1e-9",
     )
     keys = pa.array([f"{at:07d}" for at in range(groups)])
-    values = {noise.measure: np.full(groups, 10**6) for noise in plan.noises}
+    values = {each.name: np.full(groups, 10**6) for each in plan.lowered.measures}
     raw = Raw(keys=(keys,), units=np.full(groups, 1000), totals=values, leaves={})
     started = time.process_time()
     found = answer(plan, raw)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from discreet.mechanisms import Gaussian, Laplace, NoisyKeys
-from discreet.plan.estimators import Count, Grid, Mean, Quantile, Sum, Units, Variance
+from discreet.plan.estimators import Count, Mean, Sum, Units, Variance
 from discreet.query.types import Type
 from discreet.release import intervals, ratios
 from discreet.release.estimates import estimated
@@ -131,14 +131,18 @@ def test_the_search_finds_the_ends_of_the_definition():
     sums, rows = total.exact().nearest() / 2**10, count.exact().nearest()
     low, high = ratios._Ratios(sums, rows, edges, reached).ends()
     theta = np.linspace(-50, 50, 20_001)
-    far = reached[np.clip(np.searchsorted(edges, theta) - 1, 0, reached.size - 1)]
+
+    def far(at):
+        return reached[np.clip(np.searchsorted(edges, at) - 1, 0, reached.size - 1)]
+
     for at in range(60):
-        inside = theta[np.abs(sums[at] - theta * rows[at]) <= far]
+        inside = theta[np.abs(sums[at] - theta * rows[at]) <= far(theta)]
         if inside.size:
-            assert low[at] == pytest.approx(inside[0], abs=0.006)
-            assert high[at] == pytest.approx(inside[-1], abs=0.006)
-        else:
-            assert np.isnan(low[at]) or high[at] - low[at] < 0.01
+            assert low[at] <= inside[0] + 1e-9
+            assert high[at] >= inside[-1] - 1e-9
+        for end in (low[at], high[at]):  # allowed, up to rounding, or none is
+            distance = abs(sums[at] - end * rows[at])
+            assert np.isnan(end) or distance <= max(far(end - 1e-9), far(end + 1e-9)) + 1e-6
 
 
 VARIANCE = Variance(
@@ -281,14 +285,6 @@ def test_a_thresholded_count_in_a_sum_and_a_mean():
     box = known(noisy, s=(-9, 9), n=(0, 1))
     assert enough(held(box.alone(SUM), 20 * 60), size, C95)
     assert enough(held(box.alone(MEAN), 60), size, C95)
-
-
-def test_quantiles_have_no_intervals():
-    grid = Grid(low=Fraction(0), width=Fraction(1), leaves=5)
-    noisy = Noisy(size=2, keys=(), totals={}, chosen=())
-    quantile = Quantile(measure="x", level=Fraction(1, 2), offset=0, grid=grid)
-    assert known(noisy).alone(quantile) is None
-    assert np.isinf(known(noisy).boxed(quantile, {})[0]).all()
 
 
 @pytest.mark.theorem("reach-rises")

@@ -45,7 +45,9 @@ def sparse_of(tables):
 
 def scores(choice, counts):
     """The definition, leaf by leaf."""
-    target = choice.level * sum(counts) + choice.offset
+    target = choice.level * sum(counts) + max(choice.offset, 0)
+    counts = list(counts)
+    counts[0 if choice.offset < 0 else -1] += abs(choice.offset)
     return [
         -max(Fraction(0), sum(counts[:i]) - target, target - sum(counts[: i + 1]))
         for i in range(len(counts))
@@ -82,7 +84,7 @@ TABLES = [
 @pytest.mark.parametrize("counts", TABLES)
 @pytest.mark.parametrize(
     ("level", "offset", "scale"),
-    [("1/2", 0, 1), ("1/4", 1, 2), ("1", 3, 1), ("1/3", -2, "1/2")],
+    [("1/2", 0, 1), ("1/4", 1, 2), ("1", -3, 1), ("0", 3, 1), ("1/3", -2, "1/2")],
 )
 def test_one_group_has_the_law_of_the_exponential_mechanism(counts, level, offset, scale):
     check_one(choice_of(leaves=len(counts), level=level, offset=offset, scale=scale), counts)

@@ -121,3 +121,29 @@ def test_a_unit_of_two_columns():
 def test_columns_that_differ_in_case_only_are_refused():
     with pytest.raises(UnreadableSource):
         schema_of(Policy(), row(), {"visits": {"a": Type.TEXT, "A": Type.TEXT}})
+
+
+BILLS = (
+    '[tables.visits]\nkey = ["visit"]\n'
+    '[tables.bills.link]\ncolumn = "visit"\nparent = "visits"\nkey = "visit"\n'
+)
+PARENT = {"patient": Type.INTEGER, "visit": Type.INTEGER}
+
+
+def test_a_link_has_the_type_of_its_key():
+    schema_of(policy(BILLS), PATIENT, {"visits": PARENT, "bills": {"visit": Type.INTEGER}})
+    with pytest.raises(BadPolicy, match="which names the same"):
+        schema_of(policy(BILLS), PATIENT, {"visits": PARENT, "bills": {"visit": Type.TEXT}})
+
+
+def test_rows_that_are_units_have_no_links():
+    with pytest.raises(BadPolicy, match="protected by itself"):
+        schema_of(policy(BILLS), row(), {"visits": PARENT, "bills": {"visit": Type.INTEGER}})
+
+
+def test_a_unit_has_one_type_in_all_tables():
+    """Otherwise 7 and '7' would be taken for two people, who pay apart."""
+    other = policy('[tables.calls]\nunit = ["caller"]')
+    schema_of(other, PATIENT, {"visits": VISITS, "calls": {"caller": Type.INTEGER}})
+    with pytest.raises(BadPolicy, match="which names the same"):
+        schema_of(other, PATIENT, {"visits": VISITS, "calls": {"caller": Type.TEXT}})

@@ -23,6 +23,7 @@ from discreet.errors import (
     WrongKind,
 )
 from discreet.ledger import Ledger
+from discreet.mechanisms import Gaussian, Laplace
 from discreet.query import read, table
 from tests.session.clinic import BY_WARD, COUNT, EXACT, POLICY, in_test_mode, opened, visits
 
@@ -386,6 +387,35 @@ def test_names_are_escaped():
         assert "<b>&" not in session._repr_html_()
 
 
+@pytest.mark.parametrize(
+    ("budget", "law"),
+    [
+        (Budget(epsilon=5), Laplace),
+        (Budget(rho=5), Gaussian),
+        (Budget(mu=5, delta="1e-12"), Gaussian),
+    ],
+)
+def test_errors_are_bought_in_the_currency_of_the_budget(tmp_path, budget, law):
+    rules = 'format = 1\nunit = "patient"\n[limits]\nmax_rows = 3'
+    where = {"policy": rules, "budget": budget, "ledger": tmp_path / "errors.ledger"}
+    with sessions.open({"visits": visits()}, **where) as session:
+        plan = session.plan(COUNT, error={"n": 10})
+        assert isinstance(plan.noises[0].mechanism, law)
+        session.ask(plan)
+        with_price = session.plan(COUNT, epsilon=1)
+        assert isinstance(with_price.noises[0].mechanism, Laplace)
+
+
+def test_errors_are_bought_in_epsilon_where_the_policy_limits_epsilon(tmp_path):
+    rules = 'format = 1\nunit = "patient"\n[limits]\nmax_rows = 3\nmax_epsilon_per_question = "5"'
+    where = {"policy": rules, "budget": Budget(rho=1), "ledger": tmp_path / "errors.ledger"}
+    with sessions.open({"visits": visits()}, **where) as session:
+        plan = session.plan(COUNT, error={"n": 10})
+        assert isinstance(plan.noises[0].mechanism, Laplace)
+        with_delta = session.plan(COUNT, error={"n": 10}, delta="1e-6")
+        assert isinstance(with_delta.noises[0].mechanism, Gaussian)
+
+
 def test_the_engine_is_asked_before_the_ledger(tmp_path, monkeypatch):
     def refuse(self, lowered, *, order):
         raise UnknownName(what="it cannot be done.", why="tests.", do="nothing.")
@@ -395,3 +425,15 @@ def test_the_engine_is_asked_before_the_ledger(tmp_path, monkeypatch):
         with pytest.raises(UnknownName):
             session.ask(COUNT, epsilon=1)
         assert spent(session) == 0
+
+
+def test_what_is_built_shows_itself_on_a_line():
+    with in_test_mode() as clinic:
+        rows = clinic.table("visits").where("cost > 1")
+        assert repr(rows).startswith("<rows of visits;")
+        assert repr(rows.group_by("ward")).startswith("<question: groups by ward of visits;")
+        assert repr(rows.count(name="n").mean("cost")).startswith(
+            "<question: n, avg_cost of visits;"
+        )
+        broken = rows.count().having("cost > 1")
+        assert repr(broken) == "<question that cannot be asked as it is; .plan() says why>"

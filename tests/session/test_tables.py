@@ -34,6 +34,37 @@ def test_a_unit_of_a_linked_table_counts_once():
         assert counted == 3 * 40
 
 
+def test_a_linked_table_is_joined_with_its_parent(clinic):
+    asked = (
+        "SELECT v.ward, COUNT(*) AS n, SUM(b.amount) AS total, COUNT(DISTINCT v.patient) AS p "
+        "FROM bills b JOIN visits v ON b.visit = v.visit GROUP BY v.ward"
+    )
+    rows = clinic.ask(asked, **EXACT).rows()
+    found = [(row["ward"], row["n"], row["total"], row["p"]) for row in rows]
+    odd = sum(number % 50 for number in range(80) if number // 2 % 2)
+    even = sum(number % 50 for number in range(80)) - odd
+    assert found == [("A", 40, even, 20), ("B", 40, odd, 20), ("C", 0, 0, 0)]
+
+
+def test_people_and_what_they_did():
+    rules = (
+        'format = 1\nunit = "id"\n[limits]\nmax_rows = 9\n[tables.people]\nkey = ["id"]\n'
+        "[tables.people.columns]\n"
+        'city = {type = "text", categories = ["x", "y"], constant = true}\n'
+        "[tables.visits]\n"
+        'link = {column = "person", parent = "people", key = "id"}\n'
+    )
+    people = pa.table({"id": [1, 2, 3], "city": ["x", "x", "y"]})
+    seen = pa.table({"person": [1, 1, 2, 3, 4, None]})
+    asked = (
+        "SELECT p.city, COUNT(*) AS n, COUNT(DISTINCT v.person) AS who FROM visits v "
+        "JOIN people p ON v.person = p.id GROUP BY p.city"
+    )
+    with sessions.open({"people": people, "visits": seen}, policy=rules, test_mode=True) as session:
+        rows = session.ask(asked, **EXACT).rows()
+        assert [(row["city"], row["n"], row["who"]) for row in rows] == [("x", 3, 2), ("y", 1, 1)]
+
+
 def test_a_public_table_can_be_joined(clinic):
     asked = (
         "SELECT COUNT(*) AS n FROM visits JOIN wards ON visits.ward = wards.ward WHERE beds >= 15"

@@ -26,7 +26,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self, TypeVar, final
+from typing import TYPE_CHECKING, Final, Self, TypeVar, final
 
 from discreet.accounting.box import Box
 from discreet.accounting.budget import Budget
@@ -35,7 +35,6 @@ from discreet.accounting.left import Left
 from discreet.accounting.request import What
 from discreet.accounting.tariff import checked_scope
 from discreet.errors import WrongKind
-from discreet.ledger import exchange
 from discreet.ledger.acts import ChargeRequest, ReleaseRequest, StartRequest, checked_answer
 from discreet.ledger.kinds import NewAccount, Raising
 from discreet.ledger.link import Link
@@ -52,10 +51,12 @@ from discreet.ledger.store import Address, store_for
 from discreet.ledger.terms import Terms, checked_budget, checked_timeout
 from discreet.ledger.texts import checked_text, refuse_one_person
 from discreet.ledger.values import Account, Charged, Receipt, Release, Started
-from discreet.ledger.verify import Report, verify
 from discreet.ledger.writer import Request
 from discreet.loss import PrivacyLoss
 from discreet.units import PrivacyUnit
+
+if TYPE_CHECKING:  # the auditor is loaded when it is called
+    from discreet.ledger.verify import Report
 
 __all__ = ["Ledger"]
 
@@ -298,10 +299,14 @@ class Ledger:
 
     def verify(self, receipts: Iterable[Receipt | str] = ()) -> Report:
         """Check everything that the ledger claims, from its entries alone."""
+        from discreet.ledger.verify import verify  # noqa: PLC0415  the auditor is rarely called
+
         return verify(self._link.live().rows(0, answers=True), receipts=receipts)
 
     def export(self, path: str | os.PathLike[str]) -> Receipt:
         """Write everything, answers included, to a file that ``restore`` reads."""
+        from discreet.ledger import exchange  # noqa: PLC0415  calls the auditor
+
         return exchange.export(self._link.live().rows(0, answers=True), self.id, Path(path))
 
     @classmethod
@@ -329,6 +334,8 @@ class Ledger:
             receipts: what the ledger once gave; the export has to fit them all.
             timeout: how many seconds a call may wait for others.
         """
+        from discreet.ledger import exchange  # noqa: PLC0415  calls the auditor
+
         said = {
             "reason": checked_text(reason, name="reason", most=_TEXT),
             "by": checked_text(by, name="name", most=_TEXT),

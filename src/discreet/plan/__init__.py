@@ -3,11 +3,13 @@
 Trust: kernel.
 """
 
+from discreet.plan.bounds_asked import BoundsPrice, estimate
 from discreet.plan.plan import Plan, Predicted, Price
 from discreet.plan.policy import Limits, Policy, read_policy
 from discreet.plan.schema import ColumnFacts, Link, Schema, TableFacts
 
 __all__ = [
+    "BoundsPrice",
     "ColumnFacts",
     "Limits",
     "Link",
@@ -17,5 +19,6 @@ __all__ = [
     "Price",
     "Schema",
     "TableFacts",
+    "estimate",
     "read_policy",
 ]

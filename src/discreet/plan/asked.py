@@ -22,7 +22,7 @@ from discreet.plan.listing import Listing, PublicRows
 from discreet.plan.lowered import KEY_TYPES, Key, KeyValue
 from discreet.plan.names import bound_expression, checked, condition
 from discreet.plan.schema import Schema
-from discreet.query.expressions import Aggregate, Expression
+from discreet.query.expressions import Aggregate, Column, Expression
 from discreet.query.question import Question, aggregates
 from discreet.query.relations import Filter, Relation
 from discreet.query.span import pointed
@@ -46,10 +46,12 @@ class Asked:
     groups: tuple[tuple[KeyValue, ...], ...] | None
 
 
-def asked(question: Question, schema: Schema, public_rows: PublicRows) -> Asked:
-    """Bind a question to a schema, or refuse it."""
+def asked(
+    question: Question, schema: Schema, public_rows: PublicRows, names: tuple[str, ...] = ()
+) -> Asked:
+    """Bind a question to a schema, or refuse it; ``names`` are those of the unit."""
     listing = Listing.of(question)
-    rows = Binder(schema).bind(question.relation if listing is None else listing.inner)
+    rows = Binder(schema, names).bind(question.relation if listing is None else listing.inner)
     if rows.public:
         raise UnsupportedSQL(
             what=pointed("this question is about public tables alone.", question.span),
@@ -80,9 +82,18 @@ def _aggregate(aggregate: Aggregate, rows: Bound) -> Aggregate:
     argument, where = aggregate.argument, aggregate.where
     return replace(
         aggregate,
-        argument=None if argument is None else bound_expression(argument, rows.fields),
+        argument=None if argument is None else _argument(argument, rows, aggregate.distinct),
         where=None if where is None else condition(where, rows),
     )
+
+
+def _argument(argument: Expression, rows: Bound, distinct: bool) -> Expression:  # noqa: FBT001
+    """Bind an argument; units are counted by the unit itself, whichever column holds it."""
+    found = bound_expression(argument, rows.fields)
+    for name, holders in zip(rows.unit or (), rows.holders, strict=True):
+        if distinct and isinstance(found, Column) and found.name in holders:
+            return Column(name, span=found.span)
+    return found
 
 
 def _predicates(relation: Relation) -> Iterator[Expression]:

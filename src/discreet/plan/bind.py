@@ -22,6 +22,7 @@ from discreet.errors import UnknownName
 from discreet.plan.facts import Facts, Source, facts_of
 from discreet.plan.fields import Bound, Field
 from discreet.plan.joins import joined, linked
+from discreet.plan.linked_joins import shown
 from discreet.plan.names import Fresh, bound_expression, checked, condition, starred
 from discreet.plan.refusals import not_per_unit
 from discreet.plan.schema import Schema, TableFacts
@@ -50,9 +51,10 @@ __all__ = ["Binder"]
 @final
 @dataclass(frozen=True, slots=True)
 class Binder:
-    """Binds the relations of one question."""
+    """Binds the relations of one question; ``names`` are the columns that the unit is named by."""
 
     schema: Schema
+    names: tuple[str, ...] = ()
     fresh: Fresh = field(default_factory=Fresh)
 
     def bind(self, relation: Relation) -> Bound:  # noqa: PLR0911  one for each kind
@@ -113,7 +115,7 @@ class Binder:
                     categories=each.categories,
                     nullable=each.nullable,
                     constant=each.constant or folded(each.name) in map(folded, table.unit),
-                    source=Source(table.name, each.name, public=table.public),
+                    source=self._source(table, each.name),
                 ),
             )
             for each in table.columns
@@ -127,10 +129,20 @@ class Binder:
         key = tuple(by_name[folded(name)] for name in table.key) or None
         return Bound(relation=relation, fields=fields, unit=unit, key=key)
 
+    def _source(self, table: TableFacts, column: str) -> Source:
+        unit = [folded(name) for name in table.unit]
+        return Source(
+            table.name,
+            column,
+            public=table.public,
+            unit=unit.index(folded(column)) if folded(column) in unit else None,
+            keys=self.schema.keys_of(table, column),
+        )
+
     def _filter(self, node: Filter) -> Bound:
         below = self.bind(node.child)
         predicate = condition(node.predicate, below)
-        scope = below.scope & shared_box(predicate, below.facts, below.unit)
+        scope = below.scope & shared_box(predicate, below.facts, below.unit, self.names)
         relation = Filter(below.relation, predicate, span=node.span)
         return replace(below, relation=relation, scope=scope)
 
@@ -156,14 +168,14 @@ class Binder:
         named = [
             (replace(item, column=self.fresh(str(item.name))), value) for item, value in outputs
         ]
-        unit: list[str] = []
-        for column in below.unit or ():
-            own = next((f.column for f, value in named if value == Column(column)), None)
-            if own is None:
-                own = self.fresh(column)
-                hidden = Field(column=own, name=None, facts=below.facts[column])
+        holders: list[list[str]] = []
+        for column, same in zip(below.unit or (), below.holders, strict=True):
+            held = [f.column for f, value in named if _holds(value, same)]
+            if not held:
+                held = [self.fresh(column)]
+                hidden = Field(column=held[0], name=None, facts=below.facts[column])
                 named.append((hidden, Column(column)))
-            unit.append(own)
+            holders.append(held)
         relation = Project(
             below.relation,
             tuple((item.column, value) for item, value in named),
@@ -175,7 +187,8 @@ class Binder:
         return Bound(
             relation=relation,
             fields=fields,
-            unit=None if below.public else tuple(unit),
+            unit=None if below.public else tuple(held[0] for held in holders),
+            same=tuple(frozenset(held[1:]) for held in holders),
             key=tuple(kept[name] for name in below.key or ()) if whole else None,
             scope=below.scope,
         )
@@ -187,7 +200,7 @@ class Binder:
             if not isinstance(window, Window):
                 continue
             parts = {bound_expression(part, below.fields) for part in window.partition}
-            if not below.unit or not all(Column(name) in parts for name in below.unit):
+            if not _names_unit(below, parts):
                 raise not_per_unit(
                     window.span,
                     what="this window compares the rows of different people.",
@@ -198,9 +211,7 @@ class Binder:
         below = self.bind(node.child)
         keys = [(name, checked(value, below)[0]) for name, value in node.keys]
         values = {value for _, value in keys}
-        if not below.public and (
-            not below.unit or not all(Column(name) in values for name in below.unit)
-        ):
+        if not below.public and not _names_unit(below, values):
             raise not_per_unit(
                 node.span,
                 what="this aggregation adds up the rows of different people without noise.",
@@ -221,8 +232,8 @@ class Binder:
             fields.append(Field(column=column, name=name, facts=Facts(type=kind)))
             outputs.append((column, value))
         unit = tuple(
-            next(column for column, value in bound_keys if value == Column(name))
-            for name in below.unit or ()
+            next(column for column, value in bound_keys if _holds(value, same))
+            for same in below.holders
         )
         relation = Aggregated(below.relation, tuple(bound_keys), tuple(outputs), span=node.span)  # type: ignore[arg-type]
         return Bound(
@@ -235,8 +246,8 @@ class Binder:
 
     def _distinct(self, node: Distinct) -> Bound:
         below = self.bind(node.child)
-        seen = {item.column for item in below.visible}
-        if not below.public and (not below.unit or not seen.issuperset(below.unit)):
+        seen: set[Expression] = {Column(item.column) for item in below.visible}
+        if not below.public and not _names_unit(below, seen):
             raise not_per_unit(
                 node.span,
                 what="this DISTINCT compares the rows of different people.",
@@ -246,9 +257,31 @@ class Binder:
         return replace(below, relation=Distinct(below.relation, span=node.span), key=key)
 
 
+def _names_unit(below: Bound, values: set[Expression]) -> bool:
+    """Whether the unit of a private relation is among some values."""
+    held = (any(_holds(value, same) for value in values) for same in below.holders)
+    return bool(below.unit) and all(held)
+
+
+def _holds(value: Expression, holders: frozenset[str]) -> bool:
+    return isinstance(value, Column) and value.name in holders
+
+
 def _with_unit(text: str, below: Bound) -> str:
     """Name the unit in a piece of advice; rows that are units have no name."""
     if not below.unit:
         return "ask it of the rows as they are: here each row is protected by itself."
-    names = [item.name or item.column for item in below.fields if item.column in below.unit]
+    names = [_called(below, *held) for held in zip(below.unit, below.holders, strict=True)]
     return text.format(unit=", ".join(names)) + "."
+
+
+def _called(below: Bound, column: str, holders: frozenset[str]) -> str:
+    """Say how a question can call a column of the unit, or where it comes from."""
+    seen = [item for item in below.visible if item.column in holders]
+    if seen:
+        same = [
+            item for item in below.visible if folded(str(item.name)) == folded(str(seen[0].name))
+        ]
+        return str(seen[0].name) if len(same) == 1 else shown(seen[0])
+    source = below.facts[column].source
+    return column if source is None else f"{source.column} of {source.table}"

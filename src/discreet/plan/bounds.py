@@ -99,5 +99,7 @@ def _missing(aggregate: Aggregate, argument: Expression, facts: Facts) -> Missin
     return MissingBounds(
         what=pointed(f"there are no public bounds on {text}.", aggregate.span),
         why="noise hides the largest value that could be there, so there must be a largest one.",
-        do=f"{fix}\nwith bounds that you know without looking at the data.",
+        do=f"{fix}\nwith bounds that you know without looking at the data; or have them found "
+        "privately,\nfor a price beside that of the answer: ask(..., "
+        "bounds=dp.estimate(epsilon=0.1)).",
     )

@@ -17,30 +17,25 @@ import functools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from statistics import NormalDist
 from typing import Final, final
 
 from discreet.accounting import Node
 from discreet.errors import OutOfRange
-from discreet.loss import GaussianDP, ZeroConcentrated, least_scale
-from discreet.plan.parts import GAUSSIAN, LAPLACE, OPTIMAL, Keys, Level, Part, Totals, shorter_tail
+from discreet.loss import ZeroConcentrated
+from discreet.plan.laws import KEYS_PART, gaussian_rho
 from discreet.plan.prices import Price, epsilon_at, epsilon_sum, loss_of, rho_sum
 from discreet.plan.sketch import Sketch
-from discreet.plan.split import shares
 from discreet.plan.tree import Releases, tree_of
-from discreet.units import PrivacyUnit, Relation
+from discreet.units import PrivacyUnit
 
-__all__ = ["Calibrated", "by_epsilon", "by_point", "by_rho", "smaller_errors"]
+__all__ = ["Calibrated", "by_epsilon", "by_point", "by_rho"]
 
-_BITS: Final = 14
 _CLOSE: Final = 1.01  # less is not worth another try
 _TRIES: Final = 3
 _FURTHER: Final = 0.1
-_HALF: Final = Fraction(1, 2)
 _NEARLY: Final = 1 - Fraction(1, 1 << 20)
 _HINT: Final = 0.95  # which part of delta to aim at
 _LEAST: Final = 1e-6
-_LARGEST: Final = 10**4
 
 
 @final
@@ -102,8 +97,8 @@ def counted_in_rho(releases: Releases, unit: PrivacyUnit, delta: Fraction) -> Ca
 @functools.lru_cache(maxsize=256)
 def by_point(sketch: Sketch, epsilon: Fraction, delta: Fraction) -> Calibrated:
     """Divide nearly the largest rho that is proved to keep (epsilon, delta)."""
-    apart = delta * _HALF if sketch.keys is not None else Fraction(0)
-    start = float(_gaussian_rho(epsilon, (delta - apart) * _NEARLY))
+    apart = delta * KEYS_PART if sketch.keys is not None else Fraction(0)
+    start = float(gaussian_rho(epsilon, (delta - apart) * _NEARLY))
     slope = max((float(epsilon) ** 2 - start**2) / (4 * start), 1.0)
     best: tuple[float, Releases, Node] | None = None
     rho, tries = start, 0
@@ -123,66 +118,3 @@ def by_point(sketch: Sketch, epsilon: Fraction, delta: Fraction) -> Calibrated:
     total, beside = rho_sum(tree, sketch.unit)
     price = Price(epsilon=epsilon, delta=delta, rho=total, beside=beside)
     return Calibrated(releases=releases, tree=tree, price=price, delta=delta)
-
-
-def smaller_errors(sketch: Sketch, epsilon: Fraction, delta: Fraction, confidence: Fraction) -> str:
-    """Return the law that promises the smaller weighted sum of errors at a price, by formula.
-
-    Errors are counted in units of what one unit contributes.
-
-    >>> from discreet.plan.distances import Distances
-    >>> from discreet.units import person
-    >>> def law(groups):
-    ...     far = Distances(low=0, high=5, groups=groups, available=None)
-    ...     sketch = Sketch(parts=(Totals(measure="count", distances=far),), weights=(1,),
-    ...                     fixed=(None,), unit=person("patient"))
-    ...     return smaller_errors(sketch, Fraction(1), Fraction(1, 10**6), Fraction(19, 20))
-    >>> law(1), law(50)
-    ('LAPLACE', 'GAUSSIAN')
-    """
-    if epsilon > _LARGEST or not sketch.parts:
-        return LAPLACE
-    rho = _gaussian_rho(epsilon, delta)
-    relation, miss = sketch.unit.relation, float(1 - confidence)
-    pure = concentrated = 0.0
-    for part, weight, one, other in zip(
-        sketch.parts,
-        sketch.weights,
-        shares(sketch.weights, epsilon),
-        shares(sketch.weights, rho),
-        strict=True,
-    ):
-        first, second = _errors(part, relation, (float(one), float(other)), miss)
-        if isinstance(part, Keys) and part.law not in {LAPLACE, OPTIMAL}:
-            second *= shorter_tail(delta / part.places(relation))
-        pure, concentrated = pure + weight * first, concentrated + weight * second
-    return GAUSSIAN if concentrated < pure else LAPLACE
-
-
-def _errors(
-    part: Part, relation: Relation, shares_of: tuple[float, float], miss: float
-) -> tuple[float, float]:
-    """Estimate the error of a part for a share of epsilon, and for a share of rho."""
-    epsilon, rho = shares_of
-    root = math.sqrt(2 * rho)
-    match part:
-        case Totals(distances=far):
-            most = max(far.most, 1)
-            wide = math.sqrt(far.moved_squared(relation)) / most
-            normal = NormalDist().inv_cdf(1 - miss / 2)
-            return far.moved(relation) / most * -math.log(miss) / epsilon, wide * normal / root
-        case Level(groups=groups, leaves=leaves, rows=rows):
-            far_off = float(part.moved(relation)) / rows * math.log(leaves / miss)
-            return 2 * groups * far_off / epsilon, math.sqrt(groups) * far_off / root
-        case Keys():
-            places = part.places(relation)
-            return places / epsilon, math.sqrt(places) / root
-
-
-@functools.lru_cache(maxsize=256)
-def _gaussian_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return the rho of the least Gaussian noise for a distance of 1, with continuous noise."""
-    scale = least_scale(
-        lambda square: GaussianDP(mu_squared=1 / square), epsilon=epsilon, delta=delta, bits=_BITS
-    )
-    return 1 / (2 * scale)

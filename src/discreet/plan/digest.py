@@ -6,7 +6,8 @@ Definition.  The digest is the SHA-256 of a JSON text: the canonical question, w
 bound relation with the types of its columns, the groups, the measures with their bounds, all
 mechanisms, and the scope.  So it changes with the price, and with every declared fact that changes
 what is computed; spelling, the confidence at which errors are shown, and the hash that decides
-which groups of a unit are kept do not matter.
+which groups of a unit are kept do not matter.  Only ends of intervals of quantiles are chosen for a
+confidence, of 95 % or a higher one that is asked for.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any, Final
 from discreet.accounting import Box, Node, written
 from discreet.accounting.codec import written_unit
 from discreet.plan.lowered import KeyValue, Lowered, Measure
+from discreet.plan.search import Search
 from discreet.plan.tree import Releases
 from discreet.query.canonical import canonical, relation_form
 from discreet.query.expressions import Expression
@@ -41,6 +43,7 @@ def digest_of(  # noqa: PLR0913  all that decides an answer
     releases: Releases,
     tree: Node,
     scope: Box,
+    search: Search | None = None,
 ) -> str:
     """Return the digest of what will be answered, and how."""
     data = {
@@ -54,9 +57,17 @@ def digest_of(  # noqa: PLR0913  all that decides an answer
         "public": _public(lowered.public),
         "measures": [_measure(each) for each in lowered.measures],
         "tree": written(tree),
+        "chosen_by": releases.chosen_by,
         "offsets": [choice.offset for choice in releases.choices],
         "scope": scope.written(),
     }
+    if search is not None:  # without one, digests are as they ever were
+        data["search"] = {
+            "relation": relation_form(search.lowered.relation),
+            "measures": [_measure(each) for each in search.lowered.measures],
+            "tree": written(search.tree),
+            "answer": [written(each) for each in search.promise.leaves],
+        }
     text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 

@@ -19,7 +19,9 @@ from discreet.plan.outputs import Estimate, Shown
 from discreet.plan.plan import Predicted
 from discreet.plan.policy import Policy
 from discreet.plan.price_asked import Ask, Given
+from discreet.plan.promise import Promise
 from discreet.plan.schema import Schema
+from discreet.plan.search import FoundBounds, Search, Target
 from discreet.plan.sketch import Sketch
 from discreet.query.question import Clause, Question
 from discreet.units import PrivacyUnit
@@ -52,6 +54,10 @@ class Draft:
     calibrated: Calibrated | None = None
     lowered: Lowered | None = None
     predicted: tuple[Predicted, ...] = ()
+    found: tuple[FoundBounds, ...] = ()
+    promise: Promise | None = None
+    targets: tuple[Target, ...] = ()
+    search: Search | None = None
 
     @property
     def clause(self) -> Clause:

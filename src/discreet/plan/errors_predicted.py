@@ -3,12 +3,15 @@
 Trust: public.
 
 Definition.  The error of an output is how far it is from the same output of the bounded rows
-without noise, at most, with the confidence; groups are taken one by one.
+without noise, at most, with the confidence; groups are taken one by one.  Where a noisy count
+decides which groups are shown, it is that of all groups, shown or not; given that it is shown, a
+small group has a larger one, which its interval knows (key ``shown-interval``).
 
     counts, sums   the spread of their noise, exactly, and of sums and multiples of them
     means          with n rows in the group, by ``mean-error``
     variances      by ``variance-error``; their roots by the root of it
-    quantiles      in ranks: how many values lie between the one that is chosen and the right one
+    quantiles      in ranks: how many values lie between the one that is chosen and the right one,
+                   and how many between the ends of its interval and that
     others         computed from these, by formulas that depend on the data
 
 Theorem (key ``mean-error``).  Let X and Y be the noises of a centered sum and a count, with
@@ -147,7 +150,7 @@ class Forecast:
             if noise.measure == measure:
                 return noise.mechanism
         keys = self.releases.selection
-        if isinstance(keys, NoisyKeys):
+        if isinstance(keys, NoisyKeys) and self.releases.chosen_by == measure:
             return keys.noise
         message = f"nothing is released of {measure}"
         raise LookupError(message)
@@ -202,11 +205,16 @@ class Forecast:
         return Predicted(output=name, half_width=half, words=words)
 
     def _ranks(self, name: str, each: tuple[Quantile, ...]) -> Predicted:
-        ranks = max(self._rank(quantile) for quantile in each)
-        return Predicted(output=name, half_width=ranks, words=f"± {shown_up(ranks)} ranks")
+        found = [choice for one in each for choice in self.releases.choices if _same(choice, one)]
+        values = [choice for choice in found if choice.side == 0 or not 0 < choice.level < 1]
+        ranks, ends = max(map(self._rank, values)), max(map(self._rank, found))
+        words = f"± {shown_up(ranks)} ranks"
+        if any(choice.side == 0 for choice in values):
+            words += f", in an interval of up to {shown_up(ends)} on each side"
+        return Predicted(output=name, half_width=ranks, words=words)
 
-    def _rank(self, quantile: Quantile) -> Fraction:
-        choice = next(each for each in self.releases.choices if _same(each, quantile))
+    def _rank(self, choice: Choice) -> Fraction:
+        """Return how many ranks a choice is from its level, at most."""
         parts = choice.level.denominator  # scores are whole multiples of one part of a rank
         select = choice.mechanism
         finer = Exponential(candidates=select.candidates, scale=select.scale * parts)

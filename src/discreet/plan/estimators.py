@@ -94,6 +94,8 @@ class Variance:
 class Grid:
     """The values that leaves stand for: leaf i for low + (i + shift) * width.
 
+    It holds the values that are up to shift * width away from that, between ``low`` and ``high``.
+
     >>> Grid(low=Fraction(0), width=Fraction(1, 2), leaves=4, shift=Fraction(1, 2)).value(3)
     Fraction(7, 4)
     """
@@ -102,6 +104,7 @@ class Grid:
     width: Fraction
     leaves: int
     shift: Fraction = Fraction(0)
+    high: Fraction | None = None
 
     def value(self, leaf: int) -> Fraction:
         """Return the value that a leaf stands for."""

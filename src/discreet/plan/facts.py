@@ -45,6 +45,10 @@ _LARGEST_FLOAT: Final = Fraction(2**1024 - 2**970)
 class Source:
     """A column of a table, under the name that the schema gives it.
 
+    ``unit`` is its place among the columns that name the unit, if it is one of them.  ``keys`` are
+    columns, by table and name, to which its values lead: in each, a value belongs to one unit, and
+    that is the unit of the row.
+
     >>> Source("visits", "ward").column
     'ward'
     """
@@ -52,6 +56,8 @@ class Source:
     table: str
     column: str
     public: bool = False
+    unit: int | None = None
+    keys: frozenset[tuple[str, str]] = frozenset()
 
 
 @final

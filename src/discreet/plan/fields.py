@@ -5,7 +5,9 @@ Trust: kernel.
 Definition.  A bound relation has columns with unique names; each is *visible* under a name and
 perhaps the alias of a table, or hidden.  A private relation is the union over units of something
 that is computed from the rows of each unit and from public tables alone; ``unit`` names the columns
-that hold the unit, and is empty if each row is a unit of its own.
+that hold the unit, and is empty if each row is a unit of its own.  Other columns of the same type
+may hold the same values in all rows, as both sides of a join on the unit do: they name the unit
+as well.
 """
 
 from __future__ import annotations
@@ -42,13 +44,15 @@ class Field:
 class Bound:
     """A bound relation, its columns, and whose rows it holds.
 
-    ``unit`` is None if the relation is public.  ``key`` names columns in which no two rows agree.
-    ``scope`` holds all units that have a row in it, by the columns that their rows share.
+    ``unit`` is None if the relation is public.  ``same`` has, for each column of the unit, others
+    that agree with it in all rows.  ``key`` names columns in which no two rows agree.  ``scope``
+    holds all units that have a row in it, by the columns that their rows share.
     """
 
     relation: Relation
     fields: tuple[Field, ...]
     unit: tuple[str, ...] | None
+    same: tuple[frozenset[str], ...] = ()
     key: tuple[str, ...] | None = None
     scope: Box = field(default_factory=Box.everything)
 
@@ -56,6 +60,13 @@ class Bound:
     def public(self) -> bool:
         """Whether it is made of public tables alone."""
         return self.unit is None
+
+    @property
+    def holders(self) -> tuple[frozenset[str], ...]:
+        """For each column of the unit, all columns that hold it."""
+        names = self.unit or ()
+        more = self.same or (frozenset[str](),) * len(names)
+        return tuple(others | {name} for name, others in zip(names, more, strict=True))
 
     @property
     def facts(self) -> Mapping[str, Facts]:

@@ -46,7 +46,7 @@ def grid_of(
     distance = Call("-", (clamped(number, floor, ceiling), Literal(floor)))
     leaf = Cast(Call("FLOOR", (Call("*", (distance, Literal(rate))),)), Type.INTEGER)
     last = Call("LEAST", (leaf, Literal(MOST_LEAVES - 1)))
-    grid = Grid(low=floor, width=1 / rate, leaves=MOST_LEAVES, shift=Fraction(1, 2))
+    grid = Grid(low=floor, width=1 / rate, leaves=MOST_LEAVES, shift=Fraction(1, 2), high=ceiling)
     return last, grid
 
 
@@ -56,4 +56,5 @@ def _whole(value: Expression, low: int, high: int) -> tuple[Expression, Grid]:
     leaf = distance if width == 1 else Call("DIV", (distance, Literal(width)))
     leaves = -(-(high - low + 1) // width)
     shift = Fraction(width - 1, 2 * width)
-    return leaf, Grid(low=Fraction(low), width=Fraction(width), leaves=leaves, shift=shift)
+    floor, ceiling = Fraction(low), Fraction(high)
+    return leaf, Grid(low=floor, width=Fraction(width), leaves=leaves, shift=shift, high=ceiling)

@@ -9,7 +9,8 @@ union over units of what each unit's rows give.
     public side is refused: whether a row is unmatched depends on everybody.
 2.  If both are private and every output pair agrees in the unit, then the output rows of a unit
     come from its rows on both sides, matched or not.  The unit of an unmatched row is that of the
-    side it comes from.
+    side it comes from.  Pairs agree if the condition compares columns that hold the unit, or is
+    made to by :mod:`discreet.plan.linked_joins`.
 Where each row is a unit, a private row must meet at most one public row: the join compares all
 columns of a key of the public table, in which no two of its rows agree.
 """
@@ -22,6 +23,7 @@ from typing import Final
 
 from discreet.accounting import Box
 from discreet.plan.fields import Bound, Field
+from discreet.plan.linked_joins import advice, equal_units, leads_to_one_unit
 from discreet.plan.names import Fresh, condition
 from discreet.plan.refusals import not_per_unit
 from discreet.plan.schema import Link
@@ -43,7 +45,7 @@ def joined(node: Join, left: Bound, right: Bound, fresh: Fresh) -> Bound:
     else:
         on = None if node.on is None else condition(node.on, both)
     keeps_left, keeps_right = _KEEPS.get(node.kind, (False, False))
-    _check(node, left, right, on)
+    on = _checked(node, left, right, on)
     fields = (
         *(_outer(each) if keeps_right else each for each in left.fields),
         *(_outer(each) if keeps_left else each for each in right.fields),
@@ -53,6 +55,7 @@ def joined(node: Join, left: Bound, right: Bound, fresh: Fresh) -> Bound:
         relation=relation,
         fields=fields,
         unit=_unit(node, left, right),
+        same=_same(node, left, right),
         scope=_scope(node, left, right),
     )
     if node.kind == "full" and not found.public and left.unit:
@@ -64,9 +67,22 @@ def linked(child: Bound, parent: Bound, link: Link) -> Bound:
     """Join a private table to the rows that name its units; their columns stay hidden.
 
     Each output row belongs to the unit of the parent row, and is computed from that row and from
-    child rows that point to it, which count as rows of its unit.
+    child rows that point to it, which count as rows of its unit.  Where each row is a unit there is
+    none to belong to: a row of the parent would take many others with it.
     """
+    if not parent.unit:
+        raise not_per_unit(
+            parent.relation.span,
+            what="the rows of this table hang on those of another, and each row is a unit.",
+            do="have its link removed from the policy, or a column named as the unit.",
+        )
     ends = [_named(child, link.column), _named(parent, link.key)]
+    pointer, key = ends
+    held = pointer.facts.type is key.facts.type
+    same = tuple(
+        holders | {pointer.column} if held and key.column in holders else holders
+        for holders in parent.holders
+    )
     on = Call("=", tuple(Column(end.column) for end in ends))
     hidden = tuple(replace(each, name=None, table=None) for each in parent.fields)
     relation = Join(child.relation, parent.relation, "inner", on)
@@ -74,6 +90,7 @@ def linked(child: Bound, parent: Bound, link: Link) -> Bound:
         relation=relation,
         fields=(*child.fields, *hidden),
         unit=parent.unit,
+        same=same,
         scope=child.scope & parent.scope,
     )
 
@@ -105,12 +122,13 @@ def equalities(predicate: Expression | None) -> set[frozenset[str]]:
     return found
 
 
-def _check(node: Join, left: Bound, right: Bound, on: Expression | None) -> None:
+def _checked(node: Join, left: Bound, right: Bound, on: Expression | None) -> Expression | None:
+    """Return a condition under which the rows of a unit meet no others, or refuse the join."""
     if left.public and right.public:
-        return
+        return on
     if left.public or right.public:
         _check_public(node, left, right, on)
-        return
+        return on
     if not left.unit or not right.unit:
         raise not_per_unit(
             node.span,
@@ -118,13 +136,21 @@ def _check(node: Join, left: Bound, right: Bound, on: Expression | None) -> None
             do="ask about one private table; here each row is protected by itself.",
         )
     pairs = equalities(on)
-    units = zip(left.unit, right.unit, strict=False)
-    if len(left.unit) != len(right.unit) or not all(frozenset(pair) in pairs for pair in units):
-        raise not_per_unit(
-            node.span,
-            what="this join puts the rows of different people together.",
-            do=f"join them with ON {_shown(left)} = {_shown(right)}, and more after AND.",
-        )
+    if len(left.unit) == len(right.unit):
+        if all(_meet(*same, pairs) for same in zip(left.holders, right.holders, strict=True)):
+            return on
+        if on is not None and leads_to_one_unit(pairs, left, right):
+            return Call("AND", (on, *equal_units(left, right)), span=on.span)
+    raise not_per_unit(
+        node.span,
+        what="this join puts the rows of different people together.",
+        do=advice(left, right),
+    )
+
+
+def _meet(left: frozenset[str], right: frozenset[str], pairs: set[frozenset[str]]) -> bool:
+    """Whether a column of one set is compared with one of the other."""
+    return any(len(pair) > 1 and pair & left and pair & right for pair in pairs)
 
 
 def _check_public(node: Join, left: Bound, right: Bound, on: Expression | None) -> None:
@@ -168,6 +194,20 @@ def _unit(node: Join, left: Bound, right: Bound) -> tuple[str, ...] | None:
     return right.unit if node.kind == "right" else left.unit
 
 
+def _same(node: Join, left: Bound, right: Bound) -> tuple[frozenset[str], ...]:
+    """Return what holds the unit in all output rows: both sides do where none is missing."""
+    if left.public or right.public:
+        return right.holders if left.public else left.holders
+    if node.kind in _KEEPS:
+        return {"left": left.holders, "right": right.holders}.get(node.kind, ())
+    return tuple(
+        one | other if left.facts[a].type is right.facts[b].type else one
+        for a, b, one, other in zip(
+            left.unit or (), right.unit or (), left.holders, right.holders, strict=True
+        )
+    )
+
+
 def _scope(node: Join, left: Bound, right: Bound) -> Box:
     """Return a box with all units that have an output row."""
     keeps_left, keeps_right = _KEEPS.get(node.kind, (False, False))
@@ -200,11 +240,3 @@ def _outer(field: Field) -> Field:
 
 def _named(bound: Bound, name: str) -> Field:
     return next(each for each in bound.fields if folded(str(each.name)) == folded(name))
-
-
-def _shown(bound: Bound) -> str:
-    names = [each for each in bound.fields if each.column in (bound.unit or ())]
-    return " and ".join(
-        f"{each.table}.{each.name}" if each.table and each.name else str(each.name or each.column)
-        for each in names
-    )

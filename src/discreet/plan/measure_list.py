@@ -28,12 +28,13 @@ class MeasureList:
     'count_2'
     """
 
-    __slots__ = ("_about", "_measures")
+    __slots__ = ("_about", "_measures", "counts_units")
 
     def __init__(self) -> None:
         """Begin with none."""
         self._measures: dict[str, Measure] = {}
         self._about = {UNITS: "units"}
+        self.counts_units = False
 
     @property
     def measures(self) -> tuple[Measure, ...]:
@@ -55,6 +56,11 @@ class MeasureList:
         self._measures[name] = replace(measure, name=name)
         self._about[name] = about
         return name
+
+    def add_units(self) -> str:
+        """Add the number of units, which every engine counts, and return its name."""
+        self.counts_units = True
+        return UNITS
 
     def find(self, measure: Measure) -> str | None:
         """Return the name of a measure that was added."""

@@ -6,13 +6,17 @@ Definition.  Every aggregate becomes totals of whole numbers (:mod:`discreet.pla
 way to compute its value from them (:mod:`discreet.plan.estimators`).  Equal totals are measured
 once.
 
-    COUNT        the rows of a unit, at most ``rows`` of them in a group
+    COUNT        the rows of a unit, at most ``rows`` of them in a group; the number of units, if it
+                 is all rows, and one of a unit
     AVG          that count, and the sum of x - c, c the middle of the bounds
-    SUM          where a count of the same rows is asked for anyway, the centered sum and the count:
+    SUM          where a count of the same rows is measured anyway, the centered sum and the count:
                  h**2 + c**2 <= (h + |c|)**2, h half the range, so that is never worse; else the sum
     VAR, STDDEV  also the sum of (x - c)**2 - h**2 / 2
     quantiles    a histogram over a public grid
     COUNT(DISTINCT x)  the number of units, if x names them; else at most so many values of a unit
+
+A count is measured anyway if it is asked for, or if groups are chosen by it: that is a count of all
+rows, where no number of units is asked for.
 
 Units with more rows than may count are scaled down to that many rows of their own mean; their sum
 alone is clamped.  With ``contribution_bounds_per_group`` the unit's own count, sum or average in a
@@ -28,6 +32,7 @@ from typing import Final, final
 
 from discreet.errors import MissingBounds, WrongType
 from discreet.plan.bounds import Pair, bounds_by_group, bounds_by_row, whole_bounds
+from discreet.plan.choosing import UNIT_COUNTS, Choosing
 from discreet.plan.estimators import (
     Count,
     Estimator,
@@ -45,6 +50,7 @@ from discreet.plan.grids import grid_of
 from discreet.plan.limits_of_unit import Contributions
 from discreet.plan.lowered import Distinct, Leaves, Measure, Total
 from discreet.plan.measure_list import MeasureList
+from discreet.plan.noises import UNITS
 from discreet.plan.rows_seen import all_of, argument, counted, seen
 from discreet.plan.uses import Use, uses_of
 from discreet.query.expressions import Aggregate, Case, Cast, Column, Expression
@@ -62,13 +68,14 @@ _LEVELS: Final = {"MIN": Fraction(0), "MAX": Fraction(1)}
 class Measured:
     """All measures, and for each aggregate how it is computed and from what.
 
-    ``about`` says in words what each measure holds.
+    ``about`` says in words what each measure holds; ``counts_units`` whether units are counted too.
     """
 
     measures: tuple[Measure, ...]
     estimators: tuple[Estimator, ...]
     uses: tuple[tuple[Use, ...], ...]
     about: Mapping[str, str]
+    counts_units: bool = False
 
 
 def measured(
@@ -77,10 +84,14 @@ def measured(
     facts: Mapping[str, Facts],
     unit: Sequence[str],
     contributions: Contributions,
+    choosing: Choosing | None = None,
 ) -> Measured:
-    """Measure bound aggregates over columns of which something is known."""
+    """Measure bound aggregates over columns of which something is known.
+
+    ``choosing`` says which counts may choose the groups that are shown, where these are private.
+    """
     known = MeasureList()
-    measurer = _Measurer(facts, tuple(unit), contributions, known)
+    measurer = _Measurer(facts, tuple(unit), contributions, known, choosing or Choosing())
     found: dict[Aggregate, Estimator] = {}
     for each in sorted(aggregates, key=lambda each: each.function == "SUM"):  # sums look for counts
         found[each] = measurer.estimator(each)
@@ -90,6 +101,7 @@ def measured(
         estimators=estimators,
         uses=tuple(tuple(dict.fromkeys(uses_of(each))) for each in estimators),
         about=known.about,
+        counts_units=known.counts_units,
     )
 
 
@@ -102,6 +114,7 @@ class _Measurer:
     unit: tuple[str, ...]
     limits: Contributions
     known: MeasureList
+    choosing: Choosing
 
     def estimator(self, aggregate: Aggregate) -> Estimator:
         """Measure one aggregate."""
@@ -125,12 +138,16 @@ class _Measurer:
         row = all_of(counted(aggregate, self.facts))
         about = f"rows with {said(row.branches[0][0])}" if isinstance(row, Case) else "rows"
         low, high = bounds
-        return self.known.add("count", Total(name="", row=row, low=low, high=high), about)
+        total = Total(name="", row=row, low=low, high=high)
+        if total in UNIT_COUNTS:
+            return self.known.add_units()
+        return self.known.add("count", total, about)
 
     def _different(self, aggregate: Aggregate) -> Estimator:
         value = argument(aggregate)
         if isinstance(value, Column) and self.unit == (value.name,):
             if aggregate.where is None:
+                self.known.add_units()
                 return Units()
             return Count(self._rows(replace(aggregate, argument=None), (0, 1)))
         most = self._most_values(aggregate, value)
@@ -161,8 +178,7 @@ class _Measurer:
         if pair is not None:
             return self._clamped_sum(aggregate, pair)
         bounds, most = self._bounds(aggregate)
-        row = all_of(counted(aggregate, self.facts))
-        count = self.known.find(Total(name="", row=row, low=0, high=most))
+        count = self._known_count(aggregate, bounds, most)
         if count is not None:
             name, steps = self._centered(aggregate)
             used = None if steps.center == 0 else count
@@ -170,6 +186,21 @@ class _Measurer:
         steps = fixed(value, facts.type, bounds, rows=most)
         ends = most * min(steps.low, 0), most * max(steps.high, 0)
         return Sum(measure=self._total(aggregate, steps, ends), step=steps.step)
+
+    def _known_count(self, aggregate: Aggregate, bounds: Pair, most: int) -> str | None:
+        """Return a count of the rows of a sum that is measured anyway.
+
+        One that is not asked for is of no use to a sum around zero.
+        """
+        row = all_of(counted(aggregate, self.facts))
+        total = Total(name="", row=row, low=0, high=most)
+        units = self.known.counts_units
+        if units and total in UNIT_COUNTS:
+            return UNITS
+        useful = self.choosing.blind or sum(bounds) != 0
+        if useful and self.choosing.by(total, units=units):
+            return self._rows(aggregate, (0, most))
+        return self.known.find(total)
 
     def _clamped_sum(self, aggregate: Aggregate, pair: Pair) -> Sum:
         """Clamp what each unit adds up to in a group."""

@@ -8,11 +8,14 @@ b(i) lie below leaf i and u(i) up to it, leaf i has the score
 
     -max(0, b(i) - t, t - u(i)),    t = level n + offset,
 
-and is chosen with a probability proportional to exp(score / scale).
+and is chosen with a probability proportional to exp(score / scale).  Where the offset is not zero,
+as many rows more are counted: in the first leaf if it is negative, which moves all ranks up and t
+with them, and in the last leaf if it is positive.  So t is never outside of all ranks.
 Theorem (key ``leaf-scores``).  One row more or less moves every score by at most
 max(level, 1 - level), and one row that is replaced by at most 1.
 Proof.  A row below leaf i moves b(i) - t by 1 - level and t - u(i) by level - 1; one in it moves
 them by -level and level - 1, one above it by -level and level.  A replaced row leaves t alone.
+What is counted besides is the same in all tables.
 """
 
 from __future__ import annotations
@@ -48,7 +51,7 @@ class Noise:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """A choice of one leaf in every group.
+    """A choice of one leaf in every group: a quantile, or an end of its interval.
 
     A unit has at most ``rows`` rows in each of at most ``groups`` groups, of so many in all.
     """
@@ -60,6 +63,11 @@ class Choice:
     rows: int
     groups: int
     available: int | None
+
+    @property
+    def side(self) -> int:
+        """Whether it aims at the level, 0, or below or above it, -1 or 1."""
+        return (self.offset > 0) - (self.offset < 0)
 
     @property
     def added(self) -> Fraction:

@@ -15,8 +15,11 @@ replaced.  Then a share is kept by
     g choices of scale 2 g q / epsilon          epsilon, as each has a range of 2 q / scale
     g choices of scale q sqrt(g / (2 rho))      rho, as g (2 q / scale)**2 / 8
     keys with epsilon / w and delta / w in each of w groups, or sqrt(2 rho / w) and delta / w
+    noisy counts that choose keys, moved by M in each of w groups: as Laplace or Gaussian noise
+                                                for d = w M and D = w M**2, and delta
 
-where q bounds how far a unit moves the scores of one of g groups: ``rows`` times
+where a quantile may have several choices, each for a part of its share, and q bounds how far a unit
+moves the scores of one of g groups: ``rows`` times
 max(level, 1 - level), twice that if units are replaced, and ``rows`` if there is only one group.
 Proof.  The first five are ``laplace-mechanism``, ``gaussian-mechanism``, ``pure-to-concentrated``
 and ``exponential-mechanism``, and the last is ``optimal-keys-loss`` or ``threshold-keys``.  Where a
@@ -29,6 +32,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from statistics import NormalDist
@@ -36,7 +40,8 @@ from typing import Final, final
 
 from discreet.mechanisms import Exponential, Gaussian, Laplace, NoisyKeys, OptimalKeys
 from discreet.plan.distances import TWO_SIDED, Distances, steps_up
-from discreet.plan.noises import Choice, Noise
+from discreet.plan.noises import UNITS, Choice, Noise
+from discreet.plan.rank_ends import ranks_aside
 from discreet.units import Relation
 
 __all__ = [
@@ -44,6 +49,7 @@ __all__ = [
     "LAPLACE",
     "OPTIMAL",
     "SMALLEST",
+    "VALUE_SHARE",
     "Keys",
     "Level",
     "Part",
@@ -58,9 +64,13 @@ GAUSSIAN: Final = "GAUSSIAN"
 OPTIMAL: Final = "OPTIMAL"
 SMALLEST: Final = "SMALLEST"
 
+VALUE_SHARE: Final = Fraction(1, 2)
+"""The part of the price of a quantile that goes to the value, and not to its interval."""
+
 _BITS: Final = 40
 _LARGEST: Final = Fraction(50)  # more hides nobody and shows nothing more
-_SURE: Final = 20
+_FARTHEST: Final = 1 << 60
+_SURE: Final = Fraction(19, 20)
 
 
 @final
@@ -90,7 +100,13 @@ class Totals:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Level:
-    """One value of each group, chosen by its rank."""
+    """One value of each group, chosen by its rank, and the ends of its interval.
+
+    A value takes ``VALUE_SHARE`` of the share, and each end half of the rest.  Errors fall with the
+    share, so of all divisions that leave the value at least as much as both ends together, this one
+    has the narrowest intervals.  The lowest and the highest value are ends themselves: on the other
+    side of them nothing can be said, since one row more may lie anywhere.
+    """
 
     measure: str
     level: Fraction
@@ -98,6 +114,7 @@ class Level:
     rows: int
     groups: int
     available: int | None
+    confidence: Fraction = _SURE
 
     def moved(self, relation: Relation) -> Fraction:
         """Return how far a unit moves the scores of one of its groups."""
@@ -105,35 +122,49 @@ class Level:
             return self._weight
         return Fraction(self.rows) if self.available == 1 else 2 * self._weight
 
-    def within_epsilon(self, epsilon: Fraction, relation: Relation) -> Choice:
+    def within_epsilon(self, epsilon: Fraction, relation: Relation) -> tuple[Choice, ...]:
         """Return choices for a share of epsilon."""
-        return self._choice(2 * self.groups * self.moved(relation) / epsilon)
+        whole = 2 * self.groups * self.moved(relation)
+        return self._choices(lambda share: whole / (share * epsilon))
 
-    def within_rho(self, rho: Fraction, relation: Relation) -> Choice:
+    def within_rho(self, rho: Fraction, relation: Relation) -> tuple[Choice, ...]:
         """Return choices for a share of rho."""
-        return self._choice(self.moved(relation) / root_down(2 * rho / self.groups))
+        moved = self.moved(relation)
+        return self._choices(lambda share: moved / root_down(2 * share * rho / self.groups))
+
+    @property
+    def value_share(self) -> Fraction:
+        """The part of the share that goes to the value itself."""
+        return VALUE_SHARE if 0 < self.level < 1 else Fraction(1)
 
     @property
     def _weight(self) -> Fraction:
         return self.rows * max(self.level, 1 - self.level)
 
-    def _choice(self, scale: Fraction) -> Choice:
+    def _choices(self, scale: Callable[[Fraction], Fraction]) -> tuple[Choice, ...]:
+        """Choose a value, and ends on both sides of it, with the scale that a share allows."""
+        missed = 1 - self.confidence
+        if not 0 < self.level < 1:
+            return (self._choice(scale(Fraction(1)), 1 if self.level == 0 else -1, missed),)
+        end = scale((1 - VALUE_SHARE) / 2)
+        return (
+            self._choice(scale(VALUE_SHARE), 0, missed),
+            self._choice(end, -1, missed / 2),
+            self._choice(end, 1, missed / 2),
+        )
+
+    def _choice(self, scale: Fraction, side: int, missed: Fraction) -> Choice:
+        select = Exponential(candidates=self.leaves, scale=scale)
+        aside = ranks_aside(self.level, select, missed, above=side > 0) if side else 0
         return Choice(
             measure=self.measure,
             level=self.level,
-            offset=self._offset(scale),
-            mechanism=Exponential(candidates=self.leaves, scale=scale),
+            offset=side * min(aside, _FARTHEST),
+            mechanism=select,
             rows=self.rows,
             groups=self.groups,
             available=self.available,
         )
-
-    def _offset(self, scale: Fraction) -> int:
-        """Aim a little inside of the ends, where every value beyond would do as well."""
-        if 0 < self.level < 1:
-            return 0
-        ranks = math.ceil(float(scale) * math.log(_SURE * self.leaves))
-        return ranks if self.level == 0 else -ranks
 
 
 @final
@@ -144,11 +175,14 @@ class Keys:
     ``law`` is that of the noise on the number of units, or ``OPTIMAL`` for none; None is the same
     law as that of totals.  ``SMALLEST`` is the one that shows smaller groups: without noise for a
     share of epsilon, and with Gaussian noise for a share of rho, whose tails are shorter.
+    With noise, ``measure`` may be another count, to which a unit adds at most ``most``.
     """
 
     law: str | None
     groups: int
     fewest: int
+    measure: str = UNITS
+    most: int = 1
 
     def places(self, relation: Relation) -> int:
         """Return how many groups one step of a relation changes."""
@@ -166,15 +200,15 @@ class Keys:
         """Return a choice of keys for a share of rho, and a delta."""
         places = self.places(relation)
         if (self.law or law) in {GAUSSIAN, SMALLEST}:
-            variance = dyadic_up(places / (2 * rho))
-            return _noisy(Gaussian(variance=variance), delta, self.groups, self.fewest)
+            variance = dyadic_up(places * self.most**2 / (2 * rho))
+            return _noisy(self, Gaussian(variance=variance), delta)
         return self._keys(root_down(2 * rho / places), relation, delta)
 
     def _keys(
         self, epsilon: Fraction, relation: Relation, delta: Fraction
     ) -> OptimalKeys | NoisyKeys:
         if self.law not in {OPTIMAL, SMALLEST}:
-            return _noisy(Laplace(scale=1 / epsilon), delta, self.groups, self.fewest)
+            return _noisy(self, Laplace(scale=self.most / epsilon), delta)
         return OptimalKeys(
             epsilon=min(epsilon, _LARGEST),
             delta=delta / self.places(relation),
@@ -201,9 +235,14 @@ def shorter_tail(delta: Fraction) -> float:
 
 
 @functools.lru_cache(maxsize=256)
-def _noisy(noise: Laplace | Gaussian, delta: Fraction, groups: int, fewest: int) -> NoisyKeys:
+def _noisy(keys: Keys, noise: Laplace | Gaussian, delta: Fraction) -> NoisyKeys:
     return NoisyKeys.for_delta(
-        delta=delta, noise=noise, groups=groups, relation=Relation.ADD_REMOVE, fewest=fewest
+        delta=delta,
+        noise=noise,
+        groups=keys.groups,
+        relation=Relation.ADD_REMOVE,
+        fewest=keys.fewest,
+        most=keys.most,
     )
 
 

@@ -4,13 +4,15 @@ Trust: kernel.
 
 A plan is a value.  It was made from the question, the schema and the policy alone, so it may be
 shown to anybody.  Whoever carries it out charges ``tree`` to the records of ``scope``, lets an
-engine compute ``lowered``, shows the groups that ``selection`` chooses (all of them where it is
-None), adds ``noises``, makes ``choices``, and computes the columns of ``shown`` from ``estimates``.
+engine compute ``lowered``, shows the groups that ``selection`` chooses by the count ``chosen_by``
+(all of them where it is None), adds ``noises``, makes ``choices``, and computes the columns of
+``shown`` from ``estimates``.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import final
 
@@ -23,7 +25,9 @@ from discreet.plan.lowered import Lowered
 from discreet.plan.noises import Choice, Noise
 from discreet.plan.outputs import Estimate, Shown
 from discreet.plan.prices import Price, loss_of
-from discreet.plan.show import branches_of, drawn, html_of
+from discreet.plan.search import FoundBounds, Search
+from discreet.plan.show import branches_of, drawn, html_of, shown_price, shown_question
+from discreet.plan.standing import Standing
 from discreet.query.question import Question
 from discreet.units import PrivacyUnit
 
@@ -75,6 +79,7 @@ class Plan:
     unit: PrivacyUnit
     lowered: Lowered
     selection: OptimalKeys | NoisyKeys | None
+    chosen_by: str
     noises: tuple[Noise, ...]
     choices: tuple[Choice, ...]
     estimates: tuple[Estimate, ...]
@@ -87,6 +92,14 @@ class Plan:
     predicted: tuple[Predicted, ...]
     about: tuple[tuple[str, str], ...]
     digest: str
+    search: Search | None = None
+    found: tuple[FoundBounds, ...] = ()
+    look: Callable[[], Standing | None] | None = field(default=None, compare=False)
+
+    @property
+    def standing(self) -> Standing | None:
+        """Whether it was answered before, and what it would leave, as its ledger stands now."""
+        return None if self.look is None else self.look()
 
     @property
     def loss(self) -> PrivacyLoss:
@@ -100,6 +113,10 @@ class Plan:
         except WrongKind:
             amounts = budget.price(self.loss, delta=self.delta)
         return shown_amounts(budget.currency, amounts)
+
+    def __repr__(self) -> str:
+        """Show the question and the price on one line."""
+        return f"<plan: {shown_question(self)}; costs {shown_price(self.price)}>"
 
     def __str__(self) -> str:
         """Show everything that will happen, as a tree of lines."""

@@ -130,7 +130,7 @@ def _text_of(source: str | Path) -> str:
 
 def _policy(data: Mapping[str, Any]) -> Policy:
     names = ("format", "unit", "relation", "session", "budget", "limits", "who", "tables")
-    known_fields(data, names, "the policy")
+    known_fields(data, names, "the top level")
     if data.get("format") != _FORMAT or isinstance(data.get("format"), bool):
         raise bad("format", f"it is not {_FORMAT}", f"write format = {_FORMAT} at the top")
     unit = _unit(data)

@@ -4,8 +4,10 @@ Trust: kernel.
 
 Definition.  A price is asked in epsilon, perhaps outside an event of chance delta, or in rho; or it
 is left open, and errors are named in its place: how far an output may be from the truth, at most,
-with the confidence.  What is not given in the call stands in the clause of the question; delta and
-the confidence may come from the policy.
+with the confidence.  Then the budget that pays decides between laws of noise: one that is kept in
+epsilon by the smaller epsilon, and one in rho, mu or divergences takes Gaussian noise, which costs
+least there, unless the policy limits epsilon and no delta is given.  What is not given in the
+call stands in the clause of the question; delta and the confidence may come from the policy.
 A policy may limit what one question costs.  An asked price is held against the limit in its own
 currency before anything else is done, and otherwise the price of the plan is, once it is known.
 """
@@ -20,10 +22,11 @@ from typing import final
 from discreet.errors import NotAllowed, OutOfRange, WrongKind
 from discreet.exact import decimal, positive, whole
 from discreet.mechanisms.arguments import Number, at_confidence
+from discreet.plan.bounds_asked import BoundsPrice
 from discreet.plan.policy import Limits
 from discreet.query.question import Clause, Question, aggregates
 
-__all__ = ["Ask", "Given", "check_ask", "check_price", "read_ask"]
+__all__ = ["Ask", "Given", "check_ask", "check_both", "check_price", "read_ask"]
 
 _NONE = Fraction(0)
 
@@ -31,7 +34,7 @@ _NONE = Fraction(0)
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
-    """The arguments of a call, as they were given.
+    """The arguments of a call, as they were given; ``concentrated`` is about who pays.
 
     >>> Given(epsilon=0.5).rho is None
     True
@@ -43,12 +46,17 @@ class Given:
     error: Mapping[str, Number] | None = None
     size: int | None = None
     confidence: Number | None = None
+    bounds: BoundsPrice | None = None
+    concentrated: bool = False
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
-    """A price, or the errors that it has to allow: one of epsilon, rho and errors is there."""
+    """A price, or the errors that it has to allow: one of epsilon, rho and errors is there.
+
+    ``concentrated`` says that a price that follows from errors is paid in rho, or the like.
+    """
 
     epsilon: Fraction | None = None
     rho: Fraction | None = None
@@ -56,6 +64,7 @@ class Ask:
     delta: Fraction = _NONE
     size: int | None = None
     confidence: Fraction
+    concentrated: bool = False
 
 
 def read_ask(question: Question, limits: Limits, given: Given) -> Ask:
@@ -76,9 +85,12 @@ def read_ask(question: Question, limits: Limits, given: Given) -> Ask:
     )
     if epsilon is None and rho is None and not errors:
         epsilon = _named(question, clause)
-    if (epsilon is not None) + (rho is not None) + bool(errors) != 1:
+    prices = {"epsilon": epsilon is not None, "rho": rho is not None, "error": bool(errors)}
+    named = [name for name, given_too in prices.items() if given_too]
+    if len(named) != 1:
         raise WrongKind(
-            what="not one of epsilon, rho and error is given.",
+            what=f"{' and '.join(named) or 'none of epsilon, rho and error'} "
+            f"{'are' if named else 'is'} given.",
             why="one of them says what the question costs, and two could disagree.",
             do="give epsilon=0.1, say, or error={'visits': 5}.",
         )
@@ -91,6 +103,7 @@ def read_ask(question: Question, limits: Limits, given: Given) -> Ask:
         delta=_NONE if chance is None else _below_one(chance),
         size=None if given.size is None else whole(given.size, name="size", low=1),
         confidence=confidence,
+        concentrated=given.concentrated and (limits.max_epsilon is None or bool(chance)),
     )
 
 
@@ -127,6 +140,20 @@ def check_price(
                     why=f"the policy limits what one question may cost in {name}.",
                     do=f"ask with {name}=..., or give a delta.",
                 )
+            _check(name, price, most)
+
+
+def check_both(ask: Ask, limits: Limits, *, epsilon: Fraction | None, rho: Fraction | None) -> None:
+    """Refuse an answer that costs too much together with the search for its bounds.
+
+    >>> ask = Ask(epsilon=Fraction(1), confidence=Fraction(1, 2))
+    >>> check_both(ask, Limits(), epsilon=Fraction(2), rho=None)
+    """
+    known = {"epsilon": (epsilon, limits.max_epsilon), "rho": (rho, limits.max_rho)}
+    own = "rho" if ask.epsilon is None else "epsilon"
+    compared = known if known[own][1] is None else {own: known[own]}
+    for name, (price, most) in compared.items():
+        if price is not None and most is not None:
             _check(name, price, most)
 
 

@@ -137,8 +137,8 @@ def _keys_rho(keys: OptimalKeys | NoisyKeys, places: int) -> Sum:
     if isinstance(keys, OptimalKeys):
         return places * _pure_rho(keys.epsilon), places * keys.delta
     if isinstance(keys.noise, Laplace):
-        return places * _pure_rho(1 / keys.noise.scale), keys.leak()
-    return places * keys.noise.concentrated(distance=1).rho, keys.leak()
+        return places * _pure_rho(keys.most / keys.noise.scale), keys.leak()
+    return places * keys.noise.concentrated(distance=keys.most).rho, keys.leak()
 
 
 def _pure_rho(epsilon: Fraction) -> Fraction:

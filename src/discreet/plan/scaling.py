@@ -16,9 +16,9 @@ from discreet.plan.calibration import (
     by_rho,
     counted_in_epsilon,
     counted_in_rho,
-    smaller_errors,
 )
 from discreet.plan.draft import Draft, found
+from discreet.plan.laws import smaller_errors
 from discreet.plan.parts import GAUSSIAN, LAPLACE
 from discreet.plan.price_asked import Ask, check_price
 from discreet.plan.prices import Price
@@ -87,6 +87,8 @@ def _by_epsilon(draft: Draft, epsilon: Fraction, law: str | None) -> Calibrated:
 def _by_errors(draft: Draft, law: str | None) -> Calibrated:
     """Take the law that is cheaper by formula, or the one that was asked for."""
     ask, sketch = found(draft.ask), found(draft.sketch)
+    if law is None and ask.concentrated:
+        law = GAUSSIAN
     targets = Targets(
         ask=ask,
         sketch=sketch,

@@ -11,7 +11,8 @@ belongs to one unit.
 Bounds and categories are enforced: values are clamped, and rows of other categories are left out
 (NULL among them, unless the column is declared to hold it).
 ``constant``, ``key`` and links are promises of the owner about all possible tables.  A column that
-is constant in several private tables has one value for each unit in all of them.
+is constant in several private tables has one value for each unit in all of them; if it has several
+types there, nothing is made of that.
 """
 
 from __future__ import annotations
@@ -114,12 +115,40 @@ class Schema:
     @property
     def constant(self) -> tuple[str, ...]:
         """The columns in which all rows of a unit agree, in every private table that has them."""
-        private = [table for table in self.tables if not table.public]
-        names = {folded(each.name) for table in private for each in table.columns if each.constant}
-        varying = {
-            folded(each.name) for table in private for each in table.columns if not each.constant
-        }
-        return tuple(sorted(names - varying))
+        kinds: dict[str, set[Type | None]] = {}
+        for table in self.tables:
+            for each in () if table.public else table.columns:
+                kind = each.type if each.constant else None
+                kinds.setdefault(folded(each.name), set()).add(kind)
+        alike = (name for name, found in kinds.items() if None not in found and len(found) == 1)
+        return tuple(sorted(alike))
+
+    def keys_of(self, table: TableFacts, column: str) -> frozenset[tuple[str, str]]:
+        """Return the columns, by table and name, to which the values of a column lead.
+
+        In each of these a value belongs to one unit, by the promise of a key or of a link: the
+        column itself, and those that it is linked to.
+
+        >>> calls = TableFacts(name="calls", columns=(), unit=("caller",))
+        >>> notes = TableFacts(
+        ...     name="notes", columns=(), link=Link(column="call", parent="calls", key="id"))
+        >>> both = Schema([calls, notes])
+        >>> both.keys_of(notes, "call") == both.keys_of(calls, "id") == {("calls", "id")}
+        True
+        >>> both.keys_of(notes, "id")
+        frozenset()
+        """
+        if table.public:
+            return frozenset()
+        place = folded(table.name), folded(column)
+        links = [each.link for each in self.tables if each.link is not None]
+        named = {(folded(link.parent), folded(link.key)) for link in links}
+        alone = [folded(name) for name in table.key] == [place[1]]
+        own = frozenset({place}) if alone or place in named else frozenset()
+        if table.link is None or folded(table.link.column) != place[1]:
+            return own
+        parent = self.table(table.link.parent)
+        return own if parent is None else own | self.keys_of(parent, table.link.key)
 
     def _by_name(self) -> Mapping[str, TableFacts]:
         return {folded(table.name): table for table in self.tables}

@@ -11,6 +11,8 @@ that is unchanged and that all rows of the unit share, then the unit's value sat
 part is taken into the box.  Everything else is left out, which makes the box larger.  An inner join
 has output rows only for units that have rows on both sides, an outer join for those of a side that
 is kept, and a union for those of any part: there the box is kept only where all parts agree.
+Columns that name the unit stand in the box under the names of the unit, whatever they are called in
+a table; other columns of these names say nothing.
 NULL satisfies no comparison, so that it is in none of these sets except that of IS NULL.
 """
 
@@ -22,7 +24,7 @@ from typing import Final
 
 from discreet.accounting import Box, Values
 from discreet.accounting.values import above, at_least, at_most, below, equals, is_null, one_of
-from discreet.plan.facts import Facts
+from discreet.plan.facts import Facts, Source
 from discreet.plan.joins import conjuncts
 from discreet.query.expressions import Call, Column, Expression, Literal
 from discreet.query.relations import folded
@@ -64,12 +66,16 @@ def conditions(predicate: Expression, facts: Mapping[str, Facts]) -> Box:
 
 
 def shared_box(
-    predicate: Expression, facts: Mapping[str, Facts], unit: tuple[str, ...] | None
+    predicate: Expression,
+    facts: Mapping[str, Facts],
+    unit: tuple[str, ...] | None,
+    names: tuple[str, ...] = (),
 ) -> Box:
     """Return what a predicate says about the units of a private relation, by their own columns.
 
-    The columns are those of private tables, under their folded names, that all rows of a unit
-    share; where each row is a unit (``unit`` is empty), all of them.
+    The columns are those of private tables that all rows of a unit share: those that name it, under
+    ``names``, and others under their folded names; where each row is a unit (``unit`` is empty),
+    all of them.
 
     >>> from discreet.plan.facts import Source
     >>> ward = Facts(type=Type.TEXT, source=Source("visits", "Ward"))
@@ -85,8 +91,17 @@ def shared_box(
     for name, values in conditions(predicate, facts).conditions:
         source = facts[name].source
         if source is not None and not source.public and (not unit or facts[name].constant):
-            box = box & Box({folded(source.column): values})
+            known = _known_as(source, names)
+            box = box if known is None else box & Box({known: values})
     return box
+
+
+def _known_as(source: Source, names: tuple[str, ...]) -> str | None:
+    """Return the name under which a column of a private table stands in a box, if it may."""
+    if source.unit is not None and names:
+        return names[source.unit]
+    name = folded(source.column)
+    return None if name in map(folded, names) else name
 
 
 def values_of(  # noqa: PLR0911  one for each kind of condition

@@ -48,7 +48,33 @@ def merged(node: Join, found: Bound, left: Bound, right: Bound, fresh: Fresh) ->
         found,
         relation=Project(found.relation, outputs, span=node.span),
         fields=(*(each for each, _ in shared), *rest),
+        same=_holding(shared, found, left, right),
     )
+
+
+def _holding(
+    shared: list[tuple[Field, Expression]], found: Bound, left: Bound, right: Bound
+) -> tuple[frozenset[str], ...]:
+    """Return what holds the unit, shared columns among it: the first of both sides that is there.
+
+    A shared column holds the unit if its value does, or if it is that of either side that is not
+    NULL, and both sides hold the unit, as the unit of a full join does.
+    """
+    same = list(found.holders)
+    for at, holders in enumerate(found.holders):
+        for field, value in shared:
+            match value:
+                case Column(name=name):
+                    held = name in holders
+                case Call(arguments=(Column(name=one), Column(name=other))):
+                    kinds = {left.facts[one].type, right.facts[other].type}
+                    both = one in left.holders[at] and other in right.holders[at]
+                    held = both and len(kinds) == 1
+                case _:
+                    held = False
+            if held:
+                same[at] |= {field.column}
+    return tuple(same)
 
 
 def _bound(name: str, node: Join, side: Bound) -> Expression:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, final
 
+from discreet.accounting import Box
 from discreet.accounting.amounts import amount_up, shown_up
 from discreet.accounting.left import shown_unit
 from discreet.mechanisms import Gaussian, NoisyKeys, OptimalKeys
@@ -18,11 +19,13 @@ from discreet.plan.distances import TWO_SIDED, root_up
 from discreet.plan.estimators import Mean, Sum, Variance
 from discreet.plan.lowered import Lowered
 from discreet.plan.noises import Choice, Noise
+from discreet.plan.prices import Price
+from discreet.plan.show_bounds import bounds_title, found_lines, scaled_noise, search_lines
 
 if TYPE_CHECKING:  # a plan shows itself by these functions, so its module imports this one
     from discreet.plan.plan import Plan
 
-__all__ = ["Branch", "branches_of", "drawn", "html_of"]
+__all__ = ["Branch", "branches_of", "drawn", "html_of", "shown_price", "shown_question"]
 
 _LONGEST: Final = 96
 _HALF: Final = Fraction(1, 2)
@@ -61,19 +64,30 @@ def html_of(branch: Branch) -> str:
 def branches_of(plan: Plan) -> Branch:
     """Return everything about a plan that a person may want to read."""
     return Branch(
-        _question(plan),
+        shown_question(plan),
         (
             Branch(f"protects {shown_unit(plan.unit)}{_limits(plan.lowered)}"),
             Branch(f"is about {plan.scope}"),
             *_groups(plan),
+            *_bounds(plan),
             *_releases(plan),
-            Branch(f"costs {_price(plan)}"),
+            Branch(f"costs {shown_price(plan.price)}", tuple(_both(plan))),
+            *_standing(plan),
             *_errors(plan),
         ),
     )
 
 
-def _question(plan: Plan) -> str:
+def _standing(plan: Plan) -> Iterator[Branch]:
+    """Say what the ledger says, where there is one."""
+    found = plan.standing
+    if found is not None:
+        there = "" if found.entry is not None or plan.scope == Box.everything() else " there"
+        yield Branch(f"{found}{there}")
+
+
+def shown_question(plan: Plan) -> str:
+    """Return the text of a question on one line, shortened."""
     text = " ".join((plan.question.text or "a question built in Python").split())
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
@@ -93,14 +107,17 @@ def _groups(plan: Plan) -> Iterator[Branch]:
     elif plan.selection is None:
         yield Branch(f"has {len(lowered.public or ())} public groups of {names}")
     else:
-        chosen = f"chooses which groups of {names} are shown: {_keys(plan.selection)}"
+        chosen = f"chooses which groups of {names} are shown: {_keys(plan.selection, plan)}"
         yield Branch(f"{chosen}; {_keys_share(plan.selection, plan)}")
 
 
-def _keys(keys: OptimalKeys | NoisyKeys) -> str:
+def _keys(keys: OptimalKeys | NoisyKeys, plan: Plan) -> str:
     some, sure = keys.smallest(_HALF), keys.smallest(Fraction(99, 100))
-    how = "optimally" if isinstance(keys, OptimalKeys) else f"by a threshold of {keys.threshold}"
-    return f"{how}, every other one of {some} units, and 99 % of {sure} units"
+    what = dict(plan.about)[plan.chosen_by]
+    how = "optimally"
+    if isinstance(keys, NoisyKeys):
+        how = f"by a threshold of {keys.threshold} on noisy numbers of {what}"
+    return f"{how}, every other one of {some} {what}, and 99 % of {sure} {what}"
 
 
 def _keys_share(keys: OptimalKeys | NoisyKeys, plan: Plan) -> str:
@@ -110,10 +127,19 @@ def _keys_share(keys: OptimalKeys | NoisyKeys, plan: Plan) -> str:
     else:
         delta = keys.leak()
         if isinstance(keys.noise, Gaussian):
-            rho = Fraction(places) / (2 * keys.noise.variance)
+            rho = Fraction(places * keys.most**2) / (2 * keys.noise.variance)
             return f"rho {_short(rho)}, delta {_short(delta)}"
-        epsilon = places / keys.noise.scale
+        epsilon = places * keys.most / keys.noise.scale
     return f"epsilon {_short(epsilon)}, delta {_short(delta)}"
+
+
+def _bounds(plan: Plan) -> Iterator[Branch]:
+    """Say how bounds are found, or which ones were."""
+    lines = [] if plan.search is None else [*search_lines(plan.search)]
+    if plan.found:
+        lines = [*found_lines(plan.found)]
+    if lines:
+        yield Branch(bounds_title(plan.search), tuple(map(Branch, lines)))
 
 
 def _steps(plan: Plan) -> dict[str, Fraction]:
@@ -131,8 +157,13 @@ def _steps(plan: Plan) -> dict[str, Fraction]:
 def _releases(plan: Plan) -> Iterator[Branch]:
     about = dict(plan.about)
     steps = _steps(plan)
+    waiting = () if plan.search is None or plan.found else plan.search.scaled
     lines = [
-        Branch(_noise(noise, plan, about, steps.get(noise.measure, Fraction(1))))
+        Branch(
+            scaled_noise(noise, about[noise.measure], _share(noise, plan))
+            if noise.measure in waiting
+            else _noise(noise, plan, about, steps.get(noise.measure, Fraction(1)))
+        )
         for noise in plan.noises
     ]
     lines += [Branch(_choice(choice, plan, about)) for choice in plan.choices]
@@ -145,15 +176,22 @@ def _noise(noise: Noise, plan: Plan, about: dict[str, str], step: Fraction) -> s
     relation, far = plan.unit.relation, noise.distances
     if isinstance(noise.mechanism, Gaussian):
         square, variance = far.moved_squared(relation), noise.mechanism.variance
-        share = f"rho {_short(Fraction(square) / (2 * variance))}"
         width = f"Gaussian noise of deviation {_short(variance * step * step, root=True)}"
         moved = f"{_short(root_up(square) * step)} in L2"
     else:
         steps, scale = far.moved(relation), noise.mechanism.scale
-        share = f"epsilon {_short(steps / scale)}"
         width = f"Laplace noise of scale {_short(scale * step)}"
         moved = f"{_short(steps * step)} in L1"
+    share = _share(noise, plan)
     return f"{noise.measure}: {about[noise.measure]}, moved by {moved}; {width}; {share}"
+
+
+def _share(noise: Noise, plan: Plan) -> str:
+    """Show which part of the price goes to noise."""
+    relation, far = plan.unit.relation, noise.distances
+    if isinstance(noise.mechanism, Gaussian):
+        return f"rho {_short(far.moved_squared(relation) / (2 * noise.mechanism.variance))}"
+    return f"epsilon {_short(far.moved(relation) / noise.mechanism.scale)}"
 
 
 def _choice(choice: Choice, plan: Plan, about: dict[str, str]) -> str:
@@ -164,14 +202,29 @@ def _choice(choice: Choice, plan: Plan, about: dict[str, str]) -> str:
     if plan.delta is not None:
         share = f"rho {_short(choice.groups * spread * spread / 8)}"
     return (
-        f"{choice.measure}: {about[choice.measure]} at {choice.level}, scores moved by "
+        f"{choice.measure}: {about[choice.measure]} at {choice.level}{_aside(choice)}, "
+        f"scores moved by "
         f"{_short(moved)}; a choice of {choice.mechanism.candidates} of scale "
         f"{_short(choice.mechanism.scale)}; {share}"
     )
 
 
-def _price(plan: Plan) -> str:
-    price = plan.price
+def _aside(choice: Choice) -> str:
+    if choice.offset == 0:
+        return ""
+    ranks = "1 rank" if abs(choice.offset) == 1 else f"{abs(choice.offset)} ranks"
+    return f" and {ranks} {'higher' if choice.offset > 0 else 'lower'}"
+
+
+def _both(plan: Plan) -> Iterator[Branch]:
+    """Say what bounds and answer cost, where both are paid for."""
+    if plan.search is not None:
+        yield Branch(f"the bounds {shown_price(plan.search.price)}")
+        yield Branch(f"the answer {shown_price(plan.search.promise.price)}")
+
+
+def shown_price(price: Price) -> str:
+    """Say what is paid, rounded up."""
     parts = []
     if price.epsilon is not None:
         at = f" at delta {shown_up(amount_up(price.delta))}" if price.delta else ""

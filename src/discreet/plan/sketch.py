@@ -8,24 +8,29 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from typing import Final, final
 
 from discreet.mechanisms import NoisyKeys, OptimalKeys
-from discreet.plan.noises import Choice, Noise
+from discreet.plan.noises import UNITS, Choice, Noise
 from discreet.plan.parts import GAUSSIAN, Keys, Level, Part, Totals
 from discreet.plan.split import divided, shares
 from discreet.plan.tree import Releases
 from discreet.units import PrivacyUnit
 
-__all__ = ["Sketch"]
+__all__ = ["Column", "Sketch"]
 
 Release = OptimalKeys | NoisyKeys | Noise | Choice
+Column = tuple[tuple[int, Fraction], ...]
+"""The places of parts, and by what the noise of each is multiplied."""
+_SELECTS: Final = (OptimalKeys, NoisyKeys)
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sketch:
     """The parts of a release, how many aggregates need each, and epsilons that are fixed.
+
+    ``columns`` says for each aggregate which noises it adds up, and by which factors.
 
     >>> from discreet.plan.distances import Distances
     >>> from discreet.units import person
@@ -40,6 +45,7 @@ class Sketch:
     weights: tuple[int, ...]
     fixed: tuple[Fraction | None, ...]
     unit: PrivacyUnit
+    columns: tuple[Column, ...] = ()
 
     @property
     def keys(self) -> Keys | None:
@@ -50,7 +56,11 @@ class Sketch:
         """Divide an epsilon; delta goes to the keys."""
         if not self.parts:
             return Releases()
-        return self.with_epsilons(divided(self.weights, self.fixed, total), delta)
+        return self.with_epsilons(self.epsilons(total), delta)
+
+    def epsilons(self, total: Fraction) -> tuple[Fraction, ...]:
+        """Return the epsilon of each part."""
+        return divided(self.weights, self.fixed, total)
 
     def by_rho(self, total: Fraction, delta: Fraction, law: str = GAUSSIAN) -> Releases:
         """Divide a rho; delta goes to the keys."""
@@ -61,7 +71,7 @@ class Sketch:
     def with_epsilons(self, epsilons: Iterable[Fraction], delta: Fraction) -> Releases:
         """Give each part its epsilon."""
         relation = self.unit.relation
-        return _releases(
+        return self._releases(
             part.within_epsilon(share, relation, delta)
             if isinstance(part, Keys)
             else part.within_epsilon(share, relation)
@@ -71,7 +81,7 @@ class Sketch:
     def with_rhos(self, rhos: Iterable[Fraction], delta: Fraction, law: str) -> Releases:
         """Give each part its rho."""
         relation = self.unit.relation
-        found: list[Release] = []
+        found: list[Release | tuple[Choice, ...]] = []
         for part, share in zip(self.parts, rhos, strict=True):
             match part:
                 case Keys():
@@ -80,14 +90,14 @@ class Sketch:
                     found.append(part.within_rho(share, relation, law))
                 case Level():
                     found.append(part.within_rho(share, relation))
-        return _releases(found)
+        return self._releases(found)
 
-
-def _releases(found: Iterable[Release]) -> Releases:
-    each = list(found)
-    keys = [one for one in each if isinstance(one, OptimalKeys | NoisyKeys)]
-    return Releases(
-        selection=keys[0] if keys else None,
-        noises=tuple(one for one in each if isinstance(one, Noise)),
-        choices=tuple(one for one in each if isinstance(one, Choice)),
-    )
+    def _releases(self, found: Iterable[Release | tuple[Choice, ...]]) -> Releases:
+        several = [one if isinstance(one, tuple) else (one,) for one in found]
+        each, keys = [one for some in several for one in some], self.keys
+        return Releases(
+            selection=next((one for one in each if isinstance(one, _SELECTS)), None),
+            chosen_by=UNITS if keys is None else keys.measure,
+            noises=tuple(one for one in each if isinstance(one, Noise)),
+            choices=tuple(one for one in each if isinstance(one, Choice)),
+        )

@@ -2,16 +2,18 @@
 
 Trust: kernel.
 
-Where groups are chosen privately and the number of units is asked for, the noisy number by which
-they are chosen is that number: it is not released twice.
+Where groups are chosen privately by a noisy count that the answer needs in any case
+(:mod:`discreet.plan.choosing`), it is released once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Final
 
+from discreet.plan.choosing import Chooser, Choosing
 from discreet.plan.distances import Distances
 from discreet.plan.draft import Draft, found
 from discreet.plan.limits_of_unit import Contributions
@@ -19,12 +21,16 @@ from discreet.plan.lowered import Distinct, Leaves, Measure, Total
 from discreet.plan.noises import UNITS
 from discreet.plan.parts import GAUSSIAN, LAPLACE, OPTIMAL, SMALLEST, Keys, Level, Part, Totals
 from discreet.plan.sketch import Sketch
-from discreet.plan.uses import Use
+from discreet.plan.uses import Use, ones_of, terms_of
 from discreet.query.expressions import Column, walk
 
 __all__ = ["needs_of", "sketch_of"]
 
 _LAWS: Final = {"LAPLACE_THRESHOLD": LAPLACE, "GAUSSIAN_THRESHOLD": GAUSSIAN, "OPTIMAL": OPTIMAL}
+
+
+_LEAST_SURE: Final = Fraction(19, 20)
+"""Intervals of quantiles are bought at this confidence, or at a higher one that is asked for."""
 
 
 def sketch_of(draft: Draft) -> Sketch:
@@ -36,9 +42,19 @@ def sketch_of(draft: Draft) -> Sketch:
     first = len(parts)
     for (name, level), place in uses.items():
         if place >= first:
-            parts.append(_part(name, level, measures.get(name), limits))
+            part = _part(name, level, measures.get(name), limits)
+            sure = max(found(draft.ask).confidence, _LEAST_SURE)
+            parts.append(replace(part, confidence=sure) if isinstance(part, Level) else part)
     weights, fixed = _weights(draft, uses, len(parts))
-    return Sketch(parts=tuple(parts), weights=weights, fixed=fixed, unit=draft.unit)
+    estimators = found(draft.measured).estimators
+    columns = tuple(
+        tuple((uses[use], factor) for use, factor in terms_of(each).items())
+        for estimator in estimators
+        for each in ones_of(estimator)
+    )
+    return Sketch(
+        parts=tuple(parts), weights=weights, fixed=fixed, unit=draft.unit, columns=columns
+    )
 
 
 def needs_of(draft: Draft) -> Mapping[str, tuple[int, ...]]:
@@ -62,28 +78,36 @@ _KEYS: Final[Use] = ("", None)
 
 
 def _places(draft: Draft) -> dict[Use, int]:
-    """Return the place of each part, the choice of keys first; it may stand for units as well."""
+    """Return the place of each part, the choice of keys first; it may stand for a count as well."""
     known = [use for uses in found(draft.measured).uses for use in uses]
-    keys = _keys(draft)
-    names = dict.fromkeys(known if keys is None else [_KEYS, *known])
-    shared = keys is not None and keys.law not in {OPTIMAL, SMALLEST}
-    if shared:
-        names.pop((UNITS, None), None)
-    places = {use: place for place, use in enumerate(names)}
-    if shared:
-        places[UNITS, None] = 0
-    return places
+    names = dict.fromkeys([_KEYS, *known] if found(draft.groups).chosen else known)
+    chooser = _chooser(draft)
+    if chooser is None:
+        return {use: place for place, use in enumerate(names)}
+    shared = (chooser[0], None)
+    names.pop(shared, None)  # a sum around zero needs no count, and is measured with one
+    return {use: place for place, use in enumerate(names)} | {shared: 0}
 
 
 def _keys(draft: Draft) -> Keys | None:
     groups, limits = found(draft.groups), found(draft.contributions)
     if not groups.chosen:
         return None
-    counted = any((UNITS, None) in uses for uses in found(draft.measured).uses)
-    law = None if counted else SMALLEST
+    chooser = _chooser(draft)
+    law = SMALLEST if chooser is None else None
     if groups.strategy is not None:
         law = _LAWS[groups.strategy]
-    return Keys(law=law, groups=limits.groups, fewest=groups.fewest)
+    measure, most = chooser or (UNITS, 1)
+    return Keys(law=law, groups=limits.groups, fewest=groups.fewest, measure=measure, most=most)
+
+
+def _chooser(draft: Draft) -> Chooser | None:
+    """Return the count of the answer that chooses its groups, if one does."""
+    measured = found(draft.measured)
+    counts: dict[str, Measure | None] = {each.name: each for each in measured.measures}
+    if measured.counts_units:
+        counts[UNITS] = None
+    return Choosing.of(found(draft.groups), draft.clause).among(counts)
 
 
 def _part(
@@ -116,11 +140,13 @@ def _totals(name: str, bounds: tuple[int, int], limits: Contributions) -> Totals
 def _weights(
     draft: Draft, places: Mapping[Use, int], count: int
 ) -> tuple[tuple[int, ...], tuple[Fraction | None, ...]]:
-    """Count the aggregates that need each part, and find the epsilons that they name."""
+    """Count the aggregates that need each part, and find the epsilons that they name.
+
+    A choice of keys that no aggregate needs counts for one.
+    """
     weights = [0] * count
     fixed: list[Fraction | None] = [None] * count
-    if _keys(draft) is not None:
-        weights[0] = 1
+    if found(draft.groups).chosen:
         fixed[0] = draft.clause.group_selection_epsilon
     bound = [inner for _, inner in found(draft.asked).bound]
     for aggregate, uses in zip(bound, found(draft.measured).uses, strict=True):
@@ -129,4 +155,4 @@ def _weights(
             if aggregate.epsilon is not None:
                 share = aggregate.epsilon / len(uses)
                 fixed[place] = max(share, fixed[place] or share)
-    return tuple(weights), tuple(fixed)
+    return tuple(max(weight, 1) for weight in weights), tuple(fixed)

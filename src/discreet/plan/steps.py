@@ -14,6 +14,8 @@ from typing import Final
 from discreet.errors import UnsupportedSQL, WrongKind
 from discreet.mechanisms.arguments import Number
 from discreet.plan.asked import asked
+from discreet.plan.bounds_asked import BoundsPrice, checked_bounds
+from discreet.plan.choosing import Choosing
 from discreet.plan.digest import digest_of
 from discreet.plan.draft import Draft, found
 from discreet.plan.errors_predicted import Forecast
@@ -28,15 +30,18 @@ from discreet.plan.outputs import answer_of
 from discreet.plan.plan import Plan
 from discreet.plan.policy import Policy
 from discreet.plan.price_asked import Given, check_ask, read_ask
+from discreet.plan.promise import both, joined, kept
 from discreet.plan.scaling import scale_noise
 from discreet.plan.schema import Schema
+from discreet.plan.search import FoundBounds
+from discreet.plan.searching import miss_bounds, price_bounds
 from discreet.plan.sketching import sketch_of
 from discreet.query.expressions import Column
 from discreet.query.question import Question
 from discreet.query.span import pointed
 from discreet.units import PrivacyUnit, Relation
 
-__all__ = ["STEPS", "plan"]
+__all__ = ["STEPS", "plan", "worked_out"]
 
 
 def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost
@@ -52,6 +57,9 @@ def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost
     error: Mapping[str, Number] | None = None,
     size: int | None = None,
     confidence: Number | None = None,
+    bounds: BoundsPrice | None = None,
+    found_bounds: tuple[FoundBounds, ...] = (),
+    concentrated: bool = False,
     ceiling: bool = True,
 ) -> Plan:
     """Plan how to answer a question, and what that costs; nothing is read and nothing spent.
@@ -68,20 +76,35 @@ def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost
         error: how far outputs may be from the truth, by their names, in place of a price.
         size: about how many rows of a group count; errors of means follow from it.
         confidence: with which probability errors are not exceeded.
+        bounds: what finding missing bounds may cost, beside the answer.
+        found_bounds: bounds that were found and paid for before.
+        concentrated: whether the budget that pays counts rho, mu or divergences, not epsilon.
         ceiling: whether the limits of the policy on the price hold; they do, except in tests.
     """
-    given = Given(
-        epsilon=epsilon, delta=delta, rho=rho, error=error, size=size, confidence=confidence
-    )
     draft = Draft(
         question=question,
         schema=schema,
         policy=policy,
         unit=unit,
         public_rows=public_rows,
-        given=given,
+        given=Given(
+            epsilon=epsilon,
+            delta=delta,
+            rho=rho,
+            error=error,
+            size=size,
+            confidence=confidence,
+            bounds=checked_bounds(bounds),
+            concentrated=concentrated,
+        ),
         ceiling=ceiling,
+        found=found_bounds,
     )
+    return worked_out(draft)
+
+
+def worked_out(draft: Draft) -> Plan:
+    """Take all steps."""
     for step in STEPS:
         draft = step(draft)
     return _finished(draft)
@@ -97,12 +120,13 @@ def read_price(draft: Draft) -> Draft:
 
 def bind_names(draft: Draft) -> Draft:
     """Find every name in the schema, and refuse what would mix units."""
-    known = asked(draft.question, draft.schema, draft.public_rows)
+    known = asked(draft.question, draft.schema, draft.public_rows, draft.unit.columns)
     _check_unit(draft, known.rows.unit or ())
     column = draft.clause.privacy_unit_column
     if column is not None:
         named = bound_expression(column, known.rows.fields)
-        if (named,) != tuple(Column(name) for name in known.rows.unit or ()):
+        holders = known.rows.holders
+        if len(holders) != 1 or named not in {Column(name) for name in holders[0]}:
             raise UnsupportedSQL(
                 what=pointed("privacy_unit_column is another column than the unit.", column.span),
                 why="who is protected is decided by the owner of the data.",
@@ -138,13 +162,17 @@ def measure_aggregates(draft: Draft) -> Draft:
         facts=known.rows.facts,
         unit=known.rows.unit or (),
         contributions=found(draft.contributions),
+        choosing=Choosing.of(
+            found(draft.groups), draft.clause, blind=bool(draft.targets or draft.found)
+        ),
     )
     return replace(draft, measured=totals)
 
 
 def sketch_releases(draft: Draft) -> Draft:
     """List what has to be released, with the weights of its parts."""
-    return replace(draft, sketch=sketch_of(draft))
+    sketch = sketch_of(draft)
+    return replace(draft, sketch=kept(sketch, draft.promise))
 
 
 def name_outputs(draft: Draft) -> Draft:
@@ -157,7 +185,9 @@ def name_outputs(draft: Draft) -> Draft:
 def aim_at_ends(draft: Draft) -> Draft:
     """Tell quantiles at the ends how far inside of them is aimed, now that noise is known."""
     offsets = {
-        (each.measure, each.level): each.offset for each in found(draft.calibrated).releases.choices
+        (each.measure, each.level): each.offset
+        for each in found(draft.calibrated).releases.choices
+        if each.side == 0 or not 0 < each.level < 1
     }
 
     def aimed(estimator: Estimator) -> Estimator:
@@ -211,6 +241,7 @@ STEPS: Final[tuple[Callable[[Draft], Draft], ...]] = (
     bind_names,
     find_groups,
     bound_contributions,
+    miss_bounds,
     measure_aggregates,
     name_outputs,
     sketch_releases,
@@ -218,6 +249,7 @@ STEPS: Final[tuple[Callable[[Draft], Draft], ...]] = (
     aim_at_ends,
     lower,
     predict_errors,
+    price_bounds,
 )
 """All of planning, in its order."""
 
@@ -225,6 +257,10 @@ STEPS: Final[tuple[Callable[[Draft], Draft], ...]] = (
 def _finished(draft: Draft) -> Plan:
     calibrated, lowered = found(draft.calibrated), found(draft.lowered)
     releases, scope = calibrated.releases, found(draft.asked).rows.scope
+    tree, price, search = calibrated.tree, calibrated.price, draft.search
+    if search is not None:
+        tree = joined(search.tree, search.promise)
+        price = both(search.price, search.promise.price, found(draft.ask).delta)
     digest = digest_of(
         draft.question,
         unit=draft.unit,
@@ -232,24 +268,28 @@ def _finished(draft: Draft) -> Plan:
         releases=releases,
         tree=calibrated.tree,
         scope=scope,
+        search=search,
     )
     return Plan(
         question=draft.question,
         unit=draft.unit,
         lowered=lowered,
         selection=releases.selection,
+        chosen_by=releases.chosen_by,
         noises=releases.noises,
         choices=releases.choices,
         estimates=draft.estimates,
         shown=found(draft.shown),
-        tree=calibrated.tree,
+        tree=tree,
         scope=scope,
-        price=calibrated.price,
+        price=price,
         delta=calibrated.delta,
         confidence=found(draft.ask).confidence,
         predicted=draft.predicted,
         about=tuple(found(draft.measured).about.items()),
         digest=digest,
+        search=search,
+        found=draft.found,
     )
 
 

@@ -12,24 +12,30 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import final
+from typing import Final, final
 
 from discreet.accounting import Leaf, Node, Repeat, Sequential
 from discreet.loss import PrivacyLoss
 from discreet.mechanisms import Gaussian, NoisyKeys, OptimalKeys
 from discreet.plan.distances import TWO_SIDED, root_up, steps_up
-from discreet.plan.noises import Choice, Noise
+from discreet.plan.noises import UNITS, Choice, Noise
 from discreet.units import PrivacyUnit, Relation
 
 __all__ = ["Releases", "tree_of"]
+
+_SIDES: Final = {0: "", -1: ", from below", 1: ", from above"}
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Releases:
-    """Everything that is released: which keys are shown, noisy totals, chosen values."""
+    """Everything that is released: which keys are shown, noisy totals, chosen values.
+
+    ``chosen_by`` names the count that chooses keys, and is released with them if it has noise.
+    """
 
     selection: OptimalKeys | NoisyKeys | None = None
+    chosen_by: str = UNITS
     noises: tuple[Noise, ...] = ()
     choices: tuple[Choice, ...] = ()
 
@@ -93,7 +99,7 @@ def _chosen(choice: Choice, whose: PrivacyUnit, *, replaced: bool) -> Node:
     only = replaced and choice.available == 1
     leaf = Leaf(
         choice.mechanism,
-        name=f"{choice.measure} at {choice.level}",
+        name=f"{choice.measure} at {choice.level}{_SIDES[choice.side]}",
         unit=whose,
         added=choice.added,
         replaced=Fraction(choice.rows) if only else None,

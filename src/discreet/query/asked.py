@@ -129,6 +129,30 @@ class Asked:
         total = Aggregate("STDDEV_SAMP", read_expression(of))
         return self._and(total, name, where, bounds, None, epsilon)
 
+    def min(
+        self,
+        of: str,
+        *,
+        name: str | None = None,
+        where: str | None = None,
+        bounds: Bounds | None = None,
+        epsilon: object = None,
+    ) -> Asked:
+        """Take a value near the lowest, between the bounds."""
+        return self._and(Aggregate("MIN", read_expression(of)), name, where, bounds, None, epsilon)
+
+    def max(
+        self,
+        of: str,
+        *,
+        name: str | None = None,
+        where: str | None = None,
+        bounds: Bounds | None = None,
+        epsilon: object = None,
+    ) -> Asked:
+        """Take a value near the highest, between the bounds."""
+        return self._and(Aggregate("MAX", read_expression(of)), name, where, bounds, None, epsilon)
+
     def median(
         self,
         of: str,

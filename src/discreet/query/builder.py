@@ -120,6 +120,34 @@ class Rows:
         """Take the value in the middle of all rows."""
         return self._all().median(of, bounds=bounds, name=name)
 
+    def variance(self, of: str, *, bounds: Bounds | None = None, name: str | None = None) -> Asked:
+        """Take the variance of an expression over all rows, as of a sample."""
+        return self._all().variance(of, bounds=bounds, name=name)
+
+    def stddev(self, of: str, *, bounds: Bounds | None = None, name: str | None = None) -> Asked:
+        """Take the standard deviation of an expression over all rows, as of a sample."""
+        return self._all().stddev(of, bounds=bounds, name=name)
+
+    def min(self, of: str, *, bounds: Bounds | None = None, name: str | None = None) -> Asked:
+        """Take a value near the lowest of all rows."""
+        return self._all().min(of, bounds=bounds, name=name)
+
+    def max(self, of: str, *, bounds: Bounds | None = None, name: str | None = None) -> Asked:
+        """Take a value near the highest of all rows."""
+        return self._all().max(of, bounds=bounds, name=name)
+
+    def percentile(
+        self, of: str, fraction: object, *, bounds: Bounds | None = None, name: str | None = None
+    ) -> Asked:
+        """Take the value below which a fraction of all rows lies."""
+        return self._all().percentile(of, fraction, bounds=bounds, name=name)
+
+    def quantiles(
+        self, of: str, parts: int, *, bounds: Bounds | None = None, name: str | None = None
+    ) -> Asked:
+        """Take the values that cut all rows into so many equal parts, with both ends."""
+        return self._all().quantiles(of, parts, bounds=bounds, name=name)
+
     def relation(self) -> Relation:
         """Return the rows as a relation; with a condition they are a subquery."""
         if self.condition is None:

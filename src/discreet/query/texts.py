@@ -1,4 +1,4 @@
-"""The functions of text.
+"""The functions of text, one value at a time, of values that are not NULL.
 
 Trust: kernel.
 
@@ -11,9 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Final
-
-from discreet.engines.order import Value
+from typing import Any, Final
 
 __all__ = ["LONGEST", "TEXTS"]
 
@@ -52,7 +50,7 @@ def _like(value: str, pattern: str) -> bool:
     return re.fullmatch(expression, value, re.DOTALL) is not None
 
 
-TEXTS: Final[dict[str, Callable[..., Value]]] = {
+TEXTS: Final[dict[str, Callable[..., Any]]] = {
     "LOWER": lambda value: value.translate(_LOWER),
     "UPPER": lambda value: value.translate(_UPPER),
     "LENGTH": len,
@@ -64,3 +62,4 @@ TEXTS: Final[dict[str, Callable[..., Value]]] = {
     "REPLACE": _replace,
     "LIKE": _like,
 }
+"""How each function is computed; none fails, whatever the values are."""

@@ -16,12 +16,13 @@ gone, so no traceback leads to them.
 from __future__ import annotations
 
 import numpy as np
-import pyarrow as pa
 
 from discreet.errors import DiscreetError, EngineFailed, WrongKind
 from discreet.mechanisms import NoisyKeys, OptimalKeys
 from discreet.noise import SYSTEM, Entropy
+from discreet.plan.arrow_arrays import taken
 from discreet.plan.estimators import Quantile, Quantiles
+from discreet.plan.lowered import Total
 from discreet.plan.noises import UNITS, Choice
 from discreet.plan.plan import Plan
 from discreet.plan.raw import Integers, Raw, SparseLeaves
@@ -71,7 +72,8 @@ def _check(plan: Plan) -> None:
         )
     known = {noise.measure for noise in plan.noises}
     if isinstance(plan.selection, NoisyKeys):
-        known.add(UNITS)
+        _check_count(plan, plan.selection)
+        known.add(plan.chosen_by)
     chosen = {(choice.measure, choice.level, choice.offset) for choice in plan.choices}
     for estimate in plan.estimates:
         match estimate.estimator:
@@ -90,32 +92,50 @@ def _check(plan: Plan) -> None:
             )
 
 
+def _check_count(plan: Plan, keys: NoisyKeys) -> None:
+    """Refuse to choose keys by a count that a unit moves by more than the choice allows for."""
+    if plan.chosen_by == UNITS:
+        return
+    measures = {each.name: each for each in plan.lowered.measures}
+    found = measures.get(plan.chosen_by)
+    if not (isinstance(found, Total) and found.low >= 0 and found.high <= keys.most):
+        raise WrongKind(
+            what="the count by which keys are chosen is not the one that the choice is about.",
+            why="a unit would move it further than the noise hides.",
+            do="plan the question anew.",
+        )
+
+
 def _noised(plan: Plan, raw: Raw, entropy: Entropy) -> Noisy:
     """Run all mechanisms of the plan."""
     _check_shape(plan, raw)
-    places, counted = _shown(plan, raw.units, entropy)
-    totals = {} if counted is None else {UNITS: NoisyTotal((counted,))}
+    places, counted = _shown(plan, _exact(raw, plan.chosen_by), entropy)
+    totals = {} if counted is None else {plan.chosen_by: NoisyTotal((counted,))}
     for noise in plan.noises:
-        exact = raw.units if noise.measure == UNITS else raw.totals[noise.measure]
+        exact = _exact(raw, noise.measure)
         values: Integers = noise.mechanism.run(exact[places], entropy=entropy)
         totals[noise.measure] = NoisyTotal((Run(values=values, mechanism=noise.mechanism),))
     chosen = tuple(
         Chosen(choice=choice, leaves=_leaves(choice, raw.leaves[choice.measure], places, entropy))
         for choice in plan.choices
     )
-    keys = tuple(key.take(pa.array(places)) for key in raw.keys)
+    keys = tuple(taken(key, places) for key in raw.keys)
     return Noisy(size=places.size, keys=keys, totals=totals, chosen=chosen)
 
 
-def _shown(plan: Plan, units: Integers, entropy: Entropy) -> tuple[Integers, Run | None]:
-    """Return the groups that are shown, and their noisy numbers of units if these decide."""
+def _exact(raw: Raw, measure: str) -> Integers:
+    return raw.units if measure == UNITS else raw.totals[measure]
+
+
+def _shown(plan: Plan, counts: Integers, entropy: Entropy) -> tuple[Integers, Run | None]:
+    """Return the groups that are shown, and their noisy counts if these decide."""
     match plan.selection:
         case None:
-            return np.arange(units.size), None
+            return np.arange(counts.size), None
         case OptimalKeys():
-            return np.flatnonzero(plan.selection.run(units, entropy=entropy)), None
+            return np.flatnonzero(plan.selection.run(counts, entropy=entropy)), None
         case NoisyKeys():
-            found = plan.selection.run(units, entropy=entropy)
+            found = plan.selection.run(counts, entropy=entropy)
             counted = Run(values=found.counts, mechanism=plan.selection.noise, keys=plan.selection)
             return np.flatnonzero(found.shown), counted
 

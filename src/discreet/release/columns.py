@@ -20,7 +20,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.plan.estimators import Estimator, Quantiles
+from discreet.plan.arrow_arrays import arrow_numbers, taken
+from discreet.plan.estimators import Estimator, Quantile, Quantiles
 from discreet.plan.outputs import Output
 from discreet.plan.plan import Plan
 from discreet.plan.raw import Integers
@@ -33,7 +34,7 @@ from discreet.release.intervals import Intervals
 from discreet.release.noisy import Noisy
 from discreet.release.ordering import Sorted, order_of
 from discreet.release.outward import Ends, everything
-from discreet.release.vectors import ARROW, Vector, vector
+from discreet.release.vectors import Vector, vector
 
 __all__ = ["ReleasedColumn", "columns_of"]
 
@@ -115,15 +116,10 @@ class _Table:
         """Return one column of the answer."""
         expression, kind = output.expression, output.type
         if isinstance(expression, Grouped):
-            values = self.keys[expression.at].take(pa.array(places))
+            values = taken(self.keys[expression.at], places)
             return ReleasedColumn(name=output.name, type=kind, values=values)
         if isinstance(expression, Column) and expression.name in self.lists:
-            levels = [level.taken(places) for level in self.lists[expression.name]]
-            nothing = pa.nulls(places.size, pa.list_(ARROW[kind]))
-            listed = _listed(levels, kind)
-            return ReleasedColumn(
-                name=output.name, type=kind, values=listed, low=nothing, high=nothing
-            )
+            return self._list(output, places)
         values = self.formulas.value(expression, kind).taken(places).arrow()
         used = self._used(expression)
         if not used or kind not in _NUMBERS:
@@ -136,6 +132,22 @@ class _Table:
             values=values,
             low=_end(low, empty, kind),
             high=_end(high, empty, kind),
+        )
+
+    def _list(self, output: Output, places: Integers) -> ReleasedColumn:
+        """Return a column of lists, the ends of which are lists too."""
+        ((slot, several),) = self._used(output.expression).items()
+        assert isinstance(several, Quantiles)  # noqa: S101 (what lists are made of)
+        alone = Column(slot)
+        ends = [self._ends(alone, {slot: each}, places) for each in several.each]
+        low, high = ([_vector(end[at], output.type) for end in ends] for at in (0, 1))
+        levels = [level.taken(places) for level in self.lists[slot]]
+        return ReleasedColumn(
+            name=output.name,
+            type=output.type,
+            values=_listed(levels, output.type),
+            low=_listed(low, output.type),
+            high=_listed(high, output.type),
         )
 
     def _used(self, expression: Expression) -> dict[str, Estimator]:
@@ -175,8 +187,9 @@ class _Table:
             names = tuple(
                 dict.fromkeys(name for each in used.values() for name in measures_of(each))
             )
-            box = known.box(names)
-            boxes = {slot: known.boxed(estimator, box) for slot, estimator in used.items()}
+            others = sum(isinstance(each, Quantile) for each in used.values())
+            box, count = known.box(names, others), len(names) + others
+            boxes = {slot: known.boxed(each, box, count) for slot, each in used.items()}
         return Ranges(self.formulas.taken(places), boxes).of(expression).ends
 
 
@@ -192,14 +205,18 @@ def _listed(levels: Sequence[Vector], kind: Type) -> pa.Array:
         np.stack([level.values for level in levels], axis=1).ravel(),
         np.stack([level.null for level in levels], axis=1).ravel(),
     )
-    offsets = pa.array(np.arange(0, size * count + 1, count, dtype=np.int32))
+    offsets = arrow_numbers(np.arange(0, size * count + 1, count, dtype=np.int32), pa.int32())
     return pa.ListArray.from_arrays(offsets, flat.arrow())
 
 
 def _end(values: NDArray[np.float64], empty: NDArray[np.bool_], kind: Type) -> pa.Array:
     """Return one end of intervals; NULL where it is infinite."""
+    return _vector(np.where(empty, np.nan, values), kind).arrow()
+
+
+def _vector(values: NDArray[np.float64], kind: Type) -> Vector:
     if kind is Type.FLOAT:
-        return vector(kind, np.where(empty, np.nan, values)).arrow()
+        return vector(kind, values)
     nearest = np.rint(values)
-    outside = empty | ~(np.abs(nearest) < _EDGE)
-    return vector(kind, np.where(outside, 0.0, nearest).astype(np.int64), outside).arrow()
+    outside = ~(np.abs(nearest) < _EDGE)
+    return vector(kind, np.where(outside, 0.0, nearest).astype(np.int64), outside)

@@ -9,8 +9,9 @@ variances v and w, the one with weights w / (v + w) and v / (v + w) has the leas
 v w / (v + w).
 Proof.  x**2 v + (1 - x)**2 w is least at x = w / (v + w).
 A group that only one of the answers shows keeps its numbers.  Chosen leaves cannot be averaged: the
-choice with the smaller scale counts.  A noisy number of units that showed its group by reaching
-a threshold is not unbiased, and a mean of two such is not either; their intervals know that.
+choice with the smaller scale counts, also of the ends of intervals.  A noisy number of units that
+showed its group by reaching a threshold is not unbiased, and a mean of two such is not either;
+their intervals know that.
 
 Where units touch more groups than they may count in, each answer counts them in groups of its own
 choice.  What an interval is about is then the same mean of the two totals without noise.
@@ -29,6 +30,8 @@ import pyarrow as pa
 from discreet.errors import WrongKind
 from discreet.mechanisms import Laplace
 from discreet.noise import DiscreteGaussian, DiscreteLaplace
+from discreet.plan.estimators import Quantile, Quantiles
+from discreet.plan.outputs import Estimate
 from discreet.plan.plan import Plan
 from discreet.plan.raw import Integers
 from discreet.release.columns import columns_of
@@ -87,7 +90,19 @@ def _check(first: Release, second: Release) -> None:
 def _asked(plan: Plan) -> tuple[object, ...]:
     """Return what must agree: the totals, what is computed from them, and who is protected."""
     lowered = replace(plan.lowered, public=None)
-    return plan.unit, lowered, plan.estimates, plan.shown.outputs
+    return plan.unit, lowered, tuple(map(_aimed, plan.estimates)), plan.shown.outputs
+
+
+def _aimed(estimate: Estimate) -> Estimate:
+    """Leave out how far beside its rank a quantile is aimed, which follows from the price."""
+    match estimate.estimator:
+        case Quantile() as one:
+            return replace(estimate, estimator=replace(one, offset=0))
+        case Quantiles(each=each):
+            levels = tuple(replace(one, offset=0) for one in each)
+            return replace(estimate, estimator=Quantiles(levels))
+        case _:
+            return estimate
 
 
 def _same(first: Release, second: Release) -> bool:
@@ -136,7 +151,7 @@ def _mean(one: Noisy, other: Noisy) -> Noisy:
 
 def _place(chosen: Chosen) -> tuple[str, Fraction, int]:
     choice = chosen.choice
-    return choice.measure, choice.level, choice.offset
+    return choice.measure, choice.level, choice.side
 
 
 def _averaged(one: NoisyTotal, other: NoisyTotal) -> NoisyTotal:

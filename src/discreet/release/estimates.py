@@ -5,7 +5,8 @@ Trust: public.
 The definitions are those of :mod:`discreet.plan.estimators`.  Where a noisy number of rows is
 below 1, or below 2 for a variance of a sample, 1 or 2 takes its place.  A variance of values
 between two bounds is at most a quarter of the square of their distance, and that of a sample twice
-as much.  Whole numbers are rounded to the nearest one, halves to the even one.
+as much.  A quantile that was chosen outside of its own interval is moved to the nearer end.  Whole
+numbers are rounded to the nearest one, halves to the even one.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from discreet.query.types import Type
 from discreet.release.noisy import Chosen, Noisy
 from discreet.release.rationals import Floats, Rationals, weighted
 
-__all__ = ["chosen_for", "estimated", "largest_variance", "measures_of", "summed"]
+__all__ = ["chosen_for", "ends_for", "estimated", "largest_variance", "measures_of", "summed"]
 
 
 def measures_of(estimator: Estimator) -> tuple[str, ...]:
@@ -94,13 +95,19 @@ def summed(estimator: Sum, noisy: Noisy) -> Rationals:
 
 def chosen_for(quantile: Quantile, noisy: Noisy) -> Chosen:
     """Return what was chosen for a quantile."""
-    return next(
-        each
-        for each in noisy.chosen
-        if each.choice.measure == quantile.measure
-        and each.choice.level == quantile.level
-        and each.choice.offset == quantile.offset
-    )
+    side = (quantile.offset > 0) - (quantile.offset < 0)
+    return next(each for each in _chosen(quantile, noisy) if each.choice.side == side)
+
+
+def ends_for(quantile: Quantile, noisy: Noisy) -> tuple[Chosen | None, Chosen | None]:
+    """Return what was chosen below and above a quantile; of the lowest value there is one side."""
+    ends = {each.choice.side: each for each in _chosen(quantile, noisy)}
+    return ends.get(-1), ends.get(1)
+
+
+def _chosen(quantile: Quantile, noisy: Noisy) -> list[Chosen]:
+    place = quantile.measure, quantile.level
+    return [each for each in noisy.chosen if (each.choice.measure, each.choice.level) == place]
 
 
 def largest_variance(estimator: Variance) -> float:
@@ -135,7 +142,9 @@ def _variance(estimator: Variance, noisy: Noisy) -> Floats:
 
 def _quantile(quantile: Quantile, kind: Type, noisy: Noisy) -> Integers | Floats:
     leaves = chosen_for(quantile, noisy).leaves
-    values = [quantile.grid.value(leaf) for leaf in range(quantile.grid.leaves)]
-    if kind is Type.INTEGER:
-        return np.array([round(value) for value in values], np.int64)[leaves]
-    return np.array([float(value) for value in values])[leaves]
+    below, above = ends_for(quantile, noisy)
+    if below is not None and above is not None:
+        low, high = np.minimum(below.leaves, above.leaves), np.maximum(below.leaves, above.leaves)
+        leaves = np.clip(leaves, low, high)
+    grid, ones = quantile.grid, np.ones(leaves.shape, np.int64)
+    return _typed(weighted([(grid.width, leaves), (grid.value(0), ones)]), kind)

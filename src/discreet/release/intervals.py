@@ -10,9 +10,10 @@ each have this chance, not all of them together.
     counts, plain sums      the exact quantiles of the noise (key ``weighted-noise-reach``)
     centered sums           the law of step Z + center Y, by convolution (the same key)
     means                   all ratios that the two noises allow (key ``ratio-interval``)
+    the two, of counts that chose their groups    the same, clear of the threshold (``clear-count``)
     variances, formulas     a box: the intervals of all totals that are needed, at a confidence of
                             which all together are left with the one asked for (``joint-box``)
-    quantiles               none: see below
+    quantiles               from the leaf chosen below it to the one above (``quantile-ends``)
 
 Theorem (key ``joint-box``).  Let independent noises stay within r_1, ..., r_k with chances
 c**(1/k) each.  Then all of them do with chance c, and with this chance the range of a function over
@@ -23,11 +24,10 @@ A mean lies between the bounds of its values, a variance between zero and a quar
 distance (twice as much for a sample).  Intervals of means and variances are widened to hold the
 value that is shown.
 
-Quantiles.  A chosen leaf misses its rank by no more than some r, with a known probability.  That
-says which quantile the leaf may be, not where the quantile asked for is: values may be anywhere
-above r rows that are missing.  A bound from a second choice, at a rank of r more, holds only if
-there are so many rows; and the number of rows is not among what is released.  So no interval that
-is narrower than the bounds of the values is true of all data, and none is given.
+Quantiles are chosen together with the two ends of their intervals, which aim so far beside the rank
+that they hardly ever miss on their own side; that needs no number of rows.  How far that is was
+fixed when it was paid for.  At a higher confidence, as one of several columns of a formula has it,
+an interval goes from bound to bound of the values.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ from fractions import Fraction
 from typing import assert_never, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.exact import float_down, float_up
 from discreet.plan.estimators import (
@@ -54,11 +55,13 @@ from discreet.plan.lowered import Distinct, Lowered, Total
 from discreet.plan.noises import UNITS
 from discreet.query.types import Type
 from discreet.release.estimates import estimated, measures_of, summed
-from discreet.release.noisy import Noisy
+from discreet.release.noisy import Noisy, Run
 from discreet.release.outward import Ends, added, divided, everything, hull, multiplied
+from discreet.release.quantile_ends import quantile_interval
 from discreet.release.rationals import Floats
 from discreet.release.ratios import mean_interval
-from discreet.release.reach import reach
+from discreet.release.reach import reach, share
+from discreet.release.shown_counts import OTHERS, clear_counts, clear_missed
 from discreet.release.variances import variance_range
 
 __all__ = ["Intervals"]
@@ -76,28 +79,29 @@ class Intervals:
     def alone(self, estimator: Estimator) -> Ends | None:
         """Return the intervals of one aggregate, or None if there is none."""
         match estimator:
-            case Sum() if self._linear(estimator):
-                return self._sum(estimator)
-            case Mean() if self._linear(estimator):
-                found = mean_interval(estimator, self.noisy, self.confidence)
-                return hull(found, self._value(estimator))
-            case Quantile() | Quantiles():
+            case Sum() | Mean() if self._linear(estimator):
+                return self.of_noise(estimator)
+            case Sum() | Mean() if (keys := self._chosen_by(estimator)) is not None:
+                return self._of_clear(estimator, keys)
+            case Quantile():
+                return quantile_interval(estimator, self.noisy, self.confidence)
+            case Quantiles():
                 return None
             case _:
                 return self.boxed(estimator, self.box(measures_of(estimator)))
 
-    def box(self, measures: tuple[str, ...]) -> dict[str, Ends]:
-        """Return intervals of totals that hold at the same time."""
-        count = len(measures)
+    def box(self, measures: tuple[str, ...], others: int = 0) -> dict[str, Ends]:
+        """Return intervals of totals that hold at the same time, and so many others with them."""
+        count = len(measures) + others
         return {
             name: self._signed(name, self.noisy.totals[name].interval(self.confidence, count))
             for name in measures
         }
 
     def boxed(  # noqa: PLR0911 (one for each kind)
-        self, estimator: Estimator, box: Mapping[str, Ends]
+        self, estimator: Estimator, box: Mapping[str, Ends], coordinates: int = 0
     ) -> Ends:
-        """Return the range of an aggregate over a box."""
+        """Return the range of an aggregate over a box, if so many intervals hold together."""
         match estimator:
             case Units():
                 return box[UNITS]
@@ -114,13 +118,50 @@ class Intervals:
             case Variance(mean=mean, squares=squares):
                 found = variance_range(estimator, box[mean.count], box[mean.measure], box[squares])
                 return hull(found, self._value(estimator))
-            case Quantile() | Quantiles():
+            case Quantile():
+                each = share(self.confidence, coordinates or len(box)).high
+                return quantile_interval(estimator, self.noisy, each)
+            case Quantiles():
                 return everything(self.noisy.size)
             case _:
                 assert_never(estimator)
 
     def _linear(self, estimator: Estimator) -> bool:
         return all(self.noisy.totals[name].linear for name in measures_of(estimator))
+
+    def _chosen_by(self, estimator: Sum | Mean) -> Run | None:
+        """Return the one run that showed the groups, if the count is that and the sum is not."""
+        totals = self.noisy.totals
+        if estimator.count is None or not totals[estimator.measure].linear:
+            return None
+        runs = totals[estimator.count].runs
+        return runs[0] if len(runs) == 1 else None
+
+    def _of_clear(self, estimator: Sum | Mean, counted: Run) -> Ends:
+        """Take the noise of counts that are clear of the threshold as it is, and boxes elsewhere.
+
+        Both may miss with a part of the chance (key ``clear-count``).
+        """
+        assert counted.keys is not None  # noqa: S101 (of a total that is not linear)
+        clear = clear_counts(counted.keys, counted.values, self.confidence)
+        low, high = self._part(clear, 1 - clear_missed(self.confidence)).of_noise(estimator)
+        ends = np.empty(self.noisy.size), np.empty(self.noisy.size)
+        ends[0][clear], ends[1][clear] = low, high
+        if not clear.all():
+            apart = self._part(~clear, 1 - (1 - self.confidence) * OTHERS)
+            low, high = apart.boxed(estimator, apart.box(measures_of(estimator)))
+            ends[0][~clear], ends[1][~clear] = low, high
+        return ends
+
+    def _part(self, groups: NDArray[np.bool_], confidence: Fraction) -> Intervals:
+        return Intervals(self.lowered, self.noisy.taken(np.flatnonzero(groups)), confidence)
+
+    def of_noise(self, estimator: Sum | Mean) -> Ends:
+        """Return the intervals of a sum or a mean whose noise depends on nothing else."""
+        if isinstance(estimator, Sum):
+            return self._sum(estimator)
+        found = mean_interval(estimator, self.noisy, self.confidence)
+        return hull(found, self._value(estimator))
 
     def _sum(self, estimator: Sum) -> Ends:
         totals = self.noisy.totals

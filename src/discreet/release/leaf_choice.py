@@ -4,7 +4,9 @@ Trust: kernel.
 
 Definition.  With n rows in the leaves of a group, of which b(i) lie below leaf i and u(i) up to it,
 and t = level n + offset, leaf i has the score -max(0, b(i) - t, t - u(i)); it is chosen with
-a probability proportional to exp(score / scale).
+a probability proportional to exp(score / scale).  Where the offset is not zero, as many rows more
+are counted, in the first leaf if it is negative, t moving with them, and in the last one if it is
+positive; n is the number without them.
 Theorem (key ``leaf-runs``).  Leaves without rows between two that have some share b, u and so their
 score: they form a *run*, and so does every leaf with rows.  To choose a run with a probability
 proportional to (leaves in it) exp(score / scale), and then one of its leaves with equal chances, is
@@ -64,8 +66,12 @@ def chosen_leaves(
     checked_entropy(entropy)
     if not groups:
         return np.zeros(0, np.int64)
-    runs = _Runs.of(sparse, leaves=choice.mechanism.candidates, groups=groups)
-    gaps = _gaps(runs, choice.level, choice.offset)
+    leaves, aside = choice.mechanism.candidates, abs(choice.offset)
+    if aside:
+        place = 0 if choice.offset < 0 else leaves - 1
+        sparse = _with_more(sparse, place, aside, groups=groups)
+    runs = _Runs.of(sparse, leaves=leaves, groups=groups)
+    gaps = _gaps(runs, choice.level, max(choice.offset, 0), aside)
     unit = 1 / (choice.mechanism.scale * choice.level.denominator)
     found = np.empty(groups, np.int64)
     for first, last in _batches(runs.first):
@@ -116,16 +122,27 @@ class _Runs:
         return cls(start, stop - start, below, total, first)
 
 
-def _gaps(runs: _Runs, level: Fraction, offset: int) -> NDArray[Any]:
+def _with_more(sparse: SparseLeaves, place: int, more: int, *, groups: int) -> SparseLeaves:
+    """Count so many rows more in one leaf of every group; there is room for them in 64 bits."""
+    group, leaf, count = (np.ascontiguousarray(part, np.int64) for part in sparse)
+    there = leaf == place
+    count = count + np.where(there, more, 0)
+    others = np.setdiff1d(np.arange(groups), group[there], assume_unique=True)
+    at = np.searchsorted(group, others, side="left" if place == 0 else "right")
+    return np.insert(group, at, others), np.insert(leaf, at, place), np.insert(count, at, more)
+
+
+def _gaps(runs: _Runs, level: Fraction, offset: int, more: int) -> NDArray[Any]:
     """Return how far the score of each run is below the best of its group, in whole steps.
 
     A step is one over the denominator of the level.  Counts that could leave 64 bits are taken as
-    integers of any size.
+    integers of any size.  Of the rows of each group so many are there in all tables, and do not
+    count for the level.
     """
     steps = level.denominator
     sizes = np.diff(runs.first)
-    rows = runs.upto[runs.first[1:] - 1]
-    most = int(rows.max(initial=0)) + abs(offset)
+    rows = runs.upto[runs.first[1:] - 1] - more
+    most = int(rows.max(initial=0)) + abs(offset) + more
     kind = np.int64 if 2 * steps * most < _SAFE else object
     target = np.repeat(rows.astype(kind) * level.numerator + steps * offset, sizes)
     over, under = runs.below.astype(kind) * steps - target, target - runs.upto.astype(kind) * steps

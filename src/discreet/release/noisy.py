@@ -25,12 +25,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.mechanisms import NoisyKeys
+from discreet.plan.arrow_arrays import taken
 from discreet.plan.noises import Choice
 from discreet.plan.raw import Integers
 from discreet.release.noise_tails import Additive
 from discreet.release.outward import Ends, added, multiplied
 from discreet.release.rationals import Rationals, weighted
 from discreet.release.reach import Terms, reach, share
+from discreet.release.shown_counts import shown_ends
 
 __all__ = ["Chosen", "Noisy", "NoisyTotal", "Run"]
 
@@ -104,7 +106,7 @@ class NoisyTotal:
 def _interval(run: Run, confidence: Fraction, coordinates: int) -> Ends:
     if run.keys is None:
         return NoisyTotal((replace(run, weight=_ONE),)).interval(confidence, coordinates)
-    low, high = run.keys.intervals(run.values, confidence=share(confidence, coordinates).high)
+    low, high = shown_ends(run.keys, run.values, share(confidence, coordinates).high)
     return weighted([(_ONE, low)]).down(), weighted([(_ONE, high)]).up()
 
 
@@ -134,7 +136,7 @@ class Noisy:
         """Return the groups at these places, in this order."""
         return Noisy(
             size=places.size,
-            keys=tuple(key.take(pa.array(places)) for key in self.keys),
+            keys=tuple(taken(key, places) for key in self.keys),
             totals={name: total.taken(places) for name, total in self.totals.items()},
             chosen=tuple(replace(each, leaves=each.leaves[places]) for each in self.chosen),
         )

@@ -151,6 +151,7 @@ def _gaussian(plan: Plan) -> bool:
     known = keys is None or (isinstance(keys, NoisyKeys) and isinstance(keys.noise, Gaussian))
     return (
         known
+        and plan.search is None
         and not plan.choices
         and all(isinstance(noise.mechanism, Gaussian) for noise in plan.noises)
     )

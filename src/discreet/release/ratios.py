@@ -11,8 +11,9 @@ at least the confidence, and no share of it is lost to treating the two noises a
 Proof.  For the true theta, noisy S - theta noisy n = s Z - theta Y: its distance from zero is at
 most q with this probability, and then the interval holds theta.
 
-The reach is computed at a few distances of theta only; below each of them it is at most that reach
-and one step s, or, where the sum has the noise of several runs, a little more.
+The reach is computed at a few distances of theta only.  Of one noise each, what it is at most below
+each of them is computed at once (key ``paired-reach``).  Else it is at most that reach and one step
+s, or, where the sum has the noise of several runs, a little more.
 Theorem (key ``reach-rises``).  Let X be symmetric on the multiples of s, with chances that fall
 with the distance from zero, and Y symmetric and independent of it.  For 0 <= t <= t' and every r,
 P[|X + t' Y| <= r] <= P[|X + t Y| <= r + s].
@@ -27,6 +28,7 @@ the reach of (t' - t) Y at the rest of it will do.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, final
@@ -38,6 +40,7 @@ from discreet.plan.estimators import Mean
 from discreet.plan.raw import Integers
 from discreet.release.noisy import Noisy, NoisyTotal
 from discreet.release.outward import Ends, added, widened
+from discreet.release.paired import paired_reaches
 from discreet.release.rationals import Floats
 from discreet.release.reach import reach
 
@@ -46,6 +49,7 @@ __all__ = ["mean_interval"]
 _CELLS: Final = 48
 _POINTS: Final = 1 << 10
 _REST: Final = Fraction(1, 50)
+_ROUNDS: Final = 3
 _ROUNDING: Final = 2.0**-48
 
 
@@ -82,19 +86,42 @@ def _cells(
 ) -> tuple[Floats, Floats]:
     """Return edges between which theta lies, from the lowest on, and the reach between each two."""
     farthest = max(estimator.high - estimator.center, estimator.center - estimator.low)
-    edges = [farthest * Fraction(at, _CELLS) for at in range(1, _CELLS + 1)]
-    more, within = estimator.step, confidence
+    upper = float_up(farthest) * (np.arange(1.0, _CELLS + 1.0) / _CELLS)
+    reached = _paired(estimator.step, total, count, upper, confidence)
+    if reached is None:
+        edges = [Fraction(edge) for edge in upper.tolist()]
+        reached = _one_by_one(estimator.step, total, count, edges, confidence)
+    reached = np.maximum.accumulate(reached)
+    return np.concatenate([-upper[::-1], [0.0], upper]), np.concatenate([reached[::-1], reached])
+
+
+def _paired(
+    step: Fraction, total: NoisyTotal, count: NoisyTotal, edges: Floats, confidence: Fraction
+) -> Floats | None:
+    """Return the reach below each edge where there are two noises that are known well."""
+    terms = (*total.terms(step), *count.terms())
+    if len(terms) != 2:
+        return None
+    fine, (weight, coarse) = terms
+    return paired_reaches(fine, coarse, edges * float_up(weight), float(1 - confidence))
+
+
+def _one_by_one(
+    step: Fraction,
+    total: NoisyTotal,
+    count: NoisyTotal,
+    edges: Sequence[Fraction],
+    confidence: Fraction,
+) -> Floats:
+    """Return the reach below each edge from that at the edge."""
+    more, within = step, confidence
     if len(total.runs) > 1:
         rest = (1 - confidence) * _REST
         more, within = reach(count.terms(edges[0]), 1 - rest), confidence + rest
-    reached = [
-        float_up(
-            reach((*total.terms(estimator.step), *count.terms(edge)), within, points=_POINTS) + more
-        )
-        for edge in edges
+    found = [
+        reach((*total.terms(step), *count.terms(edge)), within, points=_POINTS) for edge in edges
     ]
-    upper = np.array([float_up(edge) for edge in edges])
-    return np.concatenate([-upper[::-1], [0.0], upper]), np.array(reached[::-1] + reached)
+    return np.array([float_up(each + more) for each in found])
 
 
 @final
@@ -110,16 +137,20 @@ class _Ratios:
     def ends(self) -> Ends:
         """Return the smallest and the largest theta that intervals hold, NaN where there is none.
 
-        No theta lies outside of where the largest reach leaves it, so the search starts there.
+        The reach rises with the distance from zero.  So no theta lies outside of where the larger
+        reach of two cells leaves it, if none lies outside of these cells.
         """
-        everywhere = np.arange(self.sums.size)
-        low, high = self._solved(everywhere, np.full(everywhere.shape, self.reached.max()))
-        last = self.reached.size - 1
-        first = np.clip(np.searchsorted(self.edges, low, side="left") - 1, 0, last)
-        final_ = np.clip(np.searchsorted(self.edges, high, side="right") - 1, 0, last)
-        return self._found(first, 1), self._found(final_, -1)
+        everywhere, last = np.arange(self.sums.size), self.reached.size - 1
+        first, final_ = np.zeros_like(everywhere), np.full_like(everywhere, last)
+        for _ in range(_ROUNDS):
+            far = np.maximum(self.reached[first], self.reached[final_])
+            low, high = self._solved(everywhere, far)
+            first = np.maximum(first, np.searchsorted(self.edges, low, side="left") - 1)
+            final_ = np.minimum(final_, np.searchsorted(self.edges, high, side="right") - 1)
+            first, final_ = np.minimum(first, last), np.maximum(final_, 0)
+        return self._found(first, final_, 1), self._found(final_, first, -1)
 
-    def _found(self, start: Integers, way: int) -> Floats:
+    def _found(self, start: Integers, stop: Integers, way: int) -> Floats:
         """Go from cell to cell until one holds a theta, and return the outermost there."""
         found = np.full(self.sums.size, np.nan)
         waiting, at = np.arange(self.sums.size), start
@@ -128,9 +159,8 @@ class _Ratios:
             low, high = np.maximum(low, self.edges[at]), np.minimum(high, self.edges[at + 1])
             some = low <= high
             found[waiting[some]] = (low if way > 0 else high)[some]
-            at = at + way
-            left = ~some & (at >= 0) & (at < self.reached.size)
-            waiting, at = waiting[left], at[left]
+            left = ~some & ((stop[waiting] - at) * way > 0)
+            waiting, at = waiting[left], at[left] + way
         return found
 
     def _solved(self, places: Integers, reached: Floats) -> Ends:

@@ -5,8 +5,8 @@ Trust: public.  Intervals are functions of public numbers.
 Definition.  E = a_1 Z_1 + ... + a_k Z_k with independent noises of mechanisms and exact weights.
 ``reach`` is a number r with P[|E| <= r] >= confidence, or, for ``coordinates`` m > 1, with at least
 the m-th root of the confidence: so m independent errors stay within theirs all at once.
-With one noise r is the smallest such number, exactly.  With more it is at most a part in a thousand
-or so above the smallest.
+With one noise and one coordinate r is the smallest such number, exactly.  With more it is at most a
+part in a thousand or so above the smallest.
 
 Theorem (key ``weighted-noise-reach``).  Let X_j be a_j Z_j / h, rounded up to a whole number.  Let
 Y_j be independent and stochastically larger than X_j.  If 2 P[Y_1 + ... + Y_k > m] <= 1 - c then
@@ -14,7 +14,8 @@ P[|E| <= m h] >= c.
 Proof.  E > m h implies X_1 + ... + X_k > m.  Sums of independent, stochastically larger variables
 are stochastically larger.  E is symmetric, so both tails are alike.
 Where all weights are whole multiples of h nothing is rounded, and r is the smallest up to a part in
-2**30 of the chance.  Sums are taken by Fourier transforms, whose error is below 2**-40 of one; that
+2**30 of the chance.  Two noises of which one is fine are left to ``paired-reach``, and lose one of
+its fine steps.  Sums are taken by Fourier transforms, whose error is below 2**-40 of one; that
 much is added to every chance, and rarer events are left to the sum of the single reaches.
 """
 
@@ -28,10 +29,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.exact import Interval
+from discreet.exact import Interval, float_up
 from discreet.mechanisms import Laplace
 from discreet.mechanisms.quantiles import root_complement
-from discreet.release.noise_tails import Additive, tails_above
+from discreet.release.noise_tails import Additive, near_reach, sure_reach, tails_above
+from discreet.release.paired import paired_reaches
 
 __all__ = ["Terms", "reach", "share"]
 
@@ -45,8 +47,10 @@ _BEYOND: Final = 3
 _RAREST: Final = Fraction(1, 1 << 26)
 _ROUNDING: Final = 2.0**-40
 _BITS: Final = 96
+_ZERO: Final = Fraction(0)
 _SAFE: Final = 1 << 62
 _FAR: Final = 2.0**70
+_FINE: Final = 1 << 12
 
 
 @functools.lru_cache(maxsize=1 << 12)
@@ -63,21 +67,32 @@ def reach(
     Fraction(8, 1)
     """
     known = tuple((abs(weight), noise) for weight, noise in terms if weight)
-    single = [
-        weight * _error(noise, confidence, coordinates * len(known)) for weight, noise in known
-    ]
-    most = sum(single, Fraction(0))
     missed = 1 - share(confidence, coordinates).high
-    if len(known) < 2 or missed < _RAREST or most == 0:
+    if len(known) < 2 or missed < _RAREST:
+        count = coordinates * len(known)
+        return sum((weight * _error(noise, confidence, count) for weight, noise in known), _ZERO)
+    most = sum((weight * _far(noise, missed / len(known)) for weight, noise in known), _ZERO)
+    if most == 0:
         return most
-    return min(most, _summed(known, most, missed, points))
+    found = _paired(known, missed, points)
+    return min(most, _summed(known, most, missed, points) if found is None else found)
 
 
 @functools.lru_cache(maxsize=1 << 10)
 def _error(noise: Additive, confidence: Fraction, coordinates: int) -> Fraction:
     if 1 - confidence > _RAREST * coordinates and _hardly_any(noise):
         return Fraction(0)
-    return Fraction(noise.error(confidence=confidence, coordinates=coordinates))
+    missed = 1 - share(confidence, coordinates).high
+    found = sure_reach(noise, float(missed))
+    if coordinates > 1 and missed > _RAREST and _size(noise) > _FINE:
+        return Fraction(near_reach(noise, float(missed)))  # a step more does not matter
+    if found is None:
+        return Fraction(noise.error(confidence=confidence, coordinates=coordinates))
+    return Fraction(found)
+
+
+def _far(noise: Additive, missed: Fraction) -> int:
+    return 0 if _hardly_any(noise) else near_reach(noise, float(missed))
 
 
 def _hardly_any(noise: Additive) -> bool:
@@ -99,6 +114,20 @@ def share(confidence: Fraction, coordinates: int) -> Interval:
         return Interval(confidence, confidence)
     rest = root_complement(confidence, coordinates, _BITS)
     return Interval(1 - rest.high, 1 - rest.low)
+
+
+def _paired(terms: Terms, missed: Fraction, points: int) -> Fraction | None:
+    """Find the reach of two noises of which one is so fine that a step of it does not matter."""
+    fine, *others = sorted(terms, key=lambda term: -_size(term[1]))
+    if len(others) != 1 or _size(fine[1]) < _FINE:
+        return None
+    ((weight, coarse),) = others
+    found = paired_reaches(fine, coarse, np.array([float_up(weight)]), float(missed), points)
+    return None if found is None else Fraction(float(found[0]))
+
+
+def _size(noise: Additive) -> float:
+    return float(noise.scale) if isinstance(noise, Laplace) else math.sqrt(noise.variance)
 
 
 def _summed(terms: Terms, most: Fraction, missed: Fraction, points: int) -> Fraction:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from discreet.accounting.amounts import amount_up, shown_up
 from discreet.plan.plan import Plan
+from discreet.plan.show_bounds import found_lines
 from discreet.release.cells import Cell, cells, plain
 from discreet.release.frames import missing_extra
 
@@ -57,6 +58,8 @@ def notes(release: Release) -> Iterator[str]:
             f"± and [ ] hold the number without noise with {float(100 * release.confidence):.6g} % "
             "confidence, each."
         )
+    if release.plan.found:
+        yield f"Bounds were found privately: {'; '.join(found_lines(release.plan.found))}."
     if any(cell.weak for cell in shown):
         yield f"{_MARK.strip()} marks errors of more than a quarter of the number."
     if not release.private:

@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from discreet.plan.arrow_arrays import arrow_numbers, arrow_values, nulls, numbers
 from discreet.plan.raw import ARROW_TYPES
 from discreet.query.types import Scalar, Type
 
@@ -51,18 +52,16 @@ class Vector:
     @classmethod
     def read(cls, array: pa.Array, kind: Type) -> Vector:
         """Read an Arrow array."""
-        null = array.is_null().to_numpy(zero_copy_only=False)
         if kind in _KINDS:
-            filled = array.fill_null(pa.scalar(_BLANKS[kind], array.type))
-            return cls(kind, filled.to_numpy(zero_copy_only=False).astype(_KINDS[kind]), null)
-        return cls(kind, _objects(array.to_pylist()), null)
+            return cls(kind, numbers(array).astype(_KINDS[kind]), nulls(array))
+        return cls(kind, _objects(array.to_pylist()), nulls(array))
 
     def arrow(self) -> pa.Array:
         """Return an Arrow array."""
         kind = pa.null() if self.type is None else ARROW[self.type]
         if self.type in _KINDS:
-            return pa.array(self.values, type=kind, mask=self.null)
-        return pa.array(self.listed(), type=kind)
+            return arrow_numbers(self.values, kind, self.null)
+        return arrow_values(self.listed(), kind)
 
     def listed(self) -> list[Any]:
         """Return values, None for NULL."""

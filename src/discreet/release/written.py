@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from discreet.errors import WrongKind
 from discreet.mechanisms import NoisyKeys
-from discreet.plan.noises import UNITS
+from discreet.plan.arrow_arrays import arrow_values, numbers
 from discreet.plan.plan import Plan
 from discreet.plan.raw import ARROW_TYPES
 from discreet.query.types import Type
@@ -32,6 +32,7 @@ from discreet.release.vectors import ARROW
 __all__ = ["read_release", "written_release"]
 
 _FORMAT: Final = 1
+_NUMBERS: Final = frozenset({Type.INTEGER, Type.FLOAT})
 _WRITE: Final[dict[Type, Callable[[Any], Any]]] = {
     Type.FLOAT: float.hex,
     Type.DATE: date.isoformat,
@@ -108,13 +109,20 @@ def _column(column: ReleasedColumn) -> dict[str, Any]:
 
 
 def _values(array: pa.Array | None, kind: Type) -> list[Any] | None:
-    return None if array is None else _mapped(array.to_pylist(), _WRITE.get(kind))
+    if array is None:
+        return None
+    if kind in _NUMBERS and array.null_count == 0 and not pa.types.is_list(array.type):
+        found = numbers(array).tolist()  # the same, many times faster
+        return list(map(float.hex, found)) if kind is Type.FLOAT else found
+    return _mapped(array.to_pylist(), _WRITE.get(kind))
 
 
 def _mapped(values: list[Any], change: Callable[[Any], Any] | None) -> list[Any]:
     """Change all values that are not NULL, also inside of lists."""
     if change is None:
         return values
+    if not {type(None), list} & set(map(type, values)):
+        return list(map(change, values))
     return [
         None if each is None else _mapped(each, change) if isinstance(each, list) else change(each)
         for each in values
@@ -126,7 +134,7 @@ def _read_column(document: Mapping[str, Any]) -> ReleasedColumn:
     arrow = pa.list_(ARROW[kind]) if document["list"] else ARROW[kind]
 
     def array(values: list[Any] | None) -> pa.Array | None:
-        return None if values is None else pa.array(_mapped(values, _READ.get(kind)), type=arrow)
+        return None if values is None else arrow_values(_mapped(values, _READ.get(kind)), arrow)
 
     return ReleasedColumn(
         name=document["name"],
@@ -154,16 +162,16 @@ def _read_noisy(plan: Plan, document: Mapping[str, Any]) -> Noisy:
     for noise in plan.noises:
         run = Run(values=_integers(totals.pop(noise.measure)), mechanism=noise.mechanism)
         runs[noise.measure] = NoisyTotal((run,))
-    if isinstance(plan.selection, NoisyKeys) and UNITS in totals:
+    if isinstance(plan.selection, NoisyKeys) and plan.chosen_by in totals:
         keys = plan.selection
-        run = Run(values=_integers(totals.pop(UNITS)), mechanism=keys.noise, keys=keys)
-        runs[UNITS] = NoisyTotal((run,))
+        run = Run(values=_integers(totals.pop(plan.chosen_by)), mechanism=keys.noise, keys=keys)
+        runs[plan.chosen_by] = NoisyTotal((run,))
     if totals:
         raise _unreadable()
     return Noisy(
         size=document["size"],
         keys=tuple(
-            pa.array(_mapped(key, _READ.get(kind)), type=ARROW_TYPES[kind])
+            arrow_values(_mapped(key, _READ.get(kind)), ARROW_TYPES[kind])
             for key, kind in zip(document["keys"], kinds, strict=True)
         ),
         totals=runs,
@@ -175,6 +183,6 @@ def _read_noisy(plan: Plan, document: Mapping[str, Any]) -> Noisy:
 
 
 def _integers(values: list[int]) -> Any:
-    if not all(type(each) is int for each in values):
+    if not set(map(type, values)) <= {int}:
         raise _unreadable()
     return np.array(values, np.int64)

@@ -6,7 +6,8 @@ told after it was recorded.
     find      an answer that is on record is handed out again, and costs nothing
     charge    the request is paid for, or refused: durable before the next step
     start     data may be read now
-    draw      the engine computes bounded totals, and noise is added
+    draw      the engine computes bounded totals, and noise is added; where bounds are missing they
+              are found first, in the same way
     release   the answer is stored, and what is stored is handed out
 
 Theorem (key ``one-answer``).  Under one key one answer is ever told, however often the steps are
@@ -30,6 +31,7 @@ from discreet.ledger import Release as Stored
 from discreet.noise import SYSTEM, Entropy
 from discreet.plan.plan import Plan
 from discreet.release.answer import answer
+from discreet.session.bounding import Settle, drawn_in_stages
 from discreet.session.record import Record
 
 __all__ = ["Desk"]
@@ -47,11 +49,12 @@ class Desk:
     account: str | None = None
     entropy: Entropy = SYSTEM
 
-    def answered(self, plan: Plan, *, draw: int = 1) -> Stored:
+    def answered(self, plan: Plan, *, settle: Settle, draw: int = 1) -> Stored:
         """Return what is on record for a plan, after paying and drawing it if need be.
 
         Args:
             plan: what is asked.
+            settle: plans an answer once its bounds are found.
             draw: 1, or a higher number for another answer to the same plan.
         """
         question = _digest(plan.digest, draw) if draw > 1 else plan.digest
@@ -60,7 +63,9 @@ class Desk:
             return found
         key = self._charged(plan, question)
         begun = self.record.start(key)
-        return begun if isinstance(begun, Stored) else self.record.release(key, self._drawn(plan))
+        if isinstance(begun, Stored):
+            return begun
+        return self.record.release(key, self._drawn(plan, settle))
 
     def _charged(self, plan: Plan, question: str) -> str:
         """Pay for a plan, and return the key of the charge.
@@ -89,13 +94,22 @@ class Desk:
         )
         return key
 
-    def _drawn(self, plan: Plan) -> bytes:
+    def _drawn(self, plan: Plan, settle: Settle) -> bytes:
         """Read the data, and return an answer as it will be stored."""
         written: bytes | None = None
         try:
             order = HashOrder(salt=self.entropy.bits(_SALT_BITS))
-            raw = self.engine.run(plan.lowered, order=order)
-            written = answer(plan, raw, entropy=self.entropy).written()
+            if plan.search is None:
+                raw = self.engine.run(plan.lowered, order=order)
+                written = answer(plan, raw, entropy=self.entropy).written()
+            else:
+                written = drawn_in_stages(
+                    plan,
+                    settle,
+                    engine=self.engine,
+                    entropy=self.entropy,
+                    order=order,
+                )
         except EntropyError:  # about random bits, never about data
             raise
         except Exception:  # noqa: BLE001, S110 (its text may quote the data; replaced below)

@@ -9,12 +9,15 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any, TypedDict, Unpack, final
 
-from discreet.errors import WrongKind
+from discreet.errors import DiscreetError, WrongKind
 from discreet.mechanisms.arguments import Number
+from discreet.plan.bounds_asked import BoundsPrice
 from discreet.plan.plan import Plan
 from discreet.query.asked import Asked
 from discreet.query.builder import Rows
+from discreet.query.expressions import Grouped
 from discreet.query.question import Question
+from discreet.query.relations import Relation, Table, descend
 from discreet.query.sql.read import read
 from discreet.release.release import Release
 
@@ -30,6 +33,7 @@ class Price(TypedDict, total=False):
     delta: Number | None
     size: int | None
     confidence: Number | None
+    bounds: BoundsPrice | None
 
 
 @final
@@ -89,8 +93,22 @@ class Inquiry:
         return sorted({*object.__dir__(self), *(n for n in steps if not n.startswith("_"))})
 
     def __repr__(self) -> str:
-        """Show what is built, which is public."""
-        return f"<inquiry: {self._built!r}>"
+        """Show on one line what is built, which is public, and how to go on."""
+        if isinstance(self._built, Rows):
+            return f"<rows of {_tables(self._built.source)}; go on with .group_by() or .count()>"
+        try:
+            question = self.question()
+        except DiscreetError:
+            return "<question that cannot be asked as it is; .plan() says why>"
+        shown = ", ".join(n for n, value in question.outputs if not isinstance(value, Grouped))
+        keys = ", ".join(name for name, _ in question.keys)
+        by = f" by {keys}" if keys else ""
+        of = _tables(question.relation)
+        return f"<question: {shown or 'groups'}{by} of {of}; go on with .plan() or .ask()>"
+
+
+def _tables(relation: Relation) -> str:
+    return ", ".join(node.name for node in descend(relation) if isinstance(node, Table))
 
 
 def _plain(value: object) -> object:

@@ -7,7 +7,8 @@ Columns that the policy does not mention have the types of the source and no fac
 files are texts.  Columns of types that cannot be read are left out.  A column is read as the type
 that the policy declares, if it can be.
 A unit, and the columns that link a table to one, must be read so that different values stay
-different: two people who are taken for one would share the protection of one.
+different: two people who are taken for one would share the protection of one.  They have the same
+type in all tables, so that one person is not taken for two.
 """
 
 from __future__ import annotations
@@ -60,6 +61,7 @@ def schema_of(policy: Policy, unit: PrivacyUnit, sources: Mapping[str, Columns])
     schema = Schema(tables)
     for table in schema.tables:
         _check_owner(table, unit, schema, sources)
+    _check_units(schema)
     return schema
 
 
@@ -106,13 +108,31 @@ def _check_owner(
         if parent is None:
             what = f"its rows belong to those of {table.link.parent}, which is not opened"
             raise _bad(table, what, f"open {table.link.parent} too")
-        _check_column(table, table.link.column, sources)
-        _check_column(parent, table.link.key, sources)
+        if not unit.columns:
+            what = "its rows belong to those of another, and each row is protected by itself"
+            raise _bad(table, what, "remove its link, or name the unit by a column")
+        pointer = _check_column(table, table.link.column, sources)
+        key = _check_column(parent, table.link.key, sources)
+        if pointer.type is not key.type:
+            raise _differs(table, pointer, parent, key)
     for column in (*table.unit, *table.key):
         _check_column(table, column, sources)
 
 
-def _check_column(table: TableFacts, name: str, sources: Mapping[str, Columns]) -> None:
+def _check_units(schema: Schema) -> None:
+    """Make sure that a unit looks the same in all tables that name it."""
+    first: dict[int, tuple[TableFacts, ColumnFacts]] = {}
+    for table in schema.tables:
+        for place, name in enumerate(table.unit):
+            column = table.column(name)
+            if column is None:
+                continue
+            other, known = first.setdefault(place, (table, column))
+            if column.type is not known.type:
+                raise _differs(table, column, other, known)
+
+
+def _check_column(table: TableFacts, name: str, sources: Mapping[str, Columns]) -> ColumnFacts:
     """Refuse a column that is not there, or that is read as something coarser."""
     column = table.column(name)
     if column is None:
@@ -129,6 +149,18 @@ def _check_column(table: TableFacts, name: str, sources: Mapping[str, Columns]) 
             f"same {column.type.value.lower()}",
             "store it as whole numbers or texts",
         )
+    return column
+
+
+def _differs(
+    table: TableFacts, column: ColumnFacts, other: TableFacts, known: ColumnFacts
+) -> BadPolicy:
+    return _bad(
+        table,
+        f"its column {column.name} is {column.type.value.lower()}, and {known.name} of "
+        f"{other.name}, which names the same, is {known.type.value.lower()}",
+        "declare the same type for both in the policy",
+    )
 
 
 def _bad(table: TableFacts, what: str, do: str) -> BadPolicy:

@@ -12,30 +12,37 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 from types import MappingProxyType, TracebackType
 from typing import Self, Unpack, final
 
 from discreet.accounting import Left
+from discreet.accounting.currency import Basic
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.order import HashOrder
 from discreet.errors import LedgerError, UnknownName, WrongKind
 from discreet.ledger import Ledger, Receipt
 from discreet.ledger import Release as Stored
 from discreet.mechanisms.arguments import Number
+from discreet.plan.bounds_asked import BoundsPrice
 from discreet.plan.plan import Plan
 from discreet.plan.policy import Policy
 from discreet.plan.schema import Schema, TableFacts
-from discreet.plan.steps import plan as planned
+from discreet.plan.search import FoundBounds
+from discreet.plan.standing import Standing
 from discreet.query.builder import table as rows_of
+from discreet.query.question import Question
 from discreet.release.combined import combined
 from discreet.release.release import Release
 from discreet.session.answering import Desk
+from discreet.session.bounding import read_stages
 from discreet.session.inquiry import Asking, Inquiry, Price, question_of
 from discreet.session.made_plans import MadePlans
-from discreet.session.public_tables import PublicTables
+from discreet.session.planning import Planning
 from discreet.session.record import NoLedger, Rehearsal
 from discreet.session.remeasuring import check_again
 from discreet.session.showing import as_html, as_line
+from discreet.session.standings import standing_of
 from discreet.units import PrivacyUnit
 
 __all__ = ["Session"]
@@ -64,6 +71,7 @@ class Session:
         "_ledger",
         "_lock",
         "_made",
+        "_planning",
         "_policy",
         "_schema",
         "_unit",
@@ -90,6 +98,9 @@ class Session:
         self._keeps = keeps
         self._desk: Desk | None = Desk(engine=engine, record=ledger, account=account)
         self._made = MadePlans()
+        self._planning = Planning(
+            engine=engine, schema=schema, policy=policy, unit=unit, ceiling=not self.test_mode
+        )
         self._lock = threading.Lock()
 
     # --- asking -------------------------------------------------------------------------------
@@ -104,6 +115,7 @@ class Session:
         delta: Number | None = None,
         size: int | None = None,
         confidence: Number | None = None,
+        bounds: BoundsPrice | None = None,
     ) -> Plan:
         """Say how a question would be answered, what it costs and how exact it is; spend nothing.
 
@@ -115,28 +127,22 @@ class Session:
             delta: the chance with which the promise may fail.
             size: about how many rows of a group count; errors of means follow from it.
             confidence: the probability with which errors are not exceeded.
+            bounds: ``discreet.estimate(epsilon=...)`` lets missing bounds be found, at that price.
         """
         self._open_desk()
         if isinstance(question, Plan):
-            self._made.check(question, (epsilon, rho, error, delta, size, confidence))
+            self._made.check(question, (epsilon, rho, error, delta, size, confidence, bounds))
             return question
-        found = planned(
-            question_of(question),
-            schema=self._schema,
-            policy=self._policy,
-            unit=self._unit,
-            public_rows=PublicTables(self._engine, self._schema),
-            epsilon=epsilon,
-            rho=rho,
-            error=error,
-            delta=delta,
-            size=size,
-            confidence=confidence,
-            ceiling=not self.test_mode,
-        )
-        self._engine.statements(found.lowered, order=HashOrder(salt=0))  # refuses what it cannot do
-        self._made.keep(found)
-        return found
+        price: Price = {
+            "epsilon": epsilon,
+            "rho": rho,
+            "error": error,
+            "delta": delta,
+            "size": size,
+            "confidence": confidence,
+            "bounds": bounds,
+        }
+        return self._planned(question_of(question), price)
 
     def ask(  # noqa: PLR0913  as ``plan``
         self,
@@ -148,6 +154,7 @@ class Session:
         delta: Number | None = None,
         size: int | None = None,
         confidence: Number | None = None,
+        bounds: BoundsPrice | None = None,
     ) -> Release:
         """Answer a question: charge, read, add noise, record.
 
@@ -162,6 +169,7 @@ class Session:
             delta: the chance with which the promise may fail.
             size: about how many rows of a group count; errors of means follow from it.
             confidence: the probability with which errors are not exceeded.
+            bounds: ``discreet.estimate(epsilon=...)`` lets missing bounds be found, at that price.
         """
         found = self.plan(
             question,
@@ -171,13 +179,15 @@ class Session:
             delta=delta,
             size=size,
             confidence=confidence,
+            bounds=bounds,
         )
         return self._answer(found)
 
     def remeasure(self, answered: Release | Asking, **price: Unpack[Price]) -> Release:
         """Buy another draw of an answer, and combine all draws as well as can be.
 
-        The price is that of the new draw alone, given as in ``ask``.  To remeasure the same release
+        The price is that of the new draw alone, given as in ``ask``; bounds that were found are
+        used again, and not paid for again.  To remeasure the same release
         again at the same price is free, as asking again is; a third draw is bought by remeasuring
         the combination.
 
@@ -186,7 +196,7 @@ class Session:
             price: epsilon, rho or error, and what goes with it.
         """
         before = answered if isinstance(answered, Release) else self.ask(answered, **price)
-        found = self.plan(before.plan.question, **price)
+        found = self._planned(before.plan.question, price, before.plan.found)
         check_again(before, found, ledger=self._ledger.id)
         draw = 1 + sum(plan.digest == found.digest for plan in before.plans)
         after = self._answer(found, draw)
@@ -284,15 +294,46 @@ class Session:
         except LedgerError:
             return "the ledger cannot be read now"
 
+    def _concentrated(self) -> bool:
+        """Say whether the budget that pays is kept in something else than epsilon."""
+        left = self.remaining
+        budget = self._policy.budget if left is None else left.budget
+        return budget is not None and not isinstance(budget.currency, Basic)
+
+    def _planned(
+        self, question: Question, price: Price, found: tuple[FoundBounds, ...] = ()
+    ) -> Plan:
+        """Plan a question, with bounds that were found for it before."""
+        self._open_desk()
+        plan = self._planning.planned(
+            question,
+            price,
+            found=found,
+            concentrated=bool(price.get("error")) and self._concentrated(),
+        )
+        plan = replace(plan, look=partial(self._standing, plan))
+        self._made.keep(plan)
+        return plan
+
+    def _standing(self, plan: Plan) -> Standing | None:
+        """Look a plan up in the ledger, if there is one, and if it is still open."""
+        if self.closed or not isinstance(self._ledger, Ledger):
+            return None
+        return standing_of(plan, self._ledger, self._account)
+
     def _answer(self, plan: Plan, draw: int = 1) -> Release:
         desk = self._open_desk()
-        return self._told(plan, desk.answered(plan, draw=draw))
+        return self._told(plan, desk.answered(plan, settle=self._planning.settled, draw=draw))
 
     def _told(self, plan: Plan, stored: Stored) -> Release:
         """Read what is stored; errors are shown at the confidence that is asked for now."""
-        found = Release.read(stored.answer, plan)
+        if plan.search is None:
+            found = Release.read(stored.answer, plan)
+        else:
+            found = read_stages(stored.answer, plan, self._planning.settled)
+            self._made.keep(found.plan)
         if stored.replayed:
-            found = Release.of(plan, found.parts)
+            found = Release.of(found.plan, found.parts)
         return self._marked(found, stored.receipt, replayed=stored.replayed)
 
     def _marked(self, release: Release, receipt: Receipt | None, *, replayed: bool) -> Release:

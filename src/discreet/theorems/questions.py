@@ -19,6 +19,13 @@ ENTRIES: Final = (
         source="proof in discreet.plan.bind, joins and unions",
     ),
     Theorem(
+        key="linked-joins",
+        statement="If a join compares columns of two private relations that lead to the same key, "
+        "in which each value belongs to one unit, its pairs agree in the unit; where units are "
+        "compared as well, pairs agree even if a value belongs to several.",
+        source="proof in discreet.plan.linked_joins",
+    ),
+    Theorem(
         key="fact-rules",
         statement="If arguments lie within their facts, what a function returns lies within the "
         "facts derived for it; bounds of floats are widened by what rounding can move them.",
@@ -69,6 +76,19 @@ ENTRIES: Final = (
         source="Cauchy and Schwarz; proof in discreet.plan.split",
     ),
     Theorem(
+        key="rows-are-units",
+        statement="A count of all rows, of which a unit has at most one in a group that counts, "
+        "and at least one, is the number of units of the group.",
+        source="proof in discreet.plan.choosing",
+    ),
+    Theorem(
+        key="laplace-sum",
+        statement="A sum of independent continuous Laplace noises of different scales a_i exceeds "
+        "x in size with the chance sum of w_i exp(-x / a_i), where w_i is the product of "
+        "a_i^2 / (a_i^2 - a_j^2) over all other j.",
+        source="partial fractions of the characteristic function; proof in discreet.plan.laws",
+    ),
+    Theorem(
         key="lattice-spread",
         statement="A sum of k terms exceeds the sum of their values, each rounded to the nearest "
         "multiple of u, by at most k u / 2.",
@@ -95,5 +115,33 @@ ENTRIES: Final = (
         "of distinct values by as many as a unit shows, a histogram by as many rows in L1.",
         source="the contribution bounding of Wilson et al. 2020, Differentially Private SQL with "
         "Bounded User Contribution; proof in plan/lowered.py",
+    ),
+    Theorem(
+        key="bounds-search",
+        statement="Where one row of every unit counts, in one bin of a histogram, a unit that is "
+        "added or removed moves the histogram by at most 1 in L1, and one that is replaced by at "
+        "most 2.",
+        source="the search for bounds of Wilson et al. 2020, Differentially Private SQL with "
+        "Bounded User Contribution, with one row of each unit; proof in discreet.plan.search",
+    ),
+    Theorem(
+        key="bounds-composition",
+        statement="If an answer is planned from released bounds, and keeps a price that does not "
+        "depend on them, bounds and answer together lose at most the loss of the search composed "
+        "with the worst release of that price.",
+        source="adaptive composition; proof in discreet.plan.promise",
+    ),
+    Theorem(
+        key="whole-floats",
+        statement="A sum of n whole numbers of size at most m, held in floats of 53 bits, is exact "
+        "in every order if n m <= 2^53.",
+        source="proof in discreet.engines.sql.wholes",
+    ),
+    Theorem(
+        key="culling",
+        statement="A unit with at least g cells below a limit keeps the same g cells with the "
+        "lowest places, whether the others are known or not; only the cells of the one zone of "
+        "places in which its last kept cell may lie need to be sorted.",
+        source="proofs in discreet.engines.culling and discreet.engines.choosing",
     ),
 )

@@ -40,11 +40,35 @@ ENTRIES: Final = (
         source="a discrete form of Anderson's inequality (1955); proof in discreet.release.ratios",
     ),
     Theorem(
+        key="paired-reach",
+        statement="Let C be continuous, symmetric and unimodal with P[Z >= k] <= P[C >= k - 1], "
+        "and W stochastically larger than |Y|. If |s C + t W| exceeds r with some chance at most, "
+        "|s Z - u Y| exceeds r + s with no larger one, for all u from 0 to t.",
+        source="Anderson's inequality (1955) in one dimension; proof in discreet.release.paired",
+    ),
+    Theorem(
+        key="clear-count",
+        statement="Given that a group is shown by a noisy count that reached a threshold, the "
+        "chance that this count is far above the threshold and an error of chance m (1 - h) occurs "
+        "is at most m, where h is the chance that a group far above it is hidden.",
+        source="likelihood ratios of log-concave noise rise; proof in "
+        "discreet.release.shown_counts",
+    ),
+    Theorem(
         key="ratio-interval",
         statement="All theta within bounds for which |noisy sum - theta noisy count| is at most "
         "the reach of its noise hold the true ratio with at least the confidence.",
         source="after Fieller 1954, Some Problems in Interval Estimation; proof in "
         "discreet.release.ratios",
+    ),
+    Theorem(
+        key="quantile-ends",
+        statement="Among k leaves, a choice of scale s whose rank is aimed at least "
+        "s ln((k - 1) (1 - m) / m) + q - 1 / d ranks below level q, d the denominator of q, with as "
+        "many rows more in the first leaf, lies above the quantile with chance at most m, whatever "
+        "the rows are; the same holds above it.",
+        source="the accuracy of the exponential mechanism, McSherry and Talwar 2007, on one side; "
+        "proof in discreet.plan.rank_ends",
     ),
     Theorem(
         key="joint-box",
@@ -79,5 +103,12 @@ ENTRIES: Final = (
         "detects with a chance of at most e^eps a + delta(eps), for every eps >= 0.",
         source="Kairouz, Oh and Viswanath 2015, The Composition Theorem for Differential Privacy; "
         "Dong, Roth and Su 2022, Gaussian Differential Privacy",
+    ),
+    Theorem(
+        key="bounds-found",
+        statement="With a chance of at least 1 - beta, every bin whose noisy number is above r, a "
+        "size that no noise exceeds with that chance, holds somebody, and every bin with more than "
+        "2 r units stands out.",
+        source="a union over bins; proof in discreet.release.bounds_found",
     ),
 )

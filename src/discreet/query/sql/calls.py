@@ -6,6 +6,7 @@ Trust: kernel.
 from __future__ import annotations
 
 from collections.abc import Callable
+from difflib import get_close_matches
 from fractions import Fraction
 from itertools import pairwise
 from typing import Final
@@ -65,16 +66,18 @@ def call(cursor: Cursor, read: Reader) -> Expression:
 
 
 def _ordinary(cursor: Cursor, name: Token, read: Reader, start: int) -> Expression:
-    arguments = _arguments(cursor, name, read)
-    cursor.expect(")")
     target = SYNONYMS.get(name.word, name.word)
     function = None if target in _WORDS else FUNCTIONS.get(target)
     if function is None:
+        near = get_close_matches(name.word, [*FUNCTIONS, *AGGREGATES, *WINDOWS], n=1, cutoff=0.75)
+        do = "see the list of functions; compute other things beforehand."
         raise unknown(
             name.span,
             f"there is no function {name.word} here.",
-            "see the list of functions; compute other things beforehand.",
+            f"did you mean {near[0]}?" if near else do,
         )
+    arguments = _arguments(cursor, name, read)
+    cursor.expect(")")
     if not function.accepts(len(arguments)):
         raise unknown(
             cursor.since(start),

@@ -1,0 +1,206 @@
+"""The steps that let missing bounds be found: which they are, and what finding them costs.
+
+Trust: kernel.
+
+A question with missing bounds is planned twice.  Before any data is read they are taken from 0 to
+about 2**20, so that noise and its errors are known in units of the bounds.  Once they are found it
+is planned with them, and has to keep the price that was charged (:mod:`discreet.plan.promise`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from typing import Final
+
+from discreet.accounting import Node
+from discreet.errors import WrongKind
+from discreet.plan.bins import bins_of
+from discreet.plan.bounds import Pair
+from discreet.plan.bounds_asked import BoundsPrice
+from discreet.plan.distances import Distances
+from discreet.plan.draft import Draft, found
+from discreet.plan.estimators import Mean, Quantile, Quantiles, Sum, Variance
+from discreet.plan.facts import Facts, facts_of
+from discreet.plan.groups import within_categories
+from discreet.plan.lowered import Leaves, Lowered
+from discreet.plan.open_errors import REFERENCE, OpenForecast
+from discreet.plan.parts import LAPLACE, Totals
+from discreet.plan.plan import Predicted
+from discreet.plan.price_asked import check_both
+from discreet.plan.prices import Price, epsilon_sum, rho_sum
+from discreet.plan.promise import both, promise_of
+from discreet.plan.rows_seen import argument, seen
+from discreet.plan.search import Search, Target
+from discreet.plan.sketch import Sketch
+from discreet.plan.tree import Releases, tree_of
+from discreet.query.expressions import Aggregate, Column, Expression
+from discreet.query.wording import said
+from discreet.units import PrivacyUnit
+
+__all__ = ["miss_bounds", "price_bounds"]
+
+_COUNTS: Final = "COUNT"
+_NAME: Final = "bounds"
+
+
+def miss_bounds(draft: Draft) -> Draft:
+    """Find aggregates without bounds, and put in those that were found, or stand for them."""
+    known = found(draft.asked)
+    targets = _targets([inner for _, inner in known.bound], known.rows.facts)
+    if len(draft.found) not in {0, len(targets)}:
+        raise WrongKind(
+            what="the bounds that were found are not those that are missing.",
+            why="the policy or the question has changed since.",
+            do="ask the question anew.",
+        )
+    if not targets or not (draft.found or draft.given.bounds):
+        return draft  # what is missing is said where it is needed
+    if not draft.found and found(draft.ask).errors:
+        raise WrongKind(
+            what="errors are named, and bounds are to be found.",
+            why="how far noise moves a number follows from its bounds, which are not known yet.",
+            do="give a price, such as epsilon=0.5; or give the bounds.",
+        )
+    pairs = [each.bounds for each in draft.found] or [REFERENCE] * len(targets)
+    bounds = dict(zip((each.row for each in targets), pairs, strict=True))
+    bound = tuple(
+        (outer, _bounded(inner, known.rows.facts, bounds)) for outer, inner in known.bound
+    )
+    return replace(
+        draft,
+        asked=replace(known, bound=bound),
+        targets=() if draft.found else targets,
+    )
+
+
+def price_bounds(draft: Draft) -> Draft:
+    """Price the search for bounds, beside an answer that costs no more whatever they are."""
+    wanted = draft.given.bounds
+    if not draft.targets or wanted is None:
+        return draft
+    ask, scaled = found(draft.ask), tuple(dict.fromkeys(_scaled(draft)))
+    releases = _releases(draft.targets, wanted, draft.unit)
+    tree = tree_of(releases, draft.unit)
+    search = Search(
+        lowered=_lowered(draft),
+        targets=draft.targets,
+        noises=releases.noises,
+        tree=tree,
+        price=_price(tree, draft.unit),
+        promise=promise_of(ask, found(draft.sketch), found(draft.calibrated), scaled),
+        given=draft.given,
+        scaled=scaled,
+    )
+    total = both(search.price, search.promise.price, ask.delta)
+    if draft.ceiling:
+        check_both(ask, draft.policy.limits, epsilon=total.epsilon, rho=total.rho)
+    return replace(draft, search=search, predicted=_said(draft))
+
+
+def _open(draft: Draft) -> frozenset[Aggregate]:
+    """Return the aggregates whose bounds are not known yet."""
+    bound = found(draft.asked).bound
+    return frozenset(one for one, other in bound if one.bounds_per_row != other.bounds_per_row)
+
+
+def _scaled(draft: Draft) -> Iterator[str]:
+    """Yield the measures that are clamped to bounds that are not known yet."""
+    waiting = _open(draft)
+    for each in draft.estimates:
+        match each.estimator if each.aggregate in waiting else None:
+            case Sum(measure=measure) | Mean(measure=measure) | Quantile(measure=measure):
+                yield measure
+            case Quantiles(each=several):
+                yield several[0].measure
+            case Variance(mean=mean, squares=squares):
+                yield from (mean.measure, squares)
+
+
+def _said(draft: Draft) -> tuple[Predicted, ...]:
+    """Say errors in terms of the bounds that are not known yet."""
+    ask = found(draft.ask)
+    forecast = OpenForecast(
+        releases=found(draft.calibrated).releases,
+        estimates=draft.estimates,
+        open=_open(draft),
+        confidence=ask.confidence,
+        size=ask.size,
+    )
+    outputs = {each.name: each for each in found(draft.shown).outputs}
+    return tuple(forecast.said(outputs[each.output], each) for each in draft.predicted)
+
+
+def _targets(aggregates: list[Aggregate], facts: Mapping[str, Facts]) -> tuple[Target, ...]:
+    """Return what lacks bounds, each of it once."""
+    targets: dict[Expression, Target] = {}
+    for each in aggregates:
+        row = _row(each, facts)
+        if row is not None and row not in targets:
+            number = len(targets) + 1
+            value = argument(each)
+            where = "" if each.where is None else f" where {said(each.where)}"
+            targets[row] = Target(
+                measure=_NAME if number == 1 else f"{_NAME}_{number}",
+                row=row,
+                type=facts_of(value, facts).type,
+                about=f"{said(value)}{where}",
+            )
+    return tuple(targets.values())
+
+
+def _row(aggregate: Aggregate, facts: Mapping[str, Facts]) -> Expression | None:
+    """Return the bin of each row that an aggregate looks at, if it has no bounds."""
+    given = aggregate.bounds_per_row is not None or aggregate.bounds_per_group is not None
+    if aggregate.function == _COUNTS or given:
+        return None
+    value = argument(aggregate)
+    known = facts_of(value, facts)
+    if known.bounds is not None or not known.type.is_number:
+        return None
+    return seen(aggregate, bins_of(known.type).place(value))
+
+
+def _bounded(
+    aggregate: Aggregate, facts: Mapping[str, Facts], bounds: Mapping[Expression, Pair]
+) -> Aggregate:
+    row = _row(aggregate, facts)
+    return aggregate if row is None else replace(aggregate, bounds_per_row=bounds[row])
+
+
+def _releases(targets: tuple[Target, ...], wanted: BoundsPrice, unit: PrivacyUnit) -> Releases:
+    """Divide the price evenly; a unit is in one bin of each target."""
+    parts = tuple(
+        Totals(
+            measure=each.measure,
+            distances=Distances(low=1, high=1, groups=1, available=each.bins.count),
+        )
+        for each in targets
+    )
+    ones: tuple[int, ...] = (1,) * len(parts)
+    sketch = Sketch(parts=parts, weights=ones, fixed=(None,) * len(parts), unit=unit)
+    if wanted.epsilon is not None:
+        return sketch.by_epsilon(wanted.epsilon, Fraction(0))
+    return sketch.by_rho(found(wanted.rho), Fraction(0), LAPLACE)
+
+
+def _price(tree: Node, unit: PrivacyUnit) -> Price:
+    epsilon, _ = found(epsilon_sum(tree, unit))
+    rho, _ = rho_sum(tree, unit)
+    return Price(epsilon=epsilon, rho=rho)
+
+
+def _lowered(draft: Draft) -> Lowered:
+    """Return what an engine counts: one row of every unit, in whichever group it is."""
+    known, limits = found(draft.asked), found(draft.contributions)
+    return Lowered(
+        relation=within_categories(known.rows.relation, known.keys),
+        unit=tuple(Column(name) for name in known.rows.unit or ()),
+        keys=(),
+        groups=None if limits.single else 1,
+        measures=tuple(
+            Leaves(name=each.measure, row=each.row, leaves=each.bins.count, rows=1)
+            for each in draft.targets
+        ),
+    )

@@ -1,0 +1,110 @@
+"""Quantiles in the columns of an answer: alone, in lists, formulas, conditions and orders."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from discreet.release.combined import combinable, combined
+from discreet.release.release import Release
+from tests.release.clinic import asked, plan_of, tables
+
+FINE = {"epsilon": 4000}
+ROUGH = {"epsilon": "0.01"}
+
+
+def ages(sex):
+    found = tables()["visits"]
+    return np.array([row["age"] for row in found if row["sex"] == sex])
+
+
+def between(row, name, truth):
+    return row[f"{name}_low"] <= truth <= row[f"{name}_high"]
+
+
+def test_every_quantile_has_an_interval():
+    sql = (
+        "SELECT sex, MEDIAN(age) AS m, PERCENTILE_CONT(cost, 0.9) AS p, MIN(age) AS l, "
+        "MAX(age) AS h FROM visits GROUP BY sex"
+    )
+    for row in asked(sql, **FINE):
+        values = ages(row["sex"])
+        if not values.size:  # which nobody visits
+            continue
+        assert between(row, "m", np.median(values))
+        assert between(row, "l", values.min())
+        assert between(row, "h", values.max())
+        assert row["m_high"] - row["m_low"] < 20
+        assert row["p_high"] - row["p_low"] < 20
+        assert row["l_low"] == 0
+        assert row["h_high"] == 110
+        assert row["m_low"] <= row["m"] <= row["m_high"]
+
+
+def test_lists_have_lists_of_ends():
+    sql = "SELECT sex, APPROX_QUANTILES(age, 4) AS q FROM visits GROUP BY sex"
+    released = asked(sql, **FINE)
+    table = released.to_arrow()
+    assert table.column("q_low").type == table.column("q").type == table.column("q_high").type
+    row = released.rows()[0]
+    truth = np.quantile(ages("f"), [0, 0.25, 0.5, 0.75, 1])
+    assert len(row["q"]) == len(row["q_low"]) == 5
+    for low, exact, high in zip(row["q_low"], truth, row["q_high"], strict=True):
+        assert low <= exact <= high
+    again = Release.read(released.written(), released.plan)
+    assert again.to_arrow().equals(table)
+
+
+def test_few_rows_leave_the_bounds():
+    row = asked("SELECT MEDIAN(age) AS m FROM visits", label="rough", **ROUGH).rows()[0]
+    assert (row["m_low"], row["m_high"]) == (0, 110)
+
+
+def test_formulas_conditions_and_orders_use_quantiles():
+    sql = (
+        "SELECT sex, 2 * MEDIAN(age) + 1 AS f, MEDIAN(age) - MIN(age) AS d FROM visits "
+        "GROUP BY sex HAVING MEDIAN(age) >= 0 ORDER BY MEDIAN(age) DESC"
+    )
+    rows = asked(sql, **FINE).rows()
+    assert [row["f"] for row in rows] == sorted((row["f"] for row in rows), reverse=True)
+    for row in rows:
+        if ages(row["sex"]).size:
+            exact = np.median(ages(row["sex"]))
+            assert between(row, "f", 2 * exact + 1)
+            assert row["f_high"] - row["f_low"] < 40
+            assert between(row, "d", exact - ages(row["sex"]).min())
+    for row in asked(sql, epsilon=1):  # several columns together: from bound to bound
+        assert row["d_low"] == pytest.approx(-110)
+        assert row["d_high"] == pytest.approx(110)
+
+
+def test_answers_at_other_prices_are_combined_end_by_end():
+    sql = "SELECT sex, MEDIAN(age) AS m, MIN(age) AS l FROM visits GROUP BY sex"
+    first, second = asked(sql, label="first", **ROUGH), asked(sql, label="second", **FINE)
+    assert first.plan.choices[1].offset != second.plan.choices[1].offset
+    assert combinable(first.plan, second.plan)
+    for both in (combined(first, second), combined(second, first)):
+        assert both["m"].equals(second["m"])
+        assert both["m_low"].equals(second["m_low"])
+        assert both["l_high"].equals(second["l_high"])
+
+
+def test_a_higher_confidence_is_bought():
+    sql = "SELECT MEDIAN(age) AS m FROM visits"
+    plans = [plan_of(sql, epsilon=10, confidence=each) for each in ("0.5", "0.95", "0.99")]
+    assert plans[0].digest == plans[1].digest != plans[2].digest
+    assert plans[2].choices[2].offset > plans[1].choices[2].offset
+    assert plans[0].choices == plans[1].choices
+    row = asked(sql, epsilon=4000, confidence="0.99").rows()[0]
+    assert row["m_high"] - row["m_low"] < 20
+
+
+def test_the_plan_says_how_many_ranks():
+    plan = plan_of("SELECT MEDIAN(age) AS m, MIN(age) AS l FROM visits", epsilon=1)
+    words = {each.output: each.words for each in plan.predicted}
+    value, below, above = (choice for choice in plan.choices if choice.level == Fraction(1, 2))
+    assert value.offset == 0
+    assert below.offset == -above.offset
+    assert "ranks, in an interval of up to" in words["m"]
+    assert words["l"].endswith("ranks")
+    assert f"and {above.offset} ranks higher" in str(plan)
