@@ -20,6 +20,18 @@ quotes. Values never make a question fail: what has no result (a division by zer
 number, a sum beyond 64 bits) is NULL.
 """
 
+BETWEEN = """
+## Whose rows are whose
+
+Below the outermost `SELECT`, everything has to treat each person by themselves: it looks at the
+rows of one person and at public tables. Private tables are joined on what names the person, or on
+a key that belongs to one person: the policy says which, with `unit`, `key` and `link`. If a key of
+the data has several owners although the policy says otherwise, pairs of rows of different people
+are left out, so that the promise to each of them is kept all the same. With these tables:
+"""
+MIXED = """What mixes people is refused with [E504](errors/E504.md):
+"""
+
 
 def page() -> str:
     """Return the page."""
@@ -34,6 +46,14 @@ def page() -> str:
         sql = " ".join(entry["sql"].split())
         code = f"[{entry['code']}](errors/{entry['code']}.md)"
         parts.append(f"| {cell(entry['rule'])} | {quoted(sql)} | {code} | {cell(entry['do'])} |")
+    parts.append(f"{BETWEEN}\n```toml\n{data['tables']['policy'].strip()}\n```\n")
+    parts += [
+        f"**{entry['rule']}**\n\n```sql\n{entry['sql'].strip()}\n```\n" for entry in data["apart"]
+    ]
+    parts.append(f"{MIXED}\n| what | for example | instead |\n|---|---|---|")
+    for entry in data["mixed"]:
+        sql = quoted(" ".join(entry["sql"].split()))
+        parts.append(f"| {cell(entry['rule'])} | {sql} | {cell(entry['do'])} |")
     for title, table in (
         ("Functions of a row", FUNCTIONS),
         ("Aggregates", AGGREGATES),

@@ -11,10 +11,11 @@ from fractions import Fraction
 from itertools import product
 from pathlib import Path
 
+from draw_attacks import auditing, reconstruction
 from draw_composition import COMPOSITION
 from draw_counters import counters
-from svg import Axis, Chart
 
+from discreet.charts import Axis, Chart
 from discreet.loss import Approximate, GaussianDP, Pure, gaussian_sigma, laplace_scale
 from discreet.loss.group import group_delta
 from discreet.mechanisms import Exponential, Laplace, PermuteAndFlip, points
@@ -286,6 +287,8 @@ PICTURES = {
     "ten-rows": ten_rows,
     "sparse-vector": sparse_vector,
     "counters": counters,
+    "reconstruction": reconstruction,
+    "auditing": auditing,
     **COMPOSITION,
 }
 

@@ -12,7 +12,6 @@ from fractions import Fraction
 from itertools import combinations_with_replacement
 from pathlib import Path
 
-from svg import Axis, Chart
 from tree import Tree
 
 from discreet.accounting import (
@@ -32,6 +31,7 @@ from discreet.accounting import (
 from discreet.accounting.book import Book
 from discreet.accounting.budget import Budget
 from discreet.accounting.workload import Workload, compare
+from discreet.charts import Axis, Chart
 from discreet.loss import GaussianDP, Profile, Pure
 from discreet.loss.pairs.laplace import LaplacePair
 from discreet.mechanisms import Laplace

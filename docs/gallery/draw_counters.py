@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from svg import Axis, Chart
-
+from discreet.charts import Axis, Chart
 from discreet.continual import RefinedTreeCounter, planned, predicted_errors
 
 

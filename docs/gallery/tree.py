@@ -11,9 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from svg import STYLE
-
 from discreet.accounting import Box, Leaf, Node, Parallel, Place, Values, Where, account
+from discreet.charts import STYLE
 
 LEFT, TOP, ROW, TALL, GAP, LETTER = 20, 52, 58, 44, 34, 7.6
 LEAST_WIDTH = 640

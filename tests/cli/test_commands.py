@@ -28,6 +28,7 @@ SET_UP = [
     "--delta=0",
     "--yes",
 ]
+LEDGER = ("show", "verify", "export")
 
 
 def run(folder, *arguments, stdin="", **environment):
@@ -156,6 +157,7 @@ def test_plans_and_answers_as_json(clinic):
         "columns",
         "rows",
         "price",
+        "bounds",
         "confidence",
         "replayed",
         "private",
@@ -274,5 +276,47 @@ def test_who_may_ask(clinic, tmp_path):
 
 def test_the_version_and_the_help():
     assert answered(".", "--version").stdout.startswith("discreet ")
-    for command in ("demo", "init", "plan", "ask", "ledger"):
+    for command in ("demo", "init", "plan", "ask", "audit", "ledger"):
         assert command in answered(".", "--help").stdout
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *([], ["demo"], ["init"], ["plan"], ["ask"], ["audit"], ["ledger"]),
+        *(["ledger", name] for name in LEDGER),
+    ],
+    ids=" ".join,
+)
+def test_help_ends_with_examples(command):
+    words = answered(".", *command, "--help").stdout
+    _, _, examples = words.partition("Examples:\n")
+    lines = [line.strip() for line in examples.strip().splitlines()]
+    assert lines
+    assert all(line.startswith(" ".join(["discreet", *command])) for line in lines)
+
+
+def test_every_command_takes_json():
+    for command in ("demo", "init", "plan", "ask", "audit", *(f"ledger {each}" for each in LEDGER)):
+        assert "--json" in answered(".", *command.split(), "--help").stdout
+
+
+def test_the_demo_as_json(tmp_path):
+    found = json.loads(answered(tmp_path, "demo", "--json").stdout)
+    assert (tmp_path / found["page"]).is_file()
+    assert [set(stop) for stop in found["stops"]] == [
+        {"title", "words", "code", "result"} for _ in found["stops"]
+    ]
+
+
+def test_a_plan_says_where_it_stands(clinic):
+    answered(clinic, "ask", COUNT, "--epsilon=0.001")
+    plan = json.loads(answered(clinic, "plan", COUNT, "--epsilon=0.001", "--json").stdout)
+    assert plan["standing"]["answered"] > 0
+    plan = json.loads(answered(clinic, "plan", COUNT, "--epsilon=50", "--json").stdout)
+    assert (plan["standing"]["answered"], plan["standing"]["fits"]) == (None, False)
+
+
+def test_the_ledger_shows_what_each_question_cost(clinic):
+    answered(clinic, "ask", COUNT, "--epsilon=0.002")
+    assert "epsilon 0.002" in answered(clinic, "ledger", "show").stdout

@@ -6,10 +6,11 @@ from fractions import Fraction
 
 import pytest
 
+from discreet.attacks.twins.sparse_vector import BROKEN, PRIVATE, VARIANTS
 from discreet.errors import OutOfRange, WrongKind
 from discreet.loss import Pure
 from discreet.mechanisms.sparse import Sparse, threshold_share
-from tests.twins.sparse_vector import BROKEN, PRIVATE, VARIANTS, neighbors, worst
+from tests.twins.sparse_vector import neighbors, worst
 
 
 def spent(plan):

@@ -10,7 +10,9 @@ from typing import Annotated
 import typer
 
 from discreet import __version__
+from discreet.cli.auditing import audit
 from discreet.cli.codes import DONE
+from discreet.cli.examples import EXAMPLES
 from discreet.cli.initial import init
 from discreet.cli.questions import ask, plan
 from discreet.cli.records import app as ledger
@@ -21,14 +23,16 @@ __all__ = ["app", "main"]
 app = typer.Typer(
     name="discreet",
     help="Answers about people that give none of them away.",
+    epilog=EXAMPLES["discreet"],
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,  # a traceback could quote the data
 )
-app.command()(demo)
-app.command()(init)
-app.command()(plan)
-app.command()(ask)
+app.command(epilog=EXAMPLES["demo"])(demo)
+app.command(epilog=EXAMPLES["init"])(init)
+app.command(epilog=EXAMPLES["plan"])(plan)
+app.command(epilog=EXAMPLES["ask"])(ask)
+app.command(epilog=EXAMPLES["audit"])(audit)
 app.add_typer(ledger, name="ledger")
 
 

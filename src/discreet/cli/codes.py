@@ -27,7 +27,7 @@ from discreet.errors import (
     UnreadableSource,
 )
 
-__all__ = ["BUDGET", "DONE", "FAILED", "LEDGER", "REFUSED", "USAGE", "code_of"]
+__all__ = ["BUDGET", "DONE", "FAILED", "LEDGER", "REFUSED", "USAGE", "VIOLATION", "code_of"]
 
 DONE: Final = 0
 FAILED: Final = 1
@@ -35,6 +35,7 @@ USAGE: Final = 2
 BUDGET: Final = 3
 REFUSED: Final = 4
 LEDGER: Final = 5
+VIOLATION: Final = 6
 
 _CODES: Final[tuple[tuple[type[DiscreetError], int], ...]] = (
     (LedgerUnavailable, FAILED),

@@ -13,6 +13,7 @@ from discreet.accounting import Left
 from discreet.accounting.left import shown_unit
 from discreet.plan.plan import Plan
 from discreet.plan.prices import Price
+from discreet.plan.standing import Standing
 from discreet.release.release import Release
 from discreet.session.bar import part_left
 
@@ -35,6 +36,8 @@ def plan_form(plan: Plan) -> dict[str, object]:
             }
             for each in plan.predicted
         ],
+        "bounds": None if plan.search is None else _price(plan.search.price),
+        "standing": _standing(plan.standing),
         "text": str(plan),
     }
 
@@ -47,6 +50,10 @@ def release_form(release: Release, left: Left | None) -> dict[str, object]:
         ],
         "rows": [{name: _value(each) for name, each in row.items()} for row in release.rows()],
         "price": _price(release.plan.price),
+        "bounds": [
+            {"of": each.about, "low": str(each.low), "high": str(each.high), "seen": each.seen}
+            for each in release.plan.found
+        ],
         "confidence": str(release.confidence),
         "replayed": release.replayed,
         "private": release.private,
@@ -54,6 +61,13 @@ def release_form(release: Release, left: Left | None) -> dict[str, object]:
         "plan": release.plan.digest,
         "left": None if left is None else {"part": float(part_left(left)), "text": str(left)},
     }
+
+
+def _standing(found: Standing | None) -> dict[str, object] | None:
+    """Return what the ledger says of a plan: its entry if it was answered, and what it leaves."""
+    if found is None:
+        return None
+    return {"answered": found.entry, "fits": found.fits, "left": found.left or None}
 
 
 def _price(price: Price) -> dict[str, str | None]:

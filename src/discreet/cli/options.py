@@ -14,6 +14,7 @@ from discreet.errors import WrongKind
 __all__ = [
     "AccountOption",
     "AnalystOption",
+    "BoundsOption",
     "ConfidenceOption",
     "DataOption",
     "DeltaOption",
@@ -46,6 +47,10 @@ ErrorOption = Annotated[
 ]
 SizeOption = Annotated[int | None, typer.Option("--size", help="About how many rows a group has.")]
 ConfidenceOption = Annotated[str | None, typer.Option("--confidence", help="0.95, say.")]
+BoundsOption = Annotated[
+    str | None,
+    typer.Option("--bounds-epsilon", help="What finding missing bounds may cost, beside it."),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Write JSON to stdout.")]
 
 

@@ -16,6 +16,7 @@ from discreet.cli.json_forms import plan_form, release_form
 from discreet.cli.options import (
     AccountOption,
     AnalystOption,
+    BoundsOption,
     ConfidenceOption,
     DataOption,
     DeltaOption,
@@ -31,6 +32,7 @@ from discreet.cli.options import (
 )
 from discreet.cli.project import Project, project_of
 from discreet.cli.reporting import reported, write_json
+from discreet.plan import estimate
 from discreet.session import Session
 from discreet.session import open as open_session
 from discreet.session.bar import text_bar
@@ -52,12 +54,13 @@ def plan(  # noqa: PLR0913  the options of a question
     error: ErrorOption = None,
     size: SizeOption = None,
     confidence: ConfidenceOption = None,
+    bounds_epsilon: BoundsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Say what an answer would cost and how exact it would be; spend nothing."""
     with reported(as_json=as_json):
         project = project_of(data=_data(data), policy=policy, ledger=ledger).before_asking()
-        price = _price(epsilon, rho, delta, error, size, confidence)
+        price = _price(epsilon, rho, delta, error, size, confidence, bounds_epsilon)
         with _session(project, account, analyst) as session:
             _show_plan(session, _text(question), price, as_json=as_json)
 
@@ -76,13 +79,14 @@ def ask(  # noqa: PLR0913  the options of a question
     error: ErrorOption = None,
     size: SizeOption = None,
     confidence: ConfidenceOption = None,
+    bounds_epsilon: BoundsOption = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only plan; spend nothing.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Answer a question: charge, read, add noise, record."""
     with reported(as_json=as_json):
         project = project_of(data=_data(data), policy=policy, ledger=ledger)
-        price = _price(epsilon, rho, delta, error, size, confidence)
+        price = _price(epsilon, rho, delta, error, size, confidence, bounds_epsilon)
         if dry_run:
             project = project.before_asking()
         else:
@@ -129,6 +133,7 @@ def _price(  # noqa: PLR0913, PLR0917  the options of a price
     error: list[str] | None,
     size: int | None,
     confidence: str | None,
+    bounds_epsilon: str | None,
 ) -> dict[str, Any]:
     errors = pairs(error, option="--error", of="number")
     return {
@@ -138,6 +143,7 @@ def _price(  # noqa: PLR0913, PLR0917  the options of a price
         "error": errors or None,
         "size": size,
         "confidence": confidence,
+        "bounds": None if bounds_epsilon is None else estimate(epsilon=bounds_epsilon),
     }
 
 

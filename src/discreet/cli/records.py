@@ -6,15 +6,18 @@ Trust: public.
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
+from discreet.accounting.amounts import shown_up
 from discreet.accounting.left import shown_unit
 from discreet.cli.codes import LEDGER
+from discreet.cli.examples import EXAMPLES
 from discreet.cli.options import JsonOption
 from discreet.cli.project import SERVERS, project_of
 from discreet.cli.reporting import reported, write_json
@@ -27,6 +30,7 @@ __all__ = ["app"]
 
 app = typer.Typer(
     help="What was charged and answered.",
+    epilog=EXAMPLES["ledger"],
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -37,7 +41,7 @@ Address = Annotated[
 ]
 
 
-@app.command()
+@app.command(epilog=EXAMPLES["show"])
 def show(ledger: Address = None, *, as_json: JsonOption = False) -> None:
     """Show accounts, what is left in them, and all entries."""
     with reported(as_json=as_json), _opened(ledger) as found:
@@ -47,7 +51,7 @@ def show(ledger: Address = None, *, as_json: JsonOption = False) -> None:
             _as_text(found)
 
 
-@app.command()
+@app.command(epilog=EXAMPLES["verify"])
 def verify(
     ledger: Address = None,
     *,
@@ -72,7 +76,7 @@ def verify(
             raise typer.Exit(LEDGER)
 
 
-@app.command()
+@app.command(epilog=EXAMPLES["export"])
 def export(
     path: Annotated[Path, typer.Argument(help="Where to write; nothing may be there yet.")],
     ledger: Address = None,
@@ -105,10 +109,12 @@ def _opened(given: str | None) -> Ledger:
 
 def _as_text(ledger: Ledger) -> None:
     sys.stdout.write(f"ledger {ledger.id}, for {shown_unit(ledger.unit)}\n")
+    names = {}
     for path in ledger.accounts:
         left = ledger.left(account=path)
+        names[path] = left.budget.components
         sys.stdout.write(f"  {path}: {text_bar(left)} left: {left}\n")
-    table = Table("entry", "when", "kind", "account", "question")
+    table = Table("entry", "when", "kind", "account", "question", "cost")
     for entry in ledger.entries():
         question = str(entry.get("question") or entry.get("key") or "")
         table.add_row(
@@ -117,9 +123,23 @@ def _as_text(ledger: Ledger) -> None:
             str(entry["kind"]),
             str(entry.get("account", "")),
             question[:12],
+            _cost(entry, names),
         )
     Console(highlight=False).print(table)
     sys.stdout.write(f"receipt {ledger.receipt}\n")
+
+
+def _cost(entry: Mapping[str, Any], names: Mapping[str, tuple[str, ...]]) -> str:
+    """Say what a charge costs whom it costs most, by the names of what its account counts."""
+    if entry["kind"] != "charge":
+        return ""
+    paid = entry["amounts"].get(entry["account"])
+    if not paid:
+        return ""
+    sides = [[int(each) for each in side] for piece in paid for side in piece]
+    most = [max(column) for column in zip(*sides, strict=True)]
+    parts = zip(names[entry["account"]], most, strict=True)
+    return ", ".join(f"{name} {shown_up(each)}" for name, each in parts if each)
 
 
 def _as_json(ledger: Ledger) -> dict[str, object]:

@@ -10,7 +10,8 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.reporting import reported
+from discreet.cli.options import JsonOption
+from discreet.cli.reporting import reported, write_json
 from discreet.demo.tour import PAGE, tour
 
 __all__ = ["demo"]
@@ -19,7 +20,15 @@ __all__ = ["demo"]
 def demo(
     *,
     page: Annotated[Path, typer.Option(help="Where to write the page of pictures.")] = Path(PAGE),
+    as_json: JsonOption = False,
 ) -> None:
     """Take a guided tour on made-up data; needs no network, and takes a few seconds."""
-    with reported():
-        tour(page)
+    with reported(as_json=as_json):
+        if not as_json:
+            tour(page)
+            return
+        stops = [
+            {"title": stop.title, "words": stop.words, "code": stop.code, "result": stop.result}
+            for stop in tour(page, silent=True)
+        ]
+        write_json("demo", {"page": str(page), "stops": stops})

@@ -35,15 +35,18 @@ _PEOPLE: Final = "SELECT COUNT(DISTINCT patient) AS people FROM visits"
 _WIDTH: Final = 96
 
 
-def tour(page: Path = Path(PAGE)) -> None:
-    """Go through all stops, print them, and write them to a page with pictures."""
+def tour(page: Path = Path(PAGE), *, silent: bool = False) -> tuple[Stop, ...]:
+    """Go through all stops, print them unless silent, and write them to a page with pictures."""
     with TemporaryDirectory() as folder:
         stops = []
         for stop in _stops(Path(folder)):
             stops.append(stop)
-            _print(stop, len(stops))
+            if not silent:
+                _print(stop, len(stops))
     write_page(page, stops)
-    sys.stdout.write(f"\nThe same with pictures: {page}\n")
+    if not silent:
+        sys.stdout.write(f"\nThe same with pictures: {page}\n")
+    return tuple(stops)
 
 
 def _stops(folder: Path) -> Iterator[Stop]:

@@ -11,6 +11,7 @@ from typing import Final
 
 from discreet.theorems import (
     accounting,
+    attacks,
     budgets,
     composition,
     continual,
@@ -30,6 +31,7 @@ __all__ = ["THEOREMS"]
 
 _ROOMS: Final = (
     accounting,
+    attacks,
     budgets,
     composition,
     continual,

@@ -64,9 +64,9 @@ ENTRIES: Final = (
     Theorem(
         key="quantile-ends",
         statement="Among k leaves, a choice of scale s whose rank is aimed at least "
-        "s ln((k - 1) (1 - m) / m) + q - 1 / d ranks below level q, d the denominator of q, with as "
-        "many rows more in the first leaf, lies above the quantile with chance at most m, whatever "
-        "the rows are; the same holds above it.",
+        "s ln((k - 1) (1 - m) / m) + q - 1 / d ranks below level q, d the denominator of q, with "
+        "as many rows more in the first leaf, lies above the quantile with chance at most m, "
+        "whatever the rows are; the same holds above it.",
         source="the accuracy of the exponential mechanism, McSherry and Talwar 2007, on one side; "
         "proof in discreet.plan.rank_ends",
     ),

@@ -1,4 +1,6 @@
-"""Small charts as SVG text: axes, lines, bands, bars, error bars and shaded cells.
+"""Small charts as SVG text: axes, lines, dots, bands, bars, error bars and shaded cells.
+
+Trust: public.
 
 A picture has its own background, and a second set of colors for those who read in the dark.  It
 needs no script, no font and no other file.
@@ -10,6 +12,22 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
+
+__all__ = [
+    "BOTTOM",
+    "DARK",
+    "HEIGHT",
+    "LEFT",
+    "LIGHT",
+    "RIGHT",
+    "STYLE",
+    "SUPERSCRIPTS",
+    "TOP",
+    "WIDTH",
+    "Axis",
+    "Chart",
+    "Points",
+]
 
 Points = Sequence[tuple[float, float]]
 
@@ -56,22 +74,48 @@ class Axis:
 
 @dataclass(slots=True, kw_only=True)
 class Chart:
-    """A picture in the making; ``svg`` returns its text."""
+    """A picture in the making; ``svg`` returns its text.
+
+    ``left`` is where the plot begins, for long names on the upright axis.
+
+    >>> chart = Chart(title="A line", x=Axis(label="x", low=0, high=1, ticks=(0, 1)),
+    ...               y=Axis(label="y", low=0, high=1, ticks=(0, 1)))
+    >>> chart.line([(0, 0), (1, 1)], color=0)
+    >>> chart.svg().count("<polyline")
+    1
+    """
 
     title: str
     x: Axis
     y: Axis
+    left: int = LEFT
+    height: int = HEIGHT
     _marks: list[str] = field(default_factory=list)
     _legend_end: float = LEFT
 
     def __post_init__(self) -> None:
-        self.y = replace(self.y, ends=(BOTTOM, TOP))  # upright
+        """Put the axes where they belong."""
+        self.x = replace(self.x, ends=(self.left, RIGHT))
+        self.y = replace(self.y, ends=(self._bottom, TOP))  # upright
 
     def line(self, points: Points, *, color: int, label: str = "", dashed: bool = False) -> None:
         """Join points by straight lines."""
         style = f'class="l s{color}"' + (' stroke-dasharray="7 5"' if dashed else "")
         self._marks.append(f'<polyline {style} points="{self._path(points)}"/>')
         self._explain(label, f'<path {style} d="M{self._legend_end:.0f} {TOP - 22}h24"/>')
+
+    def dots(self, points: Points, *, color: int, label: str = "") -> None:
+        """Draw a dot at each point."""
+        for x, y in points:
+            place = f'cx="{self.x.place(x):.1f}" cy="{self.y.place(y):.1f}"'
+            self._marks.append(f'<circle class="f{color}" {place} r="4"/>')
+        sample = f'cx="{self._legend_end + 12:.0f}" cy="{TOP - 22}" r="4"'
+        self._explain(label, f'<circle class="f{color}" {sample}/>')
+
+    def bar(self, y: float, low: float, high: float, *, color: int) -> None:
+        """Draw a thin bar along a line of the page, from one value to another."""
+        at, start, end = self.y.place(y), self.x.place(low), self.x.place(high)
+        self._marks.append(f'<path class="l s{color}" d="M{start:.1f} {at:.1f}H{end:.1f}"/>')
 
     def band(self, low: Points, high: Points, *, color: int, label: str = "") -> None:
         """Shade what lies between two curves."""
@@ -99,23 +143,28 @@ class Chart:
 
     def svg(self) -> str:
         """Return the whole picture."""
-        size = f'width="{WIDTH}" height="{HEIGHT}"'
-        view = f'xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}"'
+        size = f'width="{WIDTH}" height="{self.height}"'
+        view = f'xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {self.height}"'
         head = f'<svg {view} {size} role="img"><rect class="page" {size} rx="8"/>'
         title = _text(LEFT, 28, self.title, "start", ' class="b"')
         name = f"<title>{escape(self.title)}</title><style>{STYLE}</style>"
         return "\n".join([head, name, title, *self._axes(), *self._marks, "</svg>\n"])
 
+    @property
+    def _bottom(self) -> int:
+        return self.height - (HEIGHT - BOTTOM)
+
     def _axes(self) -> Iterable[str]:
         for at, name in ((self.x.place(tick), name) for tick, name in self.x.named()):
-            yield f'<path class="g" d="M{at:.1f} {TOP}V{BOTTOM}"/>' + _text(at, BOTTOM + 20, name)
+            label = _text(at, self._bottom + 20, name)
+            yield f'<path class="g" d="M{at:.1f} {TOP}V{self._bottom}"/>' + label
         for at, name in ((self.y.place(tick), name) for tick, name in self.y.named()):
-            label = _text(LEFT - 8, at + 4, name, "end")
-            yield f'<path class="g" d="M{LEFT} {at:.1f}H{RIGHT}"/>' + label
-        yield f'<path class="a l" d="M{LEFT} {TOP}V{BOTTOM}H{RIGHT}"/>'
-        yield _text((LEFT + RIGHT) / 2, BOTTOM + 46, self.x.label)
-        turn = f' transform="rotate(-90 16 {(TOP + BOTTOM) // 2})"'
-        yield _text(16, (TOP + BOTTOM) / 2, self.y.label, "middle", turn)
+            label = _text(self.left - 8, at + 4, name, "end")
+            yield f'<path class="g" d="M{self.left} {at:.1f}H{RIGHT}"/>' + label
+        yield f'<path class="a l" d="M{self.left} {TOP}V{self._bottom}H{RIGHT}"/>'
+        yield _text((self.left + RIGHT) / 2, self._bottom + 46, self.x.label)
+        turn = f' transform="rotate(-90 16 {(TOP + self._bottom) // 2})"'
+        yield _text(16, (TOP + self._bottom) / 2, self.y.label, "middle", turn)
 
     def _rectangle(self, across: Sequence[float], up: Sequence[float], style: str) -> None:
         (left, right), (top, bottom) = map(self.x.place, across), sorted(map(self.y.place, up))

@@ -1,0 +1,251 @@
+"""Promises, and what one event says about each of them.
+
+Trust: public.
+
+Definition.  An event E of outputs has chance p on one neighbor and q on the other.  If p >= P and
+q <= Q are known, every family of promises has a least member that is still possible.
+
+Theorem (key ``event-bounds``).  With 1 >= p >= P > Q >= q >= 0, a mechanism that is
+    (epsilon, delta)-DP has  epsilon >= ln((P - delta) / Q) and ln((1 - Q - delta) / (1 - P));
+    rho-zCDP has  rho >= D_a(P || Q) / a and D_a(Q || P) / a, for all orders a > 1 of the
+    divergences of two coins;
+    mu-GDP has  mu >= Phi^-1(P) - Phi^-1(Q).
+Proof.  Whether an output is in E is post-processing, so the coins (p, q) keep the promise.  Each
+right side grows with P and falls with Q where P > Q, so it is at most its value at (p, q), which
+the promise bounds.  The second form is the first, for the outputs outside E and the neighbors
+swapped.
+All of them follow from the same two numbers: one event may be held against any number of promises,
+at all deltas and orders, and nothing is paid for the choice among them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, Final, final
+
+import numpy as np
+
+from discreet.attacks.claim import Claim, Floats, Level, log_ratio, log_ratios
+from discreet.attacks.coins import normal_gap, renyi_coins
+from discreet.errors import WrongKind
+from discreet.exact import float_down, float_up
+from discreet.loss import Approximate as ApproximateLoss
+from discreet.loss import GaussianDP, PrivacyLoss, ZeroConcentrated
+from discreet.loss.limits import checked_delta, checked_epsilon, checked_parameter
+
+__all__ = [
+    "ORDERS",
+    "Approximate",
+    "Concentrated",
+    "Curve",
+    "GaussianMu",
+    "Pure",
+    "claim_of",
+]
+
+ORDERS: Final = tuple(Fraction(round(64 * (1 + 2.0**k)), 64) for k in range(-6, 9))
+_LITTLE: Final = 0.01
+_DELTAS: Final = tuple(
+    Fraction(text)
+    for text in ("0", "1e-9", "1e-6", "1e-5", "1e-4", "1e-3", "0.01", "0.03", "0.1", "0.2", "0.4")
+)
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class Approximate(Claim):
+    """(epsilon, delta)-differential privacy at one delta.
+
+    >>> Approximate(delta="1e-6", epsilon=1).lower(Fraction(1, 2), Fraction(1, 10)).lower
+    1.6094359124321003
+    """
+
+    delta: Fraction
+    epsilon: Fraction | None
+
+    def __init__(self, *, delta: object, epsilon: object = None) -> None:
+        """Take the delta, and the epsilon that was promised."""
+        object.__setattr__(self, "delta", checked_delta(delta))
+        object.__setattr__(self, "epsilon", None if epsilon is None else checked_epsilon(epsilon))
+
+    def lower(self, p: Fraction, q: Fraction) -> Level:
+        """Return the larger of the two logarithms."""
+        found = max(log_ratio(p - self.delta, q), log_ratio(1 - q - self.delta, 1 - p))
+        return Level(found, _up(self.epsilon), float(self.delta))
+
+    def guess(self, p: Floats, q: Floats) -> Floats:
+        """Return the larger of the two logarithms."""
+        return log_ratios(p, q, float(self.delta))
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class Pure(Claim):
+    """Pure differential privacy.
+
+    >>> Pure(epsilon=1).lower(Fraction(1, 2), Fraction(1, 10))
+    Level(lower=1.6094379124341003, claimed=1.0, delta=0.0)
+    """
+
+    epsilon: Fraction | None
+
+    def __init__(self, *, epsilon: object = None) -> None:
+        """Take the epsilon that was promised."""
+        object.__setattr__(self, "epsilon", None if epsilon is None else checked_epsilon(epsilon))
+
+    def lower(self, p: Fraction, q: Fraction) -> Level:
+        """Return the larger of the two logarithms."""
+        return Approximate(delta=0, epsilon=self.epsilon).lower(p, q)
+
+    def guess(self, p: Floats, q: Floats) -> Floats:
+        """Return the larger of the two logarithms."""
+        return log_ratios(p, q, 0.0)
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class Concentrated(Claim):
+    """Zero-concentrated differential privacy.
+
+    >>> Concentrated().lower(Fraction(1, 2), Fraction(1, 10)).lower > 0.51
+    True
+    """
+
+    parameter: ClassVar[str] = "rho"
+    rho: Fraction | None
+
+    def __init__(self, *, rho: object = None) -> None:
+        """Take the rho that was promised."""
+        given = None if rho is None else checked_parameter(rho, name="rho")
+        object.__setattr__(self, "rho", given)
+
+    def lower(self, p: Fraction, q: Fraction) -> Level:
+        """Return the largest divergence of two coins over its order."""
+        if p <= q:
+            return Level(0.0, _up(self.rho))
+        found = max(
+            divergence / order
+            for order in ORDERS
+            for divergence in (renyi_coins(p, q, order), renyi_coins(q, p, order))
+        )
+        if isinstance(found, float):
+            return Level(found, _up(self.rho))
+        return Level(float_down(max(found, Fraction(0))), _up(self.rho))
+
+    def guess(self, p: Floats, q: Floats) -> Floats:
+        """Return the larger Kullback-Leibler divergence, which is near the largest quotient."""
+        return np.where(p > q, np.maximum(_entropy(p, q), _entropy(q, p)), 0.0)
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class GaussianMu(Claim):
+    """Gaussian differential privacy.
+
+    >>> round(GaussianMu().lower(Fraction(1, 2), Fraction(1, 10)).lower, 6)
+    1.281552
+    """
+
+    parameter: ClassVar[str] = "mu"
+    mu: Fraction | None
+
+    def __init__(self, *, mu: object = None) -> None:
+        """Take the mu that was promised."""
+        object.__setattr__(self, "mu", None if mu is None else checked_parameter(mu, name="mu"))
+
+    def lower(self, p: Fraction, q: Fraction) -> Level:
+        """Return the difference of two quantiles."""
+        return Level(normal_gap(p, q) if p > q else 0.0, _up(self.mu))
+
+    def guess(self, p: Floats, q: Floats) -> Floats:
+        """Return the difference of two quantiles."""
+        from scipy.special import ndtri  # type: ignore[import-untyped]  # noqa: PLC0415  slow
+
+        with np.errstate(invalid="ignore"):
+            gap: Floats = ndtri(p) - ndtri(q)
+        return np.maximum(np.nan_to_num(gap, nan=0.0), 0.0)
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class Curve(Claim):
+    """Any loss at all: epsilon at several deltas, of which the most telling is shown.
+
+    >>> from discreet.loss import GaussianDP
+    >>> found = Curve(GaussianDP(mu=1)).lower(Fraction(1, 2), Fraction(1, 100))
+    >>> found.lower > found.claimed
+    True
+    """
+
+    loss: PrivacyLoss
+    points: tuple[tuple[Fraction, float], ...]
+
+    def __init__(self, loss: PrivacyLoss) -> None:
+        """Take the loss, and look up what it promises."""
+        object.__setattr__(self, "loss", loss)
+        known = [(delta, loss.epsilon(delta=delta)) for delta in _DELTAS]
+        object.__setattr__(self, "points", tuple(at for at in known if math.isfinite(at[1])))
+
+    def lower(self, p: Fraction, q: Fraction) -> Level:
+        """Return the epsilon that is the largest multiple of its claim."""
+        found = [
+            Level(Approximate(delta=delta).lower(p, q).lower, claimed, float(delta))
+            for delta, claimed in self.points
+        ]
+        return max(found, key=lambda level: level.lower / max(level.claimed or 0.0, _LITTLE))
+
+    def guess(self, p: Floats, q: Floats) -> Floats:
+        """Return the largest multiple of a claim."""
+        found = [
+            log_ratios(p, q, float(delta)) / max(claimed, _LITTLE) for delta, claimed in self.points
+        ]
+        return np.asarray(np.max(found, axis=0), dtype=np.float64)
+
+    def point(self, p: Floats, q: Floats, delta: float) -> float:
+        """Return epsilon at one delta."""
+        return float(log_ratios(p, q, delta))
+
+
+def claim_of(promise: object) -> Claim:  # noqa: PLR0911  one for each kind of promise
+    """Return the claim that a number, a loss or nothing stands for.
+
+    >>> claim_of(1), claim_of(None)
+    (Pure(epsilon=Fraction(1, 1)), Pure(epsilon=None))
+    >>> claim_of(GaussianDP(mu_squared=2)).mu > Fraction("1.414")
+    True
+    """
+    match promise:
+        case Claim():
+            return promise
+        case None:
+            return Pure()
+        case GaussianDP():
+            return GaussianMu(mu=Fraction(promise.mu))
+        case ZeroConcentrated():
+            return Concentrated(rho=promise.rho)
+        case ApproximateLoss():
+            return Approximate(delta=promise.delta_bound, epsilon=promise.epsilon_bound)
+        case PrivacyLoss():
+            bound = promise.pure_bound()
+            return Curve(promise) if bound is None else Pure(epsilon=bound)
+        case int() | float() | Fraction() | str():
+            return Pure(epsilon=promise)
+        case _:
+            raise WrongKind(
+                what=f"a {type(promise).__name__} is not a promise about privacy.",
+                why="what is measured is compared with what was claimed.",
+                do="give an epsilon, a loss such as mechanism.loss(distance=1), or a claim.",
+            )
+
+
+def _entropy(p: Floats, q: Floats) -> Floats:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        first = np.where(p > 0, p * np.log(p / q), 0.0)
+        second = np.where(p < 1, (1 - p) * np.log((1 - p) / (1 - q)), 0.0)
+    return np.asarray(first + second, dtype=np.float64)
+
+
+def _up(value: Any) -> float | None:
+    return None if value is None else float_up(value)

@@ -1,0 +1,71 @@
+"""What an audit found: a lower bound that holds, and the event that shows it.
+
+Trust: public.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any, final
+
+__all__ = ["Measured"]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """A lower bound of a privacy parameter, and what it rests on.
+
+    Attributes:
+        parameter: what is bounded: epsilon, rho or mu.
+        lower: the parameter is at least this, unless a chance of at most ``level`` came true.
+        estimate: the same without a margin for chance; it proves nothing.
+        claimed: what was promised, if anything was; rounded up.
+        delta: the delta that goes with an epsilon.
+        event: which outputs tell the neighbors apart, in words.
+        hits: how many outputs of each neighbor were in the event.
+        n: how many outputs of each neighbor were judged; 0 if the laws themselves were.
+        level: the chance that the bound is too high; 0 if it follows from exact laws.
+        pair: which neighbors, where several were tried.
+
+    >>> found = Measured(parameter="epsilon", lower=1.54, estimate=1.61, claimed=1.0,
+    ...                  event="the value is at most 3", hits=(5000, 1000), n=10000, level=1e-6)
+    >>> print(found)
+    epsilon >= 1.54, claimed 1: VIOLATED (5000 against 1000 of 10000: the value is at most 3)
+    """
+
+    parameter: str
+    lower: float
+    estimate: float
+    claimed: float | None
+    event: str
+    hits: tuple[int, int]
+    n: int
+    level: float
+    delta: float = 0.0
+    pair: str = ""
+
+    @property
+    def violates(self) -> bool:
+        """Whether more is lost than was claimed; False does not mean that the claim is true."""
+        return self.claimed is not None and self.lower > self.claimed
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all of it in types that JSON knows; an infinite number is text."""
+        found = {**asdict(self), "hits": list(self.hits), "violates": self.violates}
+        return {name: _finite(value) for name, value in found.items()}
+
+    def __str__(self) -> str:
+        """Show the bound, the claim and the event on one line."""
+        name = f"{self.parameter}(delta={self.delta:g})" if self.delta else self.parameter
+        promise = "" if self.claimed is None else f", claimed {self.claimed:.4g}"
+        verdict = ": VIOLATED" if self.violates else ""
+        shown = f"{math.floor(self.lower * 1e4) / 1e4:.6g}" if self.lower < 1e9 else "infinity"
+        count = f"{self.hits[0]} against {self.hits[1]} of {self.n}: " if self.n else "exact law: "
+        where = f"; {self.pair}" if self.pair else ""
+        return f"{name} >= {shown}{promise}{verdict} ({count}{self.event}{where})"
+
+
+def _finite(value: Any) -> Any:
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,213 @@
+"""Auditing what a session answers, from a table to the released numbers.
+
+Trust: public.
+
+    Question   the engine runs once; noise is drawn on its totals as often as is wanted
+    Asked      every answer is paid for, computed, recorded and read back, with a new ledger
+
+All that a release holds is a function of what its mechanisms gave (key ``answer-loss``), and that
+is what ``Question`` looks at: nothing that follows from it can tell more.
+Which rows of a unit are kept, where it has too many, follows from a salt.  Promises hold for every
+salt, so ``Question`` keeps one, the same on both sides; ``Asked`` draws a new one each time.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Final, cast, final
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.attacks.subjects import Answers, Raised
+from discreet.errors import DiscreetError, WrongKind
+from discreet.loss import PrivacyLoss
+from discreet.noise import SYSTEM
+
+if TYPE_CHECKING:  # a session brings the engine, which takes its time
+    from discreet.plan.plan import Plan
+    from discreet.plan.raw import Raw, SparseLeaves
+    from discreet.session import Session
+
+__all__ = ["Asked", "Question", "noisy_copies"]
+
+_CELLS: Final = 1 << 20
+Column = np.ma.MaskedArray[Any, Any]
+"""Numbers, and where there are none."""
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A question to a session; a data set is whatever ``discreet.open`` opens.
+
+    ``price`` is what ``ask`` takes, and ``options`` what ``discreet.open`` takes.  ``copies`` is
+    how many answers are drawn in one pass over the noise: long arrays and short ones take different
+    ways through the samplers.
+
+    >>> import pyarrow as pa
+    >>> from discreet.units import row
+    >>> question = Question(sql="SELECT COUNT(*) AS n FROM people", price={"epsilon": 1},
+    ...                     options={"unit": row(), "tables": "people"})
+    >>> answers = question.draw(pa.table({"age": [34, 71]}), 100)
+    >>> [values.shape for values in answers.values()]
+    [(100,)]
+    """
+
+    sql: str
+    price: Mapping[str, Any]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    copies: int | None = None
+    salt: int = 0
+
+    def draw(self, data: Any, n: int) -> Answers:
+        """Compute the totals once, and draw n answers."""
+        return self.drawn(*self.totals(data), n)
+
+    def totals(self, data: Any) -> tuple[Plan, Raw]:
+        """Return what is computed before noise is drawn."""
+        from discreet.engines.order import HashOrder  # noqa: PLC0415  (DuckDB takes its time)
+
+        with self._planned(data) as (session, plan):
+            engine = session._engine  # noqa: SLF001  (totals leave it for nobody else)
+            return plan, engine.run(plan.lowered, order=HashOrder(salt=self.salt))
+
+    def drawn(self, plan: Plan, raw: Raw, n: int) -> Answers:
+        """Draw n answers on totals."""
+        most = self.copies or max(_CELLS // max(raw.units.size, 1), 1)
+        sizes = [most] * (n // most) + [n % most] * (n % most > 0)
+        return _joined([noisy_copies(plan, raw, size) for size in sizes])
+
+    def loss(self, data: Any) -> PrivacyLoss:
+        """Return what the plan claims to lose; it does not depend on the rows."""
+        with self._planned(data) as (_, plan):
+            return plan.loss
+
+    @contextmanager
+    def _planned(self, data: Any) -> Iterator[tuple[Session, Plan]]:
+        from discreet.session import open as opened  # noqa: PLC0415  (as above)
+
+        with opened(data, test_mode=True, **self.options) as session:
+            plan = session.plan(self.sql, **self.price)
+            if getattr(plan, "search", None) is not None:
+                raise WrongKind(
+                    what="the question finds its bounds privately before it is answered.",
+                    why="totals are computed anew for every draw, so none can be used twice.",
+                    do="audit it with Asked, or give bounds.",
+                )
+            yield session, plan
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A question that is asked anew for every answer, in a session with a ledger of its own.
+
+    It takes some hundredths of a second; a few hundred answers show that the whole way keeps what
+    its parts promise, as far as so few can.
+
+    >>> import pyarrow as pa
+    >>> from discreet.units import row
+    >>> question = Asked(sql="SELECT COUNT(*) AS n FROM people", price={"epsilon": 1},
+    ...                  options={"unit": row(), "tables": "people"})
+    >>> len(question.draw(pa.table({"age": [34, 71]}), 2))
+    2
+    """
+
+    sql: str
+    price: Mapping[str, Any]
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def draw(self, data: Any, n: int) -> Answers:
+        """Open, ask and close n times; an answer is the whole table."""
+        with tempfile.TemporaryDirectory() as folder:
+            return [self._once(data, Path(folder) / f"{at}.ledger") for at in range(n)]
+
+    def _once(self, data: Any, ledger: Path) -> Any:
+        from discreet.accounting import Budget  # noqa: PLC0415  (as above)
+        from discreet.session import open as opened  # noqa: PLC0415
+
+        options = {"budget": Budget(epsilon=1000, delta="1/1000"), **self.options}
+        try:
+            with opened(data, ledger=ledger, **options) as session:
+                return session.ask(self.sql, **self.price).rows()
+        except DiscreetError as error:
+            return Raised(type(error).__name__)
+
+
+def noisy_copies(plan: Plan, raw: Raw, copies: int) -> dict[str, Column]:
+    """Draw so many answers at once, by the function that draws each answer of a session.
+
+    All groups are repeated, with their number as their key.  Noise is drawn for each group
+    independently, so the copies are independent.
+    """
+    from discreet.release.answer import _noised  # noqa: PLC0415  (as above)
+
+    groups = raw.units.size
+    repeated = replace(
+        raw,
+        keys=(pa.array(np.arange(groups * copies)),),
+        units=np.tile(raw.units, copies),
+        totals={name: np.tile(total, copies) for name, total in raw.totals.items()},
+        leaves={name: _repeated(leaves, groups, copies) for name, leaves in raw.leaves.items()},
+    )
+    noisy = _noised(cast("Plan", _Repeated(plan)), repeated, SYSTEM)
+    names = _names(raw)
+    places = np.asarray(noisy.keys[0])
+    found: dict[str, Column] = {}
+    drawn = {name: total.runs[0].values for name, total in noisy.totals.items()}
+    for at, chosen in enumerate(noisy.chosen):
+        drawn[f"choice {at} of {chosen.choice.measure}"] = chosen.leaves
+    if plan.selection is not None:
+        drawn["shown"] = np.ones(places.size, np.int64)
+    absent = np.ones(groups * copies, np.bool_)
+    absent[places] = False
+    for measure, values in drawn.items():
+        full = np.zeros(groups * copies, np.int64)
+        full[places] = values
+        for at, group in enumerate(names):
+            column = slice(at, None, groups)
+            found[f"{measure}({group})"] = Column(full[column], mask=absent[column])
+    return found
+
+
+class _Repeated:
+    """A plan for repeated groups: as with private keys, any number of them will do."""
+
+    lowered = SimpleNamespace(keys=(None,), public=None)
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._plan, name)
+
+
+def _repeated(leaves: SparseLeaves, groups: int, copies: int) -> SparseLeaves:
+    group, leaf, count = leaves
+    start = np.repeat(np.arange(copies) * groups, group.size)
+    return np.tile(group, copies) + start, np.tile(leaf, copies), np.tile(count, copies)
+
+
+def _names(raw: Raw) -> list[str]:
+    """Name groups by their keys, so that the same group has one name on both sides."""
+    if not raw.keys:
+        return [""] * raw.units.size
+    columns = [key.to_pylist() for key in raw.keys]
+    return [", ".join(map(repr, values)) for values in zip(*columns, strict=True)]
+
+
+def _joined(parts: list[dict[str, Column]]) -> dict[str, Column]:
+    """Put draws one after another."""
+    return {
+        name: Column(
+            np.concatenate([np.ma.getdata(part[name]) for part in parts]),
+            mask=np.concatenate([np.ma.getmaskarray(part[name]) for part in parts]),
+        )
+        for name in parts[0]
+    }

@@ -1,0 +1,33 @@
+"""Reconstruction: the secret bit of everybody, from enough answers that are exact enough.
+
+Trust: public.
+
+>>> from discreet.attacks.reconstruction import fourier, holding, recovered
+>>> bits = [1, 0, 0, 1, 1, 1, 0, 1]
+>>> recovered(bits, fourier.attack(holding(bits), people=8))
+1.0
+"""
+
+from discreet.attacks.reconstruction import census, differencing, fourier, linear, tracker
+from discreet.attacks.reconstruction.curators import (
+    Curator,
+    ceiling,
+    holding,
+    recovered,
+    releasing,
+    with_noise,
+)
+
+__all__ = [
+    "Curator",
+    "ceiling",
+    "census",
+    "differencing",
+    "fourier",
+    "holding",
+    "linear",
+    "recovered",
+    "releasing",
+    "tracker",
+    "with_noise",
+]

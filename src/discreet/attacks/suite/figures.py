@@ -1,0 +1,122 @@
+"""Figures: what the same attacks do where nothing protects, and what tracing finds.
+
+Trust: public.
+
+These show that the attacks work: a release that withstands an attack which names nobody anywhere
+withstands nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from math import exp, sqrt
+from typing import Any, Final, final
+
+import numpy as np
+
+from discreet.attacks import tracing
+from discreet.attacks.reconstruction import (
+    census,
+    fourier,
+    holding,
+    linear,
+    recovered,
+    with_noise,
+)
+from discreet.attacks.suite.releases import fair_bits
+from discreet.mechanisms import Laplace
+from discreet.noise import KeyedEntropy
+
+__all__ = ["Figure", "figures"]
+
+_PEOPLE: Final = 2000
+_ENOUGH: Final = 0.95
+_ALARMS: Final = 0.01
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """The share of people that an attack names, and where it must lie.
+
+    >>> Figure(name="Fourier", share=0.99, least=0.95).passed
+    True
+    """
+
+    name: str
+    share: float
+    least: float = 0.0
+    most: float = 1.0
+
+    @property
+    def passed(self) -> bool:
+        """Whether the share is where it must be."""
+        return self.least <= self.share <= self.most
+
+    @property
+    def expected(self) -> str:
+        """Where it must be, in words."""
+        return f"at least {self.least:g}" if self.least else f"at most {self.most:.2g}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all of it in types that JSON knows."""
+        return {**asdict(self), "passed": self.passed}
+
+
+def figures(*, long: bool) -> Iterator[Figure]:
+    """Make the attacks."""
+    yield from _bits(2000 if long else 500)
+    yield from _traced()
+    yield _seven()
+
+
+def _bits(people: int) -> Iterator[Figure]:
+    """Attack exact counts, and counts with noise of a tenth of a root."""
+    coins = KeyedEntropy(key=bytes(32), label="figures of reconstruction")
+    bits = fair_bits(_PEOPLE, entropy=coins)
+    exact = recovered(bits, fourier.attack(holding(bits), people=_PEOPLE))
+    yield Figure(name=f"Fourier attack, {_PEOPLE} people, exact counts", share=exact, least=1.0)
+    noisy = with_noise(bits, deviation=sqrt(_PEOPLE) / 10, entropy=coins)
+    share = recovered(bits, fourier.attack(noisy, people=_PEOPLE))
+    yield Figure(
+        name=f"Fourier attack, {_PEOPLE} people, noise of √n / 10", share=share, least=_ENOUGH
+    )
+    bits = fair_bits(people, entropy=coins)
+    noisy = with_noise(bits, deviation=sqrt(people) / 10, entropy=coins)
+    for name, squares in (("linear program", False), ("least squares", True)):
+        guess = linear.attack(
+            noisy, people=people, questions=4 * people, squares=squares, entropy=coins
+        )
+        yield Figure(
+            name=f"{name}, {people} people, noise of √n / 10",
+            share=recovered(bits, guess),
+            least=_ENOUGH,
+        )
+
+
+def _traced() -> Iterator[Figure]:
+    """Trace members of a study of 100 people by the averages of 2,500 traits."""
+    coins = KeyedEntropy(key=bytes(32), label="figures of tracing")
+    count, traits = 100, 2500
+    rates = np.full(traits, 0.5)
+    members = tracing.people(count, rates, entropy=coins)
+    strangers = tracing.people(2000, rates, entropy=coins)
+    sums = members.sum(axis=0, dtype=np.int64)
+    private = Laplace(scale=Fraction(traits)).run(sums)  # one person moves every sum by at most 1
+    for name, totals, limits in (
+        ("exact averages", sums, {"least": _ENOUGH}),
+        ("averages at epsilon 1", private, {"most": 10 * exp(1) * _ALARMS}),
+    ):
+        found = tracing.trace(
+            totals / count, rates, members=members, strangers=strangers, alarms=_ALARMS
+        )
+        yield Figure(name=f"tracing of members, {name}", share=found.share, **limits)
+
+
+def _seven() -> Figure:
+    """Name all seven people of a published block."""
+    tables = census.reconstruct(census.SEVEN_PEOPLE, census.SEVEN_TRAITS)
+    share = float(len(tables) == 1)
+    return Figure(name="block of seven people from its exact tables", share=share, least=1.0)

@@ -1,0 +1,217 @@
+"""Rows of questions: every aggregate of SQL, from a table to the noisy numbers of a release.
+
+Trust: public.
+
+The neighbors are a table of made-up visits without a person, and with one who has as many rows in
+as many groups as count, and the largest values, the smallest, or cities that nobody else has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+
+from discreet.attacks.estimate import estimate_epsilon
+from discreet.attacks.implementation.clinic import POLICY, row_of, visits
+from discreet.attacks.measured import Measured
+from discreet.attacks.neighbors import Pair
+from discreet.attacks.questions import Asked, Question
+from discreet.attacks.subjects import Answers
+from discreet.attacks.suite.rows import Row
+from discreet.units import row
+
+__all__ = ["question_rows"]
+
+_PART: Final = "questions"
+_PEOPLE: Final = 60
+_ROWS: Final = 3
+_PERSONS: Final = (
+    ({"cost": 100.0, "age": 110}, ("A", "B"), ("x", "y")),
+    ({"cost": 0.0, "age": 0}, ("A", "B"), ("x", "y")),
+    ({"cost": 100.0, "age": 110}, ("C", "B"), ("alone", "alone too")),
+)
+_WARDS: Final = pa.table({"ward": ["A", "B", "C"], "floor": ["low", "low", "high"]})
+_PUBLIC: Final = '[tables.wards]\npublic = true\nkey = ["ward"]\n'
+_PURE: Final = {"epsilon": 1}
+_ROUGH: Final = {"epsilon": 1, "delta": "0.01"}
+_RHO: Final = {"rho": "0.5"}
+_ROUGH_RHO: Final = {"rho": "0.5", "delta": "0.01"}
+_BY_ROW: Final = {"policy": POLICY.replace('unit = "patient"', 'unit = "row"')}
+
+
+class _Asked(NamedTuple):
+    """What is asked, at which price, and how many answers a long suite judges."""
+
+    name: str
+    sql: str
+    price: Mapping[str, Any]
+    long: int = 10**6
+    options: Mapping[str, Any] = {"policy": POLICY + _PUBLIC}
+
+
+_MANY: Final = 10**7
+_FEW: Final = 10**5  # quantiles, which take longest
+_AGGREGATES: Final = (
+    ("COUNT(*)", _MANY),
+    ("COUNT(cost)", 10**6),
+    ("COUNT(DISTINCT patient)", _MANY),
+    ("COUNT(DISTINCT city)", 10**6),
+    ("COUNTIF(age > 40)", 10**6),
+    ("SUM(cost)", _MANY),
+    ("SUM(age)", 10**6),
+    ("AVG(cost)", _MANY),
+    ("VAR_POP(cost)", 10**6),
+    ("VAR_SAMP(cost)", 10**6),
+    ("STDDEV_POP(age)", 10**6),
+    ("STDDEV_SAMP(cost)", 10**6),
+    ("MEDIAN(age)", _FEW),
+    ("PERCENTILE_CONT(cost, 0.9)", _FEW),
+    ("APPROX_QUANTILES(age, 4)", 20_000),
+    ("MIN(age)", _FEW),
+    ("MAX(cost)", _FEW),
+    ("SUM(cost) FILTER (WHERE age > 40)", 10**6),
+)
+_ONE: Final = "SELECT {} AS a FROM visits"
+_BY_WARD: Final = "SELECT ward, COUNT(*) AS n, SUM(cost) AS s, AVG(age) AS m FROM visits GROUP BY 1"
+_BY_CITY: Final = "SELECT city, COUNT(*) AS n, SUM(cost) AS s FROM visits GROUP BY city"
+_GOOGLE: Final = (
+    "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 0.01) city, COUNT(*) AS n "
+    "FROM visits GROUP BY city"
+)
+
+_QUESTIONS: Final = (
+    *(_Asked(name, _ONE.format(name), _PURE, n) for name, n in _AGGREGATES),
+    _Asked("COUNT(*), rho", "SELECT COUNT(*) AS n FROM visits", _RHO, _MANY),
+    _Asked("SUM(cost), rho", "SELECT SUM(cost) AS s FROM visits", _RHO, _MANY),
+    _Asked("VAR_POP(cost), rho", "SELECT VAR_POP(cost) AS v FROM visits", _RHO),
+    _Asked("MEDIAN(age), rho", "SELECT MEDIAN(age) AS m FROM visits", _RHO, _FEW),
+    _Asked("public groups", _BY_WARD, _PURE),
+    _Asked("public groups, rho", _BY_WARD, _RHO),
+    _Asked("private groups", _BY_CITY, _ROUGH),
+    _Asked("private groups, rho", _BY_CITY, _ROUGH_RHO),
+    _Asked("groups alone", "SELECT DISTINCT city FROM visits", _ROUGH),
+    _Asked("GoogleSQL", _GOOGLE, {}),
+    _Asked(
+        "histogram by public bins",
+        "SELECT CASE WHEN age < 18 THEN 'child' WHEN age < 65 THEN 'adult' ELSE 'old' END AS bin, "
+        "COUNT(*) AS n FROM visits GROUP BY bin",
+        _PURE,
+    ),
+    _Asked(
+        "histogram by private bins",
+        "SELECT DIV(age, 25) AS bin, COUNT(*) AS n FROM visits GROUP BY bin",
+        _ROUGH,
+    ),
+    _Asked(
+        "top 2",
+        "SELECT city, COUNT(*) AS n FROM visits GROUP BY city ORDER BY n DESC LIMIT 2",
+        _ROUGH,
+    ),
+    _Asked(
+        "join with a public table",
+        "SELECT floor, SUM(cost) AS s FROM visits JOIN wards ON visits.ward = wards.ward "
+        "GROUP BY floor",
+        _ROUGH,
+    ),
+    _Asked(
+        "join on the person",
+        "SELECT COUNT(*) AS n FROM visits AS a JOIN visits AS b ON a.patient = b.patient",
+        _PURE,
+    ),
+    _Asked(
+        "window of each person",
+        "SELECT SUM(cost) AS s FROM (SELECT patient, cost, ROW_NUMBER() OVER (PARTITION BY patient "
+        "ORDER BY cost DESC) AS k FROM visits) AS t WHERE k = 1",
+        _PURE,
+    ),
+    _Asked(
+        "totals of each person",
+        "SELECT SUM(n, contribution_bounds_per_row => (0, 2)) AS s FROM "
+        "(SELECT patient, COUNT(*) AS n FROM visits GROUP BY patient) AS t",
+        _PURE,
+    ),
+    _Asked(
+        "union",
+        "SELECT COUNT(*) AS n FROM (SELECT patient FROM visits UNION ALL "
+        "SELECT patient FROM visits) AS t",
+        _PURE,
+    ),
+    _Asked("COUNT(*), by row", "SELECT COUNT(*) AS n FROM visits", _PURE, _MANY, _BY_ROW),
+    _Asked("AVG(cost), by row", "SELECT AVG(cost) AS c FROM visits", _PURE, 10**6, _BY_ROW),
+    _Asked("public groups, by row", _BY_WARD, _RHO, 10**6, _BY_ROW),
+    _Asked("private groups, by row", _BY_CITY, _ROUGH, 10**6, _BY_ROW),
+)
+
+
+def question_rows() -> Iterator[Row]:
+    """Return a row for every question, and one that goes all the way through a ledger."""
+    for asked in _QUESTIONS:
+        yield Row(
+            part=_PART,
+            name=asked.name,
+            covers=(asked.sql,),
+            judge=_Judge(asked),
+            quick=4000,
+            long=asked.long,
+        )
+    yield Row(
+        part=_PART,
+        name="COUNT(*), paid, asked and recorded each time",
+        covers=("SELECT COUNT(*) AS n FROM people",),
+        judge=_all_the_way,
+        quick=20,
+        long=200,
+    )
+
+
+class _Judge:
+    """Ask about the neighbors, and hold what is drawn against what the plan says."""
+
+    def __init__(self, asked: _Asked) -> None:
+        self.asked = asked
+
+    def __call__(self, n: int, level: Fraction) -> Measured:
+        asked = self.asked
+        question = Question(sql=asked.sql, price=asked.price, options=asked.options)
+        pairs = list(_pairs(by_row=asked.options is _BY_ROW))
+        claim = question.loss(pairs[0][0])
+        return estimate_epsilon(_Kept(question), pairs, n, claim=claim, level=level)
+
+
+class _Kept:
+    """A question whose totals are computed once for each table, however often it is drawn."""
+
+    def __init__(self, question: Question) -> None:
+        self.question = question
+        self.totals: dict[int, Any] = {}
+
+    def draw(self, data: Any, n: int) -> Answers:
+        """Draw answers; the table is known by its place in memory, and stays there."""
+        if id(data) not in self.totals:
+            self.totals[id(data)] = self.question.totals(data)
+        plan, raw = self.totals[id(data)]
+        return self.question.drawn(plan, raw, n)
+
+
+def _pairs(*, by_row: bool) -> Iterator[Pair]:
+    without = {"visits": visits(_PEOPLE), "wards": _WARDS}
+    for values, wards, cities in _PERSONS:
+        groups = [
+            row_of(_PEOPLE, **values, ward=ward, city=city)
+            for ward, city in zip(wards, cities, strict=True)
+        ]
+        rows = groups[:1] if by_row else groups * _ROWS
+        yield {"visits": visits(_PEOPLE, *rows), "wards": _WARDS}, without
+
+
+def _all_the_way(n: int, level: Fraction) -> Measured:
+    question = Asked(
+        sql="SELECT COUNT(*) AS n FROM people",
+        price=_PURE,
+        options={"unit": row(), "tables": "people"},
+    )
+    pair = pa.table({"age": [34, 71]}), pa.table({"age": [34]})
+    return estimate_epsilon(question, pair, n, claim=1, level=level, learned=max(n // 2, 2))

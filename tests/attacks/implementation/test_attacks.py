@@ -1,0 +1,40 @@
+"""All attacks on our own releases, in their quick form: each finds nothing.
+
+Noise and times are real.  Where chance decides, an attack states its rate of false alarms; all of
+them together stay below 1e-4.
+"""
+
+import pytest
+
+from discreet.attacks.findings import Finding
+from discreet.attacks.implementation import ATTACKS
+
+
+@pytest.mark.theorem("permuted-ranks")
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.code)
+def test_an_attack_finds_nothing(attack):
+    found = attack(quick=True)
+    assert found.passed, str(found)
+    assert (found.code, found.title) == (attack.code, attack.title)
+    assert found.numbers
+    assert found.not_covered
+    assert found.numbers.get("false_alarm_rate", 0) < 1e-4
+    assert found.to_json()["measured"] == found.measured
+
+
+def test_codes_are_those_of_the_list():
+    assert [attack.code for attack in ATTACKS] == [f"A{at}" for at in range(1, 18)]
+
+
+def test_a_finding_says_when_it_is_bad():
+    found = Finding(
+        code="A1",
+        title="t",
+        claimed="c",
+        measured="m",
+        passed=False,
+        numbers={"x": float("inf")},
+        not_covered="n",
+    )
+    assert str(found) == "A1 t: VIOLATED (m)"
+    assert found.to_json()["numbers"] == {"x": "inf"}

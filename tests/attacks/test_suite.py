@@ -1,0 +1,350 @@
+"""The suite: all that is public is in it, rows pass, twins are caught, and reports are whole."""
+
+import json
+import math
+import re
+from fractions import Fraction
+from itertools import product
+
+import pytest
+
+from discreet import continual, mechanisms
+from discreet.attacks.findings import Finding
+from discreet.attacks.guesses import guessed
+from discreet.attacks.implementation import ATTACKS
+from discreet.attacks.measured import Measured
+from discreet.attacks.report import (
+    claimed_and_measured,
+    document,
+    page,
+    reconstruction_curve,
+    tables,
+)
+from discreet.attacks.report.document import HEADS, WEAKNESSES
+from discreet.attacks.suite import LEVEL, Line, Report, all_rows, run_rows
+from discreet.attacks.suite.curve import curve
+from discreet.attacks.suite.figures import Figure, figures
+from discreet.attacks.twins import all_twins
+from discreet.errors import WrongKind
+from discreet.noise import KeyedEntropy
+from discreet.query.signatures import AGGREGATES
+from tests.house.pages import ROOT
+
+ROWS = all_rows()
+EXACT = [row for row in ROWS if not row.quick]
+DRAWN = [row for row in ROWS if row.quick and row.part in {"mechanisms", "questions"}]
+EACH = LEVEL / len(ROWS)
+POINTS = tuple(curve())
+NOT_MECHANISMS = {
+    # mechanisms
+    "Counting",
+    "Mechanism",
+    "Optimum",
+    "ScoreChange",
+    "ShownKeys",
+    "Winner",
+    "attributes",
+    "counts",
+    "points",
+    "thresholds",
+    # continual
+    "Counter",
+    "CounterRun",
+    "ErrorRow",
+    "Errors",
+    "error_table",
+    "measured_errors",
+    "monotone",
+    "planned",
+    "predicted_errors",
+}
+
+
+def name(row):
+    return f"{row.part}: {row.name}"
+
+
+# --- everything is in it ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("room", [mechanisms, continual])
+def test_every_public_mechanism_is_audited(room):
+    """A new name is either a row of the suite, or listed above as something else."""
+    covered = {each for row in ROWS if row.part == "mechanisms" for each in row.covers}
+    assert set(room.__all__) - NOT_MECHANISMS - covered == set()
+
+
+@pytest.mark.parametrize("function", [*AGGREGATES, "COUNTIF", "MEDIAN"])
+def test_every_aggregate_is_audited(function):
+    asked = [sql for row in ROWS if row.part == "questions" for sql in row.covers]
+    assert any(re.search(rf"\b{function}\(", sql) for sql in asked)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        r"COUNT\(DISTINCT patient\)",
+        r"COUNT\(DISTINCT city\)",
+        "JOIN wards",
+        r"OVER \(PARTITION BY patient",
+        "UNION ALL",
+        "LIMIT",
+        "FILTER",
+        "DIFFERENTIAL_PRIVACY",
+        "contribution_bounds_per_row",
+        "GROUP BY city",
+    ],
+)
+def test_what_else_sql_can_do_is_audited(words):
+    asked = [sql for row in ROWS if row.part == "questions" for sql in row.covers]
+    assert any(re.search(words, sql) for sql in asked)
+
+
+def test_every_twin_is_a_row_and_every_row_has_one_name():
+    assert {row.covers[0] for row in ROWS if row.broken} == {twin.name for twin in all_twins()}
+    assert len({name(row) for row in ROWS}) == len(ROWS)
+
+
+def test_a_long_suite_draws_ten_million_answers_where_it_matters():
+    many = {row.name for row in ROWS if row.long >= 10**7}
+    assert {"Laplace", "Gaussian", "RandomizedResponse", "COUNT(*)", "SUM(cost)"} <= many
+    assert all(row.long >= row.quick for row in ROWS)
+
+
+# --- and passes ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("row", EXACT, ids=name)
+def test_laws_keep_their_promises(row):
+    found = row.run(long=False, level=EACH)
+    assert found.passed, found.measured
+    assert found.measured.n == 0
+    assert found.measured.lower > 0.4
+
+
+@pytest.mark.parametrize("row", DRAWN, ids=name)
+def test_draws_keep_their_promises(row):
+    """A slice of the quick suite; all of them together raise a false alarm once in a million."""
+    found = row.judge(min(row.quick, 400 if row.part == "questions" else 100), EACH)
+    assert not found.violates, found
+
+
+TWINS = [row for row in ROWS if row.broken]
+
+
+@pytest.mark.parametrize("row", TWINS, ids=name)
+def test_twins_are_caught(row):
+    found = row.run(long=False, level=EACH)
+    assert found.verdict == "caught", found.measured
+
+
+def test_releases_are_not_reconstructed():
+    rows = [row for row in ROWS if row.part == "reconstruction"]
+    for row in rows:
+        found = row.judge(2000 if "Fourier" in row.name else 20, EACH)
+        assert not found.violates, row.name
+
+
+def test_attacks_work_where_nothing_protects():
+    found = list(figures(long=False))
+    assert len(found) == 7
+    assert [each.name for each in found if not each.passed] == []
+
+
+def test_the_curve_falls_from_all_to_a_half():
+    points = [point for point in POINTS if point.attack == "Fourier"]
+    assert points[0].share > 0.99
+    assert abs(points[-1].share - 0.5) < 0.06
+    assert all(point.share <= point.ceiling for point in POINTS)
+    assert tuple(curve()) == POINTS
+
+
+# --- guessed bits -------------------------------------------------------------------------------
+
+
+@pytest.mark.theorem("guessed-bits")
+@pytest.mark.parametrize("flip", [Fraction(1, 4), Fraction(2, 5)])
+def test_right_guesses_are_at_most_those_of_coins(flip):
+    """All bits, all answers of randomized response, all ways to guess three bits from them."""
+    n, chance = 3, 1 - flip
+    law = {
+        (bits, told): math.prod(chance if b == t else flip for b, t in zip(bits, told, strict=True))
+        / 2**n
+        for bits in product((0, 1), repeat=n)
+        for told in product((0, 1), repeat=n)
+    }
+    coins = [
+        sum(math.comb(n, j) * chance**j * flip ** (n - j) for j in range(k, n + 1))
+        for k in range(n + 1)
+    ]
+
+    def reached(strategy, k):
+        return sum(
+            mass
+            for (bits, told), mass in law.items()
+            if sum(b == g for b, g in zip(bits, strategy(told), strict=True)) >= k
+        )
+
+    ways = [
+        lambda told: told,
+        lambda told: tuple(1 - t for t in told),
+        lambda told: (told[0],) * n,
+        lambda told: (0,) * n,
+        lambda told: told if sum(told) > 1 else (1, *told[1:]),
+    ]
+    for strategy, k in product(ways, range(n + 1)):
+        assert reached(strategy, k) <= coins[k]
+    assert reached(ways[0], n) == coins[n]
+
+
+@pytest.mark.theorem("guessed-bits")
+def test_guesses_refute_what_is_too_good_to_be_true():
+    coins = KeyedEntropy(key=bytes(32), label="guesses")
+    bits = coins.words(4000, 64) % 2
+    wrong = coins.words(4000, 64) % 4 == 0  # guessed with chance 3/4: epsilon is ln 3
+    found = guessed(bits, bits ^ wrong, claim="0.9")
+    assert found.violates
+    assert found.lower < math.log(3)
+    assert not guessed(bits, bits ^ wrong, claim="1.0987").violates
+    with pytest.raises(WrongKind):
+        guessed([0, 1], [0])
+
+
+# --- reports ------------------------------------------------------------------------------------
+
+
+def measured(**changes):
+    return Measured(
+        **{
+            "parameter": "epsilon",
+            "lower": 0.9,
+            "estimate": 0.95,
+            "claimed": 1.0,
+            "event": "the answer is <b>|4|</b>",
+            "hits": (7, 3),
+            "n": 10,
+            "level": 1e-8,
+            **changes,
+        }
+    )
+
+
+def finding(**changes):
+    return Finding(
+        **{
+            "code": "A1",
+            "title": "floats",
+            "claimed": "holds",
+            "measured": "it did",
+            "passed": True,
+            "not_covered": "the rest",
+            **changes,
+        }
+    )
+
+
+def report(**changes):
+    lines = (
+        Line(part="mechanisms", name="Laplace", measured=measured()),
+        Line(part="mechanisms", name="its law", measured=measured(n=0, level=0.0)),
+        Line(part="broken twins", name="half", broken=True, measured=measured(lower=math.inf)),
+    )
+    parts = {
+        "long": False,
+        "level": LEVEL,
+        "lines": lines,
+        "findings": (finding(),),
+        "figures": (Figure(name="Fourier", share=1.0, least=0.95),),
+        "points": POINTS,
+    }
+    return Report(**(parts | changes))
+
+
+def test_a_report_without_a_violation():
+    assert report().violations == ()
+    assert report().to_json()["passed"] is True
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"lines": (Line(part="mechanisms", name="wrong", measured=measured(lower=1.5)),)},
+        {"lines": (Line(part="broken twins", name="wrong", broken=True, measured=measured()),)},
+        {"findings": (finding(title="wrong", passed=False),)},
+        {"figures": (Figure(name="wrong", share=0.9, least=0.95),)},
+        {"figures": (Figure(name="wrong", share=0.9, most=0.8),)},
+    ],
+)
+def test_whatever_is_wrong_is_a_violation(changes):
+    found = report(**changes)
+    assert len(found.violations) == 1
+    assert "wrong" in found.violations[0]
+    assert found.to_json()["passed"] is False
+    assert "wrong" in page(found)
+
+
+def test_the_json_is_json():
+    stored = json.loads(json.dumps(report().to_json(), allow_nan=False))
+    assert [line["verdict"] for line in stored["lines"]] == ["kept", "kept", "caught"]
+    assert stored["lines"][2]["lower"] == "inf"
+    assert stored["findings"][0]["code"] == "A1"
+
+
+def test_the_page_escapes_everything_and_opens_nothing():
+    text = page(report())
+    assert "<b>|4|" not in text
+    assert "&lt;b&gt;" in text
+    assert text.count("<svg") == 2
+    outside = text.replace('xmlns="http://www.w3.org/2000/svg"', "")
+    assert not re.search(r"https?:|<script|<img|<link|<iframe|@import|url\(|src=|href=", outside)
+
+
+def test_pictures_show_every_row():
+    picture = claimed_and_measured(report().lines).svg()
+    assert picture.count("<circle") == 3 + 2  # two of them in the legend
+    assert "nan" not in picture
+    assert "inf" not in picture
+    assert reconstruction_curve(report().points).svg().count("<circle") > 40
+
+
+def test_the_tables_of_a_terminal():
+    assert [table.row_count for table in tables(report())] == [3, 1, 1]
+    assert list(tables(Report(long=False, level=LEVEL))) == []
+
+
+def test_the_document_has_all_rows_and_all_gaps():
+    text = document(report())
+    for words in ("| Laplace |", "| its law |", "exact law", "≥ ∞", "the rest", *WEAKNESSES):
+        assert words in text
+
+
+def test_levels_add_up_to_that_of_the_suite():
+    seen = []
+
+    class Watched:
+        def __call__(self, n, level):
+            seen.append(level)
+            return measured()
+
+    rows = [
+        type(ROWS[0])(part="p", name=str(at), judge=Watched(), quick=10, long=10) for at in range(4)
+    ]
+    law = type(ROWS[0])(part="p", name="law", judge=Watched())
+    run_rows([*rows, law], long=False)
+    assert sum(seen[:4]) == LEVEL
+
+
+# --- the page in the documentation --------------------------------------------------------------
+
+
+def test_the_published_audit_has_the_rows_of_the_suite():
+    """What was measured is not repeated here; that everything is there, and passed, is."""
+    text = (ROOT / "docs" / "audit.md").read_text(encoding="utf-8")
+    for row in ROWS:
+        assert f"| {row.name} |" in text, row.name
+    for attack in ATTACKS:
+        assert f"| {attack.code} | {attack.title} |" in text
+    for weakness in WEAKNESSES:
+        assert weakness in text
+    assert f"| {' | '.join(HEADS)} |" in text
+    assert not re.search("VIOLATED|MISSED|NO \\|", text)

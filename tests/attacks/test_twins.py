@@ -1,0 +1,89 @@
+"""Every broken twin is caught, and its sound sibling is not."""
+
+import numpy as np
+import pytest
+
+from discreet.attacks import estimate_epsilon, exact_epsilon
+from discreet.attacks.twins import all_twins, catch, caught
+from discreet.attacks.twins.sessions import answers_told
+from discreet.attacks.twins.sparse_vector import BROKEN, TWINS, VARIANTS
+from discreet.attacks.twins.twin import Twin
+from discreet.noise import DiscreteLaplace, KeyedEntropy
+
+
+@pytest.mark.theorem("audit-bound")
+@pytest.mark.parametrize("twin", all_twins(), ids=lambda twin: twin.name)
+def test_a_twin_is_caught(twin):
+    found = catch(twin, most=100_000)
+    assert found.caught, str(found)
+    assert found.lower > found.claimed
+    assert found.row.level <= 1.000001e-6
+    assert found.to_json()["needed"] == found.needed
+
+
+def test_what_is_found_repeats():
+    first, again = (caught(quick=True, names=["Laplace", "replay"]) for _ in range(2))
+    assert [each.needed for each in first] == [each.needed for each in again] == [1000, 1000]
+
+
+def test_a_sound_sibling_gets_away():
+    def draw(value, n, entropy):
+        return value + DiscreteLaplace(scale=1).sample(n, entropy)
+
+    sound = Twin(name="sound", fault="none", draw=draw, neighbors=(0, 1), claim=1, truth="1")
+    found = catch(sound, most=10_000)
+    assert not found.caught
+    assert 0.8 < found.lower <= 1
+    assert str(found).endswith("got away")
+
+
+def test_a_budget_without_refunds_keeps_its_promise():
+    def draw(value, n):
+        told = answers_told(refunds=False)
+        noise = DiscreteLaplace(scale=10).sample(n * told).reshape(n, told)
+        return (value + noise).sum(axis=1)
+
+    draw.batch = draw
+    assert not estimate_epsilon(draw, (0, 1), 10_000, claim=1).violates
+
+
+PATTERNS = {4: (0, 0, 1), 5: (0, 1), 6: (0, 1, 1)}
+
+
+@pytest.mark.parametrize("number", sorted(PATTERNS))
+def test_draws_of_a_variant_follow_its_law(number):
+    """Chances of all patterns, 20,000 draws from a fixed stream, five deviations."""
+    stream, n = PATTERNS[number], 20_000
+    twin = next(
+        twin for twin, variant in zip(TWINS, BROKEN, strict=True) if variant.number == number
+    )
+    law = VARIANTS[number - 1].law(stream, answers=5)
+    drawn = twin.draw(stream, n, KeyedEntropy(key=bytes(32), label=f"law {number}"))
+    found = {tuple(row) for row in drawn.tolist()}
+    for pattern, chance in law.items():
+        share = np.mean((drawn == np.array(pattern, np.int64)).all(axis=1))
+        spread = (float(chance.high) * (1 - float(chance.low)) / n) ** 0.5
+        assert abs(share - float(chance.low)) <= 5 * spread + 1e-9
+    assert len(found) <= len(law)
+
+
+def test_draws_of_the_third_variant_follow_its_law():
+    """It halts at the first above, and releases what it compared."""
+    stream, n = (0, 1), 20_000
+    law = VARIANTS[2].law(stream)
+    drawn = TWINS[0].draw(stream, n, KeyedEntropy(key=bytes(32), label="law 3"))
+    for outcome, chance in law.items():
+        place, value = len(outcome) - 1, outcome[-1]
+        share = np.mean((drawn == np.array([place, value])).all(axis=1))
+        spread = (float(chance.high) * (1 - float(chance.low)) / n) ** 0.5
+        assert abs(share - float(chance.low)) <= 5 * spread + 1e-9
+
+
+def test_laws_say_how_much_is_lost():
+    lost = {
+        variant.number: exact_epsilon(variant.law, ((0, 0, 1), (1, 1, 0)), claim=1).lower
+        for variant in VARIANTS
+    }
+    assert lost[1] < lost[4]
+    assert lost[2] <= 1
+    assert lost[5] == float("inf")

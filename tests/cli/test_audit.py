@@ -1,0 +1,129 @@
+"""``discreet audit``: the suite and programs, what is printed and written, and how it ends."""
+
+import json
+import sys
+
+import pytest
+
+from discreet.attacks import suite
+from discreet.cli.codes import DONE, USAGE, VIOLATION
+from tests.attacks.test_suite import Line, measured, report
+from tests.cli.test_commands import run
+
+NOISY = """
+import random, sys
+rows = len(open(sys.argv[1]).read().split())
+for _ in range(1500):
+    print(rows + round(random.choice((1, -1)) * random.expovariate({epsilon})))
+"""
+
+
+@pytest.fixture
+def program(tmp_path):
+    """Two tables, and a program that counts rows with noise."""
+    (tmp_path / "with.csv").write_text("a b c", encoding="utf-8")
+    (tmp_path / "without.csv").write_text("a b", encoding="utf-8")
+
+    def written(epsilon):
+        (tmp_path / "count.py").write_text(NOISY.format(epsilon=epsilon), encoding="utf-8")
+        command = f"{sys.executable} -S count.py {{data}}"
+        return [
+            *("audit", "--command", command, "--lines=1500", "--runs=3000"),
+            *("--data=with.csv", "--data=without.csv"),
+        ]
+
+    return written
+
+
+def test_a_program_that_keeps_its_promise(program, tmp_path):
+    done = run(tmp_path, *program(0.9), "--epsilon=2")
+    assert done.exit_code == DONE, done.stderr
+    assert "claimed 2" in done.stdout
+    assert "VIOLATED" not in done.stdout
+
+
+def test_a_program_that_does_not(program, tmp_path):
+    done = run(tmp_path, *program(4), "--epsilon=1", "--json")
+    assert done.exit_code == VIOLATION == 6
+    found = json.loads(done.stdout)
+    assert (found["format"], found["kind"], found["violates"]) == (1, "measured", True)
+    assert found["lower"] > 1
+    assert found["hits"][0] + found["hits"][1] <= 2 * found["n"]
+
+
+def test_a_program_with_a_delta(program, tmp_path):
+    done = run(tmp_path, *program(4), "--epsilon=1", "--delta=0.9")
+    assert done.exit_code == DONE, done.stderr
+
+
+def test_a_program_without_a_claim_is_measured(program, tmp_path):
+    done = run(tmp_path, *program(4))
+    assert done.exit_code == DONE, done.stderr
+    assert done.stdout.startswith("epsilon >= ")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ["--data=with.csv"],
+        ["--data=with.csv", "--data=nowhere.csv"],
+        ["--data=with.csv", "--data=without.csv", "--epsilon=much"],
+        ["--data=with.csv", "--data=without.csv", "--delta=2"],
+        ["--data=with.csv", "--data=without.csv", "--runs=0"],
+    ],
+)
+def test_what_is_not_understood_is_refused(wrong, program, tmp_path):
+    program(1)
+    done = run(tmp_path, "audit", "--command=echo {data}", *wrong)
+    assert done.exit_code == USAGE
+    assert "Do:" in done.stderr
+
+
+@pytest.fixture
+def short(monkeypatch):
+    """A suite of which everything is known beforehand; returns what it was asked for."""
+
+    def replaced(found):
+        asked = []
+
+        def run_suite(*, long, told):
+            told("Laplace", 0, 1)
+            asked.append(long)
+            return found
+
+        monkeypatch.setattr(suite, "run_suite", run_suite)
+        return asked
+
+    return replaced
+
+
+LENGTHS = [([], False), (["--quick"], False), (["--long"], True), (["--long", "--quick"], False)]
+
+
+@pytest.mark.parametrize(("option", "long"), LENGTHS)
+def test_the_suite_is_quick_or_long(option, long, short, tmp_path):
+    asked = short(report())
+    done = run(tmp_path, "audit", *option)
+    assert done.exit_code == DONE, done.stderr
+    assert asked == [long]
+    assert "2 of 2 promises not refuted, 1 of 1 broken twins caught" in done.stdout
+
+
+def test_the_suite_writes_a_page_and_a_document(short, tmp_path):
+    short(report())
+    done = run(tmp_path, "audit", "--out=made/here", "--json")
+    assert done.exit_code == DONE, done.stderr
+    printed = json.loads(done.stdout)
+    folder = tmp_path / "made" / "here"
+    assert json.loads((folder / "audit.json").read_text(encoding="utf-8")) == printed
+    assert printed["kind"] == "audit"
+    assert (folder / "audit.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert (folder / "audit.md").read_text(encoding="utf-8").startswith("# ")
+
+
+def test_a_violation_of_the_suite_ends_with_six(short, tmp_path):
+    wrong = Line(part="mechanisms", name="Laplace [dim]", measured=measured(lower=2.0))
+    short(report(lines=(wrong,)))
+    done = run(tmp_path, "audit")
+    assert done.exit_code == VIOLATION
+    assert "VIOLATED: Laplace [dim]" in done.stdout
