@@ -34,6 +34,8 @@ from discreet.session import Session
 
 PLACES: Final = 100
 HALF: Final = Fraction(1, 2)
+NEARLY: Final = 1e-9
+"""Errors that differ by less, in proportion, are equal."""
 DELTA: Final = Fraction(1, 10**9)
 OUTPUTS: Final = {
     COUNT: "COUNT(*)",
@@ -72,8 +74,8 @@ class Row:
 
     @property
     def worse_than(self) -> list[str]:
-        """Who errs less than we do."""
-        return [who for who, error in self.others.items() if error < self.predicted * (1 - 1e-9)]
+        """Who errs less than we do, or shows smaller groups."""
+        return [who for who, error in self.others.items() if error < self.predicted * (1 - NEARLY)]
 
 
 @dataclass(slots=True)
@@ -89,7 +91,7 @@ class Errors:
         for case in cases():
             with opened(case) as session:
                 plan = planned(session, case)
-            drawn = self._drawn(case) if case.public else {}
+            drawn = self._drawn(case)
             predicted, others = predictions(case, plan), self._others(case)
             promised = {each.output: each.half_width for each in plan.predicted}
             for name in case.judged:
@@ -122,6 +124,7 @@ class Errors:
         """Return how far answers are off, for all places and some answers.
 
         Each is asked in a session of its own: another one would give the same answer again.
+        Places are so full that private ones are shown as well.
         """
         errors: dict[str, list[np.ndarray]] = {name: [] for name in case.asked}
         truth = truths(visits(case.groups))
@@ -130,7 +133,8 @@ class Errors:
                 answer = session.ask(planned(session, case)).to_arrow()
             for name in case.asked:
                 values = np.asarray(answer.column(name).to_pylist(), dtype=np.float64)
-                errors[name].append(np.abs(values - truth[name]))
+                places = answer.column("place").to_numpy()
+                errors[name].append(np.abs(values - truth[name][places]))
         return {name: np.concatenate(found) for name, found in errors.items()}
 
 
@@ -183,7 +187,7 @@ def predictions(case: Case, plan: Plan) -> dict[str, float]:
     found = {name: float(half) for name, half in widths.items() if half is not None}
     laws: dict[str, Law] = {noise.measure: noise.mechanism for noise in plan.noises}
     if isinstance(plan.selection, NoisyKeys):
-        laws["units"] = plan.selection.noise
+        laws[plan.chosen_by] = plan.selection.noise
     for estimate in plan.estimates:
         mean = estimate.estimator
         if isinstance(mean, Mean):

@@ -11,15 +11,26 @@ Trust: public.
 
 from __future__ import annotations
 
+import gc
 import importlib
 from typing import TYPE_CHECKING, Any, Final
 
-from discreet import errors, exact, noise, theorems, units
+from discreet import errors, exact, noise, units
 from discreet.units import person, row
 
 if TYPE_CHECKING:  # loaded when first used, because SciPy and DuckDB take their time
-    from discreet import accounting, continual, ledger, loss, mechanisms, query
+    from discreet import (
+        accounting,
+        attacks,
+        continual,
+        ledger,
+        loss,
+        mechanisms,
+        query,
+        theorems,
+    )
     from discreet.accounting import Budget
+    from discreet.plan import estimate
     from discreet.session import open  # noqa: A004  called discreet.open
 
 __version__ = "0.1.0"
@@ -28,8 +39,10 @@ __all__ = [
     "Budget",
     "__version__",
     "accounting",
+    "attacks",
     "continual",
     "errors",
+    "estimate",
     "exact",
     "ledger",
     "loss",
@@ -43,18 +56,35 @@ __all__ = [
     "units",
 ]
 
-_LATE: Final = frozenset({"accounting", "continual", "ledger", "loss", "mechanisms", "query"})
-_NAMES: Final = {"Budget": "accounting", "open": "session"}
+_LATE: Final = frozenset(
+    {"accounting", "attacks", "continual", "ledger", "loss", "mechanisms", "query", "theorems"}
+)
+_NAMES: Final = {"Budget": "accounting", "estimate": "plan", "open": "session"}
 
 
 def __getattr__(name: str) -> Any:
     """Load a room the first time that it, or a name from it, is asked for."""
     if name in _LATE:
-        return importlib.import_module(f"discreet.{name}")
+        return _loaded(name)
     if name in _NAMES:
-        return getattr(importlib.import_module(f"discreet.{_NAMES[name]}"), name)
+        return _loaded(_NAMES[name], name)
     message = f"module 'discreet' has no attribute {name!r}"
     raise AttributeError(message)
+
+
+def _loaded(room: str, name: str | None = None) -> Any:
+    """Load a room, or a name of it, while no garbage is collected.
+
+    Nearly all that is made then is there to stay.
+    """
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        found = importlib.import_module(f"discreet.{room}")
+        return found if name is None else getattr(found, name)
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def __dir__() -> list[str]:

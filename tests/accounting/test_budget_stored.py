@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet import loss
 from discreet.accounting import limits
 from discreet.accounting.amounts import amount_up, number
 from discreet.accounting.budget import Budget
@@ -130,8 +131,8 @@ def test_a_promise_that_is_lowered_is_refused(budget):
 @pytest.mark.parametrize("budget", PROMISED, **SHOWN)
 def test_what_another_search_has_found_is_read_if_it_is_proved(budget, monkeypatch):
     """A search that stops earlier finds less, and does not make stored budgets unreadable."""
-    search = limits.least_scale
-    monkeypatch.setattr(limits, "least_scale", lambda *a, **k: search(*a, **{**k, "bits": 12}))
+    search = loss.least_scale
+    monkeypatch.setattr(loss, "least_scale", lambda *a, **k: search(*a, **{**k, "bits": 12}))
     limits._largest_rho.cache_clear()
     limits._largest_square.cache_clear()
     try:

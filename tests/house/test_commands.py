@@ -1,5 +1,6 @@
 """Commands that a newcomer runs: importing, the examples, ``./run``."""
 
+import importlib
 import os
 import subprocess
 import sys
@@ -26,6 +27,96 @@ NOT_AT_IMPORT = {
     "torch",
     "typer",
 }
+NOT_AT_A_FIRST_ANSWER = NOT_AT_IMPORT - {"duckdb", "pyarrow"} | {
+    "discreet.accounting.accountant",
+    "discreet.accounting.option",
+    "discreet.accounting.parallel",
+    "discreet.accounting.sampled",
+    "discreet.accounting.shuffled",
+    "discreet.accounting.statement",
+    "discreet.accounting.terms",
+    "discreet.accounting.workload",
+    "discreet.engines.reference",
+    "discreet.engines.sql.culled",
+    "discreet.ledger.verify",
+    "discreet.loss.engine.contour",
+    "discreet.loss.engine.grid",
+    "discreet.loss.engine.search",
+    "discreet.loss.engine.smoothed",
+    "discreet.loss.envelope",
+    "discreet.loss.group",
+    "discreet.loss.pairs.curved",
+    "discreet.loss.pairs.linked",
+    "discreet.loss.pairs.sampled",
+    "discreet.loss.pairs.shuffled",
+    "discreet.loss.rho",
+    "discreet.mechanisms.exponential",
+    "discreet.mechanisms.histogram",
+    "discreet.mechanisms.key_selection",
+    "discreet.mechanisms.optimal",
+    "discreet.mechanisms.quantile",
+    "discreet.noise.gaussian",
+    "discreet.noise.series",
+    "discreet.noise.table",
+    "discreet.plan.fixed_point",
+    "discreet.plan.open_errors",
+    "discreet.plan.search",
+    "discreet.plan.show",
+    "discreet.plan.targets",
+    "discreet.plan.unions",
+    "discreet.query.builder",
+    "discreet.release.combined",
+    "discreet.release.formula_ranges",
+    "discreet.release.frames",
+    "discreet.release.html",
+    "discreet.release.leaf_choice",
+    "discreet.release.paired",
+    "discreet.release.plots",
+    "discreet.release.ratios",
+    "discreet.release.shown_counts",
+    "discreet.session.bounding",
+    "discreet.session.describing",
+    "discreet.session.showing",
+    "discreet.theorems",
+    "numpy.random",
+    "pyarrow.compute",
+    "pyarrow.dataset",
+    "pyarrow.parquet",
+}
+FIRST_ANSWER = """
+import sys
+import discreet as dp
+with dp.open(sys.argv[1], policy=sys.argv[2], ledger=sys.argv[3]) as clinic:
+    answer = clinic.ask("SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward", epsilon="0.5")
+    print(answer, file=sys.stderr)
+print(*sys.modules)
+"""
+WARDS = """
+format = 1
+unit = "patient"
+[budget]
+epsilon = "2"
+[limits]
+max_groups = 3
+max_rows = 5
+[tables.visits.columns.patient]
+type = "integer"
+[tables.visits.columns.ward]
+type = "text"
+categories = ["A", "B", "C", "D"]
+"""
+LATE_ROOMS = [
+    "accounting",
+    "engines",
+    "ledger",
+    "loss",
+    "mechanisms",
+    "noise",
+    "query",
+    "release",
+    "session",
+    "units",
+]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 
@@ -44,6 +135,40 @@ def test_import_is_fast():
 def test_import_loads_no_extra():
     loaded = python("-c", "import sys, discreet; print(*sys.modules)").stdout.split()
     assert {name.partition(".")[0] for name in loaded} & NOT_AT_IMPORT == set()
+
+
+def test_a_first_answer_loads_no_library_that_it_does_not_need(tmp_path):
+    visits = tmp_path / "visits.csv"
+    visits.write_text("patient,ward\n" + "".join(f"{n % 40},{'ABCD'[n % 4]}\n" for n in range(200)))
+    done = python("-c", FIRST_ANSWER, str(visits), WARDS, str(tmp_path / "ledger"))
+    assert done.returncode == 0, done.stderr
+    loaded = set(done.stdout.split())
+    assert {"duckdb", "pyarrow"} <= loaded
+    assert loaded & NOT_AT_A_FIRST_ANSWER == set()
+
+
+@pytest.mark.parametrize("collecting", [True, False])
+def test_loading_a_room_leaves_the_garbage_collector_as_it_was(collecting):
+    program = f"""
+import gc
+{"" if collecting else "gc.disable()"}
+import discreet
+discreet.theorems
+print(gc.isenabled())
+"""
+    assert python("-c", program).stdout.strip() == str(collecting)
+
+
+@pytest.mark.parametrize("room", LATE_ROOMS)
+def test_rooms_that_load_their_files_late_know_where_every_name_is(room):
+    found = importlib.import_module(f"discreet.{room}")
+    known = set(found._FILES)
+    assert known <= set(found.__all__) == set(dir(found))
+    for name, file in found._FILES.items():
+        home = importlib.import_module(f"discreet.{room}.{file}")
+        assert getattr(found, name) is getattr(home, name)
+    with pytest.raises(AttributeError, match="no attribute 'nobody'"):
+        _ = found.nobody
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)

@@ -14,6 +14,7 @@ from discreet.errors import (
     NotPerUnit,
     UnsupportedSQL,
     WrongKind,
+    WrongType,
 )
 from discreet.mechanisms import Gaussian, Laplace, NoisyKeys, OptimalKeys
 from discreet.plan.policy import Limits, Policy
@@ -294,3 +295,10 @@ def test_categories_are_enforced_beside_private_keys(tables):
     plan = planned("SELECT ward, city, COUNT(*) AS n FROM visits GROUP BY ward, city")
     totals, _ = answers(plan.lowered, tables)
     assert {ward for ward, _ in totals["units"]} <= {"A", "B", "C", None}
+
+
+@pytest.mark.parametrize("having", ["n * 3", "ward", "COUNT(*)", "'yes'"])
+def test_what_is_no_condition_cannot_choose_groups(having):
+    """Before anything is charged: no answer could ever be computed."""
+    with pytest.raises(WrongType, match="condition"):
+        planned(f"SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward HAVING {having}", epsilon=1)  # noqa: S608

@@ -12,11 +12,12 @@ import pytest
 from discreet.mechanisms import Gaussian, Laplace, NoisyKeys
 from discreet.plan.estimators import Count, Mean, Sum, Units, Variance
 from discreet.query.types import Type
-from discreet.release import intervals, ratios
+from discreet.release import ratios
 from discreet.release.estimates import estimated
 from discreet.release.intervals import Intervals
 from discreet.release.noisy import Noisy, NoisyTotal, Run
 from discreet.release.reach import share
+from discreet.release.variances import variance_range
 from tests.noise.laws import stream
 from tests.release.draws import CONFIDENCES, LAWS, drawn, enough, held, lowered
 
@@ -200,7 +201,7 @@ def test_the_range_of_a_variance_is_that_of_all_points_of_the_box():
         box = [
             (np.array([low]), np.array([high])) for low, high in (rows, sums * 2**10, squares * 4)
         ]
-        low, high = intervals.variance_range(VARIANCE, *box)
+        low, high = variance_range(VARIANCE, *box)
         n, s, q = (source.uniform(*ends, 3000) for ends in (rows, sums, squares))
         ends = [
             np.append(each, pair)

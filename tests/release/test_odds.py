@@ -6,7 +6,7 @@ import time
 import pytest
 from scipy.stats import norm
 
-from discreet.loss import Approximate, GaussianDP, Pure
+from discreet.loss import Approximate, GaussianDP, Pure, ZeroConcentrated
 from discreet.mechanisms import Laplace
 from discreet.release.odds import odds_of, odds_of_plans
 from discreet.units import Relation
@@ -74,6 +74,17 @@ def test_odds_of_plans_are_bounds_and_close(at, price):
     quick, exact = odds_of_plans((plan,)), odds_of(plan.loss)
     assert exact.guess - 1e-9 <= quick.guess <= exact.guess + 0.05
     assert exact.caught - 1e-9 <= quick.caught <= 1.3 * exact.caught
+
+
+@pytest.mark.theorem("guessing-odds")
+@pytest.mark.parametrize("epsilon", ["0.01", "0.5", "3", "20"])
+def test_a_rho_that_follows_from_an_epsilon_says_no_more_about_odds(epsilon):
+    plan = plan_of(QUESTIONS[0], epsilon=epsilon)
+    told, pure = odds_of_plans((plan,)), Pure(epsilon=plan.price.epsilon)
+    for rho in (plan.price.rho, pure.concentrated()):
+        weaker = odds_of(ZeroConcentrated(rho=rho))
+        assert told.guess <= weaker.guess
+        assert told.caught <= weaker.caught
 
 
 def test_odds_of_plans_that_mix_everything_are_found_quickly():

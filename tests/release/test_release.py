@@ -144,6 +144,16 @@ def test_a_rehearsal_says_so_everywhere(release):
     assert "Not private" not in str(release)
 
 
+def test_private_groups_say_from_what_size_on_they_are_shown():
+    """At a high price both cities are shown; at a low one none is, and the answer says so."""
+    sql = "SELECT city, COUNT(DISTINCT patient) AS n FROM visits GROUP BY city"
+    release = asked(sql, epsilon=20, delta=1e-6)
+    assert f"Groups of fewer than {release.plan.selection.threshold} units" in str(release)
+    assert "No group is left" not in str(release)
+    hidden = asked(sql, epsilon="0.001", delta=1e-9)
+    assert "No group is left to show. Groups of fewer than" in hidden._repr_html_()
+
+
 # --- words and pictures ---------------------------------------------------------------------------
 
 

@@ -24,28 +24,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
-from discreet.loss import (
-    Approximate,
-    GaussianDP,
-    PrivacyLoss,
-    Profile,
-    Pure,
-    RenyiDP,
-    ZeroConcentrated,
-)
+from discreet.loss import Approximate, PrivacyLoss, Profile, Pure, ZeroConcentrated
 from discreet.loss.composition import Composition
-from discreet.loss.concentration import concentration
-from discreet.loss.divergences import pure_renyi
 from discreet.loss.dominance import largest_loss
-from discreet.loss.gaussian_dp import pure_to_gaussian_mu
 from discreet.loss.pairs.discrete_gaussian import DiscreteGaussianPair
 from discreet.loss.pairs.gaussian import GaussianPair
 from discreet.loss.pairs.pair import Pair
 from discreet.loss.pairs.response import ResponsePair
 from discreet.loss.pairs.smoothed_gaussian import SmoothedGaussianPair
-from discreet.loss.renyi_curve import RenyiCurve
-from discreet.loss.rho import approximately_concentrated
+
+if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+    from discreet.loss.renyi_curve import RenyiCurve
 
 __all__ = ["concentrated_price", "divergence_price", "gaussian_price", "point_price"]
 
@@ -96,6 +87,8 @@ def concentrated_price(loss: PrivacyLoss, delta: Fraction | None = None) -> Pric
     if products is not None:
         found.append(products)
         if products[1]:
+            from discreet.loss.rho import approximately_concentrated  # noqa: PLC0415  rare
+
             found.append(approximately_concentrated(loss))
     return min(found, default=None)
 
@@ -108,11 +101,15 @@ def gaussian_price(loss: PrivacyLoss, delta: Fraction | None = None) -> Price | 
     >>> gaussian_price(ZeroConcentrated(rho=1)) is None
     True
     """
+    from discreet.loss import GaussianDP  # noqa: PLC0415  rare
+
     if isinstance(loss, GaussianDP):
         return loss.mu_squared, _NONE
     found = []
     point = point_price(loss, delta)
     if point is not None:
+        from discreet.loss.gaussian_dp import pure_to_gaussian_mu  # noqa: PLC0415  rare
+
         found.append((pure_to_gaussian_mu(epsilon=point[0]) ** 2, point[1]))
     products = _worst_of(loss, _pair_gaussian)
     if products is not None:
@@ -135,12 +132,16 @@ def divergence_price(
     point = point_price(loss, delta)
     if point is None:
         return None
+    from discreet.loss.divergences import pure_renyi  # noqa: PLC0415  rare
+
     bounds = (Fraction(pure_renyi(epsilon=point[0], order=order)) for order in orders)
     return (*bounds, point[1])
 
 
 def _divergence(loss: PrivacyLoss, order: Fraction) -> Fraction | None:
     """Return the divergence of an order, exactly where it is known so; None if it is infinite."""
+    from discreet.loss import GaussianDP, RenyiDP  # noqa: PLC0415  rare
+
     match loss:
         case ZeroConcentrated(rho=rho):
             return rho * order
@@ -208,6 +209,8 @@ def _pair_point(pair: Pair) -> Price | None:
 
 
 def _pair_rho(pair: Pair) -> Price | None:
+    from discreet.loss.concentration import concentration  # noqa: PLC0415  rare
+
     known = concentration(Composition(((pair, 1),)))
     if known is not None:
         return known, _NONE
@@ -226,4 +229,6 @@ def _pair_gaussian(pair: Pair) -> Price | None:
             return None if smooth is None else (smooth.mu_squared, smooth.leak)
         case _:
             point = _pair_point(pair)
+            from discreet.loss.gaussian_dp import pure_to_gaussian_mu  # noqa: PLC0415  rare
+
             return None if point is None else (pure_to_gaussian_mu(epsilon=point[0]) ** 2, point[1])

@@ -23,7 +23,7 @@ taken back.  Interactive mechanisms are charged as a whole, and run one after an
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final, final
+from typing import TYPE_CHECKING, Final, final
 
 from discreet.accounting.amounts import shown_down
 from discreet.accounting.box import Box
@@ -33,16 +33,17 @@ from discreet.accounting.contribution import Contribution
 from discreet.accounting.currency import Amounts
 from discreet.accounting.decimals import read_decimals, written_decimals
 from discreet.accounting.forms import unreadable
-from discreet.accounting.left import Left
 from discreet.accounting.loss_map import LossMap
 from discreet.accounting.owed import OneRecord, Owed, Piece, TwoRecords
-from discreet.accounting.raising import checked_raise
 from discreet.accounting.request import What
 from discreet.accounting.tariff import ONE_SIDED, Tariff, checked_scope
 from discreet.errors import OverBudget, WrongKind
 from discreet.exact import whole
 from discreet.loss import PrivacyLoss
 from discreet.units import PrivacyUnit
+
+if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+    from discreet.accounting.left import Left
 
 __all__ = ["Book", "Charge"]
 
@@ -192,6 +193,8 @@ class Book:
         """Return what is left for requests about a scope, or about everything."""
         spent = self._owed.worst(self._region(scope))
         amounts = (limit - paid for limit, paid in zip(self._budget.limit, spent, strict=True))
+        from discreet.accounting.left import Left  # noqa: PLC0415  rare
+
         return Left(
             budget=self._budget,
             unit=self.unit,
@@ -212,6 +215,8 @@ class Book:
         epsilon 1.1 of 2, kept in basic, for one row under add_remove
         """
         asker = self._tariff.asker
+        from discreet.accounting.raising import checked_raise  # noqa: PLC0415  rare
+
         twin = Book(
             checked_raise(self._budget, budget),
             unit=asker.unit,

@@ -15,13 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Self, final
+from typing import TYPE_CHECKING, Self, final
 
-from discreet.accounting.cuts import unreadable
-from discreet.accounting.value_set import Values
-from discreet.accounting.values import anything
 from discreet.errors import WrongKind
 from discreet.units import PrivacyUnit
+
+if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+    from discreet.accounting.value_set import Values
 
 __all__ = ["Box"]
 
@@ -85,6 +85,8 @@ class Box:
         >>> print(Box.everything().on("age"))
         anything
         """
+        from discreet.accounting.values import anything  # noqa: PLC0415  rare
+
         return dict(self.conditions).get(column, anything())
 
     def disjoint(self, other: Box) -> bool:
@@ -122,6 +124,8 @@ class Box:
             return () if self.empty else (self,)
         pieces = []
         inner = dict(self.conditions)
+        from discreet.accounting.values import anything  # noqa: PLC0415  rare
+
         for name, values in other.conditions:
             mine = inner.get(name, anything())
             pieces.append(Box({**inner, name: mine & ~values}))
@@ -203,8 +207,12 @@ class Box:
         >>> Box.read(Box.everything().written()) == Box.everything()
         True
         """
+        from discreet.accounting.cuts import unreadable  # noqa: PLC0415  rare
+
         if not isinstance(data, dict) or not isinstance(data.get("columns"), dict):
             raise unreadable()
+        from discreet.accounting.value_set import Values  # noqa: PLC0415  rare
+
         columns = {name: Values.read(values) for name, values in data["columns"].items()}
         empty = data.get("empty")
         box = cls({"": Values()} if empty is True else columns)
@@ -214,6 +222,8 @@ class Box:
 
 
 def _check(column: object, values: object) -> None:
+    from discreet.accounting.value_set import Values  # noqa: PLC0415  rare
+
     if not isinstance(column, str) or not isinstance(values, Values):
         raise WrongKind(
             what=f"a condition maps a {type(column).__name__} to a {type(values).__name__}.",

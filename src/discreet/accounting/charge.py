@@ -10,7 +10,6 @@ from typing import Final, final
 
 from discreet.accounting.budget import Budget
 from discreet.accounting.currency import Amounts, shown_amounts
-from discreet.accounting.left import shown_unit
 from discreet.accounting.owed import Piece
 from discreet.accounting.tariff import ONE_SIDED
 from discreet.units import PrivacyUnit
@@ -47,4 +46,6 @@ class Charge:
         where = " | ".join(str(piece.box) for piece in self.pieces[:_SHOWN]) or "nothing"
         more = len(self.pieces) - _SHOWN
         others = f" | {more} more" if more > 0 else ""
+        from discreet.accounting.left import shown_unit  # noqa: PLC0415  rare
+
         return f"{price} for {shown_unit(self.unit)}, about {where}{others}"

@@ -9,18 +9,13 @@ that what they refuse is refused here.
 
 from __future__ import annotations
 
-from typing import Any, Final
+import functools
+from typing import TYPE_CHECKING, Any, Final
 
 from discreet.accounting.box import Box
-from discreet.accounting.forms import Form, kind, kinds, many, optional, unreadable
+from discreet.accounting.forms import Form, kind, kinds, late, many, optional, unreadable
 from discreet.accounting.leaf import Leaf
 from discreet.accounting.node import Choice, Node, Repeat, Sequential, checked_node
-from discreet.accounting.parallel import Parallel, Part
-from discreet.accounting.sampled import Sampled
-from discreet.accounting.shuffled import Shuffled
-from discreet.accounting.values import Values
-from discreet.accounting.where import Where
-from discreet.accounting.wrappers import Group, Post
 from discreet.accounting.written_losses import LOSS_KINDS
 from discreet.accounting.written_mechanisms import MECHANISM_KINDS, RELATION
 from discreet.accounting.written_values import FLAG, NUMBER, POSITIVE, TEXT, WHOLE
@@ -28,6 +23,11 @@ from discreet.errors import WrongKind
 from discreet.loss import PrivacyLoss
 from discreet.mechanisms import Mapped
 from discreet.units import PrivacyUnit
+
+if TYPE_CHECKING:  # a node is loaded when it is met
+    from discreet.accounting.parallel import Parallel, Part
+    from discreet.accounting.values import Values
+    from discreet.accounting.wrappers import Group
 
 __all__ = ["read", "read_unit", "written", "written_unit"]
 
@@ -110,6 +110,8 @@ def _write_part(part: Part, depth: int) -> dict[str, object]:
 def _read_part(data: object, depth: int) -> tuple[Values, Node]:
     match data:
         case {"values": values, "child": child, **rest} if not rest:
+            from discreet.accounting.values import Values  # noqa: PLC0415  as above
+
             return Values.read(values), _NODE.read(child, depth)
     raise unreadable("a part does not hold values and a child")
 
@@ -126,10 +128,14 @@ def _parallel(*, key: str, parts: tuple[tuple[Values, Node], ...], **rest: Any) 
     by_values = dict(parts)
     if len(by_values) != len(parts):
         raise unreadable("two parts hold the same values")
+    from discreet.accounting.parallel import Parallel  # noqa: PLC0415  as above
+
     return Parallel(key, by_values, **rest)
 
 
 def _group(*, child: Node, distance: int | None) -> Group:
+    from discreet.accounting.wrappers import Group  # noqa: PLC0415  as above
+
     return Group(child, distance=float("inf") if distance is None else distance)
 
 
@@ -140,6 +146,7 @@ _UNIT: Final = kinds(
 )
 _CHILD: Final = Form(_write_child, _read_child)
 _CHILDREN: Final = many(_CHILD)
+_late: Final = functools.partial(late, "discreet.accounting")
 
 _NODE: Form = kinds(
     "a node",
@@ -163,29 +170,29 @@ _NODE: Form = kinds(
             adaptive=FLAG,
         ),
         kind(Repeat, child=_CHILD, count=WHOLE),
-        kind(
-            Parallel,
+        _late(
+            "Parallel",
             make=_parallel,
             key=TEXT,
             parts=many(Form(_write_part, _read_part)),
             overlap=WHOLE,
             routed=FLAG,
         ),
-        kind(
-            Where,
+        _late(
+            "Where",
             box=Form(lambda box, _: box.written(), lambda data, _: Box.read(data)),
             child=_CHILD,
         ),
-        kind(Group, make=_group, child=_CHILD, distance=optional(WHOLE)),
-        kind(
-            Sampled,
+        _late("Group", make=_group, child=_CHILD, distance=optional(WHOLE)),
+        _late(
+            "Sampled",
             child=_CHILD,
             rate=optional(NUMBER),
             size=optional(WHOLE),
             population=optional(WHOLE),
             unit=optional(_UNIT),
         ),
-        kind(Shuffled, child=_CHILD, population=WHOLE),
-        kind(Post, child=_CHILD, name=TEXT),
+        _late("Shuffled", child=_CHILD, population=WHOLE),
+        _late("Post", child=_CHILD, name=TEXT),
     ],
 )

@@ -53,7 +53,7 @@ from discreet.accounting.admission import (
     point_price,
 )
 from discreet.accounting.amounts import amount_up, number, shown_up
-from discreet.loss import Approximate, GaussianDP, PrivacyLoss, Pure, RenyiDP, ZeroConcentrated
+from discreet.loss import Approximate, PrivacyLoss, Pure, ZeroConcentrated
 
 __all__ = [
     "Amounts",
@@ -189,6 +189,8 @@ class Gaussians(Currency):
     def loss(self, amounts: Amounts) -> PrivacyLoss:
         """Return the Gaussian loss, beside a delta (key ``filter-approximate``)."""
         square, delta = map(number, amounts)
+        from discreet.loss import GaussianDP  # noqa: PLC0415  rare
+
         return beside(GaussianDP(mu_squared=square), delta)
 
 
@@ -222,6 +224,8 @@ class Orders(Currency):
     def loss(self, amounts: Amounts) -> PrivacyLoss:
         """Return the divergences, beside a delta (key ``filter-approximate``)."""
         *values, delta = map(number, amounts)
+        from discreet.loss import RenyiDP  # noqa: PLC0415  rare
+
         return beside(RenyiDP(orders=self.orders, values=values), delta)
 
 

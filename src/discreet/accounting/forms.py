@@ -9,10 +9,10 @@ calls the constructor, which checks it.  Nothing is evaluated, and only so many 
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from types import ModuleType
 from typing import Any, Final, TypeVar, final
 
 from discreet.errors import OutOfRange, WrongKind
@@ -93,15 +93,27 @@ def kind(
     return Kind(of.__name__, lambda: of, fields, kept or {}, make)
 
 
-def late(room: ModuleType, name: str, **fields: Form) -> Kind:
-    """Describe a class of a room by its name; its file is loaded when it is met.
+def late(
+    home: str,
+    name: str,
+    /,
+    *,
+    make: Callable[..., Any] | None = None,
+    kept: Mapping[str, str] | None = None,
+    **fields: Form,
+) -> Kind:
+    """Describe a class by its room or file and its name; it is loaded when it is met.
 
-    >>> from discreet import mechanisms
     >>> from discreet.accounting.written_values import WHOLE
-    >>> late(mechanisms, "Sparse", answers=WHOLE).of
+    >>> late("discreet.mechanisms", "Sparse", answers=WHOLE).of
     <class 'discreet.mechanisms.sparse.Sparse'>
     """
-    return Kind(name, lambda: getattr(room, name), fields, {}, None)
+
+    def load() -> type:
+        found: type = getattr(importlib.import_module(home), name)
+        return found
+
+    return Kind(name, load, fields, kept or {}, make)
 
 
 def of_kind(table: Mapping[str, Kind], of: type) -> Kind | None:

@@ -25,7 +25,6 @@ from discreet.accounting.arguments import (
     relation_of,
     when_replaced,
 )
-from discreet.accounting.drawing import short
 from discreet.accounting.leaf_price import FREE, UNPROTECTED, exact_price, price_up_to
 from discreet.accounting.node import Node
 from discreet.exact import ExactNumber, whole
@@ -116,6 +115,8 @@ class Leaf(Node):
 
     def title(self) -> str:
         """Show the name and the source."""
+        from discreet.accounting.drawing import short  # noqa: PLC0415  rare
+
         return f"{self.name}: {short(self.source)}" if self.name else short(self.source)
 
     def branches(self) -> tuple[tuple[str, Node], ...]:

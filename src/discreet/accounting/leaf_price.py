@@ -30,9 +30,8 @@ from typing import TYPE_CHECKING, Final
 
 from discreet.accounting.arguments import plain
 from discreet.errors import OutOfRange, TooLarge
-from discreet.loss import Approximate, Composition, PrivacyLoss, Profile, Pure, RenyiDP
-from discreet.loss.pairs.finite import FinitePair
-from discreet.mechanisms import Histogram, Quantile, ScoreChange
+from discreet.loss import Approximate, Composition, PrivacyLoss, Profile, Pure
+from discreet.mechanisms import ScoreChange
 from discreet.units import Relation
 
 if TYPE_CHECKING:  # a leaf asks this module for its price
@@ -95,6 +94,8 @@ def _chained(leaf: Leaf, gone: int, come: int) -> PrivacyLoss:
     if rest:
         return _smaller(chain, _as_either(leaf, max(gone, come)))
     source = plain(leaf.source)
+    from discreet.mechanisms import Histogram, Quantile  # noqa: PLC0415  rare
+
     if isinstance(source, Histogram | Quantile):  # priced for replaced rows: at most the chain
         chain = _tried(lambda: replace(source, relation=Relation.REPLACE).loss(distance=swaps))
     if isinstance(leaf.replaced, PrivacyLoss):
@@ -105,6 +106,8 @@ def _chained(leaf: Leaf, gone: int, come: int) -> PrivacyLoss:
 def _as_either(leaf: Leaf, steps: int) -> PrivacyLoss:
     """Price steps that add, remove or replace a row, where the source knows what they cost."""
     source = plain(leaf.source)
+    from discreet.mechanisms import Histogram, Quantile  # noqa: PLC0415  rare
+
     if isinstance(source, Histogram | Quantile):  # the same noise, whatever it is priced for
         return _tried(lambda: replace(source, relation=Relation.EITHER).loss(distance=steps))
     return UNPROTECTED
@@ -113,6 +116,8 @@ def _as_either(leaf: Leaf, steps: int) -> PrivacyLoss:
 def _free_when_replaced(leaf: Leaf) -> bool:
     """Say whether the law of the answer stays the same where rows are replaced."""
     source = plain(leaf.source)
+    from discreet.mechanisms import Histogram  # noqa: PLC0415  rare
+
     if isinstance(source, Histogram) and source.cells == 1:  # the count of all rows
         return True
     return isinstance(leaf.replaced, PrivacyLoss) and leaf.replaced.pure_bound() == 0
@@ -161,9 +166,13 @@ def _group(loss: PrivacyLoss, steps: int) -> PrivacyLoss:
 def _link_by_link(loss: PrivacyLoss) -> bool:
     """Say whether the loss of a chain is computed one link after the other."""
     if not isinstance(loss, Profile):
+        from discreet.loss import RenyiDP  # noqa: PLC0415  rare
+
         return isinstance(loss, RenyiDP)
     sides = (*loss.remove, *loss.add)
     known_orders = any(side.renyi is not None and side.renyi.orders for side in sides)
+    from discreet.loss.pairs.finite import FinitePair  # noqa: PLC0415  rare
+
     return known_orders or any(
         isinstance(pair, FinitePair) for side in sides for pair, _ in side.pairs
     )

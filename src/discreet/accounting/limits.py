@@ -20,7 +20,7 @@ from discreet.accounting.amounts import amount_down, number
 from discreet.accounting.currency import Basic, Concentrated, Currency, Gaussians, Orders
 from discreet.accounting.either import Either
 from discreet.errors import OutOfRange, WrongKind
-from discreet.loss import GaussianDP, ZeroConcentrated, least_scale
+from discreet.loss import ZeroConcentrated
 from discreet.loss.limits import checked_delta, checked_order, checked_parameter
 
 __all__ = ["limits_of", "limits_within", "refuse_extras"]
@@ -96,6 +96,8 @@ def limits_within(epsilon: Fraction, delta: Fraction, name: str, reserve: object
 @functools.lru_cache(maxsize=128)
 def _largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     """Return a rho that is proved to imply (epsilon, delta), hardly below the largest."""
+    from discreet.loss import least_scale  # noqa: PLC0415  rare
+
     return 1 / least_scale(
         lambda scale: ZeroConcentrated(rho=1 / scale), epsilon=epsilon, delta=delta, bits=_BITS
     )
@@ -104,6 +106,8 @@ def _largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
 @functools.lru_cache(maxsize=128)
 def _largest_square(epsilon: Fraction, delta: Fraction) -> Fraction:
     """Return a square of mu that is proved to imply (epsilon, delta), hardly below the largest."""
+    from discreet.loss import GaussianDP, least_scale  # noqa: PLC0415  rare
+
     return 1 / least_scale(
         lambda scale: GaussianDP(mu_squared=1 / scale), epsilon=epsilon, delta=delta, bits=_BITS
     )

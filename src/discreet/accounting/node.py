@@ -23,7 +23,6 @@ from dataclasses import dataclass
 from typing import final
 
 from discreet.accounting.arguments import checked_flag
-from discreet.accounting.drawing import drawn
 from discreet.errors import OutOfRange, WrongKind
 from discreet.loss.limits import checked_count
 
@@ -68,6 +67,8 @@ class Node(ABC):
         return Choice(*_alternatives(self), *_alternatives(other))
 
     def __str__(self) -> str:
+        from discreet.accounting.drawing import drawn  # noqa: PLC0415  rare
+
         return drawn(self)
 
 

@@ -14,26 +14,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final, TypeGuard, final
+from typing import TYPE_CHECKING, Any, Final, TypeGuard, final
 
 from discreet.accounting.account import account
 from discreet.accounting.box import Box
 from discreet.accounting.contribution import Contribution
 from discreet.accounting.leaf import Leaf
 from discreet.accounting.node import Choice, Node, Repeat, Sequential
-from discreet.accounting.parallel import Parallel
-from discreet.accounting.where import Where
-from discreet.accounting.wrappers import Post
 from discreet.errors import NotComposable, WrongKind
 from discreet.loss import PrivacyLoss
 from discreet.mechanisms import Mechanism
 from discreet.units import PrivacyUnit, Relation
+
+if TYPE_CHECKING:  # loaded when a tree has places in it, which that of a question has not
+    from discreet.accounting.parallel import Parallel
 
 __all__ = ["Asker", "Portion", "What"]
 
 What = Node | PrivacyLoss | Mechanism[Any, Any]
 """What can be asked for: a tree, a loss, or a mechanism."""
 
+_ANYWHERE: Final = (Leaf, Sequential, Repeat, Choice)
 _REPLACED: Final = frozenset({Relation.REPLACE, Relation.LOCAL})
 
 
@@ -99,6 +100,13 @@ class Asker:
         return [portion for portion in found if not portion.box.empty]
 
     def _parts(self, node: Node, scope: Box) -> Iterator[tuple[Box, Node]]:
+        if isinstance(node, _ANYWHERE):
+            yield scope, node
+            return
+        from discreet.accounting.parallel import Parallel  # noqa: PLC0415  as above
+        from discreet.accounting.where import Where  # noqa: PLC0415  as above
+        from discreet.accounting.wrappers import Post  # noqa: PLC0415  as above
+
         match node:
             case Post(child=child):
                 yield from self._parts(child, scope)
@@ -152,6 +160,8 @@ class Asker:
         """Refuse trees whose price depends on how many rows a unit has, if that is not known."""
         if not self.unit.columns or self.contribution is not None:
             return
+        from discreet.accounting.wrappers import Post  # noqa: PLC0415  as above
+
         for each in node.walk():
             match each:
                 case Leaf() if self._certified(each):
@@ -169,4 +179,8 @@ class Asker:
 
 def _overlaps(node: Node) -> TypeGuard[Parallel]:
     """Whether a record can have several values of the key, so that no value says where it is."""
+    if isinstance(node, _ANYWHERE):
+        return False
+    from discreet.accounting.parallel import Parallel  # noqa: PLC0415  as above
+
     return isinstance(node, Parallel) and node.overlap > 1

@@ -31,7 +31,6 @@ from discreet.accounting.request import Asker, What
 from discreet.accounting.written_losses import LOSS_KINDS
 from discreet.accounting.written_mechanisms import MECHANISM_KINDS
 from discreet.errors import WrongKind
-from discreet.loss import Profile
 from discreet.loss.limits import checked_delta
 from discreet.units import PrivacyUnit, Relation, same_unit
 
@@ -44,9 +43,9 @@ _EVERYTHING: Final = Box.everything()
 _KEPT: Final = 4096
 _KEPT_LONG: Final = 64
 _LONG: Final = 32
-_LOSSES: Final = frozenset(kind.of for kind in LOSS_KINDS) - {Profile}
-_MECHANISMS: Final = {kind.name: kind for kind in MECHANISM_KINDS}
-_REPLACED: Final = _LOSSES | {Fraction, type(None)}
+_LOSSES: Final = {kind.name: kind for kind in LOSS_KINDS if kind.name != "Profile"}
+_PLAIN: Final = _LOSSES | {kind.name: kind for kind in MECHANISM_KINDS}
+_EXACT: Final = (Fraction, type(None))
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -170,7 +169,7 @@ def _way(what: object) -> int:
     length = 0
     for node in what.walk():
         if isinstance(node, Leaf) and not (
-            _is_plain(type(node.source)) and type(node.replaced) in _REPLACED
+            _is_plain(type(node.source)) and _is_replaced(type(node.replaced))
         ):
             return 0
         length += 1
@@ -179,7 +178,12 @@ def _way(what: object) -> int:
 
 def _is_plain(of: type) -> bool:
     """Say whether a loss or a mechanism is plain data, so that equal ones have one price."""
-    return of in _LOSSES or of_kind(_MECHANISMS, of) is not None
+    return of_kind(_PLAIN, of) is not None
+
+
+def _is_replaced(of: type) -> bool:
+    """Say the same of what a leaf loses where a row is replaced."""
+    return of in _EXACT or of_kind(_LOSSES, of) is not None
 
 
 def _larger(one: Amounts, other: Amounts) -> Amounts:

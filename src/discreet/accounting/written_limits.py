@@ -28,7 +28,7 @@ from discreet.accounting.either import Either
 from discreet.accounting.forms import many, unreadable
 from discreet.accounting.limits import limits_within
 from discreet.accounting.written_values import NUMBER
-from discreet.loss import Approximate, GaussianDP, PrivacyLoss, ZeroConcentrated
+from discreet.loss import Approximate, PrivacyLoss, ZeroConcentrated
 
 __all__ = ["read_limits", "written_limits"]
 
@@ -117,5 +117,7 @@ def _implied(currency: Currency, limit: Amounts, promise: Approximate) -> bool:
 
 def _loss(currency: Currency, bound: Fraction) -> PrivacyLoss:
     if isinstance(currency, Gaussians):
+        from discreet.loss import GaussianDP  # noqa: PLC0415  rare
+
         return GaussianDP(mu_squared=bound)
     return ZeroConcentrated(rho=bound)

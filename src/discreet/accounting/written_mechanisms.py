@@ -8,26 +8,26 @@ from __future__ import annotations
 import functools
 from typing import Final
 
-from discreet import mechanisms
 from discreet.accounting.forms import Form, choice, kind, kinds, late, many, optional
 from discreet.accounting.written_values import FLAG, NAME, NUMBER, POSITIVE, WHOLE
-from discreet.mechanisms import Gaussian, Laplace, ScoreChange
+from discreet.mechanisms import ScoreChange
 from discreet.noise.grid import DyadicGrid
-from discreet.units import NeighborGraph, Relation
+from discreet.units import Relation
 
 __all__ = ["MECHANISM_KINDS", "RELATION"]
 
 RELATION: Final = choice(Relation)
 
 _GRID: Final = optional(kinds("a grid", [kind(DyadicGrid, exponent=WHOLE)]))
-_LAPLACE: Final = kind(Laplace, scale=NUMBER, grid=_GRID)
-_GAUSSIAN: Final = kind(Gaussian, variance=NUMBER, grid=_GRID)
+_late: Final = functools.partial(late, "discreet.mechanisms")
+_LAPLACE: Final = _late("Laplace", scale=NUMBER, grid=_GRID)
+_GAUSSIAN: Final = _late("Gaussian", variance=NUMBER, grid=_GRID)
 _CHANGE: Final = choice(ScoreChange)
 _EDGES: Final = many(many(WHOLE))
 _SORTED: Final = Form(lambda edges, depth: _EDGES.write(sorted(edges), depth), _EDGES.read)
-_GRAPH: Final = kinds("a graph", [kind(NeighborGraph, size=WHOLE, edges=_SORTED)])
-
-_late: Final = functools.partial(late, mechanisms)
+_GRAPH: Final = kinds(
+    "a graph", [late("discreet.units", "NeighborGraph", size=WHOLE, edges=_SORTED)]
+)
 
 MECHANISM_KINDS: Final = (
     _LAPLACE,

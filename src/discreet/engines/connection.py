@@ -9,13 +9,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from shutil import rmtree
 from tempfile import mkdtemp
-from typing import Final, final
+from typing import TYPE_CHECKING, Final, final
 from weakref import finalize
 
 import duckdb
 import pyarrow as pa
 
-from discreet.engines.engine import Columns
 from discreet.engines.sources.files import CsvFiles
 from discreet.engines.sources.native import base_type, reading
 from discreet.engines.sources.opening import opened
@@ -24,6 +23,9 @@ from discreet.engines.sql.words import name, text
 from discreet.errors import DiscreetError, UnknownName, WrongType
 from discreet.query.relations import Scan, folded
 from discreet.query.types import Type
+
+if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+    from discreet.engines.engine import Columns
 
 __all__ = ["Connection", "Performance"]
 

@@ -21,16 +21,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, final
+from typing import TYPE_CHECKING, Final, final
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.engines.choosing import Codes, kept, unit_codes
 from discreet.engines.connection import Connection
 from discreet.engines.sql.bounding import Bounding
-from discreet.engines.sql.culled import KEPT, UNITS, Some, cells_of, groups_of, sampled, unit_range
 from discreet.engines.sql.totals import Floats, exact_rows, whole_floats
 from discreet.plan.arrow_arrays import arrow_numbers, numbers
 from discreet.plan.lowered import Lowered, Total
@@ -39,6 +37,10 @@ from discreet.query.functions import typed
 from discreet.query.relations import Filter, Named, Project, Relation, Scan
 from discreet.query.shape import columns
 from discreet.query.types import Type
+
+if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+    from discreet.engines.choosing import Codes
+    from discreet.engines.sql.culled import Some
 
 __all__ = ["Culling", "source_of"]
 
@@ -86,6 +88,8 @@ class Culling:
     def totals(self) -> pa.Table | None:
         """Return the totals of all groups, or None where only the plain statement is exact."""
         floats = whole_floats(self.bounding, self.measures)
+        from discreet.engines.sql.culled import KEPT, groups_of, sampled  # noqa: PLC0415  rare
+
         found = self.connection.fetched(sampled(self.bounding, _SHARE), self.public)
         units, cells = (int(numbers(found.column(name))[0]) for name in ("units", "cells"))
         limit = limit_for(self._most, units, cells)
@@ -105,6 +109,8 @@ class Culling:
         self, floats: Floats, limit: int | None, part: tuple[int, int]
     ) -> list[pa.Table] | None:
         """Return the cells that are kept by the units of one part."""
+        from discreet.engines.sql.culled import Some  # noqa: PLC0415  rare
+
         if limit is None:
             all_cells, units = self._cells(floats, Some(part=part))
             only = self._first(all_cells, floats, units)
@@ -125,9 +131,13 @@ class Culling:
         self, floats: Floats, some: Some, listed: pa.Table | None = None
     ) -> tuple[pa.Table, Codes]:
         """Return the cells of some rows, and the codes of their units."""
+        from discreet.engines.sql.culled import UNITS, cells_of  # noqa: PLC0415  rare
+
         statement = cells_of(self.bounding, self.measures, floats, some)
         others = {} if listed is None else {UNITS: listed}
         found = self.connection.fetched(statement, {**self.public, **others})
+        from discreet.engines.choosing import unit_codes  # noqa: PLC0415  rare
+
         return found, unit_codes([found.column(name) for name in self.bounding.unit])
 
     def _settled(self, low: pa.Table, units: Codes, enough: NDArray[np.bool_]) -> pa.Table:
@@ -145,6 +155,8 @@ class Culling:
         """
         if settled.schema.types != [pa.int64()] or not settled.num_rows:
             return None
+        from discreet.engines.sql.culled import unit_range  # noqa: PLC0415  rare
+
         found = self.connection.fetched(unit_range(self.bounding), self.public)
         low, high = (int(numbers(found.column(name))[0]) for name in ("low", "high"))
         if high - low >= _DENSE * settled.num_rows:
@@ -166,6 +178,8 @@ class Culling:
         exact = exact_rows(floats)
         if exact is not None and numbers(cells.column("n")).max(initial=0) > exact:
             return None
+        from discreet.engines.choosing import kept  # noqa: PLC0415  rare
+
         mask = kept(units, numbers(cells.column("h")), self._most, limit)
         if mask is None:
             return None

@@ -12,14 +12,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Self, final
+from typing import TYPE_CHECKING, Final, Self, final
 
 import numpy as np
 import pyarrow as pa
 
 from discreet.engines.connection import Connection, Performance
 from discreet.engines.culling import Culling, source_of
-from discreet.engines.engine import Columns
 from discreet.engines.order import HashOrder
 from discreet.engines.sql.bounding import PUBLIC, Bounding
 from discreet.engines.sql.cells import distinct, leaves
@@ -28,6 +27,9 @@ from discreet.errors import DiscreetError, EngineFailed
 from discreet.plan.arrow_arrays import arrow_numbers, arrow_values, numbers
 from discreet.plan.lowered import Distinct, Leaves, Lowered, Total
 from discreet.plan.raw import ARROW_TYPES, Integers, Raw, SparseLeaves
+
+if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+    from discreet.engines.engine import Columns
 
 __all__ = ["MANY", "DuckDB", "Statements"]
 

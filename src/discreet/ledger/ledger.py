@@ -31,7 +31,6 @@ from typing import TYPE_CHECKING, Final, Self, TypeVar, final
 from discreet.accounting.box import Box
 from discreet.accounting.budget import Budget
 from discreet.accounting.contribution import Contribution
-from discreet.accounting.left import Left
 from discreet.accounting.request import What
 from discreet.accounting.tariff import checked_scope
 from discreet.errors import WrongKind
@@ -56,6 +55,7 @@ from discreet.loss import PrivacyLoss
 from discreet.units import PrivacyUnit
 
 if TYPE_CHECKING:  # the auditor is loaded when it is called
+    from discreet.accounting.left import Left
     from discreet.ledger.verify import Report
 
 __all__ = ["Ledger"]

@@ -10,11 +10,10 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar, final
+from typing import TYPE_CHECKING, ClassVar, final
 
 from discreet.accounting.book import Book
 from discreet.accounting.box import Box
-from discreet.accounting.left import Left
 from discreet.accounting.request import What
 from discreet.errors import OtherLedger, OutOfRange
 from discreet.ledger.batch import Batch
@@ -23,6 +22,9 @@ from discreet.ledger.kinds import NewAccount, Opening, Raising
 from discreet.ledger.paths import parent
 from discreet.ledger.terms import Terms
 from discreet.ledger.values import Account, Receipt
+
+if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+    from discreet.accounting.left import Left
 
 __all__ = [
     "AccountRequest",

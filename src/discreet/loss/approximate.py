@@ -19,9 +19,7 @@ from fractions import Fraction
 from typing import final
 
 from discreet.loss.bracket import Bracket
-from discreet.loss.divergences import pure_renyi
 from discreet.loss.elementary import tanh_half
-from discreet.loss.group import group_delta
 from discreet.loss.limits import (
     checked_count,
     checked_delta,
@@ -83,6 +81,8 @@ class Approximate(PrivacyLoss):
     def renyi(self, *, order: object) -> float:
         """Return infinity, unless delta is 0."""
         wanted = checked_order(order)
+        from discreet.loss.divergences import pure_renyi  # noqa: PLC0415  rare
+
         return (
             math.inf if self.delta_bound else pure_renyi(epsilon=self.epsilon_bound, order=wanted)
         )
@@ -100,6 +100,8 @@ class Approximate(PrivacyLoss):
     def group(self, size: int) -> Approximate:
         """Multiply epsilon, and sum the geometric series of deltas, rounded up."""
         count = checked_count(size, name="size")
+        from discreet.loss.group import group_delta  # noqa: PLC0415  rare
+
         return Approximate(
             epsilon=count * self.epsilon_bound,
             delta=group_delta(epsilon=self.epsilon_bound, delta=self.delta_bound, size=count),

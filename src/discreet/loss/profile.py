@@ -23,8 +23,6 @@ from discreet.exact import float_down, float_up
 from discreet.loss.bracket import Bracket
 from discreet.loss.composition import Composition
 from discreet.loss.dominance import covers, largest_loss
-from discreet.loss.envelope import joined, largest_only
-from discreet.loss.group import grouped
 from discreet.loss.limits import (
     checked_count,
     checked_delta,
@@ -33,13 +31,7 @@ from discreet.loss.limits import (
     checked_rate,
 )
 from discreet.loss.notion import PrivacyLoss, checked_loss, no_pure_bound
-from discreet.loss.pairs.curved import CurvedPair
-from discreet.loss.pairs.fixed_size import FixedSize
 from discreet.loss.pairs.pair import Pair
-from discreet.loss.pairs.sampled import Direction, SampledPair
-from discreet.loss.pairs.shuffled import Shuffled
-from discreet.loss.rho import least_rho
-from discreet.loss.shuffle import Shuffle
 from discreet.loss.tradeoff import missed_detections
 
 __all__ = ["Profile"]
@@ -121,6 +113,8 @@ class Profile(PrivacyLoss):
 
     def concentrated(self) -> Fraction | None:
         """Return a rho within a thousandth of the least; None where a loss can be infinite."""
+        from discreet.loss.rho import least_rho  # noqa: PLC0415  rare
+
         found = [least_rho(composition) for composition in self._all()]
         known = [rho for rho in found if rho is not None]
         return max(known) if len(known) == len(found) else None
@@ -160,6 +154,8 @@ class Profile(PrivacyLoss):
         """Return one alternative in each direction that dominates all of them."""
         if len(self.remove) == len(self.add) == 1:
             return self
+        from discreet.loss.envelope import joined  # noqa: PLC0415  rare
+
         return Profile(remove=(joined(self.remove),), add=(joined(self.add),))
 
     def group(self, size: int) -> Profile:
@@ -170,6 +166,8 @@ class Profile(PrivacyLoss):
         not that of the pairs: put the mechanism into a leaf, not the loss that it returns.
         """
         count = checked_count(size, name="size")
+        from discreet.loss.group import grouped  # noqa: PLC0415  rare
+
         return Profile(
             remove=tuple(grouped(composition, count) for composition in self.remove),
             add=tuple(grouped(composition, count) for composition in self.add),
@@ -180,6 +178,8 @@ class Profile(PrivacyLoss):
         if checked_loss(other).dominates(self):
             return other
         theirs = other.profile()
+        from discreet.loss.envelope import largest_only  # noqa: PLC0415  rare
+
         return Profile(
             remove=largest_only((*self.remove, *theirs.remove)),
             add=largest_only((*self.add, *theirs.add)),
@@ -195,6 +195,8 @@ class Profile(PrivacyLoss):
         chance = checked_rate(rate)
         if chance == 1:
             return self
+        from discreet.loss.pairs.sampled import Direction, SampledPair  # noqa: PLC0415  rare
+
         removed = (SampledPair(c, chance, Direction.REMOVE) for c in self.remove)
         added = (SampledPair(c.reverse(), chance, Direction.ADD) for c in self.add)
         return Profile(remove=_single(removed), add=_single(added))
@@ -206,6 +208,9 @@ class Profile(PrivacyLoss):
         rate = checked_rate(Fraction(taken, people), name="size / population")
         if rate == 1:
             return self
+        from discreet.loss.envelope import largest_only  # noqa: PLC0415  rare
+        from discreet.loss.pairs.curved import CurvedPair  # noqa: PLC0415  rare
+        from discreet.loss.pairs.fixed_size import FixedSize  # noqa: PLC0415  rare
 
         return Profile.of_symmetric(CurvedPair(FixedSize(largest_only(self._all()), rate)))
 
@@ -214,6 +219,10 @@ class Profile(PrivacyLoss):
         local = self.pure_bound()
         if local is None:
             raise no_pure_bound()
+        from discreet.loss.pairs.curved import CurvedPair  # noqa: PLC0415  rare
+        from discreet.loss.pairs.shuffled import Shuffled  # noqa: PLC0415  rare
+        from discreet.loss.shuffle import Shuffle  # noqa: PLC0415  rare
+
         shuffle = Shuffle(epsilon=local, population=population)
         return Profile.of_symmetric(CurvedPair(Shuffled(shuffle)))
 

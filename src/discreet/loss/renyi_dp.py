@@ -22,7 +22,6 @@ from discreet.exact import float_up
 from discreet.loss.bracket import Bracket
 from discreet.loss.composition import Composition
 from discreet.loss.gaussian_dp import GaussianDP
-from discreet.loss.group import group_renyi
 from discreet.loss.limits import checked_count, checked_order, checked_parameter
 from discreet.loss.notion import PrivacyLoss
 from discreet.loss.profile import Profile
@@ -96,6 +95,8 @@ class RenyiDP(PrivacyLoss):
 
     def group(self, size: int) -> RenyiDP:
         """Chain the weak triangle inequality; the orders shrink."""
+        from discreet.loss.group import group_renyi  # noqa: PLC0415  rare
+
         return _from(group_renyi(self.curve, checked_count(size, name="size")))
 
     def dominates(self, other: PrivacyLoss) -> bool:

@@ -31,7 +31,7 @@ from discreet.mechanisms.arguments import Number, at_confidence, at_distance
 from discreet.mechanisms.candidates import ScoreChange, Scores, exact_scores, read_change
 from discreet.mechanisms.mechanism import Mechanism, ReferenceLaw
 from discreet.mechanisms.quantiles import BITS
-from discreet.noise import SYSTEM, Entropy, exponential_weights
+from discreet.noise import SYSTEM, Entropy
 
 __all__ = ["Exponential"]
 
@@ -86,6 +86,8 @@ class Exponential(Mechanism[Scores, int]):
     def run(self, value: Scores, *, entropy: Entropy = SYSTEM) -> int:
         """Return the index of the selected candidate."""
         scores = exact_scores(value, candidates=self.candidates)
+        from discreet.noise import exponential_weights  # noqa: PLC0415  rare
+
         return exponential_weights(scores=scores, rate=1 / self.scale, entropy=entropy)
 
     def reference_pmf(self, value: Scores) -> ReferenceLaw:

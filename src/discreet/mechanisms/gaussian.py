@@ -21,19 +21,20 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 from discreet.errors import WrongKind
 from discreet.exact import decimal, whole
 from discreet.loss import PrivacyLoss, Pure, ZeroConcentrated
-from discreet.loss.pairs.discrete_gaussian import DiscreteGaussianPair
 from discreet.loss.pairs.smoothed_gaussian import SmoothedGaussianPair
 from discreet.mechanisms.additive import Additive, Numbers, checked_grid
 from discreet.mechanisms.arguments import Number, at_distance
 from discreet.mechanisms.mechanism import Mechanism, ReferenceLaw
-from discreet.mechanisms.moves import MOST_SQUARED, worst_moves
 from discreet.mechanisms.pricing import priced
-from discreet.noise import SYSTEM, DiscreteGaussian, DyadicGrid, Entropy
+from discreet.noise import SYSTEM, DyadicGrid, Entropy
+
+if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+    from discreet.noise import DiscreteGaussian
 
 __all__ = ["Gaussian"]
 
@@ -91,6 +92,10 @@ class Gaussian(Mechanism[Numbers, Any]):
         variance = self._noise().variance
         moves = _worst_moves(squared, places)
         if len(moves) == 1:
+            from discreet.loss.pairs.discrete_gaussian import (  # noqa: PLC0415  rare
+                DiscreteGaussianPair,
+            )
+
             exact = [DiscreteGaussianPair(variance=variance, distance=d) for d in moves[0]]
             if exact[0].listed:
                 return priced(exact)
@@ -125,6 +130,8 @@ class Gaussian(Mechanism[Numbers, Any]):
 
     def _noise(self) -> DiscreteGaussian:
         step = Fraction(1) if self.grid is None else self.grid.step
+        from discreet.noise import DiscreteGaussian  # noqa: PLC0415  rare
+
         return DiscreteGaussian(variance=self.variance / step**2)
 
     def _additive(self) -> Additive:
@@ -135,6 +142,8 @@ def _worst_moves(squared: int, places: int) -> tuple[tuple[int, ...], ...]:
     """Return the costliest moves, or none where there are too many to list."""
     if places == 1:
         return ((math.isqrt(squared),),)
+    from discreet.mechanisms.moves import MOST_SQUARED, worst_moves  # noqa: PLC0415  rare
+
     if squared > MOST_SQUARED:
         return ()
     return worst_moves(squared=squared, coordinates=places)

@@ -23,13 +23,13 @@ import itertools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Self, final
+from typing import TYPE_CHECKING, Final, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.exact import Interval, decimal, probability, whole
-from discreet.loss import Approximate, PrivacyLoss, Pure, least_scale
+from discreet.loss import Approximate, PrivacyLoss, Pure
 from discreet.loss.limits import checked_epsilon
 from discreet.mechanisms.arguments import Number, at_confidence
 from discreet.mechanisms.key_selection import (
@@ -40,18 +40,15 @@ from discreet.mechanisms.key_selection import (
     read_plan,
     worst_move,
 )
-from discreet.mechanisms.key_selection_chances import (
-    Chances,
-    checked_length,
-    halfway,
-    optimal_chances,
-)
 from discreet.mechanisms.mechanism import ReferenceLaw
 from discreet.mechanisms.quantiles import root_complement
 from discreet.noise import SYSTEM, Entropy, Ratio
 from discreet.noise.coins import SIZES, Enclosure, flip
 from discreet.noise.entropy import checked_entropy
 from discreet.units import Relation
+
+if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+    from discreet.mechanisms.key_selection_chances import Chances
 
 __all__ = ["OptimalKeys"]
 
@@ -100,6 +97,8 @@ class OptimalKeys(KeyMechanism[NDArray[np.bool_]]):
         """
         plan = read_plan(groups=groups, relation=relation, fewest=fewest)
         loss, chance = checked_epsilon(epsilon), open_delta(delta)
+        from discreet.mechanisms.key_selection_chances import checked_length  # noqa: PLC0415  rare
+
         checked_length(loss, chance)
         for name, value in ({"epsilon": loss, "delta": chance} | plan).items():
             object.__setattr__(self, name, value)
@@ -136,7 +135,11 @@ class OptimalKeys(KeyMechanism[NDArray[np.bool_]]):
 
         splits = [(total / places, equal)]
         if places > 1 and total:
+            from discreet.loss import least_scale  # noqa: PLC0415  rare
+
             splits.append((1 / least_scale(loss_at, epsilon=total, delta=chance), half))
+        from discreet.mechanisms.key_selection_chances import halfway  # noqa: PLC0415  rare
+
         share, part = min(splits, key=lambda split: halfway(*split))
         return cls(epsilon=share, delta=part, groups=groups, relation=relation, fewest=fewest)
 
@@ -187,6 +190,8 @@ class OptimalKeys(KeyMechanism[NDArray[np.bool_]]):
         return law
 
     def _chances(self) -> Chances:
+        from discreet.mechanisms.key_selection_chances import optimal_chances  # noqa: PLC0415  rare
+
         return optimal_chances(self.epsilon, self.delta)
 
 

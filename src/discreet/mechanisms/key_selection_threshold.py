@@ -32,7 +32,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Self, final
+from typing import TYPE_CHECKING, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,13 +51,14 @@ from discreet.mechanisms.key_selection import (
     read_plan,
     worst_move,
 )
-from discreet.mechanisms.key_selection_interval import shown_intervals
-from discreet.mechanisms.key_selection_leak import leaked, likely_distance
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.mechanism import ReferenceLaw
 from discreet.mechanisms.quantiles import at_most, first_true
-from discreet.noise import SYSTEM, DiscreteGaussian, DiscreteLaplace, Distribution, Entropy
+from discreet.noise import SYSTEM, DiscreteLaplace, Distribution, Entropy
 from discreet.units import Relation
+
+if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+    from discreet.noise import DiscreteGaussian
 
 __all__ = ["NoisyKeys", "ShownKeys"]
 
@@ -154,6 +155,11 @@ class NoisyKeys(KeyMechanism[ShownKeys]):
         plan = {"groups": groups, "relation": relation, "fewest": fewest, "most": most}
         start = cls(noise=noise, threshold=0, **plan)  # type: ignore[arg-type]
         law = start._law()
+        from discreet.mechanisms.key_selection_leak import (  # noqa: PLC0415  rare
+            leaked,
+            likely_distance,
+        )
+
         distance = first_true(
             lambda d: leaked(law, distance=d, groups=start.groups, most=start.most) <= chance,
             near=likely_distance(law, chance=chance, groups=start.groups, most=start.most),
@@ -163,6 +169,8 @@ class NoisyKeys(KeyMechanism[ShownKeys]):
     def leak(self, *, steps: int = 1) -> Fraction:
         """Bound the chance that so many units are seen, in groups that would hardly count else."""
         distance = self.threshold - self.fewest
+        from discreet.mechanisms.key_selection_leak import leaked  # noqa: PLC0415  rare
+
         return leaked(
             self._law(), distance=distance, groups=self.groups, steps=steps, most=self.most
         )
@@ -217,6 +225,10 @@ class NoisyKeys(KeyMechanism[ShownKeys]):
                 why="such a count is never shown, so it is none of this mechanism's answers.",
                 do="give the counts that run returned.",
             )
+        from discreet.mechanisms.key_selection_interval import (  # noqa: PLC0415  rare
+            shown_intervals,
+        )
+
         return shown_intervals(
             noisy,
             law=self._law(),
@@ -256,6 +268,8 @@ class NoisyKeys(KeyMechanism[ShownKeys]):
     def _law(self) -> DiscreteLaplace | DiscreteGaussian:
         if isinstance(self.noise, Laplace):
             return DiscreteLaplace(scale=self.noise.scale)
+        from discreet.noise import DiscreteGaussian  # noqa: PLC0415  rare
+
         return DiscreteGaussian(variance=self.noise.variance)
 
 

@@ -12,21 +12,22 @@ import functools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, final
+from typing import TYPE_CHECKING, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.exact import ExactNumber, Interval
-from discreet.noise.blocks import BlockSampler
 from discreet.noise.distribution import BITS, Distribution, Moments, complement, log_of
 from discreet.noise.entropy import Entropy
 from discreet.noise.exponential import Scaled, ratio
 from discreet.noise.limits import TABLE_FROM, checked_scale, empty
-from discreet.noise.series import Decay
-from discreet.noise.signed import SignedSampler
-from discreet.noise.table import TableSizes
 from discreet.noise.tablefree import Parameters, laplace_into
+
+if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+    from discreet.noise.blocks import BlockSampler
+    from discreet.noise.series import Decay
+    from discreet.noise.signed import SignedSampler
 
 __all__ = ["DiscreteLaplace"]
 
@@ -54,6 +55,8 @@ class DiscreteLaplace(Distribution):
     @property
     def decay(self) -> Decay:
         """The exponent of the weights."""
+        from discreet.noise.series import Decay  # noqa: PLC0415  rare
+
         return Decay(linear=1 / self.scale)
 
     def _sample(self, count: int, entropy: Entropy) -> NDArray[np.int64]:
@@ -105,7 +108,15 @@ class DiscreteLaplace(Distribution):
 
 @functools.lru_cache(maxsize=32)
 def _sampler(scale: Fraction) -> SignedSampler | BlockSampler:
+    from discreet.noise.series import Decay  # noqa: PLC0415  rare
+
     decay = Decay(linear=1 / scale)
+    from discreet.noise.table import TableSizes  # noqa: PLC0415  rare
+
     if scale <= _NARROW:
+        from discreet.noise.signed import SignedSampler  # noqa: PLC0415  rare
+
         return SignedSampler(decay, TableSizes())
+    from discreet.noise.blocks import BlockSampler  # noqa: PLC0415  rare
+
     return BlockSampler(decay, max(1, math.floor(scale).bit_length() - 5), TableSizes())

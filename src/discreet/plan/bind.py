@@ -21,13 +21,9 @@ from typing import assert_never, final
 from discreet.errors import UnknownName
 from discreet.plan.facts import Facts, Source, facts_of
 from discreet.plan.fields import Bound, Field
-from discreet.plan.joins import joined, linked
-from discreet.plan.linked_joins import shown
 from discreet.plan.names import Fresh, bound_expression, checked, condition, starred
 from discreet.plan.refusals import not_per_unit
 from discreet.plan.schema import Schema, TableFacts
-from discreet.plan.scope import shared_box
-from discreet.plan.unions import united
 from discreet.query.expressions import Column, Expression, Star, Window, walk
 from discreet.query.relations import (
     Aggregated,
@@ -73,8 +69,12 @@ class Binder:
             case Distinct():
                 return self._distinct(relation)
             case Join(left=left, right=right):
+                from discreet.plan.joins import joined  # noqa: PLC0415  rare
+
                 return joined(relation, self.bind(left), self.bind(right), self.fresh)
             case UnionAll():
+                from discreet.plan.unions import united  # noqa: PLC0415  rare
+
                 return united(relation, [self.bind(part) for part in relation.parts], self.fresh)
             case Scan():
                 return self._scan(self._found(relation.table, relation), relation)
@@ -98,6 +98,8 @@ class Binder:
         if table.link is None:
             return bound
         parent = self._found(table.link.parent, node)
+        from discreet.plan.joins import linked  # noqa: PLC0415  rare
+
         return linked(bound, self._table(Table(parent.name, span=node.span)), table.link)
 
     def _scan(self, table: TableFacts, node: Table | Scan) -> Bound:
@@ -142,6 +144,8 @@ class Binder:
     def _filter(self, node: Filter) -> Bound:
         below = self.bind(node.child)
         predicate = condition(node.predicate, below)
+        from discreet.plan.scope import shared_box  # noqa: PLC0415  rare
+
         scope = below.scope & shared_box(predicate, below.facts, below.unit, self.names)
         relation = Filter(below.relation, predicate, span=node.span)
         return replace(below, relation=relation, scope=scope)
@@ -282,6 +286,8 @@ def _called(below: Bound, column: str, holders: frozenset[str]) -> str:
         same = [
             item for item in below.visible if folded(str(item.name)) == folded(str(seen[0].name))
         ]
+        from discreet.plan.linked_joins import shown  # noqa: PLC0415  rare
+
         return str(seen[0].name) if len(same) == 1 else shown(seen[0])
     source = below.facts[column].source
     return column if source is None else f"{source.column} of {source.table}"

@@ -10,7 +10,6 @@ from fractions import Fraction
 
 from discreet.errors import MissingBounds, UnsupportedSQL
 from discreet.plan.facts import Facts
-from discreet.plan.fixed_point import checked_reach
 from discreet.query.expressions import Aggregate, Expression
 from discreet.query.span import pointed
 from discreet.query.wording import said
@@ -81,6 +80,8 @@ def _rising(aggregate: Aggregate, pair: Pair) -> Pair:
             why="every value is moved between them.",
             do="give the smaller bound first, such as (0, 100).",
         )
+    from discreet.plan.fixed_point import checked_reach  # noqa: PLC0415  rare
+
     checked_reach(max(-low, high, high - low))
     return pair
 

@@ -16,18 +16,20 @@ import hashlib
 import json
 from dataclasses import fields
 from datetime import date
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from discreet.accounting import Box, Node, written
 from discreet.accounting.codec import written_unit
 from discreet.plan.lowered import KeyValue, Lowered, Measure
-from discreet.plan.search import Search
 from discreet.plan.tree import Releases
 from discreet.query.canonical import canonical, relation_form
 from discreet.query.expressions import Expression
 from discreet.query.operands import form
 from discreet.query.question import Question
 from discreet.units import PrivacyUnit
+
+if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+    from discreet.plan.search import Search
 
 __all__ = ["digest_of"]
 

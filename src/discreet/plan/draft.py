@@ -6,7 +6,7 @@ Trust: kernel.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeVar, final
+from typing import TYPE_CHECKING, TypeVar, final
 
 from discreet.plan.asked import Asked
 from discreet.plan.calibration import Calibrated
@@ -19,12 +19,14 @@ from discreet.plan.outputs import Estimate, Shown
 from discreet.plan.plan import Predicted
 from discreet.plan.policy import Policy
 from discreet.plan.price_asked import Ask, Given
-from discreet.plan.promise import Promise
 from discreet.plan.schema import Schema
-from discreet.plan.search import FoundBounds, Search, Target
 from discreet.plan.sketch import Sketch
 from discreet.query.question import Clause, Question
 from discreet.units import PrivacyUnit
+
+if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+    from discreet.plan.promise import Promise
+    from discreet.plan.search import FoundBounds, Search, Target
 
 __all__ = ["Draft", "found"]
 

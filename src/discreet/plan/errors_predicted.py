@@ -36,7 +36,7 @@ from fractions import Fraction
 from typing import Final, final
 
 from discreet.exact import float_up
-from discreet.mechanisms import Exponential, Gaussian, Laplace, NoisyKeys
+from discreet.mechanisms import Gaussian, Laplace
 from discreet.plan.estimators import Count, Mean, Quantile, Quantiles, Sum, Units, Variance
 from discreet.plan.noises import UNITS, Choice
 from discreet.plan.outputs import Estimate, Output
@@ -150,8 +150,11 @@ class Forecast:
             if noise.measure == measure:
                 return noise.mechanism
         keys = self.releases.selection
-        if isinstance(keys, NoisyKeys) and self.releases.chosen_by == measure:
-            return keys.noise
+        if keys is not None and self.releases.chosen_by == measure:
+            from discreet.mechanisms import NoisyKeys  # noqa: PLC0415  rare
+
+            if isinstance(keys, NoisyKeys):
+                return keys.noise
         message = f"nothing is released of {measure}"
         raise LookupError(message)
 
@@ -217,6 +220,8 @@ class Forecast:
         """Return how many ranks a choice is from its level, at most."""
         parts = choice.level.denominator  # scores are whole multiples of one part of a rank
         select = choice.mechanism
+        from discreet.mechanisms import Exponential  # noqa: PLC0415  rare
+
         finer = Exponential(candidates=select.candidates, scale=select.scale * parts)
         return Fraction(finer.error(confidence=self.confidence), parts) + abs(choice.offset)
 

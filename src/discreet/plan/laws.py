@@ -29,8 +29,6 @@ from fractions import Fraction
 from statistics import NormalDist
 from typing import Final
 
-from discreet.loss import GaussianDP, least_scale
-from discreet.loss.scales import least_fitting
 from discreet.plan.parts import GAUSSIAN, LAPLACE, OPTIMAL, Keys, Level, Part, Totals, shorter_tail
 from discreet.plan.sketch import Sketch
 from discreet.plan.split import shares
@@ -120,7 +118,11 @@ def gaussian_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     """
     if _SLIGHT <= epsilon <= _STRONG and _RARE <= delta < 1:
         given = float(epsilon), float(delta)
+        from discreet.loss.scales import least_fitting  # noqa: PLC0415  rare
+
         return 1 / (2 * least_fitting(lambda square: _excess(float(square), *given), _BITS))
+    from discreet.loss import GaussianDP, least_scale  # noqa: PLC0415  rare
+
     scale = least_scale(
         lambda square: GaussianDP(mu_squared=1 / square), epsilon=epsilon, delta=delta, bits=_BITS
     )

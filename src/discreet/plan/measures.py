@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Final, final
+from typing import TYPE_CHECKING, Final, final
 
 from discreet.errors import MissingBounds, WrongType
 from discreet.plan.bounds import Pair, bounds_by_group, bounds_by_row, whole_bounds
@@ -45,8 +45,6 @@ from discreet.plan.estimators import (
     Variance,
 )
 from discreet.plan.facts import Facts, facts_of
-from discreet.plan.fixed_point import Fixed, fixed, fixed_open, fixed_square
-from discreet.plan.grids import grid_of
 from discreet.plan.limits_of_unit import Contributions
 from discreet.plan.lowered import Distinct, Leaves, Measure, Total
 from discreet.plan.measure_list import MeasureList
@@ -56,7 +54,9 @@ from discreet.plan.uses import Use, uses_of
 from discreet.query.expressions import Aggregate, Case, Cast, Column, Expression
 from discreet.query.span import pointed
 from discreet.query.types import Type
-from discreet.query.wording import said
+
+if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+    from discreet.plan.fixed_point import Fixed
 
 __all__ = ["Measured", "measured"]
 
@@ -136,7 +136,11 @@ class _Measurer:
     def _rows(self, aggregate: Aggregate, bounds: tuple[int, int]) -> str:
         """Count rows that an aggregate looks at, so many for each unit."""
         row = all_of(counted(aggregate, self.facts))
-        about = f"rows with {said(row.branches[0][0])}" if isinstance(row, Case) else "rows"
+        about = "rows"
+        if isinstance(row, Case):
+            from discreet.query.wording import said  # noqa: PLC0415  rare
+
+            about = f"rows with {said(row.branches[0][0])}"
         low, high = bounds
         total = Total(name="", row=row, low=low, high=high)
         if total in UNIT_COUNTS:
@@ -152,6 +156,8 @@ class _Measurer:
             return Count(self._rows(replace(aggregate, argument=None), (0, 1)))
         most = self._most_values(aggregate, value)
         measure = Distinct(name="", expression=seen(aggregate, value), most=most)
+        from discreet.query.wording import said  # noqa: PLC0415  rare
+
         return Count(self.known.add("distinct", measure, f"different values of {said(value)}"))
 
     def _most_values(self, aggregate: Aggregate, value: Expression) -> int:
@@ -162,6 +168,8 @@ class _Measurer:
         most = self.limits.rows if bounds is None else bounds[1]
         if most is not None:
             return most
+        from discreet.query.wording import said  # noqa: PLC0415  rare
+
         raise MissingBounds(
             what=pointed(
                 f"how many values of {said(value)} of one person count is not limited.",
@@ -183,6 +191,8 @@ class _Measurer:
             name, steps = self._centered(aggregate)
             used = None if steps.center == 0 else count
             return Sum(measure=name, step=steps.step, center=steps.center, count=used)
+        from discreet.plan.fixed_point import fixed  # noqa: PLC0415  rare
+
         steps = fixed(value, facts.type, bounds, rows=most)
         ends = most * min(steps.low, 0), most * max(steps.high, 0)
         return Sum(measure=self._total(aggregate, steps, ends), step=steps.step)
@@ -205,6 +215,8 @@ class _Measurer:
     def _clamped_sum(self, aggregate: Aggregate, pair: Pair) -> Sum:
         """Clamp what each unit adds up to in a group."""
         value, facts = self._value(aggregate)
+        from discreet.plan.fixed_point import fixed_open  # noqa: PLC0415  rare
+
         steps = fixed_open(value, facts.type, pair, whole=True)
         return Sum(measure=self._total(aggregate, steps, _ends(pair, steps)), step=steps.step)
 
@@ -222,6 +234,8 @@ class _Measurer:
         value, facts = self._value(aggregate)
         count = self._rows(aggregate, (0, 1))
         center = Fraction(float(sum(pair) / 2))
+        from discreet.plan.fixed_point import fixed_open  # noqa: PLC0415  rare
+
         steps = fixed_open(value, facts.type, pair, center=center)
         cap = None if self.limits.single else 1
         name = self._total(aggregate, steps, _ends(pair, steps), cap=cap)
@@ -230,11 +244,15 @@ class _Measurer:
     def _variance(self, aggregate: Aggregate) -> Variance:
         value, facts = self._value(aggregate)
         mean, (bounds, most) = self._mean(aggregate), self._bounds(aggregate)
+        from discreet.plan.fixed_point import fixed_square  # noqa: PLC0415  rare
+
         steps = fixed_square(value, facts.type, bounds, center=mean.center, rows=most)
         ends = most * steps.low, most * steps.high
         low, high = ends
         row, cap = seen(aggregate, steps.row), self.limits.cap
         total = Total(name="", row=row, low=low, high=high, rows=cap)
+        from discreet.query.wording import said  # noqa: PLC0415  rare
+
         about = f"sum of squares of {said(value)} less {_shown(mean.center)}"
         return Variance(
             mean=mean,
@@ -254,9 +272,13 @@ class _Measurer:
                 do="ask it of a number, such as EXTRACT(YEAR FROM day), or count by groups.",
             )
         bounds, most = self._bounds(aggregate)
+        from discreet.plan.grids import grid_of  # noqa: PLC0415  rare
+
         leaf, grid = grid_of(value, facts.type, bounds)
         row = seen(aggregate, leaf)
         leaves = Leaves(name="", row=row, leaves=grid.leaves, rows=most)
+        from discreet.query.wording import said  # noqa: PLC0415  rare
+
         name = self.known.add("leaves", leaves, f"ranks of {said(value)}")
         level = _LEVELS.get(aggregate.function, aggregate.parameter or Fraction(0))
         if aggregate.function != "APPROX_QUANTILES":
@@ -269,6 +291,8 @@ class _Measurer:
         value, facts = self._value(aggregate)
         bounds, most = self._bounds(aggregate)
         whole = facts.type is Type.INTEGER
+        from discreet.plan.fixed_point import fixed  # noqa: PLC0415  rare
+
         if whole and not self.limits.single:
             steps = fixed(Cast(value, Type.FLOAT), Type.FLOAT, bounds, rows=most, centered=True)
         else:
@@ -283,6 +307,8 @@ class _Measurer:
         low, high = ends
         total = Total(name="", row=seen(aggregate, steps.row), low=low, high=high, rows=cap)
         less = f" less {_shown(steps.center)}" if steps.center else ""
+        from discreet.query.wording import said  # noqa: PLC0415  rare
+
         return self.known.add("sum", total, f"sum of {said(argument(aggregate))}{less}")
 
     def _value(self, aggregate: Aggregate) -> tuple[Expression, Facts]:

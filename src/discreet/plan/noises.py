@@ -22,10 +22,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, final
+from typing import TYPE_CHECKING, Final, final
 
-from discreet.mechanisms import Exponential, Gaussian, Laplace
+from discreet.mechanisms import Gaussian, Laplace
 from discreet.plan.distances import Distances
+
+if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+    from discreet.mechanisms import Exponential
 
 __all__ = ["UNITS", "Choice", "Noise"]
 

@@ -16,7 +16,7 @@ from typing import final
 from discreet.plan.asked import Asked
 from discreet.plan.estimators import Estimator
 from discreet.query.expressions import Aggregate, Column, Expression, Order, transformed
-from discreet.query.functions import typed
+from discreet.query.functions import check_condition, typed
 from discreet.query.types import Type
 
 __all__ = ["Estimate", "Output", "Shown", "answer_of"]
@@ -93,9 +93,12 @@ def answer_of(known: Asked, estimators: Sequence[Estimator]) -> tuple[tuple[Esti
         Output(name=name, type=typed(above(value), kinds, keys), expression=above(value))
         for name, value in question.outputs
     )
+    having = None if question.having is None else above(question.having)
+    if having is not None:
+        check_condition(having, kinds, keys)
     shown = Shown(
         outputs=outputs,
-        having=None if question.having is None else above(question.having),
+        having=having,
         order=tuple(replace(item, expression=above(item.expression)) for item in question.order),
         limit=question.limit,
     )

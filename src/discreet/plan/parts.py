@@ -36,13 +36,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from statistics import NormalDist
-from typing import Final, final
+from typing import TYPE_CHECKING, Final, final
 
-from discreet.mechanisms import Exponential, Gaussian, Laplace, NoisyKeys, OptimalKeys
+from discreet.mechanisms import Gaussian, Laplace
 from discreet.plan.distances import TWO_SIDED, Distances, steps_up
 from discreet.plan.noises import UNITS, Choice, Noise
-from discreet.plan.rank_ends import ranks_aside
 from discreet.units import Relation
+
+if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+    from discreet.mechanisms import NoisyKeys, OptimalKeys
 
 __all__ = [
     "GAUSSIAN",
@@ -154,7 +156,11 @@ class Level:
         )
 
     def _choice(self, scale: Fraction, side: int, missed: Fraction) -> Choice:
+        from discreet.mechanisms import Exponential  # noqa: PLC0415  rare
+
         select = Exponential(candidates=self.leaves, scale=scale)
+        from discreet.plan.rank_ends import ranks_aside  # noqa: PLC0415  rare
+
         aside = ranks_aside(self.level, select, missed, above=side > 0) if side else 0
         return Choice(
             measure=self.measure,
@@ -209,6 +215,8 @@ class Keys:
     ) -> OptimalKeys | NoisyKeys:
         if self.law not in {OPTIMAL, SMALLEST}:
             return _noisy(self, Laplace(scale=self.most / epsilon), delta)
+        from discreet.mechanisms import OptimalKeys  # noqa: PLC0415  rare
+
         return OptimalKeys(
             epsilon=min(epsilon, _LARGEST),
             delta=delta / self.places(relation),
@@ -236,6 +244,8 @@ def shorter_tail(delta: Fraction) -> float:
 
 @functools.lru_cache(maxsize=256)
 def _noisy(keys: Keys, noise: Laplace | Gaussian, delta: Fraction) -> NoisyKeys:
+    from discreet.mechanisms import NoisyKeys  # noqa: PLC0415  rare
+
     return NoisyKeys.for_delta(
         delta=delta,
         noise=noise,

@@ -14,22 +14,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import final
+from typing import TYPE_CHECKING, final
 
 from discreet.accounting import Box, Budget, Node
 from discreet.accounting.currency import shown_amounts
 from discreet.errors import WrongKind
 from discreet.loss import PrivacyLoss
-from discreet.mechanisms import NoisyKeys, OptimalKeys
 from discreet.plan.lowered import Lowered
 from discreet.plan.noises import Choice, Noise
 from discreet.plan.outputs import Estimate, Shown
 from discreet.plan.prices import Price, loss_of
-from discreet.plan.search import FoundBounds, Search
-from discreet.plan.show import branches_of, drawn, html_of, shown_price, shown_question
-from discreet.plan.standing import Standing
 from discreet.query.question import Question
 from discreet.units import PrivacyUnit
+
+if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+    from discreet.mechanisms import NoisyKeys, OptimalKeys
+    from discreet.plan.search import FoundBounds, Search
+    from discreet.plan.standing import Standing
 
 __all__ = ["Plan", "Predicted", "Price"]
 
@@ -116,11 +117,17 @@ class Plan:
 
     def __repr__(self) -> str:
         """Show the question and the price on one line."""
+        from discreet.plan.show import shown_price, shown_question  # noqa: PLC0415  rare
+
         return f"<plan: {shown_question(self)}; costs {shown_price(self.price)}>"
 
     def __str__(self) -> str:
         """Show everything that will happen, as a tree of lines."""
+        from discreet.plan.show import branches_of, drawn  # noqa: PLC0415  rare
+
         return drawn(branches_of(self))
 
     def _repr_html_(self) -> str:
+        from discreet.plan.show import branches_of, html_of  # noqa: PLC0415  rare
+
         return html_of(branches_of(self))

@@ -21,7 +21,6 @@ from discreet.accounting import Budget
 from discreet.errors import BadPolicy, DiscreetError
 from discreet.exact import decimal
 from discreet.plan.policy_tables import read_tables
-from discreet.plan.policy_text import policy_text
 from discreet.plan.policy_values import (
     above_zero,
     bad,
@@ -93,6 +92,8 @@ class Policy:
         >>> read_policy(policy.written()) == policy
         True
         """
+        from discreet.plan.policy_text import policy_text  # noqa: PLC0415  rare
+
         return policy_text(self)
 
 

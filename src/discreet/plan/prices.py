@@ -15,15 +15,18 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from typing import TYPE_CHECKING, final
 
 from discreet.accounting import Leaf, Node, Repeat
 from discreet.accounting.admission import point_price
 from discreet.accounting.request import Asker
 from discreet.loss import PrivacyLoss, Pure
-from discreet.mechanisms import Exponential, Gaussian, Laplace, NoisyKeys, OptimalKeys
+from discreet.mechanisms import Gaussian, Laplace
 from discreet.plan.distances import TWO_SIDED
 from discreet.units import PrivacyUnit
+
+if TYPE_CHECKING:  # loaded when keys or leaves are chosen
+    from discreet.mechanisms import NoisyKeys, OptimalKeys
 
 __all__ = ["Price", "epsilon_at", "epsilon_sum", "loss_of", "rho_sum"]
 
@@ -114,26 +117,34 @@ def _leaves(node: Node, count: int) -> Iterator[tuple[Leaf, int]]:
 
 def _rho(leaf: Leaf, *, two_sided: bool) -> Sum:
     """Return the rho of one release by the theorem of its mechanism."""
-    source = leaf.source
-    if isinstance(source, OptimalKeys | NoisyKeys):
-        return _keys_rho(source, 2 * source.groups if two_sided else source.groups)
-    distance = leaf.added
+    source, distance = leaf.source, leaf.added
     if two_sided:
         distance = leaf.replaced if isinstance(leaf.replaced, Fraction) else 2 * leaf.added
     match source:
+        case Laplace(scale=scale):
+            return _pure_rho(math.floor(distance) / scale), _NONE
         case Gaussian():
             found = source.concentrated(distance=distance, coordinates=leaf.coordinates)
             return found.rho, _NONE
+    from discreet.mechanisms import (  # noqa: PLC0415  as above
+        Exponential,
+        NoisyKeys,
+        OptimalKeys,
+    )
+
+    match source:
+        case OptimalKeys() | NoisyKeys():
+            return _keys_rho(source, 2 * source.groups if two_sided else source.groups)
         case Exponential(scale=scale):
             return (2 * distance / scale) ** 2 / 8, _NONE  # scores may move either way
-        case Laplace(scale=scale):
-            return _pure_rho(math.floor(distance) / scale), _NONE
         case _:
             message = f"{type(source).__name__} is not released by any plan"
             raise TypeError(message)
 
 
 def _keys_rho(keys: OptimalKeys | NoisyKeys, places: int) -> Sum:
+    from discreet.mechanisms import OptimalKeys  # noqa: PLC0415  as above
+
     if isinstance(keys, OptimalKeys):
         return places * _pure_rho(keys.epsilon), places * keys.delta
     if isinstance(keys.noise, Laplace):

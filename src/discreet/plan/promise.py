@@ -87,9 +87,9 @@ def promise_of(ask: Ask, sketch: Sketch, calibrated: Calibrated, scaled: Sequenc
     )
 
 
-def kept(sketch: Sketch, promise: Promise | None) -> Sketch:
+def kept(sketch: Sketch, promise: Promise) -> Sketch:
     """Give every part the share that was promised, if shares were."""
-    shares = dict(promise.shares) if promise is not None else {}
+    shares = dict(promise.shares)
     if not shares:
         return sketch
     if any(_use(part) not in shares for part in sketch.parts):

@@ -23,7 +23,6 @@ from discreet.plan.parts import GAUSSIAN, LAPLACE
 from discreet.plan.price_asked import Ask, check_price
 from discreet.plan.prices import Price
 from discreet.plan.sketching import needs_of
-from discreet.plan.targets import Targets
 from discreet.query.span import pointed
 
 __all__ = ["check_kept", "scale_noise"]
@@ -89,6 +88,8 @@ def _by_errors(draft: Draft, law: str | None) -> Calibrated:
     ask, sketch = found(draft.ask), found(draft.sketch)
     if law is None and ask.concentrated:
         law = GAUSSIAN
+    from discreet.plan.targets import Targets  # noqa: PLC0415  rare
+
     targets = Targets(
         ask=ask,
         sketch=sketch,

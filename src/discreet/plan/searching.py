@@ -12,11 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from discreet.accounting import Node
 from discreet.errors import WrongKind
-from discreet.plan.bins import bins_of
 from discreet.plan.bounds import Pair
 from discreet.plan.bounds_asked import BoundsPrice
 from discreet.plan.distances import Distances
@@ -25,19 +24,18 @@ from discreet.plan.estimators import Mean, Quantile, Quantiles, Sum, Variance
 from discreet.plan.facts import Facts, facts_of
 from discreet.plan.groups import within_categories
 from discreet.plan.lowered import Leaves, Lowered
-from discreet.plan.open_errors import REFERENCE, OpenForecast
 from discreet.plan.parts import LAPLACE, Totals
-from discreet.plan.plan import Predicted
 from discreet.plan.price_asked import check_both
 from discreet.plan.prices import Price, epsilon_sum, rho_sum
-from discreet.plan.promise import both, promise_of
 from discreet.plan.rows_seen import argument, seen
-from discreet.plan.search import Search, Target
 from discreet.plan.sketch import Sketch
 from discreet.plan.tree import Releases, tree_of
 from discreet.query.expressions import Aggregate, Column, Expression
-from discreet.query.wording import said
 from discreet.units import PrivacyUnit
+
+if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+    from discreet.plan.plan import Predicted
+    from discreet.plan.search import Target
 
 __all__ = ["miss_bounds", "price_bounds"]
 
@@ -63,6 +61,8 @@ def miss_bounds(draft: Draft) -> Draft:
             why="how far noise moves a number follows from its bounds, which are not known yet.",
             do="give a price, such as epsilon=0.5; or give the bounds.",
         )
+    from discreet.plan.open_errors import REFERENCE  # noqa: PLC0415  rare
+
     pairs = [each.bounds for each in draft.found] or [REFERENCE] * len(targets)
     bounds = dict(zip((each.row for each in targets), pairs, strict=True))
     bound = tuple(
@@ -83,6 +83,9 @@ def price_bounds(draft: Draft) -> Draft:
     ask, scaled = found(draft.ask), tuple(dict.fromkeys(_scaled(draft)))
     releases = _releases(draft.targets, wanted, draft.unit)
     tree = tree_of(releases, draft.unit)
+    from discreet.plan.promise import both, promise_of  # noqa: PLC0415  rare
+    from discreet.plan.search import Search  # noqa: PLC0415  rare
+
     search = Search(
         lowered=_lowered(draft),
         targets=draft.targets,
@@ -121,6 +124,8 @@ def _scaled(draft: Draft) -> Iterator[str]:
 def _said(draft: Draft) -> tuple[Predicted, ...]:
     """Say errors in terms of the bounds that are not known yet."""
     ask = found(draft.ask)
+    from discreet.plan.open_errors import OpenForecast  # noqa: PLC0415  rare
+
     forecast = OpenForecast(
         releases=found(draft.calibrated).releases,
         estimates=draft.estimates,
@@ -138,6 +143,9 @@ def _targets(aggregates: list[Aggregate], facts: Mapping[str, Facts]) -> tuple[T
     for each in aggregates:
         row = _row(each, facts)
         if row is not None and row not in targets:
+            from discreet.plan.search import Target  # noqa: PLC0415  rare
+            from discreet.query.wording import said  # noqa: PLC0415  rare
+
             number = len(targets) + 1
             value = argument(each)
             where = "" if each.where is None else f" where {said(each.where)}"
@@ -159,6 +167,8 @@ def _row(aggregate: Aggregate, facts: Mapping[str, Facts]) -> Expression | None:
     known = facts_of(value, facts)
     if known.bounds is not None or not known.type.is_number:
         return None
+    from discreet.plan.bins import bins_of  # noqa: PLC0415  rare
+
     return seen(aggregate, bins_of(known.type).place(value))
 
 

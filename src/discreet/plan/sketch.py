@@ -8,21 +8,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, final
+from typing import TYPE_CHECKING, final
 
-from discreet.mechanisms import NoisyKeys, OptimalKeys
 from discreet.plan.noises import UNITS, Choice, Noise
 from discreet.plan.parts import GAUSSIAN, Keys, Level, Part, Totals
 from discreet.plan.split import divided, shares
 from discreet.plan.tree import Releases
 from discreet.units import PrivacyUnit
 
+if TYPE_CHECKING:  # loaded when keys are chosen
+    from discreet.mechanisms import NoisyKeys, OptimalKeys
+
+    Release = OptimalKeys | NoisyKeys | Noise | Choice
+
 __all__ = ["Column", "Sketch"]
 
-Release = OptimalKeys | NoisyKeys | Noise | Choice
 Column = tuple[tuple[int, Fraction], ...]
 """The places of parts, and by what the noise of each is multiplied."""
-_SELECTS: Final = (OptimalKeys, NoisyKeys)
 
 
 @final
@@ -96,7 +98,7 @@ class Sketch:
         several = [one if isinstance(one, tuple) else (one,) for one in found]
         each, keys = [one for some in several for one in some], self.keys
         return Releases(
-            selection=next((one for one in each if isinstance(one, _SELECTS)), None),
+            selection=next((one for one in each if not isinstance(one, Noise | Choice)), None),
             chosen_by=UNITS if keys is None else keys.measure,
             noises=tuple(one for one in each if isinstance(one, Noise)),
             choices=tuple(one for one in each if isinstance(one, Choice)),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from discreet.errors import UnsupportedSQL, WrongKind
 from discreet.mechanisms.arguments import Number
@@ -30,16 +30,17 @@ from discreet.plan.outputs import answer_of
 from discreet.plan.plan import Plan
 from discreet.plan.policy import Policy
 from discreet.plan.price_asked import Given, check_ask, read_ask
-from discreet.plan.promise import both, joined, kept
 from discreet.plan.scaling import scale_noise
 from discreet.plan.schema import Schema
-from discreet.plan.search import FoundBounds
 from discreet.plan.searching import miss_bounds, price_bounds
 from discreet.plan.sketching import sketch_of
 from discreet.query.expressions import Column
 from discreet.query.question import Question
 from discreet.query.span import pointed
 from discreet.units import PrivacyUnit, Relation
+
+if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+    from discreet.plan.search import FoundBounds
 
 __all__ = ["STEPS", "plan", "worked_out"]
 
@@ -172,6 +173,10 @@ def measure_aggregates(draft: Draft) -> Draft:
 def sketch_releases(draft: Draft) -> Draft:
     """List what has to be released, with the weights of its parts."""
     sketch = sketch_of(draft)
+    if draft.promise is None:
+        return replace(draft, sketch=sketch)
+    from discreet.plan.promise import kept  # noqa: PLC0415  rare
+
     return replace(draft, sketch=kept(sketch, draft.promise))
 
 
@@ -259,6 +264,8 @@ def _finished(draft: Draft) -> Plan:
     releases, scope = calibrated.releases, found(draft.asked).rows.scope
     tree, price, search = calibrated.tree, calibrated.price, draft.search
     if search is not None:
+        from discreet.plan.promise import both, joined  # noqa: PLC0415  rare
+
         tree = joined(search.tree, search.promise)
         price = both(search.price, search.promise.price, found(draft.ask).delta)
     digest = digest_of(

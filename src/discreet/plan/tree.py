@@ -12,14 +12,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Final, final
+from typing import TYPE_CHECKING, Final, final
 
 from discreet.accounting import Leaf, Node, Repeat, Sequential
 from discreet.loss import PrivacyLoss
-from discreet.mechanisms import Gaussian, NoisyKeys, OptimalKeys
+from discreet.mechanisms import Gaussian
 from discreet.plan.distances import TWO_SIDED, root_up, steps_up
 from discreet.plan.noises import UNITS, Choice, Noise
 from discreet.units import PrivacyUnit, Relation
+
+if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+    from discreet.mechanisms import NoisyKeys, OptimalKeys
 
 __all__ = ["Releases", "tree_of"]
 

@@ -33,7 +33,17 @@ from discreet.query.signatures import (
 from discreet.query.span import Span, pointed
 from discreet.query.types import Type
 
-__all__ = ["AGGREGATES", "CASTS", "FUNCTIONS", "PARTS", "PLAIN", "WINDOWS", "Function", "typed"]
+__all__ = [
+    "AGGREGATES",
+    "CASTS",
+    "FUNCTIONS",
+    "PARTS",
+    "PLAIN",
+    "WINDOWS",
+    "Function",
+    "check_condition",
+    "typed",
+]
 
 CASTS: Final[dict[Type, frozenset[Type]]] = {
     Type.INTEGER: frozenset({Type.INTEGER, Type.FLOAT, Type.TEXT, Type.BOOLEAN}),
@@ -87,7 +97,7 @@ def _typed(  # noqa: C901, PLR0911 (one line for each kind of node)
             return _called(expression, WINDOWS.get(name), arguments, columns, keys)
         case Aggregate(function=name, argument=argument, where=where):
             if where is not None:
-                _condition(where, columns, keys)
+                check_condition(where, columns, keys)
             arguments = () if argument is None else (argument,)
             return _called(expression, AGGREGATES.get(name), arguments, columns, keys)
         case Case():
@@ -234,7 +244,13 @@ def _meeting(first: Type, second: Type) -> str:
     return f"turn one into the other, such as CAST(... AS {first.value})."
 
 
-def _condition(expression: Expression, columns: Mapping[str, Type], keys: Sequence[Type]) -> None:
+def check_condition(
+    expression: Expression, columns: Mapping[str, Type], keys: Sequence[Type] = ()
+) -> None:
+    """Refuse what is neither true nor false.
+
+    >>> check_condition(Call(">", (Column("age"), Literal(1))), {"age": Type.INTEGER})
+    """
     kind = _typed(expression, columns, keys)
     if kind not in {Type.BOOLEAN, None}:
         _wrong(
@@ -247,7 +263,7 @@ def _condition(expression: Expression, columns: Mapping[str, Type], keys: Sequen
 
 def _case(case: Case, columns: Mapping[str, Type], keys: Sequence[Type]) -> Type | None:
     for condition, _ in case.branches:
-        _condition(condition, columns, keys)
+        check_condition(condition, columns, keys)
     values = [value for _, value in case.branches]
     if case.default is not None:
         values.append(case.default)

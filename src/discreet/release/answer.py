@@ -15,10 +15,11 @@ gone, so no traceback leads to them.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from discreet.errors import DiscreetError, EngineFailed, WrongKind
-from discreet.mechanisms import NoisyKeys, OptimalKeys
 from discreet.noise import SYSTEM, Entropy
 from discreet.plan.arrow_arrays import taken
 from discreet.plan.estimators import Quantile, Quantiles
@@ -27,9 +28,11 @@ from discreet.plan.noises import UNITS, Choice
 from discreet.plan.plan import Plan
 from discreet.plan.raw import Integers, Raw, SparseLeaves
 from discreet.release.estimates import measures_of
-from discreet.release.leaf_choice import chosen_leaves
 from discreet.release.noisy import Chosen, Noisy, NoisyTotal, Run
 from discreet.release.release import Release
+
+if TYPE_CHECKING:  # loaded when keys are chosen
+    from discreet.mechanisms import NoisyKeys
 
 __all__ = ["answer"]
 
@@ -71,9 +74,12 @@ def _check(plan: Plan) -> None:
             do="plan the question anew.",
         )
     known = {noise.measure for noise in plan.noises}
-    if isinstance(plan.selection, NoisyKeys):
-        _check_count(plan, plan.selection)
-        known.add(plan.chosen_by)
+    if plan.selection is not None:
+        from discreet.mechanisms import NoisyKeys  # noqa: PLC0415  as above
+
+        if isinstance(plan.selection, NoisyKeys):
+            _check_count(plan, plan.selection)
+            known.add(plan.chosen_by)
     chosen = {(choice.measure, choice.level, choice.offset) for choice in plan.choices}
     for estimate in plan.estimates:
         match estimate.estimator:
@@ -129,9 +135,11 @@ def _exact(raw: Raw, measure: str) -> Integers:
 
 def _shown(plan: Plan, counts: Integers, entropy: Entropy) -> tuple[Integers, Run | None]:
     """Return the groups that are shown, and their noisy counts if these decide."""
+    if plan.selection is None:
+        return np.arange(counts.size), None
+    from discreet.mechanisms import NoisyKeys, OptimalKeys  # noqa: PLC0415  as above
+
     match plan.selection:
-        case None:
-            return np.arange(counts.size), None
         case OptimalKeys():
             return np.flatnonzero(plan.selection.run(counts, entropy=entropy)), None
         case NoisyKeys():
@@ -147,6 +155,8 @@ def _leaves(choice: Choice, sparse: SparseLeaves, places: Integers, entropy: Ent
     kept = at < places.size
     kept[kept] = places[at[kept]] == group[kept]
     inside = at[kept], leaf[kept], count[kept]
+    from discreet.release.leaf_choice import chosen_leaves  # noqa: PLC0415  rare
+
     return chosen_leaves(choice, inside, groups=places.size, entropy=entropy)
 
 

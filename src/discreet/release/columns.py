@@ -28,7 +28,6 @@ from discreet.plan.raw import Integers
 from discreet.query.expressions import Column, Expression, Grouped, walk
 from discreet.query.types import Type
 from discreet.release.estimates import estimated, measures_of
-from discreet.release.formula_ranges import Ranges
 from discreet.release.formulas import Formulas
 from discreet.release.intervals import Intervals
 from discreet.release.noisy import Noisy
@@ -190,6 +189,8 @@ class _Table:
             others = sum(isinstance(each, Quantile) for each in used.values())
             box, count = known.box(names, others), len(names) + others
             boxes = {slot: known.boxed(each, box, count) for slot, each in used.items()}
+        from discreet.release.formula_ranges import Ranges  # noqa: PLC0415  rare
+
         return Ranges(self.formulas.taken(places), boxes).of(expression).ends
 
 

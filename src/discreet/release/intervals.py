@@ -57,12 +57,8 @@ from discreet.query.types import Type
 from discreet.release.estimates import estimated, measures_of, summed
 from discreet.release.noisy import Noisy, Run
 from discreet.release.outward import Ends, added, divided, everything, hull, multiplied
-from discreet.release.quantile_ends import quantile_interval
 from discreet.release.rationals import Floats
-from discreet.release.ratios import mean_interval
 from discreet.release.reach import reach, share
-from discreet.release.shown_counts import OTHERS, clear_counts, clear_missed
-from discreet.release.variances import variance_range
 
 __all__ = ["Intervals"]
 
@@ -84,6 +80,8 @@ class Intervals:
             case Sum() | Mean() if (keys := self._chosen_by(estimator)) is not None:
                 return self._of_clear(estimator, keys)
             case Quantile():
+                from discreet.release.quantile_ends import quantile_interval  # noqa: PLC0415  rare
+
                 return quantile_interval(estimator, self.noisy, self.confidence)
             case Quantiles():
                 return None
@@ -116,10 +114,14 @@ class Intervals:
             case Mean():
                 return hull(self._mean(estimator, box), self._value(estimator))
             case Variance(mean=mean, squares=squares):
+                from discreet.release.variances import variance_range  # noqa: PLC0415  rare
+
                 found = variance_range(estimator, box[mean.count], box[mean.measure], box[squares])
                 return hull(found, self._value(estimator))
             case Quantile():
                 each = share(self.confidence, coordinates or len(box)).high
+                from discreet.release.quantile_ends import quantile_interval  # noqa: PLC0415  rare
+
                 return quantile_interval(estimator, self.noisy, each)
             case Quantiles():
                 return everything(self.noisy.size)
@@ -143,6 +145,12 @@ class Intervals:
         Both may miss with a part of the chance (key ``clear-count``).
         """
         assert counted.keys is not None  # noqa: S101 (of a total that is not linear)
+        from discreet.release.shown_counts import (  # noqa: PLC0415  rare
+            OTHERS,
+            clear_counts,
+            clear_missed,
+        )
+
         clear = clear_counts(counted.keys, counted.values, self.confidence)
         low, high = self._part(clear, 1 - clear_missed(self.confidence)).of_noise(estimator)
         ends = np.empty(self.noisy.size), np.empty(self.noisy.size)
@@ -160,6 +168,8 @@ class Intervals:
         """Return the intervals of a sum or a mean whose noise depends on nothing else."""
         if isinstance(estimator, Sum):
             return self._sum(estimator)
+        from discreet.release.ratios import mean_interval  # noqa: PLC0415  rare
+
         found = mean_interval(estimator, self.noisy, self.confidence)
         return hull(found, self._value(estimator))
 

@@ -18,13 +18,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.mechanisms import NoisyKeys
 from discreet.plan.arrow_arrays import taken
 from discreet.plan.noises import Choice
 from discreet.plan.raw import Integers
@@ -32,7 +31,9 @@ from discreet.release.noise_tails import Additive
 from discreet.release.outward import Ends, added, multiplied
 from discreet.release.rationals import Rationals, weighted
 from discreet.release.reach import Terms, reach, share
-from discreet.release.shown_counts import shown_ends
+
+if TYPE_CHECKING:  # loaded when keys are chosen
+    from discreet.mechanisms import NoisyKeys
 
 __all__ = ["Chosen", "Noisy", "NoisyTotal", "Run"]
 
@@ -106,6 +107,8 @@ class NoisyTotal:
 def _interval(run: Run, confidence: Fraction, coordinates: int) -> Ends:
     if run.keys is None:
         return NoisyTotal((replace(run, weight=_ONE),)).interval(confidence, coordinates)
+    from discreet.release.shown_counts import shown_ends  # noqa: PLC0415  rare
+
     low, high = shown_ends(run.keys, run.values, share(confidence, coordinates).high)
     return weighted([(_ONE, low)]).down(), weighted([(_ONE, high)]).up()
 

@@ -31,13 +31,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
-from statistics import NormalDist
 from typing import Final, final
 
 from discreet.accounting import Leaf, Node, Repeat
 from discreet.accounting.admission import point_price
 from discreet.loss import Approximate, PrivacyLoss, Pure, ZeroConcentrated
-from discreet.mechanisms import Gaussian, NoisyKeys
+from discreet.mechanisms import Gaussian
 from discreet.plan.distances import TWO_SIDED
 from discreet.plan.plan import Plan
 from discreet.units import Relation
@@ -133,14 +132,17 @@ def _losses(plans: tuple[Plan, ...]) -> Iterator[PrivacyLoss]:
         if point is not None
     ]
     total = sum((count * epsilon for (epsilon, _), count in counted), Fraction(0))
-    if len(counted) == len(leaves) and total <= _LARGEST:
+    delta = sum((count * chance for (_, chance), count in counted), Fraction(0))
+    known = len(counted) == len(leaves) and total <= _LARGEST
+    if known:
         if len(leaves) <= _MOST:
             yield _composed([_point(*point).power(count) for point, count in counted])
         else:
-            delta = sum((count * chance for (_, chance), count in counted), Fraction(0))
             yield _point(total, min(delta, Fraction(1)))
     rhos = [plan.price.rho for plan in plans if plan.price.rho is not None]
     rho, beside = sum(rhos, Fraction(0)), sum((plan.price.beside for plan in plans), Fraction(0))
+    if known and not delta and rho >= Pure(epsilon=total).concentrated():
+        return  # randomized response has this rho as well, so that it says no more than epsilon
     if len(rhos) == len(plans) and rho <= _LARGEST:
         loss = ZeroConcentrated(rho=rho)
         yield loss.compose(_point(Fraction(0), beside)) if beside else loss
@@ -148,10 +150,13 @@ def _losses(plans: tuple[Plan, ...]) -> Iterator[PrivacyLoss]:
 
 def _gaussian(plan: Plan) -> bool:
     keys = plan.selection
-    known = keys is None or (isinstance(keys, NoisyKeys) and isinstance(keys.noise, Gaussian))
+    if keys is not None:
+        from discreet.mechanisms import NoisyKeys  # noqa: PLC0415  rare
+
+        if not isinstance(keys, NoisyKeys) or not isinstance(keys.noise, Gaussian):
+            return False
     return (
-        known
-        and plan.search is None
+        plan.search is None
         and not plan.choices
         and all(isinstance(noise.mechanism, Gaussian) for noise in plan.noises)
     )
@@ -160,6 +165,8 @@ def _gaussian(plan: Plan) -> bool:
 def _gaussian_odds(plans: tuple[Plan, ...]) -> Odds:
     loss = _composed([plan.loss for plan in plans])
     mu = math.sqrt(2 * sum((plan.price.rho or Fraction(0) for plan in plans), Fraction(0)))
+    from statistics import NormalDist  # noqa: PLC0415  rare
+
     best = max(0.0, mu * NormalDist().inv_cdf(1 - float(_ALARM)) - mu * mu / 2)
     caught = math.exp(best) * float(_ALARM) + loss.delta(epsilon=Fraction(best))
     guess = (1.0 + loss.delta(epsilon=0)) / 2.0

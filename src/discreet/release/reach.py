@@ -33,7 +33,6 @@ from discreet.exact import Interval, float_up
 from discreet.mechanisms import Laplace
 from discreet.mechanisms.quantiles import root_complement
 from discreet.release.noise_tails import Additive, near_reach, sure_reach, tails_above
-from discreet.release.paired import paired_reaches
 
 __all__ = ["Terms", "reach", "share"]
 
@@ -122,6 +121,8 @@ def _paired(terms: Terms, missed: Fraction, points: int) -> Fraction | None:
     if len(others) != 1 or _size(fine[1]) < _FINE:
         return None
     ((weight, coarse),) = others
+    from discreet.release.paired import paired_reaches  # noqa: PLC0415  rare
+
     found = paired_reaches(fine, coarse, np.array([float_up(weight)]), float(missed), points)
     return None if found is None else Fraction(float(found[0]))
 

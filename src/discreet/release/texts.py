@@ -6,13 +6,12 @@ Trust: public.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
 from discreet.accounting.amounts import amount_up, shown_up
 from discreet.plan.plan import Plan
-from discreet.plan.show_bounds import found_lines
 from discreet.release.cells import Cell, cells, plain
-from discreet.release.frames import missing_extra
 
 if TYPE_CHECKING:  # a release shows itself by these functions, so its module imports this one
     from discreet.release.release import Release
@@ -58,7 +57,11 @@ def notes(release: Release) -> Iterator[str]:
             f"± and [ ] hold the number without noise with {float(100 * release.confidence):.6g} % "
             "confidence, each."
         )
+    if release.plan.selection is not None:
+        yield hidden_groups(release)
     if release.plan.found:
+        from discreet.plan.show_bounds import found_lines  # noqa: PLC0415  rare
+
         yield f"Bounds were found privately: {'; '.join(found_lines(release.plan.found))}."
     if any(cell.weak for cell in shown):
         yield f"{_MARK.strip()} marks errors of more than a quarter of the number."
@@ -67,6 +70,14 @@ def notes(release: Release) -> Iterator[str]:
     yield cost_of(release)
     unit = release.plan.unit
     yield release.odds.sentence(unit=unit.name, relation=unit.relation)
+
+
+def hidden_groups(release: Release) -> str:
+    """Say which groups are not shown, and whether any is."""
+    plan = release.plan
+    some = 0 if plan.selection is None else plan.selection.smallest(Fraction(1, 2))
+    hidden = f"Groups of fewer than {some} {dict(plan.about)[plan.chosen_by]} are mostly hidden."
+    return hidden if len(release) else f"No group is left to show. {hidden}"
 
 
 def cost_of(release: Release) -> str:
@@ -97,6 +108,8 @@ def rich_table(release: Release) -> Any:
         from rich.table import Table  # noqa: PLC0415
         from rich.text import Text  # noqa: PLC0415
     except ImportError:
+        from discreet.release.frames import missing_extra  # noqa: PLC0415  rare
+
         missing_extra("rich", "cli")
     table = Table()
     for column in release.columns:

@@ -20,7 +20,6 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.errors import WrongKind
-from discreet.mechanisms import NoisyKeys
 from discreet.plan.arrow_arrays import arrow_values, numbers
 from discreet.plan.plan import Plan
 from discreet.plan.raw import ARROW_TYPES
@@ -162,10 +161,13 @@ def _read_noisy(plan: Plan, document: Mapping[str, Any]) -> Noisy:
     for noise in plan.noises:
         run = Run(values=_integers(totals.pop(noise.measure)), mechanism=noise.mechanism)
         runs[noise.measure] = NoisyTotal((run,))
-    if isinstance(plan.selection, NoisyKeys) and plan.chosen_by in totals:
-        keys = plan.selection
-        run = Run(values=_integers(totals.pop(plan.chosen_by)), mechanism=keys.noise, keys=keys)
-        runs[plan.chosen_by] = NoisyTotal((run,))
+    keys = plan.selection
+    if keys is not None and plan.chosen_by in totals:
+        from discreet.mechanisms import NoisyKeys  # noqa: PLC0415  rare
+
+        if isinstance(keys, NoisyKeys):
+            run = Run(values=_integers(totals.pop(plan.chosen_by)), mechanism=keys.noise, keys=keys)
+            runs[plan.chosen_by] = NoisyTotal((run,))
     if totals:
         raise _unreadable()
     return Noisy(

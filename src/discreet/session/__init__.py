@@ -3,10 +3,48 @@
 Trust: kernel.
 """
 
-from discreet.session.describing import describe
-from discreet.session.inquiry import Inquiry
-from discreet.session.opening import open  # noqa: A004  called discreet.open
-from discreet.session.record import NoLedger, Rehearsal
-from discreet.session.session import Session
+from __future__ import annotations
 
-__all__ = ["Inquiry", "NoLedger", "Rehearsal", "Session", "describe", "open"]
+import importlib
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:  # each is loaded when first used, because most sessions need two of them
+    from discreet.session.describing import describe
+    from discreet.session.inquiry import Inquiry
+    from discreet.session.opening import open  # noqa: A004  called discreet.open
+    from discreet.session.record import NoLedger, Rehearsal
+    from discreet.session.session import Session
+
+__all__ = [
+    "Inquiry",
+    "NoLedger",
+    "Rehearsal",
+    "Session",
+    "describe",
+    "open",
+]
+
+_FILES: Final = {
+    "Inquiry": "inquiry",
+    "NoLedger": "record",
+    "Rehearsal": "record",
+    "Session": "session",
+    "describe": "describing",
+    "open": "opening",
+}
+
+if not TYPE_CHECKING:  # to which every name would be one of this room
+
+    def __getattr__(name: str) -> Any:
+        """Load the file of a name the first time that it is asked for."""
+        if name not in _FILES:
+            message = f"module {__name__!r} has no attribute {name!r}"
+            raise AttributeError(message)
+        found = getattr(importlib.import_module(f"{__name__}.{_FILES[name]}"), name)
+        globals()[name] = found
+        return found
+
+
+def __dir__() -> list[str]:
+    """List what can be asked for, loaded or not."""
+    return sorted(__all__)

@@ -22,17 +22,19 @@ import hashlib
 import json
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from typing import TYPE_CHECKING, final
 
-from discreet.engines.engine import Engine
 from discreet.engines.order import HashOrder
 from discreet.errors import EngineFailed, EntropyError, WrongKind
 from discreet.ledger import Release as Stored
 from discreet.noise import SYSTEM, Entropy
 from discreet.plan.plan import Plan
 from discreet.release.answer import answer
-from discreet.session.bounding import Settle, drawn_in_stages
 from discreet.session.record import Record
+
+if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+    from discreet.engines.engine import Engine
+    from discreet.session.bounding import Settle
 
 __all__ = ["Desk"]
 
@@ -103,6 +105,8 @@ class Desk:
                 raw = self.engine.run(plan.lowered, order=order)
                 written = answer(plan, raw, entropy=self.entropy).written()
             else:
+                from discreet.session.bounding import drawn_in_stages  # noqa: PLC0415  rare
+
                 written = drawn_in_stages(
                     plan,
                     settle,

@@ -7,19 +7,21 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import Any, TypedDict, Unpack, final
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, final
 
 from discreet.errors import DiscreetError, WrongKind
 from discreet.mechanisms.arguments import Number
 from discreet.plan.bounds_asked import BoundsPrice
 from discreet.plan.plan import Plan
 from discreet.query.asked import Asked
-from discreet.query.builder import Rows
 from discreet.query.expressions import Grouped
 from discreet.query.question import Question
 from discreet.query.relations import Relation, Table, descend
 from discreet.query.sql.read import read
 from discreet.release.release import Release
+
+if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+    from discreet.query.builder import Rows
 
 __all__ = ["Asking", "Inquiry", "Price", "question_of"]
 
@@ -55,6 +57,8 @@ class Inquiry:
 
     def question(self) -> Question:
         """Return the question as it stands."""
+        from discreet.query.builder import Rows  # noqa: PLC0415  rare
+
         if isinstance(self._built, Rows):
             raise WrongKind(
                 what="nothing is asked about the rows yet.",
@@ -81,6 +85,8 @@ class Inquiry:
         @functools.wraps(found)
         def step(*arguments: Any, **named: Any) -> Any:
             built = found(*map(_plain, arguments), **named)
+            from discreet.query.builder import Rows  # noqa: PLC0415  rare
+
             if not isinstance(built, Rows | Asked):
                 return built
             return Inquiry(built, plan=self._plan, ask=self._ask)
@@ -94,6 +100,8 @@ class Inquiry:
 
     def __repr__(self) -> str:
         """Show on one line what is built, which is public, and how to go on."""
+        from discreet.query.builder import Rows  # noqa: PLC0415  rare
+
         if isinstance(self._built, Rows):
             return f"<rows of {_tables(self._built.source)}; go on with .group_by() or .count()>"
         try:

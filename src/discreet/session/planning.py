@@ -6,20 +6,22 @@ Trust: kernel.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import final
+from typing import TYPE_CHECKING, final
 
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.order import HashOrder
 from discreet.plan.plan import Plan
 from discreet.plan.policy import Policy
 from discreet.plan.schema import Schema
-from discreet.plan.search import FoundBounds
-from discreet.plan.settling import Settled, settled
 from discreet.plan.steps import plan as planned
 from discreet.query.question import Question
 from discreet.session.inquiry import Price
 from discreet.session.public_tables import PublicTables
 from discreet.units import PrivacyUnit
+
+if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+    from discreet.plan.search import FoundBounds
+    from discreet.plan.settling import Settled
 
 __all__ = ["Planning"]
 
@@ -68,6 +70,8 @@ class Planning:
 
     def settled(self, plan: Plan, found: tuple[FoundBounds, ...]) -> Settled:
         """Plan the answer once bounds are found."""
+        from discreet.plan.settling import settled  # noqa: PLC0415  rare
+
         return settled(
             plan, found, schema=self.schema, policy=self.policy, public_rows=self._public_rows
         )

@@ -15,9 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from discreet.engines.engine import Columns
 from discreet.errors import BadPolicy, UnreadableSource
 from discreet.plan.policy import Policy
 from discreet.plan.schema import ColumnFacts, Schema, TableFacts
@@ -25,6 +24,9 @@ from discreet.query.functions import CASTS
 from discreet.query.relations import folded
 from discreet.query.types import Type
 from discreet.units import PrivacyUnit
+
+if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+    from discreet.engines.engine import Columns
 
 __all__ = ["schema_of"]
 

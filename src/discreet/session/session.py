@@ -15,9 +15,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType, TracebackType
-from typing import Self, Unpack, final
+from typing import TYPE_CHECKING, Self, Unpack, final
 
-from discreet.accounting import Left
 from discreet.accounting.currency import Basic
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import LedgerError, UnknownName, WrongKind
@@ -28,22 +27,19 @@ from discreet.plan.bounds_asked import BoundsPrice
 from discreet.plan.plan import Plan
 from discreet.plan.policy import Policy
 from discreet.plan.schema import Schema, TableFacts
-from discreet.plan.search import FoundBounds
-from discreet.plan.standing import Standing
-from discreet.query.builder import table as rows_of
 from discreet.query.question import Question
-from discreet.release.combined import combined
 from discreet.release.release import Release
 from discreet.session.answering import Desk
-from discreet.session.bounding import read_stages
 from discreet.session.inquiry import Asking, Inquiry, Price, question_of
 from discreet.session.made_plans import MadePlans
 from discreet.session.planning import Planning
 from discreet.session.record import NoLedger, Rehearsal
-from discreet.session.remeasuring import check_again
-from discreet.session.showing import as_html, as_line
-from discreet.session.standings import standing_of
 from discreet.units import PrivacyUnit
+
+if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+    from discreet.accounting import Left
+    from discreet.plan.search import FoundBounds
+    from discreet.plan.standing import Standing
 
 __all__ = ["Session"]
 
@@ -197,9 +193,13 @@ class Session:
         """
         before = answered if isinstance(answered, Release) else self.ask(answered, **price)
         found = self._planned(before.plan.question, price, before.plan.found)
+        from discreet.session.remeasuring import check_again  # noqa: PLC0415  rare
+
         check_again(before, found, ledger=self._ledger.id)
         draw = 1 + sum(plan.digest == found.digest for plan in before.plans)
         after = self._answer(found, draw)
+        from discreet.release.combined import combined  # noqa: PLC0415  rare
+
         return self._marked(combined(before, after), after.receipt, replayed=after.replayed)
 
     def table(self, name: str) -> Inquiry:
@@ -211,6 +211,8 @@ class Session:
                 why="a question is about the tables that this session has opened.",
                 do=f"use one of: {known}.",
             )
+        from discreet.query.builder import table as rows_of  # noqa: PLC0415  rare
+
         return Inquiry(rows_of(name), plan=self.plan, ask=self.ask)
 
     # --- what is known ------------------------------------------------------------------------
@@ -281,9 +283,13 @@ class Session:
 
     def __repr__(self) -> str:
         """Show tables, unit and budget on one line, and no data."""
+        from discreet.session.showing import as_line  # noqa: PLC0415  rare
+
         return as_line(self._schema, self._unit, None if self.closed else self._left())
 
     def _repr_html_(self) -> str:
+        from discreet.session.showing import as_html  # noqa: PLC0415  rare
+
         return as_html(self._schema, self._unit, None if self.closed else self._left())
 
     # --- inside -------------------------------------------------------------------------------
@@ -319,6 +325,8 @@ class Session:
         """Look a plan up in the ledger, if there is one, and if it is still open."""
         if self.closed or not isinstance(self._ledger, Ledger):
             return None
+        from discreet.session.standings import standing_of  # noqa: PLC0415  rare
+
         return standing_of(plan, self._ledger, self._account)
 
     def _answer(self, plan: Plan, draw: int = 1) -> Release:
@@ -330,6 +338,8 @@ class Session:
         if plan.search is None:
             found = Release.read(stored.answer, plan)
         else:
+            from discreet.session.bounding import read_stages  # noqa: PLC0415  rare
+
             found = read_stages(stored.answer, plan, self._planning.settled)
             self._made.keep(found.plan)
         if stored.replayed:

@@ -11,17 +11,19 @@ most, and ``low`` what they have paid at least, for charges on two columns or mo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Self, final
+from typing import TYPE_CHECKING, NamedTuple, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting.cells.branches import Branches
-from discreet.accounting.cells.column import Column
 from discreet.accounting.cells.story import Stories, are_whole
 from discreet.accounting.cells.tally import Digits, Index, Tally, runs
 from discreet.accounting.cells.witnesses import Witnesses
 from discreet.accounting.cuts import unreadable
+
+if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+    from discreet.accounting.cells.column import Column
 
 __all__ = ["Cells", "Condition"]
 

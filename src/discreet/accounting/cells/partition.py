@@ -15,16 +15,18 @@ in the others, so the highest of the sum is the sum of the highest.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, Self, final
+from typing import TYPE_CHECKING, Final, Self, final
 
 import numpy as np
 
 from discreet.accounting.box import Box
 from discreet.accounting.cells.cells import Cells, Condition
-from discreet.accounting.cells.column import Column
 from discreet.accounting.cells.tally import Digits, Index, Tally, highest, plus
 from discreet.accounting.cuts import unreadable
 from discreet.accounting.point import same_kind
+
+if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+    from discreet.accounting.cells.column import Column
 
 __all__ = ["Partition"]
 
@@ -79,6 +81,8 @@ class Partition:
     def refine(self, box: Box) -> list[Condition]:
         """Return the conditions of a box as sets of atoms, those on much used columns first."""
         wanted = dict(box.conditions)
+        from discreet.accounting.cells.column import Column  # noqa: PLC0415  rare
+
         for name in wanted:
             if name not in self.columns:
                 self.columns[name] = Column(width=self.width, places=self.places)
@@ -177,6 +181,8 @@ class Partition:
         columns = data["columns"]
         if not isinstance(columns, list) or not isinstance(parts.apart, bool):
             raise unreadable()
+        from discreet.accounting.cells.column import Column  # noqa: PLC0415  rare
+
         for item in columns:
             if not isinstance(item, list) or len(item) != 2 or not isinstance(item[0], str):
                 raise unreadable()

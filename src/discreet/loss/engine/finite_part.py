@@ -13,20 +13,21 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Final, final
+from typing import TYPE_CHECKING, Final, final
 
 from discreet.exact import float_down, float_up
 from discreet.loss.bracket import Bracket
-from discreet.loss.engine.contour import Contour
 from discreet.loss.engine.invert import last_above, smallest
-from discreet.loss.engine.moments import MomentBound
-from discreet.loss.engine.renyi_part import RenyiPart
 from discreet.loss.engine.rounding import UNIT
-from discreet.loss.engine.search import LatticeSearch, OnLattice
 from discreet.loss.pairs.discrete_gaussian import DiscreteGaussianPair
 from discreet.loss.pairs.gaussian import GaussianPair
 from discreet.loss.pairs.pair import Curve, Pair, Transform
 from discreet.loss.renyi_curve import RenyiCurve
+
+if TYPE_CHECKING:  # the engines are loaded when first used: closed forms are enough for most
+    from discreet.loss.engine.contour import Contour
+    from discreet.loss.engine.moments import MomentBound
+    from discreet.loss.engine.search import LatticeSearch, OnLattice
 
 __all__ = ["FinitePart", "infinite_mass"]
 
@@ -173,6 +174,8 @@ class FinitePart:
     def _moments(self) -> MomentBound:
         """The bound through cumulants, which always applies."""
         if self._through is None:
+            from discreet.loss.engine.moments import MomentBound  # noqa: PLC0415  as above
+
             limit = None if self._renyi is None else self._renyi.limit
             most = math.inf if limit is None else float(limit - 1)
             self._through = MomentBound(self._cumulant, most)
@@ -196,6 +199,8 @@ class FinitePart:
     def _line(self) -> Contour | None:
         """The contour engine, where every family has a transform."""
         if self._contour is _UNKNOWN:
+            from discreet.loss.engine.contour import Contour  # noqa: PLC0415  as above
+
             families: dict[type, list[tuple[Pair, int]]] = {}
             for pair, count in self._pairs:
                 families.setdefault(type(pair), []).append((pair, count))
@@ -210,6 +215,9 @@ class FinitePart:
     def _lattice(self, scale: float) -> LatticeSearch:
         """The lattice engine, Gaussians beside the lattice."""
         if self._search is None:
+            from discreet.loss.engine.renyi_part import RenyiPart  # noqa: PLC0415  as above
+            from discreet.loss.engine.search import LatticeSearch  # noqa: PLC0415  as above
+
             square = sum(
                 (p.mu_squared for p, _ in self._pairs if isinstance(p, GaussianPair)), Fraction(0)
             )
