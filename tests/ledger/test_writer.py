@@ -71,6 +71,14 @@ def disk():
 
 
 @pytest.fixture
+def interrupts():
+    """Hear of interrupts, which a shell tells programs in the background to ignore."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
 def writer(disk, steps):
     made = Writer(DiskStore(disk, steps), create=True, timeout=20)
     made.call(OpenRequest(TERMS, "1" * 32))
@@ -424,6 +432,7 @@ def test_reading_old_entries_is_not_waiting(disk, monkeypatch):
     slow.stop()
 
 
+@pytest.mark.usefixtures("interrupts")
 def test_an_interrupt_ends_the_waiting_and_withdraws_the_request(writer, steps, disk):
     gate, callers = held(writer, steps, [])
     alarm = threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
@@ -436,6 +445,7 @@ def test_an_interrupt_ends_the_waiting_and_withdraws_the_request(writer, steps, 
     assert writer.call(charge("a")).new
 
 
+@pytest.mark.usefixtures("interrupts")
 def test_an_interrupt_does_not_end_a_batch(writer, steps, disk):
     gate = steps.hold("commit")
     alarm = threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))

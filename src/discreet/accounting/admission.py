@@ -49,6 +49,7 @@ Price = tuple[Fraction, Fraction]
 def point_price(loss: PrivacyLoss, delta: Fraction | None = None) -> Price | None:
     """Return an epsilon and a delta; at the delta that is named, if one is.
 
+    >>> from discreet.loss import GaussianDP, Pure
     >>> point_price(Pure(epsilon="0.1")) == (Fraction(1, 10), 0)
     True
     >>> point_price(GaussianDP(mu=1)) is None
@@ -70,6 +71,7 @@ def point_price(loss: PrivacyLoss, delta: Fraction | None = None) -> Price | Non
 def concentrated_price(loss: PrivacyLoss, delta: Fraction | None = None) -> Price | None:
     """Return a rho and a delta.
 
+    >>> from discreet.loss import Approximate, GaussianDP
     >>> concentrated_price(GaussianDP(mu=1)) == (Fraction(1, 2), 0)
     True
     >>> rho, delta = concentrated_price(Approximate(epsilon=1, delta="1e-9"))
@@ -96,6 +98,7 @@ def concentrated_price(loss: PrivacyLoss, delta: Fraction | None = None) -> Pric
 def gaussian_price(loss: PrivacyLoss, delta: Fraction | None = None) -> Price | None:
     """Return the square of a mu, and a delta.
 
+    >>> from discreet.loss import GaussianDP, ZeroConcentrated
     >>> gaussian_price(GaussianDP(mu=2)) == (4, 0)
     True
     >>> gaussian_price(ZeroConcentrated(rho=1)) is None
@@ -122,6 +125,7 @@ def divergence_price(
 ) -> tuple[Fraction, ...] | None:
     """Return the divergences of some orders, and a delta.
 
+    >>> from discreet.loss import ZeroConcentrated
     >>> divergence_price(ZeroConcentrated(rho="0.1"), [Fraction(2), Fraction(5)])
     (Fraction(1, 5), Fraction(1, 2), Fraction(0, 1))
     """
