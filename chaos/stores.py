@@ -82,7 +82,7 @@ class Unlocked(Wrapped):
 
     def append(self, rows: Sequence[Row]) -> None:
         """Append after whatever is there by now."""
-        time.sleep(0.01)
+        time.sleep(0.05)
         with self.store.exclusive():
             last = list(self.store.rows(after=0))[-1:]
             seq, head = (last[0].seq, last[0].head) if last else (0, NO_HEAD)
