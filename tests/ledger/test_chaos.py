@@ -42,7 +42,7 @@ def test_killed_processes_leave_a_ledger_that_holds(tmp_path):
     found = storm.storm(plan)
     assert found.failures == []
     assert found.findings.kinds == set()
-    assert found.kills.total() == 40
+    assert found.kills.total() >= 40  # several may die in the last round
     assert {storm.AT_RANDOM} < {*found.kills} <= {storm.AT_RANDOM, *POINTS}
     assert found.findings.charges
     assert found.findings.told
