@@ -21,6 +21,7 @@ it is epsilon-private.  A delta is never dropped: it is charged beside the numbe
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -197,6 +198,7 @@ def _sum_of(
     return value, min(chance, Fraction(1))
 
 
+@functools.lru_cache(maxsize=256)  # one pair stands in many products
 def _pair_point(pair: Pair) -> Price | None:
     """Return an epsilon above all finite losses of a pair, and the chance of the infinite ones."""
     if isinstance(pair, ResponsePair):

@@ -51,15 +51,16 @@ class Either(Currency):
 
     def price(self, loss: PrivacyLoss, delta: Fraction | None = None) -> Amounts | None:
         """Return epsilon and rho outside one event, and the chance of that event."""
-        point, known = point_price(loss, delta), concentrated_price(loss, delta)
+        point = point_price(loss, delta)
         if point is None:
-            if known is None:
-                return None
-            return NEVER, amount_up(known[0]), amount_up(known[1])
+            known = concentrated_price(loss, delta)
+            return None if known is None else (NEVER, amount_up(known[0]), amount_up(known[1]))
         epsilon, chance = point
         rho = Pure(epsilon=epsilon).concentrated()
-        if chance == 0 and known is not None and known[1] == 0:
-            rho = min(rho, known[0])  # with events the two could be about different ones
+        if chance == 0:  # with events the two could be about different ones
+            known = concentrated_price(loss, delta)
+            if known is not None and known[1] == 0:
+                rho = min(rho, known[0])
         return amount_up(epsilon), amount_up(rho), amount_up(chance)
 
     def arguments(self, amounts: Amounts) -> dict[str, object]:  # noqa: ARG002  (no amounts work)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import functools
 import math
+from bisect import bisect_left
 from fractions import Fraction
 from typing import Final
 
@@ -58,10 +59,8 @@ def spread(terms: tuple[Term, ...], confidence: Fraction) -> Fraction:
         each = 1 - (1 - confidence) / len(known)
         return sum((factor * noise.error(confidence=each) for factor, noise in known), Fraction(0))
     step = max(float(factor) * _width(noise) for factor, noise in known) / _FINE
-    law = np.ones(1)
-    for factor, noise in known:
-        law = _convolved(law, _rounded(noise, step / float(factor)))
-    reach = _quantile(law, miss - _SLACK)
+    laws = sorted((_rounded(noise, step / float(factor)) for factor, noise in known), key=len)
+    reach = _quantile(functools.reduce(_convolved, laws[:-1]), laws[-1], miss - _SLACK)
     return Fraction(
         float_up(Fraction(step) * (reach + Fraction(len(known), 2)) * (1 + Fraction(1, 10**9)))
     )
@@ -123,9 +122,23 @@ def _convolved(first: Floats, second: Floats) -> Floats:
     return np.maximum(np.fft.irfft(product, bits)[:size], 0.0)
 
 
-def _quantile(law: Floats, miss: float) -> int:
-    """Return the least r such that what lies beyond r of the middle has at most this chance."""
-    middle = len(law) // 2
-    sides = law[middle + 1 :] + law[:middle][::-1]
-    beyond = np.append(np.cumsum(sides[::-1])[::-1], 0.0)
-    return int(np.argmax(beyond <= miss))
+def _quantile(first: Floats, second: Floats, miss: float) -> int:
+    """Return the least r such that the sum of two terms is beyond r with at most this chance.
+
+    Only few chances are looked at, each one a sum over the first term; so the whole law of the sum
+    is not needed.
+    """
+    first, second = sorted((first, second), key=len)
+    ends = len(first) // 2, len(second) // 2
+    far = sum(ends)
+    room = np.zeros(far + ends[0])
+    above = np.concatenate([np.cumsum(second[::-1])[::-1][1:], [0.0], room])  # P[second > j]
+    below = np.concatenate([room, [0.0], np.cumsum(second)[:-1]])  # P[second < j]
+    mirrored = first[::-1]
+
+    def beyond(reach: int) -> float:
+        high, low = reach + ends[1] - ends[0], far - reach + ends[1]
+        parts = above[high : high + len(first)], below[low : low + len(first)]
+        return float(mirrored @ parts[0] + mirrored @ parts[1])
+
+    return bisect_left(range(far), True, key=lambda reach: beyond(reach) <= miss)  # noqa: FBT003

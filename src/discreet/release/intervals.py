@@ -178,8 +178,7 @@ class Intervals:
         terms = totals[estimator.measure].terms(estimator.step)
         if estimator.count is not None:
             terms += totals[estimator.count].terms(estimator.center)
-        far, value = reach(terms, self.confidence), summed(estimator, self.noisy)
-        ends = value.plus(-far).down(), value.plus(far).up()
+        ends = summed(estimator, self.noisy).within(reach(terms, self.confidence))
         return ends if estimator.count is not None else self._signed(estimator.measure, ends)
 
     def _mean(self, estimator: Mean, box: Mapping[str, Ends]) -> Ends:

@@ -85,9 +85,7 @@ class NoisyTotal:
         if len(self.runs) == 1 and not self.linear:
             return _interval(self.runs[0], confidence, coordinates)
         if self.linear:
-            far = reach(self.terms(), confidence, coordinates)
-            value = self.exact()
-            return value.plus(-far).down(), value.plus(far).up()
+            return self.exact().within(reach(self.terms(), confidence, coordinates))
         return self._averaged(confidence, coordinates * len(self.runs))
 
     def _averaged(self, confidence: Fraction, coordinates: int) -> Ends:

@@ -38,14 +38,19 @@ class Rationals:
     tops: NDArray[Any]
     bottom: int
 
-    def plus(self, number: Fraction) -> Rationals:
-        """Add one number to all.
+    def within(self, far: Fraction) -> tuple[Floats, Floats]:
+        """Return floats between which lies all that is no farther away, in steps of 1 / bottom.
 
-        >>> weighted([(Fraction(1), np.array([3]))]).plus(Fraction(1, 3)).tops.tolist()
-        [10]
+        What is in these steps is within ``far`` if it is within the last step before that.
+
+        >>> [end.tolist() for end in weighted([(Fraction(1, 2), np.array([3]))]).within(
+        ...     Fraction(4, 3))]
+        [[0.5], [2.5]]
         """
-        ones = np.ones(self.tops.shape, np.int64)
-        return weighted([(Fraction(1, self.bottom), self.tops), (number, ones)])
+        step, ones = Fraction(1, self.bottom), np.ones(self.tops.shape, np.int64)
+        move = math.floor(far * self.bottom) * step
+        low, high = (weighted([(step, self.tops), (end, ones)]) for end in (-move, move))
+        return low.down(), high.up()
 
     def nearest(self) -> Floats:
         """Return floats, each within one unit in the last place."""

@@ -127,6 +127,9 @@ Asking = str | Question | Asked | Inquiry | Plan
 """A question: SQL text, the table builder, or what has been read or planned already."""
 
 
+_read = functools.lru_cache(maxsize=64)(read)  # a text is planned, asked and remeasured
+
+
 def question_of(asked: object) -> Question:
     """Return a question, however it is given.
 
@@ -135,7 +138,7 @@ def question_of(asked: object) -> Question:
     """
     match asked:
         case str():
-            return read(asked)
+            return _read(asked)
         case Question():
             return asked
         case Asked() | Inquiry():
