@@ -18,10 +18,10 @@ INTEGERS = st.integers(-9, 9) | st.integers(-(2**62), 2**62)
 
 
 @settings(max_examples=80, deadline=None)
-@given(st.lists(st.tuples(WEIGHTS, INTEGERS), min_size=1, max_size=3), WEIGHTS)
-def test_weighted_sums_are_exact_and_rounded_the_way_they_say(terms, more):
-    exact = sum((weight * value for weight, value in terms), more)
-    found = weighted([(weight, np.array([value])) for weight, value in terms]).plus(more)
+@given(st.lists(st.tuples(WEIGHTS, INTEGERS), min_size=1, max_size=4))
+def test_weighted_sums_are_exact_and_rounded_the_way_they_say(terms):
+    exact = sum((weight * value for weight, value in terms), Fraction(0))
+    found = weighted([(weight, np.array([value])) for weight, value in terms])
     assert Fraction(int(found.tops[0]), found.bottom) == exact
     low, near, high = (float(part()[0]) for part in (found.down, found.nearest, found.up))
     assert Fraction(low) <= exact <= Fraction(high)
@@ -34,6 +34,24 @@ def test_weighted_sums_are_exact_and_rounded_the_way_they_say(terms, more):
         assert found.ceil()[0] == min(math.ceil(exact), 2**63 - 1)
     else:
         assert found.floor()[0] in {-(2**63), 2**63 - 1}
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.lists(st.tuples(WEIGHTS, INTEGERS, st.integers(-40, 40)), min_size=1, max_size=3),
+    st.fractions(0, 400, max_denominator=97),
+)
+def test_what_is_no_farther_away_and_in_the_same_steps_lies_within(terms, far):
+    """An error is the same sum of other whole numbers, and so it is in the same steps."""
+    exact = sum((weight * value for weight, value, _ in terms), Fraction(0))
+    error = sum((weight * move for weight, _, move in terms), Fraction(0))
+    found = weighted([(weight, np.array([value])) for weight, value, _ in terms])
+    low, high = (float(end[0]) for end in found.within(far))
+    assert low <= high
+    if abs(error) <= far:
+        assert Fraction(low) <= exact - error <= Fraction(high)
+    assert Fraction(low) >= exact - far - 4 * Fraction(math.ulp(low))
+    assert Fraction(high) <= exact + far + 4 * Fraction(math.ulp(high))
 
 
 def test_whole_numbers_and_halves_stay_as_they_are():

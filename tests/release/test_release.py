@@ -2,6 +2,7 @@
 
 import io
 import json
+import math
 import re
 import sys
 from datetime import date, datetime
@@ -365,12 +366,48 @@ def test_days_and_moments_are_written_as_iso_text(release):
             type=Type.TIMESTAMP,
             values=pa.array([datetime(2024, 2, 29, 12, 0, 0, 5)], pa.timestamp("us")),  # noqa: DTZ001
         ),
-        ReleasedColumn(name="f", type=Type.FLOAT, values=pa.array([0.1])),
     ]
     text = written_release(release.plans, found, ()).decode()
     assert '"2024-02-29"' in text
     assert '"2024-02-29T12:00:00.000005"' in text
-    assert '"0x1.999999999999ap-4"' in text
+
+
+def read_back(data, release):
+    """Return the values of the only column."""
+    (found,), _ = read_release(data, release.plans)
+    return found.values.to_pylist()  # noqa: PD011 (no pandas)
+
+
+FLOATS = [0.1, -0.0, math.inf, -math.inf, 5e-324, 1.7976931348623157e308]
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ([0.1, -2.0], '"3fb999999999999ac000000000000000"'),
+        ([0.1, None], '["0x1.999999999999ap-4",null]'),
+        ([], '""'),
+        (FLOATS, None),
+    ],
+)
+def test_floats_are_written_to_the_last_bit(release, values, text):
+    column = ReleasedColumn(name="f", type=Type.FLOAT, values=pa.array(values, pa.float64()))
+    data = written_release(release.plans, [column], ())
+    assert text is None or f'"values":{text}' in data.decode()
+    assert list(map(str, read_back(data, release))) == list(map(str, values))
+
+
+def test_floats_that_were_written_one_by_one_are_read_all_the_same(release):
+    column = ReleasedColumn(name="f", type=Type.FLOAT, values=pa.array([*FLOATS, None]))
+    data = written_release(release.plans, [column], ()).replace(b",null]", b"]")
+    assert list(map(str, read_back(data, release))) == list(map(str, FLOATS))
+
+
+def test_floats_that_are_cut_short_are_refused(release):
+    column = ReleasedColumn(name="f", type=Type.FLOAT, values=pa.array([0.1]))
+    data = written_release(release.plans, [column], ()).replace(b"9a", b"")
+    with pytest.raises(WrongKind):
+        read_release(data, release.plans)
 
 
 def test_the_loss_is_that_of_the_plan(release):

@@ -141,4 +141,4 @@ def _quantile(first: Floats, second: Floats, miss: float) -> int:
         parts = above[high : high + len(first)], below[low : low + len(first)]
         return float(mirrored @ parts[0] + mirrored @ parts[1])
 
-    return bisect_left(range(far), True, key=lambda reach: beyond(reach) <= miss)  # noqa: FBT003
+    return bisect_left(range(far), True, key=lambda reach: beyond(reach) <= miss)

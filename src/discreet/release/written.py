@@ -5,9 +5,9 @@ Trust: kernel.  A replay must be the answer that was paid for, bit for bit.
 Definition.  Canonical JSON: keys are sorted, without spaces, in ASCII.  INTEGER is a number, FLOAT
 its hexadecimal text, DATE and TIMESTAMP their ISO text, TEXT and BOOLEAN are themselves, NULL is
 null.  A column of FLOATs of which none is NULL is one text: the digits of their 64 bits in a row,
-the sign first.  ``plans`` are the digests of the plans.  Besides the columns the noisy totals and chosen
-leaves of all groups are kept, by the names that the plan has for them; they are what a later answer
-to the same question can be combined with.
+the sign first.  ``plans`` are the digests of the plans.  Besides the columns the noisy totals and
+chosen leaves of all groups are kept, by the names that the plan has for them; they are what a later
+answer to the same question can be combined with.
 """
 
 from __future__ import annotations
