@@ -31,7 +31,7 @@ Codes = NDArray[np.int64]
 Places = NDArray[np.uint64]
 
 _BITS: Final = 64
-_STEPS: Final = (-3.0, -1.0, 1.0, 3.0)
+_STEPS: Final = (-2.0, -1.0, 0.0, 1.0, 2.0)
 """From ``most`` to heights: they change how many cells are sorted, and no more."""
 _SPARSE: Final = 4
 
@@ -59,35 +59,44 @@ def kept(
     divided = np.where((whole < width) & (before < most), whole, -1)
     found: NDArray[np.bool_] = zones < whole.astype(np.int8)[units]
     at = np.flatnonzero(zones == divided.astype(np.int8)[units])
-    order = _sorted(units[at], places[at], counts.size)
-    if order is None:
+    first = _first(units[at], places[at], most - before)
+    if first is None:
         return None
-    at = at[order]
-    found[at[_ranks(units[at]) < (most - before)[units[at]]]] = True
+    found[at[first]] = True
     return found
 
 
-def _sorted(units: Codes, places: Places, size: int) -> NDArray[np.int64] | None:
-    """Return the order by unit and place; None if two cells of a unit have one place."""
-    bits = size.bit_length()
+def _first(units: Codes, places: Places, wanted: Codes) -> NDArray[np.bool_] | None:
+    """Return which cells are the first of their unit, as many as wanted, of more that are there.
+
+    None if two cells of a unit have one place.
+    """
+    bits = wanted.size.bit_length()
     keys = (units.astype(np.uint64) << np.uint64(_BITS - bits)) | (places >> np.uint64(bits))
-    order: NDArray[np.int64] = np.argsort(keys)
-    ends = keys[order]
-    if not (ends[1:] == ends[:-1]).any():
-        return order
+    ends = np.sort(keys)
+    if (ends[1:] == ends[:-1]).any():
+        return _ranked(units, places, wanted)
+    counts = np.bincount(units, minlength=wanted.size)
+    there = counts > 0
+    last = np.zeros(wanted.size, np.uint64)
+    last[there] = ends[(np.cumsum(counts) - counts + wanted - 1)[there]]
+    found: NDArray[np.bool_] = keys <= last[units]
+    return found
+
+
+def _ranked(units: Codes, places: Places, wanted: Codes) -> NDArray[np.bool_] | None:
+    """Return the same from whole places."""
     order = np.lexsort((places, units))
     units, places = units[order], places[order]
-    same = (units[1:] == units[:-1]) & (places[1:] == places[:-1])
-    return None if same.any() else order
-
-
-def _ranks(units: Codes) -> NDArray[np.int64]:
-    """Return how many cells of the same unit come before each, where units are sorted."""
-    at = np.arange(units.size)
     starts = np.ones(units.size, np.bool_)
     starts[1:] = units[1:] != units[:-1]
-    ranks: NDArray[np.int64] = at - np.maximum.accumulate(np.where(starts, at, 0))
-    return ranks
+    if (~starts[1:] & (places[1:] == places[:-1])).any():
+        return None
+    at = np.arange(units.size)
+    ranks = at - np.maximum.accumulate(np.where(starts, at, 0))
+    found = np.zeros(units.size, np.bool_)
+    found[order] = ranks < wanted[units]
+    return found
 
 
 def unit_codes(columns: Sequence[pa.ChunkedArray]) -> Codes:
