@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from discreet.engines.order import HashOrder
 from discreet.plan.lowered import Distinct as DistinctValues
 from discreet.plan.lowered import Key, Leaves, Lowered, Total
+from discreet.plan.product import Product
 from discreet.query.expressions import Aggregate, Call, Case, Cast, Column, Literal, Order, Window
 from discreet.query.relations import Aggregated, Distinct, Filter, Join, Project, Scan, UnionAll
 from discreet.query.shape import columns
@@ -340,7 +341,11 @@ def _public(kinds):
         Type.TIMESTAMP: [datetime(1970, 1, 1), None],
     }
     groups = st.tuples(*(st.sampled_from(values[kind]) for kind in kinds))
-    return st.none() | st.lists(groups, unique=True, max_size=6).map(tuple)
+    listed = st.none() | st.lists(groups, unique=True, max_size=6).map(tuple)
+    if not kinds:
+        return listed
+    each = (st.lists(st.sampled_from(values[kind]), unique=True, min_size=1) for kind in kinds)
+    return listed | st.tuples(*(some.map(tuple) for some in each)).map(Product)
 
 
 @st.composite

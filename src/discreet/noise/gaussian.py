@@ -22,14 +22,20 @@ from numpy.typing import NDArray
 from discreet.exact import ExactNumber, Interval
 from discreet.noise.blocks import BlockSampler
 from discreet.noise.distribution import BITS, Distribution, Moments, complement, log_of
-from discreet.noise.entropy import Entropy
+from discreet.noise.entropy import SYSTEM, Entropy, checked_entropy
 from discreet.noise.exponential import Scaled
 from discreet.noise.gaussian_tail import normalizer, tail_ratio, variance_bounds
-from discreet.noise.limits import TABLE_FROM, checked_scale, empty
+from discreet.noise.limits import (
+    TABLE_FROM,
+    checked_count,
+    checked_least,
+    checked_scale,
+    empty,
+)
 from discreet.noise.series import Decay
 from discreet.noise.signed import SignedSampler
 from discreet.noise.table import TableSizes
-from discreet.noise.tablefree import Parameters, gaussian_into
+from discreet.noise.tablefree import SIZES, FreeSizes, Parameters, gaussian_into
 
 __all__ = ["DiscreteGaussian"]
 
@@ -66,6 +72,21 @@ class DiscreteGaussian(Distribution):
             gaussian_into(out, Parameters.same(self.variance), entropy)
         else:
             _sampler(self.variance).sample_into(out, entropy)
+        return out
+
+    def beyond(
+        self, least: int, count: int, entropy: Entropy = SYSTEM, *, sizes: FreeSizes = SIZES
+    ) -> NDArray[np.int64]:
+        """Return independent draws of Z given that Z >= ``least``, which is not negative.
+
+        >>> bool((DiscreteGaussian(variance=4).beyond(40, 100) >= 40).all())
+        True
+        """
+        from discreet.noise.beyond import gaussian_beyond_into  # noqa: PLC0415  rare
+
+        out = empty(checked_count(count))
+        bits = checked_entropy(entropy)
+        gaussian_beyond_into(out, self.variance, checked_least(least), bits, sizes)
         return out
 
     def _pmf(self, k: int, bits: int) -> Interval:

@@ -19,10 +19,16 @@ from numpy.typing import NDArray
 
 from discreet.exact import ExactNumber, Interval
 from discreet.noise.distribution import BITS, Distribution, Moments, complement, log_of
-from discreet.noise.entropy import Entropy
+from discreet.noise.entropy import SYSTEM, Entropy, checked_entropy
 from discreet.noise.exponential import Scaled, ratio
-from discreet.noise.limits import TABLE_FROM, checked_scale, empty
-from discreet.noise.tablefree import Parameters, laplace_into
+from discreet.noise.limits import (
+    TABLE_FROM,
+    checked_count,
+    checked_least,
+    checked_scale,
+    empty,
+)
+from discreet.noise.tablefree import SIZES, FreeSizes, Parameters, laplace_into
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
     from discreet.noise.blocks import BlockSampler
@@ -66,6 +72,21 @@ class DiscreteLaplace(Distribution):
             laplace_into(out, Parameters.same(self.scale), entropy)
         else:
             _sampler(self.scale).sample_into(out, entropy)
+        return out
+
+    def beyond(
+        self, least: int, count: int, entropy: Entropy = SYSTEM, *, sizes: FreeSizes = SIZES
+    ) -> NDArray[np.int64]:
+        """Return independent draws of Z given that Z >= ``least``, which is not negative.
+
+        >>> bool((DiscreteLaplace(scale=2).beyond(40, 100) >= 40).all())
+        True
+        """
+        from discreet.noise.beyond import laplace_beyond_into  # noqa: PLC0415  rare
+
+        out = empty(checked_count(count))
+        bits = checked_entropy(entropy)
+        laplace_beyond_into(out, self.scale, checked_least(least), bits, sizes)
         return out
 
     def _pmf(self, k: int, bits: int) -> Interval:

@@ -15,10 +15,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import INT64_MAX
 from discreet.errors import OutOfRange, TooLarge
 from discreet.exact import ExactNumber, positive, whole
 
-__all__ = ["TABLE_FROM", "checked_bits", "checked_count", "checked_scale", "empty"]
+__all__ = ["TABLE_FROM", "checked_bits", "checked_count", "checked_least", "checked_scale", "empty"]
 
 TABLE_FROM: Final = 1 << 16
 """Draws of one call from which on a table is used.
@@ -70,6 +71,15 @@ def checked_count(count: object) -> int:
     3
     """
     return whole(count, name="count", low=0, high=1 << 36)
+
+
+def checked_least(least: object) -> int:
+    """Read the number that noise is to reach, which is not on its lower half.
+
+    >>> checked_least(3)
+    3
+    """
+    return whole(least, name="least", low=0, high=INT64_MAX)
 
 
 def empty(count: int) -> NDArray[np.int64]:

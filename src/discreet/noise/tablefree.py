@@ -32,11 +32,15 @@ from discreet.noise.coins import CoinSizes, exp_coins
 from discreet.noise.entropy import Entropy
 
 __all__ = [
+    "Attempt",
     "FreeSizes",
     "Parameters",
+    "Wide",
     "gaussian_into",
     "geometric_into",
     "laplace_into",
+    "magnitudes",
+    "repeated",
     "settle_geometric",
 ]
 
@@ -106,28 +110,28 @@ def laplace_into(
     out: NDArray[np.int64], scale: Parameters, entropy: Entropy, sizes: FreeSizes = SIZES
 ) -> None:
     """Overwrite ``out`` with discrete Laplace draws; values beyond int64 stop at its ends."""
-    _repeat(out, scale, lambda part, count: _laplace_attempt(part, count, entropy, sizes))
+    repeated(out, scale, lambda part, count: _laplace_attempt(part, count, entropy, sizes))
 
 
 def geometric_into(
     out: NDArray[np.int64], scale: Parameters, entropy: Entropy, sizes: FreeSizes = SIZES
 ) -> None:
     """Overwrite ``out`` with geometric draws; values beyond int64 stop at its end."""
-    _repeat(out, scale, lambda part, count: _geometric_attempt(part, count, entropy, sizes))
+    repeated(out, scale, lambda part, count: _geometric_attempt(part, count, entropy, sizes))
 
 
 def gaussian_into(
     out: NDArray[np.int64], variance: Parameters, entropy: Entropy, sizes: FreeSizes = SIZES
 ) -> None:
     """Overwrite ``out`` with discrete Gaussian draws; values beyond int64 stop at its ends."""
-    _repeat(out, variance, lambda part, count: _gaussian_attempt(part, count, entropy, sizes))
+    repeated(out, variance, lambda part, count: _gaussian_attempt(part, count, entropy, sizes))
 
 
 Attempt = tuple[NDArray[np.int64], NDArray[np.bool_]]
 """Values, and whether each was accepted."""
 
 
-def _repeat(
+def repeated(
     out: NDArray[np.int64], parameters: Parameters, attempt: Callable[[Parameters, int], Attempt]
 ) -> None:
     """Fill ``out`` chunk by chunk, then try the rejected elements again until none is left."""
@@ -144,7 +148,7 @@ def _repeat(
 
 @final
 @dataclass(frozen=True, slots=True)
-class _Wide:
+class Wide:
     """Magnitudes ``high * 2**shift + low``, which may exceed int64 until they are clamped."""
 
     high: NDArray[np.int64]
@@ -152,9 +156,11 @@ class _Wide:
     low: NDArray[np.int64]
 
     def floats(self) -> NDArray[np.float64]:
+        """Return the nearest floats."""
         return np.ldexp(self.high.astype(np.float64), self.shift) + self.low
 
     def exact(self, at: int) -> int:
+        """Return one magnitude, exactly."""
         return (int(self.high[at]) << int(_at(self.shift, at))) + int(self.low[at])
 
     def clamped(self, negative: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -178,7 +184,7 @@ def _at(values: NDArray[Any], index: int) -> Any:
 
 def _laplace_attempt(scale: Parameters, count: int, entropy: Entropy, sizes: FreeSizes) -> Attempt:
     negative = entropy.words(count, 1).astype(np.bool_)
-    size, accepted = _magnitude(scale, count, entropy, sizes)
+    size, accepted = magnitudes(scale, count, entropy, sizes)
     accepted &= ~negative | (size.high != 0) | (size.low != 0)
     return size.clamped(negative), accepted
 
@@ -186,7 +192,7 @@ def _laplace_attempt(scale: Parameters, count: int, entropy: Entropy, sizes: Fre
 def _geometric_attempt(
     scale: Parameters, count: int, entropy: Entropy, sizes: FreeSizes
 ) -> Attempt:
-    size, accepted = _magnitude(scale, count, entropy, sizes)
+    size, accepted = magnitudes(scale, count, entropy, sizes)
     return size.clamped(np.zeros(count, np.bool_)), accepted
 
 
@@ -199,7 +205,7 @@ def _gaussian_attempt(
         return Fraction(int(_at(proposal, at)))
 
     negative = entropy.words(count, 1).astype(np.bool_)
-    size, accepted = _magnitude(Parameters(proposal, scale), count, entropy, sizes)
+    size, accepted = magnitudes(Parameters(proposal, scale), count, entropy, sizes)
     accepted &= ~negative | (size.high != 0) | (size.low != 0)
     excess = size.floats() - variance.floats / proposal
     exponent = excess * excess / (2.0 * variance.floats)
@@ -212,9 +218,9 @@ def _gaussian_attempt(
     return size.clamped(negative), accepted
 
 
-def _magnitude(
+def magnitudes(
     scale: Parameters, count: int, entropy: Entropy, sizes: FreeSizes
-) -> tuple[_Wide, NDArray[np.bool_]]:
+) -> tuple[Wide, NDArray[np.bool_]]:
     """Attempt geometric draws, and say which are accepted."""
     mantissa, exponent = np.frexp(scale.floats)
     shift = np.maximum(exponent - BLOCK_BITS, 0)
@@ -227,7 +233,7 @@ def _magnitude(
     high = _floor_log(Parameters(narrow, exact), word, entropy, sizes)
     widest = int(shift.max(initial=0))
     if not widest:
-        return _Wide(high, shift, np.zeros(count, np.int64)), np.ones(count, np.bool_)
+        return Wide(high, shift, np.zeros(count, np.int64)), np.ones(count, np.bool_)
     offset = entropy.words(count, widest).astype(np.uint64)
     if shift.ndim:
         offset >>= (widest - shift).astype(np.uint64)
@@ -235,7 +241,7 @@ def _magnitude(
     accepted = exp_coins(
         low / scale.floats, lambda at: int(low[at]) / scale.exact(at), entropy, sizes.coins
     )
-    return _Wide(high, shift, low), accepted
+    return Wide(high, shift, low), accepted
 
 
 def _floor_log(

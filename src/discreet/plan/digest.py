@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from discreet.accounting import Box, Node, written
 from discreet.accounting.codec import written_unit
-from discreet.plan.lowered import KeyValue, Lowered, Measure
+from discreet.plan.lowered import KeyValue, Lowered, Measure, PublicGroups
+from discreet.plan.product import Product
 from discreet.plan.tree import Releases
 from discreet.query.canonical import canonical, relation_form
 from discreet.query.expressions import Expression
@@ -84,9 +85,12 @@ def _measure(measure: Measure) -> list[Any]:
     return [type(measure).__name__, *shown]
 
 
-def _public(groups: tuple[tuple[KeyValue, ...], ...] | None) -> list[list[Any]] | None:
+def _public(groups: PublicGroups | None) -> list[list[Any]] | dict[str, Any] | None:
     if groups is None:
         return None
+    if isinstance(groups, Product):  # as many as there are values, not groups
+        lists = [sorted(map(_value, values), key=json.dumps) for values in groups.lists]
+        return {"product": lists}
     return sorted(([_value(value) for value in group] for group in groups), key=json.dumps)
 
 

@@ -26,6 +26,7 @@ from discreet.units import PrivacyUnit
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
     from discreet.plan.promise import Promise
+    from discreet.plan.reached import Reached
     from discreet.plan.search import FoundBounds, Search, Target
 
 __all__ = ["Draft", "found"]
@@ -52,6 +53,7 @@ class Draft:
     measured: Measured | None = None
     estimates: tuple[Estimate, ...] = ()
     shown: Shown | None = None
+    reached: Reached | None = None
     sketch: Sketch | None = None
     calibrated: Calibrated | None = None
     lowered: Lowered | None = None

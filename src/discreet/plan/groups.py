@@ -4,8 +4,9 @@ Trust: kernel.
 
 Definition.  Groups are public if every key has public values, and then there is one for each
 combination; or if a public table lists them; or if there are no keys, and one group.  All of them
-are shown, empty ones too.  Otherwise which groups there are is told by the data, and a choice of
-keys, which has a price, decides which of them are shown.
+are shown, empty ones too; where there are more combinations than could be listed, all that reach a
+threshold (:mod:`discreet.plan.reached`).  Otherwise which groups there are is told by the data, and
+a choice of keys, which has a price, decides which of them are shown.
 Where a question asks for a least number of units in a group, groups are chosen in any case.
 Values of a key that is public by itself are enforced in both cases: other rows are left out.
 """
@@ -20,7 +21,8 @@ from typing import Final, final
 from discreet.errors import UnsupportedSQL
 from discreet.plan.asked import Asked
 from discreet.plan.key_values import AskedKey
-from discreet.plan.lowered import KeyValue
+from discreet.plan.lowered import KeyValue, PublicGroups
+from discreet.plan.product import MOST_GROUPS, Product
 from discreet.query.expressions import Call, Column, Expression, Literal
 from discreet.query.question import Clause
 from discreet.query.relations import Filter, Relation
@@ -41,7 +43,7 @@ class Groups:
     ``fewest`` units.
     """
 
-    public: tuple[tuple[KeyValue, ...], ...] | None
+    public: PublicGroups | None
     chosen: bool
     strategy: str | None = None
     fewest: int = 1
@@ -88,21 +90,31 @@ def _one_of(key: Expression, values: tuple[KeyValue, ...]) -> Expression:
     return found[0] if len(found) == 1 else Call("OR", tuple(found))
 
 
-def _product(asked: Asked) -> tuple[tuple[KeyValue, ...], ...] | None:
+def _product(asked: Asked) -> PublicGroups | None:
+    """Return all combinations of public values, listed unless there are too many."""
     lists = [key.values for key in asked.keys]
     known = [values for values in lists if values is not None]
     if len(known) < len(lists):
         return None
-    count = math.prod(len(values) for values in known)
-    if count > _MOST:
+    count = math.prod(map(len, known))
+    if count <= _MOST:
+        return tuple(itertools.product(*known))
+    if count > MOST_GROUPS or not _some(asked):
         raise UnsupportedSQL(
             what=pointed(
                 f"there are {count} groups, more than {_MOST}.", asked.keys[0].key.expression.span
             ),
-            why="each of them is computed and shown, empty or not.",
-            do="group by fewer keys, or list the values that matter with IN (...).",
+            why="each of them would be computed and shown, empty or not.",
+            do="show only those that reach a threshold, such as HAVING COUNT(*) >= 100; or group "
+            "by fewer keys, or list the values that matter with IN (...).",
         )
-    return tuple(itertools.product(*known))
+    return Product(tuple(known))
+
+
+def _some(asked: Asked) -> bool:
+    """Whether a question may leave groups out."""
+    clause = asked.question.clause or Clause()
+    return asked.question.having is not None or clause.min_privacy_units_per_group is not None
 
 
 def _not_public(asked: Asked, unknown: bool) -> UnsupportedSQL:  # noqa: FBT001

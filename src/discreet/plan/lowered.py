@@ -32,14 +32,22 @@ from typing import Final, final
 from discreet.arrays import int64_range
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import whole
+from discreet.plan.product import KeyValue, Product
 from discreet.query.expressions import Expression
 from discreet.query.relations import Relation
 from discreet.query.types import LARGEST, SMALLEST, Type
 
-__all__ = ["KEY_TYPES", "Distinct", "Key", "KeyValue", "Leaves", "Lowered", "Measure", "Total"]
-
-KeyValue = bool | int | str | date | None
-"""One value of a key (a datetime is a date to the type checker); None is NULL."""
+__all__ = [
+    "KEY_TYPES",
+    "Distinct",
+    "Key",
+    "KeyValue",
+    "Leaves",
+    "Lowered",
+    "Measure",
+    "PublicGroups",
+    "Total",
+]
 
 KEY_TYPES: Final = frozenset(set(Type) - {Type.FLOAT})
 """The types that can tell groups apart."""
@@ -182,6 +190,9 @@ class Leaves:
 
 Measure = Total | Distinct | Leaves
 
+PublicGroups = tuple[tuple[KeyValue, ...], ...] | Product
+"""A list of groups, or all combinations of some values."""
+
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,7 +200,9 @@ class Lowered:
     """A bound relation, whose rows belong to units and groups, and what is measured in each group.
 
     ``unit`` is empty where each row is a unit, and then ``groups`` is None.  ``public`` are the
-    groups of the answer, in their order, where these are known beforehand.
+    groups that there can be, where these are known beforehand.  If they are listed, all of them
+    have an answer, in their order.  If they are a product, those have one that some kept unit
+    touches, in the order of their keys.
 
     >>> from discreet.query.expressions import Column, Literal
     >>> from discreet.query.relations import Scan
@@ -209,7 +222,7 @@ class Lowered:
     unit: tuple[Expression, ...]
     keys: tuple[Key, ...]
     groups: int | None
-    public: tuple[tuple[KeyValue, ...], ...] | None = None
+    public: PublicGroups | None = None
     measures: tuple[Measure, ...]
 
     def __post_init__(self) -> None:
@@ -234,6 +247,16 @@ class Lowered:
             return False
         return self.public is None or len(self.public) > self.groups
 
+    @property
+    def listed(self) -> tuple[tuple[KeyValue, ...], ...] | None:
+        """The groups of the answer, if they are listed: only then are empty ones among them."""
+        return None if isinstance(self.public, Product) else self.public
+
+    @property
+    def product(self) -> Product | None:
+        """The groups that there can be, if they are too many to be listed."""
+        return self.public if isinstance(self.public, Product) else None
+
 
 def _once(names: list[str], *, what: str) -> None:
     if len(set(names)) != len(names):
@@ -244,19 +267,26 @@ def _once(names: list[str], *, what: str) -> None:
         )
 
 
-def _check_public(keys: tuple[Key, ...], public: tuple[tuple[KeyValue, ...], ...]) -> None:
-    fits = all(
-        len(group) == len(keys)
-        and all(key.holds(value) for key, value in zip(keys, group, strict=True))
-        for group in public
-    )
+def _check_public(keys: tuple[Key, ...], public: PublicGroups) -> None:
+    if isinstance(public, Product):
+        fits = len(public.lists) == len(keys) and all(
+            all(map(key.holds, values)) for key, values in zip(keys, public.lists, strict=True)
+        )
+        once = all(len(set(values)) == len(values) for values in public.lists)
+    else:
+        fits = all(
+            len(group) == len(keys)
+            and all(key.holds(value) for key, value in zip(keys, group, strict=True))
+            for group in public
+        )
+        once = len(set(public)) == len(public)
     if not fits:
         raise WrongKind(
             what="a public group does not fit the keys.",
             why="each group is one value of every key.",
             do="give every public group as a tuple of values of the types of the keys.",
         )
-    if len(set(public)) != len(public):
+    if not once:
         raise OutOfRange(
             what="a public group is given twice.",
             why="each group has one answer.",

@@ -5,8 +5,8 @@ Trust: kernel.
 A plan is a value.  It was made from the question, the schema and the policy alone, so it may be
 shown to anybody.  Whoever carries it out charges ``tree`` to the records of ``scope``, lets an
 engine compute ``lowered``, shows the groups that ``selection`` chooses by the count ``chosen_by``
-(all of them where it is None), adds ``noises``, makes ``choices``, and computes the columns of
-``shown`` from ``estimates``.
+(all of them where it is None, or those that reach what ``reached`` says), adds ``noises``, makes
+``choices``, and computes the columns of ``shown`` from ``estimates``.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from discreet.units import PrivacyUnit
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
     from discreet.mechanisms import NoisyKeys, OptimalKeys
+    from discreet.plan.reached import Reached
     from discreet.plan.search import FoundBounds, Search
     from discreet.plan.standing import Standing
 
@@ -93,6 +94,7 @@ class Plan:
     predicted: tuple[Predicted, ...]
     about: tuple[tuple[str, str], ...]
     digest: str
+    reached: Reached | None = None
     search: Search | None = None
     found: tuple[FoundBounds, ...] = ()
     look: Callable[[], Standing | None] | None = field(default=None, compare=False)

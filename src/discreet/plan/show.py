@@ -24,11 +24,13 @@ from discreet.plan.show_bounds import bounds_title, found_lines, scaled_noise, s
 
 if TYPE_CHECKING:  # a plan shows itself by these functions, so its module imports this one
     from discreet.plan.plan import Plan
+    from discreet.plan.reached import Reached
 
 __all__ = ["Branch", "branches_of", "drawn", "html_of", "shown_price", "shown_question"]
 
 _LONGEST: Final = 96
 _HALF: Final = Fraction(1, 2)
+_RARE: Final = Fraction(1, 1000)
 
 
 @final
@@ -105,10 +107,18 @@ def _groups(plan: Plan) -> Iterator[Branch]:
     if not lowered.keys:
         yield Branch("has one group")
     elif plan.selection is None:
-        yield Branch(f"has {len(lowered.public or ())} public groups of {names}")
+        shown = "" if plan.reached is None else _reached(plan.reached)
+        yield Branch(f"has {len(lowered.public or ())} public groups of {names}{shown}")
     else:
         chosen = f"chooses which groups of {names} are shown: {_keys(plan.selection, plan)}"
         yield Branch(f"{chosen}; {_keys_share(plan.selection, plan)}")
+
+
+def _reached(reached: Reached) -> str:
+    """Say how many of the groups that are shown have nobody in them."""
+    empty = reached.zeros.expected().high
+    few = "fewer than 0.001" if empty < _RARE else f"about {float(empty):.3g}"
+    return f", and shows those with {reached.words}: {few} of them empty, by noise alone"
 
 
 def _keys(keys: OptimalKeys | NoisyKeys, plan: Plan) -> str:

@@ -30,6 +30,7 @@ from discreet.plan.outputs import answer_of
 from discreet.plan.plan import Plan
 from discreet.plan.policy import Policy
 from discreet.plan.price_asked import Given, check_ask, read_ask
+from discreet.plan.product import Product
 from discreet.plan.scaling import scale_noise
 from discreet.plan.schema import Schema
 from discreet.plan.searching import miss_bounds, price_bounds
@@ -187,6 +188,15 @@ def name_outputs(draft: Draft) -> Draft:
     return replace(draft, estimates=estimates, shown=shown)
 
 
+def reach_threshold(draft: Draft) -> Draft:
+    """Find out from which noisy number on groups are shown, where they are too many to list."""
+    if not isinstance(found(draft.groups).public, Product):
+        return draft
+    from discreet.plan import reached  # noqa: PLC0415  rare
+
+    return reached.reach_threshold(draft)
+
+
 def aim_at_ends(draft: Draft) -> Draft:
     """Tell quantiles at the ends how far inside of them is aimed, now that noise is known."""
     offsets = {
@@ -251,6 +261,7 @@ STEPS: Final[tuple[Callable[[Draft], Draft], ...]] = (
     name_outputs,
     sketch_releases,
     scale_noise,
+    reach_threshold,
     aim_at_ends,
     lower,
     predict_errors,
@@ -295,6 +306,7 @@ def _finished(draft: Draft) -> Plan:
         predicted=draft.predicted,
         about=tuple(found(draft.measured).about.items()),
         digest=digest,
+        reached=draft.reached,
         search=search,
         found=draft.found,
     )

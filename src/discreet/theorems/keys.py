@@ -63,4 +63,27 @@ ENTRIES: Final = (
         source="inversion of tests in a family with monotone likelihood ratios; proof in "
         "mechanisms/key_selection_interval.py",
     ),
+    Theorem(
+        key="rare-coins",
+        statement="Coins that are marked with geometric gaps of a chance q >= p, and of which each "
+        "marked one shows heads with chance p / q, are independent coins of chance p.",
+        source="waiting times of independent trials, thinned; proof in noise/rare.py",
+    ),
+    Theorem(
+        key="noise-beyond",
+        statement="Given that it is at least t >= 0, discrete Laplace noise is t plus a geometric "
+        "number of its scale, and discrete Gaussian noise of parameter v is t plus a geometric "
+        "number J of scale v / (t + c) that is accepted with chance exp(-(J - c)^2 / 2v), c > 0.",
+        source="completing the square, as Robert 1995, Simulation of truncated normal variables, "
+        "does for continuous noise; proof in noise/beyond.py",
+    ),
+    Theorem(
+        key="zero-groups",
+        statement="To flip a coin of chance P[Z >= t] for each of N groups, to leave out touched "
+        "ones, and to draw noise beyond t for the others that show heads has, with the touched "
+        "ones whose noisy counts reach t, the law of all N noisy counts without those below t.",
+        source="independence across groups, rare-coins and noise-beyond; the idea is that of "
+        "Cormode, Procopiuc, Srivastava and Tran 2012, Differentially Private Summaries for Sparse "
+        "Data; proof in mechanisms/zero_groups.py",
+    ),
 )

@@ -1,0 +1,37 @@
+"""A product of public values gives the groups of a list that are touched, with the same numbers."""
+
+import pytest
+
+from discreet.engines.connection import Performance
+from discreet.engines.duckdb import MANY, DuckDB
+from discreet.engines.order import HashOrder
+from discreet.plan.product import Product
+from tests.engines.answers import by_group, flat
+from tests.engines.visits import by_ward, visits
+
+WARDS = (*(f"ward {at}" for at in range(0, 30, 2)), "empty", None)
+
+
+@pytest.mark.parametrize("rows", [500, MANY + 1])
+def test_touched_groups_are_those_of_the_list(rows):
+    """With many rows some are looked at first; what is kept does not change."""
+    table = visits(rows, patients=900, wards=40)
+    order = HashOrder(salt=5)
+    with DuckDB({"visits": table}, Performance(threads=1)) as engine:
+        product = flat(engine.run(by_ward(public=Product((WARDS,))), order=order))
+        listed = flat(engine.run(by_ward(public=tuple((ward,) for ward in WARDS)), order=order))
+    assert by_group(product) == by_group(listed)
+    assert all(product["units"])
+    (wards,) = product["keys"]
+    assert wards == sorted(wards)
+    assert len(wards) == 15
+    assert len(listed["units"]) == len(WARDS)
+
+
+def test_statements_hold_no_group():
+    product = Product((tuple(f"ward {at}" for at in range(10_000)),))
+    with DuckDB({"visits": visits(10)}) as engine:
+        statements = engine.statements(by_ward(public=product), order=HashOrder(salt=1))
+    for text in (statements.totals, *statements.distinct.values(), *statements.leaves.values()):
+        assert len(text) < 5000
+        assert 'SEMI JOIN "public values 0"' in text
