@@ -216,7 +216,7 @@ def test_a_mutant_that_lets_errors_through_is_noticed(monkeypatch):
     plan = plan_of(COUNTS, epsilon=4, delta="1e-9")
     raw = marked(raw_of(plan))
     with pytest.raises(EntropyUnavailable) as caught:
-        answering._noised(plan, raw, Failing(0))
+        answering.noised(plan, raw, entropy=Failing(0))
     assert str(CANARY) in seen_in(caught.value)
 
 

@@ -25,7 +25,7 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from discreet.loss import Approximate, PrivacyLoss, Profile, Pure, ZeroConcentrated
 from discreet.loss.composition import Composition
@@ -198,9 +198,14 @@ def _sum_of(
     return value, min(chance, Fraction(1))
 
 
-@functools.lru_cache(maxsize=256)  # one pair stands in many products
 def _pair_point(pair: Pair) -> Price | None:
     """Return an epsilon above all finite losses of a pair, and the chance of the infinite ones."""
+    hashed: Any = pair
+    return _point_of(hashed)
+
+
+@functools.lru_cache(maxsize=256)  # one pair stands in many products
+def _point_of(pair: Pair) -> Price | None:
     if isinstance(pair, ResponsePair):
         return pair.epsilon, pair.delta
     once = ((pair, 1),)

@@ -12,7 +12,7 @@ from typing import Annotated, Final
 import typer
 
 from discreet.cli.options import JsonOption, pairs
-from discreet.cli.project import POLICY
+from discreet.cli.project import POLICY, SERVERS
 from discreet.cli.reporting import reported, write_json
 from discreet.cli.six_questions import Answers, Ask, policy_from
 from discreet.errors import WrongKind
@@ -20,6 +20,7 @@ from discreet.plan.policy import Policy, Session, read_policy
 from discreet.session import describe
 from discreet.session.policies import unit_of
 from discreet.session.schemas import schema_of
+from discreet.session.sources import without_password
 
 __all__ = ["init"]
 
@@ -93,6 +94,8 @@ def init(  # noqa: PLR0913  one option for each answer
 
 def _seen_from(policy: Path, source: str) -> str:
     """Return the path of the data as it is seen from the folder of the policy."""
+    if source.startswith(SERVERS):
+        return without_password(source)
     try:
         return str(Path(source).resolve().relative_to(policy.parent.resolve()))
     except ValueError:

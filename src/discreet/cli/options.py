@@ -32,7 +32,7 @@ __all__ = [
 QuestionArgument = Annotated[str, typer.Argument(help="SQL, or - to read it from stdin.")]
 DataOption = Annotated[
     list[str] | None,
-    typer.Option("--data", help="A file, or NAME=FILE; may be repeated for several tables."),
+    typer.Option("--data", help="A file or address, or NAME=FILE; repeat it for more tables."),
 ]
 PolicyOption = Annotated[str | None, typer.Option("--policy", help="The policy of the owner.")]
 LedgerOption = Annotated[str | None, typer.Option("--ledger", help="The ledger; made if absent.")]

@@ -30,7 +30,7 @@ from discreet.cli.options import (
     SizeOption,
     pairs,
 )
-from discreet.cli.project import Project, project_of
+from discreet.cli.project import SERVERS, Project, project_of
 from discreet.cli.reporting import reported, write_json
 from discreet.plan import estimate
 from discreet.session import Session
@@ -121,7 +121,7 @@ def _text(question: str) -> str:
 def _data(given: list[str] | None) -> str | dict[str, str] | None:
     if not given:
         return None
-    if len(given) == 1 and "=" not in given[0]:
+    if len(given) == 1 and ("=" not in given[0] or given[0].startswith(SERVERS)):
         return given[0]
     return pairs(given, option="--data", of="file")
 

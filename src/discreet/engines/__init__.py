@@ -16,11 +16,25 @@ from discreet.engines.sources.database import Database
 
 if TYPE_CHECKING:  # another engine is loaded when first used
     from discreet.engines.reference.engine import Reference
+    from discreet.engines.spark.engine import Spark
+    from discreet.engines.spark.performance import SparkPerformance
 
-__all__ = ["Columns", "Database", "DuckDB", "Engine", "HashOrder", "Performance", "Reference"]
+__all__ = [
+    "Columns",
+    "Database",
+    "DuckDB",
+    "Engine",
+    "HashOrder",
+    "Performance",
+    "Reference",
+    "Spark",
+    "SparkPerformance",
+]
 
 _FILES: Final = {
     "Reference": "reference.engine",
+    "Spark": "spark.engine",
+    "SparkPerformance": "spark.performance",
 }
 
 if not TYPE_CHECKING:  # to which every name would be one of this room

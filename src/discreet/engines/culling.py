@@ -102,7 +102,7 @@ class Culling:
                 return None
             tables += chosen
         kept_cells = pa.concat_tables(tables)
-        statement = groups_of(self.bounding, self.measures)
+        statement = groups_of(self.bounding, self.measures, floats)
         return self.connection.fetched(statement, {**self.public, KEPT: kept_cells})
 
     def _chosen(
@@ -174,7 +174,7 @@ class Culling:
         limit: int = _PLACES,
         only: NDArray[np.bool_] | None = None,
     ) -> pa.Table | None:
-        """Return the keys and totals of cells that are kept; None if they are not exact."""
+        """Return the cells that are kept; None if they are not exact."""
         exact = exact_rows(floats)
         if exact is not None and numbers(cells.column("n")).max(initial=0) > exact:
             return None
@@ -185,8 +185,7 @@ class Culling:
             return None
         if only is not None:
             mask &= only[units]
-        names = self.bounding.keys + [f"t{at}" for at in range(len(self.measures))]
-        return cells.select(names).filter(arrow_numbers(mask, pa.bool_()))
+        return cells.drop_columns(["h"]).filter(arrow_numbers(mask, pa.bool_()))
 
 
 def limit_for(groups: int, units: int, cells: int) -> int | None:

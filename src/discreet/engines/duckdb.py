@@ -14,22 +14,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self, final
 
-import numpy as np
 import pyarrow as pa
 
 from discreet.engines.connection import Connection, Performance
 from discreet.engines.culling import Culling, source_of
 from discreet.engines.order import HashOrder
+from discreet.engines.public_groups import public_tables
 from discreet.engines.sql.bounding import PUBLIC, Bounding
 from discreet.engines.sql.cells import distinct, leaves
 from discreet.engines.sql.totals import exact_rows, totals, whole_floats
 from discreet.errors import DiscreetError, EngineFailed
-from discreet.plan.arrow_arrays import arrow_numbers, arrow_values, numbers
+from discreet.plan.arrow_arrays import numbers
 from discreet.plan.lowered import Distinct, Leaves, Lowered, Total
-from discreet.plan.raw import ARROW_TYPES, Integers, Raw, SparseLeaves
+from discreet.plan.raw import Integers, Raw, SparseLeaves
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
     from discreet.engines.engine import Columns
+    from discreet.plan.schema import Schema
 
 __all__ = ["MANY", "DuckDB", "Statements"]
 
@@ -74,6 +75,13 @@ class DuckDB:
         """Return the columns of every table."""
         return self._connection.columns
 
+    def owned(self, schema: Schema) -> None:
+        """Learn nothing: whose rows there are makes no difference here."""
+
+    def check(self, lowered: Lowered) -> None:
+        """Refuse what cannot be printed."""
+        self.statements(lowered, order=HashOrder(salt=0))
+
     def statements(self, lowered: Lowered, *, order: HashOrder) -> Statements:
         """Print the statements; they hold nothing but the question and public numbers."""
         bounding = self._bounding(lowered, order)
@@ -115,13 +123,10 @@ class DuckDB:
         return raw
 
     def _run(self, lowered: Lowered, statements: Statements, order: HashOrder) -> Raw:
-        public = _public(lowered)
-        tables = {} if public is None else {PUBLIC: public}
+        tables = public_tables(lowered)
         first = self._totals(lowered, statements, order, tables)
-        keys = tuple(
-            (first if public is None else public).column(at).combine_chunks()
-            for at in range(len(lowered.keys))
-        )
+        named = first if lowered.listed is None else tables[PUBLIC]
+        keys = tuple(named.column(at).combine_chunks() for at in range(len(lowered.keys)))
         found = {each.name: _integers(first, f"t{at}") for at, each in enumerate(_totals(lowered))}
         for each, statement in statements.distinct.items():
             table = self._connection.fetched(statement, tables)
@@ -170,18 +175,6 @@ def _totals(lowered: Lowered) -> list[Total]:
     return [each for each in lowered.measures if isinstance(each, Total)]
 
 
-def _public(lowered: Lowered) -> pa.Table | None:
-    """Return the public groups as a table: p0, p1, ..., and the place in the order."""
-    if lowered.public is None:
-        return None
-    columns = {
-        f"p{at}": arrow_values([group[at] for group in lowered.public], ARROW_TYPES[key.type])
-        for at, key in enumerate(lowered.keys)
-    }
-    position = arrow_numbers(np.arange(len(lowered.public), dtype=np.int64), pa.int64())
-    return pa.table({**columns, "position": position})
-
-
 def _integers(table: pa.Table, name: str) -> Integers:
     column = table.column(name)
     if column.null_count:
@@ -197,7 +190,7 @@ def _sparse(table: pa.Table) -> SparseLeaves:
 
 def _same_groups(first: pa.Table, second: pa.Table, lowered: Lowered) -> None:
     """Make sure that two statements saw the same rows."""
-    keys = [] if lowered.public is not None else [f"k{at}" for at in range(len(lowered.keys))]
+    keys = [] if lowered.listed is not None else [f"k{at}" for at in range(len(lowered.keys))]
     if first.num_rows != second.num_rows or not first.select(keys).equals(second.select(keys)):
         message = "the data changed between two statements"
         raise RuntimeError(message)

@@ -11,6 +11,7 @@ from typing import Protocol
 from discreet.engines.order import HashOrder
 from discreet.plan.lowered import Lowered
 from discreet.plan.raw import Raw
+from discreet.plan.schema import Schema
 from discreet.query.types import Type
 
 __all__ = ["Columns", "Engine"]
@@ -26,6 +27,18 @@ class Engine(Protocol):
         """Return the columns of every table, read from what describes them and never from rows."""
         ...
 
+    def owned(self, schema: Schema) -> None:
+        """Learn whose rows the tables hold, before anything is asked; refuse what cannot be."""
+        ...
+
+    def check(self, lowered: Lowered) -> None:
+        """Refuse a question that cannot be computed, before anything is charged."""
+        ...
+
     def run(self, lowered: Lowered, *, order: HashOrder) -> Raw:
         """Compute the answers."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the data."""
         ...

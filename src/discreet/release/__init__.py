@@ -9,6 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:  # each is loaded when first used, because a plan needs none of them
+    from discreet.release.answer import noised
     from discreet.release.columns import ReleasedColumn
     from discreet.release.odds import Odds, odds_of
     from discreet.release.release import Release
@@ -17,6 +18,7 @@ __all__ = [
     "Odds",
     "Release",
     "ReleasedColumn",
+    "noised",
     "odds_of",
 ]
 
@@ -24,6 +26,7 @@ _FILES: Final = {
     "Odds": "odds",
     "Release": "release",
     "ReleasedColumn": "columns",
+    "noised": "answer",
     "odds_of": "odds",
 }
 

@@ -3,8 +3,10 @@
 Trust: kernel.
 
 Definition.  Where keys are private, the plan's choice of keys runs first, and only groups that it
-shows go on.  Then every measure gets the noise of the plan, in all groups at once, and every choice
-of a leaf is made.  All else is computed from these numbers (key ``post-processing``).
+shows go on.  Where there are more public groups than could be listed, only those that reach the
+plan's threshold do (:mod:`discreet.release.reached`).  Then every measure gets the noise of the
+plan, in all groups at once, and every choice of a leaf is made.  All else is computed from these
+numbers (key ``post-processing``).
 Theorem (key ``answer-loss``).  The answer loses no more than the plan's tree: it is a function of
 the plan and of one run of each of the tree's mechanisms, on the totals that the plan's distances
 are about.
@@ -31,10 +33,11 @@ from discreet.release.estimates import measures_of
 from discreet.release.noisy import Chosen, Noisy, NoisyTotal, Run
 from discreet.release.release import Release
 
-if TYPE_CHECKING:  # loaded when keys are chosen
+if TYPE_CHECKING:  # loaded when keys are chosen, or empty groups drawn
     from discreet.mechanisms import NoisyKeys
+    from discreet.plan.reached import Reached
 
-__all__ = ["answer"]
+__all__ = ["answer", "noised"]
 
 
 def answer(plan: Plan, raw: Raw, *, entropy: Entropy = SYSTEM) -> Release:
@@ -53,7 +56,7 @@ def answer(plan: Plan, raw: Raw, *, entropy: Entropy = SYSTEM) -> Release:
         do="report this as a bug; what was charged stays charged.",
     )
     try:
-        noisy = _noised(plan, raw, entropy)
+        noisy = noised(plan, raw, entropy=entropy)
     except DiscreetError as error:
         failure = type(error)(what=error.what, why=error.why, do=error.do)
     except Exception:  # noqa: BLE001, S110 (its text may quote totals; replaced below)
@@ -66,8 +69,10 @@ def answer(plan: Plan, raw: Raw, *, entropy: Entropy = SYSTEM) -> Release:
 
 def _check(plan: Plan) -> None:
     """Refuse a plan that would show private keys, or a total without noise."""
-    private = bool(plan.lowered.keys) and plan.lowered.public is None
-    if private and plan.selection is None:
+    private = bool(plan.lowered.keys) and plan.lowered.listed is None
+    if plan.reached is not None:
+        _check_reached(plan, plan.reached)
+    elif private and plan.selection is None:
         raise WrongKind(
             what="the plan has private keys, and no choice of those that are shown.",
             why="a group with one unit in it would be seen.",
@@ -98,6 +103,19 @@ def _check(plan: Plan) -> None:
             )
 
 
+def _check_reached(plan: Plan, reached: Reached) -> None:
+    """Refuse to draw empty groups by other noise, or of another product, than the plan's."""
+    product, zeros = plan.lowered.product, reached.zeros
+    noises = {noise.measure: noise.mechanism for noise in plan.noises}
+    fits = product is not None and len(product) == zeros.groups and plan.selection is None
+    if not fits or noises.get(reached.measure) != zeros.noise:
+        raise WrongKind(
+            what="empty groups are to be drawn that are not those of the plan.",
+            why="whoever can tell them from others knows who is not in the table.",
+            do="plan the question anew.",
+        )
+
+
 def _check_count(plan: Plan, keys: NoisyKeys) -> None:
     """Refuse to choose keys by a count that a unit moves by more than the choice allows for."""
     if plan.chosen_by == UNITS:
@@ -112,12 +130,26 @@ def _check_count(plan: Plan, keys: NoisyKeys) -> None:
         )
 
 
-def _noised(plan: Plan, raw: Raw, entropy: Entropy) -> Noisy:
-    """Run all mechanisms of the plan."""
+def noised(plan: Plan, raw: Raw, *, entropy: Entropy = SYSTEM) -> Noisy:
+    """Run all mechanisms of the plan, on totals of the shape that it asks for.
+
+    Whether the plan protects everything that it shows is checked by ``answer``, which also replaces
+    errors: those that leave here may hold totals.
+    """
     _check_shape(plan, raw)
+    totals: dict[str, NoisyTotal] = {}
+    if plan.reached is not None:
+        from discreet.release.reached import reached_groups  # noqa: PLC0415  rare
+
+        raw, run = reached_groups(plan, plan.reached, raw, entropy=entropy)
+        totals[plan.reached.measure] = NoisyTotal((run,))
+    drawn = frozenset(totals)
     places, counted = _shown(plan, _exact(raw, plan.chosen_by), entropy)
-    totals = {} if counted is None else {plan.chosen_by: NoisyTotal((counted,))}
+    if counted is not None:
+        totals[plan.chosen_by] = NoisyTotal((counted,))
     for noise in plan.noises:
+        if noise.measure in drawn:
+            continue
         exact = _exact(raw, noise.measure)
         values: Integers = noise.mechanism.run(exact[places], entropy=entropy)
         totals[noise.measure] = NoisyTotal((Run(values=values, mechanism=noise.mechanism),))
@@ -163,7 +195,7 @@ def _leaves(choice: Choice, sparse: SparseLeaves, places: Integers, entropy: Ent
 def _check_shape(plan: Plan, raw: Raw) -> None:
     """Refuse totals of other groups than the plan's; the message says nothing about them."""
     groups = raw.units.size
-    public = plan.lowered.public
+    public = plan.lowered.listed
     expected = 1 if not plan.lowered.keys else groups if public is None else len(public)
     arrays = [raw.units, *raw.totals.values()]
     fits = (

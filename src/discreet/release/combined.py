@@ -13,6 +13,9 @@ choice with the smaller scale counts, also of the ends of intervals.  A noisy nu
 showed its group by reaching a threshold is not unbiased, and a mean of two such is not either;
 their intervals know that.
 
+Where groups are shown by reaching a threshold, out of more than could be listed, nothing is known
+of a group that only one answer shows but what that one says; so such answers are not combined.
+
 Where units touch more groups than they may count in, each answer counts them in groups of its own
 choice.  What an interval is about is then the same mean of the two totals without noise.
 """
@@ -69,7 +72,8 @@ def combined(first: Release, second: Release) -> Release:
 
 def combinable(first: Plan, second: Plan) -> bool:
     """Say whether answers of two plans can be combined; no answer is needed for that."""
-    return _asked(first) == _asked(second)
+    drawn = first.reached is not None or second.reached is not None
+    return not drawn and _asked(first) == _asked(second)
 
 
 def _check(first: Release, second: Release) -> None:

@@ -32,7 +32,8 @@ class Release:
     """A table: a column for everything that was asked, and two for the ends of its intervals.
 
     ``parts`` is what the mechanisms gave for all groups, also for those that a condition or a limit
-    leaves out: it has been paid for.  After ``map`` it is empty.
+    leaves out: it has been paid for.  Where there are more groups than could be listed, it is about
+    those that reach a threshold.  After ``map`` it is empty.
 
     Attributes:
         plans: how it was computed; more than one if releases were combined.

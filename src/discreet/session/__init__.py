@@ -14,12 +14,14 @@ if TYPE_CHECKING:  # each is loaded when first used, because most sessions need 
     from discreet.session.opening import open  # noqa: A004  called discreet.open
     from discreet.session.record import NoLedger, Rehearsal
     from discreet.session.session import Session
+    from discreet.session.written_release import WrittenRelease
 
 __all__ = [
     "Inquiry",
     "NoLedger",
     "Rehearsal",
     "Session",
+    "WrittenRelease",
     "describe",
     "open",
 ]
@@ -29,6 +31,7 @@ _FILES: Final = {
     "NoLedger": "record",
     "Rehearsal": "record",
     "Session": "session",
+    "WrittenRelease": "written_release",
     "describe": "describing",
     "open": "opening",
 }

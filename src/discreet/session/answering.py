@@ -20,12 +20,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, final
 
 from discreet.engines.order import HashOrder
-from discreet.errors import EngineFailed, EntropyError, WrongKind
+from discreet.errors import DiscreetError, EngineFailed, EntropyError, WrongKind
 from discreet.ledger import Release as Stored
 from discreet.noise import SYSTEM, Entropy
 from discreet.plan.plan import Plan
@@ -60,6 +61,10 @@ class Desk:
             draw: 1, or a higher number for another answer to the same plan.
         """
         question = _digest(plan.digest, draw) if draw > 1 else plan.digest
+        return self.recorded(plan, question, lambda: self._drawn(plan, settle))
+
+    def recorded(self, plan: Plan, question: str, draw: Callable[[], bytes]) -> Stored:
+        """Take all steps, with whatever reads the data, and returns what will be stored."""
         found = self.record.find(question)
         if found is not None:
             return found
@@ -67,7 +72,7 @@ class Desk:
         begun = self.record.start(key)
         if isinstance(begun, Stored):
             return begun
-        return self.record.release(key, self._drawn(plan, settle))
+        return self.record.release(key, _guarded(draw))
 
     def _charged(self, plan: Plan, question: str) -> str:
         """Pay for a plan, and return the key of the charge.
@@ -98,34 +103,37 @@ class Desk:
 
     def _drawn(self, plan: Plan, settle: Settle) -> bytes:
         """Read the data, and return an answer as it will be stored."""
-        written: bytes | None = None
-        try:
-            order = HashOrder(salt=self.entropy.bits(_SALT_BITS))
-            if plan.search is None:
-                raw = self.engine.run(plan.lowered, order=order)
-                written = answer(plan, raw, entropy=self.entropy).written()
-            else:
-                from discreet.session.bounding import drawn_in_stages  # noqa: PLC0415  rare
+        order = self.order()
+        if plan.search is None:
+            raw = self.engine.run(plan.lowered, order=order)
+            return answer(plan, raw, entropy=self.entropy).written()
+        from discreet.session.bounding import drawn_in_stages  # noqa: PLC0415  rare
 
-                written = drawn_in_stages(
-                    plan,
-                    settle,
-                    engine=self.engine,
-                    entropy=self.entropy,
-                    order=order,
-                )
-        except EntropyError:  # about random bits, never about data
-            raise
-        except Exception:  # noqa: BLE001, S110 (its text may quote the data; replaced below)
-            pass
-        if written is None:  # raised here, where the other error is out of sight
-            raise EngineFailed(
-                what="the answer could not be computed.",
-                why="what is known of the reason may hold values of the data.",
-                do="ask again, which costs nothing more; if that fails too, ask the owner of the "
-                "table to look.  What was charged stays charged.",
-            )
-        return written
+        return drawn_in_stages(plan, settle, engine=self.engine, entropy=self.entropy, order=order)
+
+    def order(self) -> HashOrder:
+        """Draw the order in which groups of a unit are kept, anew for every attempt."""
+        return HashOrder(salt=self.entropy.bits(_SALT_BITS))
+
+
+def _guarded(draw: Callable[[], bytes]) -> bytes:
+    """Read the data, and say one and the same sentence whatever fails."""
+    written: bytes | None = None
+    failure: DiscreetError = EngineFailed(
+        what="the answer could not be computed.",
+        why="what is known of the reason may hold values of the data.",
+        do="ask again, which costs nothing more; if that fails too, ask the owner of the "
+        "table to look.  What was charged stays charged.",
+    )
+    try:
+        written = draw()
+    except EntropyError as error:  # about random bits, never about data
+        failure = type(error)(what=error.what, why=error.why, do=error.do)
+    except Exception:  # noqa: BLE001, S110 (its text may quote the data; replaced above)
+        pass
+    if written is None:  # raised here, where the other error is out of sight
+        raise failure
+    return written
 
 
 def _digest(*parts: object) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from discreet.engines.duckdb import DuckDB
+from discreet.engines.choice import engine_for
 from discreet.engines.engine import Columns
 from discreet.session.sources import named_sources
 
@@ -21,5 +21,8 @@ def describe(source: object, *, tables: str | Sequence[str] | None = None) -> Ma
     >>> describe(pa.table({"age": [34, 71]}), tables="people")
     {'people': {'age': INTEGER}}
     """
-    with DuckDB(named_sources(source, tables, [])) as engine:
+    engine = engine_for(named_sources(source, tables, []))
+    try:
         return engine.tables()
+    finally:
+        engine.close()

@@ -9,7 +9,9 @@ import os
 from collections.abc import Sequence
 
 from discreet.accounting import Budget
-from discreet.engines.duckdb import DuckDB
+from discreet.engines.choice import engine_for
+from discreet.engines.connection import Performance
+from discreet.engines.spark.performance import SparkPerformance
 from discreet.errors import NotAllowed, OtherLedger, WrongKind
 from discreet.ledger import Ledger
 from discreet.plan.policy import Policy
@@ -36,6 +38,7 @@ def open(  # noqa: A001, PLR0913  discreet.open: everything that belongs to a se
     analyst: str | None = None,
     test_mode: bool = False,
     tables: str | Sequence[str] | None = None,
+    performance: Performance | SparkPerformance | None = None,
 ) -> Session:
     """Open tables of people, to ask about them.
 
@@ -45,7 +48,8 @@ def open(  # noqa: A001, PLR0913  discreet.open: everything that belongs to a se
 
     Args:
         source: a path or a pattern of CSV or Parquet files, a DuckDB database, an Arrow, pandas or
-            Polars table; or a mapping from names to these.
+            Polars table; a Spark data frame; the address of a table on a PostgreSQL server; or a
+            mapping from names to these.
         unit: who is protected; may stand in the policy.
         budget: what may be lost in total; may stand in the policy, or in a ledger that is there.
         policy: the owner's file, its text, or a Policy.
@@ -56,6 +60,8 @@ def open(  # noqa: A001, PLR0913  discreet.open: everything that belongs to a se
         test_mode: answer at any price, keep no budget, and say of every answer that it is not
             private; for tests on made-up data.
         tables: the name of the table, or which tables of a database are opened.
+        performance: how the engine works, such as ``discreet.engines.Performance(threads=1)``; it
+            never changes an answer.
 
     >>> import pyarrow as pa
     >>> from discreet.units import row
@@ -68,9 +74,10 @@ def open(  # noqa: A001, PLR0913  discreet.open: everything that belongs to a se
     if test_mode:
         _refuse_ledger(ledger, account)
     sources = named_sources(source, tables, [table.name for table in rules.tables])
-    engine = DuckDB(sources)
+    engine = engine_for(sources, performance)
     try:
         schema = schema_of(rules, whose, engine.tables())
+        engine.owned(schema)
         check_keys(engine, schema)
         record = Rehearsal() if test_mode else _record(ledger, account, whose, limits, schema)
     except BaseException:

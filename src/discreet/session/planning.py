@@ -8,8 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
-from discreet.engines.duckdb import DuckDB
-from discreet.engines.order import HashOrder
+from discreet.engines.engine import Engine
 from discreet.plan.plan import Plan
 from discreet.plan.policy import Policy
 from discreet.plan.schema import Schema
@@ -31,7 +30,7 @@ __all__ = ["Planning"]
 class Planning:
     """What plans are made from; ``ceiling`` says that the policy's highest price holds."""
 
-    engine: DuckDB
+    engine: Engine
     schema: Schema
     policy: Policy
     unit: PrivacyUnit
@@ -65,7 +64,7 @@ class Planning:
             final, _ = self.settled(plan, plan.search.widest)
             stages = [plan.search.lowered, final.lowered]
         for lowered in stages:
-            self.engine.statements(lowered, order=HashOrder(salt=0))  # refuses what it cannot do
+            self.engine.check(lowered)  # refuses what it cannot do
         return plan
 
     def settled(self, plan: Plan, found: tuple[FoundBounds, ...]) -> Settled:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
-from discreet.engines.duckdb import DuckDB
+from discreet.engines.engine import Engine
 from discreet.engines.order import HashOrder
 from discreet.errors import BadPolicy, NotPerUnit
 from discreet.plan.lowered import KEY_TYPES, Key, KeyValue, Lowered
@@ -32,7 +32,7 @@ class PublicTables:
 
     __slots__ = ("_engine", "_public")
 
-    def __init__(self, engine: DuckDB, schema: Schema) -> None:
+    def __init__(self, engine: Engine, schema: Schema) -> None:
         """Take the engine, and which tables are public."""
         self._engine = engine
         self._public = {folded(table.name) for table in schema.tables if table.public}
@@ -55,7 +55,7 @@ class PublicTables:
         return self._engine.run(lowered, order=HashOrder(salt=0))
 
 
-def check_keys(engine: DuckDB, schema: Schema) -> None:
+def check_keys(engine: Engine, schema: Schema) -> None:
     """Refuse public tables in which two rows agree on their declared key."""
     reader = PublicTables(engine, schema)
     for table in schema.tables:

@@ -24,6 +24,12 @@ def check_again(before: Release, plan: Plan, *, ledger: str) -> None:
             do="remeasure an answer of this session, or ask the question anew.",
         )
     old = before.plan
+    if plan.reached is not None:
+        raise WrongKind(
+            what="groups that did not reach the threshold have no number to be averaged.",
+            why="a mean of only those that reached it would say more than is there.",
+            do="ask the question anew, at a higher price.",
+        )
     same = (old.unit, old.lowered, old.estimates) == (plan.unit, plan.lowered, plan.estimates)
     if not same or not before.parts:
         raise WrongKind(

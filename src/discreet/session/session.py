@@ -10,6 +10,7 @@ Nothing that a session shows, raises or logs holds a value of a private table.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Mapping
 from dataclasses import replace
@@ -18,7 +19,7 @@ from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Self, Unpack, final
 
 from discreet.accounting.currency import Basic
-from discreet.engines.duckdb import DuckDB
+from discreet.engines.engine import Engine
 from discreet.errors import LedgerError, UnknownName, WrongKind
 from discreet.ledger import Ledger, Receipt
 from discreet.ledger import Release as Stored
@@ -32,6 +33,7 @@ from discreet.release.release import Release
 from discreet.session.answering import Desk
 from discreet.session.inquiry import Asking, Inquiry, Price, question_of
 from discreet.session.made_plans import MadePlans
+from discreet.session.manifest import in_files, read_elsewhere
 from discreet.session.planning import Planning
 from discreet.session.record import NoLedger, Rehearsal
 from discreet.units import PrivacyUnit
@@ -40,6 +42,7 @@ if TYPE_CHECKING:  # loaded when first used, because a plain question needs none
     from discreet.accounting import Left
     from discreet.plan.search import FoundBounds
     from discreet.plan.standing import Standing
+    from discreet.session.written_release import WrittenRelease
 
 __all__ = ["Session"]
 
@@ -76,7 +79,7 @@ class Session:
     def __init__(  # noqa: PLR0913  what opening has put together
         self,
         *,
-        engine: DuckDB,
+        engine: Engine,
         schema: Schema,
         policy: Policy,
         unit: PrivacyUnit,
@@ -178,6 +181,27 @@ class Session:
             bounds=bounds,
         )
         return self._answer(found)
+
+    def write(
+        self, question: Asking, folder: str | os.PathLike[str], **price: Unpack[Price]
+    ) -> WrittenRelease:
+        """Answer a question into a folder of Parquet files, however many groups it has.
+
+        On an engine with many machines, groups with private keys never come to this one: the tasks
+        that hold them choose which are shown, add noise, and write.  It is the same answer that
+        ``ask`` gives, at the same price, and paid for once; asking again costs nothing, and
+        completes what broke off.  The files are at their place once the answer is on record.
+
+        Args:
+            question: SQL text, the table builder, or a plan of this session.
+            folder: where the files go: a path that is not there yet, and that tasks can write to.
+            price: epsilon, rho or error, and what goes with it, as in ``ask``.
+        """
+        found = self.plan(question, **price)
+        from discreet.session.writing import write  # noqa: PLC0415  rare
+
+        told = partial(self._told, found)
+        return write(self._open_desk(), found, folder, told=told, private=not self.test_mode)
 
     def remeasure(self, answered: Release | Asking, **price: Unpack[Price]) -> Release:
         """Buy another draw of an answer, and combine all draws as well as can be.
@@ -335,6 +359,8 @@ class Session:
 
     def _told(self, plan: Plan, stored: Stored) -> Release:
         """Read what is stored; errors are shown at the confidence that is asked for now."""
+        if in_files(stored.answer):
+            raise read_elsewhere()
         if plan.search is None:
             found = Release.read(stored.answer, plan)
         else:

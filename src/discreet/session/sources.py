@@ -11,10 +11,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Final
 
+from discreet.engines.postgres.address import Address, address_of, is_address
 from discreet.errors import WrongKind
 from discreet.query.relations import folded
 
-__all__ = ["named_sources"]
+__all__ = ["named_sources", "without_password"]
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _DATABASES: Final = (".duckdb", ".ddb", ".db")
@@ -26,7 +27,8 @@ def named_sources(
     """Return the sources of a session by the names of their tables.
 
     Args:
-        source: a path, a pattern, a frame, a database file, or a mapping from names to these.
+        source: a path, a pattern, a frame, a database file, the address of a PostgreSQL server, or
+            a mapping from names to these.
         tables: the name of the one table, or the tables of a database that are opened.
         described: the names of the tables in the policy.
 
@@ -34,6 +36,8 @@ def named_sources(
     ['visits']
     >>> list(named_sources("clinic.duckdb", ["visits", "wards"], []))
     ['visits', 'wards']
+    >>> named_sources("postgresql://ana:secret@db.example/clinic", ["flu.visits"], [])
+    {'visits': Address(postgresql://ana@db.example/clinic/flu.visits)}
     """
     asked = _names(tables)
     if isinstance(source, Mapping):
@@ -44,10 +48,22 @@ def named_sources(
         found = dict.fromkeys(asked or described, source)
         if not found:
             raise _unclear("a database is opened, and none of its tables is named.")
+    elif is_address(source):
+        address = source if isinstance(source, Address) else address_of(str(source))
+        found = _on_server(address, asked, described)
     else:
         found = {_one(source, asked, described): source}
     _check(found)
     return found
+
+
+def without_password(source: str) -> str:
+    """Return how to name a source in a file that others read.
+
+    >>> without_password("postgresql://ana:secret@db/clinic/visits"), without_password("visits.csv")
+    ('postgresql://ana@db/clinic/visits', 'visits.csv')
+    """
+    return address_of(source).without_password() if is_address(source) else source
 
 
 def _names(tables: object) -> tuple[str, ...]:
@@ -64,6 +80,20 @@ def _names(tables: object) -> tuple[str, ...]:
 
 def _is_database(source: object) -> bool:
     return isinstance(source, str | os.PathLike) and str(source).lower().endswith(_DATABASES)
+
+
+def _on_server(
+    address: Address, asked: tuple[str, ...], described: Sequence[str]
+) -> dict[str, object]:
+    """Return the table that an address names, or those that are named beside it."""
+    if address.table is not None:
+        usable = address.table if _NAME.fullmatch(address.table) else None
+        return {_one(usable, asked, described): address}
+    names = asked or tuple(described)
+    found: dict[str, object] = {each.rpartition(".")[2]: address.with_table(each) for each in names}
+    if len(found) != len(names) or not found:
+        raise _unclear("a database is opened, and none of its tables is named, or two are alike.")
+    return found
 
 
 def _one(source: object, asked: tuple[str, ...], described: Sequence[str]) -> str:

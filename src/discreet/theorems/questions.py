@@ -144,4 +144,17 @@ ENTRIES: Final = (
         "places in which its last kept cell may lie need to be sorted.",
         source="proofs in discreet.engines.culling and discreet.engines.choosing",
     ),
+    Theorem(
+        key="division-by-unit",
+        statement="If all rows of a unit are in one part, and rows of linked tables wherever a row "
+        "is that they point to, the totals of a question are the sums of those of the parts, and "
+        "its different values their union.",
+        source="proofs in discreet.engines.spark.parts and discreet.engines.spark.sums",
+    ),
+    Theorem(
+        key="limbs",
+        statement="Whole numbers below 2^126 in size are three limbs of 42 bits and a sign, and "
+        "sums of up to 2^20 of these fit in 64 bits and stand for the sum of the numbers.",
+        source="proof in discreet.engines.spark.limbs",
+    ),
 )

@@ -111,4 +111,13 @@ ENTRIES: Final = (
         "2 r units stands out.",
         source="a union over bins; proof in discreet.release.bounds_found",
     ),
+    Theorem(
+        key="keyed-bins",
+        statement="If groups are put into bins by their keys, and the mechanisms of a plan run on "
+        "each bin, sorted, with words of its own stream of a fresh secret key, then a bin that is "
+        "computed again is the same, and all bins together have the law of one run of every "
+        "mechanism, up to telling the streams from uniform words.",
+        source="independence of the draws of different groups; proof in "
+        "discreet.release.keyed_bins",
+    ),
 )

@@ -19,6 +19,7 @@ from discreet.engines.reference.relations import Tables, rows_of
 from discreet.engines.reference.windows import sort_key
 from discreet.plan.lowered import Leaves, Lowered
 from discreet.plan.raw import ARROW_TYPES, Integers, Raw, SparseLeaves
+from discreet.plan.schema import Schema
 from discreet.query.shape import columns
 from discreet.query.types import Type
 
@@ -55,6 +56,15 @@ class Reference:
         """Return the columns of every table."""
         return self._columns
 
+    def owned(self, schema: Schema) -> None:
+        """Learn nothing: whose rows there are makes no difference here."""
+
+    def check(self, lowered: Lowered) -> None:
+        """Refuse nothing."""
+
+    def close(self) -> None:
+        """Let go of nothing: the rows are somebody else's."""
+
     def run(self, lowered: Lowered, *, order: HashOrder) -> Raw:
         """Compute the answers."""
         types = dict(columns(lowered.relation))
@@ -80,8 +90,8 @@ class Reference:
 
 
 def _groups(lowered: Lowered, cells: Cells) -> list[Group]:
-    if lowered.public is not None:
-        return list(lowered.public)
+    if lowered.listed is not None:
+        return list(lowered.listed)
     found = {group for _, group in cells} if lowered.keys else {()}
     return sorted(found, key=sort_key)
 

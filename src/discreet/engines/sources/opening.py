@@ -16,6 +16,7 @@ from discreet.engines.sources.database import Database
 from discreet.engines.sources.files import CsvFiles, ParquetFiles, found_files
 from discreet.engines.sources.frames import from_arrow, from_dataset, from_pandas
 from discreet.engines.sources.source import Source, unreadable
+from discreet.engines.sources.staged import Staged
 from discreet.errors import DiscreetError, UnreadableSource
 
 __all__ = ["opened"]
@@ -55,7 +56,7 @@ def _opened(data: object, table: str) -> Source:
     match data:
         case str() | os.PathLike():
             return _file(os.fspath(data), table)
-        case Database():
+        case Database() | Staged():
             return data
         case pa.Table():
             return from_arrow(data)

@@ -27,10 +27,19 @@ from discreet.query.relations import Scan
 from discreet.query.shape import columns
 from discreet.query.types import Type
 
-__all__ = ["PUBLIC", "Bounding", "listed"]
+__all__ = ["PUBLIC", "Bounding", "listed", "values_of"]
 
 PUBLIC: Final = '"public groups"'
 """The table of public groups: their keys, and their place in the order."""
+
+
+def values_of(key: int) -> str:
+    """Return the table of public values of one key of a product.
+
+    >>> values_of(0)
+    '"public values 0"'
+    """
+    return f'"public values {key}"'
 
 
 def listed(parts: Sequence[str], *, after: str = "") -> str:
@@ -106,7 +115,14 @@ class Bounding:
         return self.open_scan(found) if isinstance(found, Scan) else relation(found, self.scan)
 
     def _semi_join(self) -> str:
-        if self.lowered.public is None:
+        """Print that the group is public; of a product, that the value of every key is."""
+        if self.lowered.product is not None:
+            joins = (
+                f" SEMI JOIN {values_of(at)} ON {key} IS NOT DISTINCT FROM p{at}"
+                for at, key in enumerate(self.keys)
+            )
+            return "".join(joins)
+        if self.lowered.listed is None:
             return ""
         return f" SEMI JOIN {PUBLIC} ON {self.same_group('p')}"
 
@@ -130,8 +146,8 @@ class Bounding:
         return f"SELECT * EXCLUDE (h, place) FROM ({ranked}) WHERE place <= {self.lowered.groups}"
 
     def answer(self, groups: str, values: Sequence[str]) -> str:
-        """Print the answers of groups in their order; public groups that are empty have zeros."""
-        if self.lowered.public is None:
+        """Print the answers of groups in their order; listed groups that are empty have zeros."""
+        if self.lowered.listed is None:
             by = f" ORDER BY {self.by_key}" if self.keys else ""
             return f"SELECT * FROM ({groups}){by}"
         zeros = [f"coalesce({value}, 0) AS {value}" for value in values]

@@ -14,20 +14,26 @@ from discreet.plan.lowered import Distinct, Leaves
 from discreet.query.functions import typed
 from discreet.query.shape import columns
 
-__all__ = ["distinct", "leaves"]
+__all__ = ["counted_leaves", "distinct", "leaves", "shown_values"]
 
 
 def distinct(bounding: Bounding, measure: Distinct) -> str:
     """Print the keys and the number of different values, t0, of every group."""
-    rows = bounding.rows([measure.expression])
-    if bounding.unit:
-        cells = f"SELECT DISTINCT {listed(bounding.unit + bounding.keys)}, x0 FROM ({rows})"
-        rows = _shown(bounding, measure, bounding.kept(cells, rank="dense_rank"))
+    rows = shown_values(bounding, measure)
     by = f" GROUP BY {listed(bounding.keys)}" if bounding.keys else ""
     counted = (
         f"SELECT {listed(bounding.keys, after=', ')}count(DISTINCT x0) AS t0 FROM ({rows}){by}"
     )
     return bounding.answer(counted, ["t0"])
+
+
+def shown_values(bounding: Bounding, measure: Distinct) -> str:
+    """Print the values x0 that count, with the keys of their groups; each may come again."""
+    rows = bounding.rows([measure.expression])
+    if not bounding.unit:
+        return rows
+    cells = f"SELECT DISTINCT {listed(bounding.unit + bounding.keys)}, x0 FROM ({rows})"
+    return _shown(bounding, measure, bounding.kept(cells, rank="dense_rank"))
 
 
 def _shown(bounding: Bounding, measure: Distinct, cells: str) -> str:
@@ -42,6 +48,12 @@ def _shown(bounding: Bounding, measure: Distinct, cells: str) -> str:
 
 def leaves(bounding: Bounding, measure: Leaves) -> str:
     """Print the leaves that are not empty: number of the group, leaf, rows."""
+    placed = _numbered(bounding, counted_leaves(bounding, measure))
+    return f"SELECT g, leaf, c FROM ({placed}) WHERE leaf IS NOT NULL AND c > 0 ORDER BY g, leaf"
+
+
+def counted_leaves(bounding: Bounding, measure: Leaves) -> str:
+    """Print the rows c of each leaf of each group, and of those in none."""
     inside = f"CASE WHEN x0 BETWEEN 0 AND {measure.leaves - 1} THEN x0 END AS leaf"
     cell = bounding.unit + bounding.keys
     rows = f"SELECT {listed(cell, after=', ')}{inside} FROM ({bounding.rows([measure.row])})"
@@ -49,14 +61,12 @@ def leaves(bounding: Bounding, measure: Leaves) -> str:
     if bounding.unit:
         counted = _thinned(bounding, measure, bounding.kept(counted, rank="dense_rank"))
     by = listed([*bounding.keys, "leaf"])
-    added = f"SELECT {by}, CAST(sum(c) AS BIGINT) AS c FROM ({counted}) GROUP BY {by}"
-    placed = _numbered(bounding, added)
-    return f"SELECT g, leaf, c FROM ({placed}) WHERE leaf IS NOT NULL AND c > 0 ORDER BY g, leaf"
+    return f"SELECT {by}, CAST(sum(c) AS BIGINT) AS c FROM ({counted}) GROUP BY {by}"
 
 
 def _numbered(bounding: Bounding, added: str) -> str:
     """Print the number of each group; every group has a row here, if only one without a leaf."""
-    if bounding.lowered.public is not None:
+    if bounding.lowered.listed is not None:
         return f"SELECT *, position AS g FROM ({added}) JOIN {PUBLIC} ON {bounding.same_group('p')}"
     if not bounding.keys:
         return f"SELECT *, CAST(0 AS BIGINT) AS g FROM ({added})"

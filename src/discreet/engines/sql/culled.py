@@ -14,7 +14,15 @@ from typing import Final, Literal, final
 from discreet.engines.order import GROUPS
 from discreet.engines.sql.bounding import Bounding, listed
 from discreet.engines.sql.hashing import number
-from discreet.engines.sql.totals import Floats, cells, group_totals, measured_rows
+from discreet.engines.sql.totals import (
+    Floats,
+    cell_sums,
+    cell_totals,
+    cells,
+    group_totals,
+    measured_rows,
+    short_sums,
+)
 from discreet.plan.lowered import Total
 
 __all__ = ["KEPT", "UNITS", "Some", "cells_of", "groups_of", "sampled", "unit_range"]
@@ -53,7 +61,10 @@ class Some:
 
 
 def cells_of(bounding: Bounding, measures: Sequence[Total], floats: Floats, some: Some) -> str:
-    """Print the cells of some rows, with their places h."""
+    """Print the cells of some rows, with their places h.
+
+    They have their sums, which are bounded once few are left, or else what units add to groups.
+    """
     rows = measured_rows(bounding, measures, floats)
     place = number(bounding.order, GROUPS, bounding.cell)
     if some.part != (0, 1):
@@ -63,12 +74,16 @@ def cells_of(bounding: Bounding, measures: Sequence[Total], floats: Floats, some
     if some.units is not None:
         same = " AND ".join(f"{name} = v{at}" for at, name in enumerate(bounding.unit))
         rows = f"SELECT * FROM ({rows}) {some.units} JOIN {UNITS} ON {same}"
-    return f"SELECT *, {place} AS h FROM ({cells(bounding, measures, floats, rows)})"
+    found = cell_sums if short_sums(measures, floats) else cells
+    return f"SELECT *, {place} AS h FROM ({found(bounding, measures, floats, rows)})"
 
 
-def groups_of(bounding: Bounding, measures: Sequence[Total]) -> str:
+def groups_of(bounding: Bounding, measures: Sequence[Total], floats: Floats) -> str:
     """Print the totals of the cells that are kept."""
-    return group_totals(bounding, measures, f"SELECT * FROM {KEPT}")
+    kept = f"SELECT * FROM {KEPT}"
+    if short_sums(measures, floats):
+        kept = cell_totals(bounding, measures, floats, kept)
+    return group_totals(bounding, measures, kept)
 
 
 def _within(bounding: Bounding, part: tuple[int, int]) -> str:

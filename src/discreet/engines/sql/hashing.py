@@ -12,7 +12,7 @@ from discreet.engines.order import GROUPS, LEAVES, VALUES, HashOrder
 from discreet.engines.sql.words import text
 from discreet.query.types import Type
 
-__all__ = ["Typed", "below", "number", "place"]
+__all__ = ["Typed", "below", "number", "place", "value_text"]
 
 Typed = tuple[str, Type]
 """The text of a value, short enough to be repeated, and its type."""
@@ -60,11 +60,16 @@ def _canonical(order: HashOrder, purpose: str, values: Sequence[Typed]) -> str:
 
 
 def _part(value: Typed) -> str:
-    shown = _value_text(value)
+    shown = value_text(value)
     return f"coalesce(length({shown}) || ':' || {shown}, '-')"
 
 
-def _value_text(value: Typed) -> str:
+def value_text(value: Typed) -> str:
+    """Print the text of a value, which no other value of its type has.
+
+    >>> value_text(('"x"', Type.FLOAT))
+    'CAST("x" + 0e0 AS VARCHAR)'
+    """
     sql, kind = value
     match kind:
         case Type.TEXT:

@@ -19,10 +19,14 @@ from discreet.query.expressions import Expression, Literal
 __all__ = [
     "NONE",
     "Floats",
+    "cell_sums",
+    "cell_totals",
     "cells",
     "exact_rows",
     "group_totals",
     "measured_rows",
+    "row_sum",
+    "short_sums",
     "totals",
     "whole_floats",
 ]
@@ -52,10 +56,9 @@ def group_totals(bounding: Bounding, measures: Sequence[Total], kept: str) -> st
 
 def _row_totals(bounding: Bounding, measures: Sequence[Total], floats: Floats) -> str:
     """Print totals where each row is a unit; what is a float is within its bounds already."""
-    measured = _measured(measures)
     names = [f"t{place}" for place in range(len(measures))]
     sums = [
-        f"{_added(_row_sum(total, measured, floats))} AS {name}"
+        f"{_added(row_sum(total, measures, floats))} AS {name}"
         for total, name in _named(measures, "t")
     ]
     rows = measured_rows(bounding, measures, floats)
@@ -68,9 +71,9 @@ def _answer(bounding: Bounding, names: Sequence[str], sums: Sequence[str], rows:
     return bounding.answer(groups, ["units", *names])
 
 
-def _row_sum(total: Total, measured: Sequence[Expression], floats: Floats) -> str:
+def row_sum(total: Total, measures: Sequence[Total], floats: Floats) -> str:
     """Print the sum of what the rows of a group add, each within the bounds."""
-    column = _column(total, measured)
+    column = _column(total, _measured(measures))
     if column is None:
         return f"CAST(count(*) AS HUGEINT) * ({min(max(1, total.low), total.high)})"
     return f"sum({column if total.row in floats else _clamped(total, column)})"
@@ -116,6 +119,11 @@ def cells(bounding: Bounding, measures: Sequence[Total], floats: Floats, rows: s
 
     How many rows it has, n, is there where floats are added up.
     """
+    return cell_totals(bounding, measures, floats, cell_sums(bounding, measures, floats, rows))
+
+
+def cell_sums(bounding: Bounding, measures: Sequence[Total], floats: Floats, rows: str) -> str:
+    """Print the sums of each unit and group of some rows, before anything is bounded."""
     measured = _measured(measures)
     cell = listed(bounding.unit + bounding.keys)
     capped = [total.row for total in measures if total.rows is not None]
@@ -124,20 +132,30 @@ def cells(bounding: Bounding, measures: Sequence[Total], floats: Floats, rows: s
         added = f"TRY_CAST(sum(x{at}) AS BIGINT)" if row in floats else f"sum(x{at})"
         sums.append(f"{added} AS s{at}")
     sums += [f"count(x{at}) AS n{at}" for at, row in enumerate(measured) if row in capped]
-    grouped = f"SELECT {cell}, {listed(sums)} FROM ({rows}) GROUP BY {cell}"
+    return f"SELECT {cell}, {listed(sums)} FROM ({rows}) GROUP BY {cell}"
+
+
+def cell_totals(bounding: Bounding, measures: Sequence[Total], floats: Floats, sums: str) -> str:
+    """Print what each unit adds to each group, from its sums there."""
+    measured = _measured(measures)
     means = [
         f"{_scaled(total, measured, floats)} AS {name}"
         for total, name in _named(measures, "m")
         if total.rows is not None and total.row in measured
     ]
     if means:
-        grouped = f"SELECT *, {listed(means)} FROM ({grouped})"
+        sums = f"SELECT *, {listed(means)} FROM ({sums})"
     parts = [
         f"{_bounded(total, _summed(total, measured, name), floats)} AS t{name[1:]}"
         for total, name in _named(measures, "m")
     ]
     count = ["n"] if floats else []
-    return f"SELECT {listed([cell, *parts, *count])} FROM ({grouped})"
+    return f"SELECT {listed([*bounding.unit, *bounding.keys, *parts, *count])} FROM ({sums})"
+
+
+def short_sums(measures: Sequence[Total], floats: Floats) -> bool:
+    """Say whether the sums of all cells are numbers of 64 bits."""
+    return all(row in floats for row in _measured(measures))
 
 
 def _bounded(total: Total, sql: str, floats: Floats) -> str:

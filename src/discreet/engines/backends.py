@@ -1,0 +1,159 @@
+"""What each engine can do, and why it cannot do the rest.
+
+Trust: public.  Refusals rest on the engines' own checks; this is the list that documentation and
+tests are made from.
+
+Definition.  A feature is *done* on an engine if the contract suite asks it there.  Otherwise it is
+refused before anything is charged, with the reason that stands here: *notyet* if something that the
+engine is built on has to change first, *notimpl* if it could be built, *never* if it would break a
+promise or means nothing there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from types import MappingProxyType
+from typing import Final, final
+
+__all__ = [
+    "DONE",
+    "ENGINES",
+    "MATRIX",
+    "NEVER",
+    "NOTIMPL",
+    "NOTYET",
+    "SECTIONS",
+    "Cell",
+    "Mark",
+    "reason",
+]
+
+
+class Mark(Enum):
+    """How far a feature is on an engine."""
+
+    DONE = "done"
+    NOTYET = "notyet"
+    NOTIMPL = "notimpl"
+    NEVER = "never"
+
+
+DONE, NOTYET, NOTIMPL, NEVER = Mark
+ENGINES: Final = ("DuckDB", "Spark", "PostgreSQL", "reference")
+"""Engines by their names; the reference computes row by row, to check the others."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One feature on one engine; what is not done has a reason, which its refusal gives.
+
+    >>> Cell()
+    Cell(mark=<Mark.DONE: 'done'>, reason='')
+    """
+
+    mark: Mark = DONE
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse a gap without a reason, and a reason without a gap."""
+        if (self.mark is DONE) != (not self.reason):
+            message = "what is done has no reason, and everything else has one"
+            raise ValueError(message)
+
+
+_EVERYWHERE: Final[Mapping[str, Cell]] = MappingProxyType({})
+_CLOSED: Final = Cell(NEVER, "a table is read only in ways that no row of it can disturb.")
+_READ: Final = Cell(NEVER, "a value is read only in ways that cannot fail.")
+_APART: Final = Cell(NOTIMPL, "each task sees some of the groups only, and totals stay in it.")
+_OPTIONS: Final = Cell(NOTIMPL, "what makes an engine faster is different for each.")
+_SESSION: Final = {"reference": _CLOSED}  # lists of rows are nothing that a session opens
+
+SECTIONS: Final[Mapping[str, Mapping[str, Mapping[str, Cell]]]] = {
+    "Where rows come from": {
+        "public tables from elsewhere": _SESSION,
+        "private tables from elsewhere": {
+            **_SESSION,
+            "Spark": Cell(
+                NOTIMPL, "rows of a person are brought together by Spark, from all private tables."
+            ),
+        },
+        "views": {**_SESSION, "DuckDB": _CLOSED, "PostgreSQL": _CLOSED},
+        "streams": dict.fromkeys(ENGINES, _CLOSED),
+        "moments with a time zone": {**dict.fromkeys(ENGINES, _READ), **_SESSION},
+        "more than 60 columns of texts": {
+            "PostgreSQL": Cell(
+                NOTYET,
+                "the server sends rows of at most a gigabyte, and no row may be too long.",
+            ),
+        },
+    },
+    "Whose rows they are": {
+        "row units": _EVERYWHERE,
+        "units of several columns": _EVERYWHERE,
+        "units named by floats": {
+            "Spark": Cell(NOTIMPL, "the rows of a unit could not be brought together."),
+        },
+        "linked tables": _EVERYWHERE,
+    },
+    "What is measured": dict.fromkeys(
+        (
+            "COUNT",
+            "SUM",
+            "AVG",
+            "VARIANCE",
+            "COUNT(DISTINCT unit)",
+            "COUNT(DISTINCT)",
+            "quantiles",
+        ),
+        _EVERYWHERE,
+    ),
+    "Of which rows and groups": dict.fromkeys(
+        (
+            "functions and casts",
+            "public joins",
+            "private joins",
+            "windows",
+            "nested questions",
+            "WITH, UNION ALL, DISTINCT",
+            "public tables alone",
+            "private groups",
+            "public groups",
+            "zero groups",
+        ),
+        _EVERYWHERE,
+    ),
+    "How it is answered": {
+        "estimated bounds": _SESSION,
+        "answers in files": _SESSION,
+        "answers in files: quantiles and distinct values of private groups": {
+            **_SESSION,
+            "Spark": _APART,
+        },
+        "answers in files: an order or a limit of private groups": {**_SESSION, "Spark": _APART},
+        "progress": dict.fromkeys(("DuckDB", "PostgreSQL", "reference"), _OPTIONS),
+        "interrupting": _SESSION,
+    },
+}
+"""Features by section, each with the cells of engines that do not have it."""
+
+
+def _whole(cells: Mapping[str, Cell]) -> Mapping[str, Cell]:
+    return MappingProxyType({engine: cells.get(engine, Cell()) for engine in ENGINES})
+
+
+MATRIX: Final[Mapping[str, Mapping[str, Cell]]] = MappingProxyType(
+    {feature: _whole(cells) for part in SECTIONS.values() for feature, cells in part.items()}
+)
+"""Every feature on every engine."""
+
+
+def reason(feature: str, engine: str) -> str:
+    """Return why an engine refuses a feature: what its refusal says.
+
+    >>> reason("views", "DuckDB")
+    'a table is read only in ways that no row of it can disturb.'
+    """
+    return MATRIX[feature][engine].reason

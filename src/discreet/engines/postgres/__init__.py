@@ -1,0 +1,4 @@
+"""The engine on tables of a PostgreSQL server.
+
+Trust: kernel.
+"""

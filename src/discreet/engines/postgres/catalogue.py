@@ -1,0 +1,116 @@
+"""What the catalogue of a PostgreSQL server says of a table: no row of it is read.
+
+Trust: kernel.
+
+Only plain and partitioned tables are opened, of which all parts lie on the server itself.  A view
+may hold anything, and be something else at every look; so may a foreign table, a column that is
+computed when it is read, and the rows that a policy of the server lets a role see: which these are
+may depend on the rows of other people.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, final
+
+from discreet.engines.postgres.address import Address
+from discreet.engines.postgres.columns import TYPES
+from discreet.engines.postgres.connecting import asked
+from discreet.engines.sources.source import unreadable
+from discreet.errors import UnreadableSource
+from discreet.query.types import Type
+
+if TYPE_CHECKING:  # an optional driver
+    from adbc_driver_manager.dbapi import Connection
+
+__all__ = ["Described", "check_server", "described"]
+
+_OLDEST: Final = 120_000
+_SERVER: Final = (
+    "SELECT CAST(current_setting('server_version_num') AS int8), current_setting('server_encoding')"
+)
+_TABLE: Final = """
+SELECT row_security_active(c.oid),
+       has_schema_privilege(n.oid, 'USAGE'),
+       has_table_privilege(c.oid, 'SELECT'),
+       (WITH RECURSIVE part (oid) AS (
+            SELECT c.oid UNION
+            SELECT i.inhrelid FROM pg_inherits AS i JOIN part ON i.inhparent = part.oid)
+        SELECT bool_and(p.relkind IN ('r', 'p')) FROM part JOIN pg_class AS p ON p.oid = part.oid)
+FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+WHERE n.nspname = $1 AND c.relname = $2
+"""
+_COLUMNS: Final = """
+SELECT CAST(a.attname AS text),
+       CASE WHEN a.attgenerated = 'v' OR NOT has_column_privilege(c.oid, a.attnum, 'SELECT') THEN ''
+            WHEN t.typtype = 'e' THEN 'enum'
+            WHEN t.typtype = 'b' AND t.typnamespace = CAST('pg_catalog' AS regnamespace)
+            THEN CAST(t.typname AS text) ELSE '' END
+FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+     JOIN pg_attribute AS a ON a.attrelid = c.oid JOIN pg_type AS t ON t.oid = a.atttypid
+WHERE n.nspname = $1 AND c.relname = $2 AND a.attnum > 0 AND NOT a.attisdropped
+ORDER BY a.attnum
+"""
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Described:
+    """A table that can be read: its columns with their forms, and whether it can be locked.
+
+    >>> found = Described(columns={"age": "int4", "face": ""}, whole=True)
+    >>> found.types
+    {'age': INTEGER, 'face': None}
+    """
+
+    columns: dict[str, str]
+    whole: bool
+    """Whether the role may read all of it, and not some columns only."""
+
+    @property
+    def types(self) -> dict[str, Type | None]:
+        """Our types of the columns."""
+        return {column: TYPES.get(form) for column, form in self.columns.items()}
+
+
+def check_server(connection: Connection) -> None:
+    """Refuse a server whose texts may be no texts, or which is too old."""
+    ((version, encoding),) = asked(connection, _SERVER)
+    if version < _OLDEST or encoding != "UTF8":
+        raise unreadable(
+            "the server is older than version 12, or its database is not encoded in UTF8.",
+            do="copy the table to a database made with ENCODING 'UTF8' on a newer server.",
+        )
+
+
+def described(connection: Connection, address: Address) -> Described:
+    """Look a table up, and refuse what cannot be read safely."""
+    where = (address.schema, str(address.table))
+    found = asked(connection, _TABLE, *where)
+    if not found:
+        raise unreadable(
+            f"there is no table {address}.",
+            do="name a table that is there, as schema.table if it is not in the schema public.",
+        )
+    ((secured, usable, whole, plain),) = found
+    if not plain:
+        raise unreadable(
+            f"{address} is a view, or has parts that lie elsewhere.",
+            do="name a plain or partitioned table; what a view shows can be copied into one.",
+        )
+    if secured:
+        raise unreadable(
+            f"{address} is under row-level security for this role.",
+            do="use a role that may see all rows (BYPASSRLS, or the owner of the table).",
+        )
+    columns = {column: form for column, form in asked(connection, _COLUMNS, *where)}  # noqa: C416
+    if not usable or not any(TYPES.get(form) for form in columns.values()):
+        raise _no_right(address)
+    return Described(columns=columns, whole=whole)
+
+
+def _no_right(address: Address) -> UnreadableSource:
+    return unreadable(
+        f"the role may not read {address}, or no column of it is of a type that can be read.",
+        do="grant the role USAGE on the schema, and SELECT on the table or on some of its columns.",
+    )

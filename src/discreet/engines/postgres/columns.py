@@ -1,0 +1,93 @@
+"""Columns of a PostgreSQL table, read as values of our types.
+
+Trust: kernel.  No value can make reading fail: what does not fit is NULL.
+
+Whole numbers are INTEGER.  Floats are FLOAT, and so are decimals, as the nearest float, NULL if
+there is none.  Texts, UUIDs and enumerations are TEXT, without the blanks that fill up a ``char``;
+one of more than 16 MiB is NULL, because the server sends no row of more than a gigabyte.  Days and
+moments outside the years 1 to 9999, infinite ones among them, are NULL.  Moments with a time zone
+and all other types cannot be named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from discreet.engines.sql.words import name
+from discreet.query.types import Type
+
+__all__ = ["MOST_TEXTS", "TYPES", "printed"]
+
+TYPES: Final[dict[str, Type]] = {
+    **dict.fromkeys(("int2", "int4", "int8"), Type.INTEGER),
+    **dict.fromkeys(("float4", "float8", "numeric"), Type.FLOAT),
+    **dict.fromkeys(("text", "varchar", "bpchar", "uuid", "enum"), Type.TEXT),
+    "bool": Type.BOOLEAN,
+    "date": Type.DATE,
+    "timestamp": Type.TIMESTAMP,
+}
+"""Our type for one of the server's; those that are missing here have none."""
+
+_LONGEST: Final = 2**24
+MOST_TEXTS: Final = 60
+"""So many texts of the greatest length fit into one row: 60 * 2**24 < 2**30."""
+
+_INFINITE: Final = 2**1024 - 2**970
+"""The smallest number whose nearest float is infinite."""
+
+_ZERO: Final = f"{5**1075}e-1075"
+"""The largest number whose nearest float is zero, 2**-1075."""
+
+
+def printed(column: str, form: str) -> str:
+    """Print a column as a value of our type for its form, one of ``TYPES``.
+
+    >>> printed("age", "int2")
+    'CAST("t"."age" AS int8)'
+    """
+    return _PRINTED[form](f'"t".{name(column)}')
+
+
+def _cast(to: str) -> Callable[[str], str]:
+    return lambda sql: f"CAST({sql} AS {to})"
+
+
+def _plain(sql: str) -> str:
+    return sql
+
+
+def _decimal(sql: str) -> str:
+    """Print the nearest float; the cast alone fails where that is infinite, or zero by rounding."""
+    return (
+        f"CASE WHEN abs({sql}) >= {_INFINITE} THEN NULL "
+        f"WHEN abs({sql}) <= {_ZERO} THEN 0 ELSE CAST({sql} AS float8) END"
+    )
+
+
+def _text(sql: str) -> str:
+    return f"CASE WHEN octet_length({sql}) <= {_LONGEST} THEN CAST({sql} AS text) END"
+
+
+def _within(first: str, last: str) -> Callable[[str], str]:
+    return lambda sql: f"CASE WHEN {sql} BETWEEN {first} AND {last} THEN {sql} END"
+
+
+_PRINTED: Final[dict[str, Callable[[str], str]]] = {
+    "int2": _cast("int8"),
+    "int4": _cast("int8"),
+    "int8": _plain,
+    "float4": _cast("float8"),
+    "float8": _plain,
+    "numeric": _decimal,
+    "text": _text,
+    "varchar": _text,
+    "bpchar": _text,
+    "uuid": _cast("text"),
+    "enum": _cast("text"),
+    "bool": _plain,
+    "date": _within("date '0001-01-01'", "date '9999-12-31'"),
+    "timestamp": _within(
+        "timestamp '0001-01-01 00:00:00'", "timestamp '9999-12-31 23:59:59.999999'"
+    ),
+}

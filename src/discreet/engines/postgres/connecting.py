@@ -1,0 +1,79 @@
+"""Connections to a PostgreSQL server.
+
+Trust: kernel.  What the driver says when something fails can hold a password or values of the data:
+it is read here at most, and never passed on.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from discreet.engines.postgres.address import Address
+from discreet.errors import UnreadableSource, WrongKind
+
+if TYPE_CHECKING:  # an optional driver
+    from adbc_driver_manager.dbapi import Connection
+
+__all__ = ["asked", "begin", "connected", "opening_error"]
+
+_SETTINGS: Final = (
+    "SET LOCAL search_path = pg_catalog, pg_temp",
+    "SET LOCAL client_encoding = 'UTF8'",
+    "SET LOCAL DateStyle = 'ISO'",
+    "SET LOCAL TimeZone = 'UTC'",
+    "SET LOCAL row_security = off",
+    "SET LOCAL statement_timeout = 0",
+)
+"""What a transaction runs with, whatever role, database and environment say.
+
+``row_security = off`` is no way around policies: where one would hide rows, the server refuses.
+"""
+
+
+def connected(address: Address) -> Connection:
+    """Open a connection outside any transaction; the caller drops what the driver says of it."""
+    try:
+        from adbc_driver_postgresql import (  # type: ignore[import-untyped]  # noqa: PLC0415
+            dbapi,  # an optional driver
+        )
+    except ImportError:
+        raise WrongKind(
+            what="adbc-driver-postgresql is not installed.",
+            why="it is loaded only by those who open a table on a PostgreSQL server.",
+            do="install discreet with its extra: pip install 'discreet[postgres]'.",
+        ) from None
+    connection: Connection = dbapi.connect(address.uri, autocommit=True)
+    return connection
+
+
+def begin(connection: Connection) -> None:
+    """Begin a transaction that changes nothing, and in which all tables stand still."""
+    with connection.cursor() as cursor:
+        cursor.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        for setting in _SETTINGS:
+            cursor.execute(setting)
+
+
+def asked(connection: Connection, statement: str, *values: str) -> list[tuple[Any, ...]]:
+    """Run a statement with values, and return its rows."""
+    with connection.cursor() as cursor:
+        return cursor.execute(statement, values or None).fetchall()
+
+
+def opening_error(error: Exception, address: Address) -> UnreadableSource:
+    """Say why there is no connection, as far as can be told without quoting anybody."""
+    said = str(error)
+    why = "the server cannot be reached"
+    do = "check host and port, and that the server runs; psql, with the same address up to the "
+    do += "table, says more."
+    if "password" in said:
+        why = "the server does not accept the password of the role, or there is none"
+        do = "mend it in the address, or set PGPASSWORD or a password file."
+    elif "FATAL" in said:
+        why = "the server refuses it: it may not know the role or the database, or be busy"
+        do = "check role and database; psql, with the same address up to the table, says more."
+    return UnreadableSource(
+        what=f"there is no connection to {address}.",
+        why=f"{why}.",
+        do=do,
+    )

@@ -1,0 +1,217 @@
+"""The engine on tables of a PostgreSQL server.
+
+Trust: kernel.
+
+The server sends the columns that a question needs, and DuckDB computes here: so answers are the
+same, bit for bit, as those of the engine on DuckDB, and the server sees neither a question nor a
+count.  A connection lasts for one question: none is idle, lost or inherited between two.
+Rows go into tables of DuckDB, batch by batch; what does not fit into its memory it keeps in its
+private folder on disk, and after the question all of it is gone.
+Rows whose unit is NULL are not sent.  They belong to nobody: relations treat each unit by itself
+(key ``unit-local``), so what is computed from such rows has no unit either, and would be dropped.
+Whatever fails once rows are read fails with one and the same sentence.
+Tables may be files or frames as well; all that are on a server are in one database.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final, Self, final
+
+from discreet.engines.backends import reason
+from discreet.engines.connection import Performance
+from discreet.engines.duckdb import DuckDB
+from discreet.engines.order import HashOrder
+from discreet.engines.postgres.catalogue import Described
+from discreet.engines.postgres.columns import MOST_TEXTS
+from discreet.engines.postgres.opening import addresses_of, looked_up
+from discreet.engines.postgres.reading import Reading, Request
+from discreet.engines.sources.staged import Staged
+from discreet.engines.wanted import wanted
+from discreet.errors import DiscreetError, EngineFailed, UnsupportedSQL
+from discreet.plan.lowered import Key, Lowered
+from discreet.plan.raw import Raw
+from discreet.plan.schema import Schema, TableFacts
+from discreet.query.expressions import Column
+from discreet.query.relations import Join, Scan, descend, folded
+from discreet.query.types import Type
+
+if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+    from discreet.engines.engine import Columns
+
+__all__ = ["Postgres"]
+
+_FIRST: Final = HashOrder(salt=0)
+
+
+@final
+class Postgres:
+    """Tables by name: addresses on one server, and perhaps public files and frames.
+
+    >>> Postgres({"visits": "postgresql://db.example/clinic"})
+    Traceback (most recent call last):
+    discreet.errors.WrongKind: ...
+    """
+
+    __slots__ = (
+        "_addresses",
+        "_described",
+        "_keys",
+        "_local",
+        "_lock",
+        "_reading",
+        "_staged",
+        "_units",
+    )
+
+    def __init__(
+        self, tables: Mapping[str, object], performance: Performance | None = None
+    ) -> None:
+        """Look the tables up; no row is read."""
+        self._addresses = addresses_of(tables)
+        self._described = looked_up(self._addresses)
+        self._staged = {table: Staged(found.types) for table, found in self._described.items()}
+        self._local = DuckDB(
+            {table: self._staged.get(folded(table), source) for table, source in tables.items()},
+            performance,
+        )
+        self._units: dict[str, tuple[str, ...]] = {}
+        self._keys: dict[str, tuple[tuple[str, Type], ...]] = {}
+        self._lock = threading.Lock()
+        self._reading: Reading | None = None
+
+    def __repr__(self) -> str:
+        """Show where the tables are, without a password."""
+        return f"Postgres({', '.join(map(str, self._addresses.values()))})"
+
+    def tables(self) -> Mapping[str, Columns]:
+        """Return the columns of every table."""
+        return self._local.tables()
+
+    def owned(self, schema: Schema) -> None:
+        """Learn which columns name the unit, and which are keys of public tables.
+
+        Rows in which a column of the unit is NULL do not count, and need not be sent.
+        """
+        self._units = {folded(table.name): table.unit for table in schema.tables}
+        self._keys = {folded(table.name): _key(table) for table in schema.tables if table.public}
+
+    def check(self, lowered: Lowered) -> None:
+        """Refuse what cannot be computed."""
+        self._local.check(lowered)
+        for table, request in self._requests(lowered).items():
+            types = self._described[table].types
+            if [types[each] for each in request.columns].count(Type.TEXT) > MOST_TEXTS:
+                raise UnsupportedSQL(
+                    what=f"the question reads more than {MOST_TEXTS} columns of texts of a table.",
+                    why=reason(f"more than {MOST_TEXTS} columns of texts", "PostgreSQL"),
+                    do="use fewer of them.",
+                )
+
+    def run(self, lowered: Lowered, *, order: HashOrder) -> Raw:
+        """Compute the answers."""
+        raw: Raw | None = None
+        try:
+            with self._lock:
+                raw = self._run(lowered, order)
+        except DiscreetError:  # said of the question, or the one sentence
+            raise
+        except Exception:  # noqa: BLE001, S110 (its text may quote the data; replaced below)
+            pass
+        if raw is None:  # raised here, where the other error is out of sight
+            raise EngineFailed(
+                what="the engine could not compute the answer.",
+                why="what it says about the reason may hold values of the data.",
+                do="ask the owner of the table to look; what was charged stays charged.",
+            )
+        return raw
+
+    def _run(self, lowered: Lowered, order: HashOrder) -> Raw:
+        requests = self._requests(lowered)
+        try:
+            self._empty()  # an interrupt may have come while they were emptied
+            self._fill(requests)
+            if any(isinstance(node, Join) for node in descend(lowered.relation)):
+                self._check_keys(requests)
+            return self._local.run(lowered, order=order)
+        finally:
+            with contextlib.suppress(Exception):
+                self._empty()
+
+    def _empty(self) -> None:
+        for staged in self._staged.values():
+            staged.empty()
+
+    def _fill(self, requests: Mapping[str, Request]) -> None:
+        """Read the rows of all tables, as they are at one moment."""
+        tables = list(requests)
+        if not tables:
+            return
+        with Reading(list(requests.values())) as reading:
+            self._reading = reading
+            try:
+                for number, batch in reading:
+                    table = tables[number]
+                    self._staged[table].add(batch, requests[table].columns)
+            finally:
+                self._reading = None
+
+    def _check_keys(self, requests: Mapping[str, Request]) -> None:
+        """Make sure that the keys of public tables are keys at this moment, too.
+
+        A join is taken not to multiply rows where it compares all columns of a key.
+        """
+        for table, request in requests.items():
+            scan = Scan(table, self._keys.get(table, ()))
+            if scan.columns and {folded(each) for each, _ in scan.columns} <= request.folded:
+                keys = tuple(Key(each, Column(each), kind) for each, kind in scan.columns)
+                rows = Lowered(relation=scan, unit=(), keys=keys, groups=None, measures=())
+                raw = self._local.run(rows, order=_FIRST)
+                for count, *values in zip(
+                    raw.units, *(key.to_pylist() for key in raw.keys), strict=True
+                ):
+                    if count > 1 and None not in values:
+                        message = "two rows agree on a key"
+                        raise RuntimeError(message)
+
+    def _requests(self, lowered: Lowered) -> dict[str, Request]:
+        """Return what to ask of the server."""
+        found = {}
+        for table, names in wanted(lowered).items():
+            if (known := self._described.get(table)) is not None:
+                unit = self._units.get(table, ()) if lowered.unit else ()
+                found[table] = Request(
+                    address=self._addresses[table],
+                    described=known,
+                    columns=tuple(each for each in known.columns if folded(each) in names),
+                    unit=_spelled(unit, known),
+                )
+        return found
+
+    def close(self) -> None:
+        """Let go of the data; a question whose rows are being read fails."""
+        if (reading := self._reading) is not None:
+            reading.stop()
+        with self._lock:
+            self._local.close()
+
+    def __enter__(self) -> Self:
+        """Return the engine itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Let go of the data."""
+        self.close()
+
+
+def _key(table: TableFacts) -> tuple[tuple[str, Type], ...]:
+    found = (table.column(each) for each in table.key)
+    return tuple((each.name, each.type) for each in found if each is not None)
+
+
+def _spelled(names: Sequence[str], known: Described) -> tuple[str, ...]:
+    """Return columns as the server spells them."""
+    wished = {folded(each) for each in names}
+    return tuple(each for each in known.columns if folded(each) in wished)

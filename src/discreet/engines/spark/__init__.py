@@ -1,0 +1,4 @@
+"""Spark: DuckDB in every task, over all rows of some units.
+
+Trust: kernel.
+"""

@@ -1,0 +1,166 @@
+"""What tasks are told: statements, public tables, and which columns are sent to them.
+
+Trust: kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, final
+
+import duckdb
+import pyarrow as pa
+
+from discreet.engines.order import HashOrder
+from discreet.engines.public_groups import public_tables
+from discreet.engines.spark.owned import Linked, Owned, Place
+from discreet.engines.spark.parts import TAG
+from discreet.engines.spark.reading import Reading, View
+from discreet.engines.spark.shapes import private_tables, scans
+from discreet.engines.spark.sources import SparkSource
+from discreet.engines.spark.statements import SEEN, SUMS, added, group_sums, names, others
+from discreet.engines.spark.task import ROWS, Job
+from discreet.engines.sql.bounding import Bounding
+from discreet.engines.sql.words import SQL_TYPES, name
+from discreet.engines.wanted import wanted
+from discreet.plan.lowered import Lowered
+from discreet.plan.raw import ARROW_TYPES
+from discreet.plan.schema import Link, Schema, TableFacts
+from discreet.query.relations import Scan, folded
+
+__all__ = ["Prepared", "Preparing"]
+
+_SETTINGS: Final[Mapping[str, Any]] = {
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "allow_community_extensions": False,
+    "python_enable_replacements": False,
+    "order_by_non_integer_literal": True,  # a sum of constants is added up in order, too
+    "threads": 1,  # Spark gives a task one core
+}
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """A question for tasks: its private tables, its statements, and what else they need."""
+
+    bounding: Bounding
+    tables: tuple[Owned, ...]
+    job: Job
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preparing:
+    """What is known before a question: whose rows there are, and how tables are read."""
+
+    schema: Schema
+    sources: Mapping[str, SparkSource]
+    """The tables of Spark, by their folded names."""
+    public: Callable[[Scan], pa.Table]
+    """Reads columns of a public table."""
+    memory: str
+    rows: int
+
+    def prepared(self, lowered: Lowered, order: HashOrder) -> Prepared:
+        """Print all statements, and put together what tasks need; no private row is read."""
+        needed = wanted(lowered)
+        owned = tuple(
+            self._owned(number, table, needed[folded(table.name)], by_unit=bool(lowered.unit))
+            for number, table in enumerate(private_tables(lowered, self.schema))
+        )
+        views = {each.table: each.view for each in owned}
+        sent = public_tables(lowered)
+        for scan in self._public_scans(lowered):
+            columns = tuple(
+                each for each in scan.columns if folded(each[0]) in needed[folded(scan.table)]
+            )
+            view = _public_view(f"public table {len(views)}", scan, columns)
+            views[folded(scan.table)] = view
+            sent[name(view.alias)] = self.public(Scan(scan.table, columns))
+        reading = Reading(views)
+        bounding = Bounding(lowered, reading.scan, order, reading.open_scan)
+        job = Job(
+            version=duckdb.__version__,
+            settings={**_SETTINGS, "memory_limit": self.memory},
+            tables={alias: _stream(table) for alias, table in sent.items()},
+            views={name(each.view.alias): _selected(each, len(owned)) for each in owned},
+            sums=group_sums(bounding),
+            into=SUMS,
+            added=added(bounding),
+            others=others(bounding),
+            schema=_schema(lowered),
+            apart=any(each.link is not None for each in owned),
+            seen=SEEN,
+            rows=self.rows,
+        )
+        return Prepared(bounding=bounding, tables=owned, job=job)
+
+    def _owned(
+        self, number: int, table: TableFacts, needed: frozenset[str], *, by_unit: bool
+    ) -> Owned:
+        source = self.sources[folded(table.name)]
+        link = table.link if by_unit else None
+        return Owned(
+            table=folded(table.name),
+            source=source,
+            number=number,
+            sent=tuple(at for at, column in enumerate(source.natives) if folded(column) in needed),
+            unit=tuple(self._place(table, column) for column in table.unit) if by_unit else (),
+            link=None if link is None else self._linked(table, link),
+        )
+
+    def _linked(self, table: TableFacts, link: Link) -> Linked:
+        parent = self.schema.table(link.parent)
+        if parent is None:
+            message = "a table is linked to one that is not there"
+            raise LookupError(message)
+        return Linked(
+            column=self._place(table, link.column),
+            parent=self._owned(0, parent, frozenset(), by_unit=True),
+            key=self._place(parent, link.key),
+        )
+
+    def _place(self, table: TableFacts, column: str) -> Place:
+        facts = table.column(column)
+        if facts is None:
+            message = "a column that tells whose rows there are is not there"
+            raise LookupError(message)
+        return self.sources[folded(table.name)].place(column), facts.type
+
+    def _public_scans(self, lowered: Lowered) -> list[Scan]:
+        """Return each public table once; a scan names all of its columns."""
+        private = {folded(table.name) for table in private_tables(lowered, self.schema)}
+        found = {folded(scan.table): scan for scan in scans(lowered.relation)}
+        return [scan for table, scan in found.items() if table not in private]
+
+
+def _public_view(alias: str, scan: Scan, columns: tuple[tuple[str, Any], ...]) -> View:
+    return View(
+        alias,
+        {folded(column): SQL_TYPES[kind] for column, kind in scan.columns},
+        {folded(column): column for column, _ in columns},
+    )
+
+
+def _selected(owned: Owned, tables: int) -> str:
+    """Print how to select the rows of one of several tables."""
+    where = f" WHERE {TAG} = {owned.number}" if tables > 1 else ""
+    return f"SELECT * FROM {name(ROWS)}{where}"  # noqa: S608 (quoted names)
+
+
+def _stream(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    found: bytes = sink.getvalue().to_pybytes()
+    return found
+
+
+def _schema(lowered: Lowered) -> pa.Schema:
+    """Return the form of the rows that tasks give."""
+    kinds = {"kind": pa.int32(), "value": pa.string()}
+    kinds |= {f"k{at}": ARROW_TYPES[key.type] for at, key in enumerate(lowered.keys)}
+    return pa.schema([(label, kinds.get(label, pa.int64())) for label in names(lowered)])

@@ -1,0 +1,107 @@
+"""Public tables: collected once, and sent to every task.
+
+Trust: kernel.  Only tables that the owner calls public are collected whole.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping
+from typing import Final, final
+
+import pyarrow as pa
+
+from discreet.engines.connection import Connection, Performance
+from discreet.engines.duckdb import DuckDB
+from discreet.engines.order import HashOrder
+from discreet.engines.sources.source import unreadable
+from discreet.engines.spark.sources import SparkSource
+from discreet.plan.lowered import Lowered
+from discreet.plan.raw import Raw
+from discreet.query.relations import Scan
+
+__all__ = ["MOST_BYTES", "MOST_ROWS", "PublicTables"]
+
+MOST_ROWS: Final = 2**22
+MOST_BYTES: Final = 2**26
+"""What a public table may have, and what all columns that a question reads may take."""
+
+_ONE: Final = Performance(threads=1)
+
+Watched = Callable[[Callable[[], pa.Table]], pa.Table]
+"""Runs something that starts jobs."""
+
+
+@final
+class PublicTables:
+    """Public tables of Spark, and others from anywhere, in a DuckDB of their own."""
+
+    __slots__ = ("_engine", "_local", "_reader", "_sources", "_tables", "_watched")
+
+    def __init__(
+        self, sources: Mapping[str, SparkSource], local: Mapping[str, object], watched: Watched
+    ) -> None:
+        """Take the tables of Spark, others, and who runs jobs."""
+        self._watched = watched
+        self._sources = dict(sources)
+        self._local = dict(local)
+        self._tables: dict[str, object] | None = None
+        self._engine: DuckDB | None = None
+        self._reader: Connection | None = None
+
+    def run(self, lowered: Lowered, *, order: HashOrder) -> Raw:
+        """Compute a question about public tables alone."""
+        if self._engine is None:
+            self._engine = DuckDB(self._opened(), _ONE)
+        return self._engine.run(lowered, order=order)
+
+    def read(self, scan: Scan) -> pa.Table:
+        """Return some columns of a table, as values of the types that they are declared as."""
+        if self._reader is None:
+            self._reader = Connection(self._opened(), _ONE)
+        found = self._reader.fetched(self._reader.scan(scan))
+        if found.nbytes > MOST_BYTES:
+            raise _too_large(scan.table)
+        return found
+
+    def close(self) -> None:
+        """Let go of the tables."""
+        for each in (self._engine, self._reader):
+            if each is not None:
+                each.close()
+
+    def _opened(self) -> dict[str, object]:
+        if self._tables is None:
+            found = {
+                name: _collected(name, source, self._watched)
+                for name, source in self._sources.items()
+            }
+            self._tables = {**self._local, **found}
+        return self._tables
+
+
+def _collected(table: str, source: SparkSource, watched: Watched) -> pa.Table:
+    """Collect a table, in which columns that cannot be named are NULL."""
+    places = [at for at, native in enumerate(source.natives.values()) if native is not None]
+    found: pa.Table | None = None
+    with contextlib.suppress(Exception):  # replaced below, as for any other table
+        found = watched(source.sent(places).limit(MOST_ROWS + 1).toArrow)
+    if found is None:
+        raise unreadable(
+            f"the public table {table} cannot be collected.",
+            do="see whether Spark can compute it.",
+        )
+    if found.num_rows > MOST_ROWS:
+        raise _too_large(table)
+    arrays = dict(zip(places, found.columns, strict=True))
+    hidden = pa.nulls(found.num_rows, pa.binary())
+    columns = {name: arrays.get(at, hidden) for at, name in enumerate(source.natives)}
+    return pa.table(columns)
+
+
+def _too_large(table: str) -> Exception:
+    return unreadable(
+        f"the public table {table} is too large.",
+        do=f"give one with at most {MOST_ROWS} rows, and {MOST_BYTES // 2**20} MiB in the columns "
+        "that a question reads.",
+    )

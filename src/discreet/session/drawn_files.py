@@ -1,0 +1,149 @@
+"""Drawing an answer into files.
+
+Trust: kernel.
+
+With private keys, an engine that keeps groups apart has its tasks choose groups, add noise and
+write (key ``keyed-bins``): totals without noise stay in them.  Everything else is drawn here, and
+makes one file.
+What is drawn is on no record yet, and nobody may look at it (:mod:`discreet.session.places`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast, runtime_checkable
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.engines.order import HashOrder
+from discreet.engines.parquet_files import ReleasedFile, write_table
+from discreet.noise import Entropy
+from discreet.plan.lowered import Lowered, Total
+from discreet.plan.plan import Plan
+from discreet.plan.raw import ARROW_TYPES, Raw
+from discreet.release.answer import answer
+from discreet.release.keyed_bins import KeyedBins
+from discreet.session.answering import Desk
+from discreet.session.manifest import Manifest
+from discreet.session.places import Place
+
+if TYPE_CHECKING:  # an optional library
+    from pyspark.sql import DataFrame
+
+__all__ = ["KeepsGroupsApart", "drawn_files", "in_tasks", "manifest_of", "seal"]
+
+_SLICE: Final = 2**16
+
+
+@runtime_checkable
+class KeepsGroupsApart(Protocol):
+    """An engine whose groups need not come together on one machine."""
+
+    def groups(self, lowered: Lowered, *, order: HashOrder) -> DataFrame:
+        """Add up the totals of all groups, and leave them where they are."""
+        ...
+
+    def watched(self, action: Callable[[], Any]) -> Any:
+        """Do something that starts jobs, and can be stopped."""
+        ...
+
+
+def in_tasks(plan: Plan, desk: Desk) -> bool:
+    """Say whether groups are finished where they are: if they need not be known beforehand."""
+    alone = plan.selection is not None and plan.reached is None
+    return alone and isinstance(desk.engine, KeepsGroupsApart)
+
+
+def drawn_files(desk: Desk, plan: Plan, place: Place) -> bytes:
+    """Write an answer out of sight, and return what will be stored about it."""
+    folder = place.begin()
+    try:
+        order = desk.order()
+        if in_tasks(plan, desk):
+            files, schema = _by_tasks(desk, plan, order, folder)
+        else:
+            raw = desk.engine.run(plan.lowered, order=order)
+            table = _finished(plan, raw, desk.entropy)
+            files, schema = (write_table(table, folder, "answer"),), table.schema
+        manifest = manifest_of(plan, place, files, schema)
+        seal(place, manifest)
+    except BaseException:
+        place.clear()
+        raise
+    return manifest.written()
+
+
+def seal(place: Place, manifest: Manifest) -> None:
+    """End all writing, and make sure that this machine sees what was written."""
+    if not manifest.matches(place.seal({file.name for file in manifest.files})):
+        message = "tasks have written to another folder"
+        raise RuntimeError(message)
+
+
+def _by_tasks(
+    desk: Desk, plan: Plan, order: HashOrder, folder: Path
+) -> tuple[tuple[ReleasedFile, ...], pa.Schema]:
+    """Let tasks finish their groups, with a key that ends with this call."""
+    engine = cast("KeepsGroupsApart", desk.engine)
+    finish = KeyedBins.fresh(plan, entropy=desk.entropy)
+    from discreet.engines.spark.written import written  # noqa: PLC0415  an optional engine
+
+    groups = engine.groups(plan.lowered, order=order)
+    files = written(
+        groups,
+        plan.lowered,
+        bins=finish.bins,
+        finish=finish,
+        folder=folder,
+        watched=engine.watched,
+    )
+    empty = finish(_nothing(plan.lowered), 0)
+    return files or (write_table(empty, folder, "none"),), empty.schema
+
+
+def _nothing(lowered: Lowered) -> Raw:
+    """Return the totals of no groups."""
+    none = np.zeros(0, np.int64)
+    return Raw(
+        keys=tuple(pa.array([], ARROW_TYPES[key.type]) for key in lowered.keys),
+        units=none,
+        totals={each.name: none for each in lowered.measures if isinstance(each, Total)},
+        leaves={},
+    )
+
+
+def _finished(plan: Plan, raw: Raw, entropy: Entropy) -> pa.Table:
+    """Finish groups here: a part after another where none needs to know of the others.
+
+    Groups are sorted by their keys, and so is what is shown; the parts leave no trace.
+    """
+    groups, shown = raw.units.size, plan.shown
+    apart = plan.selection is not None and plan.reached is None and not raw.leaves
+    if not apart or shown.order or shown.limit is not None or groups <= _SLICE:
+        return answer(plan, raw, entropy=entropy).to_arrow()
+    tables = []
+    for start in range(0, groups, _SLICE):
+        part = slice(start, start + _SLICE)
+        some = Raw(
+            keys=tuple(key[part] for key in raw.keys),
+            units=raw.units[part],
+            totals={name: total[part] for name, total in raw.totals.items()},
+            leaves={},
+        )
+        tables.append(answer(plan, some, entropy=entropy).to_arrow())
+    return pa.concat_tables(tables).combine_chunks()
+
+
+def manifest_of(
+    plan: Plan, place: Place, files: tuple[ReleasedFile, ...], schema: pa.Schema
+) -> Manifest:
+    """Say which files are the answer."""
+    return Manifest(
+        plan=plan.digest,
+        folder=str(place.target),
+        confidence=plan.confidence,
+        columns=tuple((field.name, str(field.type)) for field in schema),
+        files=files,
+    )

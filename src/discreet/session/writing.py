@@ -1,0 +1,152 @@
+"""Answers that are written to files: for more groups than should come to one machine.
+
+Trust: kernel.  The steps of an answer are those of :mod:`discreet.session.answering`:
+
+    find, charge, start    as for any answer
+    draw                   the files are written out of sight, and then nobody can write there
+    release                which files are the answer, byte for byte, is stored
+    publish                the folder gets its name
+
+A crash before ``release`` leaves a draw that nobody may look at; asking again removes it and draws
+anew, with another key.  A crash after it leaves files that are on record: asking again brings them
+to their place.  Files that are on record and cannot be found are lost: there is no second draw.
+
+The same question at the same price is one answer, whether it is asked for or written: what was
+asked before is written from the record, and what was written before is read from its files.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import cast
+
+from discreet.engines.order import HashOrder
+from discreet.engines.parquet_files import write_table
+from discreet.errors import UnreadableSource, UnsupportedSQL
+from discreet.ledger import Release as Stored
+from discreet.plan.lowered import Total
+from discreet.plan.plan import Plan
+from discreet.release.release import Release
+from discreet.session.answering import Desk
+from discreet.session.drawn_files import (
+    KeepsGroupsApart,
+    drawn_files,
+    in_tasks,
+    manifest_of,
+    seal,
+)
+from discreet.session.manifest import Manifest, in_files
+from discreet.session.places import Place
+from discreet.session.written_release import WrittenRelease
+
+__all__ = ["write"]
+
+
+def write(
+    desk: Desk,
+    plan: Plan,
+    folder: object,
+    *,
+    told: Callable[[Stored], Release],
+    private: bool,
+) -> WrittenRelease:
+    """Write the answer to a plan into a folder, after paying and drawing it if need be.
+
+    Args:
+        desk: where plans are carried out.
+        plan: what is asked.
+        folder: where the answer goes; it must not be there yet, unless it is this answer.
+        told: reads an answer that is on record itself, and not in files.
+        private: whether anything is protected here.
+    """
+    place = Place.of(folder, plan.digest)
+    with place.locked():
+        if desk.record.find(plan.digest) is None:
+            _check(plan, desk)
+            place.check_free()
+        stored = desk.recorded(plan, plan.digest, lambda: drawn_files(desk, plan, place))
+        if in_files(stored.answer):
+            manifest = Manifest.read(stored.answer, plan=plan.digest)
+            _complete(place, manifest)
+        else:
+            manifest = _written_from(told(stored), plan, place)
+    return WrittenRelease(
+        plan=plan,
+        folder=place.target,
+        manifest=manifest,
+        receipt=stored.receipt,
+        replayed=stored.replayed,
+        private=private,
+    )
+
+
+# --- before anything is paid ------------------------------------------------------------------
+
+
+def _check(plan: Plan, desk: Desk) -> None:
+    """Refuse what cannot be written, for a reason that is in the question."""
+    found: str | None = None
+    if plan.search is not None:
+        found = "bounds that are searched for"
+    elif in_tasks(plan, desk):
+        others = [each for each in plan.lowered.measures if not isinstance(each, Total)]
+        if others or plan.choices:
+            found = "quantiles or distinct values in groups with private keys"
+        elif plan.shown.order or plan.shown.limit is not None:
+            found = "an order or a limit of groups with private keys"
+    if found is not None:
+        raise UnsupportedSQL(
+            what=f"an answer with {found} cannot be written by tasks.",
+            why="each task sees some of the groups only, and totals stay in it.",
+            do="leave that out, and sort or cut what was written, which is free; or get the answer "
+            "with ask(), which brings all groups to this machine.",
+        )
+    if in_tasks(plan, desk):
+        from discreet.engines.spark.writers import check_writers  # noqa: PLC0415  an optional engine
+
+        engine = cast("KeepsGroupsApart", desk.engine)
+        check_writers(engine.groups(plan.lowered, order=HashOrder(salt=0)).sparkSession)
+
+
+# --- after it is on record --------------------------------------------------------------------
+
+
+def _complete(place: Place, manifest: Manifest) -> None:
+    """Bring files that are on record to their place, from wherever they are."""
+    if manifest.matches(place.target):
+        place.clear()
+        return
+    if manifest.matches(place.sealed):
+        place.publish()
+        return
+    first = Place(Path(manifest.folder), place.digest)
+    source = next((each for each in (first.target, first.sealed) if manifest.matches(each)), None)
+    if source is None:
+        place.clear()
+        raise UnreadableSource(
+            what=f"the files of this answer are not in {first.target}, or have been changed.",
+            why="it was drawn and paid for once; a second draw would be a second answer.",
+            do="put them back as they were written, or buy another answer at another price.",
+        )
+    place.check_free()
+    folder = place.begin()
+    for file in manifest.files:
+        shutil.copyfile(source / file.name, folder / file.name)
+    seal(place, manifest)
+    place.publish()
+
+
+def _written_from(release: Release, plan: Plan, place: Place) -> Manifest:
+    """Write an answer that is on record itself."""
+    table = release.to_arrow()
+    file = write_table(table, place.begin(), "answer")
+    manifest = manifest_of(plan, place, (file,), table.schema)
+    seal(place, manifest)
+    try:
+        if not manifest.matches(place.target):
+            place.publish()
+    finally:
+        place.clear()  # nothing is lost: the answer itself is on record
+    return manifest

@@ -1,0 +1,129 @@
+"""The checks that every engine passes.
+
+A *place* is where questions are answered (:mod:`tests.engines.contract.places`): it opens an engine
+with the tables of a case, and one that will fail once it reads rows.
+"""
+
+import traceback
+
+import pytest
+
+from discreet.engines.reference.engine import Reference
+from discreet.errors import EngineFailed, UnknownName, WrongType
+from discreet.plan.lowered import Lowered
+from discreet.query.expressions import Column
+from discreet.query.relations import Scan
+from discreet.query.types import Type
+from tests.engines.answers import flat
+from tests.engines.contract.cases import CROWD, NOTHING, ONES, OWN, POISONED, PORTABLE, SECRET, ask
+
+SENTENCE = """EngineFailed[E701]: the engine could not compute the answer.
+  Why: what it says about the reason may hold values of the data.
+  Do:  ask the owner of the table to look; what was charged stays charged."""
+
+
+def expected(asked):
+    """Return what the plain reference answers."""
+    return flat(Reference(asked.rows, asked.types).run(asked.lowered, order=PORTABLE))
+
+
+def check_agreement(place, cases):
+    """All cases have the answer of the reference, in the portable order."""
+    taken = [place.taken(asked) for asked in cases]
+    wrong = [asked.name for asked in taken if place.answer(asked, PORTABLE) != expected(asked)]
+    assert not wrong, wrong  # this file is not rewritten by pytest
+    assert taken
+
+
+def check_own_order(place, duckdb, cases):
+    """All cases have the answer of DuckDB in its own, faster order."""
+    taken = [place.taken(asked) for asked in cases]
+    wrong = [asked.name for asked in taken if place.answer(asked, OWN) != duckdb.answer(asked, OWN)]
+    assert not wrong, wrong  # this file is not rewritten by pytest
+    assert taken
+
+
+def impossible():
+    """Return questions that no engine can answer, and the errors of their refusals."""
+    nowhere = Scan("nowhere", (("u", Type.INTEGER),))
+    wrong = Scan("events", (("u", Type.INTEGER), ("b", Type.DATE)))
+    missing = Scan("events", (("u", Type.INTEGER), ("other", Type.TEXT)))
+    fields = {"unit": (Column("u"),), "keys": (), "groups": 1}
+    return [
+        (error, Lowered(relation=relation, measures=measures(column), **fields))
+        for error, relation, column in (
+            (UnknownName, nowhere, "u"),
+            (WrongType, wrong, "b"),
+            (WrongType, missing, "other"),
+        )
+    ]
+
+
+def measures(column):
+    """Return a count of rows, and one that looks at a column."""
+    from discreet.plan.lowered import Distinct  # noqa: PLC0415
+
+    return (ONES, Distinct(name="x", expression=Column(column), most=1))
+
+
+def check_refusals(place):
+    """What cannot be answered is refused at planning, in the same words whatever the rows are.
+
+    The engine fails once it reads rows; so nothing was read.
+    """
+    told = []
+    for rows in (NOTHING, CROWD, POISONED):
+        with place.broken(place.taken(ask("refused", rows=rows))) as engine:
+            engine.check(ask("possible").lowered)
+            for error, lowered in impossible():
+                with pytest.raises(error) as caught:
+                    engine.check(lowered)
+                told.append(str(caught.value))
+    assert told == told[:3] * 3
+    assert len(set(told)) == 3
+
+
+def secret():
+    """Return a case whose rows hold a secret everywhere, also in what tells groups apart."""
+    rows = [{**row, "k": SECRET, "t": f"{SECRET} {at}"} for at, row in enumerate(CROWD["events"])]
+    return ask("secret", rows={**CROWD, "events": rows})
+
+
+def check_quiet(place, caplog):
+    """Nothing but the keys of the answer holds a value: no name, no description, no log."""
+    asked = place.taken(secret())
+    with place.opened(asked) as engine:
+        engine.owned(asked.schema)
+        engine.check(asked.lowered)
+        raw = engine.run(asked.lowered, order=OWN)
+        told = [repr(engine), str(engine), repr(raw), str(raw), repr(engine.tables()), caplog.text]
+    assert raw.keys[0].to_pylist() == [SECRET]
+    assert [text for text in told if SECRET in text] == []
+
+
+def check_failure(place, caplog):
+    """A failure is one sentence, whatever failed, and the engine survives it."""
+    with place.broken(place.taken(secret())) as engine:
+        for _ in range(2):
+            check_sentence(engine, ask("any").lowered)
+    assert SECRET not in caplog.text
+
+
+def check_sentence(engine, lowered):
+    """The engine fails with the one sentence, and nothing behind it."""
+    with pytest.raises(EngineFailed) as caught:
+        engine.run(lowered, order=OWN)
+    assert str(caught.value) == SENTENCE
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+    assert SECRET not in "".join(traceback.format_exception(caught.value))
+
+
+def check_closing(place):
+    """Closing twice does nothing more, and a closed engine fails with the same sentence."""
+    asked = ask("closed")
+    engine = place.opened(asked)
+    engine.owned(asked.schema)
+    engine.close()
+    engine.close()
+    check_sentence(engine, asked.lowered)

@@ -1,0 +1,103 @@
+"""What is done in a process with a Spark session of its own; each scene gets that session first."""
+
+import warnings
+from functools import partial
+
+import discreet as dp
+from discreet.engines.choice import engine_for
+from discreet.engines.spark.engine import Spark, SparkPerformance
+from tests.engines.answers import flat
+from tests.engines.contract.cases import CROWD, OWN, PORTABLE, ask
+from tests.engines.contract.checks import secret
+from tests.engines.contract.places import SparkPlace, arrow_tables
+from tests.engines.contract.slow_rows import slowly
+
+TASKS = 2
+EVENTS = ask("slow").types["events"]
+QUESTION = "SELECT k, COUNT(*) AS n FROM events GROUP BY k"
+WARDS = [f"ward {at}" for at in range(9)]
+POLICY = f"""
+format = 1
+[limits]
+max_rows = 10
+max_groups = 9
+[tables.events.columns]
+u = {{type = "integer"}}
+k = {{type = "text", categories = [{", ".join(map(repr, WARDS))}]}}
+"""
+
+
+def answers(session, cases, order=PORTABLE):
+    """Return the answers of cases."""
+    place = SparkPlace(session)
+    return [place.answer(asked, order) for asked in cases]
+
+
+def slow_frame(session, folder, seconds):
+    """Return rows that take their time: every task that reads them waits first."""
+    place = SparkPlace(session)
+    frame = place.frame(arrow_tables(ask("slow"))["events"], EVENTS).repartition(TASKS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about versions of pandas
+        return frame.mapInArrow(partial(slowly, folder=folder, seconds=seconds), frame.schema)
+
+
+def slow_answer(session, folder, seconds):
+    """Return the numbers of a plain question about slow rows."""
+    asked = ask("slow")
+    with engine_for({"events": slow_frame(session, folder, seconds)}) as engine:
+        engine.owned(asked.schema)
+        return flat(engine.run(asked.lowered, order=PORTABLE))
+
+
+def asked_once(session, folder, seconds, times=1):
+    """Ask through a session with a ledger, at a price that leaves no noise to speak of."""
+    opened = dp.open(
+        {"events": slow_frame(session, folder, seconds)},
+        unit=dp.person("u"),
+        budget=dp.Budget(epsilon=9000, delta=1e-9),
+        ledger=f"{folder}/events.ledger",
+        policy=POLICY,
+    )
+    with opened:
+        told = [opened.ask(QUESTION, epsilon=6000) for _ in range(times)]
+        return {
+            "answers": [answer.to_arrow().select(["k", "n"]).to_pydict() for answer in told],
+            "replayed": [answer.replayed for answer in told],
+            "kinds": [entry["kind"] for entry in opened.ledger.entries()],
+            "left": str(opened.remaining),
+        }
+
+
+def counted():
+    """Return the answer that everything must give."""
+    rows = [row["k"] for row in CROWD["events"]]
+    return {"k": WARDS, "n": [rows.count(ward) for ward in WARDS]}
+
+
+def secret_answer(session):
+    """Answer a question about secrets, and return what is shown of all that is involved."""
+    place, asked = SparkPlace(session), secret()
+    with place.opened(asked) as engine:
+        engine.owned(asked.schema)
+        raw = engine.run(asked.lowered, order=OWN)
+        return raw.keys[0].to_pylist(), [repr(engine), repr(raw), repr(engine.tables())]
+
+
+def failing_tasks(session):
+    """Ask with so little memory that a task fails over secrets."""
+    asked = secret()
+    tables = SparkPlace(session).sources(asked)
+    with Spark(tables, SparkPerformance(memory="1KB")) as engine:
+        engine.owned(asked.schema)
+        engine.run(asked.lowered, order=OWN)
+
+
+def close_engine_early(session):
+    """Close an engine, and ask it all the same."""
+    asked = ask("closed")
+    engine = SparkPlace(session).opened(asked)
+    engine.owned(asked.schema)
+    engine.close()
+    engine.close()
+    engine.run(asked.lowered, order=OWN)

@@ -1,0 +1,270 @@
+"""Sessions on tables of a PostgreSQL server, from opening to the record."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from typer.testing import CliRunner
+
+import discreet as dp
+import discreet.session as sessions
+from discreet.cli import app
+from discreet.engines.postgres import reading
+from discreet.engines.sources.staged import Staged
+from discreet.errors import BadPolicy, EngineFailed, UnreadableSource, WrongKind
+from discreet.query.types import Type
+from tests.engines.postgres.rows import connect, fill
+from tests.session.clinic import BY_WARD, COUNT, EXACT, LINKED, POLICY, bills, visits, wards
+
+QUESTIONS = [
+    COUNT,
+    BY_WARD,
+    "SELECT region, COUNT(DISTINCT patient) AS n FROM visits GROUP BY region",
+    "SELECT SUM(b.amount) AS s FROM bills b JOIN visits v ON b.visit = v.visit",
+    "SELECT w.beds, COUNT(*) AS n FROM visits v JOIN wards w ON v.ward = w.ward GROUP BY w.beds",
+    "SELECT MEDIAN(cost) AS m FROM visits WHERE ward <> 'C'",
+    "SELECT COUNT(*) FROM (SELECT patient, SUM(cost) AS c FROM visits GROUP BY 1) WHERE c > 21",
+]
+NATIVE = {
+    "visits": "patient integer, visit bigint, region varchar(9), ward ward, cost numeric(9, 3)",
+    "bills": "visit bigint, amount smallint",
+    "wards": "ward char(3), beds integer",
+}
+FRAMES = {"visits": visits(), "bills": bills(), "wards": wards()}
+
+
+@pytest.fixture
+def clinic(postgres, owner):
+    """The tables of the clinic in a schema of their own, and the address of their database."""
+    owner(
+        "DROP SCHEMA IF EXISTS clinic CASCADE",
+        "DROP TYPE IF EXISTS ward CASCADE",
+        "CREATE SCHEMA clinic",
+        "CREATE TYPE ward AS ENUM ('D', 'C', 'B', 'A')",
+        *(f"CREATE TABLE clinic.{table} ({columns})" for table, columns in NATIVE.items()),
+    )
+    fill(
+        postgres,
+        {f"clinic.{table}": frame.to_pylist() for table, frame in FRAMES.items()},
+        {f"clinic.{table}": dict.fromkeys(frame.column_names) for table, frame in FRAMES.items()},
+    )
+    return postgres.address()
+
+
+def in_test_mode(source, **changes):
+    return sessions.open(source, **{"policy": POLICY + LINKED, "test_mode": True, **changes})
+
+
+def answers(session):
+    return [session.ask(text, **EXACT, delta="1e-6").to_arrow() for text in QUESTIONS]
+
+
+def test_answers_are_those_of_frames(clinic):
+    names = [f"clinic.{table}" for table in FRAMES]
+    with in_test_mode(FRAMES) as here, in_test_mode(clinic, tables=names) as there:
+        assert [table.to_pylist() for table in answers(there)] == [
+            table.to_pylist() for table in answers(here)
+        ]
+
+
+def test_public_tables_from_elsewhere(clinic, tmp_path):
+    mixed = {**FRAMES, "visits": f"{clinic}/clinic.visits", "bills": f"{clinic}/clinic.bills"}
+    with in_test_mode(FRAMES) as here, in_test_mode(mixed) as there:
+        assert [table.to_pylist() for table in answers(there)] == [
+            table.to_pylist() for table in answers(here)
+        ]
+
+
+def test_one_table_by_its_address(clinic, tmp_path):
+    ledger = tmp_path / "clinic.ledger"
+    with dp.open(f"{clinic}/clinic.visits", policy=POLICY, ledger=ledger) as session:
+        plan = session.plan(BY_WARD, epsilon="0.5")
+        answer = session.ask(plan)
+        assert not answer.replayed
+        assert str(session.remaining).startswith("epsilon 1.5 of 2")
+        assert session.ask(BY_WARD, epsilon="0.5").replayed
+    with dp.open(f"{clinic}/clinic.visits", policy=POLICY, ledger=ledger) as session:
+        again = session.ask(BY_WARD, epsilon="0.5")
+        assert again.replayed
+        assert again.to_arrow().equals(answer.to_arrow())
+
+
+def test_the_tables_of_the_policy(postgres, clinic, owner):
+    owner("ALTER ROLE owner SET search_path = clinic", "DROP TABLE IF EXISTS visits, bills, wards")
+    try:
+        with pytest.raises(UnreadableSource) as caught:  # a search path names nothing
+            in_test_mode(clinic)
+        assert "as schema.table if it is not in the schema public" in str(caught.value)
+    finally:
+        owner("ALTER ROLE owner RESET search_path")
+
+
+def test_columns_are_described(clinic):
+    found = sessions.describe(f"{clinic}/clinic.visits")
+    assert found == {
+        "visits": {
+            "patient": Type.INTEGER,
+            "visit": Type.INTEGER,
+            "region": Type.TEXT,
+            "ward": Type.TEXT,
+            "cost": Type.FLOAT,
+        }
+    }
+
+
+def test_a_key_that_is_none_is_refused_at_opening(clinic, owner):
+    owner("INSERT INTO clinic.wards VALUES ('A', 7)")
+    with pytest.raises(BadPolicy) as caught:
+        in_test_mode(clinic, tables=[f"clinic.{table}" for table in FRAMES])
+    assert "two of its rows agree on its key" in str(caught.value)
+
+
+def test_a_unit_that_is_a_decimal_is_refused(clinic):
+    with pytest.raises(BadPolicy):
+        dp.open(f"{clinic}/clinic.visits", unit=dp.person("cost"), test_mode=True)
+
+
+def test_tables_of_two_databases_are_refused(clinic):
+    other = clinic.replace("/postgres", "/other")
+    with pytest.raises(WrongKind):
+        dp.open(
+            {"visits": f"{clinic}/visits", "wards": f"{other}/wards"},
+            unit=dp.person("patient"),
+            test_mode=True,
+        )
+
+
+def test_bounds_are_found_and_answers_are_remeasured(clinic):
+    policy = POLICY.replace("low = 0\nhigh = 100\n", "").replace(
+        'max_epsilon_per_question = "1"', ""
+    )
+    with in_test_mode(f"{clinic}/clinic.visits", policy=policy) as session:
+        price = {"epsilon": "1e6", "bounds": dp.estimate(epsilon="1e6")}
+        answer = session.ask("SELECT AVG(cost) AS c FROM visits", **price)
+        assert answer.to_arrow().column("c")[0].as_py() == pytest.approx(12.9, abs=1)
+        session.remeasure(answer, epsilon="1e6")
+
+
+# --- failures and interrupts ------------------------------------------------------------------
+
+
+def test_a_server_that_is_gone_costs_one_charge(postgres, clinic, tmp_path):
+    ledger = tmp_path / "clinic.ledger"
+    with dp.open(f"{clinic}/clinic.visits", policy=POLICY, ledger=ledger) as session:
+        postgres.crash()
+        try:
+            with pytest.raises(EngineFailed):
+                session.ask(COUNT, epsilon="0.5")
+        finally:
+            postgres.start()
+        assert str(session.remaining).startswith("epsilon 1.5 of 2")
+        answer = session.ask(COUNT, epsilon="0.5")
+        assert not answer.replayed
+        assert str(session.remaining).startswith("epsilon 1.5 of 2")
+        kinds = [entry["kind"] for entry in session.ledger.entries()]
+        assert kinds.count("charge") == kinds.count("release") == 1
+
+
+def test_an_interrupt_costs_one_charge(owner, clinic, tmp_path, monkeypatch):
+    ledger = tmp_path / "clinic.ledger"
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    owner(
+        "INSERT INTO clinic.visits SELECT i, i, repeat('n', 9), 'A', 1"
+        " FROM generate_series(1, 50000) i"
+    )
+    monkeypatch.setattr(reading, "_BATCHES", {"adbc.postgresql.batch_size_hint_bytes": "10000"})
+    add = Staged.add
+
+    def slowly(self, batch, columns):
+        time.sleep(0.02)
+        add(self, batch, columns)
+
+    monkeypatch.setattr(Staged, "add", slowly)
+    try:
+        with dp.open(f"{clinic}/clinic.visits", policy=POLICY, ledger=ledger) as session:
+            alarm = threading.Timer(0.7, lambda: os.kill(os.getpid(), signal.SIGINT))
+            alarm.start()
+            with pytest.raises(KeyboardInterrupt):
+                session.ask(BY_WARD, epsilon="0.5")
+            alarm.join()
+            monkeypatch.undo()
+            assert not session.ask(BY_WARD, epsilon="0.5").replayed
+            kinds = [entry["kind"] for entry in session.ledger.entries()]
+            assert kinds.count("charge") == kinds.count("release") == 1
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+# --- the command line -------------------------------------------------------------------------
+
+
+def run(folder, *arguments):
+    return CliRunner().invoke(app, list(arguments), env={"COLUMNS": "200"})
+
+
+def test_the_command_line(clinic, postgres, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rules.toml").write_text(POLICY)
+    common = ["--policy=rules.toml", "--ledger=clinic.ledger", "--epsilon=0.5"]
+    for data in (
+        f"--data={clinic}/clinic.visits",
+        f"--data={clinic}/clinic.visits?sslmode=prefer",
+        f"--data=visits={clinic}/clinic.visits?sslmode=prefer",
+    ):
+        planned = run(tmp_path, "plan", COUNT, data, *common)
+        assert planned.exit_code == 0, planned.stderr
+        done = run(tmp_path, "ask", COUNT, data, *common)
+        assert done.exit_code == 0, done.stderr
+        assert postgres.password not in planned.output + done.output + done.stderr
+    wrong = run(tmp_path, "ask", COUNT, f"--data={clinic}/clinic.absent", *common)
+    assert wrong.exit_code == 2
+    assert postgres.password not in wrong.output + wrong.stderr
+    assert postgres.password not in (tmp_path / "clinic.ledger").read_bytes().decode("latin-1")
+
+
+def test_a_policy_is_written_without_the_password(clinic, postgres, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    options = ["--unit=patient", "--epsilon=1", "--delta=0", "--bounds=cost=0:100", "--yes"]
+    done = run(tmp_path, "init", f"{clinic}/clinic.visits?sslmode=prefer", *options)
+    assert done.exit_code == 0, done.stderr
+    written = (tmp_path / "policy.toml").read_text()
+    assert postgres.password not in written + done.output
+    assert "/postgres/clinic.visits?sslmode=prefer" in written
+    monkeypatch.setenv("PGPASSWORD", postgres.password)
+    asked = run(tmp_path, "ask", COUNT, "--epsilon=0.1")
+    assert asked.exit_code == 0, asked.stderr
+
+
+def test_nothing_is_loaded_before_it_is_needed():
+    program = (
+        "import sys, discreet as dp, discreet.session.sources, discreet.engines.choice;"
+        "late = {'psycopg', 'adbc_driver_manager', 'adbc_driver_postgresql', 'pyspark'};"
+        "dp.open; print(late & set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, check=True, text=True
+    )
+    assert done.stdout == "set()\n"
+
+
+def test_the_server_sees_neither_question_nor_count(postgres, clinic, owner):
+    """Its own log of statements has the names of columns, and nothing else of a question."""
+    owner("ALTER ROLE owner SET log_statement = 'all'")
+    with connect(postgres) as connection:  # until here, and not further
+        connection.execute("SELECT 'the log begins here'")
+    log = postgres.folder / "log"
+    try:
+        with in_test_mode(f"{clinic}/clinic.visits", policy=POLICY) as session:
+            session.ask("SELECT COUNT(*) AS n FROM visits WHERE region = 'canary-4711'", epsilon=1)
+    finally:
+        owner("ALTER ROLE owner RESET log_statement")
+    told = log.read_text().rpartition("the log begins here")[2]
+    assert '"t"."region"' in told
+    assert "cost" not in told
+    assert "canary" not in told
+    assert "4711" not in told
+    assert "count" not in told.lower()

@@ -1,0 +1,45 @@
+"""Answers that a cluster writes while tasks fail and are killed: the same files."""
+
+import json
+import subprocess
+import sys
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.engines.spark.troubled import BINS, CANARY, KEY
+from tests.servers.spark import ROOT, StandaloneCluster
+
+
+@pytest.mark.slow
+@pytest.mark.theorem("keyed-bins")
+def test_trouble_changes_no_file_and_no_log_knows_a_total(tmp_path):
+    with StandaloneCluster() as cluster:
+        done = subprocess.run(
+            [sys.executable, "-m", "tests.engines.spark.troubled", cluster.address, str(tmp_path)],
+            capture_output=True,
+            check=False,
+            cwd=ROOT,
+            text=True,
+            timeout=500,
+        )
+        logs = done.stderr + cluster.logs()
+    assert done.returncode == 0, done.stderr[-3000:]
+    found = json.loads(done.stdout)
+    assert len(found["none"]) == BINS
+    assert found["fails"] == found["is killed"] == found["none"]
+    for trouble, files in found.items():
+        kept = {name for name, _, _ in files}
+        assert kept == {path.name for path in (tmp_path / trouble).glob("[!.]*")}
+    events = "".join(
+        path.read_text() for path in (tmp_path / "events").rglob("*") if path.is_file()
+    )
+    assert "a task could not finish its part of an answer" in logs
+    assert '"Event":"SparkListenerTaskEnd"' in events
+    assert '"Event":"SparkListenerExecutorRemoved"' in events
+    for text in (logs, events):
+        assert str(CANARY) not in text
+        assert KEY.hex() not in text
+        assert repr(KEY)[2:-1] not in text
+    values = pq.read_table(tmp_path / "none").column("n").to_pylist()
+    assert 918273645000 < max(values) < 918273647000  # it is in there, with noise

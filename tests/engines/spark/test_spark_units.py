@@ -1,0 +1,153 @@
+"""Who a row belongs to: units of several tables and types, and linked tables."""
+
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+
+from discreet.engines.spark import task
+from discreet.engines.spark.performance import SparkPerformance
+from discreet.errors import BadPolicy, NotPerUnit, UnknownName
+from discreet.plan.lowered import Distinct, Key, Lowered, Total
+from discreet.plan.schema import Link, Schema
+from discreet.query.expressions import Call, Column, Literal
+from discreet.query.relations import Distinct as DistinctRows
+from discreet.query.relations import Join, Project, Scan
+from discreet.query.types import Type
+from tests.engines.spark.sparks import duckdb_answer, engine, facts, spark_answer
+from tests.servers.spark import local_session
+
+pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
+VISITS = {"patient": Type.INTEGER, "ward": Type.TEXT}
+MANY = SparkPerformance(tasks=5)
+EXACT = (Total(name="n", row=Literal(1), low=0, high=10**6),)
+
+
+def counted(relation, unit, key="ward"):
+    return Lowered(
+        relation=relation,
+        unit=(Column(unit),),
+        keys=(Key(key, Column(key), Type.TEXT),),
+        groups=2,
+        measures=(
+            Total(name="n", row=Literal(1), low=0, high=2),
+            Distinct(name="who", expression=Column(unit), most=1),
+        ),
+    )
+
+
+def texts():
+    return pa.table(
+        {
+            "patient": ["07", "7", "+7", "x", None, "8", "08", "9", "-0", "0"] * 7,
+            "ward": [f"ward {at % 4}" for at in range(70)],
+        }
+    )
+
+
+@pytest.mark.theorem("division-by-unit")
+def test_texts_that_are_one_number_are_one_person():
+    session, table = local_session(), texts()
+    lowered = counted(Scan("visits", tuple(VISITS.items())), "patient")
+    known = facts("visits", VISITS, unit=("patient",))
+    found = spark_answer(
+        {"visits": session.createDataFrame(table).repartition(3)}, lowered, known, performance=MANY
+    )
+    assert found == duckdb_answer({"visits": table}, lowered)
+    assert sum(found["units"]) == 4 * 2  # 7, 8, 9 and 0 keep two groups each
+
+
+@pytest.mark.theorem("division-by-unit")
+def test_rows_of_two_tables_meet_where_widths_of_integers_differ():
+    session = local_session()
+    numbers = list(range(-9, 40))
+    visits = pa.table(
+        {"patient": pa.array(numbers, pa.int32()), "ward": ["A", "B", None] * 16 + ["A"]}
+    )
+    stays = pa.table(
+        {"person": pa.array(numbers[::2] * 2, pa.int8()), "days": [at % 5 for at in range(50)]}
+    )
+    joined = Join(
+        Scan("visits", tuple(VISITS.items())),
+        Scan("stays", (("person", Type.INTEGER), ("days", Type.INTEGER))),
+        "left",
+        Call("=", (Column("patient"), Column("person"))),
+    )
+    lowered = counted(joined, "patient")
+    known = (
+        facts("visits", VISITS, unit=("patient",)),
+        facts("stays", {"person": Type.INTEGER, "days": Type.INTEGER}, unit=("person",)),
+    )
+    frames = {"visits": session.createDataFrame(visits), "stays": session.createDataFrame(stays)}
+    found = spark_answer(frames, lowered, *known, performance=MANY)
+    assert found == duckdb_answer({"visits": visits, "stays": stays}, lowered)
+    with engine(frames, *known) as plain:  # each table by itself, too
+        plain.check(counted(Scan("visits", tuple(VISITS.items())), "patient"))
+
+
+def clinic():
+    """Return notes of visits of stays: two links, one of them with a broken promise."""
+    stays = pa.table({"patient": [1, 1, 2, 3, None], "stay": ["a", "b", "c", "a", "d"]})
+    visits = pa.table(
+        {"visit": [f"{at:02}" for at in range(12)], "stay": ["a", "b", "c", "d", "e", None] * 2}
+    )
+    notes = pa.table(
+        {"visit": [at % 14 for at in range(40)], "word": [f"word {at % 3}" for at in range(40)]}
+    )
+    return {"stays": stays, "visits": visits, "notes": notes}
+
+
+@pytest.mark.theorem("division-by-unit")
+def test_rows_of_linked_tables_go_where_those_are_that_they_point_to(monkeypatch):
+    """A stay of two patients breaks a promise, and its visits belong to both."""
+    session, tables = local_session(), clinic()
+    stays = Scan("stays", (("patient", Type.INTEGER), ("stay", Type.TEXT)))
+    visits = Scan("visits", (("visit", Type.INTEGER), ("stay", Type.TEXT)))
+    notes = Scan("notes", (("visit", Type.INTEGER), ("word", Type.TEXT)))
+    renamed = Project(visits, (("seen", Column("visit")), ("during", Column("stay"))))
+    inner = Join(renamed, stays, "inner", Call("=", (Column("during"), Column("stay"))))
+    whole = Join(notes, inner, "inner", Call("=", (Column("visit"), Column("seen"))))
+    lowered = replace(counted(whole, "patient", key="word"), measures=EXACT)
+    known = (
+        facts("stays", dict(stays.columns), unit=("patient",)),
+        facts("visits", dict(visits.columns), link=Link(column="stay", parent="stays", key="stay")),
+        facts(
+            "notes", dict(notes.columns), link=Link(column="visit", parent="visits", key="visit")
+        ),
+    )
+    frames = {name: session.createDataFrame(table) for name, table in tables.items()}
+    expected = duckdb_answer(tables, lowered)
+    assert sum(expected["units"]) == 6
+    for tasks in (1, 5):
+        few = SparkPerformance(tasks=tasks)
+        assert spark_answer(frames, lowered, *known, performance=few) == expected
+    before = session.conf.get("spark.sql.shuffle.partitions")
+    session.conf.set("spark.sql.shuffle.partitions", "16")  # parts that Spark puts together
+    try:
+        assert spark_answer(frames, lowered, *known) == expected
+        monkeypatch.setattr(task, "_parts", lambda table: iter([table]))  # a mutant
+        assert spark_answer(frames, lowered, *known) != expected
+    finally:
+        session.conf.set("spark.sql.shuffle.partitions", before)
+
+
+def test_what_cannot_be_divided_is_refused():
+    session = local_session()
+    frame = session.createDataFrame(texts())
+    scan = Scan("visits", tuple(VISITS.items()))
+    by_row = Lowered(relation=DistinctRows(scan), unit=(), keys=(), groups=None, measures=())
+    with engine({"visits": frame}, facts("visits", VISITS)) as found:
+        with pytest.raises(NotPerUnit):
+            found.check(by_row)
+        with pytest.raises(NotPerUnit):
+            found.check(counted(scan, "patient"))
+        found.owned(Schema([facts("visits", {**VISITS, "patient": Type.FLOAT}, unit=("patient",))]))
+        with pytest.raises(NotPerUnit, match="by a float"):
+            found.check(counted(scan, "patient"))
+        with pytest.raises(UnknownName):
+            found.check(counted(Scan("others", tuple(VISITS.items())), "patient"))
+    with (
+        pytest.raises(BadPolicy),
+        engine({"visits": frame, "stays": texts()}, facts("visits", VISITS)),
+    ):
+        pass

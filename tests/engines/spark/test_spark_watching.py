@@ -1,0 +1,98 @@
+"""Long jobs tell how far they are, and can be stopped; what was charged stays charged, once."""
+
+import signal
+import threading
+import time
+
+import pytest
+
+import discreet as dp
+from discreet.engines.spark.performance import SparkPerformance
+from discreet.errors import EngineFailed
+from tests.engines.spark.sparks import ORDER, engine, facts
+from tests.engines.visits import TYPES, by_ward
+from tests.servers.spark import local_session
+
+pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
+KNOWN = facts("visits", TYPES, unit=("patient",))
+SLOW = """
+SELECT id % 50 AS patient, concat('ward ', id % 12) AS ward, CAST(id % 90 AS DOUBLE) AS cost
+FROM range(0, 400, 1, 2)
+WHERE id % 200 > 0 OR reflect('java.lang.Thread', 'sleep', {wait}L) = 'null'
+"""
+POLICY = 'format = 1\n[limits]\nmax_rows = 5\n[tables.visits]\nunit = ["patient"]'
+COUNT = "SELECT COUNT(*) AS n FROM visits"
+
+
+def frame(wait):
+    """Return rows of which two keep a task waiting."""
+    return local_session().sql(SLOW.format(wait=wait))
+
+
+def once_running(act):
+    """Do something as soon as a job runs, in another thread."""
+    tracker = local_session().sparkContext.statusTracker()
+
+    def wait():
+        for _ in range(1200):
+            if tracker.getActiveStageIds():
+                break
+            time.sleep(0.05)
+        act()
+
+    thread = threading.Thread(target=wait, daemon=True)
+    thread.start()
+    return thread
+
+
+def test_progress_rises_to_the_end():
+    told = []
+    options = SparkPerformance(progress=told.append, tasks=4)
+    with engine({"visits": frame(900)}, KNOWN, performance=options) as found:
+        found.run(by_ward(), order=ORDER)
+    assert told == sorted(told)
+    assert told[-1] == 1
+    assert any(0 < share < 1 for share in told)
+    assert local_session().sparkContext.getLocalProperty("spark.jobGroup.id") is None
+    assert local_session().getTags() == set()
+
+
+def test_another_thread_can_stop_a_job():
+    with engine({"visits": frame(100_000)}, KNOWN) as found:
+        thread = once_running(found.cancel)
+        with pytest.raises(EngineFailed) as caught:
+            found.run(by_ward(), order=ORDER)
+        thread.join()
+    assert caught.value.__context__ is None
+    assert local_session().sparkContext.statusTracker().getActiveJobsIds() == []
+
+
+def test_an_interrupt_stops_the_job_and_leaves_the_ledger_right(tmp_path):
+    """What was charged is not released; asking again completes it, and costs nothing more."""
+    path = tmp_path / "visits.ledger"
+    budget = dp.Budget(epsilon=1)
+
+    def opened(wait, **more):
+        return dp.open(
+            {"visits": frame(wait)},
+            unit=dp.person("patient"),
+            budget=budget,
+            policy=POLICY,
+            ledger=path,
+            **more,
+        )
+
+    main = threading.main_thread().ident
+    with opened(100_000) as session:
+        session.plan(COUNT, epsilon=0.5)  # so that the next job is the one of the answer
+        thread = once_running(lambda: signal.pthread_kill(main, signal.SIGINT))
+        with pytest.raises(KeyboardInterrupt):
+            session.ask(COUNT, epsilon=0.5)
+        thread.join()
+        after = str(session.remaining)
+    with opened(0, performance=SparkPerformance(tasks=2)) as session:
+        assert str(session.remaining) == after
+        answer = session.ask(COUNT, epsilon=0.5)
+        assert str(session.remaining) == after
+        assert not answer.replayed
+        assert session.ask(COUNT, epsilon=0.5).replayed
