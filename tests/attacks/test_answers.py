@@ -1,10 +1,14 @@
 """Answers of any kind: everything that is learned about one is a function of that one alone."""
 
 import math
+from array import array
 from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -81,8 +85,28 @@ def test_equal_answers_have_equal_labels_and_others_do_not():
 
 def test_numbers_in_texts_are_numbers():
     found = columns_of(["count: 12 (-0.5)", "count: 7 (1e3)"])
-    assert found.numbers[" number 0#"].values.tolist() == [12, 7]
-    assert found.numbers[" number 1"].values.tolist() == [-0.5, 1000.0]
+    assert found.numbers["#0#"][0].tolist() == [12, 7]
+    assert found.numbers["#1"][0].tolist() == [-0.5, 1000.0]
+    assert len(set(found.shape.tolist())) == 1
+
+
+@pytest.mark.parametrize(
+    "pack",
+    [
+        lambda x: pd.DataFrame({"a": [x], "b": ["text"]}),
+        lambda x: pl.DataFrame({"a": [x], "b": ["text"]}),
+        lambda x: pa.table({"a": [x], "b": ["text"]}),
+        lambda x: pd.Series([x]),
+        lambda x: pl.Series([x]),
+        lambda x: pa.chunked_array([[x]]),
+        np.array,
+        lambda x: array("d", [x]),
+    ],
+)
+def test_numbers_in_tables_keep_all_their_bits(pack):
+    x = 1.2345678901234567
+    found = columns_of([pack(x), pack(2 * x)])
+    assert [values.tolist() for values, _ in found.numbers.values()] == [[x, 2 * x]]
     assert len(set(found.shape.tolist())) == 1
 
 

@@ -4,6 +4,7 @@ import json
 import math
 import re
 from fractions import Fraction
+from functools import partial
 from itertools import product
 
 import pytest
@@ -21,11 +22,13 @@ from discreet.attacks.report import (
     tables,
 )
 from discreet.attacks.report.document import HEADS, WEAKNESSES
-from discreet.attacks.suite import LEVEL, Line, Report, all_rows, run_rows
+from discreet.attacks.report.reached import reached
+from discreet.attacks.suite import LEVEL, Line, Report, all_rows, run_rows, running
 from discreet.attacks.suite.curve import curve
 from discreet.attacks.suite.figures import Figure, figures
+from discreet.attacks.suite.sharing import shared
 from discreet.attacks.twins import all_twins
-from discreet.errors import WrongKind
+from discreet.errors import OutOfRange, WrongKind
 from discreet.noise import KeyedEntropy
 from discreet.query.signatures import AGGREGATES
 from tests.house.pages import ROOT
@@ -147,7 +150,7 @@ def test_releases_are_not_reconstructed():
 
 def test_attacks_work_where_nothing_protects():
     found = list(figures(long=False))
-    assert len(found) == 7
+    assert len(found) == 9
     assert [each.name for each in found if not each.passed] == []
 
 
@@ -332,6 +335,64 @@ def test_levels_add_up_to_that_of_the_suite():
     law = type(ROWS[0])(part="p", name="law", judge=Watched())
     run_rows([*rows, law], long=False)
     assert sum(seen[:4]) == LEVEL
+
+
+def made(at):
+    return at * at
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_work_is_shared_in_its_order(jobs):
+    assert list(shared([partial(made, at) for at in range(5)], jobs=jobs)) == [0, 1, 4, 9, 16]
+
+
+def test_no_process_does_no_work():
+    with pytest.raises(OutOfRange):
+        list(shared([], jobs=0))
+
+
+def test_a_row_is_the_same_in_another_process():
+    """A law has no chance in it."""
+    at = next(at for at, row in enumerate(ROWS) if row.name == "Staircase, its law")
+    [found] = shared([partial(running._line, at, long=False, level=EACH)], jobs=2)
+    assert found == ROWS[at].run(long=False, level=EACH)
+
+
+def test_a_suite_makes_every_row_and_every_attack(monkeypatch):
+    laws = tuple(row for row in EXACT if row.name in {"Staircase, its law", "Quantile, its law"})
+    kept = tuple(attack for attack in ATTACKS if attack.code in {"A6", "A7", "A14"})
+    for name, value in {
+        "all_rows": lambda: laws,
+        "_rows": lambda: laws,
+        "ATTACKS": kept,
+        "_ALONE": ("A6",),
+        "figures": lambda *, long: (Figure(name="f", share=1.0, least=float(long)),),
+        "curve": lambda: POINTS[:1],
+    }.items():
+        monkeypatch.setattr(running, name, value)
+    heard = []
+    found = running.run_suite(long=False, told=lambda *words: heard.append(words))
+    assert [line.name for line in found.lines] == [row.name for row in laws]
+    assert [each.code for each in found.findings] == ["A6", "A7", "A14"]
+    assert found.violations == ()
+    assert found.seconds > 0
+    assert [at for _, at, _ in heard] == [0, 1, 2, 3, 3, 4]
+    assert {of for *_, of in heard} == {5}
+
+
+def test_what_stays_far_below_its_claim_is_named():
+    lines = (
+        Line(part="mechanisms", name="near", measured=measured(lower=0.9)),
+        Line(part="mechanisms", name="a law", measured=measured(lower=0.1, n=0)),
+        Line(part="questions", name="far", measured=measured(lower=0.25)),
+        Line(part="reconstruction", name="guessed", measured=measured(lower=0.0)),
+    )
+    told = reached(report(lines=lines))
+    assert told.startswith("Of 2 mechanisms and questions")
+    assert "at least 0.57 of the claim" in told
+    assert told.endswith("where one is listed: far (0.25).")
+    assert reached(report(lines=lines[:1])).endswith("None is below a half.")
+    assert reached(report(lines=())).startswith("No mechanism")
 
 
 # --- the page in the documentation --------------------------------------------------------------

@@ -5,7 +5,7 @@ from math import exp, sqrt
 import numpy as np
 import pytest
 
-from discreet.attacks.tracing import expected, people, scores, trace
+from discreet.attacks.tracing import expected, marginals, people, scores, trace
 from discreet.mechanisms import Laplace
 from discreet.noise import KeyedEntropy
 
@@ -58,3 +58,43 @@ def test_a_private_release_of_averages_traces_no_more_than_proven(epsilon):
     bound = min(1, exp(epsilon) * found.alarms)
     assert found.share <= bound + 5 * sqrt(0.25 / 100)
     assert abs(found.area - 0.5) <= 0.25
+
+
+# --- marginals ----------------------------------------------------------------------------------
+
+
+def test_tables_of_pairs_are_worth_many_more_bits():
+    """Seventy traits say little; all their pairs name nearly everybody."""
+    chances, members, others = crowd(100, 70)
+    tables = marginals(members).mean(axis=0)
+    assert tables.shape == (70 * 71 // 2,)
+    single = trace(tables[:70], chances, members=members, strangers=others)
+    paired = trace(tables, chances, members=members, strangers=others)
+    assert single.share < 0.25
+    assert paired.share > 0.95
+    assert abs(paired.share - expected(100, 70 * 71 // 2)) <= 0.06
+
+
+def test_scores_of_pairs_are_sums_over_all_products():
+    chances, members, others = crowd(20, 6, strangers=5)
+    tables = marginals(members).mean(axis=0)
+    centered = members - chances
+    spread = chances * (1 - chances)
+    wanted = []
+    for row in others - chances:
+        score = sum(centered[:, j].mean() * row[j] / spread[j] for j in range(6))
+        for i in range(6):
+            for j in range(i + 1, 6):
+                average = (centered[:, i] * centered[:, j]).mean()
+                score += average * row[i] * row[j] / (spread[i] * spread[j])
+        wanted.append(score)
+    assert scores(tables, chances, others) == pytest.approx(wanted)
+
+
+@pytest.mark.theorem("tracing-bound")
+def test_private_tables_of_pairs_trace_no_more_than_proven():
+    chances, members, others = crowd(100, 70)
+    sums = marginals(members).sum(axis=0, dtype=np.int64)
+    noisy = np.asarray(Laplace(scale=len(sums)).run(sums)) / 100
+    found = trace(noisy, chances, members=members, strangers=others)
+    assert found.share <= exp(1) * found.alarms + 5 * sqrt(0.25 / 100)

@@ -1,11 +1,13 @@
 """``discreet audit``: the suite and programs, what is printed and written, and how it ends."""
 
 import json
+import os
 import sys
 
 import pytest
 
 from discreet.attacks import suite
+from discreet.cli import auditing
 from discreet.cli.codes import DONE, USAGE, VIOLATION
 from tests.attacks.test_suite import Line, measured, report
 from tests.cli.test_commands import run
@@ -86,9 +88,9 @@ def short(monkeypatch):
     def replaced(found):
         asked = []
 
-        def run_suite(*, long, told):
+        def run_suite(*, long, jobs, told):
             told("Laplace", 0, 1)
-            asked.append(long)
+            asked.append((long, jobs))
             return found
 
         monkeypatch.setattr(suite, "run_suite", run_suite)
@@ -105,8 +107,52 @@ def test_the_suite_is_quick_or_long(option, long, short, tmp_path):
     asked = short(report())
     done = run(tmp_path, "audit", *option)
     assert done.exit_code == DONE, done.stderr
-    assert asked == [long]
+    assert asked == [(long, os.cpu_count())]
     assert "2 of 2 promises not refuted, 1 of 1 broken twins caught" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--data=with.csv"],
+        ["--epsilon=1"],
+        ["--runs=5"],
+        ["--command=echo 1", "--out=here"],
+        ["--command=echo 1", "--long"],
+        ["--command=echo 1", "--jobs=2"],
+    ],
+)
+def test_options_of_the_other_audit_are_refused(options, short, tmp_path):
+    asked = short(report())
+    done = run(tmp_path, "audit", *options)
+    assert done.exit_code == USAGE
+    assert "--command" in done.stderr
+    assert asked == []
+
+
+def test_a_program_that_always_fails_is_refused(tmp_path):
+    files = [tmp_path / name for name in ("with", "without")]
+    for file in files:
+        file.touch()
+    data = [f"--data={file}" for file in files]
+    done = run(tmp_path, "audit", "--command=ls {data}/no/such/file", *data, "--runs=5")
+    assert done.exit_code == USAGE
+    assert "every answer is an error: exit code" in done.stderr
+
+
+def test_a_log_hears_of_every_tenth(capsys):
+    with auditing._shown() as told:
+        for at in range(37):
+            told(f"part {at}", at, 37)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 9
+    assert lines[0] == "audit: 4 of 37 done, next is part 4"
+
+
+def test_processes_are_as_many_as_are_named(short, tmp_path):
+    asked = short(report())
+    assert run(tmp_path, "audit", "--jobs=3").exit_code == DONE
+    assert asked == [(False, 3)]
 
 
 def test_the_suite_writes_a_page_and_a_document(short, tmp_path):

@@ -20,6 +20,7 @@ from fractions import Fraction
 from typing import Any, Final, NamedTuple, final
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.attacks.subjects import Answers
@@ -30,6 +31,7 @@ __all__ = ["Columns", "Numbers", "columns_of"]
 _NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _LARGEST_INTEGER: Final = 1 << 63
 _LONGEST: Final = 4096
+_PACKED: Final = ("tolist", "to_list", "to_pylist", "to_arrow", "__arrow_c_stream__")
 _MIX: Final = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -196,6 +198,8 @@ def _inner_parts(value: Any, place: str) -> Parts:
                 yield from _parts(part, f"{place}[{at}]")
         case set() | frozenset():
             yield from _parts(sorted(value, key=repr), place)
+        case _ if any(hasattr(value, name) for name in _PACKED):
+            yield from _parts(_unpacked(value), place)
         case _ if is_dataclass(value) and not isinstance(value, type):
             yield place, type(value).__name__
             for field in fields(value):
@@ -204,11 +208,19 @@ def _inner_parts(value: Any, place: str) -> Parts:
             yield from _text_parts(repr(value), place)
 
 
+def _unpacked(value: Any) -> Any:
+    """Return the values of a column, or the columns of a table: a repr would round them."""
+    for name in ("tolist", "to_list", "to_pylist"):
+        if hasattr(value, name):
+            return getattr(value, name)()
+    return pa.table(value.to_arrow() if hasattr(value, "to_arrow") else value).to_pydict()
+
+
 def _text_parts(text: str, place: str) -> Parts:
     """Tell the numbers of a text from the rest."""
     rest = _NUMBER.sub("#", text[:_LONGEST]) + text[_LONGEST:]
     yield place, rest
     for at, token in enumerate(_NUMBER.findall(text[:_LONGEST])):
         number = float(token) if set(token) & set(".eE") else int(token)
-        yield f"{place} number {at}", number
-        yield f"{place} length {at}", len(token)
+        yield f"{place}#{at}", number
+        yield f"{place}#{at} (length)", len(token)

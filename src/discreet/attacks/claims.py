@@ -236,7 +236,7 @@ def claim_of(promise: object) -> Claim:  # noqa: PLR0911  one for each kind of p
             raise WrongKind(
                 what=f"a {type(promise).__name__} is not a promise about privacy.",
                 why="what is measured is compared with what was claimed.",
-                do="give an epsilon, a loss such as mechanism.loss(distance=1), or a claim.",
+                do="give an epsilon, a loss, or claims.Approximate(epsilon=1, delta='1e-6').",
             )
 
 

@@ -29,15 +29,16 @@ class Command:
     """A command line; a data set is the path of a file.
 
     The path takes the place of ``{data}`` in the arguments, and is in the environment under
-    ``variable``.  No shell is in between.  An answer is the exit code and what was printed.
+    ``variable``.  No shell is in between.  An answer is what was printed; a program that ends with
+    another code than 0 has failed, which is an answer too.
 
     With ``lines`` above 1 one run prints so many answers, a line each; they must be independent, as
     if each had been printed by a run of its own.
 
     >>> Command("echo {data} 12").draw("some.csv", 2)
-    [(0, 'some.csv 12'), (0, 'some.csv 12')]
+    ['some.csv 12', 'some.csv 12']
     >>> Command("printenv TABLE", variable="TABLE").draw("some.csv", 1)
-    [(0, 'some.csv')]
+    ['some.csv']
     """
 
     words: tuple[str, ...]
@@ -90,8 +91,8 @@ class Command:
             return self._counted([Raised("timeout")])
         text = done.stdout.decode("utf-8", "replace")
         if self.lines == 1:
-            return [(done.returncode, text.rstrip("\n"))]
-        return self._counted([(done.returncode, line) for line in text.splitlines()])
+            return [_answer(done.returncode, text.rstrip("\n"))]
+        return self._counted([_answer(done.returncode, line) for line in text.splitlines()])
 
     def _counted(self, answers: list[Any]) -> list[Any]:
         if len(answers) != self.lines:
@@ -101,3 +102,7 @@ class Command:
                 do="print one line for each answer, or leave lines out.",
             )
         return answers
+
+
+def _answer(code: int, text: str) -> str | Raised:
+    return Raised(f"exit code {code}", told=text) if code else text

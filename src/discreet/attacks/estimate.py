@@ -32,7 +32,7 @@ from discreet.exact import decimal, float_up, whole
 
 __all__ = ["estimate_epsilon", "event_for"]
 
-_MOST_LEARNED: Final = 100_000
+_MOST_LEARNED: Final = 200_000
 _CHUNK: Final = 100_000
 _MOST: Final = 10**9
 _SEARCH: Final = 0.01
@@ -57,7 +57,7 @@ def estimate_epsilon(  # noqa: PLR0913  what is measured, and how surely
         claim: what was promised: an epsilon, a loss, or a claim.  It decides what is measured.
         level: the chance that the bound is too high.
         learned: how many more answers about each are drawn to choose the event; n unless given,
-            and at most 100,000.
+            and at most 200,000.
 
     >>> from discreet.mechanisms import RandomizedResponse
     >>> found = estimate_epsilon(RandomizedResponse(epsilon=1), (0, 1), 5000, claim=1)
@@ -76,7 +76,7 @@ def estimate_epsilon(  # noqa: PLR0913  what is measured, and how surely
 
     at = worst_pair(pairs, promised, sample)
     pair = pairs[at]
-    event = event_for(subject, pair, max(sample, 2), promise, level=float(chance))
+    event = event_for(subject, pair, sample, promise, level=float(chance))
     counts = tuple(_hits(subject, data, judged, event) for data in pair)
     shown = f"pair {at + 1} of {len(pairs)}" if len(pairs) > 1 else ""
     return _judged(promise, event, (counts[0], counts[1]), judged, level=chance, pair=shown)

@@ -14,7 +14,7 @@ salt, so ``Question`` keeps one, the same on both sides; ``Asked`` draws a new o
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -79,6 +79,8 @@ class Question:
 
     def drawn(self, plan: Plan, raw: Raw, n: int) -> Answers:
         """Draw n answers on totals."""
+        if plan.reached is not None:
+            return [_reaching(plan, raw) for _ in range(n)]
         most = self.copies or max(_CELLS // max(raw.units.size, 1), 1)
         sizes = [most] * (n // most) + [n % most] * (n % most > 0)
         return _joined([noisy_copies(plan, raw, size) for size in sizes])
@@ -146,7 +148,7 @@ def noisy_copies(plan: Plan, raw: Raw, copies: int) -> dict[str, Column]:
     All groups are repeated, with their number as their key.  Noise is drawn for each group
     independently, so the copies are independent.
     """
-    from discreet.release.answer import _noised  # noqa: PLC0415  (as above)
+    from discreet.release.answer import noised  # noqa: PLC0415  (as above)
 
     groups = raw.units.size
     repeated = replace(
@@ -156,7 +158,7 @@ def noisy_copies(plan: Plan, raw: Raw, copies: int) -> dict[str, Column]:
         totals={name: np.tile(total, copies) for name, total in raw.totals.items()},
         leaves={name: _repeated(leaves, groups, copies) for name, leaves in raw.leaves.items()},
     )
-    noisy = _noised(cast("Plan", _Repeated(plan)), repeated, SYSTEM)
+    noisy = noised(cast("Plan", _Repeated(plan)), repeated, entropy=SYSTEM)
     names = _names(raw)
     places = np.asarray(noisy.keys[0])
     found: dict[str, Column] = {}
@@ -176,10 +178,26 @@ def noisy_copies(plan: Plan, raw: Raw, copies: int) -> dict[str, Column]:
     return found
 
 
+def _reaching(plan: Plan, raw: Raw) -> dict[str, int]:
+    """Draw one answer about more groups than could be listed: empty ones are drawn with the rest.
+
+    Which of them reach the threshold is another each time, so that copies cannot share a draw.
+    """
+    from discreet.release.answer import noised  # noqa: PLC0415  (as above)
+
+    noisy = noised(plan, raw, entropy=SYSTEM)
+    names = _named(noisy.keys)
+    return {
+        f"{measure}({group})": value
+        for measure, total in noisy.totals.items()
+        for group, value in zip(names, total.runs[0].values.tolist(), strict=True)
+    }
+
+
 class _Repeated:
     """A plan for repeated groups: as with private keys, any number of them will do."""
 
-    lowered = SimpleNamespace(keys=(None,), public=None)
+    lowered = SimpleNamespace(keys=(None,), public=None, listed=None, product=None)
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
@@ -196,9 +214,11 @@ def _repeated(leaves: SparseLeaves, groups: int, copies: int) -> SparseLeaves:
 
 def _names(raw: Raw) -> list[str]:
     """Name groups by their keys, so that the same group has one name on both sides."""
-    if not raw.keys:
-        return [""] * raw.units.size
-    columns = [key.to_pylist() for key in raw.keys]
+    return _named(raw.keys) if raw.keys else [""] * raw.units.size
+
+
+def _named(keys: Sequence[pa.Array]) -> list[str]:
+    columns = [key.to_pylist() for key in keys]
     return [", ".join(map(repr, values)) for values in zip(*columns, strict=True)]
 
 

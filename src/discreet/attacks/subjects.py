@@ -49,13 +49,14 @@ class Subject(Protocol):
 @final
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """An error in place of an answer: its class, which everybody sees.
+    """An error in place of an answer: its class, and what was told all the same.
 
     >>> Raised("ValueError")
-    Raised(kind='ValueError')
+    Raised(kind='ValueError', told='')
     """
 
     kind: str
+    told: str = ""
 
 
 @final
@@ -66,7 +67,7 @@ class Calls:
     >>> Calls(len).draw("abc", 2)
     [3, 3]
     >>> Calls(int).draw("x", 1)
-    [Raised(kind='ValueError')]
+    [Raised(kind='ValueError', told='')]
     """
 
     function: Callable[[Any], Any]
@@ -141,7 +142,7 @@ def subject_of(mechanism: object) -> Subject:
     if callable(mechanism):
         return Calls(mechanism)
     raise WrongKind(
-        what=f"a {type(mechanism).__name__} cannot be audited.",
+        what=f"an object of type {type(mechanism).__name__} cannot be audited.",
         why="an audit draws many answers about two data sets and compares them.",
         do="give a function of a data set, a mechanism, or a Question or Command of this room.",
     )

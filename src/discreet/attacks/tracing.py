@@ -1,4 +1,4 @@
-"""Tracing: was a person among those whose averages were published?
+"""Tracing: was a person among those whose averages, or tables, were published?
 
 Trust: public.  Homer and others 2008; Dwork, Smith, Steinke, Ullman and Vadhan 2015, Robust
 Traceability from Trace Amounts.
@@ -9,6 +9,9 @@ published, perhaps with noise.  The *score* of somebody with bits q is the sum o
 Fact.  Without noise scores of members have mean d / n and scores of strangers 0, and both have a
 standard deviation near sqrt(d / n).  So with a share of false alarms F, a share of about
 Phi(sqrt(d / n) - Phi^-1(1 - F)) of the members is traced: nearly all, once d is far above n.
+Marginals.  If tables of all pairs of bits are published as well, the averages of the products
+(q[i] - p[i]) (q[j] - p[j]) follow from them.  For strangers these are uncorrelated with each other
+and with the bits, so they count like more bits: d bits are worth d (d + 1) / 2.
 Theorem (key ``tracing-bound``).  If the averages are (epsilon, delta)-private when a person is
 exchanged for a stranger, at most a share of e^epsilon F + delta is traced, in expectation.
 Proof.  Let a member be exchanged for a stranger.  Being traced is an event of the release and of
@@ -27,7 +30,7 @@ from numpy.typing import NDArray
 from discreet.exact import whole
 from discreet.noise import SYSTEM, Entropy, Uniform
 
-__all__ = ["Traced", "expected", "people", "scores", "trace"]
+__all__ = ["Traced", "expected", "marginals", "people", "scores", "trace"]
 
 Rows = NDArray[np.uint8]
 Averages = NDArray[np.float64]
@@ -54,15 +57,45 @@ def people(count: int, rates: Averages, *, entropy: Entropy = SYSTEM) -> Rows:
     return (levels < np.floor(rates * 2.0**32)).astype(np.uint8)
 
 
+def marginals(rows: Rows) -> Rows:
+    """Return the bits of everybody, and for all pairs of them whether both are set.
+
+    Their averages are what tables of one and of two traits say.
+
+    >>> marginals(np.array([[1, 0, 1]], np.uint8)).tolist()
+    [[1, 0, 1, 0, 1, 0]]
+    """
+    first, second = np.triu_indices(rows.shape[1], 1)
+    return np.concatenate([rows, rows[:, first] & rows[:, second]], axis=1)
+
+
 def scores(averages: Averages, rates: Averages, rows: Rows) -> Averages:
-    """Return the score of everybody.
+    """Return the score of everybody, by the averages of all bits, or of all ``marginals``.
 
     >>> rates = np.array([0.5, 0.5])
     >>> scores(np.array([0.75, 0.5]), rates, np.array([[1, 0], [0, 0]], np.uint8)).tolist()
     [0.5, -0.5]
+    >>> scores(np.array([0.5, 0.5, 0.5]), rates, np.array([[1, 1], [1, 0]], np.uint8)).tolist()
+    [1.0, -1.0]
     """
-    weights = (averages - rates) / (rates * (1 - rates))
-    found: Averages = (rows - rates) @ weights
+    traits = len(rates)
+    single = averages[:traits] - rates
+    found: Averages = (rows - rates) @ (single / (rates * (1 - rates)))
+    if len(averages) > traits:
+        found += _pair_scores(averages, rates, rows)
+    return found
+
+
+def _pair_scores(averages: Averages, rates: Averages, rows: Rows) -> Averages:
+    """Return the part of scores that pairs of bits add."""
+    traits = len(rates)
+    first, second = np.triu_indices(traits, 1)
+    p, q = rates[first], rates[second]
+    both = averages[traits:] - p * averages[second] - q * averages[first] + p * q
+    weights = np.zeros((traits, traits))
+    weights[first, second] = both / (p * (1 - p) * q * (1 - q))
+    centered = rows - rates
+    found: Averages = ((centered @ weights) * centered).sum(axis=1)
     return found
 
 

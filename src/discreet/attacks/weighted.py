@@ -8,6 +8,7 @@ Trust: public.  A better score makes a bound higher, never wrong.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
@@ -76,9 +77,10 @@ class Linear:
             both = np.concatenate([first, second])
             low, high = np.quantile(both, [0.001, 0.999]) if both.size else (0.0, 0.0)
             first, second, both = (np.clip(part, low, high) for part in (first, second, both))
-            spread = float(both.var()) if both.size else 0.0
-            gap = float(first.mean() - second.mean()) if first.size and second.size else 0.0
-            weights.append(gap / spread if spread > 0 else 0.0)
+            with np.errstate(over="ignore"):  # an infinite spread weighs nothing
+                spread = float(both.var()) if both.size else 0.0
+                gap = float(first.mean() - second.mean()) if first.size and second.size else 0.0
+            weights.append(gap / spread if spread > 0 and math.isfinite(gap) else 0.0)
             ranges.append((low, high))
         return cls(tuple(features), np.array(weights), np.array(ranges))
 

@@ -9,11 +9,12 @@ audit of a program where more is lost than it claims.
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 from rich.console import Console
@@ -34,6 +35,7 @@ __all__ = ["audit"]
 
 
 def audit(  # noqa: PLR0913  the options of two audits
+    context: typer.Context,
     *,
     long: Annotated[
         bool, typer.Option("--long/--quick", help="Millions of answers, or a minute's worth.")
@@ -49,6 +51,9 @@ def audit(  # noqa: PLR0913  the options of two audits
     delta: Annotated[str, typer.Option(help="The delta that goes with it.")] = "0",
     runs: Annotated[int, typer.Option(help="How many answers about each file are judged.")] = 1000,
     lines: Annotated[int, typer.Option(help="How many answers a run prints, a line each.")] = 1,
+    jobs: Annotated[
+        int | None, typer.Option(help="How many processes attack; one for each core unless given.")
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="A folder for audit.json, audit.html and audit.md.")
     ] = None,
@@ -56,13 +61,32 @@ def audit(  # noqa: PLR0913  the options of two audits
 ) -> None:
     """Attack our own releases, or measure what a program loses."""
     with reported(as_json=as_json):
+        _check_options(context, of_program=command is not None)
         if command is None:
-            broken = _suite(long=long, out=out, as_json=as_json)
+            broken = _suite(long=long, jobs=jobs, out=out, as_json=as_json)
         else:
             program = Command(command, lines=lines)
             broken = _program(program, _pair(data), epsilon, delta, runs, as_json=as_json)
         if broken:
             raise typer.Exit(VIOLATION)
+
+
+_OF_PROGRAMS: Final = ("data", "epsilon", "delta", "runs", "lines")
+_OF_THE_SUITE: Final = ("long", "jobs", "out")
+
+
+def _check_options(context: typer.Context, *, of_program: bool) -> None:
+    """Refuse options of the other audit: they would change nothing."""
+    for name in _OF_THE_SUITE if of_program else _OF_PROGRAMS:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise WrongKind(
+                what=f"--{name} {'does not go' if of_program else 'goes'} with --command.",
+                why="one audit is about a program and two files, the other about discreet itself.",
+                do="leave it out."
+                if of_program
+                else "name the program with --command, or leave it out.",
+            )
 
 
 def _program(  # noqa: PLR0913  what is run, on what, against which claim
@@ -101,12 +125,12 @@ def _pair(data: list[str] | None) -> tuple[str, str]:
     return data[0], data[1]
 
 
-def _suite(*, long: bool, out: Path | None, as_json: bool) -> bool:
+def _suite(*, long: bool, jobs: int | None, out: Path | None, as_json: bool) -> bool:
     """Run the suite; say whether anything is not as it must be."""
     from discreet.attacks.suite import run_suite  # noqa: PLC0415  (as above)
 
     with _shown() as told:
-        report = run_suite(long=long, told=told)
+        report = run_suite(long=long, jobs=_jobs(jobs), told=told)
     if out is not None:
         _write(report, out)
     if as_json:
@@ -116,16 +140,30 @@ def _suite(*, long: bool, out: Path | None, as_json: bool) -> bool:
     return bool(report.violations)
 
 
+def _jobs(given: int | None) -> int:
+    return (os.cpu_count() or 1) if given is None else given
+
+
 @contextmanager
 def _shown() -> Iterator[Told]:
-    """Show on stderr what comes next; a terminal sees a bar."""
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    """Show on stderr what comes next: a bar on a terminal, and elsewhere ten lines in all."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield _tenths
+        return
+    with Progress(console=console, transient=True) as bar:
         task = bar.add_task("audit")
 
         def told(name: str, at: int, of: int) -> None:
             bar.update(task, description=name, completed=at, total=of)
 
         yield told
+
+
+def _tenths(name: str, at: int, of: int) -> None:
+    """Write a line whenever another tenth is done."""
+    if at and 10 * at // of > 10 * (at - 1) // of:
+        sys.stderr.write(f"audit: {at} of {of} done, next is {name}\n")
 
 
 def _say(report: Report, out: Path | None) -> None:

@@ -59,6 +59,12 @@ def notes(release: Release) -> Iterator[str]:
         )
     if release.plan.selection is not None:
         yield hidden_groups(release)
+    if release.plan.reached is not None:
+        yield (
+            "Groups are listed that reached the threshold, some of them by noise alone; what ± and "
+            "[ ] say is about all groups, and those that are picked by their noise are off more "
+            "often."
+        )
     if release.plan.found:
         from discreet.plan.show_bounds import found_lines  # noqa: PLC0415  rare
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from discreet.accounting import Budget, Leaf
+from discreet.attacks.estimate import estimate_epsilon
 from discreet.attacks.implementation import (
     claimed,
     drift,
@@ -22,10 +23,11 @@ from discreet.attacks.implementation import randomness as randomness_attack
 from discreet.attacks.implementation.cases import CASES, Case
 from discreet.attacks.implementation.clinic import rehearsed, row_of, visits
 from discreet.attacks.implementation.texts import changed
-from discreet.attacks.subjects import Batches, Runs
+from discreet.attacks.subjects import Batches
+from discreet.attacks.suite import Row
 from discreet.attacks.twins.noises import float_laplace
 from discreet.errors import WrongKind
-from discreet.loss import Pure, optimal_delta
+from discreet.loss import optimal_delta
 from discreet.mechanisms import Laplace
 from discreet.noise import SYSTEM, KeyedEntropy
 from tests.twins.mechanisms import Twin
@@ -120,9 +122,13 @@ def test_an_answer_that_breaks_has_another_outcome():
 
 
 def test_a_claim_that_is_too_low_is_measured():
-    audited = claimed.Audited("twin", Runs(Laplace(scale="1/2")), [(0, 1)], Pure(epsilon=1))
-    found = claimed.attack(quick=True, subjects=[audited])
+    def judge(n, level):
+        return estimate_epsilon(Laplace(scale="1/2"), (0, 1), n, claim=1, level=level)
+
+    row = Row(part="mechanisms", name="twin", judge=judge, quick=2000)
+    found = claimed.attack(quick=True, rows=[row])
     assert not found.passed
+    assert found.measured == "1 promises, 1 refuted: twin"
     assert found.rows[0].lower > 1.2
 
 

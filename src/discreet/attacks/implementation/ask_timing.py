@@ -45,9 +45,10 @@ Times = NDArray[np.int64]
 
 def attack(*, quick: bool) -> Finding:
     """Time answers about neighboring tables."""
-    sessions = 1 if quick else 100
+    sessions = 1 if quick else 50
     ordinary, limit = two_areas(*_times(row_of(_PATIENTS), sessions))
-    heavy, _ = two_areas(*_times(row_of(_PATIENTS, note="zx" * (_HEAVY // 2)), sessions))
+    heavy_row = row_of(_PATIENTS, note="zx" * (_HEAVY // 2))
+    heavy, _ = two_areas(*_times(heavy_row, max(sessions // 10, 1)))  # a few tell it already
     return Finding(
         code="A3",
         title="time of a whole answer",

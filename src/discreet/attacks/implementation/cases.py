@@ -73,7 +73,12 @@ def _shown(answer: Any) -> Hashable:
 _LINE: Final = tuple(range(-45, 47))
 _SQUARE: Final = tuple(product(range(-9, 11), repeat=2))
 _HALVES: Final = DyadicGrid(exponent=-1)
-_SCORES: Final = (((0, 1, 1), (1, 0, 0)), ((1, 0, 0), (0, 1, 1)), *shifts(3))
+_SCORES: Final = (
+    ((0, 1, 1), (1, 0, 0)),
+    ((1, 0, 0), (0, 1, 1)),
+    ((0, 2, 2), (1, 1, 1)),  # a candidate that is rarely selected
+    *shifts(3),
+)
 
 CASES: Final = (
     Case(name="Laplace", mechanism=Laplace(scale=1), pairs=[(0, 1)], outcomes=_LINE),
@@ -129,8 +134,8 @@ CASES: Final = (
     ),
     Case(
         name="Quantile",
-        mechanism=Quantile(level="1/2", candidates=range(3), scale=1, relation="add_remove"),
-        pairs=[((0, 0, 1), (0, 0)), ((2,), ()), ((0, 0), (0, 0, 2)), ((0, 2, 2), (0, 2))],
+        mechanism=Quantile(level="1/2", candidates=range(9), scale=1, relation="add_remove"),
+        pairs=[((7, 7), (0, 7, 7)), ((0, 0, 1), (0, 0)), ((2,), ()), ((0, 2, 2), (0, 2))],
     ),
     Case(
         name="OptimalKeys",

@@ -28,7 +28,7 @@ _LEAST: Final = 5
 
 def attack(*, quick: bool, cases: Iterable[Case] = CASES) -> Finding:
     """Compare law, loss and draws of every mechanism."""
-    n = 400 if quick else 20_000
+    n = 400 if quick else 5_000
     rows: dict[str, Measured] = {}
     chances: dict[str, float] = {}
     for case in cases:

@@ -28,7 +28,7 @@ _SHOWN: Final = 400
 
 def attack(*, quick: bool, label: str = "fuzz") -> Finding:
     """Plan changed texts, and compare their losses with their prices."""
-    n, some = (300, 8) if quick else (100_000, 100)
+    n, some = (300, 8) if quick else (10_000, 20)
     accepted = judged = 0
     wrong: list[str] = []
     with rehearsed(visits(8)) as session:

@@ -50,7 +50,7 @@ _EPSILON: Final = Fraction(1, 4)
 
 def attack(*, quick: bool) -> Finding:
     """Ask in all spellings, in several sessions and threads, and count answers and charges."""
-    sessions, threads, times = (2, 8, 3) if quick else (10, 32, 100)
+    sessions, threads, times = (2, 8, 3) if quick else (10, 32, 30)
     answers: dict[str, set[str]] = defaultdict(set)
     asked = 0
     with tempfile.TemporaryDirectory() as folder:

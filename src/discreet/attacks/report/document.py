@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
+from math import ceil
 from typing import Final
 
 from discreet.attacks.report.numbers import claimed, interval, judged, parameter
+from discreet.attacks.report.reached import reached
 from discreet.attacks.suite.report import Report
 
 __all__ = ["HEADS", "WEAKNESSES", "document"]
@@ -23,7 +25,8 @@ Questions are audited on the numbers that their mechanisms drew, from which ever
 release is computed, with one order of rows, the same on both sides. A promise holds for every
 order; that the order itself tells nothing is tested elsewhere.
 
-Bits of answers are looked at up to 32 places; a pattern deeper than that stays unseen.
+Of the bits of a number the lowest that is set and the last four are looked at, in the first 32
+numbers of an answer; another pattern of bits stays unseen.
 
 Answers are taken to be independent. What one answer tells about the noise of the next is the
 matter of the attacks on randomness and replay, not of the bounds.
@@ -38,9 +41,6 @@ Broken twins are ours, on neighbors that were picked to show their mistakes, so 
 all of them says little about mistakes that nobody thought of. The budget that refunds was
 missed in its first form and made to give more away; the analyst of A8, who asks at random, did
 not find a filter that one who plans ahead would break.
-
-Where draws are slow, a few hundred answers are judged and bounds are far below claims, some of
-them 0: then only the law, where one is listed, says much.
 
 Nobody outside the project has repeated any of this.
 """
@@ -59,7 +59,7 @@ _OPENING: Final = """\
 # The audit of ourselves
 
 This page is the `audit.md` that `{command}` wrote, and not written by hand.
-{summary}.
+{summary}. {answers:,} answers were judged, in {minutes} minutes of processor time.
 
 A *measured* value is a certified lower bound of what is lost: two neighboring tables are asked
 about many times, an event that tells them apart is learned from some answers and judged by others.
@@ -75,7 +75,13 @@ the implementation state their own.
 def _opening(report: Report) -> Iterator[str]:
     command = "./run audit" if report.long else "discreet audit --quick --out out"
     summary = report.summary[0].upper() + report.summary[1:]
-    yield _OPENING.format(command=command, summary=summary, odds=int(1 / report.level))
+    yield _OPENING.format(
+        command=command,
+        summary=summary,
+        answers=report.answers,
+        minutes=ceil(report.seconds / 60),
+        odds=int(1 / report.level),
+    )
 
 
 def _lines(report: Report) -> Iterator[str]:
@@ -115,6 +121,7 @@ def _rest(report: Report) -> Iterator[str]:
     yield from _table(("attack", "share of people named", "expected", "as expected"), shares)
     yield "## What is not covered"
     yield ""
+    yield f"- {reached(report)}"
     yield from (f"- {weakness}" for weakness in WEAKNESSES)
     yield from (
         f"- {each.code}, {each.title}: {each.not_covered.rstrip('.')}." for each in report.findings

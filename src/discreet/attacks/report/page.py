@@ -12,6 +12,7 @@ from typing import Final
 from discreet.attacks.report.document import WEAKNESSES
 from discreet.attacks.report.numbers import claimed, interval, judged, parameter
 from discreet.attacks.report.pictures import claimed_and_measured, reconstruction_curve
+from discreet.attacks.report.reached import reached
 from discreet.attacks.suite.report import Report
 
 __all__ = ["page"]
@@ -50,6 +51,7 @@ def page(report: Report) -> str:
     figures = [
         (each.passed, (each.name, f"{each.share:.3f}", each.expected)) for each in report.figures
     ]
+    gaps = (reached(report), *WEAKNESSES)
     heads = ("part", "what", "parameter", "claimed", "measured", "answers", "event", "verdict")
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"/>'
@@ -62,7 +64,7 @@ def page(report: Report) -> str:
         f"{_table(('', 'attack', 'must hold', 'found', 'not covered'), findings)}"
         "<h2>Reconstruction and tracing</h2>"
         f"{_table(('attack', 'share of people named', 'expected'), figures)}"
-        f"<h2>What is not covered</h2><ul>{''.join(f'<li>{escape(w)}</li>' for w in WEAKNESSES)}"
+        f"<h2>What is not covered</h2><ul>{''.join(f'<li>{escape(w)}</li>' for w in gaps)}"
         "</ul></body></html>\n"
     )
 

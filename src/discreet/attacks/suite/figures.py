@@ -8,9 +8,8 @@ withstands nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from fractions import Fraction
 from math import exp, sqrt
 from typing import Any, Final, final
 
@@ -26,6 +25,7 @@ from discreet.attacks.reconstruction import (
     with_noise,
 )
 from discreet.attacks.suite.releases import fair_bits
+from discreet.attacks.tracing import Rows
 from discreet.mechanisms import Laplace
 from discreet.noise import KeyedEntropy
 
@@ -68,7 +68,8 @@ class Figure:
 def figures(*, long: bool) -> Iterator[Figure]:
     """Make the attacks."""
     yield from _bits(2000 if long else 500)
-    yield from _traced()
+    yield from _traced("averages", 2500, lambda rows: rows)
+    yield from _traced("tables of 70 traits and their pairs", 70, tracing.marginals)
     yield _seven()
 
 
@@ -96,18 +97,18 @@ def _bits(people: int) -> Iterator[Figure]:
         )
 
 
-def _traced() -> Iterator[Figure]:
-    """Trace members of a study of 100 people by the averages of 2,500 traits."""
+def _traced(published: str, traits: int, columns: Callable[[Rows], Rows]) -> Iterator[Figure]:
+    """Trace members of a study of 100 people by what is published about some 2,500 columns."""
     coins = KeyedEntropy(key=bytes(32), label="figures of tracing")
-    count, traits = 100, 2500
+    count = 100
     rates = np.full(traits, 0.5)
     members = tracing.people(count, rates, entropy=coins)
     strangers = tracing.people(2000, rates, entropy=coins)
-    sums = members.sum(axis=0, dtype=np.int64)
-    private = Laplace(scale=Fraction(traits)).run(sums)  # one person moves every sum by at most 1
+    sums = columns(members).sum(axis=0, dtype=np.int64)
+    private = Laplace(scale=len(sums)).run(sums)  # one person moves every sum by at most 1
     for name, totals, limits in (
-        ("exact averages", sums, {"least": _ENOUGH}),
-        ("averages at epsilon 1", private, {"most": 10 * exp(1) * _ALARMS}),
+        (f"exact {published}", sums, {"least": _ENOUGH}),
+        (f"{published} at epsilon 1", private, {"most": 10 * exp(1) * _ALARMS}),
     ):
         found = tracing.trace(
             totals / count, rates, members=members, strangers=strangers, alarms=_ALARMS

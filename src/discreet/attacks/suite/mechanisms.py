@@ -25,11 +25,20 @@ from discreet.continual import (
     RefinedTreeCounter,
 )
 from discreet.mechanisms import (
+    AboveThreshold,
+    Exponential,
+    FiniteMechanism,
     Gaussian,
     Histogram,
     Laplace,
+    Mechanism,
+    NumericSparse,
     OptimalKeys,
+    PermuteAndFlip,
+    Quantile,
     RandomizedResponse,
+    Sparse,
+    Staircase,
     TruncatedGeometric,
     bayes_remap,
     geometric_on_counts,
@@ -41,6 +50,17 @@ __all__ = ["mechanism_rows"]
 
 _PART: Final = "mechanisms"
 _FAST: Final = (Laplace, Gaussian, RandomizedResponse)
+_MODERATE: Final = (
+    AboveThreshold,
+    Exponential,
+    FiniteMechanism,
+    NumericSparse,
+    OptimalKeys,
+    PermuteAndFlip,
+    Quantile,
+    Sparse,
+    Staircase,
+)
 _COUNTS: Final = tuple((at, at + 1) for at in range(4))
 
 
@@ -139,15 +159,22 @@ def mechanism_rows() -> Iterator[Row]:
         covers = (type(case.mechanism).__name__, case.name)
         if case in listed:
             yield Row(part=_PART, name=f"{case.name}, its law", covers=covers, judge=_Law(case))
-        fast = isinstance(case.mechanism, _FAST)
+        quick, long = _sizes(case.mechanism)
         yield Row(
             part=_PART,
             name=case.name,
             covers=covers,
             judge=_Draws(case),
-            quick=20_000 if fast else 400,
-            long=10**7 if fast else 5_000,
+            quick=quick,
+            long=long,
         )
+
+
+def _sizes(mechanism: Mechanism[Any, Any]) -> tuple[int, int]:
+    """Return how many answers quick and long suites judge; noise on numbers is drawn at once."""
+    if isinstance(mechanism, _FAST):
+        return 20_000, 10**7
+    return 400, 100_000 if isinstance(mechanism, _MODERATE) else 10_000
 
 
 class _Law:

@@ -2,8 +2,7 @@
 
 Trust: public.
 
-The neighbors are a table of made-up visits without a person, and with one who has as many rows in
-as many groups as count, and the largest values, the smallest, or cities that nobody else has.
+The neighbors are in :mod:`discreet.attacks.suite.visitors`.
 """
 
 from __future__ import annotations
@@ -15,25 +14,19 @@ from typing import Any, Final, NamedTuple
 import pyarrow as pa
 
 from discreet.attacks.estimate import estimate_epsilon
-from discreet.attacks.implementation.clinic import POLICY, row_of, visits
+from discreet.attacks.implementation.clinic import POLICY
 from discreet.attacks.measured import Measured
-from discreet.attacks.neighbors import Pair
 from discreet.attacks.questions import Asked, Question
 from discreet.attacks.subjects import Answers
 from discreet.attacks.suite.rows import Row
+from discreet.attacks.suite.visitors import visitors, watersheds
+from discreet.plan.plan import Plan
+from discreet.plan.raw import Raw
 from discreet.units import row
 
 __all__ = ["question_rows"]
 
 _PART: Final = "questions"
-_PEOPLE: Final = 60
-_ROWS: Final = 3
-_PERSONS: Final = (
-    ({"cost": 100.0, "age": 110}, ("A", "B"), ("x", "y")),
-    ({"cost": 0.0, "age": 0}, ("A", "B"), ("x", "y")),
-    ({"cost": 100.0, "age": 110}, ("C", "B"), ("alone", "alone too")),
-)
-_WARDS: Final = pa.table({"ward": ["A", "B", "C"], "floor": ["low", "low", "high"]})
 _PUBLIC: Final = '[tables.wards]\npublic = true\nkey = ["ward"]\n'
 _PURE: Final = {"epsilon": 1}
 _ROUGH: Final = {"epsilon": 1, "delta": "0.01"}
@@ -42,37 +35,39 @@ _ROUGH_RHO: Final = {"rho": "0.5", "delta": "0.01"}
 _BY_ROW: Final = {"policy": POLICY.replace('unit = "patient"', 'unit = "row"')}
 
 
+_MANY: Final = 10**7
+_SOME: Final = 300_000
+
+
 class _Asked(NamedTuple):
     """What is asked, at which price, and how many answers a long suite judges."""
 
     name: str
     sql: str
     price: Mapping[str, Any]
-    long: int = 10**6
+    long: int = _SOME
     options: Mapping[str, Any] = {"policy": POLICY + _PUBLIC}
 
 
-_MANY: Final = 10**7
-_FEW: Final = 10**5  # quantiles, which take longest
 _AGGREGATES: Final = (
     ("COUNT(*)", _MANY),
-    ("COUNT(cost)", 10**6),
-    ("COUNT(DISTINCT patient)", _MANY),
-    ("COUNT(DISTINCT city)", 10**6),
-    ("COUNTIF(age > 40)", 10**6),
+    ("COUNT(cost)", _SOME),
+    ("COUNT(DISTINCT patient)", _SOME),
+    ("COUNT(DISTINCT city)", _SOME),
+    ("COUNTIF(age > 40)", _SOME),
     ("SUM(cost)", _MANY),
-    ("SUM(age)", 10**6),
-    ("AVG(cost)", _MANY),
-    ("VAR_POP(cost)", 10**6),
-    ("VAR_SAMP(cost)", 10**6),
-    ("STDDEV_POP(age)", 10**6),
-    ("STDDEV_SAMP(cost)", 10**6),
-    ("MEDIAN(age)", _FEW),
-    ("PERCENTILE_CONT(cost, 0.9)", _FEW),
-    ("APPROX_QUANTILES(age, 4)", 20_000),
-    ("MIN(age)", _FEW),
-    ("MAX(cost)", _FEW),
-    ("SUM(cost) FILTER (WHERE age > 40)", 10**6),
+    ("SUM(age)", _SOME),
+    ("AVG(cost)", _SOME),
+    ("VAR_POP(cost)", _SOME),
+    ("VAR_SAMP(cost)", _SOME),
+    ("STDDEV_POP(age)", _SOME),
+    ("STDDEV_SAMP(cost)", _SOME),
+    ("MEDIAN(age)", _SOME),
+    ("PERCENTILE_CONT(cost, 0.9)", _SOME),
+    ("APPROX_QUANTILES(age, 4)", 10**5),
+    ("MIN(age)", _SOME),
+    ("MAX(cost)", _SOME),
+    ("SUM(cost) FILTER (WHERE age > 40)", _SOME),
 )
 _ONE: Final = "SELECT {} AS a FROM visits"
 _BY_WARD: Final = "SELECT ward, COUNT(*) AS n, SUM(cost) AS s, AVG(age) AS m FROM visits GROUP BY 1"
@@ -85,9 +80,9 @@ _GOOGLE: Final = (
 _QUESTIONS: Final = (
     *(_Asked(name, _ONE.format(name), _PURE, n) for name, n in _AGGREGATES),
     _Asked("COUNT(*), rho", "SELECT COUNT(*) AS n FROM visits", _RHO, _MANY),
-    _Asked("SUM(cost), rho", "SELECT SUM(cost) AS s FROM visits", _RHO, _MANY),
+    _Asked("SUM(cost), rho", "SELECT SUM(cost) AS s FROM visits", _RHO),
     _Asked("VAR_POP(cost), rho", "SELECT VAR_POP(cost) AS v FROM visits", _RHO),
-    _Asked("MEDIAN(age), rho", "SELECT MEDIAN(age) AS m FROM visits", _RHO, _FEW),
+    _Asked("MEDIAN(age), rho", "SELECT MEDIAN(age) AS m FROM visits", _RHO),
     _Asked("public groups", _BY_WARD, _PURE),
     _Asked("public groups, rho", _BY_WARD, _RHO),
     _Asked("private groups", _BY_CITY, _ROUGH),
@@ -139,10 +134,10 @@ _QUESTIONS: Final = (
         "SELECT patient FROM visits) AS t",
         _PURE,
     ),
-    _Asked("COUNT(*), by row", "SELECT COUNT(*) AS n FROM visits", _PURE, _MANY, _BY_ROW),
-    _Asked("AVG(cost), by row", "SELECT AVG(cost) AS c FROM visits", _PURE, 10**6, _BY_ROW),
-    _Asked("public groups, by row", _BY_WARD, _RHO, 10**6, _BY_ROW),
-    _Asked("private groups, by row", _BY_CITY, _ROUGH, 10**6, _BY_ROW),
+    _Asked("COUNT(*), by row", "SELECT COUNT(*) AS n FROM visits", _PURE, _SOME, _BY_ROW),
+    _Asked("AVG(cost), by row", "SELECT AVG(cost) AS c FROM visits", _PURE, _SOME, _BY_ROW),
+    _Asked("public groups, by row", _BY_WARD, _RHO, _SOME, _BY_ROW),
+    _Asked("private groups, by row", _BY_CITY, _ROUGH, _SOME, _BY_ROW),
 )
 
 
@@ -163,7 +158,7 @@ def question_rows() -> Iterator[Row]:
         covers=("SELECT COUNT(*) AS n FROM people",),
         judge=_all_the_way,
         quick=20,
-        long=200,
+        long=1000,
     )
 
 
@@ -175,10 +170,12 @@ class _Judge:
 
     def __call__(self, n: int, level: Fraction) -> Measured:
         asked = self.asked
-        question = Question(sql=asked.sql, price=asked.price, options=asked.options)
-        pairs = list(_pairs(by_row=asked.options is _BY_ROW))
-        claim = question.loss(pairs[0][0])
-        return estimate_epsilon(_Kept(question), pairs, n, claim=claim, level=level)
+        kept = _Kept(Question(sql=asked.sql, price=asked.price, options=asked.options))
+        pairs = list(visitors(by_row=asked.options is _BY_ROW))
+        plan, _ = kept.totals(pairs[0][0])
+        if plan.choices:
+            pairs = list(watersheds(plan.choices))
+        return estimate_epsilon(kept, pairs, n, claim=plan.loss, level=level)
 
 
 class _Kept:
@@ -186,25 +183,17 @@ class _Kept:
 
     def __init__(self, question: Question) -> None:
         self.question = question
-        self.totals: dict[int, Any] = {}
+        self.seen: dict[int, tuple[Plan, Raw]] = {}
+
+    def totals(self, data: Any) -> tuple[Plan, Raw]:
+        """Return totals; the table is known by its place in memory, and stays there."""
+        if id(data) not in self.seen:
+            self.seen[id(data)] = self.question.totals(data)
+        return self.seen[id(data)]
 
     def draw(self, data: Any, n: int) -> Answers:
-        """Draw answers; the table is known by its place in memory, and stays there."""
-        if id(data) not in self.totals:
-            self.totals[id(data)] = self.question.totals(data)
-        plan, raw = self.totals[id(data)]
-        return self.question.drawn(plan, raw, n)
-
-
-def _pairs(*, by_row: bool) -> Iterator[Pair]:
-    without = {"visits": visits(_PEOPLE), "wards": _WARDS}
-    for values, wards, cities in _PERSONS:
-        groups = [
-            row_of(_PEOPLE, **values, ward=ward, city=city)
-            for ward, city in zip(wards, cities, strict=True)
-        ]
-        rows = groups[:1] if by_row else groups * _ROWS
-        yield {"visits": visits(_PEOPLE, *rows), "wards": _WARDS}, without
+        """Draw answers."""
+        return self.question.drawn(*self.totals(data), n)
 
 
 def _all_the_way(n: int, level: Fraction) -> Measured:

@@ -30,6 +30,7 @@ class Report:
         findings: what attacks on the implementation found.
         figures: what attacks do where nothing protects.
         points: the curve of reconstruction.
+        seconds: how much time of processors it took, that of other processes too.
     """
 
     long: bool
@@ -38,6 +39,12 @@ class Report:
     findings: tuple[Finding, ...] = ()
     figures: tuple[Figure, ...] = ()
     points: tuple[Point, ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def answers(self) -> int:
+        """How many answers were judged about both neighbors of all promises and twins."""
+        return sum(2 * line.measured.n for line in self.lines)
 
     @property
     def violations(self) -> tuple[str, ...]:
@@ -66,6 +73,8 @@ class Report:
         return {
             "long": self.long,
             "level": float_up(self.level),
+            "answers": self.answers,
+            "seconds": self.seconds,
             "passed": not self.violations,
             "violations": list(self.violations),
             "lines": [line.to_json() for line in self.lines],

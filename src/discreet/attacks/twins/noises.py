@@ -5,13 +5,12 @@ Trust: public.  Nothing here may ever protect anybody.
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.attacks.twins.twin import Twin
+from discreet.attacks.twins.twin import Draw, Twin
 from discreet.noise import DiscreteLaplace, Entropy, Uniform
 
 __all__ = ["TWINS", "float_laplace"]
@@ -21,16 +20,10 @@ Numbers = NDArray[Any]
 _STEPS: Final = 5
 
 
-def _half_the_scale(value: int, n: int, entropy: Entropy) -> Numbers:
-    return value + DiscreteLaplace(scale=Fraction(1, 2)).sample(n, entropy)
-
-
-def _tenth_too_small(value: int, n: int, entropy: Entropy) -> Numbers:
-    return value + DiscreteLaplace(scale=Fraction(9, 10)).sample(n, entropy)
-
-
-def _scale_is_epsilon(value: int, n: int, entropy: Entropy) -> Numbers:
-    return value + DiscreteLaplace(scale=Fraction(1, 10)).sample(n, entropy)
+def _laplace(scale: str) -> Draw:
+    """Return what adds noise of a scale."""
+    law = DiscreteLaplace(scale=scale)
+    return lambda value, n, entropy: value + law.sample(n, entropy)
 
 
 def float_laplace(value: float, n: int, entropy: Entropy) -> Numbers:
@@ -76,27 +69,17 @@ def _each_prefix(bits: tuple[int, ...], n: int, entropy: Entropy) -> Numbers:
 
 
 TWINS: Final = (
-    Twin(
-        name="Laplace",
-        fault="half the scale",
-        draw=_half_the_scale,
-        neighbors=(0, 1),
-        claim=1,
-        truth="2",
-    ),
+    Twin(name="Laplace", fault="half the scale", draw=_laplace("1/2"), truth="2"),
     Twin(
         name="Laplace, nearly",
         fault="a scale that is a tenth too small",
-        draw=_tenth_too_small,
-        neighbors=(0, 1),
-        claim=1,
+        draw=_laplace("9/10"),
         truth="1.11",
     ),
     Twin(
         name="Laplace, upside down",
         fault="a scale of epsilon in place of 1 / epsilon",
-        draw=_scale_is_epsilon,
-        neighbors=(0, 1),
+        draw=_laplace("1/10"),
         claim="0.1",
         truth="10",
     ),
@@ -105,39 +88,21 @@ TWINS: Final = (
         fault="floating-point noise",
         draw=float_laplace,
         neighbors=(0.0, 1.0),
-        claim=1,
         truth="infinite",
     ),
     Twin(
         name="Laplace within bounds",
         fault="drawn again until it is inside",
         draw=_renormalized,
-        neighbors=(0, 1),
-        claim=1,
         truth="1.28",
     ),
-    Twin(
-        name="Laplace, absolute",
-        fault="noise without a sign",
-        draw=_one_sided,
-        neighbors=(0, 1),
-        claim=1,
-        truth="infinite",
-    ),
-    Twin(
-        name="uniform noise",
-        fault="noise that ends",
-        draw=_uniform_noise,
-        neighbors=(0, 1),
-        claim=1,
-        truth="infinite",
-    ),
+    Twin(name="Laplace, absolute", fault="noise without a sign", draw=_one_sided, truth="infinite"),
+    Twin(name="uniform noise", fault="noise that ends", draw=_uniform_noise, truth="infinite"),
     Twin(
         name="two questions",
         fault="noise from a salt that both share",
         draw=_same_noise,
         neighbors=((10, 9), (10, 10)),
-        claim=1,
         truth="infinite",
     ),
     Twin(
@@ -145,7 +110,6 @@ TWINS: Final = (
         fault="noise for one of five sums",
         draw=_each_prefix,
         neighbors=((0, 0, 0, 0, 0), (1, 0, 0, 0, 0)),
-        claim=1,
         truth="5",
     ),
 )

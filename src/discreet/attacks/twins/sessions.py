@@ -114,7 +114,6 @@ TWINS: Final = (
         fault="the bound of rows is forgotten",
         draw=_rows_forgotten,
         neighbors=(_visits(5), _visits(4)),
-        claim=1,
         truth="3",
     ),
     Twin(
@@ -122,22 +121,18 @@ TWINS: Final = (
         fault="the bound of groups is forgotten",
         draw=_groups_forgotten,
         neighbors=(_visits(5), _visits(4)),
-        claim=1,
         truth="3",
     ),
     Twin(
         name="budget",
         fault="it refunds what was not delivered",
         draw=_refunding,
-        neighbors=(0, 1),
-        claim=1,
         truth="20",
     ),
     Twin(
         name="replay",
         fault="noise is drawn again for the same question",
         draw=_redrawing,
-        neighbors=(0, 1),
         claim="0.25",
         truth="10",
     ),
@@ -146,7 +141,6 @@ TWINS: Final = (
         fault="the bound is the largest value there is",
         draw=_largest_as_bound,
         neighbors=((1, 1, 1), (1, 1, 1, 50)),
-        claim=1,
         truth="infinite, as values grow",
     ),
     Twin(
@@ -154,7 +148,6 @@ TWINS: Final = (
         fault="the true count decides whether there is an answer",
         draw=_refusing,
         neighbors=(9, 10),
-        claim=1,
         truth="infinite",
     ),
 )

@@ -213,7 +213,6 @@ TWINS: Final = tuple(
         fault=variant.fault or "",
         draw=draw,
         neighbors=pair,
-        claim=1,
         truth=truth,
     )
     for variant in BROKEN

@@ -15,9 +15,12 @@ from discreet.attacks.neighbors import Pair
 from discreet.attacks.subjects import Answers, Batches
 from discreet.noise import Entropy, KeyedEntropy
 
-__all__ = ["Caught", "Twin", "catch"]
+__all__ = ["Caught", "Draw", "Twin", "catch"]
 
 _KEY: Final = bytes(32)
+
+Draw = Callable[[Any, int, Entropy], Answers]
+"""Draws so many answers about a data set, from a source of words."""
 
 
 @final
@@ -36,9 +39,9 @@ class Twin:
 
     name: str
     fault: str
-    draw: Callable[[Any, int, Entropy], Answers]
-    neighbors: Pair
-    claim: object
+    draw: Draw
+    neighbors: Pair = (0, 1)
+    claim: object = 1
     truth: str
 
     def subject(self) -> Batches:
