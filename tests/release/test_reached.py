@@ -200,6 +200,15 @@ def test_no_group_is_touched(few):
     assert max(sizes) > 1
 
 
+def test_an_answer_says_that_groups_are_picked_by_their_noise(few):
+    listed, drawn = (
+        str(answer(plan, raw_of(plan, FEW), entropy=stream("picked")))
+        for plan in few(BOTH, epsilon=1)
+    )
+    assert "by noise alone" in drawn
+    assert "by noise alone" not in listed
+
+
 def test_plans_that_do_not_fit_are_refused(few):
     listed, drawn = few(BOTH, epsilon=1)
     raw, zeros = raw_of(drawn, FEW), drawn.reached.zeros
