@@ -47,6 +47,7 @@ def test_the_steps_are_in_order():
         "name_outputs",
         "sketch_releases",
         "scale_noise",
+        "reach_threshold",
         "aim_at_ends",
         "lower",
         "predict_errors",

@@ -21,9 +21,12 @@ def check_interrupt(program, few, many, folder):
     program.start(heavy.asked, many, folder)
     time.sleep(3)
     assert not program.ready(0)
-    program.interrupt()
+    for _ in range(5):  # one may come while foreign code listens, and is lost there
+        program.interrupt()
+        if program.ready(15):
+            break
     with pytest.raises(Failed) as caught:
-        program.result(60)
+        program.result(1)
     assert caught.value.kind in {"KeyboardInterrupt", "EngineFailed"}
     found = program.call(heavy.asked, few, folder)
     assert found["n"] == [heavy.pairs(heavy.FEW)]

@@ -7,8 +7,9 @@ on how the data is stored.
 from __future__ import annotations
 
 import contextlib
+import itertools
+import os
 import threading
-import uuid
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ __all__ = ["Watch"]
 
 _PAUSE: Final = 0.2
 _TRIES: Final = 50
+_NUMBERS: Final = itertools.count()
 
 T = TypeVar("T")
 
@@ -44,7 +46,7 @@ class Watch:
 
         It is done in a thread of its own: one that waits for Spark cannot speak to it.
         """
-        tag = f"discreet-{uuid.uuid4().hex}"
+        tag = f"discreet-{os.getpid()}-{next(_NUMBERS)}"
         done: Future[T] = Future()
         thread = self._thread(lambda: _settled(done, lambda: self._tagged(tag, action)))
         self._tags[tag] = True
