@@ -168,6 +168,10 @@ class Connection:
         found = self._connection.execute(f"EXPLAIN {statement}").fetchall()
         return "\n".join(str(tree) for _, tree in found)
 
+    def interrupt(self) -> None:
+        """Stop the statement that is being run, if one is."""
+        self._connection.interrupt()
+
     def close(self) -> None:
         """Let go of the data, and of what was spilled to disk."""
         self._connection.close()

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from discreet.engines.connection import Connection, Performance
 from discreet.engines.culling import Culling, source_of
+from discreet.engines.listening import listening
 from discreet.engines.order import HashOrder
 from discreet.engines.public_groups import public_tables
 from discreet.engines.sql.bounding import PUBLIC, Bounding
@@ -109,7 +110,10 @@ class DuckDB:
         raw: Raw | None = None
         try:
             with self._lock:
-                raw = self._run(lowered, self.statements(lowered, order=order), order)
+                statements = self.statements(lowered, order=order)
+                raw = listening(
+                    lambda: self._run(lowered, statements, order), stop=self._connection.interrupt
+                )
         except DiscreetError:  # said before any row is read
             raise
         except Exception:  # noqa: BLE001, S110 (its text may quote the data; replaced below)

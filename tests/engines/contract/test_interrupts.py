@@ -21,7 +21,7 @@ def check_interrupt(program, few, many, folder):
     program.start(heavy.asked, many, folder)
     time.sleep(3)
     assert not program.ready(0)
-    for _ in range(5):  # one may come while foreign code listens, and is lost there
+    for _ in range(5):  # one may come while a library listens, and be lost there
         program.interrupt()
         if program.ready(15):
             break

@@ -15,6 +15,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, TypeVar, final
 
+from discreet.engines.listening import ended, settled
 from discreet.engines.spark.performance import Progress
 
 if TYPE_CHECKING:  # an optional library
@@ -48,19 +49,17 @@ class Watch:
         """
         tag = f"discreet-{os.getpid()}-{next(_NUMBERS)}"
         done: Future[T] = Future()
-        thread = self._thread(lambda: _settled(done, lambda: self._tagged(tag, action)))
+        thread = self._thread(lambda: settled(done, lambda: self._tagged(tag, action)))
         self._tags[tag] = True
         try:
             thread.start()
-            while thread.is_alive():
-                thread.join(_PAUSE)
+            while not ended(done):
                 if not self._tags[tag]:
                     self._stop(tag)
         except BaseException:
             for _ in range(_TRIES):  # a job may be about to start
                 self._stop(tag)
-                thread.join(_PAUSE)
-                if not thread.is_alive():
+                if ended(done):
                     break
             raise
         finally:
@@ -103,14 +102,6 @@ class Watch:
                 self._session.interruptTag(tag)
             else:
                 self._session.sparkContext.cancelJobsWithTag(tag)
-
-
-def _settled(done: Future[T], action: Callable[[], T]) -> None:
-    """Keep what comes out of something, or what went wrong."""
-    try:
-        done.set_result(action())
-    except BaseException as error:  # noqa: BLE001 (raised again by whoever waits)
-        done.set_exception(error)
 
 
 @final
