@@ -49,6 +49,14 @@ SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
+CLOSED = {
+    "spark.authenticate": "true",
+    "spark.authenticate.secret": "a-secret-of-the-tests",
+    "spark.io.encryption.enabled": "true",
+    "spark.io.encryption.keySizeBits": "256",
+    "spark.network.crypto.enabled": "true",
+}
+"""What docs/guide/scale.md tells the owner of a cluster to set."""
 GUARD = """
 read -r group
 cat >/dev/null
@@ -75,7 +83,7 @@ def local_session(log_level: str = "OFF") -> Any:
 def cluster_session(address: str, **settings: str) -> Any:
     """Return a classic session on a cluster, for a process that has no other one."""
     few = {"spark.executor.memory": "512m", "spark.executor.cores": "1", "spark.cores.max": "2"}
-    return _classic(address, {**SETTINGS, **few, **settings}, Scratch())
+    return _classic(address, {**SETTINGS, **CLOSED, **few, **settings}, Scratch())
 
 
 def connect_session(address: str) -> Any:
@@ -242,7 +250,9 @@ class StandaloneCluster(Servers):
     """A master and two workers, each with one core; ``address`` is that of the master."""
 
     def _start_all(self) -> None:
-        small = {"SPARK_DAEMON_MEMORY": "256m", "SPARK_DAEMON_JAVA_OPTS": SMALL_JAVA}
+        closed = [f"-D{name}={value}" for name, value in CLOSED.items()]
+        options = " ".join([SMALL_JAVA, *closed])
+        small = {"SPARK_DAEMON_MEMORY": "256m", "SPARK_DAEMON_JAVA_OPTS": options}
         place = ("--port", "0", "--webui-port", "0", "--host")
         self._start("master", "org.apache.spark.deploy.master.Master", *place, LOOPBACK, **small)
         self.address = self._awaited("master", r"Starting Spark master at (spark://\S+)")

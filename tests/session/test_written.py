@@ -55,11 +55,12 @@ def towns(people=80):
     return table.append_column("cost", pa.array(np.full(table.num_rows, 12.5)))
 
 
-def open_towns(folder, monkeypatch=None, **options):
-    """Open the towns; with a monkeypatch, groups stay apart."""
+def open_towns(folder, monkeypatch=None, *, one_file=0, **options):
+    """Open the towns; with a monkeypatch, groups stay apart, and so do more rows than one file."""
     budget = Budget(epsilon=2, delta="1e-6")
     session = opened(folder, policy=OPEN, source={"visits": towns()}, budget=budget)
     if monkeypatch is not None:
+        monkeypatch.setattr(drawn_files, "_ONE_FILE", one_file)
         without_spark(monkeypatch)
         kept_apart(session, **options)
     return session
@@ -165,6 +166,15 @@ def test_the_same_key_gives_the_same_files_on_any_number_of_tasks(tmp_path, monk
             found = session.write(BY_CITY, folder / "out", **PRICE)
             seen.append([(path.name, path.read_bytes()) for path in found.files])
     assert seen[0] == seen[1]
+
+
+def test_few_groups_of_tasks_make_one_file(tmp_path, monkeypatch):
+    with open_towns(tmp_path, monkeypatch, one_file=CITIES) as session:
+        found = session.write(BY_CITY, tmp_path / "out", **PRICE)
+        (path,) = found.files
+        assert list((tmp_path / "out").iterdir()) == [path]
+        names = found.to_arrow().column("ward").to_pylist()
+        assert len(set(names)) == len(names) == len(found) > CITIES // 2
 
 
 # --- again ----------------------------------------------------------------------------------------
@@ -449,11 +459,12 @@ def test_an_engine_that_fails_says_one_sentence_and_leaves_nothing(tmp_path, mon
         assert kinds(session) == ["open", "charge", "start"]
 
 
-def test_tasks_that_write_elsewhere_are_noticed(tmp_path, monkeypatch):
+@pytest.mark.parametrize("one_file", [0, CITIES])
+def test_tasks_that_write_elsewhere_are_noticed(tmp_path, monkeypatch, one_file):
     def elsewhere(job):
         job.folder = tmp_path
 
-    with open_towns(tmp_path, monkeypatch, before=elsewhere) as session:
+    with open_towns(tmp_path, monkeypatch, before=elsewhere, one_file=one_file) as session:
         with pytest.raises(EngineFailed):
             session.write(BY_CITY, tmp_path / "out", **PRICE)
         assert kinds(session) == ["open", "charge", "start"]

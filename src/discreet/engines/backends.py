@@ -80,6 +80,10 @@ SECTIONS: Final[Mapping[str, Mapping[str, Mapping[str, Cell]]]] = {
                 NOTIMPL, "rows of a person are brought together by Spark, from all private tables."
             ),
         },
+        "public tables of more than 64 MiB": {
+            **_SESSION,
+            "Spark": Cell(NOTIMPL, "a public table goes along with every task."),
+        },
         "views": {**_SESSION, "DuckDB": _CLOSED, "PostgreSQL": _CLOSED},
         "streams": dict.fromkeys(ENGINES, _CLOSED),
         "moments with a time zone": {**dict.fromkeys(ENGINES, _READ), **_SESSION},

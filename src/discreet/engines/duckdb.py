@@ -18,13 +18,13 @@ import pyarrow as pa
 
 from discreet.engines.connection import Connection, Performance
 from discreet.engines.culling import Culling, source_of
+from discreet.engines.failing import in_one_sentence
 from discreet.engines.listening import listening
 from discreet.engines.order import HashOrder
 from discreet.engines.public_groups import public_tables
 from discreet.engines.sql.bounding import PUBLIC, Bounding
 from discreet.engines.sql.cells import distinct, leaves
 from discreet.engines.sql.totals import exact_rows, totals, whole_floats
-from discreet.errors import DiscreetError, EngineFailed
 from discreet.plan.arrow_arrays import numbers
 from discreet.plan.lowered import Distinct, Leaves, Lowered, Total
 from discreet.plan.raw import Integers, Raw, SparseLeaves
@@ -107,24 +107,14 @@ class DuckDB:
 
     def run(self, lowered: Lowered, *, order: HashOrder) -> Raw:
         """Compute the answers."""
-        raw: Raw | None = None
-        try:
-            with self._lock:
-                statements = self.statements(lowered, order=order)
-                raw = listening(
-                    lambda: self._run(lowered, statements, order), stop=self._connection.interrupt
-                )
-        except DiscreetError:  # said before any row is read
-            raise
-        except Exception:  # noqa: BLE001, S110 (its text may quote the data; replaced below)
-            pass
-        if raw is None:  # raised here, where the other error is out of sight
-            raise EngineFailed(
-                what="the engine could not compute the answer.",
-                why="what it says about the reason may hold values of the data.",
-                do="ask the owner of the table to look; what was charged stays charged.",
-            )
-        return raw
+        with self._lock:
+            return in_one_sentence(lambda: self._listening(lowered, order))
+
+    def _listening(self, lowered: Lowered, order: HashOrder) -> Raw:
+        statements = self.statements(lowered, order=order)
+        return listening(
+            lambda: self._run(lowered, statements, order), stop=self._connection.interrupt
+        )
 
     def _run(self, lowered: Lowered, statements: Statements, order: HashOrder) -> Raw:
         tables = public_tables(lowered)

@@ -3,14 +3,14 @@
 Trust: kernel.
 
 With private keys, an engine that keeps groups apart has its tasks choose groups, add noise and
-write (key ``keyed-bins``): totals without noise stay in them.  Everything else is drawn here, and
-makes one file.
+write (key ``keyed-bins``): totals without noise stay in them.  If few groups are shown, their files
+are made one.  Everything else is drawn here, and makes one file.
 What is drawn is on no record yet, and nobody may look at it (:mod:`discreet.session.places`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast, runtime_checkable
 
@@ -18,7 +18,8 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.engines.order import HashOrder
-from discreet.engines.parquet_files import ReleasedFile, write_table
+from discreet.engines.parquet_files import ReleasedFile, read_table, write_table
+from discreet.errors import UnreadableSource
 from discreet.noise import Entropy
 from discreet.plan.lowered import Lowered, Total
 from discreet.plan.plan import Plan
@@ -35,6 +36,9 @@ if TYPE_CHECKING:  # an optional library
 __all__ = ["KeepsGroupsApart", "drawn_files", "in_tasks", "manifest_of", "seal"]
 
 _SLICE: Final = 2**16
+_ONE_FILE: Final = 2**16
+"""So many rows need no more than one file."""
+_ELSEWHERE: Final = "tasks have written to another folder"
 
 
 @runtime_checkable
@@ -78,8 +82,7 @@ def drawn_files(desk: Desk, plan: Plan, place: Place) -> bytes:
 def seal(place: Place, manifest: Manifest) -> None:
     """End all writing, and make sure that this machine sees what was written."""
     if not manifest.matches(place.seal({file.name for file in manifest.files})):
-        message = "tasks have written to another folder"
-        raise RuntimeError(message)
+        raise RuntimeError(_ELSEWHERE)
 
 
 def _by_tasks(
@@ -100,7 +103,18 @@ def _by_tasks(
         watched=engine.watched,
     )
     empty = finish(_nothing(plan.lowered), 0)
-    return files or (write_table(empty, folder, "none"),), empty.schema
+    if sum(file.rows for file in files) <= _ONE_FILE:
+        files = (_one_file(files, folder, empty),)
+    return files, empty.schema
+
+
+def _one_file(files: Sequence[ReleasedFile], folder: Path, empty: pa.Table) -> ReleasedFile:
+    """Make one file of those of the tasks, which go when the folder is sealed."""
+    try:
+        tables = [read_table(folder, file).cast(empty.schema) for file in files]
+    except UnreadableSource:
+        raise RuntimeError(_ELSEWHERE) from None
+    return write_table(pa.concat_tables([*tables, empty]), folder, "answer")
 
 
 def _nothing(lowered: Lowered) -> Raw:

@@ -4,6 +4,8 @@
 refused instead.  Features of lowered questions are tried with the first case that needs them.
 """
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 import discreet as dp
@@ -87,6 +89,15 @@ def session(place):
     return dp.open(sources, policy=POLICY, test_mode=True)
 
 
+def large(place, folder):
+    """Ask about a public table of eight bytes more than 64 MiB."""
+    large = {"wards": pa.table({"beds": np.arange(2**23 + 1)})}
+    sources = {**place.sources(place.taken(ask("large"))), **large}
+    with dp.open(sources, policy=POLICY, test_mode=True) as opened:
+        found = opened.ask("SELECT COUNT(*) AS n FROM events JOIN wards ON i = beds", **MOST)
+        return found.to_arrow().column("n").to_pylist()
+
+
 def estimated(place, folder):
     """Ask for a sum whose bounds are found first."""
     with session(place) as opened:
@@ -122,6 +133,7 @@ def written(question):
 
 
 SCENES = {
+    "public tables of more than 64 MiB": large,
     "views": view,
     "streams": stream,
     "moments with a time zone": zoned,

@@ -16,15 +16,19 @@ TASKS = 2
 EVENTS = ask("slow").types["events"]
 QUESTION = "SELECT k, COUNT(*) AS n FROM events GROUP BY k"
 WARDS = [f"ward {at}" for at in range(9)]
-POLICY = f"""
+PRIVATE_KEYS = """
 format = 1
 [limits]
 max_rows = 10
 max_groups = 9
+delta_per_question = "1e-12"
 [tables.events.columns]
-u = {{type = "integer"}}
-k = {{type = "text", categories = [{", ".join(map(repr, WARDS))}]}}
+u = {type = "integer"}
+k = {type = "text"}
 """
+PUBLIC_KEYS = PRIVATE_KEYS.replace(
+    'k = {type = "text"}', f'k = {{type = "text", categories = [{", ".join(map(repr, WARDS))}]}}'
+)
 
 
 def answers(session, cases, order=PORTABLE):
@@ -52,21 +56,43 @@ def slow_answer(session, folder, seconds):
 
 def asked_once(session, folder, seconds, times=1):
     """Ask through a session with a ledger, at a price that leaves no noise to speak of."""
-    opened = dp.open(
+    with opened(session, folder, seconds, PUBLIC_KEYS) as clinic:
+        return told(clinic, [clinic.ask(QUESTION, epsilon=6000) for _ in range(times)])
+
+
+def written_once(session, folder, seconds, times=1):
+    """Have tasks choose the groups and write the files, at the same price."""
+    with opened(session, folder, seconds, PRIVATE_KEYS) as clinic:
+        written = [
+            clinic.write(QUESTION, f"{folder}/wards", epsilon=6000) for _ in range(times)
+        ]
+        return {
+            **told(clinic, written),
+            "files": [[(file.name, file.digest) for file in each.manifest.files] for each in written],
+        }
+
+
+def opened(session, folder, seconds, policy):
+    """Open slow rows, with a ledger in a folder."""
+    return dp.open(
         {"events": slow_frame(session, folder, seconds)},
         unit=dp.person("u"),
         budget=dp.Budget(epsilon=9000, delta=1e-9),
         ledger=f"{folder}/events.ledger",
-        policy=POLICY,
+        policy=policy,
     )
-    with opened:
-        told = [opened.ask(QUESTION, epsilon=6000) for _ in range(times)]
-        return {
-            "answers": [answer.to_arrow().select(["k", "n"]).to_pydict() for answer in told],
-            "replayed": [answer.replayed for answer in told],
-            "kinds": [entry["kind"] for entry in opened.ledger.entries()],
-            "left": str(opened.remaining),
-        }
+
+
+def told(clinic, answers):
+    """Return what answers say, and what the ledger says about them."""
+    return {
+        "answers": [
+            answer.to_arrow().select(["k", "n"]).sort_by("k").to_pydict() for answer in answers
+        ],
+        "replayed": [answer.replayed for answer in answers],
+        "kinds": [entry["kind"] for entry in clinic.ledger.entries()],
+        "left": str(clinic.remaining),
+    }
 
 
 def counted():

@@ -51,8 +51,9 @@ def test_an_executor_that_is_killed_changes_no_number(cluster, driver, tmp_path)
     assert killed not in cluster.executors()
 
 
-def test_an_executor_that_is_killed_costs_nothing_more(cluster, driver, tmp_path):
-    driver.start(scenes.asked_once, str(tmp_path), 3, 2)
+@pytest.mark.parametrize("scene", [scenes.asked_once, scenes.written_once])
+def test_an_executor_that_is_killed_costs_nothing_more(cluster, driver, tmp_path, scene):
+    driver.start(scene, str(tmp_path), 3, 2)
     await_tasks(driver, tmp_path, scenes.TASKS)
     cluster.kill_executor()
     found = driver.result()
@@ -60,10 +61,11 @@ def test_an_executor_that_is_killed_costs_nothing_more(cluster, driver, tmp_path
     assert found["answers"] == [scenes.counted()] * 2
     assert found["replayed"] == [False, True]
     assert found["kinds"] == ["open", "charge", "start", "release"]
-    again = driver.call(scenes.asked_once, str(tmp_path), 0)
+    again = driver.call(scene, str(tmp_path), 0)
     assert again["answers"] == [scenes.counted()]
     assert (again["replayed"], again["kinds"]) == ([True], found["kinds"])
     assert again["left"] == found["left"]
+    assert [*again.get("files", []), *found.get("files", [])] == 3 * again.get("files", [])
 
 
 def test_an_interrupt_leaves_the_ledger_right(driver, tmp_path):

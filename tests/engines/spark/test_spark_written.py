@@ -160,7 +160,7 @@ def test_a_task_that_fails_says_one_sentence(tmp_path, binned):
 
     (batches,) = batches_of(binned, BINS, 1)
     for finish, folder in [(failing, tmp_path), (KeyedBins.fresh(plan()), tmp_path / "none")]:
-        with pytest.raises(RuntimeError, match="a task could not finish its part") as caught:
+        with pytest.raises(RuntimeError, match="a task could not compute its part") as caught:
             reports_of(batches, finish, folder)
         assert caught.value.__context__ is None
         assert str(CANARY) not in "".join(traceback.format_exception(caught.value))
@@ -168,7 +168,7 @@ def test_a_task_that_fails_says_one_sentence(tmp_path, binned):
         "units", pa.array([None] * binned.num_rows, pa.int64())
     )
     (batches,) = batches_of(missing, BINS, 1)
-    with pytest.raises(RuntimeError, match="a task could not finish its part"):
+    with pytest.raises(RuntimeError, match="a task could not compute its part"):
         reports_of(batches, KeyedBins.fresh(plan()), tmp_path)
 
 

@@ -1,9 +1,13 @@
-"""Programs for a cluster in trouble: tasks that fail, or take their machine with them."""
+"""Programs for a cluster in trouble.
+
+Tasks fail, take so long that another one is started beside them, or take their machine with them.
+"""
 
 import json
 import os
 import signal
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,9 +24,14 @@ COUNT = "SELECT city, COUNT(*) AS n FROM visits GROUP BY city"
 CANARY = 918273645918
 KEY = bytes(range(100, 132))
 BINS = 8
+TROUBLES = ("none", "fails", "is slow", "is killed")
 SETTINGS = {
     "spark.eventLog.compress": "false",
     "spark.eventLog.enabled": "true",
+    "spark.speculation": "true",
+    "spark.speculation.interval": "100ms",
+    "spark.speculation.minTaskRuntime": "1s",
+    "spark.speculation.quantile": "0.5",
     "spark.sql.adaptive.coalescePartitions.enabled": "false",
     "spark.sql.shuffle.partitions": "4",
 }
@@ -48,6 +57,8 @@ class Troubled:
                     raise ValueError(message)
                 case "is killed":
                     os.kill(executor(), signal.SIGKILL)
+                case "is slow":
+                    time.sleep(300)
         return self.finish(raw, at)
 
     def _first(self):
@@ -85,7 +96,7 @@ def main(address, folder):
     plan, table = many_groups()
     finish = KeyedBins(plan=plan, key=KEY, bins=BINS)
     found = {}
-    for trouble in ("none", "fails", "is killed"):
+    for trouble in TROUBLES:
         target = folder / trouble
         target.mkdir()
         mark = folder / f"{trouble}.mark"

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Final, Self, final
 from discreet.engines.backends import reason
 from discreet.engines.connection import Performance
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.failing import in_one_sentence
 from discreet.engines.order import HashOrder
 from discreet.engines.postgres.catalogue import Described
 from discreet.engines.postgres.columns import MOST_TEXTS
@@ -30,7 +31,7 @@ from discreet.engines.postgres.opening import addresses_of, looked_up
 from discreet.engines.postgres.reading import Reading, Request
 from discreet.engines.sources.staged import Staged
 from discreet.engines.wanted import wanted
-from discreet.errors import DiscreetError, EngineFailed, UnsupportedSQL
+from discreet.errors import UnsupportedSQL
 from discreet.plan.lowered import Key, Lowered
 from discreet.plan.raw import Raw
 from discreet.plan.schema import Schema, TableFacts
@@ -112,21 +113,8 @@ class Postgres:
 
     def run(self, lowered: Lowered, *, order: HashOrder) -> Raw:
         """Compute the answers."""
-        raw: Raw | None = None
-        try:
-            with self._lock:
-                raw = self._run(lowered, order)
-        except DiscreetError:  # said of the question, or the one sentence
-            raise
-        except Exception:  # noqa: BLE001, S110 (its text may quote the data; replaced below)
-            pass
-        if raw is None:  # raised here, where the other error is out of sight
-            raise EngineFailed(
-                what="the engine could not compute the answer.",
-                why="what it says about the reason may hold values of the data.",
-                do="ask the owner of the table to look; what was charged stays charged.",
-            )
-        return raw
+        with self._lock:
+            return in_one_sentence(lambda: self._run(lowered, order))
 
     def _run(self, lowered: Lowered, order: HashOrder) -> Raw:
         requests = self._requests(lowered)

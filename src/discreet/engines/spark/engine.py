@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final, Self, TypeVar, final
 
 from discreet.engines.connection import Connection, Performance
+from discreet.engines.failing import in_one_sentence
 from discreet.engines.order import HashOrder
 from discreet.engines.sources.source import check_names
 from discreet.engines.spark import task
@@ -30,7 +31,7 @@ from discreet.engines.spark.sources import SparkSource, is_spark
 from discreet.engines.spark.sums import group_totals, summed
 from discreet.engines.spark.watching import Watch
 from discreet.engines.spark.workers import check_workers
-from discreet.errors import BadPolicy, DiscreetError, EngineFailed, WrongKind
+from discreet.errors import BadPolicy, WrongKind
 from discreet.plan.lowered import Lowered
 from discreet.plan.raw import Raw
 from discreet.plan.schema import Schema
@@ -122,21 +123,8 @@ class Spark:
 
     def run(self, lowered: Lowered, *, order: HashOrder) -> Raw:
         """Compute the answers."""
-        raw: Raw | None = None
-        try:
-            with self._lock:
-                raw = self._run(lowered, order)
-        except DiscreetError:  # said before any private row is read
-            raise
-        except Exception:  # noqa: BLE001, S110 (its text may quote the data; replaced below)
-            pass
-        if raw is None:  # raised here, where the other error is out of sight
-            raise EngineFailed(
-                what="the engine could not compute the answer.",
-                why="what it says about the reason may hold values of the data.",
-                do="ask the owner of the table to look; what was charged stays charged.",
-            )
-        return raw
+        with self._lock:
+            return in_one_sentence(lambda: self._run(lowered, order))
 
     def groups(self, lowered: Lowered, *, order: HashOrder) -> DataFrame:
         """Return the totals of all groups, which stay in Spark: keys, units and limbs.

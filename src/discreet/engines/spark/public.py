@@ -11,11 +11,13 @@ from typing import Final, final
 
 import pyarrow as pa
 
+from discreet.engines.backends import reason
 from discreet.engines.connection import Connection, Performance
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.order import HashOrder
 from discreet.engines.sources.source import unreadable
 from discreet.engines.spark.sources import SparkSource
+from discreet.errors import UnreadableSource
 from discreet.plan.lowered import Lowered
 from discreet.plan.raw import Raw
 from discreet.query.relations import Scan
@@ -99,9 +101,10 @@ def _collected(table: str, source: SparkSource, watched: Watched) -> pa.Table:
     return pa.table(columns)
 
 
-def _too_large(table: str) -> Exception:
-    return unreadable(
-        f"the public table {table} is too large.",
+def _too_large(table: str) -> UnreadableSource:
+    return UnreadableSource(
+        what=f"the public table {table} is too large.",
+        why=reason("public tables of more than 64 MiB", "Spark"),
         do=f"give one with at most {MOST_ROWS} rows, and {MOST_BYTES // 2**20} MiB in the columns "
         "that a question reads.",
     )

@@ -20,7 +20,7 @@ import duckdb
 import pyarrow as pa
 from pyarrow import compute
 
-__all__ = ["PART", "ROWS", "Job", "by_row", "by_unit", "versions", "with_values"]
+__all__ = ["PART", "ROWS", "Job", "by_row", "by_unit", "quiet", "versions", "with_values"]
 
 PART = "part"
 ROWS = "sent rows"
@@ -55,19 +55,19 @@ class Job(TypedDict):
 
 def by_unit(batches: Iterable[pa.RecordBatch], job: Job) -> Iterator[pa.RecordBatch]:
     """Answer from all rows of the units of some parts, and tell which parts these are."""
-    return _quiet(_by_unit(batches, job))
+    return quiet(_by_unit(batches, job))
 
 
 def by_row(batches: Iterable[pa.RecordBatch], job: Job) -> Iterator[pa.RecordBatch]:
     """Answer from rows of which each is a unit, some at a time."""
-    return _quiet(_answered(_chunks(batches, job["rows"]), job))
+    return quiet(_answered(_chunks(batches, job["rows"]), job))
 
 
 def with_values(
     batches: Iterable[pa.RecordBatch], job: Job, statement: str, form: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
     """Add columns to rows, as a statement says."""
-    return _quiet(_with_values(batches, job, statement, form))
+    return quiet(_with_values(batches, job, statement, form))
 
 
 def versions(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -77,7 +77,8 @@ def versions(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             yield pa.record_batch([pa.array([duckdb.__version__])], names=["version"])
 
 
-def _quiet(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def quiet(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Give rows; whatever fails says one sentence."""
     while True:
         found: pa.RecordBatch | None = None
         try:

@@ -26,6 +26,7 @@ import pyarrow as pa
 from discreet.engines.parquet_files import ReleasedFile, write_table
 from discreet.engines.spark.limbs import BITS, limb_names
 from discreet.engines.spark.sending import in_tasks, spark_schema
+from discreet.engines.spark.task import quiet
 from discreet.errors import EngineFailed
 from discreet.plan.arrow_arrays import numbers
 from discreet.plan.lowered import Lowered, Total
@@ -106,19 +107,7 @@ def finished(
     batches: Iterable[pa.RecordBatch], *, lowered: Lowered, finish: Finish, folder: Path
 ) -> Iterator[pa.RecordBatch]:
     """Do what a task does: finish and write its bins, and report each of them."""
-    reports = _reports(batches, lowered, finish, folder)
-    while True:
-        report: pa.RecordBatch | None = None
-        try:
-            report = next(reports)
-        except StopIteration:
-            return
-        except Exception:  # noqa: BLE001, S110 (Spark keeps what a task says; replaced below)
-            pass
-        if report is None:  # raised here, where the other error is out of sight
-            message = "a task could not finish its part of an answer"
-            raise RuntimeError(message)
-        yield report
+    return quiet(_reports(batches, lowered, finish, folder))
 
 
 def _reports(
