@@ -247,13 +247,16 @@ class Servers:
 
 
 class StandaloneCluster(Servers):
-    """A master and two workers, each with one core; ``address`` is that of the master."""
+    """A master and two workers, each with one core; ``address`` is that of the master.
+
+    They speak with those who know the secret alone, and encrypt what they say and keep.
+    """
 
     def _start_all(self) -> None:
-        closed = [f"-D{name}={value}" for name, value in CLOSED.items()]
-        options = " ".join([SMALL_JAVA, *closed])
-        small = {"SPARK_DAEMON_MEMORY": "256m", "SPARK_DAEMON_JAVA_OPTS": options}
-        place = ("--port", "0", "--webui-port", "0", "--host")
+        small = {"SPARK_DAEMON_MEMORY": "256m", "SPARK_DAEMON_JAVA_OPTS": SMALL_JAVA}
+        closed = self.folder / "closed.conf"
+        closed.write_text("".join(f"{name} {value}\n" for name, value in CLOSED.items()))
+        place = ("--properties-file", str(closed), "--port", "0", "--webui-port", "0", "--host")
         self._start("master", "org.apache.spark.deploy.master.Master", *place, LOOPBACK, **small)
         self.address = self._awaited("master", r"Starting Spark master at (spark://\S+)")
         share = ("--cores", "1", "--memory", "1g", "--work-dir", str(self.folder / "work"))

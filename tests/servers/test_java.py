@@ -4,32 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.servers.hidden import script
 from tests.servers.java import NoJava, found, install, installation, java_home
-
-
-def script(path, *lines):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n".join(["#!/bin/sh", *lines, ""]))
-    path.chmod(0o755)
 
 
 def java_in(folder, version="17.0.1"):
     """Put a program into a folder that says which version it is, as Java does: as an error."""
     script(folder / "bin" / "java", f"echo 'openjdk version \"{version}\" 2025-04-15' >&2")
     return folder
-
-
-@pytest.fixture
-def debian(tmp_path):
-    """An empty place where Debian would put Java."""
-    return tmp_path / "jvm"
-
-
-@pytest.fixture
-def path(tmp_path):
-    """A path with nothing on it."""
-    (tmp_path / "bin").mkdir()
-    return str(tmp_path / "bin")
 
 
 def test_a_hidden_java_is_not_found(debian, path):

@@ -11,13 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.house.pages import ROOT
+from tests.servers.hidden import script
 from tests.servers.postgres import NEEDED, NoServer, PostgresServer, found, installation, programs
-
-
-def script(path, *lines):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n".join(["#!/bin/sh", *lines, ""]))
-    path.chmod(0o755)
 
 
 def server_in(folder, missing=()):
@@ -25,19 +20,6 @@ def server_in(folder, missing=()):
         if name not in missing:
             script(folder / name)
     return folder
-
-
-@pytest.fixture
-def debian(tmp_path):
-    """An empty place where Debian would put the server."""
-    return tmp_path / "debian"
-
-
-@pytest.fixture
-def path(tmp_path):
-    """A path with nothing on it."""
-    (tmp_path / "bin").mkdir()
-    return str(tmp_path / "bin")
 
 
 def test_a_hidden_server_is_not_found(debian, path):
@@ -126,6 +108,7 @@ def test_files_lie_on_disk_if_they_must(monkeypatch, on_disk, room):
 
 ABANDONED = """
 import time
+from tests.servers.hidden import script
 from tests.servers.postgres import PostgresServer
 server = PostgresServer()
 print(server.folder, (server.folder / "data" / "postmaster.pid").read_text().split()[0], flush=True)

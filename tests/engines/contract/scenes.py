@@ -63,12 +63,12 @@ def asked_once(session, folder, seconds, times=1):
 def written_once(session, folder, seconds, times=1):
     """Have tasks choose the groups and write the files, at the same price."""
     with opened(session, folder, seconds, PRIVATE_KEYS) as clinic:
-        written = [
-            clinic.write(QUESTION, f"{folder}/wards", epsilon=6000) for _ in range(times)
-        ]
+        written = [clinic.write(QUESTION, f"{folder}/wards", epsilon=6000) for _ in range(times)]
         return {
             **told(clinic, written),
-            "files": [[(file.name, file.digest) for file in each.manifest.files] for each in written],
+            "files": [
+                [(file.name, file.digest) for file in each.manifest.files] for each in written
+            ],
         }
 
 

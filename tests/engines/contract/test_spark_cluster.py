@@ -92,6 +92,8 @@ def test_nothing_that_is_written_anywhere_holds_a_value(cluster, driver):
     assert caught.value.alone
     logs = cluster.logs()
     assert "CoarseGrainedExecutorBackend" in logs
+    assert "authentication enabled" in logs
+    assert "authentication disabled" not in logs
     assert "Lost task" in driver.log()
     for text in (*shown, caught.value.told, driver.log(), logs):
         assert SECRET not in text

@@ -149,7 +149,7 @@ def test_bins_without_shown_groups_have_no_file(tmp_path):
 def test_bins_that_do_not_come_one_after_another_are_refused(tmp_path, binned):
     finish = KeyedBins.fresh(plan(), bins=BINS)
     mixed = binned.sort_by([("bin", "descending")]).combine_chunks().to_batches()
-    with pytest.raises(RuntimeError, match="a task could not finish"):
+    with pytest.raises(RuntimeError, match="a task could not compute"):
         reports_of(mixed, finish, tmp_path)
 
 
