@@ -28,6 +28,7 @@ SERVER = "postgresql://ana:secret@db.example/clinic"
         ({"visits": FRAME}, "visits", [], ["visits"]),
         ("clinic.duckdb", ["visits", "wards"], [], ["visits", "wards"]),
         ("clinic.db", None, ["visits", "wards"], ["visits", "wards"]),
+        (f"{SERVER}/visits?sslrootcert=ca.db", None, ["visits", "wards"], ["visits"]),
         (f"{SERVER}/visits", None, [], ["visits"]),
         (f"{SERVER}/flu.visits", None, [], ["visits"]),
         (f"{SERVER}/visits-2026", "visits", [], ["visits"]),
@@ -67,6 +68,7 @@ def test_tables_get_their_names(source, tables, described, names):
         ({"visits": FRAME, "VISITS": FRAME}, None, []),
         ({7: FRAME}, None, []),
         ({"visits": FRAME}, "bills", []),
+        (f"{SERVER}/flu.db", None, ["visits", "wards"]),
     ],
 )
 def test_names_that_are_unclear_are_refused(source, tables, described):

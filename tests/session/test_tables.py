@@ -117,3 +117,36 @@ def test_a_table_of_its_own_unit(tmp_path):
         {"visits": visits(), "calls": calls}, policy=rules, test_mode=True
     ) as session:
         assert session.ask("SELECT COUNT(*) AS n FROM calls", **EXACT).rows()[0]["n"] == 3
+
+
+MANY = 2**60
+CODES = (
+    'format = 1\nunit = "row"\n[tables.codes]\npublic = true\nkey = ["k"]\n'
+    '[tables.visits.columns]\nk = {type = "integer"}\nf = {type = "float"}\n'
+)
+
+
+@pytest.mark.theorem("unit-local")
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "SELECT COUNT(*) AS n FROM visits v JOIN codes c ON v.f = c.k",
+        "SELECT COUNT(*) AS n FROM visits v LEFT JOIN codes c ON c.k = v.f",
+        "SELECT COUNT(*) AS n FROM (SELECT f AS k FROM visits) v JOIN codes c USING (k)",
+        "SELECT COUNT(*) AS n FROM (SELECT CAST(k AS DOUBLE) AS x FROM visits) v "
+        "JOIN codes c ON v.x = c.k",
+        "SELECT COUNT(*) AS n FROM visits v JOIN (SELECT CAST(k AS DOUBLE) AS x FROM codes) c "
+        "ON v.f = c.x",
+    ],
+)
+def test_a_row_meets_one_row_of_a_key_only_if_values_are_compared_as_they_are(asked):
+    """Whole numbers that differ are equal as floats: one row would count a hundred times."""
+    tables = {
+        "visits": pa.table({"k": [MANY], "f": [float(MANY)]}),
+        "codes": pa.table({"k": [MANY + at for at in range(100)]}),
+    }
+    with sessions.open(tables, policy=CODES, test_mode=True) as session:
+        with pytest.raises(NotPerUnit, match="may count a row several times"):
+            session.ask(asked, **EXACT)
+        alike = "SELECT COUNT(*) AS n FROM visits v JOIN codes c ON v.k = c.k"
+        assert session.ask(alike, **EXACT).rows()[0]["n"] == 1

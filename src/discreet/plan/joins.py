@@ -12,7 +12,9 @@ union over units of what each unit's rows give.
     side it comes from.  Pairs agree if the condition compares columns that hold the unit, or is
     made to by :mod:`discreet.plan.linked_joins`.
 Where each row is a unit, a private row must meet at most one public row: the join compares all
-columns of a key of the public table, in which no two of its rows agree.
+columns of a key of the public table, in which no two of its rows agree, with columns of the same
+types.  With others it compares what both are converted to, and whole numbers that differ are equal
+as floats.
 """
 
 from __future__ import annotations
@@ -163,28 +165,29 @@ def _check_public(node: Join, left: Bound, right: Bound, on: Expression | None) 
             "group by all columns of the public side and join on each of them.",
         )
     private, public = (right, left) if left.public else (left, right)
-    if private.unit == () and not _one_match(public, on):
+    if private.unit == () and not _one_match(private, public, on):
         raise not_per_unit(
             node.span,
             what="this join may count a row several times.",
-            do="join on all columns of the public table's key, and declare key = [...] for it in "
-            "the policy.",
+            do="join on all columns of the public table's key, with columns of the same types, and "
+            "declare key = [...] for it in the policy.",
         )
 
 
-def _one_match(public: Bound, on: Expression | None) -> bool:
+def _one_match(private: Bound, public: Bound, on: Expression | None) -> bool:
     """Whether a row meets at most one row of a public table, by its declared key."""
-    return public.key is not None and _determined(public, on) >= set(public.key)
+    return public.key is not None and _determined(private, public, on) >= set(public.key)
 
 
-def _determined(public: Bound, on: Expression | None) -> set[str]:
-    """Return the columns of one side that are compared with columns of the other."""
-    own = {each.column for each in public.fields}
+def _determined(private: Bound, public: Bound, on: Expression | None) -> set[str]:
+    """Return the columns of a public table whose values a private row has itself."""
+    theirs, own = private.facts, public.facts
     return {
         name
         for pair in equalities(on)
-        if len(pair & own) == 1 and len(pair) > 1
-        for name in pair & own
+        for name in pair & own.keys()
+        for other in pair & theirs.keys()
+        if own[name].type is theirs[other].type
     }
 
 

@@ -44,13 +44,13 @@ def named_sources(
         found = dict(source)
         if asked and set(asked) != set(found):
             raise _unclear("the tables are named twice, and differ.")
+    elif is_address(source):
+        address = source if isinstance(source, Address) else address_of(str(source))
+        found = _on_server(address, asked, described)
     elif _is_database(source):
         found = dict.fromkeys(asked or described, source)
         if not found:
             raise _unclear("a database is opened, and none of its tables is named.")
-    elif is_address(source):
-        address = source if isinstance(source, Address) else address_of(str(source))
-        found = _on_server(address, asked, described)
     else:
         found = {_one(source, asked, described): source}
     _check(found)
