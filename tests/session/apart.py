@@ -101,7 +101,11 @@ class Job:
         for batches in batches_of(binned, engine.bins, engine.tasks):
             engine.before(self)
             reports = writing.finished(
-                batches, lowered=self.lowered, finish=self.finish, folder=self.folder
+                batches,
+                lowered=self.lowered,
+                finish=self.finish,
+                folder=self.folder,
+                drawn_by=writers.package(),
             )
             found += [row for report in reports for row in report.to_pylist()]
         return found
@@ -114,7 +118,7 @@ def without_spark(monkeypatch):
         return Job(groups, lowered, finish, folder)
 
     monkeypatch.setattr(writing, "_job", job)
-    monkeypatch.setattr(writers, "check_writers", lambda session: None)
+    monkeypatch.setattr(writers, "check_writers", lambda session, watched: None)
 
 
 def kept_apart(session, **options):

@@ -133,10 +133,8 @@ CODES = (
         "SELECT COUNT(*) AS n FROM visits v JOIN codes c ON v.f = c.k",
         "SELECT COUNT(*) AS n FROM visits v LEFT JOIN codes c ON c.k = v.f",
         "SELECT COUNT(*) AS n FROM (SELECT f AS k FROM visits) v JOIN codes c USING (k)",
-        "SELECT COUNT(*) AS n FROM (SELECT CAST(k AS DOUBLE) AS x FROM visits) v "
-        "JOIN codes c ON v.x = c.k",
-        "SELECT COUNT(*) AS n FROM visits v JOIN (SELECT CAST(k AS DOUBLE) AS x FROM codes) c "
-        "ON v.f = c.x",
+        "SELECT COUNT(*) AS n FROM (SELECT CAST(k AS DOUBLE) x FROM visits) JOIN codes ON x = k",
+        "SELECT COUNT(*) AS n FROM visits JOIN (SELECT CAST(k AS DOUBLE) x FROM codes) ON f = x",
     ],
 )
 def test_a_row_meets_one_row_of_a_key_only_if_values_are_compared_as_they_are(asked):

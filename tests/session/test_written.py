@@ -16,6 +16,7 @@ import pytest
 
 from discreet.accounting import Budget
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.parquet_files import copy_file, digest_of
 from discreet.errors import (
     EngineFailed,
     LedgerUnavailable,
@@ -30,6 +31,7 @@ from discreet.plan import estimate
 from discreet.release.answer import answer
 from discreet.release.keyed_bins import KeyedBins
 from discreet.session import WrittenRelease, drawn_files, writing
+from discreet.session import manifest as manifests
 from discreet.session import places as placing
 from discreet.session.places import Place
 from tests.session.apart import kept_apart, without_spark
@@ -286,6 +288,80 @@ def test_files_that_are_lost_are_not_drawn_again(tmp_path, how, where):
         assert "a second draw would be a second answer" in str(caught.value)
         assert kinds(session) == before
         assert beside(tmp_path) == []
+
+
+@pytest.fixture
+def unpublished(tmp_path, monkeypatch):
+    """An answer that is on record, and not in its place: the process ended in between."""
+    with opened(tmp_path) as session, monkeypatch.context() as dead:
+        dying(dead, "before the publication")
+        with pytest.raises(Killed):
+            session.write(BY_WARD, tmp_path / "out", epsilon=1)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("failures", [1, 2, 3])
+@pytest.mark.parametrize("where", ["out", "elsewhere"])
+def test_files_that_cannot_be_read_for_a_while_are_not_lost(
+    tmp_path, monkeypatch, unpublished, failures, where
+):
+    left = [OSError(5, "Input/output error")] * failures
+
+    def failing(path):
+        if left and path.exists():
+            raise left.pop()
+        return digest_of(path)
+
+    with opened(tmp_path) as session:
+        monkeypatch.setattr(manifests, "digest_of", failing)
+        for _ in range(failures):
+            with pytest.raises(UnreadableSource, match="nothing of it was removed"):
+                session.write(BY_WARD, tmp_path / where, epsilon=1)
+        assert session.write(BY_WARD, tmp_path / where, epsilon=1).replayed
+        assert kinds(session).count("release") == 1
+
+
+def test_files_that_were_changed_before_they_were_published_stay(tmp_path, unpublished):
+    (path,) = tmp_path.rglob("*.parquet")
+    kept = path.read_bytes()
+    path.write_bytes(kept[:-1])
+    with opened(tmp_path) as session:
+        with pytest.raises(UnreadableSource, match="a second draw would be a second answer"):
+            session.write(BY_WARD, tmp_path / "out", epsilon=1)
+        path.write_bytes(kept)
+        assert len(session.write(BY_WARD, tmp_path / "out", epsilon=1).to_arrow()) == 3
+
+
+@pytest.mark.parametrize("other", ["a rehearsal", "another ledger"])
+def test_what_waits_to_be_published_is_not_removed_by_others(tmp_path, unpublished, other):
+    """The same question, price and place, on another record, is another answer."""
+    folder = tmp_path / "other"
+    folder.mkdir()
+    with in_test_mode() if other == "a rehearsal" else opened(folder) as session:
+        session.write(BY_WARD, tmp_path / "out", epsilon=1)
+    with opened(tmp_path) as session:
+        with pytest.raises(WrongKind, match="is there already, and is not this answer"):
+            session.write(BY_WARD, tmp_path / "out", epsilon=1)
+        found = session.write(BY_WARD, tmp_path / "mine", epsilon=1)
+        assert found.replayed
+        assert len(found.to_arrow()) == 3
+
+
+def test_a_folder_that_is_published_while_it_is_copied_is_found_again(
+    tmp_path, monkeypatch, unpublished
+):
+    def publishing(file, source, folder):
+        (path,) = tmp_path.glob(".out.*.written")
+        (path / "answer").rename(tmp_path / "out")
+        monkeypatch.undo()
+        copy_file(file, source, folder)
+
+    with opened(tmp_path) as session:
+        monkeypatch.setattr(writing, "copy_file", publishing)
+        found = session.write(BY_WARD, tmp_path / "copy", epsilon=1)
+        assert found.replayed
+        assert len(found.to_arrow()) == 3
+        assert pq.read_table(tmp_path / "out").num_rows == 3
 
 
 def test_a_folder_that_was_moved_can_be_named(tmp_path):

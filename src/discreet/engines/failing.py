@@ -7,31 +7,33 @@ it fails may depend on them: whoever asks is told the same each time.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
 from discreet.errors import DiscreetError, EngineFailed
-from discreet.plan.raw import Raw
 
 __all__ = ["in_one_sentence"]
 
+T = TypeVar("T")
 
-def in_one_sentence(compute: Callable[[], Raw]) -> Raw:
-    """Compute an answer; errors of ours, which are about the question, go through as they are.
+
+def in_one_sentence(compute: Callable[[], T]) -> T:
+    """Compute something; errors of ours, which are about the question, go through as they are.
 
     >>> in_one_sentence(lambda: 1 / 0)
     Traceback (most recent call last):
     discreet.errors.EngineFailed: ...
     """
-    raw: Raw | None = None
+    found: T | None = None
     try:
-        raw = compute()
+        found = compute()
     except DiscreetError:
         raise
     except Exception:  # noqa: BLE001, S110 (its text may quote the data; replaced below)
         pass
-    if raw is None:  # raised here, where the other error is out of sight
+    if found is None:  # raised here, where the other error is out of sight
         raise EngineFailed(
             what="the engine could not compute the answer.",
             why="what it says about the reason may hold values of the data.",
             do="ask the owner of the table to look; what was charged stays charged.",
         )
-    return raw
+    return found

@@ -22,7 +22,14 @@ from discreet.errors import UnreadableSource
 if TYPE_CHECKING:  # loaded with Parquet itself
     import pyarrow as pa
 
-__all__ = ["ReleasedFile", "digest_of", "read_table", "sync_folder", "write_table"]
+__all__ = [
+    "ReleasedFile",
+    "copy_file",
+    "digest_of",
+    "read_table",
+    "sync_folder",
+    "write_table",
+]
 
 _DIGITS: Final = 16
 _PART: Final = 1 << 20
@@ -72,7 +79,7 @@ def _writer() -> str:
     return f"{os.uname().nodename}.{os.getpid()}.{threading.get_ident()}"
 
 
-def _put(data: pa.Buffer, hidden: Path, path: Path) -> None:
+def _put(data: pa.Buffer | bytes, hidden: Path, path: Path) -> None:
     """Bring bytes to disk, and then under their name."""
     hidden.unlink(missing_ok=True)  # of an attempt that was killed, if any
     number = os.open(hidden, _FLAGS, 0o666)
@@ -83,14 +90,20 @@ def _put(data: pa.Buffer, hidden: Path, path: Path) -> None:
     hidden.replace(path)
 
 
+def copy_file(file: ReleasedFile, source: Path, folder: Path) -> None:
+    """Copy a file from one folder to another, as if it had been written there."""
+    hidden = folder / f".{file.name}.{_writer()}"
+    _put((source / file.name).read_bytes(), hidden, folder / file.name)
+
+
 def digest_of(path: Path) -> str | None:
-    """Return the SHA-256 of a file, or None if it cannot be read."""
+    """Return the SHA-256 of a file, or None if it is not there; one that cannot be read may be."""
     found = hashlib.sha256()
     try:
         with path.open("rb") as file:
             while part := file.read(_PART):
                 found.update(part)
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     return found.hexdigest()
 

@@ -5,7 +5,8 @@ answer to what was paid for once.
 
 Definition.  Beside the folder that is asked for there are, by turns,
 
-    .<name>.<digest>.writing    where tasks write; others cannot look into it
+    .<name>.<digest>.writing    where tasks write; others cannot look into it.  The digest is that
+                                of the question and of the ledger: another one's is another answer
     .<name>.<digest>.written    the same folder, once all is written: whoever still writes under the
                                 old name fails
     <name>                      the answer, once it is on record
@@ -18,6 +19,7 @@ Every step is one renaming, so after a crash one of the three is there, or none.
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
 import shutil
 from collections.abc import Collection, Iterator
@@ -44,7 +46,7 @@ class Place:
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as name:
-    ...     place = Place.of(Path(name, "wards"), "0" * 64)
+    ...     place = Place.of(Path(name, "wards"), "ledger", "question")
     ...     with place.locked():
     ...         _ = (place.begin() / "a.parquet").write_text("a")
     ...         _ = place.seal({"a.parquet"})
@@ -57,8 +59,11 @@ class Place:
     digest: str
 
     @classmethod
-    def of(cls, folder: object, digest: str) -> Self:
-        """Read where to write, which has to be a folder of this machine, or shared with it."""
+    def of(cls, folder: object, *answer: str) -> Self:
+        """Read where to write an answer, of which it is told what sets it apart from others.
+
+        It has to be a folder of this machine, or shared with it.
+        """
         if not isinstance(folder, str | os.PathLike) or "://" in (text := os.fsdecode(folder)):
             raise WrongKind(
                 what="an answer can be written to a folder only.",
@@ -72,7 +77,7 @@ class Place:
                 why="an answer is written beside its place first.",
                 do=f"make {target.parent} first.",
             )
-        return cls(target, digest)
+        return cls(target, hashlib.sha256(" ".join(answer).encode()).hexdigest())
 
     @property
     def sealed(self) -> Path:
@@ -128,8 +133,8 @@ class Place:
         for path in self.sealed.iterdir():
             if path.name not in names:
                 path.unlink()
-        sync_folder(self.sealed)
-        sync_folder(self.target.parent)
+        for folder in (self.sealed, self._written, self.target.parent):
+            sync_folder(folder)
         return self.sealed
 
     def publish(self) -> None:
@@ -140,13 +145,11 @@ class Place:
         self.clear()
 
     def clear(self) -> None:
-        """Remove what stands beside the place."""
+        """Remove what stands beside the place, as far as that can be done."""
         for folder in (self._writing, self._written):
             for _ in range(_TRIES):  # a task that is being stopped may put another file there
                 with suppress(OSError):
                     shutil.rmtree(folder)
-            with suppress(FileNotFoundError):
-                shutil.rmtree(folder)
 
 
 def _taken(path: Path) -> int:

@@ -17,13 +17,13 @@ asked before is written from the record, and what was written before is read fro
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import cast
 
 from discreet.engines.order import HashOrder
-from discreet.engines.parquet_files import write_table
+from discreet.engines.parquet_files import copy_file, write_table
 from discreet.errors import UnreadableSource, UnsupportedSQL
 from discreet.ledger import Release as Stored
 from discreet.plan.lowered import Total
@@ -61,17 +61,18 @@ def write(
         told: reads an answer that is on record itself, and not in files.
         private: whether anything is protected here.
     """
-    place = Place.of(folder, plan.digest)
+    place = Place.of(folder, desk.record.id, plan.digest)
     with place.locked():
         if desk.record.find(plan.digest) is None:
             _check(plan, desk)
             place.check_free()
         stored = desk.recorded(plan, plan.digest, lambda: drawn_files(desk, plan, place))
-        if in_files(stored.answer):
-            manifest = Manifest.read(stored.answer, plan=plan.digest)
-            _complete(place, manifest)
-        else:
-            manifest = _written_from(told(stored), plan, place)
+        with _on_record():
+            if in_files(stored.answer):
+                manifest = Manifest.read(stored.answer, plan=plan.digest)
+                _complete(place, manifest)
+            else:
+                manifest = _written_from(told(stored), plan, place)
     return WrittenRelease(
         plan=plan,
         folder=place.target,
@@ -107,33 +108,60 @@ def _check(plan: Plan, desk: Desk) -> None:
         from discreet.engines.spark.writers import check_writers  # noqa: PLC0415  an optional engine
 
         engine = cast("KeepsGroupsApart", desk.engine)
-        check_writers(engine.groups(plan.lowered, order=HashOrder(salt=0)).sparkSession)
+        groups = engine.groups(plan.lowered, order=HashOrder(salt=0))
+        check_writers(groups.sparkSession, engine.watched)
 
 
 # --- after it is on record --------------------------------------------------------------------
 
 
-def _complete(place: Place, manifest: Manifest) -> None:
-    """Bring files that are on record to their place, from wherever they are."""
-    if manifest.matches(place.target):
-        place.clear()
-        return
-    if manifest.matches(place.sealed):
-        place.publish()
-        return
-    first = Place(Path(manifest.folder), place.digest)
-    source = next((each for each in (first.target, first.sealed) if manifest.matches(each)), None)
-    if source is None:
-        place.clear()
+@contextmanager
+def _on_record() -> Iterator[None]:
+    """Say of whatever fails that nothing is lost."""
+    try:
+        yield
+    except (OSError, RuntimeError):
         raise UnreadableSource(
-            what=f"the files of this answer are not in {first.target}, or have been changed.",
+            what="the files of this answer cannot be read now, or not be brought to their place.",
+            why="the answer is on record, and nothing of it was removed.",
+            do="see that this user can read and write there, and ask again, which costs nothing.",
+        ) from None
+
+
+def _complete(place: Place, manifest: Manifest) -> None:
+    """Bring files that are on record to their place, or say why not; none of them is removed."""
+    if not _brought(place, manifest):
+        raise UnreadableSource(
+            what=f"the files of this answer are not in {manifest.folder}, or have been changed.",
             why="it was drawn and paid for once; a second draw would be a second answer.",
             do="put them back as they were written, or buy another answer at another price.",
         )
-    place.check_free()
+
+
+def _brought(place: Place, manifest: Manifest) -> bool:
+    """Bring files to their place from wherever they are, and say whether they are anywhere."""
+    if manifest.matches(place.target):
+        place.clear()
+        return True
+    if manifest.matches(place.sealed):
+        place.publish()
+        return True
+    first = Place(Path(manifest.folder), place.digest)
+    if first == place:
+        return False
+    for source in (first.sealed, first.target):
+        if manifest.matches(source):
+            place.check_free()
+            with suppress(FileNotFoundError):  # brought to its own place meanwhile
+                _copied(place, manifest, source)
+                return True
+    return False
+
+
+def _copied(place: Place, manifest: Manifest, source: Path) -> None:
     folder = place.begin()
     for file in manifest.files:
-        shutil.copyfile(source / file.name, folder / file.name)
+        copy_file(file, source, folder)
     seal(place, manifest)
     place.publish()
 

@@ -3,6 +3,8 @@
 import warnings
 from functools import partial
 
+import pyarrow as pa
+
 import discreet as dp
 from discreet.engines.choice import engine_for
 from discreet.engines.spark.engine import Spark, SparkPerformance
@@ -13,6 +15,7 @@ from tests.engines.contract.places import SparkPlace, arrow_tables
 from tests.engines.contract.slow_rows import slowly
 
 TASKS = 2
+QUOTED = "a value that Spark quotes"
 EVENTS = ask("slow").types["events"]
 QUESTION = "SELECT k, COUNT(*) AS n FROM events GROUP BY k"
 WARDS = [f"ward {at}" for at in range(9)]
@@ -117,6 +120,16 @@ def failing_tasks(session):
     with Spark(tables, SparkPerformance(memory="1KB")) as engine:
         engine.owned(asked.schema)
         engine.run(asked.lowered, order=OWN)
+
+
+def failing_rows(session):
+    """Ask about rows that fail to be computed, with a value in the message."""
+    texts = pa.table({"u": list(range(9)), "k": [*"12345678", QUOTED]})
+    rows = session.createDataFrame(texts).selectExpr("u", "CAST(CAST(k AS INT) AS STRING) AS k")
+    with dp.open(
+        {"events": rows}, policy=PUBLIC_KEYS, unit=dp.person("u"), test_mode=True
+    ) as found:
+        found.ask(QUESTION, epsilon=1)
 
 
 def close_engine_early(session):

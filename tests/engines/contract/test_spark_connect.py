@@ -70,6 +70,15 @@ def test_failures_are_one_sentence(server, driver):
         assert SECRET not in caught.value.told
 
 
+def test_what_pyspark_prints_of_failures_is_not_printed(server, driver):
+    with pytest.raises(Failed) as caught:
+        driver.call(scenes.failing_rows)
+    assert caught.value.kind == "EngineFailed"
+    assert scenes.QUOTED not in caught.value.told
+    assert scenes.QUOTED not in driver.log()
+    assert scenes.QUOTED in server.logs()  # which only the owner reads
+
+
 def test_nothing_that_is_written_anywhere_holds_a_value(server, driver):
     keys, shown = driver.call(scenes.secret_answer)
     assert keys == [SECRET]

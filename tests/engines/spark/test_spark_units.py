@@ -131,6 +131,30 @@ def test_rows_of_linked_tables_go_where_those_are_that_they_point_to(monkeypatch
         session.conf.set("spark.sql.shuffle.partitions", before)
 
 
+@pytest.mark.theorem("division-by-unit")
+def test_rows_may_point_to_the_column_that_names_the_unit():
+    """It is read once as the key and once as the unit, here by DuckDB, since both are texts."""
+    session = local_session()
+    tables = {
+        "people": pa.table({"id": ["1", "02", "3", "x"], "city": ["A", "B", None, "C"]}),
+        "visits": pa.table(
+            {"patient": ["01", "2", "3", "3", "7", None] * 3, "ward": ["A", "B"] * 9}
+        ),
+    }
+    people = Scan("people", (("id", Type.INTEGER), ("city", Type.TEXT)))
+    visits = Scan("visits", tuple(VISITS.items()))
+    joined = Join(visits, people, "inner", Call("=", (Column("patient"), Column("id"))))
+    lowered = replace(counted(joined, "id"), measures=EXACT)
+    known = (
+        facts("people", dict(people.columns), unit=("id",), key=("id",)),
+        facts("visits", VISITS, link=Link(column="patient", parent="people", key="id")),
+    )
+    frames = {name: session.createDataFrame(table) for name, table in tables.items()}
+    expected = duckdb_answer(tables, lowered)
+    assert sum(expected["totals"]["n"]) == 4 * 3
+    assert spark_answer(frames, lowered, *known, performance=MANY) == expected
+
+
 def test_what_cannot_be_divided_is_refused():
     session = local_session()
     frame = session.createDataFrame(texts())

@@ -1,10 +1,13 @@
 """Long jobs tell how far they are, and can be stopped; what was charged stays charged, once."""
 
+import logging
 import signal
 import threading
 import time
 
 import pytest
+from pyspark.errors import PySparkException
+from pyspark.logger import PySparkLogger
 
 import discreet as dp
 from discreet.engines.spark.performance import SparkPerformance
@@ -55,6 +58,36 @@ def test_progress_rises_to_the_end():
     assert any(0 < share < 1 for share in told)
     assert local_session().sparkContext.getLocalProperty("spark.jobGroup.id") is None
     assert local_session().getTags() == set()
+
+
+@pytest.fixture
+def printed():
+    """What pyspark would print by itself: the texts of errors, with values in them."""
+    told = []
+    handler = logging.Handler()
+    handler.emit = lambda record: told.append(record.getMessage())
+    loggers = [
+        PySparkLogger.getLogger(f"{kind}QueryContextLogger") for kind in ("SQL", "DataFrame")
+    ]
+    for each in loggers:
+        each.addHandler(handler)
+    yield told
+    for each in loggers:
+        each.removeHandler(handler)
+
+
+def test_nothing_is_printed_of_rows_that_fail(printed):
+    """A row that cannot be computed is quoted by Spark, and by pyspark on stderr; not for us."""
+    texts = local_session().createDataFrame(
+        [(1, "A", "4711x")], "patient long, ward string, t string"
+    )
+    rows = texts.selectExpr("patient", "ward", "CAST(t AS DOUBLE) AS cost")
+    with engine({"visits": rows}, KNOWN) as found, pytest.raises(EngineFailed):
+        found.run(by_ward(), order=ORDER)
+    assert printed == []
+    with pytest.raises(PySparkException):
+        rows.collect()
+    assert any("4711x" in text for text in printed)  # others are heard as before
 
 
 def test_another_thread_can_stop_a_job():

@@ -18,9 +18,10 @@ import discreet
 import discreet.session as sessions
 from discreet.accounting import Budget
 from discreet.engines.parquet_files import ReleasedFile, read_table, write_table
+from discreet.engines.spark import writers
 from discreet.engines.spark import written as writing
 from discreet.engines.spark.limbs import BITS, limb_names
-from discreet.engines.spark.writers import check_writers
+from discreet.engines.spark.writers import check_writers, package
 from discreet.engines.spark.written import finished, written
 from discreet.errors import EngineFailed, UnreadableSource
 from discreet.noise import SYSTEM, KeyedEntropy
@@ -58,8 +59,14 @@ def contents(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
+def task(batches, finish, folder):
+    return finished(
+        batches, lowered=plan().lowered, finish=finish, folder=folder, drawn_by=package()
+    )
+
+
 def reports_of(batches, finish, folder):
-    found = finished(batches, lowered=plan().lowered, finish=finish, folder=folder)
+    found = task(batches, finish, folder)
     return [row for report in found for row in report.to_pylist()]
 
 
@@ -117,11 +124,7 @@ def test_a_task_that_is_repeated_makes_the_same_files_and_a_mutant_does_not(tmp_
         folder.mkdir()
         (batches,) = batches_of(binned, BINS, 1)
         half = batches[: len(batches) // 2]
-        list(
-            itertools.islice(
-                finished(half, lowered=plan().lowered, finish=finish, folder=folder), 2
-            )
-        )
+        list(itertools.islice(task(half, finish, folder), 2))
         first = reports_of(batches, finish, folder)
         return first == reports_of(batches, finish, folder) and len(contents(folder)) == BINS
 
@@ -300,10 +303,33 @@ def test_spark_writes_the_same_files_on_any_partitioning(spark, tmp_path):
 
 
 def test_workers_without_this_package_are_refused(spark, monkeypatch):
-    check_writers(spark)
+    check_writers(spark, call)
     monkeypatch.setattr(discreet, "__version__", "7.0")
     with pytest.raises(UnreadableSource):
-        check_writers(spark)
+        check_writers(spark, call)
+
+
+def test_workers_that_do_not_answer_are_asked_again(spark, monkeypatch):
+    def failing(action):
+        raise ConnectionError
+
+    monkeypatch.setattr(writers, "_KNOWN", {})
+    with pytest.raises(UnreadableSource):
+        check_writers(spark, failing)
+    check_writers(spark, call)
+
+
+def test_a_task_with_another_version_draws_nothing(tmp_path, binned):
+    (batches,) = batches_of(binned, BINS, 1)
+    finish = KeyedBins.fresh(plan(), bins=BINS)
+    sent = {"lowered": plan().lowered, "finish": finish, "folder": tmp_path}
+    with pytest.raises(RuntimeError, match="a task could not compute"):
+        list(finished(batches, **sent, drawn_by="discreet 7.0"))
+    assert contents(tmp_path) == {}
+
+
+def call(action):
+    return action()
 
 
 def _check_bins(spark, frame, finish, tables):

@@ -118,7 +118,7 @@ class Spark:
         schema, _ = self._known()
         check_shape(lowered, schema)
         if private_tables(lowered, schema):
-            self._prepared(lowered, _FIRST)
+            in_one_sentence(lambda: summed(self._rows(self._prepared(lowered, _FIRST)), lowered))
             check_workers(self._session, self.watched)
 
     def run(self, lowered: Lowered, *, order: HashOrder) -> Raw:

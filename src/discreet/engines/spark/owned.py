@@ -86,10 +86,10 @@ def as_declared(
             column.cast("bigint") if kind is Type.INTEGER else column
             for column, (_, kind) in zip(columns, places, strict=True)
         ]
-    added = pa.schema([(f"d{place}", ARROW_TYPES[kind]) for place, kind in places])
+    added = pa.schema([(f"d{at}", ARROW_TYPES[kind]) for at, (_, kind) in enumerate(places)])
     read = [
-        f"{reading(f'{owned.prefix}{place}', native, kind)} AS d{place}"
-        for native, (place, kind) in zip(natives, places, strict=True)
+        f"{reading(f'{owned.prefix}{place}', native, kind)} AS d{at}"
+        for at, (native, (place, kind)) in enumerate(zip(natives, places, strict=True))
     ]
     statement = f"SELECT *, {', '.join(read)} FROM {name(ROWS)}"  # noqa: S608 (quoted names)
     form = pa.schema([*_arrow_fields(frame), *added])

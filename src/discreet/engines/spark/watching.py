@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, TypeVar, final
 
 from discreet.engines.listening import ended, settled
+from discreet.engines.spark.hushing import hushed
 from discreet.engines.spark.performance import Progress
 
 if TYPE_CHECKING:  # an optional library
@@ -88,6 +89,10 @@ class Watch:
         else:
             self._session.sparkContext.addJobTag(tag)
             self._session.sparkContext.setInterruptOnCancel(interruptOnCancel=True)
+        with hushed():
+            return self._told(tag, action)
+
+    def _told(self, tag: str, action: Callable[[], T]) -> T:
         if self._progress is None:
             return action()
         told = _Told(self._progress)

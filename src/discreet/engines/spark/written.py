@@ -9,6 +9,7 @@ What it hands on are the name of the file, its digest and the number of its rows
 A task that runs again makes the same files, which are known by their content.  So nothing depends
 on how many tasks there are, which of them are repeated, or when: neither files nor rows in them.
 
+A task whose package is not the one that plans refuses to draw.
 A bin that came in two parts would get the same noise twice, and is refused.  Whatever fails in a
 task says one sentence, for Spark shows the errors of tasks and keeps them.
 """
@@ -26,7 +27,9 @@ import pyarrow as pa
 from discreet.engines.parquet_files import ReleasedFile, write_table
 from discreet.engines.spark.limbs import BITS, limb_names
 from discreet.engines.spark.sending import in_tasks, spark_schema
+from discreet.engines.spark.sources import functions_of
 from discreet.engines.spark.task import quiet
+from discreet.engines.spark.writers import package
 from discreet.errors import EngineFailed
 from discreet.plan.arrow_arrays import numbers
 from discreet.plan.lowered import Lowered, Total
@@ -94,25 +97,37 @@ def _job(
     groups: DataFrame, lowered: Lowered, *, bins: int, finish: Finish, folder: Path
 ) -> DataFrame:
     """Bring bins together, and finish each of them where it is."""
-    from pyspark.sql import functions  # noqa: PLC0415  an optional library
-
+    functions = functions_of(groups)
     keys = [f"k{at}" for at in range(len(lowered.keys))]
     place = functions.pmod(functions.xxhash64(*keys), functions.lit(bins))
     whole = groups.withColumn(BIN, place).repartition(BIN).sortWithinPartitions(BIN)
     columns = spark_schema(_REPORT)
-    return in_tasks(whole, finished, columns, lowered=lowered, finish=finish, folder=folder)
+    sent = {"lowered": lowered, "finish": finish, "folder": folder, "drawn_by": package()}
+    return in_tasks(whole, finished, columns, **sent)
 
 
 def finished(
-    batches: Iterable[pa.RecordBatch], *, lowered: Lowered, finish: Finish, folder: Path
+    batches: Iterable[pa.RecordBatch],
+    *,
+    lowered: Lowered,
+    finish: Finish,
+    folder: Path,
+    drawn_by: str,
 ) -> Iterator[pa.RecordBatch]:
     """Do what a task does: finish and write its bins, and report each of them."""
-    return quiet(_reports(batches, lowered, finish, folder))
+    return quiet(_reports(batches, lowered, finish, folder, drawn_by))
 
 
 def _reports(
-    batches: Iterable[pa.RecordBatch], lowered: Lowered, finish: Finish, folder: Path
+    batches: Iterable[pa.RecordBatch],
+    lowered: Lowered,
+    finish: Finish,
+    folder: Path,
+    drawn_by: str,
 ) -> Iterator[pa.RecordBatch]:
+    if drawn_by != package():
+        message = "another version of the package"
+        raise RuntimeError(message)
     for at, table in _whole_bins(batches):
         found = finish(_raw(table, lowered), at)
         name = digest = ""
