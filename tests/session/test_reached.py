@@ -11,7 +11,6 @@ from discreet.engines.duckdb import DuckDB
 from discreet.engines.order import HashOrder
 from discreet.engines.reference.engine import Reference
 from discreet.errors import WrongKind
-from discreet.plan.bounds_asked import estimate
 from discreet.query.types import Type
 from tests.engines.answers import flat
 
@@ -123,16 +122,3 @@ def test_a_draw_of_groups_is_not_measured_again(tmp_path):
         with pytest.raises(WrongKind, match="no number to be averaged"):
             session.remeasure(first, epsilon=5)
         assert session.remaining == left
-
-
-def test_bounds_are_found_before_groups_are_drawn(tmp_path):
-    policy = POLICY.replace(", low = 0, high = 100", "")
-    sql = (
-        "SELECT a, b, c, COUNT(*) AS n, SUM(cost) AS s FROM visits GROUP BY a, b, c HAVING n >= 160"
-    )
-    with opened(tmp_path, policy=policy) as session:
-        found = session.ask(sql, epsilon=4, bounds=estimate(epsilon=1))
-        assert len(found) > 10
-        again = session.ask(sql, epsilon=4, bounds=estimate(epsilon=1))
-        assert again.replayed
-        assert again.to_arrow().equals(found.to_arrow())

@@ -10,6 +10,10 @@ T >= 1 such that no group below T meets the condition.  Empty groups that reach 
 the one in which every group has got its noise.
 T is not above what the condition asks for, and below it by no more than rounding explains.  Of
 several such parts the one counts that the fewest empty groups reach.
+
+Where bounds are to be found first, such a question is refused: they decide about the noise, and so
+about how many empty groups reach T.  An answer with too many of them would break off once it is
+paid for, and that it does would tell of bounds that nobody is told.
 """
 
 from __future__ import annotations
@@ -76,6 +80,17 @@ def reach_threshold(draft: Draft) -> Draft:
     groups = found(draft.groups).public
     if found(draft.groups).chosen or not isinstance(groups, Product):
         return draft
+    if draft.targets:
+        first = draft.targets[0]
+        raise UnsupportedSQL(
+            what=pointed(
+                f"there are {len(groups)} groups, and bounds of {first.about} are to be found.",
+                first.row.span,
+            ),
+            why="bounds decide about the noise, and so about how many empty groups are shown.",
+            do="declare the bounds in the policy, or write them in the question; or group by fewer "
+            "keys.",
+        )
     best = min(
         _reached(draft, len(groups)),
         key=lambda each: each.zeros.expected().high,
@@ -96,7 +111,7 @@ def reach_threshold(draft: Draft) -> Draft:
             "keys, or list the values that matter with IN (...).",
         )
     expected = best.zeros.expected().high
-    if expected > MOST_EMPTY and not draft.found:  # once bounds are found, it has been paid for
+    if expected > MOST_EMPTY:
         raise UnsupportedSQL(
             what=pointed(
                 f"about {float(expected):.3g} empty groups would be shown by their noise alone, "
@@ -120,7 +135,7 @@ def _reached(draft: Draft, groups: int) -> Iterator[Reached]:
             continue
         slot, sign, number = parts
         estimate = estimates[slot]
-        total = _total(estimate, open_=bool(draft.targets or draft.found))
+        total = _total(estimate)
         noise = None if total is None else noises.get(total[0])
         if total is None or noise is None:
             continue
@@ -149,17 +164,14 @@ def _compared(part: Expression) -> tuple[str, str, Literal] | None:
     return compared if number.type in {Type.INTEGER, Type.FLOAT} else None
 
 
-def _total(estimate: Estimate, *, open_: bool) -> tuple[str, Fraction] | None:
-    """Return the one noisy total that a slot shows, and what a unit of it stands for.
-
-    Where bounds are found first, a sum counts in units of them, so that no number is known yet.
-    """
+def _total(estimate: Estimate) -> tuple[str, Fraction] | None:
+    """Return the one noisy total that a slot shows, and what a unit of it stands for."""
     match estimate.estimator:
         case Units():
             return UNITS, Fraction(1)
         case Count(measure=measure):
             return measure, Fraction(1)
-        case Sum(measure=measure, step=step, count=None) if not open_:
+        case Sum(measure=measure, step=step, count=None):
             return measure, step
         case _:
             return None

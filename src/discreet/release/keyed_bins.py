@@ -28,7 +28,9 @@ whole arrays: on one core 40 000 groups of a bin took 0.1 to 0.3 microseconds ea
 with a stream for each of them.
 
 The key is worth as much as the totals: with it the noise can be subtracted.  It goes to the tasks
-of one job and nowhere else: not to the ledger, a file, a log or a message.  It is never used again,
+of one job and nowhere else: not to the ledger, the answer, a log or a message.  Spark may keep what
+it sends to tasks in files of its own, as it keeps rows, until the job ends; it encrypts both if it
+is told to (docs/guide/scale.md).  A key is never used again,
 for the difference of two answers with the same noise is exact: an attempt that is begun anew, after
 a crash, draws a new one.
 """
