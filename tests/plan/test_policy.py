@@ -141,3 +141,10 @@ def test_what_is_written_is_read(policy):
 
 def test_the_clinic_is_written():
     assert read_policy(POLICY.written()) == POLICY
+
+
+def test_a_policy_shows_no_password():
+    place = "postgresql://ana:se55ret@db/clinic"
+    session = Session(data=f"{place}/visits", ledger=f"{place}#flu")
+    for shown in (session, Policy(session=session)):
+        assert "se55ret" not in repr(shown) + str(shown)

@@ -15,7 +15,9 @@ from discreet.cli.options import JsonOption, pairs
 from discreet.cli.project import POLICY, SERVERS
 from discreet.cli.reporting import reported, write_json
 from discreet.cli.six_questions import Answers, Ask, policy_from
+from discreet.engines.postgres.address import address_of
 from discreet.errors import WrongKind
+from discreet.ledger.store import store_for
 from discreet.plan.policy import Policy, Session, read_policy
 from discreet.session import describe
 from discreet.session.policies import unit_of
@@ -83,7 +85,9 @@ def init(  # noqa: PLR0913  one option for each answer
             types=pairs(types, option="--type", of="type"),
             constant=tuple(constant or ()),
         )
-        place = Session(data=_seen_from(policy, source), ledger=ledger or f"{name}.ledger")
+        place = Session(
+            data=_seen_from(policy, source), ledger=_shareable(ledger or f"{name}.ledger")
+        )
         made = policy_from(answers, _asker(yes=yes), table=name, columns=columns, session=place)
         text = _HEADER + made.written()
         rules = read_policy(text)  # what is written can be followed, and fits the data
@@ -100,6 +104,21 @@ def _seen_from(policy: Path, source: str) -> str:
         return str(Path(source).resolve().relative_to(policy.parent.resolve()))
     except ValueError:
         return str(Path(source).resolve())
+
+
+def _shareable(ledger: str) -> str:
+    """Return the address of the ledger without a password."""
+    store_for(ledger, timeout=1)  # refuses what is no address: what follows '#' is a name
+    place, mark, name = ledger.partition("#")
+    if not ledger.startswith(SERVERS):
+        return ledger
+    if address_of(place).table is not None:
+        raise WrongKind(
+            what="the address of the ledger names a table.",
+            why="a ledger is a schema of a database, with tables of its own.",
+            do="give 'postgresql://role@host/database#name'.",
+        )
+    return f"{without_password(place)}{mark}{name}"
 
 
 def _asker(*, yes: bool) -> Ask:
@@ -138,5 +157,8 @@ def _say(policy: Policy, path: Path, table: str, *, as_json: bool) -> None:
         write_json("policy", {"written": str(path), "table": table})
         return
     sys.stdout.write(f"wrote {path}; the budget is {policy.budget}.\n")
+    place = policy.session or Session()
+    if any(each is not None and each.startswith(SERVERS) for each in (place.data, place.ledger)):
+        sys.stdout.write("no password is in it: set PGPASSWORD, or use a password file.\n")
     question = f"SELECT COUNT(*) AS n FROM {table}"  # noqa: S608 (a checked name, and only shown)
     sys.stdout.write(f'next: discreet plan "{question}" --epsilon 0.1\n')

@@ -10,7 +10,7 @@ A policy may name data and ledger in its table ``[session]``; the paths are rela
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, final
 
@@ -28,11 +28,14 @@ Data = str | Mapping[str, str]
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Project:
-    """The rules, the data and the ledger that a command works with."""
+    """The rules, the data and the ledger that a command works with.
+
+    Where they are is not shown, because a password may be in an address.
+    """
 
     policy: Policy
-    data: Data | None
-    ledger: str | None
+    data: Data | None = field(repr=False)
+    ledger: str | None = field(repr=False)
 
     def named_ledger(self) -> str:
         """Return the address of the ledger, or say how to name it."""

@@ -60,12 +60,14 @@ class Limits:
 class Session:
     """Where the command line finds the data and the ledger, as seen from the policy file.
 
-    >>> Session(data="visits.parquet").ledger is None
-    True
+    Neither is shown, because a password may be in an address.
+
+    >>> Session(data="postgresql://ana:secret@db/clinic/visits")
+    Session()
     """
 
-    data: str | None = None
-    ledger: str | None = None
+    data: str | None = field(default=None, repr=False)
+    ledger: str | None = field(default=None, repr=False)
 
 
 @final

@@ -135,6 +135,23 @@ def test_enumerations_and_uuids(column, owner):
     assert column("uuid", f"'{number.upper()}'", "NULL") == [number, None]
 
 
+def test_casts_that_others_have_made_are_not_used(column, owner):
+    """Whoever owns a type may say how it becomes a text, and fail for one of its values."""
+    number = "00000000-0000-4000-8000-0123456789ab"
+    owner("DROP TYPE IF EXISTS mood CASCADE", "CREATE TYPE mood AS ENUM ('sad', 'ok')")
+    for kind in ("mood", "uuid"):
+        owner(
+            f"CREATE OR REPLACE FUNCTION trap({kind}) RETURNS text LANGUAGE plpgsql"
+            " AS 'BEGIN RAISE EXCEPTION $$no$$; END'",
+            f"CREATE CAST ({kind} AS text) WITH FUNCTION trap({kind}) AS IMPLICIT",
+        )
+    try:
+        assert column("mood", "'ok'", "'sad'", "NULL") == ["ok", "sad", None]
+        assert column("uuid", f"'{number}'", "NULL") == [number, None]
+    finally:
+        owner("DROP FUNCTION trap(mood) CASCADE", "DROP FUNCTION trap(uuid) CASCADE")
+
+
 def test_booleans(column):
     assert column("boolean", "true", "false", "NULL") == [True, False, None]
 

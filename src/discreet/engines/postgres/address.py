@@ -27,7 +27,13 @@ _LONGEST: Final = 63
 _PARTS: Final = 2  # database and table, or schema and table
 _HOST: Final = r"(\[[^\[\],@]*\]|[^\[\],:?#@]*)(:[0-9]*)?"
 _HOSTS: Final = re.compile(f"{_HOST}(,{_HOST})*", re.ASCII)
-_SECRETS: Final = {"password", "sslpassword", "oauth_client_secret"}
+_SECRETS: Final = {
+    "oauth_client_secret",
+    "password",
+    "scram_client_key",
+    "scram_server_key",
+    "sslpassword",
+}
 _OPTIONS: Final = {
     "connect_timeout": "15",
     "fallback_application_name": "discreet",

@@ -29,28 +29,45 @@ _OLDEST: Final = 120_000
 _SERVER: Final = (
     "SELECT CAST(current_setting('server_version_num') AS int8), current_setting('server_encoding')"
 )
-_TABLE: Final = """
+_PARTS: Final = """
+WITH RECURSIVE part (oid) AS (
+    SELECT c.oid FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+    WHERE n.nspname = $1 AND c.relname = $2
+    UNION SELECT i.inhrelid FROM pg_inherits AS i JOIN part ON i.inhparent = part.oid)
+"""
+"""A table, and all that lies below it."""
+
+_TABLE: Final = f"""
+{_PARTS}
 SELECT row_security_active(c.oid),
        has_schema_privilege(n.oid, 'USAGE'),
        has_table_privilege(c.oid, 'SELECT'),
-       (WITH RECURSIVE part (oid) AS (
-            SELECT c.oid UNION
-            SELECT i.inhrelid FROM pg_inherits AS i JOIN part ON i.inhparent = part.oid)
-        SELECT bool_and(p.relkind IN ('r', 'p')) FROM part JOIN pg_class AS p ON p.oid = part.oid)
+       (SELECT bool_and(p.relkind IN ('r', 'p'))
+        FROM part JOIN pg_class AS p ON p.oid = part.oid),
+       (SELECT encode(sha256(convert_to(string_agg(
+            concat_ws(' ', p.oid, p.xmin, a.attnum, a.xmin), ',' ORDER BY p.oid, a.attnum
+        ), 'UTF8')), 'hex')
+        FROM part JOIN pg_class AS p ON p.oid = part.oid
+             LEFT JOIN pg_attribute AS a ON a.attrelid = p.oid)
 FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
 WHERE n.nspname = $1 AND c.relname = $2
-"""
-_COLUMNS: Final = """
+"""  # noqa: S608 (no names in it)
+_COLUMNS: Final = f"""
+{_PARTS}
 SELECT CAST(a.attname AS text),
-       CASE WHEN a.attgenerated = 'v' OR NOT has_column_privilege(c.oid, a.attnum, 'SELECT') THEN ''
+       CASE WHEN NOT has_column_privilege(c.oid, a.attnum, 'SELECT') OR a.attname IN (
+                SELECT p.attname FROM part JOIN pg_attribute AS p ON p.attrelid = part.oid
+                WHERE p.attgenerated = 'v') THEN ''
             WHEN t.typtype = 'e' THEN 'enum'
             WHEN t.typtype = 'b' AND t.typnamespace = CAST('pg_catalog' AS regnamespace)
-            THEN CAST(t.typname AS text) ELSE '' END
+            THEN CAST(t.typname AS text) ELSE '' END,
+       COALESCE(NOT o.collisdeterministic, false)
 FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
      JOIN pg_attribute AS a ON a.attrelid = c.oid JOIN pg_type AS t ON t.oid = a.atttypid
+     LEFT JOIN pg_collation AS o ON o.oid = a.attcollation
 WHERE n.nspname = $1 AND c.relname = $2 AND a.attnum > 0 AND NOT a.attisdropped
 ORDER BY a.attnum
-"""
+"""  # noqa: S608 (no names in it)
 
 
 @final
@@ -66,6 +83,14 @@ class Described:
     columns: dict[str, str]
     whole: bool
     """Whether the role may read all of it, and not some columns only."""
+    blurred: frozenset[str] = frozenset()
+    """Columns in which the server takes different texts for the same."""
+    state: str = ""
+    """What is another one after every change of the table or its parts that is not one of rows.
+
+    Emptying by TRUNCATE is such a change, and one that is undone is two: what is compared are the
+    transactions that wrote the lines of the catalogue.
+    """
 
     @property
     def types(self) -> dict[str, Type | None]:
@@ -92,7 +117,7 @@ def described(connection: Connection, address: Address) -> Described:
             f"there is no table {address}.",
             do="name a table that is there, as schema.table if it is not in the schema public.",
         )
-    ((secured, usable, whole, plain),) = found
+    ((secured, usable, whole, plain, state),) = found
     if not plain:
         raise unreadable(
             f"{address} is a view, or has parts that lie elsewhere.",
@@ -103,10 +128,15 @@ def described(connection: Connection, address: Address) -> Described:
             f"{address} is under row-level security for this role.",
             do="use a role that may see all rows (BYPASSRLS, or the owner of the table).",
         )
-    columns = {column: form for column, form in asked(connection, _COLUMNS, *where)}  # noqa: C416
-    if not usable or not any(TYPES.get(form) for form in columns.values()):
+    listed = asked(connection, _COLUMNS, *where)
+    if not usable or not any(TYPES.get(kind) for _, kind, _ in listed):
         raise _no_right(address)
-    return Described(columns=columns, whole=whole)
+    return Described(
+        columns={column: kind for column, kind, _ in listed},
+        whole=whole,
+        blurred=frozenset(column for column, _, blurred in listed if blurred),
+        state=state,
+    )
 
 
 def _no_right(address: Address) -> UnreadableSource:

@@ -1,6 +1,8 @@
 """Columns of a PostgreSQL table, read as values of our types.
 
-Trust: kernel.  No value can make reading fail: what does not fit is NULL.
+Trust: kernel.  No value can make reading fail: what does not fit is NULL.  Casts are those that the
+server was made with, and which nobody can replace; where it has none, anybody might add one, so
+none is asked for.
 
 Whole numbers are INTEGER.  Floats are FLOAT, and so are decimals, as the nearest float, NULL if
 there is none.  Texts, UUIDs and enumerations are TEXT, without the blanks that fill up a ``char``;
@@ -57,6 +59,11 @@ def _plain(sql: str) -> str:
     return sql
 
 
+def _shown(by: str) -> Callable[[str], str]:
+    """Print the text that the type itself shows: a cast to text may be anybody's function."""
+    return lambda sql: f"textin({by}({sql}))"
+
+
 def _decimal(sql: str) -> str:
     """Print the nearest float; the cast alone fails where that is infinite, or zero by rounding."""
     return (
@@ -83,8 +90,8 @@ _PRINTED: Final[dict[str, Callable[[str], str]]] = {
     "text": _text,
     "varchar": _text,
     "bpchar": _text,
-    "uuid": _cast("text"),
-    "enum": _cast("text"),
+    "uuid": _shown("uuid_out"),
+    "enum": _shown("enum_out"),
     "bool": _plain,
     "date": _within("date '0001-01-01'", "date '9999-12-31'"),
     "timestamp": _within(

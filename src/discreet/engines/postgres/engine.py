@@ -31,7 +31,7 @@ from discreet.engines.postgres.opening import addresses_of, looked_up
 from discreet.engines.postgres.reading import Reading, Request
 from discreet.engines.sources.staged import Staged
 from discreet.engines.wanted import wanted
-from discreet.errors import UnsupportedSQL
+from discreet.errors import BadPolicy, UnsupportedSQL
 from discreet.plan.lowered import Key, Lowered
 from discreet.plan.raw import Raw
 from discreet.plan.schema import Schema, TableFacts
@@ -96,6 +96,16 @@ class Postgres:
 
         Rows in which a column of the unit is NULL do not count, and need not be sent.
         """
+        for table in schema.tables:
+            known = self._described.get(folded(table.name))
+            if known is not None and not known.blurred.isdisjoint(_spelled(table.unit, known)):
+                raise BadPolicy(
+                    what=f"table {table.name}: to the server, different texts are the same in a "
+                    "column of the unit.",
+                    why="here they are different, so one person would count as several.",
+                    do="name the unit by another column, or give that one a deterministic "
+                    "collation.",
+                )
         self._units = {folded(table.name): table.unit for table in schema.tables}
         self._keys = {folded(table.name): _key(table) for table in schema.tables if table.public}
 

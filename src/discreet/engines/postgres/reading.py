@@ -2,9 +2,12 @@
 
 Trust: kernel.
 
-The server is asked for columns by their names, and for nothing else of a question.  All tables are
-locked against changes of their form before anything is looked at, then looked up again, and then
-read as they were at one moment.
+The server is asked for columns by their names, and for nothing else of a question.  Tables are
+locked against changes of their form, looked up again, and then read as they were at one moment.
+A role may not lock a table of which it may read some columns only.  Such a table is looked up once
+more after it was read: if its form is not what it was at the first look, the rows do not count.
+No lock that a reader may take keeps the owner from adding a part to a table meanwhile; its rows
+count, as far as they were there at that moment.
 A thread of its own talks to the server, so that whoever waits for rows can be interrupted at any
 time: then the statement is cancelled on the server, and the connection ends.  What the driver says
 when something fails does not leave that thread.
@@ -81,7 +84,8 @@ class Request:
     def fits(self, now: Described) -> bool:
         """Whether the table still has the columns that it was opened with."""
         then = self.described.columns
-        return all(now.columns.get(each) == then[each] for each in (*self.columns, *self.unit))
+        kept = all(now.columns.get(each) == then[each] for each in (*self.columns, *self.unit))
+        return kept and now.blurred.isdisjoint(self.unit)
 
 
 Rows = tuple[int, pa.RecordBatch]
@@ -162,9 +166,8 @@ class Reading:
                 lockable = [each.address.sql for each in self._requests if each.described.whole]
                 if lockable:
                     cursor.execute(f"LOCK TABLE {', '.join(lockable)} IN ACCESS SHARE MODE")
-                if not all(
-                    each.fits(described(connection, each.address)) for each in self._requests
-                ):
+                found = [described(connection, each.address) for each in self._requests]
+                if not all(map(Request.fits, self._requests, found)):
                     return False
                 for number, request in enumerate(self._requests):
                     reader = cursor.execute(request.statement).fetch_record_batch()
@@ -174,7 +177,14 @@ class Reading:
             finally:
                 with self._lock:  # nobody cancels what is closed
                     self._cursor = None
-        return True
+        unlocked = [
+            (each.address, seen)
+            for each, seen in zip(self._requests, found, strict=True)
+            if not each.described.whole
+        ]
+        if unlocked:
+            begin(connection)  # at a later moment, which sees what has changed since
+        return all(described(connection, where).state == seen.state for where, seen in unlocked)
 
     def _put(self, rows: Rows | None) -> bool:
         """Hand something on; say whether anybody still wants it."""
