@@ -15,7 +15,6 @@ from discreet.cli.options import JsonOption, pairs
 from discreet.cli.project import POLICY, SERVERS
 from discreet.cli.reporting import reported, write_json
 from discreet.cli.six_questions import Answers, Ask, policy_from
-from discreet.engines.postgres.address import address_of
 from discreet.errors import WrongKind
 from discreet.ledger.store import store_for
 from discreet.plan.policy import Policy, Session, read_policy
@@ -31,6 +30,8 @@ _HEADER: Final = """\
 # Bounds and categories are what people know, and never come from the rows.
 
 """
+
+_SLASHES: Final = 3  # of the address of a database
 
 
 def init(  # noqa: PLR0913  one option for each answer
@@ -112,13 +113,14 @@ def _shareable(ledger: str) -> str:
     place, mark, name = ledger.partition("#")
     if not ledger.startswith(SERVERS):
         return ledger
-    if address_of(place).table is not None:
+    shared = without_password(place)
+    if place.partition("?")[0].count("/") > _SLASHES:
         raise WrongKind(
             what="the address of the ledger names a table.",
             why="a ledger is a schema of a database, with tables of its own.",
             do="give 'postgresql://role@host/database#name'.",
         )
-    return f"{without_password(place)}{mark}{name}"
+    return f"{shared}{mark}{name}"
 
 
 def _asker(*, yes: bool) -> Ask:

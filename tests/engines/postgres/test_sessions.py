@@ -239,6 +239,24 @@ def test_a_policy_is_written_without_the_password(clinic, postgres, tmp_path, mo
     assert asked.exit_code == 0, asked.stderr
 
 
+def test_a_ledger_without_its_password_is_used(clinic, postgres, owner, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    options = ["--unit=patient", "--epsilon=1", "--delta=0", "--bounds=cost=0:100", "--yes"]
+    ledger = f"--ledger={postgres.address('init_ledger')}"
+    done = run(tmp_path, "init", f"{clinic}/clinic.visits", *options, ledger)
+    assert done.exit_code == 0, done.stderr
+    written = (tmp_path / "policy.toml").read_text()
+    assert postgres.password not in written + done.output
+    assert "/postgres#init_ledger" in written
+    monkeypatch.setenv("PGPASSWORD", postgres.password)
+    asked = run(tmp_path, "ask", COUNT, "--epsilon=0.1")
+    assert asked.exit_code == 0, asked.stderr
+    shown = run(tmp_path, "ledger", "show")
+    assert shown.exit_code == 0, shown.stderr
+    assert postgres.password not in shown.output
+    owner("DROP SCHEMA init_ledger CASCADE")
+
+
 def test_nothing_is_loaded_before_it_is_needed():
     program = (
         "import sys, discreet as dp, discreet.session.sources, discreet.engines.choice;"
