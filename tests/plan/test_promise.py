@@ -179,6 +179,16 @@ def test_the_policy_limits_search_and_answer_together():
         planned(text, policy=loose, epsilon="0.01", bounds=BOUNDS)
 
 
+@pytest.mark.parametrize("bounds", [estimate(epsilon=50), estimate(rho=50)])
+def test_what_has_no_price_in_a_limited_currency_is_refused(bounds):
+    """Where groups are private, all of delta goes to their choice, and no epsilon follows."""
+    policy = replace(POLICY, limits=replace(POLICY.limits, max_epsilon=Fraction(2)))
+    text = "SELECT city, SUM(note) AS s FROM visits GROUP BY city"
+    planned(text, rho="0.01", delta=1e-6, bounds=bounds)
+    with pytest.raises(NotAllowed):
+        planned(text, policy=policy, rho="0.01", delta=1e-6, bounds=bounds)
+
+
 def test_bounds_may_be_paid_in_rho():
     plan = planned(QUESTIONS[0], rho="0.1", bounds=estimate(rho="0.005"))
     assert Fraction(49, 10000) < plan.search.price.rho <= Fraction(5, 1000)

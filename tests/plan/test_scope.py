@@ -1,12 +1,19 @@
 """Units with a row in a bound relation lie in its scope."""
 
+import itertools
+from fractions import Fraction
+
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
+import discreet
 from discreet.accounting import Box
 from discreet.accounting.values import equals
 from discreet.engines.reference.casts import read as read_value
 from discreet.engines.reference.relations import rows_of
+from discreet.errors import DiscreetError
 from discreet.plan.bind import Binder
 from discreet.plan.policy import read_policy
 from discreet.plan.schema import Schema
@@ -125,6 +132,76 @@ def test_rows_that_are_units_have_all_their_columns():
     binder = Binder(Schema(policy.tables))
     bound = binder.bind(read_relation("SELECT ward FROM visits WHERE ward = 'A' AND age > 5"))
     assert str(bound.scope) == "age above 5; ward 'A'"
+
+
+WHOLES = [0, 1, 2, 3, 2**52 - 1, 2**52, 2**53 - 1, 2**53, 2**53 + 1, 2**60, 2**63 - 1]
+NUMBERS = [
+    *map(str, WHOLES),
+    *(f"{whole}.{'0' * 30}1" for whole in WHOLES),
+    *(f"{whole}.{'9' * 30}" for whole in WHOLES),
+    *("0.5", "2.5", "1e-400", "1e16", "9007199254740993.0", "1e300"),
+]
+SINGLE = Schema(
+    read_policy(
+        'format = 1\nunit = "row"\n[tables.t.columns]\ni = {type = "integer"}\nf = {type = "float"}'
+    ).tables
+)
+
+
+@st.composite
+def comparisons(draw):
+    """Return a condition on one column, with numbers that are equal to others as floats."""
+    column, number = draw(st.sampled_from("if")), st.sampled_from(NUMBERS)
+    sign = draw(st.sampled_from(["=", "<>", "<", "<=", ">", ">="]))
+    plain = f"{column} {sign} {draw(number)}"
+    flipped = f"{draw(number)} {sign} {column}"
+    listed = f"{column} IN ({', '.join(draw(st.lists(number, min_size=1, max_size=3)))}, NULL)"
+    between = f"{column} BETWEEN {draw(number)} AND {draw(number)}"
+    either = f"({plain} OR {column} = {draw(number)})"
+    part = draw(st.sampled_from([plain, flipped, listed, between, either]))
+    return draw(st.sampled_from([part, f"NOT ({part})", f"({part}) IS TRUE"]))
+
+
+@pytest.mark.theorem("question-scope")
+@settings(max_examples=300)
+@given(condition=comparisons(), signs=st.booleans())
+def test_numbers_are_what_they_are_compared_as(condition, signs):
+    """A whole number that is compared with a broken one is equal to the float next to it."""
+    values = [-whole if signs else whole for whole in WHOLES]
+    table = [{"i": value, "f": float(value)} for value in values] + [{"i": None, "f": None}]
+    try:
+        bound = Binder(SINGLE).bind(read_relation(f"SELECT i, f FROM t WHERE {condition}"))  # noqa: S608
+    except DiscreetError:  # a number that is in no type, or a list without one
+        return
+    whole, broken = (each.column for each in bound.fields)
+    for row in rows_of(bound.relation, {"t": table}):
+        exact = None if row[broken] is None else Fraction(row[broken])
+        assert {"i": row[whole], "f": exact} in bound.scope
+
+
+def test_a_question_that_finds_somebody_is_paid_for_by_them():
+    """The same, through a session: a new spelling of a number is no new person."""
+    table = pa.table({"patient": [3] * 5, "wide": [2**53 + 1] * 5})
+    spelled = [
+        "patient = 3",
+        "patient = 3.0000000000000000001",
+        "patient IN (3.00000000000000000001, 7)",
+        "patient <= 2.99999999999999999999 AND patient > 2",
+        "wide = 9007199254740993",
+        "wide IN (9007199254740992, 0.5)",
+    ]
+    policy = 'format = 1\nunit = "row"'
+    with discreet.open({"t": table}, policy=policy, test_mode=True) as session:
+        for one, other in itertools.combinations(spelled[:4], 2):
+            boxes = [
+                session.plan(f"SELECT COUNT(*) AS n FROM t WHERE {each}", epsilon=1).scope  # noqa: S608
+                for each in (one, other)
+            ]
+            assert not (boxes[0] & boxes[1]).empty, (one, other)
+        for each in spelled:
+            found = session.ask(f"SELECT COUNT(*) AS n FROM t WHERE {each}", epsilon=10**20)  # noqa: S608
+            assert found.rows()[0]["n"] == 5, each
+            assert {"patient": 3, "wide": 2**53 + 1} in found.plan.scope
 
 
 NAMED = """

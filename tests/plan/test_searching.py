@@ -1,6 +1,7 @@
 """Bounds that are missing are found for a price, and no unit moves either stage too far."""
 
 import functools
+import itertools
 from dataclasses import replace
 from fractions import Fraction
 
@@ -12,6 +13,7 @@ import discreet
 from discreet.accounting import Leaf
 from discreet.errors import DiscreetError, MissingBounds, WrongKind
 from discreet.plan.bounds_asked import BoundsPrice, estimate
+from discreet.plan.open_errors import REFERENCE
 from discreet.plan.plan import Plan
 from discreet.plan.search import FoundBounds
 from discreet.plan.settling import settled
@@ -125,6 +127,34 @@ def test_what_lacks_bounds_is_looked_for_once():
     ]
     assert [float(noise.mechanism.scale) for noise in plan.search.noises] == [30, 30, 30]
     assert plan.search.lowered.keys == ()
+
+
+ROW = "contribution_bounds_per_row"
+COINCIDING = [
+    f"SUM(note) AS a, SUM(note, {ROW} => (512, 1024)) AS b, SUM(cost) AS c",
+    f"SUM(note) AS a, SUM(note, {ROW} => (0, {float(REFERENCE[1])})) AS b, SUM(cost) AS c",
+    f"STDDEV(note) AS a, STDDEV(note, {ROW} => (512, 1024)) AS b, STDDEV(cost) AS c",
+    f"MEDIAN(note) AS a, MEDIAN(note, {ROW} => (512, 1024)) AS b, MEDIAN(cost) AS c",
+    "AVG(born) AS a, AVG(CAST(born AS DOUBLE)) AS b, AVG(cost) AS c",
+    f"AVG(born) AS a, SUM(note) AS b, AVG(born, {ROW} => (512, 1023)) AS c, SUM(cost) AS d",
+]
+ENDS = [(512, 1024), (512, 1023), (0, 1), (-8, 8), REFERENCE]
+
+
+@pytest.mark.theorem("bounds-composition")
+@pytest.mark.parametrize("price", [{"epsilon": 1}, {"epsilon": 1, "delta": 1e-9}, {"rho": 0.1}])
+@pytest.mark.parametrize("what", COINCIDING)
+def test_bounds_that_happen_to_be_those_of_others_change_no_measure(what, price):
+    """An answer that broke off because of what was found would tell of it, and be drawn again."""
+    plan = planned(f"SELECT {what} FROM visits", bounds=TENTH, **price)  # noqa: S608
+    names = [each.name for each in plan.lowered.measures]
+    for ends in itertools.product(ENDS, repeat=len(plan.search.targets)):
+        found = [
+            FoundBounds(about=target.about, low=Fraction(low), high=Fraction(high), seen=True)
+            for target, (low, high) in zip(plan.search.targets, ends, strict=True)
+        ]
+        final, _ = settled(plan, found, schema=SCHEMA, policy=POLICY, public_rows=public_rows)
+        assert [each.name for each in final.lowered.measures] == names
 
 
 def test_nothing_is_looked_for_where_nothing_is_missing():

@@ -131,6 +131,8 @@ CEILINGS = [
     ({"max_epsilon": Fraction(1)}, {"rho": 1, "delta": 1e-9}),
     ({"max_epsilon": Fraction(1)}, {"rho": "0.01"}),
     ({"delta": Fraction(1, 10**9)}, {"epsilon": 1, "delta": 1e-8}),
+    ({"max_epsilon": Fraction(1)}, {"epsilon": 1, "delta": 0.999}),  # nothing would be promised
+    ({"max_rho": Fraction(1)}, {"rho": 1, "delta": 0.01}),
 ]
 
 

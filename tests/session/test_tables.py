@@ -148,3 +148,16 @@ def test_a_row_meets_one_row_of_a_key_only_if_values_are_compared_as_they_are(as
             session.ask(asked, **EXACT)
         alike = "SELECT COUNT(*) AS n FROM visits v JOIN codes c ON v.k = c.k"
         assert session.ask(alike, **EXACT).rows()[0]["n"] == 1
+
+
+@pytest.mark.theorem("unit-local")
+@pytest.mark.parametrize("name", ["patient (unit)", *(f"patient_{n} (unit)" for n in range(2, 9))])
+def test_no_name_of_a_column_takes_the_place_of_the_unit(name):
+    """Whatever columns are called, five hundred rows of one patient count as one patient's."""
+    rows = pa.table({"patient": [1] * 500 + [2], "visit": list(range(501))})
+    policy = 'format = 1\nunit = "patient"\n[limits]\nmax_groups = 1\nmax_rows = 1'
+    part = f"SELECT visit AS `{name}` FROM visits"  # noqa: S608
+    with sessions.open({"visits": rows}, policy=policy, test_mode=True) as session:
+        for inner in (part, f"SELECT visit AS `{name}`, patient FROM visits"):  # noqa: S608
+            asked = f"SELECT COUNT(*) AS n FROM ({inner} UNION ALL {inner}) u"  # noqa: S608
+            assert session.ask(asked, **EXACT).rows()[0]["n"] == 2

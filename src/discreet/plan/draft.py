@@ -21,6 +21,7 @@ from discreet.plan.policy import Policy
 from discreet.plan.price_asked import Ask, Given
 from discreet.plan.schema import Schema
 from discreet.plan.sketch import Sketch
+from discreet.query.expressions import Expression
 from discreet.query.question import Clause, Question
 from discreet.units import PrivacyUnit
 
@@ -61,6 +62,7 @@ class Draft:
     found: tuple[FoundBounds, ...] = ()
     promise: Promise | None = None
     targets: tuple[Target, ...] = ()
+    searched: tuple[Expression | None, ...] = ()
     search: Search | None = None
 
     @property

@@ -10,6 +10,7 @@ from typing import final
 
 from discreet.plan.lowered import Measure
 from discreet.plan.noises import UNITS
+from discreet.query.expressions import Expression
 
 __all__ = ["MeasureList"]
 
@@ -17,6 +18,10 @@ __all__ = ["MeasureList"]
 @final
 class MeasureList:
     """Measures by their names, and in words what each of them holds.
+
+    Equal measures are one.  Those whose bounds are found from the data may come to be equal to
+    others by what is found; they are kept apart from these, by what bounds are found for, so that
+    names never depend on it.
 
     >>> from discreet.plan.lowered import Total
     >>> from discreet.query.expressions import Literal
@@ -26,13 +31,16 @@ class MeasureList:
     ('count', 'count')
     >>> found.add("count", Total(name="", row=Literal(1), low=0, high=9), "rows")
     'count_2'
+    >>> found.add("count", rows, "rows", apart=Literal(2))
+    'count_3'
     """
 
-    __slots__ = ("_about", "_measures", "counts_units")
+    __slots__ = ("_about", "_apart", "_measures", "counts_units")
 
     def __init__(self) -> None:
         """Begin with none."""
         self._measures: dict[str, Measure] = {}
+        self._apart: dict[str, Expression | None] = {}
         self._about = {UNITS: "units"}
         self.counts_units = False
 
@@ -46,14 +54,17 @@ class MeasureList:
         """What each measure holds."""
         return self._about
 
-    def add(self, kind: str, measure: Measure, about: str) -> str:
+    def add(
+        self, kind: str, measure: Measure, about: str, *, apart: Expression | None = None
+    ) -> str:
         """Add a measure without a name, unless it is there, and return its name."""
-        known = self.find(measure)
+        known = self.find(measure, apart=apart)
         if known is not None:
             return known
         number = sum(name.partition("_")[0] == kind for name in self._measures) + 1
         name = kind if number == 1 else f"{kind}_{number}"
         self._measures[name] = replace(measure, name=name)
+        self._apart[name] = apart
         self._about[name] = about
         return name
 
@@ -62,7 +73,11 @@ class MeasureList:
         self.counts_units = True
         return UNITS
 
-    def find(self, measure: Measure) -> str | None:
+    def find(self, measure: Measure, *, apart: Expression | None = None) -> str | None:
         """Return the name of a measure that was added."""
-        same = (name for name, each in self._measures.items() if replace(each, name="") == measure)
+        same = (
+            name
+            for name, each in self._measures.items()
+            if self._apart[name] == apart and replace(each, name="") == measure
+        )
         return next(same, None)

@@ -78,24 +78,27 @@ class Measured:
     counts_units: bool = False
 
 
-def measured(
+def measured(  # noqa: PLR0913  what is known of a question
     aggregates: Sequence[Aggregate],
     *,
     facts: Mapping[str, Facts],
     unit: Sequence[str],
     contributions: Contributions,
     choosing: Choosing | None = None,
+    searched: Sequence[Expression | None] = (),
 ) -> Measured:
     """Measure bound aggregates over columns of which something is known.
 
-    ``choosing`` says which counts may choose the groups that are shown, where these are private.
+    ``choosing`` says which counts may choose the groups that are shown, where these are private;
+    ``searched`` tells, for each aggregate, what its bounds are found for, if they are.
     """
     known = MeasureList()
     measurer = _Measurer(facts, tuple(unit), contributions, known, choosing or Choosing())
-    found: dict[Aggregate, Estimator] = {}
-    for each in sorted(aggregates, key=lambda each: each.function == "SUM"):  # sums look for counts
-        found[each] = measurer.estimator(each)
-    estimators = tuple(found[each] for each in aggregates)
+    places = [*zip(aggregates, searched or [None] * len(aggregates), strict=True)]
+    found: dict[tuple[Aggregate, Expression | None], Estimator] = {}
+    for each in sorted(places, key=lambda each: each[0].function == "SUM"):  # sums look for counts
+        found[each] = replace(measurer, apart=each[1]).estimator(each[0])
+    estimators = tuple(found[each] for each in places)
     return Measured(
         measures=known.measures,
         estimators=estimators,
@@ -115,6 +118,7 @@ class _Measurer:
     limits: Contributions
     known: MeasureList
     choosing: Choosing
+    apart: Expression | None = None
 
     def estimator(self, aggregate: Aggregate) -> Estimator:
         """Measure one aggregate."""
@@ -256,7 +260,7 @@ class _Measurer:
         about = f"sum of squares of {said(value)} less {_shown(mean.center)}"
         return Variance(
             mean=mean,
-            squares=self.known.add("squares", total, about),
+            squares=self.known.add("squares", total, about, apart=self.apart),
             square_step=steps.step,
             offset=steps.center,
             sample=aggregate.function.endswith("_SAMP"),
@@ -279,7 +283,7 @@ class _Measurer:
         leaves = Leaves(name="", row=row, leaves=grid.leaves, rows=most)
         from discreet.query.wording import said  # noqa: PLC0415  rare
 
-        name = self.known.add("leaves", leaves, f"ranks of {said(value)}")
+        name = self.known.add("leaves", leaves, f"ranks of {said(value)}", apart=self.apart)
         level = _LEVELS.get(aggregate.function, aggregate.parameter or Fraction(0))
         if aggregate.function != "APPROX_QUANTILES":
             return _at(name, level, grid)
@@ -309,7 +313,8 @@ class _Measurer:
         less = f" less {_shown(steps.center)}" if steps.center else ""
         from discreet.query.wording import said  # noqa: PLC0415  rare
 
-        return self.known.add("sum", total, f"sum of {said(argument(aggregate))}{less}")
+        about = f"sum of {said(argument(aggregate))}{less}"
+        return self.known.add("sum", total, about, apart=self.apart)
 
     def _value(self, aggregate: Aggregate) -> tuple[Expression, Facts]:
         value = argument(aggregate)

@@ -29,6 +29,8 @@ from discreet.query.question import Clause, Question, aggregates
 __all__ = ["Ask", "Given", "check_ask", "check_both", "check_price", "read_ask"]
 
 _NONE = Fraction(0)
+_MOST_DELTA = Fraction(1, 1000)
+"""What a question may have where the policy limits its price, and says nothing of delta."""
 
 
 @final
@@ -116,8 +118,9 @@ def check_ask(ask: Ask, limits: Limits) -> None:
         _check("epsilon", ask.epsilon, limits.max_epsilon)
     if ask.rho is not None and limits.max_rho is not None:
         _check("rho", ask.rho, limits.max_rho)
-    if limits.delta is not None:
-        _check("delta", ask.delta, limits.delta)
+    limited = limits.max_epsilon is not None or limits.max_rho is not None
+    if limits.delta is not None or limited:
+        _check("delta", ask.delta, _MOST_DELTA if limits.delta is None else limits.delta)
 
 
 def check_price(
@@ -132,15 +135,7 @@ def check_price(
     own = None if ask.errors else "rho" if ask.epsilon is None else "epsilon"
     if own is not None and known[own][1] is not None:
         return  # compared when it was asked
-    for name, (price, most) in known.items():
-        if most is not None:
-            if price is None:
-                raise NotAllowed(
-                    what=f"the question has no price in {name}.",
-                    why=f"the policy limits what one question may cost in {name}.",
-                    do=f"ask with {name}=..., or give a delta.",
-                )
-            _check(name, price, most)
+    _check_all(known)
 
 
 def check_both(ask: Ask, limits: Limits, *, epsilon: Fraction | None, rho: Fraction | None) -> None:
@@ -152,8 +147,19 @@ def check_both(ask: Ask, limits: Limits, *, epsilon: Fraction | None, rho: Fract
     known = {"epsilon": (epsilon, limits.max_epsilon), "rho": (rho, limits.max_rho)}
     own = "rho" if ask.epsilon is None else "epsilon"
     compared = known if known[own][1] is None else {own: known[own]}
-    for name, (price, most) in compared.items():
-        if price is not None and most is not None:
+    _check_all(compared)
+
+
+def _check_all(known: Mapping[str, tuple[Fraction | None, Fraction | None]]) -> None:
+    """Refuse prices above what is allowed, and what has no price where one is limited."""
+    for name, (price, most) in known.items():
+        if most is not None:
+            if price is None:
+                raise NotAllowed(
+                    what=f"the question has no price in {name}.",
+                    why=f"the policy limits what one question may cost in {name}.",
+                    do=f"ask with {name}=..., or give a delta.",
+                )
             _check(name, price, most)
 
 

@@ -43,6 +43,7 @@ _RANGES: Final[dict[str, Callable[[object], Values]]] = {
 }
 _FLIPPED: Final = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _SAFE: Final = 2**52
+_HUGE: Final = 2**1000
 
 
 def conditions(predicate: Expression, facts: Mapping[str, Facts]) -> Box:
@@ -147,28 +148,36 @@ def _comparable(value: Scalar, kind: Type) -> Scalar:
     """Return the value with which a column is compared in effect, or None if that is unclear.
 
     A FLOAT is compared with the nearest FLOAT.  An INTEGER that is compared with a broken number
-    becomes a FLOAT first, which keeps its order among those that are not too large.
+    becomes a FLOAT first, and so does that number: 3 is equal to 3.0000000000000000001.  Whole
+    numbers that are not too large stay what they are, and all others are beyond them on their side.
     """
     if isinstance(value, bool) or not isinstance(value, int | Fraction):
         return value
-    size = abs(Fraction(value))
-    if kind is Type.FLOAT:
-        return Fraction(float(value)) if size < 2**1000 else None
-    return value if isinstance(value, int) or size < _SAFE else None
+    if kind is Type.INTEGER and isinstance(value, int):
+        return value
+    limit = _SAFE if kind is Type.INTEGER else _HUGE
+    return Fraction(float(value)) if abs(Fraction(value)) < limit else None
 
 
 def _listed(name: str, kind: Type, listed: list[Expression]) -> Found | None:
+    """Return the values of a list; one broken number in it makes FLOATs of all of them."""
+    literals = [item.value for item in listed if isinstance(item, Literal)]
+    if len(literals) != len(listed):
+        return None
+    broken = any(isinstance(value, Fraction) for value in literals)
     values = []
-    for item in listed:
-        if not isinstance(item, Literal):
-            return None
-        if item.value is None:
+    for literal in literals:
+        if literal is None:
             continue  # NULL equals nothing
-        value = _comparable(item.value, kind)
+        value = _comparable(Fraction(literal) if broken and _whole(literal) else literal, kind)
         if value is None:
             return None
         values.append(value)
     return name, one_of(*values)
+
+
+def _whole(value: Scalar) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _negated(found: Found | None) -> Found | None:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Final
 
 from discreet.accounting import Node
 from discreet.errors import WrongKind
-from discreet.plan.bounds import Pair
 from discreet.plan.bounds_asked import BoundsPrice
 from discreet.plan.distances import Distances
 from discreet.plan.draft import Draft, found
@@ -65,13 +64,16 @@ def miss_bounds(draft: Draft) -> Draft:
 
     pairs = [each.bounds for each in draft.found] or [REFERENCE] * len(targets)
     bounds = dict(zip((each.row for each in targets), pairs, strict=True))
+    rows = tuple(_row(inner, known.rows.facts) for _, inner in known.bound)
     bound = tuple(
-        (outer, _bounded(inner, known.rows.facts, bounds)) for outer, inner in known.bound
+        (outer, inner if row is None else replace(inner, bounds_per_row=bounds[row]))
+        for (outer, inner), row in zip(known.bound, rows, strict=True)
     )
     return replace(
         draft,
         asked=replace(known, bound=bound),
         targets=() if draft.found else targets,
+        searched=rows,
     )
 
 
@@ -170,13 +172,6 @@ def _row(aggregate: Aggregate, facts: Mapping[str, Facts]) -> Expression | None:
     from discreet.plan.bins import bins_of  # noqa: PLC0415  rare
 
     return seen(aggregate, bins_of(known.type).place(value))
-
-
-def _bounded(
-    aggregate: Aggregate, facts: Mapping[str, Facts], bounds: Mapping[Expression, Pair]
-) -> Aggregate:
-    row = _row(aggregate, facts)
-    return aggregate if row is None else replace(aggregate, bounds_per_row=bounds[row])
 
 
 def _releases(targets: tuple[Target, ...], wanted: BoundsPrice, unit: PrivacyUnit) -> Releases:

@@ -167,6 +167,7 @@ def measure_aggregates(draft: Draft) -> Draft:
         choosing=Choosing.of(
             found(draft.groups), draft.clause, blind=bool(draft.targets or draft.found)
         ),
+        searched=draft.searched,
     )
     return replace(draft, measured=totals)
 

@@ -38,7 +38,7 @@ def united(node: UnionAll, parts: Sequence[Bound], fresh: Fresh) -> Bound:
             what="this UNION ALL may count a row several times.",
             do="ask one question for each part; here each row is protected by itself.",
         )
-    aligned = [_aligned(part) for part in parts]
+    aligned = [_aligned(part, fresh) for part in parts]
     relation = UnionAll(tuple(part.relation for part in aligned), span=node.span)
     columns_of(relation)  # refuses parts of different types
     first = aligned[0]
@@ -60,8 +60,12 @@ def united(node: UnionAll, parts: Sequence[Bound], fresh: Fresh) -> Bound:
     )
 
 
-def _aligned(part: Bound) -> Bound:
-    """Put the visible columns first, and then the unit, in all parts alike."""
+def _aligned(part: Bound, fresh: Fresh) -> Bound:
+    """Put the visible columns first, and then the unit, in all parts alike.
+
+    The unit stands under a name that no other column has: those of visible ones are chosen by
+    whoever asks.
+    """
     visible = part.visible
     hidden = [
         Field(column=each.column, name=None, facts=each.facts)
@@ -69,7 +73,7 @@ def _aligned(part: Bound) -> Bound:
         for each in part.fields
         if each.column == name
     ]
-    copies = [f"{each.column} (unit)" for each in hidden]
+    copies = [fresh(f"{each.column} (unit)") for each in hidden]
     outputs = (
         *((each.column, Column(each.column)) for each in visible),
         *((copy, Column(each.column)) for copy, each in zip(copies, hidden, strict=True)),

@@ -20,11 +20,12 @@ from discreet.query.relations import (
     Scan,
     Table,
     UnionAll,
+    folded,
 )
 from discreet.query.span import pointed
 from discreet.query.types import Type
 
-__all__ = ["columns"]
+__all__ = ["check_names", "columns"]
 
 Columns = tuple[tuple[str, Type], ...]
 
@@ -58,6 +59,34 @@ def columns(relation: Relation) -> Columns:
             return _union([columns(part) for part in parts], relation)
         case _:
             assert_never(relation)
+
+
+def check_names(relation: Relation) -> tuple[str, ...]:
+    """Return the names of the columns of a bound relation; below and in it none stands twice.
+
+    An engine would take one of two columns of a name, and perhaps not the one that is meant.
+
+    >>> check_names(Distinct(Scan("wards", (("ward", Type.TEXT), ("Ward", Type.TEXT)))))
+    Traceback (most recent call last):
+    discreet.errors.UnsupportedSQL: ...
+    """
+    below = [check_names(child) for child in relation.children()]
+    match relation:
+        case Scan(columns=pairs) | Project(outputs=pairs):
+            found = tuple(name for name, _ in pairs)
+        case Aggregated(keys=keys, outputs=outputs):
+            found = tuple(name for name, _ in (*keys, *outputs))
+        case Join():
+            found = (*below[0], *below[1])
+        case _:
+            return below[0] if below else ()
+    if len(set(map(folded, found))) != len(found):
+        raise UnsupportedSQL(
+            what=pointed("two columns have one name.", relation.span),
+            why="it is not clear which of them is meant.",
+            do="give them different names with AS.",
+        )
+    return found
 
 
 def _union(parts: list[Columns], relation: UnionAll) -> Columns:
