@@ -16,9 +16,9 @@ def test_a_column_is_shared_only_if_it_is_in_all_private_tables_that_have_it():
     varying = ColumnFacts(name="born", type=Type.INTEGER)
     one, other = (TableFacts(name=name, columns=(constant,)) for name in "ab")
     public = TableFacts(name="c", columns=(varying,), public=True)
-    assert Schema([one, other, public]).constant == ("born",)
+    assert Schema([one, other, public]).constant == ("born (integer)",)
     assert Schema([one, TableFacts(name="b", columns=(varying,))]).constant == ()
-    assert SCHEMA.constant == ("born", "height", "sex")
+    assert SCHEMA.constant == ("born (integer)", "height (float)", "sex")
 
 
 def test_a_column_of_several_types_is_not_shared():

@@ -16,7 +16,7 @@ from discreet.engines.reference.relations import rows_of
 from discreet.errors import DiscreetError
 from discreet.plan.bind import Binder
 from discreet.plan.policy import read_policy
-from discreet.plan.schema import Schema
+from discreet.plan.schema import Schema, scope_name
 from discreet.query.sql.read import read_relation
 from tests.plan.clinic import SCHEMA, TYPES, databases, planned
 
@@ -86,10 +86,11 @@ RELATIONS = [
 def record(tables, who):
     """Return what all rows of a person share, by the columns of their own table."""
     rows = [row for row in tables["visits"] if row["patient"] == who]
+    types = {name: TYPES["visits"][name] for name in ("sex", "height", "born")}
     shared = {
-        name: read_value(row[name], TYPES["visits"][name])
+        scope_name(name, kind): read_value(row[name], kind)
         for row in rows
-        for name in ("sex", "height", "born")
+        for name, kind in types.items()
     }
     return {"patient": who, "person": who} | shared
 
@@ -131,7 +132,7 @@ def test_rows_that_are_units_have_all_their_columns():
     )
     binder = Binder(Schema(policy.tables))
     bound = binder.bind(read_relation("SELECT ward FROM visits WHERE ward = 'A' AND age > 5"))
-    assert str(bound.scope) == "age above 5; ward 'A'"
+    assert str(bound.scope) == "age (integer) above 5; ward 'A'"
 
 
 WHOLES = [0, 1, 2, 3, 2**52 - 1, 2**52, 2**53 - 1, 2**53, 2**53 + 1, 2**60, 2**63 - 1]
@@ -176,7 +177,7 @@ def test_numbers_are_what_they_are_compared_as(condition, signs):
     whole, broken = (each.column for each in bound.fields)
     for row in rows_of(bound.relation, {"t": table}):
         exact = None if row[broken] is None else Fraction(row[broken])
-        assert {"i": row[whole], "f": exact} in bound.scope
+        assert {"i (integer)": row[whole], "f (float)": exact} in bound.scope
 
 
 def test_a_question_that_finds_somebody_is_paid_for_by_them():
@@ -201,7 +202,7 @@ def test_a_question_that_finds_somebody_is_paid_for_by_them():
         for each in spelled:
             found = session.ask(f"SELECT COUNT(*) AS n FROM t WHERE {each}", epsilon=10**20)  # noqa: S608
             assert found.rows()[0]["n"] == 5, each
-            assert {"patient": 3, "wide": 2**53 + 1} in found.plan.scope
+            assert {"patient (integer)": 3, "wide (integer)": 2**53 + 1} in found.plan.scope
 
 
 NAMED = """

@@ -1,9 +1,11 @@
 """A plan says whether it was answered before, whether it fits, and what it would leave."""
 
+import pyarrow as pa
 import pytest
 
+import discreet as dp
 from discreet.accounting import Budget
-from discreet.errors import OverBudget
+from discreet.errors import OtherLedger, OverBudget
 from tests.session.clinic import COUNT, POLICY, in_test_mode, opened
 
 
@@ -74,3 +76,54 @@ def test_without_a_ledger_there_is_nothing_to_say(tmp_path):
         plan = clinic.plan(COUNT, epsilon=1)
     assert plan.standing is None
     assert "leaves" not in str(plan)
+
+
+def asked(folder, table, kind, condition, **more):
+    """Ask about some rows in a session of its own; return what was counted, and what is left."""
+    rules = f'format = 1\n[tables.t.columns.x]\ntype = "{kind}"\n' + more.pop("rules", "")
+    with dp.open(
+        {"t": table},
+        policy=rules,
+        budget=dp.Budget(epsilon=10),
+        ledger=folder / "t.ledger",
+        **{"unit": dp.row(), **more},
+    ) as session:
+        found = session.ask(f"SELECT COUNT(*) AS n FROM t WHERE {condition}", epsilon=4)  # noqa: S608
+        return found.rows()[0]["n"], session.remaining.amounts[0] / 10**24
+
+
+@pytest.mark.parametrize(
+    ("values", "first", "second"),
+    [
+        ([3.7] * 900, ("float", "x = 3.7"), ("integer", "x = 4")),
+        (["abc"] * 900, ("text", "x = 'abc'"), ("integer", "x IS NULL")),
+    ],
+)
+def test_rows_pay_however_their_column_is_read(tmp_path, values, first, second):
+    """Read as another type a value is another one, and the row is the same."""
+    table = pa.table({"x": values})
+    for left, (kind, condition) in ((6, first), (2, second)):
+        counted, remaining = asked(tmp_path, table, kind, condition)
+        assert abs(counted - 900) < 50
+        assert remaining == left
+
+
+def test_a_column_of_a_person_is_read_as_it_was(tmp_path):
+    table = pa.table({"who": list(range(900)), "x": [3.7] * 900})
+    more = {"unit": dp.person("who"), "rules": "constant = true\n[limits]\nmax_rows = 1"}
+    asked(tmp_path, table, "float", "x = 3.7", **more)
+    with pytest.raises(OtherLedger, match="another constant"):
+        asked(tmp_path, table, "integer", "x = 4", **more)
+
+
+def test_columns_of_one_name_may_have_several_types(tmp_path):
+    tables = {"t": pa.table({"a": [1] * 9}), "u": pa.table({"a": ["q"] * 9})}
+    with dp.open(
+        tables,
+        unit=dp.row(),
+        policy="format = 1",
+        budget=dp.Budget(epsilon=10),
+        ledger=tmp_path / "l",
+    ) as session:
+        session.ask("SELECT COUNT(*) AS n FROM t WHERE a = 1", epsilon=1)
+        session.ask("SELECT COUNT(*) AS n FROM u WHERE a = 'q'", epsilon=1)

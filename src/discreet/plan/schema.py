@@ -25,7 +25,19 @@ from typing import final
 from discreet.query.relations import folded
 from discreet.query.types import Scalar, Type
 
-__all__ = ["ColumnFacts", "Link", "Schema", "TableFacts"]
+__all__ = ["ColumnFacts", "Link", "Schema", "TableFacts", "scope_name"]
+
+
+def scope_name(name: str, kind: Type) -> str:
+    """Return the name of a column in what a ledger keeps of scopes: it tells how it is read.
+
+    A value that is read as another type may be another one, or NULL.  A ledger outlives the policy
+    that says how columns are read.
+
+    >>> scope_name("age", Type.INTEGER), scope_name("sex", Type.TEXT)
+    ('age (integer)', 'sex')
+    """
+    return name if kind is Type.TEXT else f"{name} ({kind.value.lower()})"
 
 
 @final
@@ -120,7 +132,12 @@ class Schema:
             for each in () if table.public else table.columns:
                 kind = each.type if each.constant else None
                 kinds.setdefault(folded(each.name), set()).add(kind)
-        alike = (name for name, found in kinds.items() if None not in found and len(found) == 1)
+        alike = (
+            scope_name(name, kind)
+            for name, found in kinds.items()
+            for kind in found
+            if kind is not None and len(found) == 1
+        )
         return tuple(sorted(alike))
 
     def keys_of(self, table: TableFacts, column: str) -> frozenset[tuple[str, str]]:

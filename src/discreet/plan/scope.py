@@ -12,7 +12,8 @@ part is taken into the box.  Everything else is left out, which makes the box la
 has output rows only for units that have rows on both sides, an outer join for those of a side that
 is kept, and a union for those of any part: there the box is kept only where all parts agree.
 Columns that name the unit stand in the box under the names of the unit, whatever they are called in
-a table; other columns of these names say nothing.
+a table; other columns of these names say nothing.  Other columns stand there with the types that
+they are read as: read as another type, a column has other values, and is another column.
 NULL satisfies no comparison, so that it is in none of these sets except that of IS NULL.
 """
 
@@ -26,6 +27,7 @@ from discreet.accounting import Box, Values
 from discreet.accounting.values import above, at_least, at_most, below, equals, is_null, one_of
 from discreet.plan.facts import Facts, Source
 from discreet.plan.joins import conjuncts
+from discreet.plan.schema import scope_name
 from discreet.query.expressions import Call, Column, Expression, Literal
 from discreet.query.relations import folded
 from discreet.query.types import Scalar, Type
@@ -92,17 +94,17 @@ def shared_box(
     for name, values in conditions(predicate, facts).conditions:
         source = facts[name].source
         if source is not None and not source.public and (not unit or facts[name].constant):
-            known = _known_as(source, names)
+            known = _known_as(source, facts[name].type, names)
             box = box if known is None else box & Box({known: values})
     return box
 
 
-def _known_as(source: Source, names: tuple[str, ...]) -> str | None:
+def _known_as(source: Source, kind: Type, names: tuple[str, ...]) -> str | None:
     """Return the name under which a column of a private table stands in a box, if it may."""
     if source.unit is not None and names:
         return names[source.unit]
     name = folded(source.column)
-    return None if name in map(folded, names) else name
+    return None if name in map(folded, names) else scope_name(name, kind)
 
 
 def values_of(  # noqa: PLR0911  one for each kind of condition
