@@ -1,5 +1,8 @@
 """Tables that are filled for one question."""
 
+import signal
+import threading
+
 import duckdb
 import pyarrow as pa
 import pytest
@@ -11,12 +14,12 @@ from discreet.query.types import Type
 BATCH = pa.record_batch({"c0": [1, 2], "c1": ["a", None]})
 
 
-class Interrupted:
-    """A connection whose statements end as after an interrupt, or fail in another way."""
+class Waiting:
+    """A connection that waits until it is stopped when rows are added, and then fails."""
 
-    def __init__(self, error):
-        self.error = error
+    def __init__(self):
         self.registered = []
+        self.stopped = threading.Event()
 
     def register(self, name, _):
         self.registered.append(name)
@@ -24,9 +27,14 @@ class Interrupted:
     def unregister(self, name):
         self.registered.remove(name)
 
+    def interrupt(self):
+        self.stopped.set()
+
     def execute(self, statement):
         if statement.startswith("INSERT"):
-            raise self.error
+            self.stopped.wait(60)
+            message = "something else"
+            raise RuntimeError(message)
 
 
 def test_rows_come_and_go():
@@ -41,20 +49,22 @@ def test_rows_come_and_go():
         assert connection.execute(f"SELECT count(*) FROM {sql}").fetchall() == [(0,)]  # noqa: S608
 
 
-def test_an_interrupt_is_no_failure():
-    staged = Staged({"n": Type.INTEGER})
-    connection = Interrupted(RuntimeError("Query interrupted"))
+def test_an_interrupt_is_heard_while_rows_are_added():
+    """DuckDB waits in another thread, and is told to stop."""
+    staged, connection = Staged({"n": Type.INTEGER}), Waiting()
     staged.attached(connection, "source 0")
+    threading.Timer(0.3, signal.raise_signal, [signal.SIGINT]).start()
     with pytest.raises(KeyboardInterrupt) as caught:
         staged.add(BATCH, ["n"])
     assert caught.value.__context__ is None
+    assert connection.stopped.is_set()
     assert connection.registered == []
 
 
 def test_a_failure_is_no_interrupt():
-    staged = Staged({"n": Type.INTEGER})
-    connection = Interrupted(RuntimeError("something else"))
+    staged, connection = Staged({"n": Type.INTEGER}), Waiting()
     staged.attached(connection, "source 0")
+    connection.stopped.set()
     with pytest.raises(RuntimeError, match="something else"):
         staged.add(BATCH, ["n"])
     assert connection.registered == []

@@ -14,6 +14,7 @@ from typing import Final, final
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
+from discreet.engines.listening import listening
 from discreet.engines.sources.source import check_names
 from discreet.engines.sql.words import SQL_TYPES, name
 from discreet.query.types import Type
@@ -21,7 +22,6 @@ from discreet.query.types import Type
 __all__ = ["Staged"]
 
 _BATCH: Final = "rows to be staged"
-_INTERRUPTED: Final = "Query interrupted"
 
 
 @final
@@ -58,20 +58,16 @@ class Staged:
         places = {column: f"c{place}" for place, column in enumerate(columns)}
         parts = ", ".join(places.get(column, "NULL") for column in self._columns)
         connection = self._attached()
-        connection.register(_BATCH, batch)
-        interrupted = False
-        try:
-            connection.execute(
-                f"INSERT INTO {name(self._alias)} SELECT {parts} FROM {name(_BATCH)}"  # noqa: S608
-            )
-        except RuntimeError as error:
-            interrupted = str(error) == _INTERRUPTED
-            if not interrupted:
-                raise
-        finally:
-            connection.unregister(_BATCH)
-        if interrupted:  # from the keyboard, which DuckDB takes for a failure
-            raise KeyboardInterrupt
+        statement = f"INSERT INTO {name(self._alias)} SELECT {parts} FROM {name(_BATCH)}"  # noqa: S608
+
+        def insert() -> None:
+            connection.register(_BATCH, batch)
+            try:
+                connection.execute(statement)
+            finally:
+                connection.unregister(_BATCH)
+
+        listening(insert, stop=connection.interrupt)
 
     def empty(self) -> None:
         """Forget all rows."""
@@ -79,7 +75,9 @@ class Staged:
             column: SQL_TYPES[kind] if kind else "BLOB" for column, kind in self._columns.items()
         }
         listed = ", ".join(f"{name(column)} {kind}" for column, kind in kinds.items())
-        self._attached().execute(f"CREATE OR REPLACE TABLE {name(self._alias)} ({listed})")
+        statement = f"CREATE OR REPLACE TABLE {name(self._alias)} ({listed})"
+        connection = self._attached()
+        listening(lambda: connection.execute(statement), stop=connection.interrupt)
 
     def _attached(self) -> DuckDBPyConnection:
         if self._connection is None:
