@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from discreet.accounting import (
+    Book,
     Box,
+    Budget,
     Choice,
     Group,
     Leaf,
@@ -20,6 +22,7 @@ from discreet.accounting import (
     Sequential,
     Where,
     above,
+    account,
     anything,
     at_least,
     at_most,
@@ -31,7 +34,7 @@ from discreet.accounting import (
     nothing,
     one_of,
 )
-from discreet.errors import NotComposable, WrongKind
+from discreet.errors import NotComposable, OverBudget, WrongKind
 from discreet.loss import Pure
 from discreet.mechanisms import (
     Histogram,
@@ -40,6 +43,7 @@ from discreet.mechanisms import (
     RandomizedResponse,
     geometric_on_counts,
 )
+from discreet.units import row
 
 ONE = Leaf(Pure(epsilon=1))
 BOUNDED = Leaf(Pure(epsilon=1), relation="replace", name="mean")
@@ -265,3 +269,33 @@ def test_parts_that_overlap_lose_the_sum():
         return [sum(row <= 2 for row in table), sum(row >= 2 for row in table)]
 
     assert loss_of(overlapping, added_pairs(range(4), 4), (1, 0.5)) == pytest.approx(1.5)
+
+
+@pytest.mark.theorem("bounded-parallel")
+@pytest.mark.parametrize("relation", ["replace", "either"])
+@pytest.mark.parametrize("counts", [1, 3])
+def test_ranges_of_texts_that_look_the_same_may_be_different(relation, counts):
+    """Of two records one may be in all ranges, and the other in the first of them alone."""
+    total = Leaf(Pure(epsilon=1))
+    count = Leaf(Pure(epsilon=1), replaced=0)
+    tree = Sequential(
+        Where(Box({"name": between("a", "z")}), total),
+        *(Where(Box({"name": between("a", end)}), count) for end in "mno"[:counts]),
+    )
+    assert account(tree, relation=relation).epsilon(delta=0) >= 2 + counts
+    one = Where(Box({"name": between("a", "z")}), count)
+    assert account(one, relation="replace").epsilon(delta=0) == 1
+    with pytest.raises(OverBudget):
+        Book(Budget(epsilon=2), unit=row(relation=relation)).charge(tree)
+
+
+def test_a_book_refuses_parts_that_overlap_inside_of_others():
+    """They would be charged one by one, each of them as if it were alone."""
+    leaf = Leaf(Pure(epsilon="0.9"))
+    tree = Parallel("tag", {"a": leaf, "b": Parallel("tag", {"b": leaf}, overlap=2)})
+    book = Book(Budget(epsilon=1), unit=row())
+    with pytest.raises(NotComposable):
+        book.charge(tree)
+    with pytest.raises(NotComposable):
+        account(tree, relation="add_remove")
+    assert book.spent == Book(Budget(epsilon=1), unit=row()).spent

@@ -103,6 +103,25 @@ def test_served_bytes_are_wiped_from_the_pool():
     assert ahead not in bytes(state.pool)
 
 
+class Interrupted(bytearray):
+    """A pool in which something strikes right after bytes were erased."""
+
+    def __setitem__(self, place, value):
+        super().__setitem__(place, value)
+        raise KeyboardInterrupt
+
+
+def test_what_interrupts_a_request_serves_no_erased_bytes():
+    source = SystemEntropy()
+    source.bits(8)
+    state = source._threads.generator
+    state.pool = Interrupted(state.pool)
+    with pytest.raises(KeyboardInterrupt):
+        source.bits(512)
+    state.pool = bytearray(state.pool)
+    assert source.bits(512) != 0
+
+
 @pytest.mark.parametrize("small", [True, False])
 def test_a_request_amid_another_request_repeats_nothing(monkeypatch, small):
     """A signal handler that draws while a draw is under way gets words of its own."""

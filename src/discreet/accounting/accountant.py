@@ -83,8 +83,10 @@ class _Accountant:
         self._tree, self._unit = tree, unit
         self._contribution, self._boxes = contribution, boxes
         self._overlaps = overlapping_keys(tree, boxes)
-        self._exact = all(values.exact for used in _sets(tree, boxes).values() for values in used)
-        self._terms = Terms(Columns(_sets(tree, boxes)))
+        sets = _sets(tree, boxes)
+        vague = [sum(not values.exact for values in used) for used in sets.values()]
+        self._exact, self._vague = not any(vague), max(vague, default=0) > 1
+        self._terms = Terms(Columns(sets))
         self._frontier = Frontier()
         masks = [
             tuple(sorted((c, self._terms.columns.mask(c, v)) for c, v in box.conditions))
@@ -117,8 +119,12 @@ class _Accountant:
         )
 
     def _replaced(self, rows: int) -> list[Option]:
-        """Replace a unit: any numbers of rows, or by way of the table without it."""
-        if rows <= _MOST_ROWS:
+        """Replace a unit: any numbers of rows, or by way of the table without it.
+
+        Sets that enclose what is meant may look the same and be different, so that one record is in
+        one of them and another in both.  Where a column has several, the way round covers that.
+        """
+        if rows <= _MOST_ROWS and not self._vague:
             every = range(1, rows + 1)
             moves = [Move(old, new) for old in every for new in every]
             return [option for move in moves for option in self._options(move)]

@@ -99,8 +99,19 @@ def _chained(leaf: Leaf, gone: int, come: int) -> PrivacyLoss:
     if isinstance(source, Histogram | Quantile):  # priced for replaced rows: at most the chain
         chain = _tried(lambda: replace(source, relation=Relation.REPLACE).loss(distance=swaps))
     if isinstance(leaf.replaced, PrivacyLoss):
-        return _smaller(_group(_both_ways(leaf.replaced), swaps), chain)
+        return _smaller(_replaced(leaf, leaf.replaced, swaps), chain)
     return chain
+
+
+def _replaced(leaf: Leaf, loss: PrivacyLoss, swaps: int) -> PrivacyLoss:
+    """Price so many replaced rows, where the loss of one is known."""
+    source = plain(leaf.source)
+    from discreet.mechanisms import NoisyKeys, OptimalKeys  # noqa: PLC0415  rare
+
+    if swaps > 1 and isinstance(source, NoisyKeys | OptimalKeys):  # they know more than a chain
+        far = swaps * leaf.added
+        return _tried(lambda: replace(source, relation=Relation.REPLACE).loss(distance=far))
+    return _group(_both_ways(loss), swaps)
 
 
 def _as_either(leaf: Leaf, steps: int) -> PrivacyLoss:
@@ -187,11 +198,14 @@ def _tried(price: Callable[[], PrivacyLoss]) -> PrivacyLoss:
 
 
 def _both_ways(loss: PrivacyLoss) -> PrivacyLoss:
-    """Return a loss that holds whichever of two neighbors comes first."""
+    """Return a loss that holds whichever of two neighbors comes first.
+
+    Where it has alternatives, ``group`` puts one pair above them before it chains them.
+    """
     if not isinstance(loss, Profile) or loss.remove == loss.add:
         return loss
     sides = tuple(dict.fromkeys((*loss.remove, *loss.add)))
-    either = Profile(remove=sides, add=sides)
+    either = Profile(remove=sides, add=sides, indivisible=loss.indivisible)
     return either.compose(Profile.symmetric(Composition()))  # puts one pair above the sides
 
 

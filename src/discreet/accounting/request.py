@@ -91,6 +91,10 @@ class Asker:
         if any(isinstance(leaf, Leaf) and leaf.common_domain for leaf in node.walk()):
             return [Portion(Box.everything(), node)]  # its price is about two records at once
         several = {each.key for each in node.walk() if _overlaps(each)}
+        if several:  # also refuses what is not covered: parts are priced one by one below
+            from discreet.accounting.keys import overlapping_keys  # noqa: PLC0415  as above
+
+            overlapping_keys(node, [])
         found = []
         for box, part in self._parts(node, scope):
             single = {name: values for name, values in box.conditions if name not in several}

@@ -107,7 +107,7 @@ class Statement:
             tuple(dict.fromkeys(map(self._frontier.composition, options)))
             for options in (self._old or self._new, self._new or self._old)
         )
-        return Profile(remove=remove, add=add)
+        return Profile(remove=remove, add=add, indivisible=True)  # nobody says of what it is made
 
     def epsilon(self, *, delta: object) -> float:
         """Return the least epsilon at a delta, rounded up."""

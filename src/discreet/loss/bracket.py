@@ -64,5 +64,9 @@ class Bracket:
     def within(
         cls, low: float, high: float, *, floor: float = 0.0, ceil: float = math.inf
     ) -> Bracket:
-        """Cut both ends to the range in which the number is known to lie."""
-        return cls(min(max(low, floor), ceil), min(max(high, floor), ceil))
+        """Cut both ends to the range in which the number is known to lie.
+
+        An end that is no number (NaN) says nothing: it becomes that end of the range.
+        """
+        bottom = floor if math.isnan(low) else min(max(low, floor), ceil)
+        return cls(bottom, ceil if math.isnan(high) else min(max(high, floor), ceil))

@@ -36,6 +36,7 @@ __all__ = [
     "group_renyi",
     "group_truncated_concentrated",
     "grouped",
+    "repeated",
 ]
 
 _ONE: Final = Fraction(1)
@@ -171,6 +172,20 @@ def grouped(composition: Composition, size: int) -> Composition:
     for pair, count in composition.pairs:
         total = total.compose(_grouped_pair(pair, size).power(count))
     return total
+
+
+def repeated(composition: Composition, size: int) -> Composition:
+    """Chain a composition with itself, as one pair: what its factors are does not matter.
+
+    >>> from discreet.loss.pairs.laplace import LaplacePair
+    >>> twice = Composition(((LaplacePair(Fraction(1)), 2),))
+    >>> repeated(twice, 2) == chained(twice, twice)
+    True
+    """
+    if size == 1:
+        return composition
+    half = repeated(composition, size // 2)
+    return chained(half, half if size % 2 == 0 else repeated(composition, size - size // 2))
 
 
 def _grouped_pair(pair: Pair, size: int) -> Composition:

@@ -47,7 +47,11 @@ class PrivacyLoss(ABC):
 
     @abstractmethod
     def group(self, size: int) -> PrivacyLoss:
-        """Protect a group of this many units: the loss at that many times the distance."""
+        """Protect a group of this many units, of which all are added or all are removed.
+
+        Where some are added and others removed, each step of the chain has a direction of its own;
+        accounting prices such moves by the larger one.
+        """
 
     @abstractmethod
     def dominates(self, other: PrivacyLoss) -> bool:

@@ -9,13 +9,17 @@ dominated by a pair, their adaptive composition is dominated by the product of t
 are composed apart, because one unit is either removed from both or added to both.
 Which alternative dominates may depend on earlier outputs, so several are replaced by one pair above
 them all before they are composed (key ``adaptive-choice``).
+
+A group moves every pair by itself, since each stands for a release of its own.  The factors of an
+*indivisible* profile do not: together they bound one release at one step, and what each would be at
+two steps they do not say.  Its group chains the product as a whole (key ``group-profile``).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Self, final
 
@@ -50,6 +54,7 @@ class Profile(PrivacyLoss):
 
     remove: tuple[Composition, ...]
     add: tuple[Composition, ...]
+    indivisible: bool = field(default=False, compare=False, repr=False)
 
     @classmethod
     def symmetric(cls, composition: Composition) -> Self:
@@ -70,6 +75,10 @@ class Profile(PrivacyLoss):
     def profile(self) -> Profile:
         """Return itself."""
         return self
+
+    def as_one(self) -> Profile:
+        """Return the same profile, as the bound of one release: its factors are not its parts."""
+        return replace(self, indivisible=True)
 
     def _all(self) -> tuple[Composition, ...]:
         return tuple(dict.fromkeys((*self.remove, *self.add)))
@@ -140,6 +149,7 @@ class Profile(PrivacyLoss):
         return Profile(
             remove=(ours.remove[0].compose(theirs.remove[0]),),
             add=(ours.add[0].compose(theirs.add[0]),),
+            indivisible=ours.indivisible or theirs.indivisible,
         )
 
     def power(self, count: int) -> Profile:
@@ -148,7 +158,7 @@ class Profile(PrivacyLoss):
         if times == 1:
             return self
         ours = self._decided()
-        return Profile(remove=(ours.remove[0].power(times),), add=(ours.add[0].power(times),))
+        return replace(ours, remove=(ours.remove[0].power(times),), add=(ours.add[0].power(times),))
 
     def _decided(self) -> Profile:
         """Return one alternative in each direction that dominates all of them."""
@@ -156,33 +166,38 @@ class Profile(PrivacyLoss):
             return self
         from discreet.loss.envelope import joined  # noqa: PLC0415  rare
 
-        return Profile(remove=(joined(self.remove),), add=(joined(self.add),))
+        return replace(self, remove=(joined(self.remove),), add=(joined(self.add),))
 
     def group(self, size: int) -> Profile:
-        """Move every pair to several times its distance.
+        """Move every pair to several times its distance, or chain an indivisible product.
 
         A product stands for so many releases, each with a pair above it for every neighbor, as
         ``compose`` and ``power`` make it.  Where a product merely bounds one release, its group is
-        not that of the pairs: put the mechanism into a leaf, not the loss that it returns.
+        not that of the pairs: say so by ``as_one``.  A mechanism that is asked for its loss at the
+        distance may know a smaller one.
+        Each step of a chain may have another alternative above it, so several are replaced by one
+        pair above them all before it is chained (key ``adaptive-choice``).
         """
         count = checked_count(size, name="size")
-        from discreet.loss.group import grouped  # noqa: PLC0415  rare
+        if count == 1:
+            return self
+        from discreet.loss.group import grouped, repeated  # noqa: PLC0415  rare
 
-        return Profile(
-            remove=tuple(grouped(composition, count) for composition in self.remove),
-            add=tuple(grouped(composition, count) for composition in self.add),
-        )
+        ours, far = self._decided(), repeated if self.indivisible else grouped
+        return replace(ours, remove=(far(ours.remove[0], count),), add=(far(ours.add[0], count),))
 
     def join(self, other: PrivacyLoss) -> PrivacyLoss:
         """Keep the alternatives of both, without those that others dominate."""
         if checked_loss(other).dominates(self):
-            return other
+            marked = self.indivisible and isinstance(other, Profile)
+            return other.profile().as_one() if marked else other
         theirs = other.profile()
         from discreet.loss.envelope import largest_only  # noqa: PLC0415  rare
 
         return Profile(
             remove=largest_only((*self.remove, *theirs.remove)),
             add=largest_only((*self.add, *theirs.add)),
+            indivisible=self.indivisible or theirs.indivisible,
         )
 
     def dominates(self, other: PrivacyLoss) -> bool:
@@ -199,7 +214,7 @@ class Profile(PrivacyLoss):
 
         removed = (SampledPair(c, chance, Direction.REMOVE) for c in self.remove)
         added = (SampledPair(c.reverse(), chance, Direction.ADD) for c in self.add)
-        return Profile(remove=_single(removed), add=_single(added))
+        return replace(self, remove=_single(removed), add=_single(added))
 
     def sampled_without_replacement(self, *, size: int, population: int) -> Profile:
         """Map every ratio a >= 1 to 1 + (a - 1) / q, in both directions (replaced records)."""

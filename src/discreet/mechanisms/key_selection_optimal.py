@@ -144,12 +144,16 @@ class OptimalKeys(KeyMechanism[NDArray[np.bool_]]):
         return cls(epsilon=share, delta=part, groups=groups, relation=relation, fewest=fewest)
 
     def loss(self, *, distance: Number = 1) -> PrivacyLoss:
-        """Return the loss between tables so many steps of the relation apart."""
+        """Return the loss between tables so many steps of the relation apart.
+
+        It bounds one choice of keys: which groups move, and how far, is decided for all of them.
+        """
         steps, places = worst_move(distance=distance, groups=self.groups, relation=self.relation)
         if steps == 0:
             return Pure(epsilon=0)
         once = Approximate(epsilon=self.epsilon, delta=self.delta)
-        return (once if steps == 1 else once.group(steps)).power(places)
+        each = once if steps == 1 else once.group(steps)
+        return each if places == 1 else each.profile().power(places).as_one()
 
     def error(self, *, confidence: Number) -> int:
         """Return r: a group of more than r units is shown with this probability, at least."""

@@ -176,12 +176,17 @@ class NoisyKeys(KeyMechanism[ShownKeys]):
         )
 
     def loss(self, *, distance: Number = 1) -> PrivacyLoss:
-        """Return the loss between tables so many steps of the relation apart."""
+        """Return the loss between tables so many steps of the relation apart.
+
+        It bounds one choice of keys: noise and leak are not two releases, and the leak of two units
+        is more than that of one, twice.
+        """
         steps, places = worst_move(distance=distance, groups=self.groups, relation=self.relation)
         if steps == 0:
             return Pure(epsilon=0)
         seen = Approximate(epsilon=0, delta=self.leak(steps=steps))
-        return self.noise.loss(distance=steps * self.most).power(places).compose(seen)
+        noise = self.noise.loss(distance=steps * self.most).power(places)
+        return noise.compose(seen).profile().as_one()
 
     def error(self, *, confidence: Number) -> int:
         """Return the smallest r such that a count is off by at most r, with this probability.

@@ -204,7 +204,10 @@ class SystemEntropy(_ByteSource):
 
 
 def _from_pool(state: _Generator, size: int) -> bytearray:
-    """Cut a few bytes off the pool; a served byte is kept nowhere else."""
+    """Cut a few bytes off the pool; a served byte is kept nowhere else.
+
+    They count as used before they are erased: whatever interrupts in between, no zero is served.
+    """
     start = state.used
     stop = start + size
     if stop > _POOL_BYTES or state.stamp != process_stamp():
@@ -212,8 +215,8 @@ def _from_pool(state: _Generator, size: int) -> bytearray:
         _advance(state, memoryview(state.pool))
         start, stop = 0, size
     served = state.pool[start:stop]
-    state.pool[start:stop] = _ZEROS[:size]
     state.used = stop
+    state.pool[start:stop] = _ZEROS[:size]
     return served
 
 

@@ -171,15 +171,17 @@ def _listed(name: str, kind: Type, listed: list[Expression]) -> Found | None:
     for literal in literals:
         if literal is None:
             continue  # NULL equals nothing
-        value = _comparable(Fraction(literal) if broken and _whole(literal) else literal, kind)
+        value = _comparable(_broken(literal) if broken else literal, kind)
         if value is None:
             return None
         values.append(value)
     return name, one_of(*values)
 
 
-def _whole(value: Scalar) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+def _broken(value: Scalar) -> Scalar:
+    """Return a whole number as one that is compared as a FLOAT."""
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return Fraction(value) if whole else value  # type: ignore[arg-type]
 
 
 def _negated(found: Found | None) -> Found | None:

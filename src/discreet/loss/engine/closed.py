@@ -21,8 +21,12 @@ from discreet.loss.engine.rounding import SPECIAL, UNIT
 from discreet.loss.engine.special import erfcx, gammaln
 from discreet.loss.pairs.pair import Floats
 
-__all__ = ["Responses", "gaussian", "gaussians", "laplace"]
+__all__ = ["FAINTEST", "Responses", "gaussian", "gaussians", "laplace"]
 
+FAINTEST: Final = 2.0**-400
+"""The least square of mu that is computed with: a smaller one is between nothing and this."""
+
+_CLEAR: Final = 1e12  # sizes up to which a difference of floats tells one density from another
 _ROOT: Final = math.sqrt(0.5)
 _HALF_PI: Final = math.sqrt(math.pi / 2)
 
@@ -30,13 +34,15 @@ _HALF_PI: Final = math.sqrt(math.pi / 2)
 def gaussian(square: Fraction, eps: float) -> Bracket:
     """Enclose Phi(-a) - e**eps Phi(-a - mu), with a = eps/mu - mu/2 and mu**2 = square.
 
+    A square below ``FAINTEST`` is enclosed as in ``gaussians``.
+
     >>> gaussian(Fraction(1), 1.0).width < 1e-13
     True
     """
-    mu = math.sqrt(square)
+    mu = math.sqrt(max(float(square), FAINTEST))
     a, b = eps / mu - mu / 2, eps / mu + mu / 2
     size = abs(eps) / mu + mu
-    if a < 0 or size > 1e6:
+    if a < 0 or size > 1e6 or square < FAINTEST:
         value, error = gaussians(float(square), np.array([eps]))
         return Bracket.within(float(value[0] - error[0]), float(value[0] + error[0]), ceil=1.0)
     density = 0.5 * math.exp(-a * a / 2)
@@ -51,7 +57,17 @@ def gaussians(square: float, eps: Floats) -> tuple[Floats, Floats]:
     With the Mills ratio m and the density f: for a >= 0 the profile is f(a) (m(a) - m(a + mu)),
     and for a < 0 it is 1 - f(a) (m(-a) + m(a + mu)); where a + mu < 0 too, it is
     1 - e**eps + f(a) (m(-a - mu) - m(-a)).
+
+    The profile rises with mu: a Gaussian with more noise is one with noise added.  Where eps / mu
+    might overflow, at mu**2 < ``FAINTEST``, it is enclosed by the profiles of ``FAINTEST`` and of
+    mu = 0, which is (1 - e**eps)+.
+    Where a is the difference of two numbers so large that rounding hides it, nothing is claimed.
     """
+    if square < FAINTEST:
+        flat = -np.expm1(np.minimum(eps, 0.0))
+        most, wrong = gaussians(FAINTEST, eps)
+        half = np.maximum(most - flat, 0.0) / 2
+        return flat + half, half + wrong + 16 * UNIT * (flat + half)
     mu = math.sqrt(square)
     a = eps / mu - mu / 2
     b = eps / mu + mu / 2
@@ -63,7 +79,8 @@ def gaussians(square: float, eps: Floats) -> tuple[Floats, Floats]:
     size = np.abs(eps) / mu + mu
     relative = 2 * SPECIAL + UNIT * (64 + 16 * size * size)  # as _relative, for many
     base = np.where(a >= 0, 0.0, np.where(b >= 0, 1.0, flat))
-    return value, (left + right) * relative + base * 16 * UNIT + 1e-300
+    error = (left + right) * relative + base * 16 * UNIT + 1e-300
+    return value, np.where((size > _CLEAR) & (np.abs(a) < 40 + 8 * UNIT * size), 1.0, error)
 
 
 def _relative(size: float) -> float:

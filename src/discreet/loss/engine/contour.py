@@ -26,7 +26,7 @@ import numpy as np
 
 from discreet.loss.bracket import Bracket
 from discreet.loss.engine.invert import last_above, smallest
-from discreet.loss.engine.rounding import UNIT
+from discreet.loss.engine.rounding import UNIT, bound_above, bound_below
 from discreet.loss.pairs.pair import Complexes, Floats, Transform
 
 __all__ = ["Contour"]
@@ -65,7 +65,7 @@ class _Sum:
         loose = self.wrong + 16 * UNIT * (1 + abs(self.base) + self.c * abs(eps))
         high = max(value + slack, 0.0) * math.exp(min(scale + loose, 700.0))
         low = (value - slack) * math.exp(min(scale - loose, 700.0)) - self.alias(eps)
-        return max(low, 0.0), high
+        return bound_below(low), bound_above(high)
 
     def upper(self, eps: float) -> float:
         """The upper end alone."""
@@ -98,13 +98,14 @@ class Contour:
             value, error = transform.real(_ORDERS)
             self._real, self._error = self._real + value, self._error + error
         self._error = self._error + 8 * UNIT * np.abs(np.nan_to_num(self._real, posinf=0.0))
-        self._safe = self._real + 2 * self._error + 1e-12 * (1 + np.abs(self._real))
+        safe = self._real + 2 * self._error + 1e-12 * (1 + np.abs(self._real))
+        self._safe = np.where(np.isnan(safe), np.inf, safe)  # an order that says nothing
         self._sums: dict[tuple[int, float], _Sum | None] = {}
 
     def ceiling(self, delta: float, rho: float = 0.0) -> float:
         """Bound epsilon through the real orders alone, beside a curve of that rho."""
         values = (self._safe + _curve(rho) + _CONSTANT - math.log(delta)) / _ORDERS
-        return max(0.0, float(values.min()) * (1 + 1e-12) + 1e-12)
+        return bound_above(float(values.min()) * (1 + 1e-12) + 1e-12)
 
     def delta_ceiling(self, eps: float, rho: float = 0.0) -> float:
         """Bound the profile through the real orders alone, beside a curve of that rho."""
@@ -182,7 +183,7 @@ class Contour:
     ) -> _Sum | None:
         c, base = float(_ORDERS[index]), float(self._real[index])
         limit = _TINY + math.log(delta) - (base - c * eps)
-        count = max(12, int(6 / (width * spacing)) + 2)
+        count = max(12, int(min(6 / (width * spacing), _MOST - 2)) + 2)
         while True:
             left_out = self._decay(c, spacing * count) - math.log(math.pi * spacing * (count - 1))
             if left_out < limit or count >= _MOST:

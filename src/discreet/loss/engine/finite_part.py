@@ -227,7 +227,8 @@ class FinitePart:
             if self._renyi is not None:
                 rest.append((RenyiPart(self._renyi), 1))
             known = infinite_mass(self._pairs).low
-            self._search = LatticeSearch(rest, float(square), 2 * scale, known)
+            near = float(square) or float_up(square)  # not zero where there is a Gaussian
+            self._search = LatticeSearch(rest, near, 2 * scale, known)
         return self._search
 
 

@@ -25,8 +25,8 @@ from typing import Final, Literal, final
 
 import numpy as np
 
-from discreet.loss.engine.closed import gaussians
-from discreet.loss.engine.rounding import UNIT
+from discreet.loss.engine.closed import FAINTEST, gaussians
+from discreet.loss.engine.rounding import UNIT, bound_above, bound_below
 from discreet.loss.engine.suffixes import suffixes
 from discreet.loss.pairs.pair import Floats, Law
 
@@ -63,7 +63,12 @@ class Lattice:
     def of(
         cls, side: Side, step: Fraction, laws: Sequence[tuple[Law, int]], square: float
     ) -> Lattice:
-        """Gather laws; masses too small for their own logarithm move to the side of the bound."""
+        """Gather laws; masses too small for their own logarithm move to the side of the bound.
+
+        So does a Gaussian with too small a mu: a profile rises with it.
+        """
+        if 0 < square < FAINTEST:
+            square = FAINTEST if side == "above" else 0.0
         kept, logs = [], []
         for law, count in laws:
             faint = (law.mass < 1e-300) & (law.mass > 0)
@@ -196,7 +201,8 @@ class Tilted:
         inside = value * (1 + sign * relative)
         outside = sign * 2.2e-13
         scale = self.total + extra - self.c * eps
-        return max(0.0, inside + outside) * math.exp(min(scale, 700.0))
+        found = max(inside + outside, 0.0) * math.exp(min(scale, 700.0))  # NaN stays NaN
+        return bound_above(found) if sign > 0 else bound_below(found)
 
     def sharp(self, eps: float) -> bool:
         """Say whether what is cut off hardly counts at eps; not beside a Gaussian."""

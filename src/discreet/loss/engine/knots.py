@@ -47,7 +47,7 @@ def above_knots(start: int, x: Floats, upper: Floats, step: Fraction) -> Law:
     mass = np.empty(len(x))
     mass[1:-1] = a[1:-1] * (slopes[:-1] - slopes[1:])
     mass[-1] = a[-1] * slopes[-1]
-    mass[0] = max(0.0, 1.0 - float(upper[0]) - float(a[0] * slopes[0])) + 16 * UNIT  # h(0) = 1
+    mass[0] = max(1.0 - float(upper[0]) - float(a[0] * slopes[0]), 0.0) + 16 * UNIT  # h(0) = 1
     infinite = float(upper[-1])
     relative, drift = _errors(x)
     return Law(start, mass * (1 + relative), infinite * (1 + relative), drift)

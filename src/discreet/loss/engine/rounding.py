@@ -7,6 +7,9 @@ products, quotients and roots are rounded to nearest.  ``exp expm1 log log1p cos
 err by at most 8 units in the last place of the result, and complex ``exp`` and ``log`` accordingly
 in norm; ``erfcx`` and ``gammaln`` err by at most 2**-46 of their size.  docs/proofs/accounting.md
 derives every bound from this.
+
+Where an overflow leaves no number at all (NaN), a bound says nothing: it is infinite from above and
+zero from below, never the other way round.  ``max(0.0, value)`` would take NaN for zero.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SPECIAL", "UNIT", "down", "quotient_up", "reduced", "up"]
+__all__ = ["SPECIAL", "UNIT", "bound_above", "bound_below", "down", "quotient_up", "reduced", "up"]
 
 UNIT: Final = 2.0**-53
 """The relative error of one rounding to nearest."""
@@ -34,6 +37,24 @@ def up(value: float, relative: float = 0.0) -> float:
 def down(value: float, relative: float = 0.0) -> float:
     """Lower a value by a relative error, and by one float."""
     return math.nextafter(value - abs(value) * relative, -math.inf)
+
+
+def bound_above(value: float) -> float:
+    """Cut an upper bound on what is at least zero; one that is no number is infinite.
+
+    >>> bound_above(-0.5), bound_above(0.5), bound_above(math.nan)
+    (0.0, 0.5, inf)
+    """
+    return math.inf if math.isnan(value) else max(value, 0.0)
+
+
+def bound_below(value: float) -> float:
+    """Cut a lower bound on what is at least zero; one that is no number is zero.
+
+    >>> bound_below(-0.5), bound_below(0.5), bound_below(math.nan)
+    (0.0, 0.5, 0.0)
+    """
+    return 0.0 if math.isnan(value) else max(value, 0.0)
 
 
 def quotient_up(top: int, bottom: int) -> float:

@@ -16,6 +16,7 @@ from discreet.loss.bracket import Bracket
 from discreet.loss.engine.grid import Lattice, Side, Tilted
 from discreet.loss.engine.invert import last_above, smallest
 from discreet.loss.engine.moments import log_constant
+from discreet.loss.engine.rounding import bound_above
 from discreet.loss.engine.smoothed import Smoothed
 from discreet.loss.pairs.gaussian import GaussianPair
 from discreet.loss.pairs.laplace import LaplacePair
@@ -127,7 +128,7 @@ class LatticeSearch:
                 return None
             for pair, count in self._pairs:
                 law = pair.above(step) if side == "above" else pair.below(step)
-                if law is None or not law.mass.any():
+                if law is None or not 0.0 < float(law.mass.sum()) < math.inf:
                     break
                 laws.append((law, count))
             complete = len(laws) == len(self._pairs)
@@ -155,7 +156,7 @@ class LatticeSearch:
         return self._tilts[key]
 
     def _extra(self, upper: Tilted) -> float:
-        return max(0.0, upper.lattice.infinite() - self._known) * (1 + 1e-12)
+        return bound_above(upper.lattice.infinite() - self._known) * (1 + 1e-12)
 
     def _raised(self, upper: Tilted) -> Callable[[float], float]:
         extra = self._extra(upper)

@@ -28,7 +28,7 @@ import numpy as np
 
 from discreet.loss.bracket import Bracket
 from discreet.loss.engine.invert import last_above, smallest
-from discreet.loss.engine.rounding import UNIT
+from discreet.loss.engine.rounding import UNIT, bound_above, bound_below
 from discreet.loss.pairs.pair import Complexes, Floats, Transform
 
 __all__ = ["Smoothed"]
@@ -73,7 +73,7 @@ class _Sum:
         high = max(value + slack[0], 0.0) * math.exp(min(scale + loose, 700.0))
         most = max(density + slack[1], 0.0) * math.exp(min(scale + loose, 700.0))
         low = (value - slack[0]) * math.exp(min(scale - loose, 700.0))
-        return max(0.0, low - self.factor * most - self._alias(eps)), high
+        return bound_below(low - self.factor * most - self._alias(eps)), bound_above(high)
 
     def upper(self, eps: float) -> float:
         """The upper end alone."""
@@ -105,7 +105,8 @@ class Smoothed:
             value, error = transform.real(_ORDERS)
             self._real, self._error = self._real + value, self._error + error
         self._error = self._error + 8 * UNIT * np.abs(self._real)
-        self._safe = self._real + 2 * self._error + 1e-12 * (1 + np.abs(self._real))
+        safe = self._real + 2 * self._error + 1e-12 * (1 + np.abs(self._real))
+        self._safe = np.where(np.isnan(safe), np.inf, safe)  # an order that says nothing
         self._sums: list[_Sum] = []
 
     def delta(self, eps: float) -> Bracket | None:

@@ -26,7 +26,7 @@ from discreet.errors import OutOfRange
 from discreet.exact import float_down, float_up
 from discreet.loss.bracket import Bracket
 from discreet.loss.composition import Composition
-from discreet.loss.engine.closed import gaussians
+from discreet.loss.engine.closed import FAINTEST, gaussians
 from discreet.loss.engine.knots import above_knots, below_knots, knots
 from discreet.loss.engine.rounding import UNIT
 from discreet.loss.group import grouped
@@ -247,7 +247,7 @@ class SampledPair:
         items = []
         for pair, count in pairs:
             square = pair.square
-            if square is None or pair.rate == 1:
+            if square is None or square < FAINTEST or pair.rate == 1:
                 return None
             sign = 1 if pair.direction is Direction.REMOVE else -1
             items.append((sampled_gaussian(float(pair.rate), float(square), sign), count))

@@ -92,7 +92,7 @@ class Table:
         """
         mass, losses = self.atoms
         last = float(self.ahead.x[-1])
-        over = max(0.0, float(self.ahead.value[-1]) - infinite)
+        over = max(float(self.ahead.value[-1]) - infinite, 0.0)
         rest = math.log(over * (t + 1)) + t * last if over else -math.inf
         terms = mass + t * losses
         top = max(float(terms.max()), rest)
@@ -185,7 +185,7 @@ def _distinct(x: Floats, value: Floats, *, up: bool) -> Polygon:
 def _atoms(right: Polygon, left: Polygon) -> tuple[Floats, Floats]:
     """Return the atoms of upper polygons: changes of slope are masses, what is left is at 1."""
     falls, rises = np.append(right.slopes(), 0.0), np.append(left.slopes(), 0.0)
-    rest = max(0.0, 1 - float(right.value[0] + falls[0] + rises[0])) + 8 * UNIT
+    rest = max(1 - float(right.value[0] + falls[0] + rises[0]), 0.0) + 8 * UNIT
     with np.errstate(divide="ignore"):
         ahead = np.log(np.maximum(-np.diff(falls), 0.0)) + right.x[1:]
         behind = np.log(np.maximum(-np.diff(rises), 0.0))
