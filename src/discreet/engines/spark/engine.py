@@ -59,6 +59,7 @@ class Spark:
     """
 
     __slots__ = (
+        "_checked",
         "_closed",
         "_columns",
         "_local",
@@ -92,6 +93,7 @@ class Spark:
         }
         self._schema: Schema | None = None
         self._public: PublicTables | None = None
+        self._checked: Lowered | None = None
         self._lock = threading.Lock()
         self._closed = False
 
@@ -111,15 +113,17 @@ class Spark:
                 )
         shared = {name: each for name, each in self._sources.items() if folded(name) in public}
         self._schema = schema
+        self._checked = None
         self._public = PublicTables(shared, self._local, self.watched)
 
     def check(self, lowered: Lowered) -> None:
         """Refuse what cannot be computed from parts, or printed."""
         schema, _ = self._known()
         check_shape(lowered, schema)
-        if private_tables(lowered, schema):
+        if private_tables(lowered, schema) and lowered != self._checked:
             in_one_sentence(lambda: summed(self._rows(self._prepared(lowered, _FIRST)), lowered))
             check_workers(self._session, self.watched)
+            self._checked = lowered  # at another price it is the same job
 
     def run(self, lowered: Lowered, *, order: HashOrder) -> Raw:
         """Compute the answers."""
