@@ -120,10 +120,13 @@ class Spark:
         """Refuse what cannot be computed from parts, or printed."""
         schema, _ = self._known()
         check_shape(lowered, schema)
-        if private_tables(lowered, schema) and lowered != self._checked:
-            in_one_sentence(lambda: summed(self._rows(self._prepared(lowered, _FIRST)), lowered))
+        if private_tables(lowered, schema):
+            if lowered != self._checked:  # at another price it is the same job
+                in_one_sentence(
+                    lambda: summed(self._rows(self._prepared(lowered, _FIRST)), lowered)
+                )
+                self._checked = lowered
             check_workers(self._session, self.watched)
-            self._checked = lowered  # at another price it is the same job
 
     def run(self, lowered: Lowered, *, order: HashOrder) -> Raw:
         """Compute the answers."""
