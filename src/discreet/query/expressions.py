@@ -164,7 +164,7 @@ class Case:
             raise wrong("a CASE has no branches.", self.span)
         for branch in self.branches:
             _check_all(branch, "a branch of a CASE", self.span)
-            if len(branch) != 2:  # noqa: PLR2004 (a condition and a value)
+            if len(branch) != 2:
                 raise wrong("a branch of a CASE is not a condition and a value.", self.span)
         if self.default is not None:
             check_expression(self.default, self.span)

@@ -44,7 +44,7 @@ def check_row(expression: Expression, *, windows: bool = False, span: Span | Non
             continue
         seen.add((id(node), allowed))
         if type(node) is Window and allowed:
-            allowed = False  # noqa: PLW2901 (windows do not stand in each other)
+            allowed = False
         elif type(node) not in _ROW:
             raise wrong(f"{_shown(node)} stands where a value of one row is needed.", span)
         waiting.extend((child, allowed) for child in node.children())

@@ -378,7 +378,7 @@ def check_outputs(outputs: object, span: Span | None = None) -> Iterator[Express
 
 def _pair(value: object, span: Span | None) -> tuple[object, Expression]:
     check_tuple(value, "a column", span)
-    if len(value) != 2:  # type: ignore[arg-type]  # noqa: PLR2004 (a name, and what it stands for)
+    if len(value) != 2:  # type: ignore[arg-type]
         raise wrong("a column is not a name and what it stands for.", span)
     return value  # type: ignore[return-value]
 

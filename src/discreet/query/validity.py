@@ -121,7 +121,7 @@ def pair_of(value: object, what: str, span: Span | None = None) -> tuple[Fractio
     >>> pair_of((Fraction(0), Fraction(9)), "the bounds")
     (Fraction(0, 1), Fraction(9, 1))
     """
-    if type(value) is tuple and len(value) == 2:  # noqa: PLR2004 (a pair)
+    if type(value) is tuple and len(value) == 2:
         low, high = (fraction_of(end, what, span) for end in value)
         if low <= high:
             return low, high
