@@ -132,9 +132,7 @@ class Builder:
             default = self.value(kind, columns, below) if self.chance(0.7) else None
             return Case(self.part((self.part(branch),)), self.part(default))
         if self.chance(0.1):
-            return Cast(
-                self.value(self.one(VALUES), columns, below), self.part(kind)
-            )
+            return Cast(self.value(self.one(VALUES), columns, below), self.part(kind))
         known = [each for each in FUNCTIONS.values() if each.gives in {kind, "same", "first"}]
         function = self.one(known)
         count = max(len(function.takes) - function.optional, 1) + (

@@ -226,9 +226,7 @@ class Book:
             budget=self._budget,
             unit=self.unit,
             amounts=tuple(max(amount, 0) for amount in amounts),
-            fitting=lambda what, delta: _fitting(
-                owed, self.pieces(what, scope=scope, delta=delta)
-            ),
+            fitting=lambda what, delta: _fitting(owed, self.pieces(what, scope=scope, delta=delta)),
         )
 
     def with_budget(self, budget: Budget) -> Book:
