@@ -269,8 +269,10 @@ class Builder:
         relation, columns, _ = self.relation(3)
         keys = [name for name in columns if self.chance(0.15)]
         outputs = [(name, Grouped(at)) for at, name in enumerate(keys)]
-        for at in range(self.random.randrange(1, 4)):
-            outputs.append((self.part(f"n{at}"), self.part(self.aggregate(columns))))
+        outputs += [
+            (self.part(f"n{at}"), self.part(self.aggregate(columns)))
+            for at in range(self.random.randrange(1, 4))
+        ]
         clause = None
         if self.chance(0.3):
             clause = Clause(

@@ -340,7 +340,7 @@ class Book:
             raise WrongKind(
                 what="what is to be charged was not priced in the currency of the book, or not for "
                 "its unit and relation.",
-                why="each amount counts against the limit in its place, for the people it is about.",
+                why="each amount counts against the limit in its place, for those it is about.",
                 do="charge what Book.pieces returns.",
             )
 

@@ -20,7 +20,7 @@ import os
 import stat
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, final
@@ -156,7 +156,7 @@ def _put(data: pa.Buffer | bytes, folder: Path | PrivateFolder, name: str) -> No
     """Bring bytes to disk, and then under their name."""
     hidden = f".{name}.{_writer()}"
     with _opened(folder) as (path, inside):
-        if hidden in os.listdir(inside):  # of an attempt that was killed
+        with suppress(FileNotFoundError):  # of an attempt that was killed, if any
             os.unlink(hidden, dir_fd=inside)
         number = os.open(hidden, _FLAGS, 0o666, dir_fd=inside)
         with os.fdopen(number, "wb") as file:

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, final
 
-from discreet.accounting.raising import checked_raise
 from discreet.accounting.box import Box
+from discreet.accounting.raising import checked_raise
 from discreet.accounting.request import What
 from discreet.errors import OtherLedger, OutOfRange
 from discreet.ledger.batch import Batch

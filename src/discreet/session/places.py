@@ -184,7 +184,7 @@ class Place:
             (outer / _MANIFEST).write_bytes(manifest)
             sealed = outer.with_suffix(_WRITTEN)
             outer.rename(sealed)
-            for name in os.listdir(inside):
+            for name in os.listdir(inside):  # noqa: PTH208  by a descriptor
                 if name not in names:
                     os.unlink(name, dir_fd=inside)
             os.fsync(inside)
@@ -270,8 +270,9 @@ class Place:
     def _beside(self, suffix: str) -> list[Path]:
         """Return the folders of this answer that stand beside its place."""
         parent = self.target.parent
-        names = [name for name in os.listdir(parent) if name.startswith(self._prefix + ".")]
-        return [parent / name for name in sorted(names) if name.endswith(suffix)]
+        first = f"{self._prefix}."
+        found = [path for path in parent.iterdir() if path.name.startswith(first)]
+        return [path for path in sorted(found) if path.name.endswith(suffix)]
 
 
 def _too_long() -> WrongKind:
