@@ -163,6 +163,14 @@ class Connection:
         found = self._connection.sql(f"SELECT count(*) AS n FROM {name(view)}")  # noqa: S608
         return int(found.fetchall()[0][0])
 
+    def stored(self, table: str) -> dict[str, int]:
+        """Count the cells of each column that are not NULL as they are stored; for the owner."""
+        names = list(self._native[folded(table)])
+        counts = ", ".join(f"count({name(each)})" for each in names)
+        view = name(self._views[folded(table)])
+        found = self._connection.sql(f"SELECT {counts} FROM {view}").fetchall()  # noqa: S608
+        return dict(zip(names, map(int, found[0]), strict=True))
+
     def explained(self, statement: str) -> str:
         """Return how DuckDB would run a statement."""
         found = self._connection.execute(f"EXPLAIN {statement}").fetchall()

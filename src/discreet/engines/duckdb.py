@@ -105,6 +105,11 @@ class DuckDB:
     def _bounding(self, lowered: Lowered, order: HashOrder) -> Bounding:
         return Bounding(lowered, self._connection.scan, order, self._connection.open_scan)
 
+    def stored(self, table: str) -> Mapping[str, int]:
+        """Count the cells of each column that the source holds; for the owner's check alone."""
+        with self._lock:
+            return in_one_sentence(lambda: self._connection.stored(table))
+
     def run(self, lowered: Lowered, *, order: HashOrder) -> Raw:
         """Compute the answers."""
         with self._lock:

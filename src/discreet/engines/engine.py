@@ -6,7 +6,7 @@ Trust: kernel.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from discreet.engines.order import HashOrder
 from discreet.plan.lowered import Lowered
@@ -14,7 +14,7 @@ from discreet.plan.raw import Raw
 from discreet.plan.schema import Schema
 from discreet.query.types import Type
 
-__all__ = ["Columns", "Engine"]
+__all__ = ["Columns", "Engine", "StoredCells"]
 
 Columns = Mapping[str, Type | None]
 """The columns of a table; None is the type of those that a question cannot name."""
@@ -41,4 +41,16 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Let go of the data."""
+        ...
+
+
+@runtime_checkable
+class StoredCells(Protocol):
+    """An engine that can tell its owner how much a source holds, before anything is read as ours.
+
+    No question needs it, and none may reach it: the counts have no noise.
+    """
+
+    def stored(self, table: str) -> Mapping[str, int]:
+        """Count the cells of each column that are not NULL in the source."""
         ...

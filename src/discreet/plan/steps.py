@@ -27,6 +27,7 @@ from discreet.plan.lowered import Lowered
 from discreet.plan.measures import measured
 from discreet.plan.names import bound_expression
 from discreet.plan.outputs import answer_of
+from discreet.plan.owner_promises import promises_behind
 from discreet.plan.plan import Plan
 from discreet.plan.policy import Policy
 from discreet.plan.price_asked import Given, check_ask, read_ask
@@ -310,6 +311,7 @@ def _finished(draft: Draft) -> Plan:
         reached=draft.reached,
         search=search,
         found=draft.found,
+        promises=promises_behind(lowered.relation, scope, schema=draft.schema, unit=draft.unit),
     )
 
 

@@ -29,6 +29,7 @@ from discreet.engines.postgres.catalogue import Described
 from discreet.engines.postgres.columns import MOST_TEXTS
 from discreet.engines.postgres.opening import addresses_of, looked_up
 from discreet.engines.postgres.reading import Reading, Request
+from discreet.engines.postgres.stored import stored_cells
 from discreet.engines.sources.staged import Staged
 from discreet.engines.wanted import wanted
 from discreet.errors import BadPolicy, UnsupportedSQL
@@ -120,6 +121,14 @@ class Postgres:
                     why=reason(f"more than {MOST_TEXTS} columns of texts", "PostgreSQL"),
                     do="use fewer of them.",
                 )
+
+    def stored(self, table: str) -> Mapping[str, int]:
+        """Count the cells of each column that the source holds; for the owner's check alone."""
+        known = self._described.get(folded(table))
+        if known is None:
+            return self._local.stored(table)
+        address = self._addresses[folded(table)]
+        return in_one_sentence(lambda: stored_cells(address, known))
 
     def run(self, lowered: Lowered, *, order: HashOrder) -> Raw:
         """Compute the answers."""

@@ -110,6 +110,14 @@ class SparkSource:
             *(self._cleaned(functions, at).alias(f"{prefix}{at}") for at in places)
         )
 
+    def stored(self) -> dict[str, int]:
+        """Count the cells of each column that are not NULL in the frame; for the owner."""
+        functions = functions_of(self.frame)
+        renamed = self.frame.toDF(*(f"c{at}" for at in range(len(self.natives))))
+        counts = (functions.count(f"c{at}").alias(f"c{at}") for at in range(len(self.natives)))
+        (found,) = renamed.agg(*counts).toArrow().to_pylist()
+        return {name: int(found[f"c{at}"]) for at, name in enumerate(self.natives)}
+
     def _cleaned(self, functions: Any, place: int) -> Any:
         column = functions.col(f"c{place}")
         if self.native(place) == "VARCHAR":
