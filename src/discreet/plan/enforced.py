@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import assert_never
+from typing import Final, assert_never
 
 from discreet.accounting import Box
 from discreet.accounting.values import Values, is_not_null
@@ -54,6 +54,9 @@ from discreet.query.span import Span, pointed
 
 __all__ = ["enforced"]
 
+_KEPT: Final = {"left": (0,), "right": (1,), "full": (0, 1)}
+"""The sides whose unmatched rows an outer join keeps."""
+
 Guards = Mapping[Scan, Expression]
 """The scans that a condition guards, and the filter that follows each of them."""
 
@@ -67,8 +70,8 @@ def enforced(
 
     >>> from discreet.accounting.values import equals
     >>> from discreet.query.types import Type
-    >>> columns = (ColumnFacts(name="ward", type=Type.TEXT), ColumnFacts(name="age", type=Type.TEXT))
     >>> scan = Scan("visits", (("ward", Type.TEXT), ("age", Type.TEXT)))
+    >>> columns = tuple(ColumnFacts(name=name, type=kind) for name, kind in scan.columns)
     >>> box = Box({"ward": equals("A"), "age": equals(5)})  # 5 is no text
     >>> found = enforced(
     ...     Bound(relation=scan, fields=(), unit=(), scope=box),
@@ -127,28 +130,19 @@ def _source(table: TableFacts, column: ColumnFacts, place: int | None) -> Source
     return Source(table.name, column.name, unit=place)
 
 
-def _is_guarded(node: Relation, guards: Guards) -> bool:  # noqa: PLR0911  one for each kind
+def _is_guarded(node: Relation, guards: Guards) -> bool:
     """Whether every row of a relation descends from a row of a guarded scan."""
     match node:
         case Scan():
             return node in guards
-        case Filter(child=child) | Project(child=child) | Distinct(child=child):
-            return _is_guarded(child, guards)
-        case Named(child=child):
-            return _is_guarded(child, guards)
+        case Filter() | Project() | Distinct() | Named():
+            return _is_guarded(node.child, guards)
         case Aggregated(child=child, keys=keys):  # without keys there is a row for no rows
             return bool(keys) and _is_guarded(child, guards)
-        case Join(left=left, right=right, kind=kind):
-            sides = _is_guarded(left, guards), _is_guarded(right, guards)
-            match kind:
-                case "inner" | "cross":
-                    return any(sides)
-                case "left":
-                    return sides[0]
-                case "right":
-                    return sides[1]
-                case _:
-                    return all(sides)
+        case Join(kind=kind):
+            sides = [_is_guarded(side, guards) for side in node.children()]
+            kept = _KEPT.get(kind)
+            return any(sides) if kept is None else all(sides[place] for place in kept)
         case UnionAll(parts=parts):
             return all(_is_guarded(part, guards) for part in parts)
         case Table():
