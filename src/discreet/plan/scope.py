@@ -11,9 +11,8 @@ that is unchanged and that all rows of the unit share, then the unit's value sat
 part is taken into the box.  Everything else is left out, which makes the box larger.  An inner join
 has output rows only for units that have rows on both sides, an outer join for those of a side that
 is kept, and a union for those of any part: there the box is kept only where all parts agree.
-Columns that name the unit stand in the box under the names of the unit, whatever they are called in
-a table; other columns of these names say nothing.  Other columns stand there with the types that
-they are read as: read as another type, a column has other values, and is another column.
+Columns stand in the box under names that say what they are read from, and how
+(:mod:`discreet.accounting.scope_column`); those that name the unit have one name in all tables.
 NULL satisfies no comparison, so that it is in none of these sets except that of IS NULL.
 """
 
@@ -25,11 +24,9 @@ from typing import Final
 
 from discreet.accounting import Box, Values
 from discreet.accounting.values import above, at_least, at_most, below, equals, is_null, one_of
-from discreet.plan.facts import Facts, Source
+from discreet.plan.facts import Facts
 from discreet.plan.joins import conjuncts
-from discreet.plan.schema import scope_name
 from discreet.query.expressions import Call, Column, Expression, Literal
-from discreet.query.relations import folded
 from discreet.query.types import Scalar, Type
 
 __all__ = ["conditions", "shared_box", "values_of"]
@@ -69,19 +66,15 @@ def conditions(predicate: Expression, facts: Mapping[str, Facts]) -> Box:
 
 
 def shared_box(
-    predicate: Expression,
-    facts: Mapping[str, Facts],
-    unit: tuple[str, ...] | None,
-    names: tuple[str, ...] = (),
+    predicate: Expression, facts: Mapping[str, Facts], unit: tuple[str, ...] | None
 ) -> Box:
     """Return what a predicate says about the units of a private relation, by their own columns.
 
-    The columns are those of private tables that all rows of a unit share: those that name it, under
-    ``names``, and others under their folded names; where each row is a unit (``unit`` is empty),
-    all of them.
+    The columns are those of private tables that all rows of a unit share: those that name it, and
+    constant ones; where each row is a unit (``unit`` is empty), all of them.
 
     >>> from discreet.plan.facts import Source
-    >>> ward = Facts(type=Type.TEXT, source=Source("visits", "Ward"))
+    >>> ward = Facts(type=Type.TEXT, source=Source("visits", "Ward", scope="ward"))
     >>> only = Call("=", (Column("ward_2"), Literal("A")))
     >>> print(shared_box(only, {"ward_2": ward}, unit=()))
     ward 'A'
@@ -94,17 +87,8 @@ def shared_box(
     for name, values in conditions(predicate, facts).conditions:
         source = facts[name].source
         if source is not None and not source.public and (not unit or facts[name].constant):
-            known = _known_as(source, facts[name].type, names)
-            box = box if known is None else box & Box({known: values})
+            box = box if source.scope is None else box & Box({source.scope: values})
     return box
-
-
-def _known_as(source: Source, kind: Type, names: tuple[str, ...]) -> str | None:
-    """Return the name under which a column of a private table stands in a box, if it may."""
-    if source.unit is not None and names:
-        return names[source.unit]
-    name = folded(source.column)
-    return None if name in map(folded, names) else scope_name(name, kind)
 
 
 def values_of(  # noqa: PLR0911  one for each kind of condition

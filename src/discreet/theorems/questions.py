@@ -37,6 +37,12 @@ ENTRIES: Final = (
         source="proof in discreet.plan.scope",
     ),
     Theorem(
+        key="scope-names",
+        statement="A unit has one value under each name of a column in scopes, and a condition on "
+        "one name says nothing about another: charges under two names add up.",
+        source="proof in discreet.accounting.scope_column",
+    ),
+    Theorem(
         key="public-listing",
         statement="Where an outer join keeps SELECT DISTINCT of a public table and compares "
         "exactly the keys, the answer is that of the inner join with an empty group for every "
