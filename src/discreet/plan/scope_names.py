@@ -62,7 +62,7 @@ def unit_form(column: ColumnFacts) -> tuple[str, ...]:
     """Return the normal form in which a column names units.
 
     It is the declared one; whole numbers, truth values and days have one form each; other values
-    are what they are in one kind of source and one type of it.
+    are what they are in one kind of source, stored in one form.
 
     >>> unit_form(ColumnFacts(name="patient", type=Type.INTEGER))
     ('integer',)
@@ -72,7 +72,7 @@ def unit_form(column: ColumnFacts) -> tuple[str, ...]:
     if column.type in _PLAIN:
         return (column.type.value.lower(),)
     stored = column.stored
-    own = ("", "") if stored is None else (stored.source, stored.native)
+    own = ("", "") if stored is None else (stored.source, stored.form or stored.native)
     return (column.type.value.lower(), *own)
 
 

@@ -78,7 +78,7 @@ def open(  # noqa: A001, PLR0913  discreet.open: everything that belongs to a se
     sources = named_sources(source, tables, [table.name for table in rules.tables])
     engine = engine_for(sources, performance)
     try:
-        schema = schema_of(rules, whose, engine.tables())
+        schema = schema_of(rules, whose, engine.tables(), engine.stored())
         engine.owned(schema)
         check_keys(engine, schema)
         record = Rehearsal() if test_mode else _record(ledger, account, whose, limits, schema)
