@@ -121,7 +121,7 @@ def _guards(
     return found
 
 
-def _is_guarded(node: Relation, guards: Guards) -> bool:
+def _is_guarded(node: Relation, guards: Guards) -> bool:  # noqa: PLR0911  one for each kind
     """Whether every row of a relation descends from a row of a guarded scan."""
     match node:
         case Scan():
