@@ -50,6 +50,12 @@ CONDITIONS = [
     "(sex = 'f') IS FALSE",
     "CASE WHEN sex = 'f' THEN TRUE ELSE paid END",
     "ward = 'A'",
+    "(born <> 1980) IS NOT TRUE",
+    "(height <> 1.5) IS NOT TRUE",
+    "(sex NOT IN ('f', 'm')) IS NOT TRUE",
+    "NOT ((NOT (sex = 'f')) IS TRUE)",
+    "(born = 1980) IS NOT FALSE AND (sex = 'f' OR sex IS NULL)",
+    "(born < 1985) IS NULL",
 ]
 RELATIONS = [
     *map("SELECT ward FROM visits WHERE {}".format, CONDITIONS),
