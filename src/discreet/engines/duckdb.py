@@ -32,6 +32,7 @@ from discreet.plan.raw import Integers, Raw, SparseLeaves
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
     from discreet.engines.engine import Columns
     from discreet.plan.schema import Schema
+    from discreet.plan.stored import Stored
 
 __all__ = ["MANY", "DuckDB", "Statements"]
 
@@ -76,8 +77,13 @@ class DuckDB:
         """Return the columns of every table."""
         return self._connection.columns
 
+    def stored(self) -> Mapping[str, Mapping[str, Stored]]:
+        """Return how the source of every table holds its columns."""
+        return self._connection.stored
+
     def owned(self, schema: Schema) -> None:
-        """Learn nothing: whose rows there are makes no difference here."""
+        """Learn in which form units are named; whose rows there are makes no other difference."""
+        self._connection.normalize(schema)
 
     def check(self, lowered: Lowered) -> None:
         """Refuse what cannot be printed."""

@@ -12,6 +12,7 @@ from discreet.engines.order import HashOrder
 from discreet.plan.lowered import Lowered
 from discreet.plan.raw import Raw
 from discreet.plan.schema import Schema
+from discreet.plan.stored import Stored
 from discreet.query.types import Type
 
 __all__ = ["Columns", "Engine", "StoredCells"]
@@ -25,6 +26,10 @@ class Engine(Protocol):
 
     def tables(self) -> Mapping[str, Columns]:
         """Return the columns of every table, read from what describes them and never from rows."""
+        ...
+
+    def stored(self) -> Mapping[str, Mapping[str, Stored]]:
+        """Return how the source of every table holds its columns."""
         ...
 
     def owned(self, schema: Schema) -> None:

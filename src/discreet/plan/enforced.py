@@ -23,18 +23,17 @@ A box that no unit can lie in would charge nobody, so such a question is refused
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import assert_never
+from typing import Final, assert_never
 
 from discreet.accounting import Box
 from discreet.accounting.values import Values, is_not_null
 from discreet.errors import UnsupportedSQL
-from discreet.plan.facts import Source
 from discreet.plan.fields import Bound
 from discreet.plan.membership import membership
-from discreet.plan.schema import ColumnFacts, Schema, TableFacts
-from discreet.plan.scope import known_as
+from discreet.plan.schema import Schema
+from discreet.plan.scope_names import scope_name
 from discreet.query.expressions import Call, Expression, Literal
 from discreet.query.relations import (
     Aggregated,
@@ -54,6 +53,12 @@ from discreet.query.span import Span, pointed
 
 __all__ = ["enforced"]
 
+_MATCHED: Final = frozenset({"inner", "cross"})
+"""The joins whose rows each come from a row of both sides."""
+
+_KEPT: Final = {"left": (0,), "right": (1,)}
+"""The side whose unmatched rows a join keeps; any other one may keep those of both."""
+
 Guards = Mapping[Scan, Expression]
 """The scans that a condition guards, and the filter that follows each of them."""
 
@@ -66,15 +71,17 @@ def enforced(
     ``names`` are those of the unit.  A box that nobody can lie in is refused.
 
     >>> from discreet.accounting.values import equals
+    >>> from discreet.plan.schema import ColumnFacts, TableFacts
     >>> from discreet.query.types import Type
-    >>> columns = (ColumnFacts(name="ward", type=Type.TEXT), ColumnFacts(name="age", type=Type.TEXT))
     >>> scan = Scan("visits", (("ward", Type.TEXT), ("age", Type.TEXT)))
-    >>> box = Box({"ward": equals("A"), "age": equals(5)})  # 5 is no text
+    >>> ward, age = (ColumnFacts(name=name, type=kind) for name, kind in scan.columns)
+    >>> visits = TableFacts(name="visits", columns=(ward, age))
+    >>> conditions = {  # no text is 5
+    ...     scope_name(visits, ward, ()): equals("A"), scope_name(visits, age, ()): equals(5)}
     >>> found = enforced(
-    ...     Bound(relation=scan, fields=(), unit=(), scope=box),
-    ...     Schema([TableFacts(name="visits", columns=columns)]))
+    ...     Bound(relation=scan, fields=(), unit=(), scope=Box(conditions)), Schema([visits]))
     >>> print(found.scope)
-    ward 'A'
+    visits.ward 'A'
     >>> found.relation.predicate
     Call(function='IN', arguments=(Column(name='ward', table=None), Literal(value='A')))
     """
@@ -104,27 +111,14 @@ def _guards(
         table = schema.table(scan.table) if isinstance(scan, Scan) else None
         if not isinstance(scan, Scan) or table is None or table.public:
             continue
-        for place, column in _shared_columns(table):
-            if known_as(_source(table, column, place), column.type, names) == known:
-                inside = values if place is None else values & is_not_null()
+        for column in table.columns:
+            if scope_name(table, column, names) == known:
+                names_unit = folded(column.name) in map(folded, table.unit)
+                inside = values & is_not_null() if names_unit else values
                 filtered = membership(column.name, column.type, inside)
                 if filtered is not None:
                     found[scan] = filtered
     return found
-
-
-def _shared_columns(table: TableFacts) -> Iterator[tuple[int | None, ColumnFacts]]:
-    """Yield the columns in which the rows of a unit agree, and their places in its name."""
-    unit = [folded(name) for name in table.unit]
-    by_row = not unit and table.link is None
-    for column in table.columns:
-        place = unit.index(folded(column.name)) if folded(column.name) in unit else None
-        if place is not None or column.constant or by_row:
-            yield place, column
-
-
-def _source(table: TableFacts, column: ColumnFacts, place: int | None) -> Source:
-    return Source(table.name, column.name, unit=place)
 
 
 def _is_guarded(node: Relation, guards: Guards) -> bool:  # noqa: PLR0911  one for each kind
@@ -132,23 +126,15 @@ def _is_guarded(node: Relation, guards: Guards) -> bool:  # noqa: PLR0911  one f
     match node:
         case Scan():
             return node in guards
-        case Filter(child=child) | Project(child=child) | Distinct(child=child):
-            return _is_guarded(child, guards)
-        case Named(child=child):
-            return _is_guarded(child, guards)
+        case Filter() | Project() | Distinct() | Named():
+            return _is_guarded(node.child, guards)
         case Aggregated(child=child, keys=keys):  # without keys there is a row for no rows
             return bool(keys) and _is_guarded(child, guards)
-        case Join(left=left, right=right, kind=kind):
-            sides = _is_guarded(left, guards), _is_guarded(right, guards)
-            match kind:
-                case "inner" | "cross":
-                    return any(sides)
-                case "left":
-                    return sides[0]
-                case "right":
-                    return sides[1]
-                case _:
-                    return all(sides)
+        case Join(kind=kind):
+            sides = [_is_guarded(side, guards) for side in node.children()]
+            if kind in _MATCHED:
+                return any(sides)
+            return all(sides[place] for place in _KEPT.get(kind, (0, 1)))
         case UnionAll(parts=parts):
             return all(_is_guarded(part, guards) for part in parts)
         case Table():

@@ -43,7 +43,7 @@ _ENDS: Final[dict[Type, tuple[Any, Any]]] = {
     Type.FLOAT: (-Fraction(sys.float_info.max), Fraction(sys.float_info.max)),
     Type.BOOLEAN: (False, True),
     Type.DATE: (date.min, date.max),
-    Type.TIMESTAMP: (datetime.min, datetime.max),
+    Type.TIMESTAMP: (datetime.min, datetime.max),  # noqa: DTZ901 (moments have no time zone here)
 }
 """The first and the last value of each type that has an order."""
 
@@ -119,7 +119,7 @@ def _stretch(kind: Type, low: Cut | None, high: Cut | None) -> tuple[Any, Any] |
 
 
 def _nearest(kind: Type, key: Any, *, up: bool, strict: bool) -> Any:
-    """Return the nearest value of a type at or above a key, or at or below it; None if there is none.
+    """Return the nearest value of a type at or above a key, or at or below it, if there is one.
 
     If ``strict``, the key itself does not count.
     """

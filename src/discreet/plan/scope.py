@@ -13,9 +13,8 @@ makes the box larger.  If the true set is empty, no row passes, and the box is e
 An inner join has output rows only for units that have rows on both sides, an outer join for those
 of a side that is kept, and a union for those of any part: there the box is kept only where all
 parts agree.
-Columns that name the unit stand in the box under the names of the unit, whatever they are called in
-a table; other columns of these names say nothing.  Other columns stand there with the types that
-they are read as: read as another type, a column has other values, and is another column.
+Columns stand in the box under names that say what they are read from, and how
+(:mod:`discreet.accounting.scope_column`); those that name the unit have one name in all tables.
 """
 
 from __future__ import annotations
@@ -24,31 +23,25 @@ from collections.abc import Mapping
 
 from discreet.accounting import Box
 from discreet.accounting.values import nothing
-from discreet.plan.facts import Facts, Source
-from discreet.plan.schema import scope_name
+from discreet.plan.facts import Facts
 from discreet.plan.truth_sets import truth_sets
 from discreet.query.expressions import Expression
-from discreet.query.relations import folded
-from discreet.query.types import Type
 
-__all__ = ["known_as", "shared_box"]
+__all__ = ["shared_box"]
 
 
 def shared_box(
-    predicate: Expression,
-    facts: Mapping[str, Facts],
-    unit: tuple[str, ...] | None,
-    names: tuple[str, ...] = (),
+    predicate: Expression, facts: Mapping[str, Facts], unit: tuple[str, ...] | None
 ) -> Box:
     """Return what a predicate says about the units of a private relation, by their own columns.
 
-    The columns are those of private tables that all rows of a unit share: those that name it, under
-    ``names``, and others under their folded names; where each row is a unit (``unit`` is empty),
-    all of them.
+    The columns are those of private tables that all rows of a unit share: those that name it, and
+    constant ones; where each row is a unit (``unit`` is empty), all of them.
 
     >>> from discreet.plan.facts import Source
     >>> from discreet.query.expressions import Call, Column, Literal
-    >>> ward = Facts(type=Type.TEXT, source=Source("visits", "Ward"))
+    >>> from discreet.query.types import Type
+    >>> ward = Facts(type=Type.TEXT, source=Source("visits", "Ward", scope="ward"))
     >>> only = Call("=", (Column("ward_2"), Literal("A")))
     >>> print(shared_box(only, {"ward_2": ward}, unit=()))
     ward 'A'
@@ -64,18 +57,5 @@ def shared_box(
     for name, values in region.items():
         source = facts[name].source
         if source is not None and not source.public and (not unit or facts[name].constant):
-            known = known_as(source, facts[name].type, names)
-            box = box if known is None else box & Box({known: values})
+            box = box if source.scope is None else box & Box({source.scope: values})
     return box
-
-
-def known_as(source: Source, kind: Type, names: tuple[str, ...]) -> str | None:
-    """Return the name under which a column of a private table stands in a box, if it may.
-
-    >>> known_as(Source("visits", "Age"), Type.INTEGER, ("patient",))
-    'age (integer)'
-    """
-    if source.unit is not None and names:
-        return names[source.unit]
-    name = folded(source.column)
-    return None if name in map(folded, names) else scope_name(name, kind)

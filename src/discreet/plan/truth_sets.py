@@ -19,9 +19,8 @@ regions that hold everything.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import Final, final
 
 from discreet.accounting.values import Values, equals, is_not_null, is_null
@@ -58,7 +57,7 @@ class TruthSets:
 _UNKNOWN: Final = TruthSets(true=_EVERYWHERE, false=_EVERYWHERE, null=_EVERYWHERE)
 
 
-def truth_sets(  # noqa: PLR0911  one for each kind of condition
+def truth_sets(  # noqa: C901, PLR0911  one for each kind of condition
     condition: Expression, facts: Mapping[str, Facts]
 ) -> TruthSets:
     """Return regions that enclose where a condition over columns is true, false and NULL.
@@ -83,9 +82,9 @@ def truth_sets(  # noqa: PLR0911  one for each kind of condition
         case Call(function="NOT" | "IS TRUE" | "IS FALSE" | "IS NULL" as word, arguments=(inner,)):
             return _turned(word, truth_sets(inner, facts))
         case Call(function="AND", arguments=parts):
-            return reduce(_and, (truth_sets(part, facts) for part in parts))
+            return _all([truth_sets(part, facts) for part in parts])
         case Call(function="OR", arguments=parts):
-            return _not(reduce(_and, (_not(truth_sets(part, facts)) for part in parts)))
+            return _not(_all([_not(truth_sets(part, facts)) for part in parts]))
         case Call(function="IN", arguments=(Column(name=name), *items)):
             return _about(name, listed(items, facts[name].type))
         case Call(function=sign, arguments=(Column(name=name), Literal(value=value))) if (
@@ -131,6 +130,14 @@ def _two_valued(true: Region, false: Region) -> TruthSets:
 
 def _not(inner: TruthSets) -> TruthSets:
     return TruthSets(true=inner.false, false=inner.true, null=inner.null)
+
+
+def _all(parts: Sequence[TruthSets]) -> TruthSets:
+    """Return the AND of all parts, by halves: long lists of values are merged few times."""
+    if len(parts) == 1:
+        return parts[0]
+    middle = len(parts) // 2
+    return _and(_all(parts[:middle]), _all(parts[middle:]))
 
 
 def _and(left: TruthSets, right: TruthSets) -> TruthSets:

@@ -9,6 +9,7 @@ import os
 from collections.abc import Sequence
 
 from discreet.accounting import Budget
+from discreet.accounting.scope_column import shared_columns
 from discreet.engines.choice import engine_for
 from discreet.engines.connection import Performance
 from discreet.engines.spark.performance import SparkPerformance
@@ -16,6 +17,7 @@ from discreet.errors import NotAllowed, OtherLedger, WrongKind
 from discreet.ledger import Ledger
 from discreet.plan.policy import Policy
 from discreet.plan.schema import Schema
+from discreet.plan.scope_names import described
 from discreet.session.policies import budget_of, check_analyst, policy_of, unit_of
 from discreet.session.public_tables import check_keys
 from discreet.session.record import NoLedger, Rehearsal
@@ -76,7 +78,7 @@ def open(  # noqa: A001, PLR0913  discreet.open: everything that belongs to a se
     sources = named_sources(source, tables, [table.name for table in rules.tables])
     engine = engine_for(sources, performance)
     try:
-        schema = schema_of(rules, whose, engine.tables())
+        schema = schema_of(rules, whose, engine.tables(), engine.stored())
         engine.owned(schema)
         check_keys(engine, schema)
         record = Rehearsal() if test_mode else _record(ledger, account, whose, limits, schema)
@@ -118,7 +120,7 @@ def _record(
     else:
         root = None if account is None else account.partition("/")[0]
         found = Ledger.open(
-            ledger, unit=unit, budget=budget, constant=schema.constant, account=root
+            ledger, unit=unit, budget=budget, constant=_shared(schema, unit), account=root
         )
     if account is not None and account not in found.accounts:
         if found is not ledger:
@@ -137,7 +139,7 @@ def _check_ledger(ledger: Ledger, unit: PrivacyUnit, budget: Budget | None, sche
     now = ledger.accounts[str(first["account"])].budget
     other = {
         "unit": (unit.columns, unit.relation) != (ledger.unit.columns, ledger.unit.relation),
-        "constant": list(schema.constant) != first["constant"],
+        "constant": list(_shared(schema, unit)) != first["constant"],
         "budget": budget is not None and budget not in (now, Budget.read(first["budget"])),
     }
     names = [name for name, differs in other.items() if differs]
@@ -147,3 +149,8 @@ def _check_ledger(ledger: Ledger, unit: PrivacyUnit, budget: Budget | None, sche
             why="what was charged before is about the unit and the limits on record.",
             do="open the tables as they were opened first, or use a ledger of their own.",
         )
+
+
+def _shared(schema: Schema, unit: PrivacyUnit) -> tuple[str, ...]:
+    private = [described(each, unit.columns) for each in schema.tables if not each.public]
+    return tuple(sorted({name for content in private for name in shared_columns(content)}))
