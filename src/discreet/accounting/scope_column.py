@@ -30,6 +30,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Self, final
 
+from discreet.errors import WrongKind
+
 __all__ = ["Link", "ScopeColumn", "UnitColumn", "shared_columns", "shown_column"]
 
 UnitColumn = tuple[str, str, tuple[str, ...]]
@@ -136,7 +138,14 @@ def shared_columns(content: Mapping[str, Any]) -> tuple[str, ...]:
     ...     ScopeColumn.of_unit((("patient", "patient", ("integer",)),), 0).name,)
     True
     """
-    return tuple(each.name for each in _shared(content))
+    try:
+        return tuple(each.name for each in _shared(content))
+    except (KeyError, TypeError, ValueError):
+        raise WrongKind(
+            what="the description of a table does not have its form.",
+            why="it says in which columns all rows of a person agree, which decides what they pay.",
+            do="let a session describe its tables.",
+        ) from None
 
 
 def _shared(content: Mapping[str, Any]) -> Iterator[ScopeColumn]:
