@@ -30,8 +30,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Self, final
 
-from discreet.errors import WrongKind
-
 __all__ = ["Link", "ScopeColumn", "UnitColumn", "shared_columns", "shown_column"]
 
 UnitColumn = tuple[str, str, tuple[str, ...]]
@@ -131,7 +129,8 @@ class ScopeColumn:
 def shared_columns(content: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the names of what all rows of a unit share, as a described table has it.
 
-    These are the columns that name the unit, and those that are promised to be constant.
+    These are the columns that name the unit, and those that are promised to be constant.  What is
+    described in another form says nothing, and nothing is shared.
 
     >>> shared_columns({"table": "visits", "unit": [["patient", "patient", ["integer"]]],
     ...                 "link": None, "columns": []}) == (
@@ -141,11 +140,7 @@ def shared_columns(content: Mapping[str, Any]) -> tuple[str, ...]:
     try:
         return tuple(each.name for each in _shared(content))
     except (KeyError, TypeError, ValueError):
-        raise WrongKind(
-            what="the description of a table does not have its form.",
-            why="it says in which columns all rows of a person agree, which decides what they pay.",
-            do="let a session describe its tables.",
-        ) from None
+        return ()
 
 
 def _shared(content: Mapping[str, Any]) -> Iterator[ScopeColumn]:

@@ -64,15 +64,10 @@ class Accounts:
             yield "account", "the first account lies below another."
         yield from self._put(entry)
 
-    def describe(self, entry: Fields) -> Wrong:
+    def describe(self, entry: Fields) -> None:
         """Take a description; that of a table says what all rows of a unit share in it."""
-        if entry["what"] != "schema" or self._charges is None:
-            return
-        shared = safely(shared_columns, entry["content"])
-        if shared is None:
-            yield "describe", "its schema cannot be read."
-        else:
-            self._charges.learn(shared)
+        if entry["what"] == "schema" and self._charges is not None:
+            self._charges.learn(shared_columns(entry["content"]))
 
     def add(self, entry: Fields) -> Wrong:
         """Take a new account."""
