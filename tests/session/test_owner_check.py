@@ -165,6 +165,32 @@ link = {column = "bill", parent = "bills", key = "bill"}
     }
 
 
+SAME = """
+format = 1
+unit = "patient"
+[same]
+sex = ["visits.sex", "people.sex"]
+[tables.visits.columns.sex]
+type = "text"
+constant = true
+[tables.people.columns.sex]
+type = "text"
+constant = true
+"""
+
+
+def test_columns_that_are_promised_to_be_the_same():
+    tables = {
+        "visits": pa.table({"patient": [1, 1, 2, 4], "sex": ["f", "f", "m", "f"]}),
+        "people": pa.table({"patient": [1, 2, 3], "sex": ["f", "f", "m"]}),
+    }
+    report = dp.check(tables, policy=SAME)
+    assert broken(report) == {
+        ("people, visits", "sex", "is the same in all of its tables"): Fraction(1, 4)
+    }
+    assert len(report.broken) == 1
+
+
 def test_units_of_two_columns():
     rules = """
 format = 1

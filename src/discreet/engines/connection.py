@@ -204,7 +204,7 @@ class Connection:
         found = self._connection.sql(f"SELECT count(*) AS n FROM {name(view)}")  # noqa: S608
         return int(found.fetchall()[0][0])
 
-    def stored(self, table: str) -> dict[str, int]:
+    def cell_counts(self, table: str) -> dict[str, int]:
         """Count the cells of each column that are not NULL as they are stored; for the owner."""
         names = list(self._native[folded(table)])
         counts = ", ".join(f"count({name(each)})" for each in names)

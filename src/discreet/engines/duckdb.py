@@ -111,10 +111,10 @@ class DuckDB:
     def _bounding(self, lowered: Lowered, order: HashOrder) -> Bounding:
         return Bounding(lowered, self._connection.scan, order, self._connection.open_scan)
 
-    def stored(self, table: str) -> Mapping[str, int]:
+    def cell_counts(self, table: str) -> Mapping[str, int]:
         """Count the cells of each column that the source holds; for the owner's check alone."""
         with self._lock:
-            return in_one_sentence(lambda: self._connection.stored(table))
+            return in_one_sentence(lambda: self._connection.cell_counts(table))
 
     def run(self, lowered: Lowered, *, order: HashOrder) -> Raw:
         """Compute the answers."""

@@ -15,7 +15,7 @@ from discreet.plan.schema import Schema
 from discreet.plan.stored import Stored
 from discreet.query.types import Type
 
-__all__ = ["Columns", "Engine", "StoredCells"]
+__all__ = ["CellCounts", "Columns", "Engine"]
 
 Columns = Mapping[str, Type | None]
 """The columns of a table; None is the type of those that a question cannot name."""
@@ -50,12 +50,12 @@ class Engine(Protocol):
 
 
 @runtime_checkable
-class StoredCells(Protocol):
+class CellCounts(Protocol):
     """An engine that can tell its owner how much a source holds, before anything is read as ours.
 
     No question needs it, and none may reach it: the counts have no noise.
     """
 
-    def stored(self, table: str) -> Mapping[str, int]:
+    def cell_counts(self, table: str) -> Mapping[str, int]:
         """Count the cells of each column that are not NULL in the source."""
         ...

@@ -11,9 +11,10 @@ show whether they are true, or because a row that breaks them cannot be told fro
     names      a unit keeps its name across tables, files and time
     stay       where each row is a unit, its values stay what they are
     constant   all rows of a unit agree in a column
+    same       several such columns hold the same, in all their tables and whatever these become
     link       each value of a key that other tables point to belongs to one unit
 
-``discreet check`` holds the last two against the data.
+``discreet check`` holds the last three against the data.
 """
 
 from __future__ import annotations
@@ -23,13 +24,14 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, final
 
 from discreet.accounting import Box
-from discreet.plan.schema import ColumnFacts, Schema, TableFacts, scope_name
+from discreet.plan.schema import ColumnFacts, Schema, TableFacts
+from discreet.plan.scope_names import scope_name
 from discreet.query.relations import Relation, Scan, descend, folded
 from discreet.units import PrivacyUnit
 
 __all__ = ["Kind", "OwnerPromise", "promises_behind", "promises_of"]
 
-Kind: TypeAlias = Literal["names", "stay", "constant", "link"]
+Kind: TypeAlias = Literal["names", "stay", "constant", "same", "link"]
 
 
 @final
@@ -37,7 +39,8 @@ Kind: TypeAlias = Literal["names", "stay", "constant", "link"]
 class OwnerPromise:
     """Something that the owner promises about a column, and that prices rest on.
 
-    ``table`` is empty where the promise is about all tables.
+    ``table`` is empty where the promise is about several tables; ``column`` is then what names the
+    unit, or the name that the policy gives to columns that hold the same.
 
     >>> print(OwnerPromise(kind="constant", table="visits", column="born"))
     all rows of a unit of visits agree in born
@@ -59,6 +62,8 @@ class OwnerPromise:
                 return "rows keep their values from one question to the next"
             case "constant":
                 return f"all rows of a unit of {self.table} agree in {self.column}"
+            case "same":
+                return f"the columns that the policy calls {self.column} agree for each unit"
             case "link":
                 return f"each {self.column} of {self.table} belongs to one unit"
 
@@ -70,7 +75,7 @@ def promises_of(schema: Schema, unit: PrivacyUnit) -> tuple[OwnerPromise, ...]:
     >>> [promise.kind for promise in promises_of(Schema([]), person("patient"))]
     ['names']
     """
-    return (_about_names(unit), *_constant(schema, unit), *_links(schema))
+    return (_about_names(unit), *_constant(schema, unit), *_same(schema), *_links(schema))
 
 
 def promises_behind(
@@ -86,17 +91,27 @@ def promises_behind(
     """
     read = {folded(node.table) for node in descend(relation) if isinstance(node, Scan)}
     scoped = {column for column, _ in scope.conditions}
-    found = [_about_names(unit)] if unit.columns or scoped else []
-    for promise in (*_constant(schema, unit), *_links(schema)):
-        table = schema.table(promise.table)
-        if table is None or folded(promise.table) not in read:
-            continue
-        if promise.kind == "constant" and _scope_column(table, promise.column) not in scoped:
-            continue
-        if promise.kind == "link" and not _pointed_to(table, promise.column, schema, read):
-            continue
-        found.append(promise)
-    return tuple(found)
+    known = [
+        (table, column)
+        for table in schema.tables
+        for column in table.columns
+        if folded(table.name) in read and scope_name(table, column, unit.columns) in scoped
+    ]
+    used = {(table.name, column.name) for table, column in known}
+    labels = {column.same for _, column in known}
+
+    def rested_on(promise: OwnerPromise) -> bool:
+        match promise.kind:
+            case "constant":
+                return (promise.table, promise.column) in used
+            case "same":
+                return promise.column in labels
+            case "link":
+                return _pointed_to(promise, schema, read)
+            case _:
+                return bool(unit.columns or scoped)
+
+    return tuple(filter(rested_on, promises_of(schema, unit)))
 
 
 def _about_names(unit: PrivacyUnit) -> OwnerPromise:
@@ -110,6 +125,12 @@ def _constant(schema: Schema, unit: PrivacyUnit) -> Iterator[OwnerPromise]:
         for column in () if table.public else table.columns:
             if column.constant and folded(column.name) not in map(folded, table.unit):
                 yield OwnerPromise(kind="constant", table=table.name, column=column.name)
+
+
+def _same(schema: Schema) -> Iterator[OwnerPromise]:
+    labels = {column.same for table in schema.tables for column in table.columns}
+    for label in sorted(label for label in labels if label is not None):
+        yield OwnerPromise(kind="same", table="", column=label)
 
 
 def _links(schema: Schema) -> Iterator[OwnerPromise]:
@@ -130,18 +151,12 @@ def _names_unit(table: TableFacts, column: ColumnFacts) -> bool:
     return [folded(name) for name in table.unit] == [folded(column.name)]
 
 
-def _pointed_to(parent: TableFacts, key: str, schema: Schema, read: set[str]) -> bool:
+def _pointed_to(promise: OwnerPromise, schema: Schema, read: set[str]) -> bool:
     """Whether a question reads a table whose rows belong to units by way of a key."""
     return any(
         table.link is not None
         and folded(table.name) in read
-        and (folded(table.link.parent), folded(table.link.key))
-        == (folded(parent.name), folded(key))
+        and folded(table.link.parent) == folded(promise.table)
+        and folded(table.link.key) == folded(promise.column)
         for table in schema.tables
     )
-
-
-def _scope_column(table: TableFacts, column: str) -> str:
-    """Return the name of a column in scopes."""
-    found = table.column(column)
-    return "" if found is None else scope_name(folded(column), found.type)

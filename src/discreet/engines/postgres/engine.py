@@ -26,10 +26,10 @@ from discreet.engines.duckdb import DuckDB
 from discreet.engines.failing import in_one_sentence
 from discreet.engines.order import HashOrder
 from discreet.engines.postgres.catalogue import Described
+from discreet.engines.postgres.cell_counts import cell_counts
 from discreet.engines.postgres.columns import MOST_TEXTS
 from discreet.engines.postgres.opening import addresses_of, looked_up
 from discreet.engines.postgres.reading import Reading, Request
-from discreet.engines.postgres.stored import stored_cells
 from discreet.engines.sources.staged import Staged
 from discreet.engines.wanted import wanted
 from discreet.errors import UnsupportedSQL
@@ -123,13 +123,13 @@ class Postgres:
                     do="use fewer of them.",
                 )
 
-    def stored(self, table: str) -> Mapping[str, int]:
+    def cell_counts(self, table: str) -> Mapping[str, int]:
         """Count the cells of each column that the source holds; for the owner's check alone."""
         known = self._described.get(folded(table))
         if known is None:
-            return self._local.stored(table)
+            return self._local.cell_counts(table)
         address = self._addresses[folded(table)]
-        return in_one_sentence(lambda: stored_cells(address, known))
+        return in_one_sentence(lambda: cell_counts(address, known))
 
     def run(self, lowered: Lowered, *, order: HashOrder) -> Raw:
         """Compute the answers."""

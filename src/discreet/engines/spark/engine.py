@@ -137,14 +137,14 @@ class Spark:
                 self._checked = lowered
             check_workers(self._session, self.watched)
 
-    def stored(self, table: str) -> Mapping[str, int]:
+    def cell_counts(self, table: str) -> Mapping[str, int]:
         """Count the cells of each column that the source holds; for the owner's check alone."""
         source = next(
             (each for name, each in self._sources.items() if folded(name) == folded(table)), None
         )
         if source is None:  # a public table from elsewhere
             return {}
-        return in_one_sentence(lambda: self.watched(source.stored))
+        return in_one_sentence(lambda: self.watched(source.cell_counts))
 
     def run(self, lowered: Lowered, *, order: HashOrder) -> Raw:
         """Compute the answers."""

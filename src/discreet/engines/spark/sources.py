@@ -139,7 +139,7 @@ class SparkSource:
             *(self._cleaned(functions, at).alias(f"{prefix}{at}") for at in places)
         )
 
-    def stored(self) -> dict[str, int]:
+    def cell_counts(self) -> dict[str, int]:
         """Count the cells of each column that are not NULL in the frame; for the owner."""
         functions = functions_of(self.frame)
         renamed = self.frame.toDF(*(f"c{at}" for at in range(len(self.natives))))

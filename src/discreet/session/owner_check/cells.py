@@ -43,7 +43,7 @@ def cell_findings(
 ) -> Iterator[Finding]:
     """Check the cells of a table; ``declared`` are the columns that the policy describes."""
     rows, found = counting.rows(table, {each.name: _conditions(each) for each in table.columns})
-    stored = counting.stored(table)
+    stored = counting.cells(table)
     for column in table.columns:
         null, *outside = found[column.name]
         cells = _Cells(

@@ -20,7 +20,12 @@ from discreet.query.relations import folded
 from discreet.session.owner_check.cells import cell_findings
 from discreet.session.owner_check.counting import Counting
 from discreet.session.owner_check.limits import limit_findings
-from discreet.session.owner_check.owners import constant_findings, key_findings, link_findings
+from discreet.session.owner_check.owners import (
+    constant_findings,
+    key_findings,
+    link_findings,
+    same_findings,
+)
 from discreet.session.owner_check.report import CheckReport, Finding
 from discreet.session.policies import policy_of, unit_of
 from discreet.session.schemas import schema_of
@@ -68,7 +73,7 @@ def check(
     sources = named_sources(source, tables, [table.name for table in rules.tables])
     engine = engine_for(sources, performance)
     try:
-        schema = schema_of(rules, whose, engine.tables())
+        schema = schema_of(rules, whose, engine.tables(), engine.stored())
         engine.owned(schema)
         counting = Counting(engine, schema)
         divided = any(map(is_spark, sources.values()))
@@ -103,6 +108,8 @@ def _of_owners(counting: Counting, unit: PrivacyUnit, *, divided: bool) -> Itera
             yield from constant_findings(counting, table)
             yield from link_findings(counting, table, divided=divided)
         yield from key_findings(counting, table)
+    if unit.columns:
+        yield from same_findings(counting)
 
 
 def _of_tables(counting: Counting, rules: Policy, unit: PrivacyUnit) -> Iterator[Finding]:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, final
 
-from discreet.engines.engine import Engine, StoredCells
+from discreet.engines.engine import CellCounts, Engine
 from discreet.engines.order import HashOrder
 from discreet.plan.lowered import Key, Lowered, Total
 from discreet.plan.raw import MOST, Raw
@@ -122,11 +122,11 @@ class Counting:
         )
         return Spread(zip(raw.keys[0].to_pylist(), map(int, raw.totals["rows"]), strict=True))
 
-    def stored(self, table: TableFacts) -> Mapping[str, int]:
+    def cells(self, table: TableFacts) -> Mapping[str, int]:
         """Count the cells of each column that the source holds, however they are read."""
-        if not isinstance(self.engine, StoredCells):
+        if not isinstance(self.engine, CellCounts):
             return {}
-        return {folded(name): count for name, count in self.engine.stored(table.name).items()}
+        return {folded(name): count for name, count in self.engine.cell_counts(table.name).items()}
 
     def _run(self, lowered: Lowered, by: Mapping[str, Sequence[str]] | None = None) -> Raw:
         self.engine.owned(self.schema if by is None else _brought_together(self.schema, by))

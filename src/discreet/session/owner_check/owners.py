@@ -1,7 +1,7 @@
 """Whose rows there are: constant columns, links and keys, held against the data.
 
-Trust: kernel.  Prices rest on the first two; keys of public tables are enforced where they are
-joined.
+Trust: kernel.  Prices rest on constant columns, on those that hold the same in several tables, and
+on links; keys of public tables are enforced where they are joined.
 
 A column is constant if no unit has two values in it, or a value in some rows and NULL in others.
 A key to which other tables point is kept if no value of it belongs to two units.
@@ -23,12 +23,13 @@ from discreet.query.relations import (
     Output,
     Project,
     Table,
+    UnionAll,
     folded,
 )
 from discreet.session.owner_check.counting import Counting, all_there, anything, scan_of
 from discreet.session.owner_check.report import Finding, percent
 
-__all__ = ["constant_findings", "key_findings", "link_findings"]
+__all__ = ["constant_findings", "key_findings", "link_findings", "same_findings"]
 
 
 def constant_findings(counting: Counting, table: TableFacts) -> Iterator[Finding]:
@@ -60,6 +61,44 @@ def constant_findings(counting: Counting, table: TableFacts) -> Iterator[Finding
             trusted=True,
             share=share,
             detail=f"{percent(share)} of units have several values ({count} of {number})",
+        )
+
+
+def same_findings(counting: Counting) -> Iterator[Finding]:
+    """Check the columns that are promised to hold the same in several tables."""
+    lists: dict[str, list[tuple[TableFacts, str]]] = {}
+    for table in counting.schema.tables:
+        for column in table.columns:
+            if column.same is not None:
+                lists.setdefault(column.same, []).append((table, column.name))
+    for label, listed in sorted(lists.items()):
+        parts = []
+        names: list[str] = []
+        for table, name in listed:
+            rows = Binder(counting.schema).bind(Table(table.name))
+            names = _names(rows)
+            parts.append(
+                Project(rows.relation, (*_unit(rows), ("value", Column(_spelled(rows, name)))))
+            )
+        value = Column("value")
+        outputs = (
+            ("rows", Aggregate("COUNT")),
+            ("low0", Aggregate("MIN", value)),
+            ("high0", Aggregate("MAX", value)),
+            ("there0", Aggregate("COUNT", value)),
+        )
+        keys: tuple[Output, ...] = tuple((name, Column(name)) for name in names)
+        whole = parts[0] if len(parts) == 1 else UnionAll(tuple(parts))
+        number, (broken,) = counting.units(Aggregated(whole, keys, outputs), names, [_differs(0)])
+        share = Fraction(broken, number or 1)
+        yield Finding(
+            table=", ".join(table.name for table, _ in listed),
+            column=label,
+            promise="is the same in all of its tables",
+            holds=broken == 0,
+            trusted=True,
+            share=share,
+            detail=f"{percent(share)} of units have several values ({broken} of {number})",
         )
 
 

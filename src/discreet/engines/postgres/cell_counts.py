@@ -10,10 +10,10 @@ from discreet.engines.postgres.catalogue import Described
 from discreet.engines.postgres.connecting import asked, begin, connected
 from discreet.engines.sql.words import name
 
-__all__ = ["stored_cells"]
+__all__ = ["cell_counts"]
 
 
-def stored_cells(address: Address, known: Described) -> dict[str, int]:
+def cell_counts(address: Address, known: Described) -> dict[str, int]:
     """Count the cells that are not NULL of each column that can be read."""
     names = [column for column, kind in known.types.items() if kind is not None]
     counts = ", ".join(f'count("t".{name(column)})' for column in names)
