@@ -38,8 +38,7 @@ ward = {type = "text", categories = ["A", "B"], constant = true}
         ("SELECT COUNT(*) AS n FROM bills", [NAMES, VISIT]),
         ("SELECT COUNT(*) AS n FROM drugs", [NAMES]),
         (
-            "SELECT COUNT(*) AS n FROM bills b JOIN visits v ON b.visit = v.visit "
-            "WHERE v.sex = 'm'",
+            "SELECT COUNT(*) AS n FROM bills b JOIN visits v USING (visit) WHERE v.sex = 'm'",
             [NAMES, SEX, VISIT],
         ),
         ("SELECT COUNT(*) AS n FROM visits v JOIN wards w ON v.ward = w.ward", [NAMES]),
