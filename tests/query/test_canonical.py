@@ -260,7 +260,8 @@ def test_operands_in_any_order(parts, chance):
     chance.shuffle(shuffled)
     for name in ("AND", "OR", "LEAST"):
         assert form(Call(name, tuple(parts)), scope()) == form(Call(name, tuple(shuffled)), scope())
-    nested = Call("AND", (parts[0], Call("AND", tuple(parts[1:]))))
+    nested = Call("AND", (parts[0], Call("AND", (*parts[1:], parts[1]))))
+    parts = [*parts, parts[1]]
     assert form(nested, scope()) == form(Call("AND", tuple(parts)), scope())
 
 

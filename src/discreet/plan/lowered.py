@@ -35,7 +35,7 @@ from discreet.exact import whole
 from discreet.plan.product import KeyValue, Product
 from discreet.query.expressions import Expression
 from discreet.query.relations import Relation
-from discreet.query.shape import check_names
+from discreet.query.shape import check_bound, check_names
 from discreet.query.types import LARGEST, SMALLEST, Type
 
 __all__ = [
@@ -236,6 +236,7 @@ class Lowered:
             )
         if self.groups is not None:
             whole(self.groups, name="groups", low=1)
+        check_bound(self.relation)
         check_names(self.relation)
         _once([key.name for key in self.keys], what="key")
         _once([measure.name for measure in self.measures], what="measure")

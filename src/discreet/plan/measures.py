@@ -157,7 +157,7 @@ class _Measurer:
             if aggregate.where is None:
                 self.known.add_units()
                 return Units()
-            return Count(self._rows(replace(aggregate, argument=None), (0, 1)))
+            return Count(self._rows(replace(aggregate, argument=None, distinct=False), (0, 1)))
         most = self._most_values(aggregate, value)
         measure = Distinct(name="", expression=seen(aggregate, value), most=most)
         from discreet.query.wording import said  # noqa: PLC0415  rare

@@ -84,6 +84,12 @@ def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost
         concentrated: whether the budget that pays counts rho, mu or divergences, not epsilon.
         ceiling: whether the limits of the policy on the price hold; they do, except in tests.
     """
+    if type(question) is not Question:  # a subclass could change between plan and engine
+        raise WrongKind(
+            what=f"a {type(question).__name__} is not a question.",
+            why="what is planned must be what is computed.",
+            do="read it from SQL, or build it with the table builder.",
+        )
     draft = Draft(
         question=question,
         schema=schema,

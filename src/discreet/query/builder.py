@@ -13,8 +13,16 @@ from typing import final
 
 from discreet.errors import WrongKind
 from discreet.query.asked import Asked, Bounds, read_items
-from discreet.query.expressions import Expression, Star
-from discreet.query.relations import KINDS, Join, Named, Relation, Table, UnionAll
+from discreet.query.expressions import Expression, Star, check_expression
+from discreet.query.relations import (
+    KINDS,
+    Join,
+    Named,
+    Relation,
+    Table,
+    UnionAll,
+    check_relation,
+)
 from discreet.query.sql.below import as_relation
 from discreet.query.sql.flat import both
 from discreet.query.sql.read import read_expression, read_relation
@@ -40,6 +48,12 @@ class Rows:
 
     source: Relation
     condition: Expression | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what are no rows."""
+        check_relation(self.source)
+        if self.condition is not None:
+            check_expression(self.condition)
 
     def alias(self, name: str) -> Rows:
         """Give the rows a name, by which their columns can be called: ``name.column``."""

@@ -4,19 +4,35 @@ Trust: kernel.  The plan reasons about these nodes, and engines compute them.
 
 Definition.  An expression is a tree of the nodes below.  Nodes are values: two are equal if they
 compute the same thing in the same words, wherever they were written (spans do not count).
+A node checks its parts when it is made: functions are known and have as many arguments as they
+take, what is below is an expression, and everything else is of the very class that it should be
+(:mod:`discreet.query.validity`).
 ``children()`` are the expressions directly below; ``rebuilt(children)`` is the same node over
 others, in the same order and number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Self, final
+from typing import Final, Self, final
 
-from discreet.query.span import Span
+from discreet.errors import UnknownName
+from discreet.query.signatures import AGGREGATES, FUNCTIONS, WINDOWS, Function
+from discreet.query.span import Span, pointed
 from discreet.query.types import Scalar, Type, type_of
+from discreet.query.validity import (
+    check_flag,
+    check_name,
+    check_place,
+    check_span,
+    check_tuple,
+    fraction_of,
+    pair_of,
+    scalar_of,
+    wrong,
+)
 
 __all__ = [
     "Aggregate",
@@ -30,6 +46,7 @@ __all__ = [
     "Order",
     "Star",
     "Window",
+    "check_expression",
     "transformed",
     "walk",
 ]
@@ -64,6 +81,13 @@ class Column(_Leaf):
     table: str | None = None
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
+    def __post_init__(self) -> None:
+        """Refuse what are no names."""
+        check_span(self.span)
+        check_name(self.name, "a column", self.span)
+        if self.table is not None:
+            check_name(self.table, "a table", self.span)
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -80,11 +104,14 @@ class Literal(_Leaf):
 
     def __post_init__(self) -> None:
         """Keep one form of every number, and the type apart: True is not 1."""
-        kind = type_of(self.value)
+        check_span(self.span)
+        value = scalar_of(self.value, self.span)
+        kind = type_of(value)
         if kind is Type.INTEGER:
-            object.__setattr__(self, "value", int(self.value))  # type: ignore[arg-type]
+            value = int(value)  # type: ignore[arg-type]
         elif kind is Type.FLOAT:
-            object.__setattr__(self, "value", Fraction(self.value))  # type: ignore[arg-type]
+            value = Fraction(value)  # type: ignore[arg-type]
+        object.__setattr__(self, "value", value)
         object.__setattr__(self, "type", kind)
 
 
@@ -100,6 +127,12 @@ class Call:
     function: str
     arguments: tuple[Expression, ...]
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        """Refuse functions that are not known, and arguments that they do not take."""
+        check_span(self.span)
+        _check_all(self.arguments, "arguments", self.span)
+        _check_function(self.function, FUNCTIONS, len(self.arguments), self.span)
 
     def children(self) -> tuple[Expression, ...]:
         """Return the expressions directly below."""
@@ -122,6 +155,19 @@ class Case:
     branches: tuple[tuple[Expression, Expression], ...]
     default: Expression | None = None
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        """Refuse what are no branches."""
+        check_span(self.span)
+        check_tuple(self.branches, "the branches of a CASE", self.span)
+        if not self.branches:
+            raise wrong("a CASE has no branches.", self.span)
+        for branch in self.branches:
+            _check_all(branch, "a branch of a CASE", self.span)
+            if len(branch) != 2:  # noqa: PLR2004 (a condition and a value)
+                raise wrong("a branch of a CASE is not a condition and a value.", self.span)
+        if self.default is not None:
+            check_expression(self.default, self.span)
 
     def children(self) -> tuple[Expression, ...]:
         """Return conditions and values by turns, then the default."""
@@ -148,6 +194,13 @@ class Cast:
     to: Type
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
+    def __post_init__(self) -> None:
+        """Refuse what is no type."""
+        check_span(self.span)
+        check_expression(self.argument, self.span)
+        if type(self.to) is not Type:
+            raise wrong("a value is cast to something that is no Type.", self.span)
+
     def children(self) -> tuple[Expression, ...]:
         """Return the expressions directly below."""
         return (self.argument,)
@@ -170,6 +223,12 @@ class Order:
     descending: bool = False
     nulls_first: bool = False
 
+    def __post_init__(self) -> None:
+        """Refuse what is no order."""
+        check_expression(self.expression)
+        check_flag(self.descending, "the direction of an order")
+        check_flag(self.nulls_first, "the place of NULL in an order")
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -188,6 +247,16 @@ class Window:
     partition: tuple[Expression, ...] = ()
     order: tuple[Order, ...] = ()
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        """Refuse functions that are not known, and arguments that they do not take."""
+        check_span(self.span)
+        _check_all(self.arguments, "arguments", self.span)
+        _check_all(self.partition, "the partition of a window", self.span)
+        check_tuple(self.order, "the order of a window", self.span)
+        if not all(type(item) is Order for item in self.order):
+            raise wrong("the order of a window holds something else than Order.", self.span)
+        _check_function(self.function, WINDOWS, len(self.arguments), self.span)
 
     def children(self) -> tuple[Expression, ...]:
         """Return arguments, partition and order, in this order."""
@@ -228,6 +297,39 @@ class Aggregate:
     epsilon: Fraction | None = field(default=None, kw_only=True)
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
+    def __post_init__(self) -> None:
+        """Refuse functions that are not known, and arguments that they do not take."""
+        check_span(self.span)
+        for part in (self.argument, self.where):
+            if part is not None:
+                check_expression(part, self.span)
+        _check_function(self.function, AGGREGATES, int(self.argument is not None), self.span)
+        check_flag(self.distinct, "DISTINCT", self.span)
+        if self.distinct and (self.argument is None or self.function != "COUNT"):
+            raise wrong(f"{self.function} does not tell distinct values apart.", self.span)
+        self._check_numbers()
+
+    def _check_numbers(self) -> None:
+        """Keep exact numbers that nobody else holds, in their ranges."""
+        lowest, highest = _PARAMETERS.get(self.function, (None, None))
+        if (self.parameter is None) != (lowest is None):
+            raise wrong(f"the parameter of {self.function} is missing, or unused.", self.span)
+        if lowest is not None and highest is not None:
+            parameter = fraction_of(self.parameter, "the parameter of an aggregate", self.span)
+            whole = self.function != "APPROX_QUANTILES" or parameter.denominator == 1
+            if not whole or not lowest <= parameter <= highest:
+                raise wrong(f"the parameter of {self.function} is out of range.", self.span)
+            object.__setattr__(self, "parameter", parameter)
+        if self.epsilon is not None:
+            epsilon = fraction_of(self.epsilon, "the epsilon of an aggregate", self.span)
+            if epsilon <= 0:
+                raise wrong("the epsilon of an aggregate is not above zero.", self.span)
+            object.__setattr__(self, "epsilon", epsilon)
+        for name in ("bounds_per_group", "bounds_per_row"):
+            bounds = getattr(self, name)
+            if bounds is not None:
+                object.__setattr__(self, name, pair_of(bounds, "the bounds", self.span))
+
     def children(self) -> tuple[Expression, ...]:
         """Return the argument, then the condition, those that there are."""
         return tuple(part for part in (self.argument, self.where) if part is not None)
@@ -252,6 +354,11 @@ class Grouped(_Leaf):
     at: int
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
+    def __post_init__(self) -> None:
+        """Refuse what is no place."""
+        check_span(self.span)
+        check_place(self.at, "the place of a key", span=self.span)
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -265,8 +372,49 @@ class Star(_Leaf):
     table: str | None = None
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
+    def __post_init__(self) -> None:
+        """Refuse what is no name."""
+        check_span(self.span)
+        if self.table is not None:
+            check_name(self.table, "a table", self.span)
+
 
 Expression = Column | Literal | Call | Case | Cast | Window | Aggregate | Grouped | Star
+
+_NODES: Final = frozenset({Column, Literal, Call, Case, Cast, Window, Aggregate, Grouped, Star})
+_PARAMETERS: Final = {"PERCENTILE_CONT": (0, 1), "APPROX_QUANTILES": (1, 1000)}
+"""Between which numbers the parameter of an aggregate lies, where it has one."""
+
+
+def check_expression(value: object, span: Span | None = None) -> None:
+    """Refuse what is no node of an expression, or one of a class made elsewhere.
+
+    >>> check_expression(Column("ward"))
+    """
+    if type(value) not in _NODES:
+        raise wrong(f"a {type(value).__name__} stands where an expression is needed.", span)
+
+
+def _check_all(values: object, what: str, span: Span | None) -> None:
+    check_tuple(values, what, span)
+    for value in values:  # type: ignore[attr-defined]
+        check_expression(value, span)
+
+
+def _check_function(
+    name: object, known: Mapping[str, Function], count: int, span: Span | None
+) -> None:
+    """Refuse a function that is not known, or that takes another number of arguments."""
+    if type(name) is not str:
+        raise wrong("the name of a function is not a text.", span)
+    function = known.get(name)
+    if function is None or not function.accepts(count):
+        shown = name if function is not None else "of this name"
+        raise UnknownName(
+            what=pointed(f"there is no function {shown} of {count} arguments.", span),
+            why="only functions that mean the same on every engine can be used.",
+            do="see the list of functions.",
+        )
 
 
 def walk(expression: Expression) -> Iterator[Expression]:

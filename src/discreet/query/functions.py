@@ -90,16 +90,16 @@ def _typed(  # noqa: C901, PLR0911 (one line for each kind of node)
         case Literal(type=kind):
             return kind
         case Call(function=name, arguments=arguments):
-            return _called(expression, FUNCTIONS.get(name), arguments, columns, keys)
+            return _called(FUNCTIONS[name], arguments, columns, keys)
         case Window(function=name, arguments=arguments):
             for part in expression.children()[len(arguments) :]:
                 _typed(part, columns, keys)
-            return _called(expression, WINDOWS.get(name), arguments, columns, keys)
+            return _called(WINDOWS[name], arguments, columns, keys)
         case Aggregate(function=name, argument=argument, where=where):
             if where is not None:
                 check_condition(where, columns, keys)
             arguments = () if argument is None else (argument,)
-            return _called(expression, AGGREGATES.get(name), arguments, columns, keys)
+            return _called(AGGREGATES[name], arguments, columns, keys)
         case Case():
             return _case(expression, columns, keys)
         case Cast():
@@ -128,21 +128,11 @@ def _column(column: Column, columns: Mapping[str, Type]) -> Type:
 
 
 def _called(
-    expression: Call | Window | Aggregate,
-    function: Function | None,
+    function: Function,
     arguments: tuple[Expression, ...],
     columns: Mapping[str, Type],
     keys: Sequence[Type],
 ) -> Type | None:
-    if function is None or not function.accepts(len(arguments)):
-        raise UnknownName(
-            what=pointed(
-                f"there is no function {expression.function} of {len(arguments)} arguments.",
-                expression.span,
-            ),
-            why="only functions that mean the same on every engine can be used.",
-            do="see the list of functions.",
-        )
     kinds = [_typed(argument, columns, keys) for argument in arguments]
     for at, (argument, kind) in enumerate(zip(arguments, kinds, strict=True)):
         takes = function.takes[min(at, len(function.takes) - 1)]

@@ -1,6 +1,9 @@
 """A question: what is asked about the groups of a relation, and under which clause.
 
 Trust: kernel.  The plan prices exactly what stands here.
+
+A question is unbound: it names tables and does not scan them.  It is small enough for every later
+step (:mod:`discreet.query.sql.limits`), and what its parts may be is checked when it is made.
 """
 
 from __future__ import annotations
@@ -8,13 +11,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import final
+from typing import Final, final
 
-from discreet.query.expressions import Aggregate, Expression, Order, walk
-from discreet.query.relations import Output, Relation
+from discreet.query.expressions import Aggregate, Column, Expression, Order, walk
+from discreet.query.placing import check_group, check_row
+from discreet.query.relations import Output, Relation, Scan, check_outputs, check_relation, descend
 from discreet.query.span import Span
+from discreet.query.sql.limits import measured, measured_relation
+from discreet.query.validity import check_place, check_span, check_tuple, fraction_of, wrong
 
-__all__ = ["Clause", "Question", "aggregates"]
+__all__ = ["NOISES", "STRATEGIES", "Clause", "Question", "aggregates"]
+
+STRATEGIES: Final = ("LAPLACE_THRESHOLD", "GAUSSIAN_THRESHOLD", "OPTIMAL", "PUBLIC_GROUPS")
+"""Ways to choose which groups appear."""
+NOISES: Final = ("LAPLACE", "GAUSSIAN")
+"""Kinds of noise that can be asked for."""
+
+_PRICES: Final = ("epsilon", "rho", "group_selection_epsilon")
+_COUNTS: Final = ("max_groups_contributed", "max_rows_contributed", "min_privacy_units_per_group")
 
 
 @final
@@ -37,6 +51,28 @@ class Clause:
     min_privacy_units_per_group: int | None = None
     noise: str | None = None
     span: Span | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Refuse options that are not known, and numbers out of their ranges."""
+        check_span(self.span)
+        for name in (*_PRICES, "delta"):
+            value = getattr(self, name)
+            if value is not None:
+                exact = fraction_of(value, name, self.span)
+                if exact < 0 or (exact >= 1 if name == "delta" else exact == 0):
+                    raise wrong(f"{name} is out of range.", self.span)
+                object.__setattr__(self, name, exact)
+        for name in _COUNTS:
+            if getattr(self, name) is not None:
+                check_place(getattr(self, name), name, low=1, span=self.span)
+        for value, known in (
+            (self.group_selection_strategy, STRATEGIES),
+            (self.noise, NOISES),
+        ):
+            if value is not None and (type(value) is not str or value not in known):
+                raise wrong(f"an option is none of {', '.join(known)}.", self.span)
+        if self.privacy_unit_column is not None and type(self.privacy_unit_column) is not Column:
+            raise wrong("privacy_unit_column is not a column.", self.span)
 
 
 @final
@@ -62,6 +98,28 @@ class Question:
     limit: int | None = None
     clause: Clause | None = None
     span: Span | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Refuse what is bound already, misplaced, or too large."""
+        check_span(self.span)
+        check_relation(self.relation, self.span)
+        measured_relation(self.relation)
+        if any(type(node) is Scan for node in descend(self.relation)):
+            raise wrong("a question scans a table, and does not name it.", self.span)
+        for value in check_outputs(self.keys, self.span):
+            check_row(value, span=self.span)
+            measured(value)
+        check_tuple(self.order, "the order of an answer", self.span)
+        if not all(type(item) is Order for item in self.order):
+            raise wrong("the order of an answer holds something else than Order.", self.span)
+        above = [*check_outputs(self.outputs, self.span), *(item.expression for item in self.order)]
+        for value in (*above, *(() if self.having is None else (self.having,))):
+            check_group(value, len(self.keys), self.span)
+            measured(value)
+        if self.limit is not None and (type(self.limit) is not int or self.limit < 0):
+            raise wrong("the limit of an answer is not a whole number from 0 on.", self.span)
+        if self.clause is not None and type(self.clause) is not Clause:
+            raise wrong("the options of a question are not a Clause.", self.span)
 
     @property
     def text(self) -> str | None:

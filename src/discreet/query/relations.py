@@ -7,6 +7,10 @@ name, columns may carry the name or alias of their table, and a Project may hold
 *binds* it: leaves are scans with typed columns, no column has a qualifier, there is no Named, Star
 or ``using``, and the names of the columns of every node are unique.
 
+A node checks its parts when it is made: kinds of joins and functions are known, names are texts,
+expressions stand where they have a meaning (a window in a Project alone, an aggregate in an
+Aggregated alone), and everything is of the very class that it should be.
+
 In an unbound relation the alias of a table is visible through Filter, Named's own child ends at the
 Named, Join shows both sides, and every other node hides what is below it.  Names are compared
 without regard to the case of ASCII letters (:func:`folded`).
@@ -18,9 +22,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Self, final
 
-from discreet.query.expressions import Aggregate, Expression
+from discreet.query.expressions import Aggregate, Expression, Star
+from discreet.query.placing import check_row
+from discreet.query.signatures import PLAIN
 from discreet.query.span import Span
 from discreet.query.types import Type
+from discreet.query.validity import check_name, check_names, check_span, check_tuple, wrong
 
 __all__ = [
     "KINDS",
@@ -35,6 +42,8 @@ __all__ = [
     "Scan",
     "Table",
     "UnionAll",
+    "check_outputs",
+    "check_relation",
     "descend",
     "folded",
 ]
@@ -83,6 +92,11 @@ class Table(_Leaf):
     name: str
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
+    def __post_init__(self) -> None:
+        """Refuse what is no name."""
+        check_span(self.span)
+        check_name(self.name, "a table", self.span)
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -97,6 +111,17 @@ class Scan(_Leaf):
     columns: tuple[tuple[str, Type], ...]
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
+    def __post_init__(self) -> None:
+        """Refuse what is no name, or no type."""
+        check_span(self.span)
+        check_name(self.table, "a table", self.span)
+        check_tuple(self.columns, "the columns of a table", self.span)
+        for column in self.columns:
+            name, kind = _pair(column, self.span)
+            check_name(name, "a column", self.span)
+            if type(kind) is not Type:
+                raise wrong("a column of a table has no Type.", self.span)
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -110,6 +135,12 @@ class Named:
     child: Relation
     alias: str
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        """Refuse what is no name."""
+        check_span(self.span)
+        check_relation(self.child, self.span)
+        check_name(self.alias, "a table", self.span)
 
     def children(self) -> tuple[Relation, ...]:
         """Return the relations directly below."""
@@ -134,6 +165,12 @@ class Filter:
     predicate: Expression
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
+    def __post_init__(self) -> None:
+        """Refuse a condition that is not about one row."""
+        check_span(self.span)
+        check_relation(self.child, self.span)
+        check_row(self.predicate, span=self.span)
+
     def children(self) -> tuple[Relation, ...]:
         """Return the relations directly below."""
         return (self.child,)
@@ -156,6 +193,14 @@ class Project:
     child: Relation
     outputs: tuple[Output, ...]
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        """Refuse outputs that are neither about one row nor windows."""
+        check_span(self.span)
+        check_relation(self.child, self.span)
+        for value in check_outputs(self.outputs, self.span):
+            if type(value) is not Star:
+                check_row(value, windows=True, span=self.span)
 
     def children(self) -> tuple[Relation, ...]:
         """Return the relations directly below."""
@@ -185,6 +230,19 @@ class Join:
     using: tuple[str, ...] = ()
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
+    def __post_init__(self) -> None:
+        """Refuse kinds that are not known, and conditions where there is none, or two."""
+        check_span(self.span)
+        check_relation(self.left, self.span)
+        check_relation(self.right, self.span)
+        if type(self.kind) is not str or self.kind not in KINDS:
+            raise wrong("the kind of a join is not known.", self.span)
+        check_names(self.using, "a column", self.span)
+        if self.on is not None:
+            check_row(self.on, span=self.span)
+        if (self.on is not None) + bool(self.using) != (self.kind != "cross"):
+            raise wrong("a join has no condition, or more than one.", self.span)
+
     def children(self) -> tuple[Relation, ...]:
         """Return the relations directly below."""
         return (self.left, self.right)
@@ -212,6 +270,18 @@ class Aggregated:
     outputs: tuple[tuple[str, Aggregate], ...]
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
+    def __post_init__(self) -> None:
+        """Refuse outputs that are no plain aggregates."""
+        check_span(self.span)
+        check_relation(self.child, self.span)
+        for value in check_outputs(self.keys, self.span):
+            check_row(value, span=self.span)
+        for value in check_outputs(self.outputs, self.span):
+            if type(value) is not Aggregate or not _is_plain(value):
+                raise wrong("an aggregation without noise holds something else.", self.span)
+            for part in value.children():
+                check_row(part, span=self.span)
+
     def children(self) -> tuple[Relation, ...]:
         """Return the relations directly below."""
         return (self.child,)
@@ -232,6 +302,11 @@ class Distinct:
 
     child: Relation
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        """Refuse what is no relation."""
+        check_span(self.span)
+        check_relation(self.child, self.span)
 
     def children(self) -> tuple[Relation, ...]:
         """Return the relations directly below."""
@@ -254,6 +329,15 @@ class UnionAll:
     parts: tuple[Relation, ...]
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
+    def __post_init__(self) -> None:
+        """Refuse parts that are no relations, or none."""
+        check_span(self.span)
+        check_tuple(self.parts, "the parts of a union", self.span)
+        if not self.parts:
+            raise wrong("a union has no parts.", self.span)
+        for part in self.parts:
+            check_relation(part, self.span)
+
     def children(self) -> tuple[Relation, ...]:
         """Return the relations directly below."""
         return self.parts
@@ -264,6 +348,45 @@ class UnionAll:
 
 
 Relation = Table | Scan | Named | Filter | Project | Join | Aggregated | Distinct | UnionAll
+
+_NODES: Final = frozenset(
+    {Table, Scan, Named, Filter, Project, Join, Aggregated, Distinct, UnionAll}
+)
+
+
+def check_relation(value: object, span: Span | None = None) -> None:
+    """Refuse what is no node of a relation, or one of a class made elsewhere.
+
+    >>> check_relation(Table("visits"))
+    """
+    if type(value) not in _NODES:
+        raise wrong(f"a {type(value).__name__} stands where a relation is needed.", span)
+
+
+def check_outputs(outputs: object, span: Span | None = None) -> Iterator[Expression]:
+    """Refuse what are no columns of a result; yield what they hold, which is not checked yet.
+
+    >>> [type(value).__name__ for value in check_outputs((("n", Aggregate("COUNT")),))]
+    ['Aggregate']
+    """
+    check_tuple(outputs, "columns with names", span)
+    for output in outputs:  # type: ignore[attr-defined]
+        name, value = _pair(output, span)
+        check_name(name, "a column", span)
+        yield value
+
+
+def _pair(value: object, span: Span | None) -> tuple[object, Expression]:
+    check_tuple(value, "a column", span)
+    if len(value) != 2:  # type: ignore[arg-type]  # noqa: PLR2004 (a name, and what it stands for)
+        raise wrong("a column is not a name and what it stands for.", span)
+    return value  # type: ignore[return-value]
+
+
+def _is_plain(total: Aggregate) -> bool:
+    """Say whether an aggregate has nothing that only private ones have."""
+    given = (total.parameter, total.bounds_per_group, total.bounds_per_row, total.epsilon)
+    return total.function in PLAIN and all(part is None for part in given)
 
 
 def descend(relation: Relation) -> Iterator[Relation]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from discreet.errors import UnsupportedSQL, WrongType
+from discreet.query.expressions import Column, Expression, Star, walk
 from discreet.query.functions import typed
 from discreet.query.relations import (
     Aggregated,
@@ -20,12 +21,14 @@ from discreet.query.relations import (
     Scan,
     Table,
     UnionAll,
+    descend,
     folded,
 )
 from discreet.query.span import pointed
+from discreet.query.sql.limits import held
 from discreet.query.types import Type
 
-__all__ = ["check_names", "columns"]
+__all__ = ["check_bound", "check_names", "columns"]
 
 Columns = tuple[tuple[str, Type], ...]
 
@@ -87,6 +90,27 @@ def check_names(relation: Relation) -> tuple[str, ...]:
             do="give them different names with AS.",
         )
     return found
+
+
+def check_bound(relation: Relation) -> None:
+    """Refuse a relation of which some part is not bound yet.
+
+    >>> check_bound(Distinct(Scan("wards", (("ward", Type.TEXT),))))
+    """
+    for node in descend(relation):
+        unbound = type(node) in {Table, Named} or (type(node) is Join and bool(node.using))
+        for expression in held(node):
+            unbound = unbound or any(_is_unbound(part) for part in walk(expression))
+        if unbound:
+            raise UnsupportedSQL(
+                what=pointed("a part of this relation is not bound.", node.span),
+                why="an engine would have to guess which table or column is meant.",
+                do="bind the question to a schema first.",
+            )
+
+
+def _is_unbound(part: Expression) -> bool:
+    return type(part) is Star or (type(part) is Column and part.table is not None)
 
 
 def _union(parts: list[Columns], relation: UnionAll) -> Columns:

@@ -138,7 +138,7 @@ def question_of(asked: object) -> Question:
     """
     match asked:
         case str():
-            return _read(asked)
+            return _read(str.__str__(asked))  # the characters, whatever a subclass says of them
         case Question():
             return asked
         case Asked() | Inquiry():

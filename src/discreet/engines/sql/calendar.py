@@ -16,15 +16,33 @@ from discreet.query.types import Type
 __all__ = ["CALENDAR"]
 
 
+_PARTS: Final = {
+    "YEAR": "year",
+    "QUARTER": "quarter",
+    "MONTH": "month",
+    "DAY": "day",
+    "DAYOFWEEK": "dayofweek",
+    "DAYOFYEAR": "dayofyear",
+    "HOUR": "hour",
+    "MINUTE": "minute",
+    "SECOND": "second",
+}
+"""The words for each part of a date; no other word is printed."""
+
+
+def _word(part: Printed) -> str:
+    return _PARTS[str(part.value)]
+
+
 def _extract(part: Printed, moment: Printed) -> Printed:
     """Print a part by the function of its name, which gives an integer of a bare NULL, too."""
-    sql = f"{str(part.value).lower()}({moment.sql})"
+    sql = f"{_word(part)}({moment.sql})"
     return Printed(f"({sql} + 1)" if part.value == "DAYOFWEEK" else sql, Type.INTEGER)
 
 
 def _date_trunc(moment: Printed, part: Printed) -> Printed:
     kind = moment.kind or Type.DATE
-    cut = f"date_trunc({text(str(part.value).lower())}, {moment.sql})"
+    cut = f"date_trunc({text(_word(part))}, {moment.sql})"
     return Printed(f"CAST({cut} AS {SQL_TYPES[kind]})", kind)
 
 

@@ -8,7 +8,7 @@ Trust: kernel.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import assert_never
+from typing import Final, assert_never
 
 from discreet.engines.sql.expressions import expression
 from discreet.engines.sql.windows import aggregate, window
@@ -33,6 +33,15 @@ __all__ = ["PrintScan", "relation"]
 
 PrintScan = Callable[[Scan], str]
 """How a table is read: a SELECT of the columns of a scan, as values of our types."""
+
+_JOINS: Final = {
+    "inner": "INNER JOIN",
+    "left": "LEFT JOIN",
+    "right": "RIGHT JOIN",
+    "full": "FULL JOIN",
+    "cross": "CROSS JOIN",
+}
+"""The words for each kind of join; no other word is printed."""
 
 
 def relation(node: Relation, scan: PrintScan) -> str:  # noqa: PLR0911 (one for each kind of node)
@@ -85,11 +94,13 @@ def _projected(node: Project, below: str) -> str:
 
 
 def _joined(node: Join, scan: PrintScan) -> str:
-    sides = f"({relation(node.left, scan)}) {node.kind.upper()} JOIN ({relation(node.right, scan)})"
+    sides = f"({relation(node.left, scan)}) {_JOINS[node.kind]} ({relation(node.right, scan)})"
     if node.kind == "cross":
         return f"SELECT * FROM {sides}"
-    on = "true" if node.on is None else expression(node.on, dict(columns(node)), Type.BOOLEAN)
-    return f"SELECT * FROM {sides} ON {on}"
+    if node.on is None:
+        message = "a join is printed only when its condition is bound"
+        raise TypeError(message)
+    return f"SELECT * FROM {sides} ON {expression(node.on, dict(columns(node)), Type.BOOLEAN)}"
 
 
 def _aggregated(node: Aggregated, below: str) -> str:

@@ -6,6 +6,7 @@ Trust: kernel.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from discreet.engines.kinds import kind_of
 from discreet.engines.sql.expressions import expression
@@ -17,6 +18,18 @@ from discreet.query.types import Type
 __all__ = ["aggregate", "window"]
 
 Columns = Mapping[str, Type]
+
+_AGGREGATES: Final = {"COUNT": "count", "SUM": "sum", "MIN": "min", "MAX": "max"}
+_WINDOWS: Final = {
+    **_AGGREGATES,
+    "ROW_NUMBER": "row_number",
+    "RANK": "rank",
+    "DENSE_RANK": "dense_rank",
+    "FIRST_VALUE": "first_value",
+    "LAG": "lag",
+    "LEAD": "lead",
+}
+"""The words for each function; no other word is printed."""
 
 
 def aggregate(node: Aggregate, columns: Columns) -> str:
@@ -36,7 +49,7 @@ def aggregate(node: Aggregate, columns: Columns) -> str:
     if node.function == "SUM" and kind is Type.FLOAT:
         ordered = Printed(f"sum({each} ORDER BY {value}){where}", kind, open=True)
         return closed(ordered)
-    return _fitting(node.function, f"{node.function.lower()}({each}){where}")
+    return _fitting(node.function, f"{_AGGREGATES[node.function]}({each}){where}")
 
 
 def window(node: Window, columns: Columns) -> str:
@@ -56,7 +69,7 @@ def window(node: Window, columns: Columns) -> str:
         parts.append(f"PARTITION BY {within}")
     if order:
         parts.append(f"ORDER BY {', '.join(order)}")
-    call = f"{node.function.lower()}({', '.join(arguments) or _nothing(node)})"
+    call = f"{_WINDOWS[node.function]}({', '.join(arguments) or _nothing(node)})"
     return _fitting(node.function, f"{call} OVER ({' '.join(parts)})")
 
 

@@ -72,8 +72,15 @@ def _made(parts: Arguments, span: Span) -> Aggregate:
     if len(values) != (0 if parts.star or word in _CONDITIONAL else 1):
         do = "write COUNT(DISTINCT CONCAT(a, '/', b))." if distinct else f"write {word}(column)."
         raise unknown(span, f"{word} does not take {len(values)} values.", do)
+    function = _SYNONYMS.get(word, word)
+    if distinct and function != "COUNT":
+        raise unsupported(
+            span,
+            f"{word} takes all values, not the distinct ones.",
+            ("a value that several people share would belong to none.", "leave DISTINCT out."),
+        )
     made = Aggregate(
-        _SYNONYMS.get(word, word),
+        function,
         values[0] if values else None,
         distinct=distinct,
         where=where,
@@ -85,12 +92,6 @@ def _made(parts: Arguments, span: Span) -> Aggregate:
 
 def _bounded(made: Aggregate, parts: Arguments) -> Aggregate:
     """Add the named arguments, if the aggregate has them."""
-    if made.distinct and made.function != "COUNT":
-        raise unsupported(
-            made.span,
-            f"{parts.word} takes all values, not the distinct ones.",
-            ("a value that several people share would belong to none.", "leave DISTINCT out."),
-        )
     for bounds, allowed in ((BY_GROUP, _TAKES_GROUP), (BY_ROW, _TAKES_ROW)):
         if bounds in parts.named and made.function not in allowed:
             raise unsupported(

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from discreet.exact import decimal
 from discreet.query.expressions import Column
-from discreet.query.question import Clause
+from discreet.query.question import NOISES, STRATEGIES, Clause
 from discreet.query.span import Span
 from discreet.query.sql.cursor import Cursor
 from discreet.query.sql.literals import signed
@@ -21,11 +21,6 @@ from discreet.query.sql.tokens import Kind
 from discreet.query.wording import said_number
 
 __all__ = ["NOISES", "OPTIONS", "STRATEGIES", "clause", "clause_of"]
-
-STRATEGIES: Final = ("LAPLACE_THRESHOLD", "GAUSSIAN_THRESHOLD", "OPTIMAL", "PUBLIC_GROUPS")
-"""Ways to choose which groups appear."""
-NOISES: Final = ("LAPLACE", "GAUSSIAN")
-"""Kinds of noise that can be asked for."""
 
 _OTHERS: Final = {
     "ANONYMIZATION": "its name in GoogleSQL is DIFFERENTIAL_PRIVACY now.",

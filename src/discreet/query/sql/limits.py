@@ -78,11 +78,13 @@ def measured_relation(relation: Relation) -> int:
     while waiting:
         node, height = waiting.pop()
         count += 1
-        for expression in held(node):
-            below = [expression]
-            while below and count <= LARGEST:
-                count += 1
-                below.extend(below.pop().children())
+        below = [(expression, 1) for expression in held(node)]
+        while below and count <= LARGEST:
+            expression, depth = below.pop()
+            count += 1
+            if depth > TALLEST:
+                raise too_much("this expression is too large.", expression.span)
+            below.extend((child, depth + 1) for child in expression.children())
         if height > TALLEST or count > LARGEST:
             raise too_much("the tables of this question are too much.", relation.span)
         waiting.extend((child, height + 1) for child in node.children())

@@ -13,7 +13,6 @@ from discreet.query.question import Question
 from discreet.query.relations import Relation
 from discreet.query.sql.cursor import Cursor
 from discreet.query.sql.groups import filtered, groups, has_groups
-from discreet.query.sql.limits import measured_relation
 from discreet.query.sql.operators import expression
 from discreet.query.sql.orders import orders
 from discreet.query.sql.refusals import unsupported
@@ -132,10 +131,8 @@ def as_question(found: Select) -> Question:
         _refuse_list(item.expression, top=False)
     if worked.having is not None:
         _refuse_list(worked.having, top=False)
-    relation = filtered(found)
-    measured_relation(relation)
     return Question(
-        relation=relation,
+        relation=filtered(found),
         keys=worked.keys,
         outputs=worked.outputs,
         having=worked.having,

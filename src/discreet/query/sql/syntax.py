@@ -8,10 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from discreet.query.expressions import Expression, Order
+from discreet.query.expressions import Expression, Order, check_expression
 from discreet.query.question import Clause
-from discreet.query.relations import Relation
+from discreet.query.relations import Relation, check_relation
 from discreet.query.span import Span
+from discreet.query.validity import check_name, check_tuple, wrong
 
 __all__ = ["Item", "Select"]
 
@@ -28,6 +29,12 @@ class Item:
 
     expression: Expression
     alias: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what is no expression, or no name."""
+        check_expression(self.expression)
+        if self.alias is not None:
+            check_name(self.alias, "a column")
 
 
 @final
@@ -55,3 +62,11 @@ class Select:
     clause: Clause | None = None
     span: Span | None = None
     limit_span: Span | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what are no items; a Question and relations check the rest."""
+        check_relation(self.source)
+        for items in (self.items, self.group or ()):
+            check_tuple(items, "the items of a SELECT")
+            if not all(type(item) is Item for item in items):
+                raise wrong("a SELECT holds something else than items.")

@@ -5,11 +5,11 @@ Trust: kernel.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
 from discreet.query import signatures
-from discreet.query.expressions import Call, Expression, Literal, Window
+from discreet.query.expressions import Call, Expression, Literal, Order, Window
+from discreet.query.span import Span
 from discreet.query.sql.arguments import Arguments, Reader
 from discreet.query.sql.cursor import Cursor
 from discreet.query.sql.orders import orders
@@ -48,23 +48,26 @@ def window(cursor: Cursor, parts: Arguments, read: Reader, start: int) -> Expres
             "this window has DISTINCT, FILTER, bounds or a function that windows do not have.",
             ("windows are plain functions of a person's own rows.", "leave it out."),
         )
-    return _made(parts, Window(parts.word, tuple(parts.values), tuple(partition), order, span=span))
+    return _made(parts, tuple(partition), order, span)
 
 
-def _made(parts: Arguments, found: Window) -> Expression:
+def _made(
+    parts: Arguments, partition: tuple[Expression, ...], order: tuple[Order, ...], span: Span
+) -> Expression:
     """Check the number of arguments; a mean is a sum over a count."""
-    if found.function == "AVG" and len(found.arguments) == 1:
-        total, count = replace(found, function="SUM"), replace(found, function="COUNT")
-        return Call("/", (total, count), span=found.span)
-    if found.function in {"LAG", "LEAD"} and len(found.arguments) == 1:
-        found = replace(found, arguments=(*found.arguments, Literal(1, span=found.span)))
-    function = signatures.WINDOWS.get(found.function)
-    bare = found.function == "COUNT" and not found.arguments and not parts.star
-    starred = parts.star and found.function != "COUNT"
-    if function is None or not function.accepts(len(found.arguments)) or bare or starred:
+    word, values = parts.word, tuple(parts.values)
+    if word == "AVG" and len(values) == 1:
+        both = (Window(name, values, partition, order, span=span) for name in ("SUM", "COUNT"))
+        return Call("/", tuple(both), span=span)
+    if word in {"LAG", "LEAD"} and len(values) == 1:
+        values = (*values, Literal(1, span=span))
+    function = signatures.WINDOWS.get(word)
+    bare = word == "COUNT" and not values and not parts.star
+    starred = parts.star and word != "COUNT"
+    if function is None or not function.accepts(len(values)) or bare or starred:
         raise unknown(
             parts.name.span,
-            f"{found.function} does not take these values.",
+            f"{word} does not take these values.",
             "see the list of windows.",
         )
-    return found
+    return Window(word, values, partition, order, span=span)

@@ -1,0 +1,136 @@
+"""Questions as objects: what planning accepts prints known words, and moves as far as claimed."""
+
+import random
+import re
+from collections import Counter
+
+import pytest
+
+from discreet.engines.duckdb import DuckDB
+from discreet.engines.order import HashOrder
+from discreet.errors import DiscreetError
+from discreet.plan.steps import plan
+from tests.engines.edges import opened
+from tests.plan.clinic import PEOPLE, POLICY, SCHEMA, SHARED, TYPES, WARDS, answers, without
+from tests.plan.clinic import public_rows as rows_of_wards
+from tests.plan.objects import Builder
+from tests.plan.test_neighbors import check
+
+WORDS = frozenset(
+    """
+    ALL AND ANTI AS ASC BETWEEN BIGINT BOOLEAN BY C CASE CAST COLLATE CROSS DATE DESC DISTINCT DOUBLE
+    ELSE END EXCLUDE EXISTS FALSE FILTER FIRST FROM FULL GROUP HUGEINT IN INNER INTEGER INTERVAL IS
+    JOIN LAST LEFT LIKE NOT NULL NULLS ON OR ORDER OVER PARTITION RIGHT SELECT SEMI SMALLINT THEN
+    TIMESTAMP TRUE TRY TRY_CAST UNION VARCHAR WHEN WHERE
+    abs c ceil coalesce concat count date_trunc day dayofweek dayofyear dense_rank e ends_with false
+    first_value floor g greatest h hash hour i isfinite lag lambda lead leaf least len length
+    list_transform lower max min minute month n nullif place position quarter rank regexp_extract
+    replace round row_number second sign sqrt start starts_with strlen substr substring sum translate
+    trim true units upper upto year
+    """.split()
+)
+"""All words that statements are made of, beside names and texts in quotes."""
+
+_QUOTED = re.compile(r'"(?:[^"]|"")*"|\'(?:[^\']|\'\')*\'')
+_WORD = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
+
+
+@pytest.fixture(scope="module")
+def engine():
+    with opened(TYPES) as found:
+        yield found
+
+
+def words_of(statement):
+    """Return all words of a statement that stand outside quotes."""
+    return set(_WORD.findall(_QUOTED.sub(" ", statement)))
+
+
+def statements(engine: DuckDB, lowered):
+    found = engine.statements(lowered, order=HashOrder(salt=1))
+    return [found.totals, *found.distinct.values(), *found.leaves.values()]
+
+
+def tables(seed):
+    """Return the tables of a small clinic that keeps its promises."""
+    chance = random.Random(seed)  # noqa: S311 (the same examples on every machine)
+    visits = []
+    for number in range(8):
+        who = chance.choice((None, *PEOPLE, *PEOPLE))
+        sex, height, born = SHARED[who]
+        visits.append(
+            {
+                **{"visit": number, "patient": who, "sex": sex, "height": height, "born": born},
+                "ward": chance.choice((None, "A", "B", "C")),
+                "city": chance.choice((None, "x", "y")),
+                "day": None,
+                "cost": chance.choice((None, 0.0, 99.5, 1e308, float("inf"))),
+                "age": chance.choice((None, 0, 40, 110, 2**62)),
+                "stay": chance.choice((None, -3, 2, 10)),
+                "note": chance.choice((None, 1.5, -1e9)),
+                "paid": chance.choice((None, True, False)),
+            }
+        )
+    drugs = [
+        {"person": chance.choice(PEOPLE), "drug": chance.choice("AB"), "dose": 1.0 * at}
+        for at in range(4)
+    ]
+    bills = [{"visit": chance.randrange(8), "sum": 2.5 * at} for at in range(4)]
+    return {"visits": visits, "drugs": drugs, "bills": bills, "wards": WARDS}
+
+
+def tried(engine, seed, *, poison, moves):
+    """Build, plan, print and perhaps compute one question; say how far it came."""
+    try:
+        question = Builder(seed, poison).question()
+    except DiscreetError:
+        return "not made"
+    try:
+        found = plan(
+            question,
+            schema=SCHEMA,
+            policy=POLICY,
+            unit=POLICY.unit,
+            public_rows=rows_of_wards,
+            epsilon=1,
+            delta="1e-9",
+        )
+    except DiscreetError:
+        return "not planned"
+    for statement in statements(engine, found.lowered):
+        unknown = {word for word in words_of(statement) if not known(word)}
+        assert not unknown, (seed, unknown)
+    if moves:
+        whole = tables(seed)
+        here = answers(found.lowered, whole, seed)
+        for who in PEOPLE:
+            there = answers(found.lowered, without(whole, who), seed)
+            check(found, here, there, replaced=False)
+    return "planned"
+
+
+def known(word):
+    return word in WORDS or re.fullmatch(r"[a-z]{1,4}\d+", word) is not None
+
+
+def fuzzed(engine, seeds, *, every):
+    """Try many questions; return how many came how far."""
+    found = Counter()
+    for seed in seeds:
+        poison = (0, 0.01, 0.1)[seed % 3]
+        found[tried(engine, seed, poison=poison, moves=seed % every == 0)] += 1
+    return found
+
+
+def test_objects(engine):
+    found = fuzzed(engine, range(600), every=6)
+    assert found["planned"] >= 40
+    assert found["not made"] >= 150
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(10))
+def test_a_million_objects(engine, part):
+    found = fuzzed(engine, range(part * 100_000, (part + 1) * 100_000), every=100)
+    print(f"{sum(found.values()):,} questions as objects: {dict(found)}")  # noqa: T201 (the count)
+    assert found["planned"] >= 6_000

@@ -1,0 +1,316 @@
+"""A node holds what it should hold, or it cannot be made."""
+
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from fractions import Fraction
+
+import pytest
+
+from discreet.errors import DiscreetError, InputError, QuestionError
+from discreet.query.builder import Rows, table
+from discreet.query.expressions import (
+    Aggregate,
+    Call,
+    Case,
+    Cast,
+    Column,
+    Grouped,
+    Literal,
+    Order,
+    Star,
+    Window,
+)
+from discreet.query.question import Clause, Question
+from discreet.query.relations import (
+    KINDS,
+    Aggregated,
+    Distinct,
+    Filter,
+    Join,
+    Named,
+    Project,
+    Scan,
+    Table,
+    UnionAll,
+)
+from discreet.query.span import Span
+from discreet.query.sql.syntax import Item, Select
+from discreet.query.types import Type
+
+A, ONE = Column("a"), Literal(1)
+VISITS = Table("visits")
+COUNT = Aggregate("COUNT")
+HALF = Fraction(1, 2)
+
+
+class Text(str):
+    """A text that says another thing each time."""
+
+    __slots__ = ()
+
+    def replace(self, *_):
+        return "x"
+
+    def upper(self):
+        return "LEFT JOIN other ON true --"
+
+    def __eq__(self, _other):
+        return True
+
+    def __hash__(self):
+        return hash("inner")
+
+
+class Whole(int):
+    """A number that prints as something else."""
+
+    def __str__(self):
+        return "1 OR true"
+
+
+class Ratio(Fraction):
+    """A number that turns into another one."""
+
+    def __float__(self):
+        return 1e9
+
+
+class Day(date):
+    """A day that prints as something else."""
+
+    def isoformat(self):
+        return "2025-01-01' OR true --"
+
+
+class Other(Column):
+    """A node of another class."""
+
+
+class Pair(tuple):
+    """A tuple that could change."""
+
+    __slots__ = ()
+
+
+def changed():
+    """Return a fraction whose parts were exchanged."""
+    found = Fraction(1, 2)
+    found._numerator = Whole(1)
+    return found
+
+
+NAMES = [Text("a"), "", "a\0b", "\ud800", b"a", None, 1, ["a"]]
+FLAGS = [0, 1, None, "yes", Whole(1)]
+NO_EXPRESSIONS = [None, "a", 1, VISITS, Order(A), Other("a"), Column, [A], (A,)]
+NO_RELATIONS = [None, "visits", A, Table, (VISITS,)]
+NO_FRACTIONS = [1, 0.5, "1/2", Ratio(1, 2), changed(), Fraction(2**9000), True]
+NO_PAIRS = [
+    [HALF, HALF],
+    Pair((HALF, HALF)),
+    (HALF,),
+    (HALF, HALF, HALF),
+    (Fraction(1), Fraction(0)),
+    (0, 1),
+    (HALF, Ratio(1)),
+]
+TEXTS_OF_JOINS = ["", "INNER", "inner ", "semi", "left outer", "cross JOIN other --", Text("inner")]
+
+HOSTILE = [
+    *((Column, (name,)) for name in NAMES),
+    *((Column, ("a", name)) for name in NAMES if name is not None),
+    *((Star, (name,)) for name in NAMES if name is not None),
+    *((Grouped, (at,)) for at in (-1, True, Whole(0), 0.0, "0", None, 2**40)),
+    *((Literal, (value,)) for value in (0.5, Text("a"), Whole(1), Ratio(1, 2), changed())),
+    *((Literal, (value,)) for value in (Day(2025, 1, 1), datetime.now(UTC), b"a", [1], A, type)),
+    *((Literal, (value,)) for value in ("a\0b", "\ud800", 2**9000, Fraction(1, 2**9000), 1j)),
+    *((Call, (name, (A,))) for name in ("", "NOPE", "not", Text("NOT"), None, "COUNT", "a) OR (1")),
+    *((Call, ("NOT", arguments)) for arguments in ((), (A, A), [A], Pair((A,)), None, A, "a")),
+    *((Call, ("NOT", (node,))) for node in NO_EXPRESSIONS),
+    *((Case, (branches,)) for branches in ((), [(A, A)], ([A, A],), ((A,),), ((A, A, A),), None)),
+    *((Case, (((A, node),),)) for node in NO_EXPRESSIONS),
+    *((Case, (((A, A),), node)) for node in NO_EXPRESSIONS if node is not None),
+    *((Cast, (A, to)) for to in ("INTEGER", None, int, Type)),
+    *((Cast, (node, Type.TEXT)) for node in NO_EXPRESSIONS),
+    *((Order, (node,)) for node in NO_EXPRESSIONS),
+    *((Order, (A, flag)) for flag in FLAGS),
+    *((Order, (A, False, flag)) for flag in FLAGS),
+    *((Window, (name, ())) for name in ("", "NTILE", "rank", Text("RANK"), "SQRT", None)),
+    *((Window, ("RANK", ()), {"partition": given}) for given in ([A], (1,), None, A)),
+    *((Window, ("RANK", ()), {"order": given}) for given in ([Order(A)], (A,), None, "a DESC")),
+    *((Window, ("LAG", given)) for given in ((), (A,), (A, ONE, ONE), [A, ONE])),
+    *((Aggregate, (name, A)) for name in ("", "MEDIAN", "sum", Text("SUM"), "SQRT", None)),
+    *((Aggregate, ("SUM", given)) for given in (None, "a", (A,), Other("a"))),
+    *((Aggregate, ("COUNT", A), {"where": given}) for given in ("true", True, [A])),
+    *((Aggregate, ("COUNT", A), {"distinct": flag}) for flag in FLAGS),
+    (Aggregate, ("COUNT",), {"distinct": True}),
+    (Aggregate, ("SUM", A), {"distinct": True}),
+    *((Aggregate, ("SUM", A), {"epsilon": value}) for value in (*NO_FRACTIONS, Fraction(0), -HALF)),
+    *((Aggregate, ("SUM", A), {"bounds_per_row": value}) for value in NO_PAIRS),
+    *((Aggregate, ("SUM", A), {"bounds_per_group": value}) for value in NO_PAIRS),
+    *((Aggregate, ("SUM", A), {"parameter": value}) for value in (HALF, 1)),
+    *((Aggregate, ("PERCENTILE_CONT", A), {"parameter": value}) for value in (None, 2 * HALF * 3)),
+    *((Aggregate, ("PERCENTILE_CONT", A), {"parameter": value}) for value in NO_FRACTIONS),
+    *(
+        (Aggregate, ("APPROX_QUANTILES", A), {"parameter": value})
+        for value in (HALF, Fraction(0), Fraction(1001), Fraction(3, 2))
+    ),
+    *((Table, (name,)) for name in NAMES),
+    *((Scan, (name, ())) for name in NAMES),
+    *((Scan, ("t", ((name, Type.TEXT),))) for name in NAMES),
+    *((Scan, ("t", given)) for given in ([], (("a", "TEXT"),), (["a", Type.TEXT],), (("a",),))),
+    *((Named, (VISITS, name)) for name in NAMES),
+    *((Named, (node, "v")) for node in NO_RELATIONS),
+    *((Filter, (node, A)) for node in NO_RELATIONS),
+    *((Filter, (VISITS, node)) for node in NO_EXPRESSIONS),
+    *((Filter, (VISITS, node)) for node in (Star(), COUNT, Grouped(0), Window("RANK", ()))),
+    *((Filter, (VISITS, Call("NOT", (node,)))) for node in (COUNT, Window("RANK", ()), Grouped(0))),
+    *((Project, (VISITS, ((name, A),))) for name in NAMES),
+    *((Project, (VISITS, given)) for given in ([("a", A)], (["a", A],), (("a", A, A),), ("ab",))),
+    *((Project, (VISITS, (("a", node),))) for node in (*NO_EXPRESSIONS, COUNT, Grouped(0))),
+    (Project, (VISITS, (("a", Call("NOT", (Star(),))),))),
+    (Project, (VISITS, (("a", Window("MIN", (Window("RANK", ()),))),))),
+    (Project, (VISITS, (("a", Window("RANK", (), partition=(COUNT,))),))),
+    *((Join, (VISITS, VISITS, kind, A)) for kind in TEXTS_OF_JOINS),
+    *((Join, (VISITS, VISITS, kind, A)) for kind in (None, 1, ("inner",), b"inner")),
+    *((Join, (VISITS, VISITS, kind)) for kind in KINDS if kind != "cross"),
+    *((Join, (VISITS, VISITS, kind, A, ("k",))) for kind in KINDS),
+    (Join, (VISITS, VISITS, "cross", A)),
+    (Join, (VISITS, VISITS, "inner", COUNT)),
+    (Join, (VISITS, VISITS, "inner", Window("RANK", ()))),
+    *((Join, (VISITS, VISITS, "inner", None, using)) for using in (["k"], "k", (1,), ("",))),
+    *((Join, (node, VISITS, "inner", A)) for node in NO_RELATIONS),
+    *((Aggregated, (VISITS, (("k", node),), ())) for node in (COUNT, Star(), Window("RANK", ()))),
+    *((Aggregated, (VISITS, (), (("n", node),))) for node in (A, Grouped(0), None, "COUNT(*)")),
+    (Aggregated, (VISITS, (), (("n", Aggregate("AVG", A)),))),
+    (Aggregated, (VISITS, (), (("n", Aggregate("SUM", A, epsilon=HALF)),))),
+    (Aggregated, (VISITS, (), (("n", Aggregate("SUM", A, bounds_per_row=(HALF, HALF))),))),
+    (Aggregated, (VISITS, (), (("n", Aggregate("SUM", COUNT)),))),
+    (Aggregated, (VISITS, [], ())),
+    *((Distinct, (node,)) for node in NO_RELATIONS),
+    *((UnionAll, (parts,)) for parts in ((), [VISITS], (VISITS, "t"), None, VISITS)),
+    *((Item, (node,)) for node in NO_EXPRESSIONS),
+    *((Item, (A, name)) for name in NAMES if name is not None),
+    (Select, (), {"items": [Item(A)], "source": VISITS}),
+    (Select, (), {"items": (A,), "source": VISITS}),
+    (Select, (), {"items": (Item(A),), "source": "visits"}),
+    *((Rows, (node,)) for node in NO_RELATIONS),
+    (Rows, (VISITS, "a")),
+    *((Clause, (), {"epsilon": value}) for value in (*NO_FRACTIONS, Fraction(0), -HALF)),
+    *((Clause, (), {"rho": value}) for value in (*NO_FRACTIONS, Fraction(0), -HALF)),
+    *((Clause, (), {"delta": value}) for value in (*NO_FRACTIONS, Fraction(1), -HALF)),
+    *((Clause, (), {"max_rows_contributed": value}) for value in (0, -1, True, 1.0, Whole(1))),
+    *((Clause, (), {"max_groups_contributed": value}) for value in (0, "1", HALF, 2**31)),
+    *((Clause, (), {"noise": value}) for value in ("gaussian", "NONE", Text("GAUSSIAN"), 1)),
+    *((Clause, (), {"group_selection_strategy": value}) for value in ("ALL", Text("OPTIMAL"))),
+    *((Clause, (), {"privacy_unit_column": value}) for value in ("patient", ONE, Other("a"))),
+]
+
+
+@pytest.mark.parametrize("given", HOSTILE, ids=lambda given: given[0].__name__)
+def test_what_is_not_known_cannot_be_made(given):
+    made, arguments, *named = given
+    with pytest.raises(DiscreetError):
+        made(*arguments, **(named[0] if named else {}))
+
+
+NODES = [
+    Column("a", "t"),
+    Literal(HALF),
+    Call("AND", (A, A, A)),
+    Case(((A, ONE),), ONE),
+    Cast(A, Type.TEXT),
+    Window("LAG", (A, ONE), (A,), (Order(A, descending=True),)),
+    Aggregate("SUM", A, where=A, bounds_per_row=(HALF, HALF), epsilon=HALF),
+    Grouped(3),
+    Star("t"),
+    VISITS,
+    Scan("t", (("a", Type.TEXT),)),
+    Named(VISITS, "v"),
+    Filter(VISITS, A),
+    Project(VISITS, (("a", A), ("*", Star()), ("r", Window("RANK", ())))),
+    Join(VISITS, VISITS, "left", A),
+    Join(VISITS, VISITS, "full", using=("k",)),
+    Join(VISITS, VISITS, "cross"),
+    Aggregated(VISITS, (("k", A),), (("n", Aggregate("SUM", A, where=A)),)),
+    Distinct(VISITS),
+    UnionAll((VISITS, VISITS)),
+]
+
+
+@pytest.mark.parametrize("node", NODES, ids=lambda node: type(node).__name__)
+def test_what_is_known_can_be_made_and_changed_to_nothing_else(node):
+    assert replace(node) == node
+    for name in node.__slots__:
+        if name == "type":
+            continue
+        for value in (Text("inner"), 0.5, [A], object(), b"a"):
+            with pytest.raises((DiscreetError, ValueError)):
+                replace(node, **{name: value})
+
+
+def test_a_place_in_a_text_is_a_span():
+    assert Column("a", span=Span("a", 0, 1)).span is not None
+    with pytest.raises(InputError):
+        Column("a", span="a")
+
+
+def test_a_fraction_is_not_shared_with_whoever_gave_it():
+    given = Fraction(1, 2)
+    node = Literal(given)
+    given._numerator = 10**9
+    assert node.value == HALF
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"relation": Scan("visits", (("a", Type.TEXT),))},
+        {"relation": Filter(Scan("visits", (("a", Type.TEXT),)), A)},
+        {"relation": "visits"},
+        {"keys": [("a", A)]},
+        {"keys": (("a", COUNT),)},
+        {"keys": (("a", Window("RANK", ())),)},
+        {"outputs": (("a", A),)},
+        {"outputs": (("a", Grouped(0)),)},
+        {"outputs": (("a", Window("RANK", ())),)},
+        {"outputs": (("n", Aggregate("SUM", COUNT)),)},
+        {"outputs": (("n", Aggregate("SUM", Call("ABS", (Window("RANK", ()),)))),)},
+        {"outputs": [("n", COUNT)]},
+        {"having": A},
+        {"having": "true"},
+        {"order": (COUNT,)},
+        {"order": (Order(Grouped(0)),)},
+        {"limit": -1},
+        {"limit": True},
+        {"limit": 1.5},
+        {"clause": {"epsilon": 1}},
+    ],
+)
+def test_a_question_holds_groups_above_and_rows_below(change):
+    question = Question(relation=VISITS, outputs=(("n", COUNT),))
+    with pytest.raises(DiscreetError):
+        replace(question, **change)
+
+
+def test_a_question_is_small_however_it_is_built():
+    wide, deep, tables = A, A, VISITS
+    for _ in range(60):
+        wide = Call("+", (wide, wide))
+        tables = Join(tables, tables, "cross")
+    for _ in range(5000):
+        deep = Call("NEGATE", (deep,))
+    for node in (wide, deep):
+        with pytest.raises(QuestionError):
+            Question(relation=VISITS, keys=(("k", node),), outputs=(("n", COUNT),))
+        with pytest.raises(QuestionError):
+            Question(relation=Filter(VISITS, node), outputs=(("n", COUNT),))
+        with pytest.raises(QuestionError):
+            Question(relation=VISITS, outputs=(("n", Aggregate("SUM", node)),))
+    with pytest.raises(QuestionError):
+        Question(relation=tables, outputs=(("n", COUNT),))
+
+
+@pytest.mark.parametrize("kind", TEXTS_OF_JOINS)
+def test_the_builder_knows_kinds_of_joins(kind):
+    with pytest.raises(InputError):
+        table("visits").join(table("wards"), on="ward = w", kind=kind)
