@@ -13,7 +13,14 @@ RULE = (
     "Every fact about data that lowers a price is enforced by the code that reads data or writes "
     "the ledger, so that a wrong inference costs accuracy and never privacy."
 )
-FACTS = ("rows of a unit", "groups of a unit", "bounds", "categories", "one row for each key")
+FACTS = (
+    "scope",
+    "rows of a unit",
+    "groups of a unit",
+    "bounds",
+    "categories",
+    "one row for each key",
+)
 SECTION = PAGE[PAGE.index("## True by construction") : PAGE.index("## How claims are kept true")]
 ROWS = [
     tuple(cell.strip() for cell in line.strip("|").split("|"))

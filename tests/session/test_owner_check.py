@@ -7,6 +7,8 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import discreet as dp
 import discreet.session as sessions
@@ -102,6 +104,68 @@ def test_a_clinic_that_keeps_its_promises():
     assert {each.promise for each in report.findings if each.holds is None} == {
         "a unit keeps its patient across tables, files and time: old people get no new names"
     }
+
+
+SMALL = st.sampled_from([None, 1, 2, 3])
+VISIT = st.tuples(SMALL, SMALL, st.sampled_from([None, "n", "s"]), st.sampled_from("ABD"))
+
+
+@given(visits=st.lists(VISIT, max_size=12), bills=st.lists(SMALL, max_size=5))
+@settings(max_examples=25)
+def test_shares_are_those_that_plain_loops_count(visits, bills):
+    columns = list(zip(*visits, strict=True)) or [()] * 4
+    kinds = (pa.int64(), pa.int64(), pa.string(), pa.string())
+    names = ("patient", "visit", "region", "ward")
+    made = {
+        name: pa.array(list(column), kind)
+        for name, column, kind in zip(names, columns, kinds, strict=True)
+    }
+    made["cost"] = pa.array([1.0] * len(visits), pa.float64())
+    tables = {
+        "visits": pa.table(made),
+        "bills": pa.table({"visit": pa.array(bills, pa.int64())}),
+        "wards": BROKEN["wards"],
+    }
+    rules = BROKEN_POLICY.replace('amount = {type = "integer", low = 0, high = 50}\n', "")
+    shares = {
+        (each.table, each.column, each.promise): each.share
+        for each in dp.check(tables, policy=rules).findings
+    }
+    owned = [row for row in visits if row[0] is not None]
+    values, owners, repeated, wards = {}, {}, {}, {}
+    for patient, visit, region, ward in owned:
+        values.setdefault(patient, set()).add(region)
+        if ward in {"A", "B", "C"}:
+            wards.setdefault(patient, []).append(ward)
+        if visit is not None:
+            owners.setdefault(visit, set()).add(patient)
+    for _, visit, _, _ in visits:
+        if visit is not None:
+            repeated[visit] = repeated.get(visit, 0) + 1
+    pointers = [visit for visit in bills if visit is not None]
+    groups = [len(set(each)) for each in wards.values()]
+
+    def share(part, whole):
+        return Fraction(part, whole or 1)
+
+    assert shares["visits", "region", "is constant: all rows of a unit agree"] == share(
+        sum(len(each) > 1 for each in values.values()), len(values)
+    )
+    assert shares["visits", "visit", "each value belongs to one unit"] == share(
+        sum(len(each) > 1 for each in owners.values()), len(owners)
+    )
+    assert shares["visits", "visit", "is a key: no two rows agree"] == share(
+        sum(count > 1 for count in repeated.values()), len(repeated)
+    )
+    assert shares["bills", "visit", "points to a row of visits"] == share(
+        sum(visit not in repeated for visit in pointers), len(pointers)
+    )
+    assert shares["visits", "ward", "groups of a unit, by ward (at most 2)"] == share(
+        sum(max(count - 2, 0) for count in groups), sum(groups)
+    )
+    assert shares["visits", "patient", "names the unit of every row"] == share(
+        len(visits) - len(owned), len(visits)
+    )
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "duckdb"])
