@@ -17,11 +17,11 @@ from discreet.engines.sql import totals as totals_printed
 from discreet.engines.sql.expressions import expression
 from discreet.engines.sql.wholes import Whole
 from discreet.errors import OutOfRange
-from discreet.plan import facts, groups, joins, steps
+from discreet.plan import facts, groups, joins, sketching, steps
 from discreet.plan.policy import read_policy
 from discreet.plan.schema import Schema
 from discreet.query.expressions import Literal
-from discreet.units import row
+from discreet.units import person, row
 from tests.engines.contract.cases import Asked
 from tests.engines.contract.places import DuckDBPlace, PostgresPlace, ReferencePlace, SparkPlace
 from tests.plan import clinic
@@ -36,6 +36,10 @@ TOTALS = (
 SUM = "SELECT SUM(stay) AS s FROM visits"
 FORMULA = "SELECT SUM(age * 2 + stay) AS s FROM visits"
 MEDIAN = "SELECT ward, MEDIAN(age) AS m, SUM(stay) AS s FROM visits GROUP BY ward"
+CITIES = (
+    "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_contributed = 2) "
+    "city, COUNT(*) AS n FROM visits GROUP BY city"
+)
 BY_CITY = "SELECT city, COUNT(*) AS n, SUM(stay) AS s FROM visits GROUP BY city"
 
 
@@ -110,7 +114,6 @@ PLANTS = {
     "groups of a unit": (TOTALS, lambda m: planted(m, steps, "most_groups", limits(groups=1))),
     "constant keys": (TOTALS, lambda m: contextlib.nullcontext(changed(ward={"constant": True}))),
     "constant values": (TOTALS, lambda m: contextlib.nullcontext(changed(city={"constant": True}))),
-    "one group in all": (BY_CITY, lambda m: planted(m, groups.Groups, "available", 1)),
 }
 CHEAPER = [name for name in PLANTS if name not in {"never NULL", "bounds of floats"}]
 """Others lower no claim, or one that is counted in finer steps then."""
@@ -121,10 +124,10 @@ def claims(plan):
     return {name: leaf.added for name, leaf in leaves_of(plan).items()}
 
 
-def plan_with(name, monkeypatch):
+def plan_with(name, monkeypatch, relation="add_remove"):
     text, plant = PLANTS[name]
     with plant(monkeypatch) as more:
-        return clinic.planned(text, **more)
+        return clinic.planned(text, unit=person("patient", relation=relation), **more)
 
 
 def answered(place, lowered, tables, known=None):
@@ -161,6 +164,13 @@ def check_people(place, plan, tables=TABLES, people=clinic.PEOPLE):
 @pytest.mark.parametrize("name", PLANTS)
 def test_a_wrong_inference_costs_accuracy_alone(name, place, monkeypatch):
     check_people(place, plan_with(name, monkeypatch))
+
+
+@pytest.mark.parametrize("name", PLANTS)
+def test_nor_does_it_cost_more_where_one_person_is_replaced(name, monkeypatch):
+    plan = plan_with(name, monkeypatch, "replace")
+    found = [answered(DuckDBPlace(), plan.lowered, clinic.without(TABLES, who)) for who in (1, 2)]
+    check(plan, *found, replaced=True)
 
 
 @pytest.mark.parametrize("name", PLANTS)
@@ -226,6 +236,59 @@ def test_a_twin_that_does_not_enforce_is_caught(name, monkeypatch):
     )
     with pytest.raises(AssertionError):
         check_people(DuckDBPlace(), twin)
+
+
+def halved(distances):
+    return replace(distances, low=distances.low // 2, high=distances.high // 2)
+
+
+def as_parts(change):
+    """Let noise be scaled to another distance than the one that is measured."""
+    honest = sketching._part
+
+    def part(*arguments):
+        found = honest(*arguments)
+        return change(found)
+
+    return part
+
+
+def as_keys(**change):
+    """Let groups be chosen as if less could move."""
+    honest = sketching._keys
+    return lambda draft: replace(honest(draft), **change)
+
+
+def narrower(part):
+    far = getattr(part, "distances", None)
+    return replace(part, rows=1) if far is None else replace(part, distances=halved(far))
+
+
+def in_one_group(part):
+    far = getattr(part, "distances", None)
+    return (
+        replace(part, groups=1) if far is None else replace(part, distances=replace(far, groups=1))
+    )
+
+
+UNCOVERED = {
+    "fewer groups in all": (BY_CITY, groups.Groups, "available", 1),
+    "smaller distances": (TOTALS, sketching, "_part", as_parts(narrower)),
+    "fewer rows in ranks": (MEDIAN, sketching, "_part", as_parts(narrower)),
+    "fewer groups": (TOTALS, sketching, "_part", as_parts(in_one_group)),
+    "fewer groups in ranks": (MEDIAN, sketching, "_part", as_parts(in_one_group)),
+    "smaller counts that choose": (CITIES, sketching, "_keys", as_keys(most=1)),
+    "fewer groups that are chosen": (CITIES, sketching, "_keys", as_keys(groups=1)),
+}
+
+
+@pytest.mark.theorem("bounded-contribution")
+@pytest.mark.parametrize("name", UNCOVERED)
+def test_a_claim_that_nothing_enforces_is_refused(name, monkeypatch):
+    text, owner, step, value = UNCOVERED[name]
+    clinic.planned(text)
+    with pytest.raises(OutOfRange), planted(monkeypatch, owner, step, value):
+        clinic.planned(text)
 
 
 def test_a_unit_of_many_rows_cannot_pass_for_a_single_row(monkeypatch):

@@ -16,6 +16,7 @@ from discreet.mechanisms.arguments import Number
 from discreet.plan.asked import asked
 from discreet.plan.bounds_asked import BoundsPrice, checked_bounds
 from discreet.plan.choosing import Choosing
+from discreet.plan.claims import check_claims
 from discreet.plan.digest import digest_of
 from discreet.plan.draft import Draft, found
 from discreet.plan.errors_predicted import Forecast
@@ -249,6 +250,7 @@ def lower(draft: Draft) -> Draft:
         public=groups.public if known.keys else None,
         measures=found(draft.measured).measures,
     )
+    check_claims(lowered, found(draft.calibrated).releases)
     return replace(draft, lowered=lowered)
 
 
