@@ -31,7 +31,10 @@ if TYPE_CHECKING:  # loaded when first used, because SciPy and DuckDB take their
     )
     from discreet.accounting import Budget
     from discreet.plan import estimate
-    from discreet.session import open  # noqa: A004  called discreet.open
+    from discreet.session import (
+        check,
+        open,  # noqa: A004  called discreet.open
+    )
 
 __version__ = "0.1.0"
 
@@ -40,6 +43,7 @@ __all__ = [
     "__version__",
     "accounting",
     "attacks",
+    "check",
     "continual",
     "errors",
     "estimate",
@@ -59,7 +63,12 @@ __all__ = [
 _LATE: Final = frozenset(
     {"accounting", "attacks", "continual", "ledger", "loss", "mechanisms", "query", "theorems"}
 )
-_NAMES: Final = {"Budget": "accounting", "estimate": "plan", "open": "session"}
+_NAMES: Final = {
+    "Budget": "accounting",
+    "check": "session",
+    "estimate": "plan",
+    "open": "session",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -73,7 +73,7 @@ def test_a_statement_reads_as_planned(engine):
     )
 
 
-def test_rows_are_added_up_as_floats_without_a_second_clamp(engine):
+def test_rows_are_added_up_as_floats_within_their_range(engine):
     total = Total(name="cents", row=cents(), low=0, high=10000)
     ones = Total(name="ones", row=Literal(1), low=0, high=1)
     found = engine.statements(by_ward(measures=(ones, total), unit=(), groups=None), order=ORDER)
@@ -88,7 +88,9 @@ def test_rows_are_added_up_as_floats_without_a_second_clamp(engine):
     assert found.totals == (
         "SELECT * FROM (SELECT k0, count(*) AS units, CAST(least(greatest(coalesce("
         f"CAST(count(*) AS HUGEINT) * (1), 0), -{most}), {most}) AS BIGINT) AS t0, "
-        f"CAST(least(greatest(coalesce(sum(x0), 0), -{most}), {most}) AS BIGINT) AS t1 "
+        "CAST(least(greatest(coalesce(sum(CASE WHEN x0 >= (10000)::DOUBLE THEN (10000)::DOUBLE "
+        "WHEN x0 <= (0)::DOUBLE THEN (0)::DOUBLE ELSE x0 END), 0), "
+        f"-{most}), {most}) AS BIGINT) AS t1 "
         f"FROM ({rows}) GROUP BY k0) ORDER BY k0 NULLS FIRST"
     )
     assert found.exact == 2**53 // 10000

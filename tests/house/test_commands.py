@@ -76,6 +76,7 @@ NOT_AT_A_FIRST_ANSWER = NOT_AT_IMPORT - {"duckdb", "pyarrow"} | {
     "discreet.release.shown_counts",
     "discreet.session.bounding",
     "discreet.session.describing",
+    "discreet.session.owner_check",
     "discreet.session.showing",
     "discreet.theorems",
     "numpy.random",

@@ -11,25 +11,6 @@ def test_names_are_found_in_any_case():
     assert SCHEMA.table("visits").column("nothing") is None
 
 
-def test_a_column_is_shared_only_if_it_is_in_all_private_tables_that_have_it():
-    constant = ColumnFacts(name="Born", type=Type.INTEGER, constant=True)
-    varying = ColumnFacts(name="born", type=Type.INTEGER)
-    one, other = (TableFacts(name=name, columns=(constant,)) for name in "ab")
-    public = TableFacts(name="c", columns=(varying,), public=True)
-    assert Schema([one, other, public]).constant == ("born (integer)",)
-    assert Schema([one, TableFacts(name="b", columns=(varying,))]).constant == ()
-    assert SCHEMA.constant == ("born (integer)", "height (float)", "sex")
-
-
-def test_a_column_of_several_types_is_not_shared():
-    """Otherwise conditions on 1980 and on '1980' would be about different people."""
-    number, text = (
-        ColumnFacts(name="born", type=kind, constant=True) for kind in (Type.INTEGER, Type.TEXT)
-    )
-    tables = [TableFacts(name=each.type.value, columns=(each,)) for each in (number, text)]
-    assert Schema(tables).constant == ()
-
-
 def test_a_value_leads_to_keys_through_all_links():
     def table(name, *columns, **more):
         facts = tuple(ColumnFacts(name=each, type=Type.INTEGER) for each in columns)

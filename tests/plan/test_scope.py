@@ -16,7 +16,8 @@ from discreet.engines.reference.relations import rows_of
 from discreet.errors import DiscreetError
 from discreet.plan.bind import Binder
 from discreet.plan.policy import read_policy
-from discreet.plan.schema import Schema, scope_name
+from discreet.plan.schema import Schema
+from discreet.plan.scope_names import scope_name
 from discreet.query.sql.read import read_relation
 from tests.plan.clinic import SCHEMA, TYPES, databases, planned
 
@@ -49,6 +50,12 @@ CONDITIONS = [
     "(sex = 'f') IS FALSE",
     "CASE WHEN sex = 'f' THEN TRUE ELSE paid END",
     "ward = 'A'",
+    "(born <> 1980) IS NOT TRUE",
+    "(height <> 1.5) IS NOT TRUE",
+    "(sex NOT IN ('f', 'm')) IS NOT TRUE",
+    "NOT ((NOT (sex = 'f')) IS TRUE)",
+    "(born = 1980) IS NOT FALSE AND (sex = 'f' OR sex IS NULL)",
+    "(born < 1985) IS NULL",
 ]
 RELATIONS = [
     *map("SELECT ward FROM visits WHERE {}".format, CONDITIONS),
@@ -83,16 +90,22 @@ RELATIONS = [
 ]
 
 
+def named(schema, table, column, names=()):
+    """Return the name of a column in a box."""
+    facts = schema.table(table)
+    return scope_name(facts, facts.column(column), names)
+
+
 def record(tables, who):
     """Return what all rows of a person share, by the columns of their own table."""
     rows = [row for row in tables["visits"] if row["patient"] == who]
     types = {name: TYPES["visits"][name] for name in ("sex", "height", "born")}
     shared = {
-        scope_name(name, kind): read_value(row[name], kind)
+        named(SCHEMA, "visits", name): read_value(row[name], kind)
         for row in rows
         for name, kind in types.items()
     }
-    return {"patient": who, "person": who} | shared
+    return {named(SCHEMA, "visits", "patient"): who} | shared
 
 
 @pytest.mark.theorem("question-scope")
@@ -113,8 +126,8 @@ def test_units_with_rows_lie_in_the_box(text, tables):
 @pytest.mark.parametrize(
     ("condition", "box"),
     [
-        ("sex = 'f'", "sex 'f'"),
-        ("sex = 'f' AND age > 5", "sex 'f'"),
+        ("sex = 'f'", "visits.sex 'f'"),
+        ("sex = 'f' AND age > 5", "visits.sex 'f'"),
         ("ward = 'A'", "everything"),
         ("LOWER(sex) = 'f'", "everything"),
         ("sex = 'f' OR born = 1990", "everything"),
@@ -132,7 +145,7 @@ def test_rows_that_are_units_have_all_their_columns():
     )
     binder = Binder(Schema(policy.tables))
     bound = binder.bind(read_relation("SELECT ward FROM visits WHERE ward = 'A' AND age > 5"))
-    assert str(bound.scope) == "age (integer) above 5; ward 'A'"
+    assert str(bound.scope) == "visits.age above 5; visits.ward 'A'"
 
 
 WHOLES = [0, 1, 2, 3, 2**52 - 1, 2**52, 2**53 - 1, 2**53, 2**53 + 1, 2**60, 2**63 - 1]
@@ -177,7 +190,7 @@ def test_numbers_are_what_they_are_compared_as(condition, signs):
     whole, broken = (each.column for each in bound.fields)
     for row in rows_of(bound.relation, {"t": table}):
         exact = None if row[broken] is None else Fraction(row[broken])
-        assert {"i (integer)": row[whole], "f (float)": exact} in bound.scope
+        assert {named(SINGLE, "t", "i"): row[whole], named(SINGLE, "t", "f"): exact} in bound.scope
 
 
 def test_a_question_that_finds_somebody_is_paid_for_by_them():
@@ -202,7 +215,8 @@ def test_a_question_that_finds_somebody_is_paid_for_by_them():
         for each in spelled:
             found = session.ask(f"SELECT COUNT(*) AS n FROM t WHERE {each}", epsilon=10**20)  # noqa: S608
             assert found.rows()[0]["n"] == 5, each
-            assert {"patient (integer)": 3, "wide (integer)": 2**53 + 1} in found.plan.scope
+            names = (named(session.schema, "t", column) for column in ("patient", "wide"))
+            assert dict(zip(names, (3, 2**53 + 1), strict=True)) in found.plan.scope
 
 
 NAMED = """
@@ -224,7 +238,7 @@ patient = {type = "integer", constant = true}
     [
         ("SELECT cost FROM visits WHERE patient = 7", "Patient 7"),
         ("SELECT patient FROM calls WHERE caller > 7", "Patient above 7"),
-        ("SELECT caller FROM calls WHERE patient = 7", "everything"),  # is not the unit there
+        ("SELECT caller FROM calls WHERE patient = 7", "calls.patient 7"),  # not the unit there
     ],
 )
 def test_the_unit_has_its_own_name_in_a_box(text, box):
@@ -242,4 +256,5 @@ def test_a_plan_names_the_unit_as_the_ledger_does():
         schema=Schema(policy.tables),
         epsilon=1,
     )
-    assert plan.scope.for_unit(policy.unit) == plan.scope == Box({"Patient": equals(7)})
+    name = named(Schema(policy.tables), "visits", "patient", policy.unit.columns)
+    assert plan.scope == plan.scope.for_unit(policy.unit, [name]) == Box({name: equals(7)})

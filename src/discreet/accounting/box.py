@@ -188,8 +188,10 @@ class Box:
 
     def __str__(self) -> str:
         """Say which records belong."""
-        said = "; ".join(f"{name} {values}" for name, values in self.conditions)
-        return "nothing" if self.empty else said or "everything"
+        from discreet.accounting.scope_column import shown_column  # noqa: PLC0415  rare
+
+        said = sorted(f"{shown_column(name)} {values}" for name, values in self.conditions)
+        return "nothing" if self.empty else "; ".join(said) or "everything"
 
     def written(self) -> dict[str, object]:
         """Return a form that JSON keeps exactly.

@@ -11,6 +11,7 @@ import typer
 
 from discreet import __version__
 from discreet.cli.auditing import audit
+from discreet.cli.checking import check
 from discreet.cli.codes import DONE
 from discreet.cli.examples import EXAMPLES
 from discreet.cli.initial import init
@@ -30,6 +31,7 @@ app = typer.Typer(
 )
 app.command(epilog=EXAMPLES["demo"])(demo)
 app.command(epilog=EXAMPLES["init"])(init)
+app.command(epilog=EXAMPLES["check"])(check)
 app.command(epilog=EXAMPLES["plan"])(plan)
 app.command(epilog=EXAMPLES["ask"])(ask)
 app.command(epilog=EXAMPLES["audit"])(audit)

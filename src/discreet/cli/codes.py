@@ -9,7 +9,7 @@ Trust: public.
     3   the budget does not allow it
     4   the policy does not allow it, or the question cannot be answered
     5   the ledger is damaged, was changed, or belongs to something else
-    6   an audit found a violation
+    6   an audit found a violation, or a check a broken promise
 """
 
 from __future__ import annotations

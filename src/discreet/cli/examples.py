@@ -15,6 +15,7 @@ _LINES: Final = {
     "discreet": (
         "discreet demo",
         "discreet init visits.csv",
+        "discreet check policy.toml",
         'discreet plan "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward" --error n=20',
         'discreet ask "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward" --epsilon 0.1',
         "discreet ledger show",
@@ -25,6 +26,7 @@ _LINES: Final = {
         "discreet init visits.csv",
         "discreet init visits.csv --unit patient --bounds cost=0:900 --categories ward=A,B,C --yes",
     ),
+    "check": ("discreet check", "discreet check clinic.toml --data visits.csv --json"),
     "plan": (
         'discreet plan "SELECT COUNT(*) AS n FROM visits" --epsilon 0.1',
         'discreet plan "SELECT AVG(cost) AS c FROM visits" --error c=9 --size 500',

@@ -26,6 +26,15 @@ def plan_form(plan: Plan) -> dict[str, object]:
         "digest": plan.digest,
         "unit": shown_unit(plan.unit),
         "scope": str(plan.scope),
+        "promises": [
+            {
+                "kind": each.kind,
+                "table": each.table or None,
+                "column": each.column or None,
+                "words": str(each),
+            }
+            for each in plan.promises
+        ],
         "price": _price(plan.price),
         "confidence": str(plan.confidence),
         "errors": [

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from discreet.cli.project import SERVERS
 from discreet.errors import WrongKind
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "QuestionArgument",
     "RhoOption",
     "SizeOption",
+    "data_of",
     "pairs",
 ]
 
@@ -71,3 +73,16 @@ def pairs(given: list[str] | None, *, option: str, of: str) -> dict[str, str]:
             )
         found[name] = value
     return found
+
+
+def data_of(given: list[str] | None) -> str | dict[str, str] | None:
+    """Read where the data is: one file or address, or several by the names of their tables.
+
+    >>> data_of(["visits.csv"]), data_of(["visits=a.csv", "wards=b.csv"])
+    ('visits.csv', {'visits': 'a.csv', 'wards': 'b.csv'})
+    """
+    if not given:
+        return None
+    if len(given) == 1 and ("=" not in given[0] or given[0].startswith(SERVERS)):
+        return given[0]
+    return pairs(given, option="--data", of="file")

@@ -28,9 +28,10 @@ from discreet.cli.options import (
     QuestionArgument,
     RhoOption,
     SizeOption,
+    data_of,
     pairs,
 )
-from discreet.cli.project import SERVERS, Project, project_of
+from discreet.cli.project import Project, project_of
 from discreet.cli.reporting import reported, write_json
 from discreet.plan import estimate
 from discreet.session import Session
@@ -59,7 +60,7 @@ def plan(  # noqa: PLR0913  the options of a question
 ) -> None:
     """Say what an answer would cost and how exact it would be; spend nothing."""
     with reported(as_json=as_json):
-        project = project_of(data=_data(data), policy=policy, ledger=ledger).before_asking()
+        project = project_of(data=data_of(data), policy=policy, ledger=ledger).before_asking()
         price = _price(epsilon, rho, delta, error, size, confidence, bounds_epsilon)
         with _session(project, account, analyst) as session:
             _show_plan(session, _text(question), price, as_json=as_json)
@@ -85,7 +86,7 @@ def ask(  # noqa: PLR0913  the options of a question
 ) -> None:
     """Answer a question: charge, read, add noise, record."""
     with reported(as_json=as_json):
-        project = project_of(data=_data(data), policy=policy, ledger=ledger)
+        project = project_of(data=data_of(data), policy=policy, ledger=ledger)
         price = _price(epsilon, rho, delta, error, size, confidence, bounds_epsilon)
         if dry_run:
             project = project.before_asking()
@@ -116,14 +117,6 @@ def _show_plan(session: Session, text: str, price: Mapping[str, Any], *, as_json
 
 def _text(question: str) -> str:
     return sys.stdin.read() if question == "-" else question
-
-
-def _data(given: list[str] | None) -> str | dict[str, str] | None:
-    if not given:
-        return None
-    if len(given) == 1 and ("=" not in given[0] or given[0].startswith(SERVERS)):
-        return given[0]
-    return pairs(given, option="--data", of="file")
 
 
 def _price(  # noqa: PLR0913, PLR0917  the options of a price

@@ -13,18 +13,21 @@ from weakref import finalize
 import duckdb
 import pyarrow as pa
 
+from discreet.engines.sources.database import Database, collated
 from discreet.engines.sources.files import CsvFiles
-from discreet.engines.sources.native import base_type, reading
+from discreet.engines.sources.native import UUID_TEXT, base_type, reading, stored_form
 from discreet.engines.sources.opening import opened
 from discreet.engines.sources.source import Source, check_names, unreadable
 from discreet.engines.spilling import SpillFolder
 from discreet.engines.sql.words import name, text
 from discreet.errors import DiscreetError, UnknownName, WrongType
+from discreet.plan.stored import Stored
 from discreet.query.relations import Scan, folded
 from discreet.query.types import Type
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
     from discreet.engines.engine import Columns
+    from discreet.plan.schema import Schema
 
 __all__ = ["Connection", "Performance"]
 
@@ -57,7 +60,16 @@ class Performance:
 class Connection:
     """The sources as views, in a database of their own that nobody can change."""
 
-    __slots__ = ("__weakref__", "_connection", "_native", "_slow", "_swept", "_views", "columns")
+    __slots__ = (
+        "__weakref__",
+        "_connection",
+        "_native",
+        "_slow",
+        "_swept",
+        "_views",
+        "columns",
+        "stored",
+    )
 
     def __init__(self, tables: Mapping[str, object], performance: Performance) -> None:
         """Open every source, then lock the door."""
@@ -81,6 +93,9 @@ class Connection:
             table: {column: base_type(kind) for column, kind in self._native[folded(table)].items()}
             for table in tables
         }
+        self.stored: dict[str, dict[str, Stored]] = {
+            table: self._stored(source, table) for table, source in sources.items()
+        }
         self._lock([path for source in sources.values() for path in source.paths])
 
     def _viewed(self, source: Source, alias: str, view: str, table: str) -> dict[str, str]:
@@ -103,6 +118,32 @@ class Connection:
                 do="check that the file is whole, or convert the data to Arrow or Parquet.",
             )
         return native
+
+    def _stored(self, source: Source, table: str) -> dict[str, Stored]:
+        """Return how a source holds its columns."""
+        native, view = self._native[folded(table)], self._views[folded(table)]
+        texts = [column for column, kind in native.items() if kind == "VARCHAR"]
+        blurred: frozenset[str] = frozenset()
+        if isinstance(source, Database):
+            blurred = collated(self._connection, view, texts)
+        return {
+            column: Stored(
+                source=source.kind,
+                native=source.types.get(column) or _without_values(kind),
+                form=stored_form(kind),
+                blurred=column in blurred,
+            )
+            for column, kind in native.items()
+        }
+
+    def normalize(self, schema: Schema) -> None:
+        """Read texts that are declared to be UUIDs in their one usual form from now on."""
+        for table, native in self._native.items():
+            facts = schema.table(table)
+            for column, kind in native.items():
+                known = None if facts is None else facts.column(column)
+                if known is not None and known.form == "uuid" and kind != "UUID":
+                    native[column] = UUID_TEXT
 
     def _lock(self, paths: list[str]) -> None:
         listed = ", ".join(map(text, dict.fromkeys(paths)))
@@ -160,6 +201,14 @@ class Connection:
         found = self._connection.sql(f"SELECT count(*) AS n FROM {name(view)}")  # noqa: S608
         return int(found.fetchall()[0][0])
 
+    def cell_counts(self, table: str) -> dict[str, int]:
+        """Count the cells of each column that are not NULL as they are stored; for the owner."""
+        names = list(self._native[folded(table)])
+        counts = ", ".join(f"count({name(each)})" for each in names)
+        view = name(self._views[folded(table)])
+        found = self._connection.sql(f"SELECT {counts} FROM {view}").fetchall()  # noqa: S608
+        return dict(zip(names, map(int, found[0]), strict=True))
+
     def explained(self, statement: str) -> str:
         """Return how DuckDB would run a statement."""
         found = self._connection.execute(f"EXPLAIN {statement}").fetchall()
@@ -180,6 +229,11 @@ def _open_reading(column: str, native: str, to: Type) -> str | None:
     if to is Type.FLOAT and native in {"DOUBLE", "FLOAT"}:
         return name(column) if native == "DOUBLE" else f"CAST({name(column)} AS DOUBLE)"
     return reading(column, native, to)
+
+
+def _without_values(native: str) -> str:
+    """Return a type without the texts that an enumeration lists: they may be somebody's."""
+    return "ENUM" if native.startswith("ENUM") else native
 
 
 def _limits(performance: Performance) -> dict[str, str | int]:

@@ -33,6 +33,7 @@ from discreet.plan.raw import Integers, Raw, SparseLeaves
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
     from discreet.engines.engine import Columns
     from discreet.plan.schema import Schema
+    from discreet.plan.stored import Stored
 
 __all__ = ["MANY", "DuckDB", "Statements"]
 
@@ -77,8 +78,13 @@ class DuckDB:
         """Return the columns of every table."""
         return self._connection.columns
 
+    def stored(self) -> Mapping[str, Mapping[str, Stored]]:
+        """Return how the source of every table holds its columns."""
+        return self._connection.stored
+
     def owned(self, schema: Schema) -> None:
-        """Learn nothing: whose rows there are makes no difference here."""
+        """Learn in which form units are named; whose rows there are makes no other difference."""
+        self._connection.normalize(schema)
 
     def check(self, lowered: Lowered) -> None:
         """Refuse what cannot be printed."""
@@ -105,6 +111,11 @@ class DuckDB:
 
     def _bounding(self, lowered: Lowered, order: HashOrder) -> Bounding:
         return Bounding(lowered, self._connection.scan, order, self._connection.open_scan)
+
+    def cell_counts(self, table: str) -> Mapping[str, int]:
+        """Count the cells of each column that the source holds; for the owner's check alone."""
+        with self._lock:
+            return in_one_sentence(lambda: self._connection.cell_counts(table))
 
     def run(self, lowered: Lowered, *, order: HashOrder) -> Raw:
         """Compute the answers."""

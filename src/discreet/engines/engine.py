@@ -6,15 +6,16 @@ Trust: kernel.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from discreet.engines.order import HashOrder
 from discreet.plan.lowered import Lowered
 from discreet.plan.raw import Raw
 from discreet.plan.schema import Schema
+from discreet.plan.stored import Stored
 from discreet.query.types import Type
 
-__all__ = ["Columns", "Engine"]
+__all__ = ["CellCounts", "Columns", "Engine"]
 
 Columns = Mapping[str, Type | None]
 """The columns of a table; None is the type of those that a question cannot name."""
@@ -25,6 +26,10 @@ class Engine(Protocol):
 
     def tables(self) -> Mapping[str, Columns]:
         """Return the columns of every table, read from what describes them and never from rows."""
+        ...
+
+    def stored(self) -> Mapping[str, Mapping[str, Stored]]:
+        """Return how the source of every table holds its columns."""
         ...
 
     def owned(self, schema: Schema) -> None:
@@ -41,4 +46,16 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Let go of the data."""
+        ...
+
+
+@runtime_checkable
+class CellCounts(Protocol):
+    """An engine that can tell its owner how much a source holds, before anything is read as ours.
+
+    No question needs it, and none may reach it: the counts have no noise.
+    """
+
+    def cell_counts(self, table: str) -> Mapping[str, int]:
+        """Count the cells of each column that are not NULL in the source."""
         ...

@@ -249,12 +249,17 @@ class Ledger:
     def describe(self, what: str, content: Mapping[str, object]) -> str:
         """Record how the data looks, unless an equal description is there; return its digest.
 
+        A schema, which describes a table, says in which columns all rows of a unit agree: from now
+        on conditions on these tell units apart (:mod:`discreet.accounting.scope_column`).
+
         Args:
             what: what is described, such as "schema".
             content: an object that JSON can write.
         """
         entry = Description.of(checked_text(what, name="word", most=_KEY), content)
-        self._ask(DescribeRequest(entry))
+        connection = self._link.live()
+        connection.call(DescribeRequest(entry))
+        connection.pricer.learn(entry)
         return entry.digest
 
     def descriptions(self, what: str) -> tuple[Mapping[str, Any], ...]:

@@ -23,6 +23,7 @@ from typing import Any, Final, Self, assert_never, final
 from discreet.accounting.book import Book
 from discreet.accounting.book import Charge as BookCharge
 from discreet.accounting.budget import Budget
+from discreet.accounting.scope_column import shared_columns
 from discreet.accounting.tariff import Tariff
 from discreet.errors import DamagedLedger, NewerFormat
 from discreet.ledger.charge import Charge, Costs, Pieces
@@ -163,7 +164,7 @@ class State:
             case Reopening():
                 del self._closed[entry.key]
             case Description():
-                self._descriptions[entry] = None
+                self._describe(entry)
             case Opening():
                 self._open(entry)
             case NewAccount():
@@ -174,6 +175,12 @@ class State:
             case _:
                 assert_never(entry)
         self.seq, self.head = seq, head
+
+    def _describe(self, entry: Description) -> None:
+        """Keep a description; that of a table says what all rows of a unit share in it."""
+        self._descriptions[entry] = None
+        if entry.what == "schema":
+            self.tariff.learn(shared_columns(entry.content()))
 
     def _open(self, entry: Opening) -> None:
         if parent(entry.account):
@@ -207,7 +214,7 @@ class State:
         opening = self.opening
         return {
             "unit": opening.unit,
-            "constant": opening.constant,
+            "constant": self.tariff.asker.constant,
             "contribution": opening.contribution,
             "tariff": self._tariff,
         }
@@ -264,9 +271,8 @@ class State:
             state._restore(data["accounts"])
         if data["version"] == _VERSION:
             state._closed = dict.fromkeys(data["closed"])
-            state._descriptions = {
-                Description.of(what, content): None for what, content in data["descriptions"]
-            }
+            for what, content in data["descriptions"]:
+                state._describe(Description.of(what, content))
         state.seq, state.head = data["seq"], data["head"]
         if type(state.seq) is not int or not isinstance(state.head, str):
             raise TypeError

@@ -15,6 +15,7 @@ from typing import final
 
 from discreet.errors import UnsupportedSQL, WrongType
 from discreet.plan.bind import Binder
+from discreet.plan.enforced import enforced
 from discreet.plan.facts import facts_of
 from discreet.plan.fan_out import MOST, FanOut, PublicRows, within
 from discreet.plan.fields import Bound
@@ -65,10 +66,11 @@ def asked(
             do="read the table itself.",
         )
     predicates = tuple(_predicates(rows.relation))
+    enforced_rows = enforced(rows, schema, names, question.span)
     keys = tuple(_key(name, value, rows, predicates) for name, value in question.keys)
     found = tuple((each, _aggregate(each, rows)) for each in aggregates(question))
     groups = None if listing is None else listing.groups(keys, rows, schema, public_rows)
-    return Asked(question=question, rows=rows, keys=keys, bound=found, groups=groups)
+    return Asked(question=question, rows=enforced_rows, keys=keys, bound=found, groups=groups)
 
 
 def _bound(

@@ -24,7 +24,8 @@ from discreet.plan.fan_out import FanOut
 from discreet.plan.fields import Bound, Field
 from discreet.plan.names import Fresh, bound_expression, checked, condition, starred
 from discreet.plan.refusals import not_per_unit
-from discreet.plan.schema import Schema, TableFacts
+from discreet.plan.schema import ColumnFacts, Schema, TableFacts
+from discreet.plan.scope_names import scope_name
 from discreet.query.expressions import Column, Expression, Star, Window, walk
 from discreet.query.relations import (
     Aggregated,
@@ -120,7 +121,7 @@ class Binder:
                     categories=each.categories,
                     nullable=each.nullable,
                     constant=each.constant or folded(each.name) in map(folded, table.unit),
-                    source=self._source(table, each.name),
+                    source=self._source(table, each),
                 ),
             )
             for each in table.columns
@@ -134,14 +135,16 @@ class Binder:
         key = tuple(by_name[folded(name)] for name in table.key) or None
         return Bound(relation=relation, fields=fields, unit=unit, key=key)
 
-    def _source(self, table: TableFacts, column: str) -> Source:
+    def _source(self, table: TableFacts, column: ColumnFacts) -> Source:
         unit = [folded(name) for name in table.unit]
+        name = folded(column.name)
         return Source(
             table.name,
-            column,
+            column.name,
             public=table.public,
-            unit=unit.index(folded(column)) if folded(column) in unit else None,
-            keys=self.schema.keys_of(table, column),
+            unit=unit.index(name) if name in unit else None,
+            keys=self.schema.keys_of(table, column.name),
+            scope=scope_name(table, column, self.names),
         )
 
     def _filter(self, node: Filter) -> Bound:
@@ -149,7 +152,7 @@ class Binder:
         predicate = condition(node.predicate, below)
         from discreet.plan.scope import shared_box  # noqa: PLC0415  rare
 
-        scope = below.scope & shared_box(predicate, below.facts, below.unit, self.names)
+        scope = below.scope & shared_box(predicate, below.facts, below.unit)
         relation = Filter(below.relation, predicate, span=node.span)
         return replace(below, relation=relation, scope=scope)
 

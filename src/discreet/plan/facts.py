@@ -47,7 +47,8 @@ class Source:
 
     ``unit`` is its place among the columns that name the unit, if it is one of them.  ``keys`` are
     columns, by table and name, to which its values lead: in each, a value belongs to one unit, and
-    that is the unit of the row.
+    that is the unit of the row.  ``scope`` is its name in a box, if all rows of a unit may share it
+    (:mod:`discreet.accounting.scope_column`).
 
     >>> Source("visits", "ward").column
     'ward'
@@ -58,6 +59,7 @@ class Source:
     public: bool = False
     unit: int | None = None
     keys: frozenset[tuple[str, str]] = frozenset()
+    scope: str | None = None
 
 
 @final

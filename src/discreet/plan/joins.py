@@ -24,7 +24,7 @@ from dataclasses import replace
 from typing import Final
 
 from discreet.accounting import Box
-from discreet.plan.fan_out import FanOut
+from discreet.plan.fan_out import FanOut, first_rows
 from discreet.plan.fields import Bound, Field
 from discreet.plan.linked_joins import advice, equal_units, leads_to_one_unit
 from discreet.plan.names import Fresh, condition
@@ -193,16 +193,28 @@ def _limited(  # noqa: PLR0913, PLR0917  a join, and what limits it
     keeps_left, keeps_right = _KEEPS.get(node.kind, (False, False))
     compared = _determined(right, left, on), _determined(left, right, on)
     if right.public:
-        right, most = limit.public(right, compared[1], fresh)
+        right, most = _met(left, right, compared[1], fresh, limit)
         return left, right, left.fan_out * most
     if left.public:
-        left, most = limit.public(left, compared[0], fresh)
+        left, most = _met(right, left, compared[0], fresh, limit)
         return left, right, right.fan_out * most
     if (keeps_right and not keeps_left) or (not keeps_left and _is_key(left, compared[0])):
         left, most = limit.private(left, compared[0], fresh)
         return left, right, right.fan_out * most
     right, most = limit.private(right, compared[1], fresh)
     return left, right, left.fan_out * most + (right.fan_out if keeps_right else 0)
+
+
+def _met(
+    private: Bound, public: Bound, compared: set[str], fresh: Fresh, limit: FanOut
+) -> tuple[Bound, int]:
+    """Limit the public rows that a private row meets; one that is a unit meets one at most.
+
+    Its price rests on that, so it is enforced whatever is known of keys.
+    """
+    if private.unit == ():
+        return first_rows(public, sorted(compared), 1, fresh), 1
+    return limit.public(public, compared, fresh)
 
 
 def _is_key(side: Bound, compared: set[str]) -> bool:

@@ -6,7 +6,8 @@ A plan is a value.  It was made from the question, the schema and the policy alo
 shown to anybody.  Whoever carries it out charges ``tree`` to the records of ``scope``, lets an
 engine compute ``lowered``, shows the groups that ``selection`` chooses by the count ``chosen_by``
 (all of them where it is None, or those that reach what ``reached`` says), adds ``noises``, makes
-``choices``, and computes the columns of ``shown`` from ``estimates``.
+``choices``, and computes the columns of ``shown`` from ``estimates``.  The price is right if
+``promises`` are true, which only the owner of the data can know.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from discreet.loss import PrivacyLoss
 from discreet.plan.lowered import Lowered
 from discreet.plan.noises import Choice, Noise
 from discreet.plan.outputs import Estimate, Shown
+from discreet.plan.owner_promises import OwnerPromise
 from discreet.plan.prices import Price, loss_of
 from discreet.query.question import Question
 from discreet.units import PrivacyUnit
@@ -69,6 +71,8 @@ class Plan:
     SELECT COUNT(*) AS visits FROM visits
     ├── protects one person (patient) under add_remove, who counts in at most 1 group
     ├── is about everything
+    ├── rests on promises of the owner
+    │   └── a unit keeps its patient across tables, files and time: old people get no new names
     ├── has one group
     ├── releases
     │   └── count: rows, moved by 5 in L1; Laplace noise of scale 10; epsilon 0.5
@@ -97,6 +101,7 @@ class Plan:
     reached: Reached | None = None
     search: Search | None = None
     found: tuple[FoundBounds, ...] = ()
+    promises: tuple[OwnerPromise, ...] = ()
     look: Callable[[], Standing | None] | None = field(default=None, compare=False)
 
     @property

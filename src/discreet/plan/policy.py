@@ -21,6 +21,7 @@ from discreet.accounting import Budget
 from discreet.errors import BadPolicy, DiscreetError
 from discreet.exact import decimal
 from discreet.plan.fan_out import MOST
+from discreet.plan.policy_names import Same, read_same, unit_forms
 from discreet.plan.policy_tables import read_tables
 from discreet.plan.policy_values import (
     above_zero,
@@ -37,6 +38,18 @@ from discreet.units import PrivacyUnit, Relation, custom, row
 __all__ = ["Limits", "Policy", "Session", "read_policy"]
 
 _FORMAT: Final = 1
+_TOP: Final = (
+    "format",
+    "unit",
+    "unit_form",
+    "relation",
+    "session",
+    "budget",
+    "limits",
+    "who",
+    "same",
+    "tables",
+)
 
 
 @final
@@ -77,6 +90,9 @@ class Session:
 class Policy:
     r"""What the owner has decided.
 
+    ``unit_forms`` are the normal forms in which tables name the unit, and ``same`` are promises
+    that columns hold the same (:mod:`discreet.plan.policy_names`).
+
     >>> policy = read_policy('format = 1\nunit = "patient"\n[limits]\nmax_groups = 3')
     >>> policy.unit.columns, policy.limits.max_groups, policy.budget is None
     (('patient',), 3, True)
@@ -88,6 +104,8 @@ class Policy:
     analysts: tuple[str, ...] | None = None
     tables: tuple[TableFacts, ...] = ()
     session: Session | None = None
+    unit_forms: tuple[str, ...] | None = None
+    same: tuple[Same, ...] = ()
 
     def written(self) -> str:
         r"""Return TOML text from which the same policy is read.
@@ -134,8 +152,7 @@ def _text_of(source: str | Path) -> str:
 
 
 def _policy(data: Mapping[str, Any]) -> Policy:
-    names = ("format", "unit", "relation", "session", "budget", "limits", "who", "tables")
-    known_fields(data, names, "the top level")
+    known_fields(data, _TOP, "the top level")
     if data.get("format") != _FORMAT or isinstance(data.get("format"), bool):
         raise bad("format", f"it is not {_FORMAT}", f"write format = {_FORMAT} at the top")
     unit = _unit(data)
@@ -150,6 +167,8 @@ def _policy(data: Mapping[str, Any]) -> Policy:
         analysts=analysts,
         tables=tables,
         session=_session(table_of(data, "session")),
+        unit_forms=unit_forms(data.get("unit_form"), () if unit is None else unit.columns),
+        same=read_same(table_of(data, "same"), tables),
     )
 
 

@@ -46,6 +46,8 @@ def _lines(policy: Policy) -> Iterator[str]:
     if policy.unit is not None:
         own = policy.unit.columns
         yield f"unit = {_names(own)}" if own else 'unit = "row"'
+        if policy.unit_forms is not None:
+            yield f"unit_form = {_names(policy.unit_forms)}"
         yield f"relation = {_text(policy.unit.relation.value)}"
     if policy.session is not None:
         yield from ("", "[session]")
@@ -59,8 +61,17 @@ def _lines(policy: Policy) -> Iterator[str]:
     if policy.analysts is not None:
         listed = ", ".join(_text(name) for name in policy.analysts)
         yield from ("", "[who]", f"analysts = [{listed}]")
+    yield from _same(policy)
     for table in policy.tables:
         yield from _table(table, own)
+
+
+def _same(policy: Policy) -> Iterator[str]:
+    if policy.same:
+        yield from ("", "[same]")
+    for each in policy.same:
+        listed = ", ".join(_text(f"{table}.{column}") for table, column in each.columns)
+        yield f"{_key(each.label)} = [{listed}]"
 
 
 def _budget(budget: Budget) -> Iterator[str]:

@@ -10,9 +10,8 @@ the unit in columns of its own, or is linked to another private table in which e
 belongs to one unit.
 Bounds and categories are enforced: values are clamped, and rows of other categories are left out
 (NULL among them, unless the column is declared to hold it).
-``constant``, ``key`` and links are promises of the owner about all possible tables.  A column that
-is constant in several private tables has one value for each unit in all of them; if it has several
-types there, nothing is made of that.
+``constant``, ``key`` and links are promises of the owner about all possible tables.  That a column
+is constant is said of one table: that it holds the same in another one is a promise by itself.
 """
 
 from __future__ import annotations
@@ -22,28 +21,21 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
+from discreet.plan.stored import Stored
 from discreet.query.relations import folded
 from discreet.query.types import Scalar, Type
 
-__all__ = ["ColumnFacts", "Link", "Schema", "TableFacts", "scope_name"]
-
-
-def scope_name(name: str, kind: Type) -> str:
-    """Return the name of a column in what a ledger keeps of scopes: it tells how it is read.
-
-    A value that is read as another type may be another one, or NULL.  A ledger outlives the policy
-    that says how columns are read.
-
-    >>> scope_name("age", Type.INTEGER), scope_name("sex", Type.TEXT)
-    ('age (integer)', 'sex')
-    """
-    return name if kind is Type.TEXT else f"{name} ({kind.value.lower()})"
+__all__ = ["ColumnFacts", "Link", "Schema", "TableFacts"]
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnFacts:
     """One column, and what is public about it.
+
+    ``stored`` is how its source holds it, where one is opened.  ``form`` is the declared normal
+    form of a column that names units.  ``same`` is the name under which the owner promises that it
+    holds the same as other columns.
 
     >>> ColumnFacts(name="age", type=Type.INTEGER, low=Fraction(0), high=Fraction(110)).bounded
     True
@@ -56,6 +48,9 @@ class ColumnFacts:
     categories: tuple[Scalar, ...] | None = None
     nullable: bool = True
     constant: bool = False
+    stored: Stored | None = None
+    form: str | None = None
+    same: str | None = None
 
     @property
     def bounded(self) -> bool:
@@ -123,22 +118,6 @@ class Schema:
     def table(self, name: str) -> TableFacts | None:
         """Return a table by its name, in any case."""
         return self._by_name().get(folded(name))
-
-    @property
-    def constant(self) -> tuple[str, ...]:
-        """The columns in which all rows of a unit agree, in every private table that has them."""
-        kinds: dict[str, set[Type | None]] = {}
-        for table in self.tables:
-            for each in () if table.public else table.columns:
-                kind = each.type if each.constant else None
-                kinds.setdefault(folded(each.name), set()).add(kind)
-        alike = (
-            scope_name(name, kind)
-            for name, found in kinds.items()
-            for kind in found
-            if kind is not None and len(found) == 1
-        )
-        return tuple(sorted(alike))
 
     def keys_of(self, table: TableFacts, column: str) -> frozenset[tuple[str, str]]:
         """Return the columns, by table and name, to which the values of a column lead.

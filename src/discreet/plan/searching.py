@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 from discreet.accounting import Node
 from discreet.errors import WrongKind
 from discreet.plan.bounds_asked import BoundsPrice
+from discreet.plan.claims import check_claims
 from discreet.plan.distances import Distances
 from discreet.plan.draft import Draft, found
 from discreet.plan.estimators import Mean, Quantile, Quantiles, Sum, Variance
@@ -88,8 +89,10 @@ def price_bounds(draft: Draft) -> Draft:
     from discreet.plan.promise import both, promise_of  # noqa: PLC0415  rare
     from discreet.plan.search import Search  # noqa: PLC0415  rare
 
+    lowered = _lowered(draft)
+    check_claims(lowered, releases)
     search = Search(
-        lowered=_lowered(draft),
+        lowered=lowered,
         targets=draft.targets,
         noises=releases.noises,
         tree=tree,

@@ -70,6 +70,7 @@ def branches_of(plan: Plan) -> Branch:
         (
             Branch(f"protects {shown_unit(plan.unit)}{_limits(plan.lowered)}"),
             Branch(f"is about {plan.scope}"),
+            *_promises(plan),
             *_groups(plan),
             *_bounds(plan),
             *_releases(plan),
@@ -78,6 +79,13 @@ def branches_of(plan: Plan) -> Branch:
             *_errors(plan),
         ),
     )
+
+
+def _promises(plan: Plan) -> Iterator[Branch]:
+    """Name what the price rests on, and no code can enforce."""
+    if plan.promises:
+        lines = tuple(Branch(str(each)) for each in plan.promises)
+        yield Branch("rests on promises of the owner", lines)
 
 
 def _standing(plan: Plan) -> Iterator[Branch]:

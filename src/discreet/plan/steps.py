@@ -16,6 +16,7 @@ from discreet.mechanisms.arguments import Number
 from discreet.plan.asked import asked
 from discreet.plan.bounds_asked import BoundsPrice, checked_bounds
 from discreet.plan.choosing import Choosing
+from discreet.plan.claims import check_claims
 from discreet.plan.digest import digest_of
 from discreet.plan.draft import Draft, found
 from discreet.plan.errors_predicted import Forecast
@@ -27,6 +28,7 @@ from discreet.plan.lowered import Lowered
 from discreet.plan.measures import measured
 from discreet.plan.names import bound_expression
 from discreet.plan.outputs import answer_of
+from discreet.plan.owner_promises import promises_behind
 from discreet.plan.plan import Plan
 from discreet.plan.policy import Policy
 from discreet.plan.price_asked import Given, check_ask, read_ask
@@ -248,6 +250,7 @@ def lower(draft: Draft) -> Draft:
         public=groups.public if known.keys else None,
         measures=found(draft.measured).measures,
     )
+    check_claims(lowered, found(draft.calibrated).releases)
     return replace(draft, lowered=lowered)
 
 
@@ -322,6 +325,7 @@ def _finished(draft: Draft) -> Plan:
         reached=draft.reached,
         search=search,
         found=draft.found,
+        promises=promises_behind(lowered.relation, scope, schema=draft.schema, unit=draft.unit),
     )
 
 

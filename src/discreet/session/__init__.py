@@ -12,26 +12,31 @@ if TYPE_CHECKING:  # each is loaded when first used, because most sessions need 
     from discreet.session.describing import describe
     from discreet.session.inquiry import Inquiry
     from discreet.session.opening import open  # noqa: A004  called discreet.open
+    from discreet.session.owner_check import CheckReport, check
     from discreet.session.record import NoLedger, Rehearsal
     from discreet.session.session import Session
     from discreet.session.written_release import WrittenRelease
 
 __all__ = [
+    "CheckReport",
     "Inquiry",
     "NoLedger",
     "Rehearsal",
     "Session",
     "WrittenRelease",
+    "check",
     "describe",
     "open",
 ]
 
 _FILES: Final = {
+    "CheckReport": "owner_check.report",
     "Inquiry": "inquiry",
     "NoLedger": "record",
     "Rehearsal": "record",
     "Session": "session",
     "WrittenRelease": "written_release",
+    "check": "owner_check.checking",
     "describe": "describing",
     "open": "opening",
 }

@@ -19,6 +19,7 @@ from discreet.plan.schema import Schema
 from discreet.session.policies import budget_of, check_analyst, policy_of, unit_of
 from discreet.session.public_tables import check_keys
 from discreet.session.record import NoLedger, Rehearsal
+from discreet.session.recorded_schema import record_schema
 from discreet.session.schemas import schema_of
 from discreet.session.session import Session
 from discreet.session.sources import named_sources
@@ -42,9 +43,9 @@ def open(  # noqa: A001, PLR0913  discreet.open: everything that belongs to a se
 ) -> Session:
     """Open tables of people, to ask about them.
 
-    The ledger is created once, with the unit, the budget and the constant columns of the policy,
-    and reopened with what is left.  It belongs to the people in these tables: use one ledger for
-    them, whatever files they come in.
+    The ledger is created once, with the unit and the budget of the policy, and reopened with what
+    is left.  It records how every table looks that is opened with it.  It belongs to the people in
+    these tables: use one ledger for them, whatever files they come in.
 
     Args:
         source: a path or a pattern of CSV or Parquet files, a DuckDB database, an Arrow, pandas or
@@ -76,7 +77,7 @@ def open(  # noqa: A001, PLR0913  discreet.open: everything that belongs to a se
     sources = named_sources(source, tables, [table.name for table in rules.tables])
     engine = engine_for(sources, performance)
     try:
-        schema = schema_of(rules, whose, engine.tables())
+        schema = schema_of(rules, whose, engine.tables(), engine.stored())
         engine.owned(schema)
         check_keys(engine, schema)
         record = Rehearsal() if test_mode else _record(ledger, account, whose, limits, schema)
@@ -113,31 +114,32 @@ def _record(
     if ledger is None:
         return NoLedger()
     if isinstance(ledger, Ledger):
-        _check_ledger(ledger, unit, budget, schema)
+        _check_ledger(ledger, unit, budget)
         found = ledger
     else:
         root = None if account is None else account.partition("/")[0]
-        found = Ledger.open(
-            ledger, unit=unit, budget=budget, constant=schema.constant, account=root
-        )
-    if account is not None and account not in found.accounts:
+        found = Ledger.open(ledger, unit=unit, budget=budget, account=root)
+    try:
+        if account is not None and account not in found.accounts:
+            raise NotAllowed(
+                what="there is no such account in the ledger.",
+                why="an account is opened by the owner, perhaps with limits of its own.",
+                do="name an account that is there, or have it opened with ledger.open_account.",
+            )
+        record_schema(found, schema, unit)
+    except BaseException:
         if found is not ledger:
             found.close()
-        raise NotAllowed(
-            what="there is no such account in the ledger.",
-            why="an account is opened by the owner, perhaps with limits of its own.",
-            do="name an account that is there, or have it opened with ledger.open_account.",
-        )
+        raise
     return found
 
 
-def _check_ledger(ledger: Ledger, unit: PrivacyUnit, budget: Budget | None, schema: Schema) -> None:
+def _check_ledger(ledger: Ledger, unit: PrivacyUnit, budget: Budget | None) -> None:
     """Refuse a ledger that is recorded for something else."""
     first = next(ledger.entries())
     now = ledger.accounts[str(first["account"])].budget
     other = {
         "unit": (unit.columns, unit.relation) != (ledger.unit.columns, ledger.unit.relation),
-        "constant": list(schema.constant) != first["constant"],
         "budget": budget is not None and budget not in (now, Budget.read(first["budget"])),
     }
     names = [name for name, differs in other.items() if differs]

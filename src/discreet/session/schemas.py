@@ -7,8 +7,10 @@ Columns that the policy does not mention have the types of the source and no fac
 files are texts.  Columns of types that cannot be read are left out.  A column is read as the type
 that the policy declares, if it can be.
 A unit, and the columns that link a table to one, must be read so that different values stay
-different: two people who are taken for one would share the protection of one.  They have the same
-type in all tables, so that one person is not taken for two.
+different: two people who are taken for one would share the protection of one.  A source that holds
+different texts for equal there takes several spellings for one person, and is refused.
+A unit has one normal form in all tables, so that one person is not taken for two: the one that the
+policy declares, or the one in which all tables store it (:mod:`discreet.session.unit_forms`).
 """
 
 from __future__ import annotations
@@ -17,16 +19,24 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from discreet.errors import BadPolicy, UnreadableSource
+from discreet.errors import UnreadableSource
 from discreet.plan.policy import Policy
 from discreet.plan.schema import ColumnFacts, Schema, TableFacts
 from discreet.query.functions import CASTS
 from discreet.query.relations import folded
 from discreet.query.types import Type
+from discreet.session.unit_forms import (
+    bad_table,
+    check_alike,
+    check_forms,
+    check_same,
+    in_normal_form,
+)
 from discreet.units import PrivacyUnit
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
     from discreet.engines.engine import Columns
+    from discreet.plan.stored import Stored
 
 __all__ = ["schema_of"]
 
@@ -47,8 +57,13 @@ Texts such as 07 and 7 are one number: whoever declares that a text is a number 
 """
 
 
-def schema_of(policy: Policy, unit: PrivacyUnit, sources: Mapping[str, Columns]) -> Schema:
-    """Return the tables of a session.
+def schema_of(
+    policy: Policy,
+    unit: PrivacyUnit,
+    sources: Mapping[str, Columns],
+    stored: Mapping[str, Mapping[str, Stored]] | None = None,
+) -> Schema:
+    """Return the tables of a session, from the columns of the sources and how they store them.
 
     >>> from discreet.units import person
     >>> found = schema_of(Policy(), person("patient"), {"visits": {"patient": Type.INTEGER}})
@@ -56,15 +71,33 @@ def schema_of(policy: Policy, unit: PrivacyUnit, sources: Mapping[str, Columns])
     ('patient',)
     """
     described = {folded(table.name): table for table in policy.tables}
+    labels = {column: each.label for each in policy.same for column in each.columns}
     tables = []
     for name, columns in sources.items():
         facts = described.get(folded(name), TableFacts(name=name, columns=(), unit=unit.columns))
-        tables.append(_table(replace(facts, name=name), unit, columns))
-    schema = Schema(tables)
+        table = _table(replace(facts, name=name), unit, columns)
+        tables.append(_stored(table, (stored or {}).get(name, {}), labels))
+    schema = in_normal_form(Schema(tables), policy)
     for table in schema.tables:
         _check_owner(table, unit, schema, sources)
-    _check_units(schema)
+    check_forms(schema)
+    check_same(schema, policy, unit)
     return schema
+
+
+def _stored(
+    table: TableFacts, stored: Mapping[str, Stored], labels: Mapping[tuple[str, str], str]
+) -> TableFacts:
+    """Add how the source stores the columns, and which of them are promised to be the same."""
+    columns = (
+        replace(
+            each,
+            stored=stored.get(each.name),
+            same=labels.get((folded(table.name), folded(each.name))),
+        )
+        for each in table.columns
+    )
+    return replace(table, columns=tuple(columns))
 
 
 def _table(facts: TableFacts, unit: PrivacyUnit, columns: Columns) -> TableFacts:
@@ -77,7 +110,7 @@ def _table(facts: TableFacts, unit: PrivacyUnit, columns: Columns) -> TableFacts
     spelled = {folded(column): column for column in columns}
     for each in facts.columns:
         if folded(each.name) not in spelled:
-            raise _bad(facts, f"there is no column {each.name} in the data", "mend its name")
+            raise bad_table(facts, f"there is no column {each.name} in the data", "mend its name")
     own = facts.unit
     if not facts.public and facts.link is None and not own:
         own = unit.columns
@@ -95,7 +128,7 @@ def _columns(facts: TableFacts, columns: Columns) -> Iterator[ColumnFacts]:
                 there = "a type that cannot be read" if kind is None else kind.value.lower()
                 wanted = declared.type.value.lower()
                 what = f"the column {name} is declared as {wanted}, and the data has {there}"
-                raise _bad(facts, what, "declare a type that it can be read as")
+                raise bad_table(facts, what, "declare a type that it can be read as")
             yield replace(declared, name=name)
 
 
@@ -103,71 +136,60 @@ def _check_owner(
     table: TableFacts, unit: PrivacyUnit, schema: Schema, sources: Mapping[str, Columns]
 ) -> None:
     """Make sure that the owner of every row can be told, and told apart."""
-    if not table.public and table.link is None and len(table.unit) != len(unit.columns):
-        raise _bad(table, "it names its unit by other columns than all tables do", "name as many")
+    if not table.public and table.link is None:
+        _check_unit(table, unit)
     if table.link is not None:
         parent = schema.table(table.link.parent)
         if parent is None:
             what = f"its rows belong to those of {table.link.parent}, which is not opened"
-            raise _bad(table, what, f"open {table.link.parent} too")
+            raise bad_table(table, what, f"open {table.link.parent} too")
         if not unit.columns:
             what = "its rows belong to those of another, and each row is protected by itself"
-            raise _bad(table, what, "remove its link, or name the unit by a column")
+            raise bad_table(table, what, "remove its link, or name the unit by a column")
         pointer = _check_column(table, table.link.column, sources)
         key = _check_column(parent, table.link.key, sources)
-        if pointer.type is not key.type:
-            raise _differs(table, pointer, parent, key)
+        check_alike((table, pointer), (parent, key))
     for column in (*table.unit, *table.key):
         _check_column(table, column, sources)
 
 
-def _check_units(schema: Schema) -> None:
-    """Make sure that a unit looks the same in all tables that name it."""
-    first: dict[int, tuple[TableFacts, ColumnFacts]] = {}
-    for table in schema.tables:
-        for place, name in enumerate(table.unit):
-            column = table.column(name)
-            if column is None:
-                continue
-            other, known = first.setdefault(place, (table, column))
-            if column.type is not known.type:
-                raise _differs(table, column, other, known)
+def _check_unit(table: TableFacts, unit: PrivacyUnit) -> None:
+    """Refuse a table whose own unit is not that of the session, and so of its ledger."""
+    if len(table.unit) != len(unit.columns):
+        raise bad_table(
+            table, "it names its unit by other columns than all tables do", "name as many"
+        )
+    for own, name in zip(table.unit, unit.columns, strict=True):
+        if folded(own) != folded(name) and table.column(name) is not None:
+            raise bad_table(
+                table,
+                f"it has a column {name}, as the unit is called, and names its unit by {own}",
+                f"remove its own unit, or rename the column {name} if it means something else",
+            )
 
 
 def _check_column(table: TableFacts, name: str, sources: Mapping[str, Columns]) -> ColumnFacts:
     """Refuse a column that is not there, or that is read as something coarser."""
     column = table.column(name)
     if column is None:
-        raise _bad(
+        raise bad_table(
             table,
             f"it has no column {name}, which says whose rows these are or tells them apart",
             "mend the name, name its own unit = [...], link it to a table, or say public = true",
         )
+    if column.stored is not None and column.stored.blurred:
+        raise bad_table(
+            table,
+            f"in the column {name}, which tells rows apart, the source holds different texts for "
+            "equal, by its collation or by filling them up with blanks",
+            "give the column a collation by bytes and a type without padding, or name another one",
+        )
     read = sources[table.name][column.name]
     if read is not None and (read, column.type) not in _APART:
-        raise _bad(
+        raise bad_table(
             table,
             f"the column {name} tells rows apart, and different values of it could become the "
             f"same {column.type.value.lower()}",
             "store it as whole numbers or texts",
         )
     return column
-
-
-def _differs(
-    table: TableFacts, column: ColumnFacts, other: TableFacts, known: ColumnFacts
-) -> BadPolicy:
-    return _bad(
-        table,
-        f"its column {column.name} is {column.type.value.lower()}, and {known.name} of "
-        f"{other.name}, which names the same, is {known.type.value.lower()}",
-        "declare the same type for both in the policy",
-    )
-
-
-def _bad(table: TableFacts, what: str, do: str) -> BadPolicy:
-    return BadPolicy(
-        what=f"table {table.name}: {what}.",
-        why="who is protected must be clear for every row.",
-        do=f"{do}.",
-    )

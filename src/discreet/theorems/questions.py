@@ -32,9 +32,29 @@ ENTRIES: Final = (
         source="interval arithmetic; proof in discreet.plan.facts",
     ),
     Theorem(
+        key="truth-sets",
+        statement="The truth sets of a condition enclose the rows for which it is true, those for "
+        "which it is false, and those for which it is NULL.",
+        source="three-valued logic; proof in discreet.plan.truth_sets and comparisons",
+    ),
+    Theorem(
+        key="membership",
+        statement="The condition that is printed from a set of values is true for the values of "
+        "the set, and false or NULL for every other value that a column can have.",
+        source="proof in discreet.plan.membership",
+    ),
+    Theorem(
         key="question-scope",
-        statement="The answer to a question does not depend on units outside its box.",
-        source="proof in discreet.plan.scope",
+        statement="The answer to a question does not depend on units outside the box that is "
+        "charged, however the box was inferred: every output row descends from a row that has "
+        "passed a filter printed from the box.",
+        source="proof in discreet.plan.enforced",
+    ),
+    Theorem(
+        key="scope-names",
+        statement="A unit has one value under each name of a column in scopes, and a condition on "
+        "one name says nothing about another: charges under two names add up.",
+        source="proof in discreet.accounting.scope_column",
     ),
     Theorem(
         key="public-listing",

@@ -32,7 +32,7 @@ QUESTIONS = [
 NATIVE = {
     "visits": "patient integer, visit bigint, region varchar(9), ward ward, cost numeric(9, 3)",
     "bills": "visit bigint, amount smallint",
-    "wards": "ward char(3), beds integer",
+    "wards": "ward varchar(3), beds integer",
 }
 FRAMES = {"visits": visits(), "bills": bills(), "wards": wards()}
 

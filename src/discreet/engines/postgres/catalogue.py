@@ -10,7 +10,7 @@ may depend on the rows of other people.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, final
 
 from discreet.engines.postgres.address import Address
@@ -18,6 +18,7 @@ from discreet.engines.postgres.columns import TYPES
 from discreet.engines.postgres.connecting import asked
 from discreet.engines.sources.source import unreadable
 from discreet.errors import UnreadableSource
+from discreet.plan.stored import Stored
 from discreet.query.types import Type
 
 if TYPE_CHECKING:  # an optional driver
@@ -61,13 +62,22 @@ SELECT CAST(a.attname AS text),
             WHEN t.typtype = 'e' THEN 'enum'
             WHEN t.typtype = 'b' AND t.typnamespace = CAST('pg_catalog' AS regnamespace)
             THEN CAST(t.typname AS text) ELSE '' END,
-       COALESCE(NOT o.collisdeterministic, false)
+       COALESCE(NOT o.collisdeterministic, false),
+       format_type(a.atttypid, a.atttypmod)
 FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
      JOIN pg_attribute AS a ON a.attrelid = c.oid JOIN pg_type AS t ON t.oid = a.atttypid
      LEFT JOIN pg_collation AS o ON o.oid = a.attcollation
 WHERE n.nspname = $1 AND c.relname = $2 AND a.attnum > 0 AND NOT a.attisdropped
 ORDER BY a.attnum
 """  # noqa: S608 (no names in it)
+
+_FORMS: Final = {
+    **dict.fromkeys(("int2", "int4", "int8"), "integer"),
+    **dict.fromkeys(("text", "varchar", "bpchar", "enum"), "text"),
+    "uuid": "uuid",
+    "bool": "boolean",
+    "date": "date",
+}
 
 
 @final
@@ -83,8 +93,10 @@ class Described:
     columns: dict[str, str]
     whole: bool
     """Whether the role may read all of it, and not some columns only."""
+    natives: dict[str, str] = field(default_factory=dict)
+    """What the server calls the types, with their precision."""
     blurred: frozenset[str] = frozenset()
-    """Columns in which the server takes different texts for the same."""
+    """Columns in which the server holds different texts for equal, by collation or by blanks."""
     state: str = ""
     """What is another one after every change of the table or its parts that is not one of rows.
 
@@ -96,6 +108,19 @@ class Described:
     def types(self) -> dict[str, Type | None]:
         """Our types of the columns."""
         return {column: TYPES.get(form) for column, form in self.columns.items()}
+
+    @property
+    def stored(self) -> dict[str, Stored]:
+        """How the server holds the columns."""
+        return {
+            column: Stored(
+                source="postgres",
+                native=self.natives.get(column, form),
+                form=_FORMS.get(form),
+                blurred=column in self.blurred,
+            )
+            for column, form in self.columns.items()
+        }
 
 
 def check_server(connection: Connection) -> None:
@@ -129,12 +154,15 @@ def described(connection: Connection, address: Address) -> Described:
             do="use a role that may see all rows (BYPASSRLS, or the owner of the table).",
         )
     listed = asked(connection, _COLUMNS, *where)
-    if not usable or not any(TYPES.get(kind) for _, kind, _ in listed):
+    if not usable or not any(TYPES.get(kind) for _, kind, _, _ in listed):
         raise _no_right(address)
     return Described(
-        columns={column: kind for column, kind, _ in listed},
+        columns={column: kind for column, kind, _, _ in listed},
         whole=whole,
-        blurred=frozenset(column for column, _, blurred in listed if blurred),
+        natives={column: native for column, _, _, native in listed},
+        blurred=frozenset(
+            column for column, kind, blurred, _ in listed if blurred or kind == "bpchar"
+        ),
         state=state,
     )
 

@@ -26,12 +26,13 @@ from discreet.engines.duckdb import DuckDB
 from discreet.engines.failing import in_one_sentence
 from discreet.engines.order import HashOrder
 from discreet.engines.postgres.catalogue import Described
+from discreet.engines.postgres.cell_counts import cell_counts
 from discreet.engines.postgres.columns import MOST_TEXTS
 from discreet.engines.postgres.opening import addresses_of, looked_up
 from discreet.engines.postgres.reading import Reading, Request
 from discreet.engines.sources.staged import Staged
 from discreet.engines.wanted import wanted
-from discreet.errors import BadPolicy, UnsupportedSQL
+from discreet.errors import UnsupportedSQL
 from discreet.plan.lowered import Key, Lowered
 from discreet.plan.raw import Raw
 from discreet.plan.schema import Schema, TableFacts
@@ -41,6 +42,7 @@ from discreet.query.types import Type
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
     from discreet.engines.engine import Columns
+    from discreet.plan.stored import Stored
 
 __all__ = ["Postgres"]
 
@@ -91,21 +93,21 @@ class Postgres:
         """Return the columns of every table."""
         return self._local.tables()
 
+    def stored(self) -> Mapping[str, Mapping[str, Stored]]:
+        """Return how the server holds the columns of its tables, and others theirs."""
+        found = {
+            table: known.stored
+            for table in self._local.tables()
+            if (known := self._described.get(folded(table))) is not None
+        }
+        return {**self._local.stored(), **found}
+
     def owned(self, schema: Schema) -> None:
         """Learn which columns name the unit, and which are keys of public tables.
 
         Rows in which a column of the unit is NULL do not count, and need not be sent.
         """
-        for table in schema.tables:
-            known = self._described.get(folded(table.name))
-            if known is not None and not known.blurred.isdisjoint(_spelled(table.unit, known)):
-                raise BadPolicy(
-                    what=f"table {table.name}: to the server, different texts are the same in a "
-                    "column of the unit.",
-                    why="here they are different, so one person would count as several.",
-                    do="name the unit by another column, or give that one a deterministic "
-                    "collation.",
-                )
+        self._local.owned(schema)
         self._units = {folded(table.name): table.unit for table in schema.tables}
         self._keys = {folded(table.name): _key(table) for table in schema.tables if table.public}
 
@@ -120,6 +122,14 @@ class Postgres:
                     why=reason(f"more than {MOST_TEXTS} columns of texts", "PostgreSQL"),
                     do="use fewer of them.",
                 )
+
+    def cell_counts(self, table: str) -> Mapping[str, int]:
+        """Count the cells of each column that the source holds; for the owner's check alone."""
+        known = self._described.get(folded(table))
+        if known is None:
+            return self._local.cell_counts(table)
+        address = self._addresses[folded(table)]
+        return in_one_sentence(lambda: cell_counts(address, known))
 
     def run(self, lowered: Lowered, *, order: HashOrder) -> Raw:
         """Compute the answers."""

@@ -5,9 +5,11 @@ Trust: kernel.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
-from typing import final
+from typing import Final, final
+from uuid import UUID
 
 import numpy as np
 import pyarrow as pa
@@ -19,11 +21,14 @@ from discreet.engines.reference.relations import Tables, rows_of
 from discreet.engines.reference.windows import sort_key
 from discreet.plan.lowered import Leaves, Lowered
 from discreet.plan.raw import ARROW_TYPES, Integers, Raw, SparseLeaves
-from discreet.plan.schema import Schema
+from discreet.plan.schema import Schema, TableFacts
+from discreet.plan.stored import Stored
 from discreet.query.shape import columns
 from discreet.query.types import Type
 
 __all__ = ["Reference"]
+
+_HEX: Final = re.compile("[0-9a-fA-F]{32}")
 
 
 @final
@@ -56,8 +61,16 @@ class Reference:
         """Return the columns of every table."""
         return self._columns
 
+    def stored(self) -> Mapping[str, Mapping[str, Stored]]:
+        """Return nothing: rows in a list are values of ours already."""
+        return {}
+
     def owned(self, schema: Schema) -> None:
-        """Learn nothing: whose rows there are makes no difference here."""
+        """Learn in which form units are named; whose rows there are makes no other difference."""
+        self._tables = {
+            name: [_normalized(row, schema.table(name)) for row in rows]
+            for name, rows in self._tables.items()
+        }
 
     def check(self, lowered: Lowered) -> None:
         """Refuse nothing."""
@@ -105,3 +118,16 @@ def _sparse(found: Mapping[tuple[Group, int], int], groups: list[Group]) -> Spar
 
 def _integers(values: object) -> Integers:
     return np.array(list(values), dtype=np.int64)  # type: ignore[call-overload]
+
+
+def _normalized(row: Mapping[str, object], table: TableFacts | None) -> Mapping[str, object]:
+    """Return a row in which texts that are declared to be UUIDs have their one usual form."""
+    uuids = [] if table is None else [each.name for each in table.columns if each.form == "uuid"]
+    return {**row, **{name: _uuid(row[name]) for name in uuids}}
+
+
+def _uuid(value: object) -> str | None:
+    found = str(value).replace("-", "")
+    if found.startswith("{") and found.endswith("}"):
+        found = found[1:-1]
+    return str(UUID(hex=found)) if _HEX.fullmatch(found) else None

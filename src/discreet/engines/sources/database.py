@@ -5,16 +5,42 @@ Trust: kernel.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import final
+from typing import ClassVar, Final, final
 
+import duckdb
 from duckdb import DuckDBPyConnection
 
 from discreet.engines.sources.source import unreadable
 from discreet.engines.sql.words import name, text
 
-__all__ = ["Database"]
+__all__ = ["Database", "collated"]
+
+_ALIKE: Final = (("a", "A"), ("a", "\u00e1"), ("\u00e9", "e\u0301"), ("a", "a\u00ad"))
+"""Pairs of texts: every collation but the one by bytes holds one of them for equal."""
+
+
+def collated(connection: DuckDBPyConnection, view: str, columns: Iterable[str]) -> frozenset[str]:
+    """Return the columns in which DuckDB holds different texts for equal; no row is read.
+
+    A collation is part of a column's type, and stays with a text that takes the column's place.
+    """
+    return frozenset(each for each in columns if _is_collated(connection, view, each))
+
+
+def _is_collated(connection: DuckDBPyConnection, view: str, column: str) -> bool:
+    equal = " OR ".join(
+        f"coalesce(any_value({name(column)}), {text(one)}) = {text(other)}" for one, other in _ALIKE
+    )
+    try:
+        ((found,),) = connection.execute(
+            f"SELECT {equal} FROM {name(view)} WHERE false"  # noqa: S608 (quoted names)
+        ).fetchall()
+    except duckdb.Error:  # a collation that is not installed here
+        return True
+    return bool(found)
 
 
 @final
@@ -31,6 +57,12 @@ class Database:
     path: str
     table: str
     schema: str = "main"
+    kind: ClassVar[str] = "duckdb"
+
+    @property
+    def types(self) -> Mapping[str, str]:
+        """DuckDB tells them."""
+        return {}
 
     @property
     def paths(self) -> tuple[str, ...]:

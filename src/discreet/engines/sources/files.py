@@ -14,14 +14,14 @@ from __future__ import annotations
 
 import csv
 import gzip
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from glob import glob, has_magic
 from pathlib import Path
 from typing import Final, final
 
 from duckdb import DuckDBPyConnection
 
-from discreet.engines.sources.source import check_names, unreadable
+from discreet.engines.sources.source import check_names, type_name, unreadable
 from discreet.engines.sql.words import text
 
 __all__ = ["CsvFiles", "ParquetFiles", "found_files"]
@@ -50,6 +50,8 @@ def _listed(values: Sequence[str]) -> str:
 class CsvFiles:
     """Files with a line of names and one line for each row."""
 
+    kind: Final = "csv"
+
     __slots__ = ("_delimiter", "_names", "paths")
 
     def __init__(self, paths: tuple[str, ...]) -> None:
@@ -64,6 +66,11 @@ class CsvFiles:
             )
         check_names(names, what="columns")
         self._names = names
+
+    @property
+    def types(self) -> Mapping[str, str]:
+        """All columns are texts."""
+        return dict.fromkeys(self._names, "text")
 
     def attached(self, connection: DuckDBPyConnection, alias: str) -> str:  # noqa: ARG002
         """Print how to read the files."""
@@ -88,7 +95,9 @@ def _header(path: str, delimiter: str) -> tuple[str, ...]:
 class ParquetFiles:
     """Files of columns, which carry their own schema."""
 
-    __slots__ = ("paths",)
+    kind: Final = "parquet"
+
+    __slots__ = ("paths", "types")
 
     def __init__(self, paths: tuple[str, ...]) -> None:
         """Read the schema of every file, and nothing else."""
@@ -97,6 +106,7 @@ class ParquetFiles:
         self.paths = paths
         first = pq.read_schema(paths[0])
         check_names(first.names, what="columns")
+        self.types: Mapping[str, str] = {field.name: type_name(field.type) for field in first}
         if any(not pq.read_schema(path).equals(first) for path in paths[1:]):
             raise unreadable(
                 "the files do not have the same columns.",

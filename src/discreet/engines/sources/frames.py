@@ -8,13 +8,14 @@ and what is no text in it is NULL.  Columns of other types are there, but cannot
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, final
 
 import pyarrow as pa
 import pyarrow.types as kinds
 from duckdb import DuckDBPyConnection
 
-from discreet.engines.sources.source import check_names, unreadable
+from discreet.engines.sources.source import check_names, type_name, unreadable
 from discreet.engines.sql.words import name
 
 if TYPE_CHECKING:  # loaded by whoever makes a dataset, because it takes pandas along
@@ -37,12 +38,21 @@ _PLAIN: Final = (
 class Frame:
     """A table in memory, or a dataset; nothing of it is ever shown."""
 
-    __slots__ = ("_data", "_hidden")
+    __slots__ = ("_data", "_hidden", "kind", "types")
 
-    def __init__(self, data: pa.Table | ds.Dataset, hidden: tuple[str, ...]) -> None:
-        """Take columns that can be read, and the names of those that cannot."""
+    def __init__(
+        self,
+        data: pa.Table | ds.Dataset,
+        hidden: tuple[str, ...],
+        *,
+        kind: str,
+        types: Mapping[str, str],
+    ) -> None:
+        """Take columns that can be read, the names of those that cannot, and what they were."""
         self._data = data
         self._hidden = hidden
+        self.kind = kind
+        self.types = types
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -56,8 +66,13 @@ class Frame:
         return f"(SELECT *{hidden} FROM {name(alias)})"  # noqa: S608 (quoted names)
 
 
-def from_arrow(table: pa.Table) -> Frame:
-    """Take the columns of an Arrow table that can be read, and check them once."""
+def from_arrow(
+    table: pa.Table, *, kind: str = "arrow", types: Mapping[str, str] | None = None
+) -> Frame:
+    """Take the columns of an Arrow table that can be read, and check them once.
+
+    What was another kind of frame before says so, with its own names of types.
+    """
     check_names(table.schema.names, what="columns")
     arrays, hidden = {}, []
     for field in table.schema:
@@ -72,7 +87,8 @@ def from_arrow(table: pa.Table) -> Frame:
         raise _nothing()
     read = pa.table(arrays)
     read.validate(full=True)
-    return Frame(read, tuple(hidden))
+    own = {field.name: type_name(field.type) for field in table.schema}
+    return Frame(read, tuple(hidden), kind=kind, types=own if types is None else types)
 
 
 def from_dataset(dataset: ds.Dataset) -> Frame:
@@ -83,7 +99,8 @@ def from_dataset(dataset: ds.Dataset) -> Frame:
             "the dataset has columns of types that cannot be read.",
             do="leave these columns out, or give an Arrow table.",
         )
-    return Frame(dataset, ())
+    types = {field.name: type_name(field.type) for field in dataset.schema}
+    return Frame(dataset, (), kind="dataset", types=types)
 
 
 def from_pandas(frame: Any) -> Frame:
@@ -94,7 +111,15 @@ def from_pandas(frame: Any) -> Frame:
             do="rename the columns, such as df.rename(columns=str).",
         )
     check_names(list(frame.columns), what="columns")
-    return from_arrow(pa.table({name: _from_series(frame[name]) for name in frame.columns}))
+    arrays = pa.table({name: _from_series(frame[name]) for name in frame.columns})
+    types = {name: _dtype(frame[name]) for name in frame.columns}
+    return from_arrow(arrays, kind="pandas", types=types)
+
+
+def _dtype(series: Any) -> str:
+    """Return the dtype of a column, with that of its categories if it has any."""
+    categories = getattr(series.dtype, "categories", None)
+    return str(series.dtype) if categories is None else f"category of {categories.dtype}"
 
 
 def _from_series(series: Any) -> pa.Array | pa.ChunkedArray:

@@ -17,17 +17,21 @@ from discreet.engines.sql.words import name
 from discreet.query.functions import CASTS
 from discreet.query.types import Type
 
-__all__ = ["base_type", "reading"]
+__all__ = ["UUID_TEXT", "base_type", "reading", "stored_form"]
 
 _TYPES: Final[dict[str, Type]] = {
     **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"), Type.INTEGER),
     **dict.fromkeys(("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"), Type.INTEGER),
     **dict.fromkeys(("FLOAT", "DOUBLE", "DECIMAL"), Type.FLOAT),
-    **dict.fromkeys(("VARCHAR", "ENUM", "UUID"), Type.TEXT),
+    **dict.fromkeys(("VARCHAR", "ENUM", "UUID", "VARCHAR AS UUID"), Type.TEXT),
     "BOOLEAN": Type.BOOLEAN,
     "DATE": Type.DATE,
     **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"), Type.TIMESTAMP),
 }
+UUID_TEXT: Final = "VARCHAR AS UUID"
+"""The type of texts that are UUIDs by declaration: each is read in its one usual form, or NULL."""
+
+_FORMS: Final = {Type.INTEGER: "integer", Type.BOOLEAN: "boolean", Type.DATE: "date"}
 _WIDE: Final = frozenset({"UBIGINT", "HUGEINT", "UHUGEINT"})
 
 
@@ -40,6 +44,18 @@ def base_type(native: str) -> Type | None:
     if native.endswith("]"):  # a list of something
         return None
     return _TYPES.get(native.partition("(")[0])
+
+
+def stored_form(native: str) -> str | None:
+    """Return the form of the values of a type, or None for one that may round what it is given.
+
+    >>> stored_form("HUGEINT"), stored_form("UUID"), stored_form("FLOAT")
+    ('integer', 'uuid', None)
+    """
+    kind = base_type(native)
+    if kind is Type.TEXT:
+        return "uuid" if native == "UUID" else "text"
+    return None if kind is None else _FORMS.get(kind)
 
 
 def reading(column: str, native: str, to: Type) -> str | None:
@@ -63,8 +79,7 @@ def _read(column: str, native: str, kind: Type) -> Printed:
             sql = column if native == "DOUBLE" else f"CAST({column} AS DOUBLE)"
             return Printed(sql, kind, open=not exact)
         case Type.TEXT:
-            plain = native == "VARCHAR"
-            return Printed(f"({column} COLLATE C)" if plain else f"CAST({column} AS VARCHAR)", kind)
+            return Printed(_text(column, native), kind)
         case Type.DATE:
             return Printed(in_years(column, kind), kind)
         case Type.TIMESTAMP:
@@ -73,6 +88,12 @@ def _read(column: str, native: str, kind: Type) -> Printed:
             return Printed(in_years(sql, kind), kind)
         case _:
             return Printed(column, kind)
+
+
+def _text(column: str, native: str) -> str:
+    if native == UUID_TEXT:
+        return f"CAST(TRY_CAST({column} AS UUID) AS VARCHAR)"
+    return f"({column} COLLATE C)" if native == "VARCHAR" else f"CAST({column} AS VARCHAR)"
 
 
 def _integer(column: str, native: str) -> str:

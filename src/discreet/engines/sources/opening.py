@@ -92,7 +92,9 @@ def _frame(data: object) -> Source:
         case "pandas", "DataFrame":
             return from_pandas(data)
         case "polars", "DataFrame":
-            return from_arrow(data.to_arrow())  # type: ignore[attr-defined]
+            listed = data.schema.items()  # type: ignore[attr-defined]
+            types = {name: str(of).partition("(categories")[0] for name, of in listed}
+            return from_arrow(data.to_arrow(), kind="polars", types=types)  # type: ignore[attr-defined]
         case _:
             raise unreadable(
                 f"a {kind.__name__} is not a table.",

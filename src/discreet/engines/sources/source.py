@@ -5,19 +5,32 @@ Trust: kernel.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 from duckdb import DuckDBPyConnection
 
 from discreet.errors import UnreadableSource
 from discreet.query.relations import folded
 
-__all__ = ["Source", "check_names", "unreadable"]
+if TYPE_CHECKING:  # takes its time, and few sources need it
+    import pyarrow as pa
+
+__all__ = ["Source", "check_names", "type_name", "unreadable"]
 
 
 class Source(Protocol):
     """Files, a table of a database, or a frame in memory."""
+
+    @property
+    def kind(self) -> str:
+        """What kind of source it is."""
+        ...
+
+    @property
+    def types(self) -> Mapping[str, str]:
+        """What the source itself calls the types of its columns, where DuckDB does not tell."""
+        ...
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -39,6 +52,17 @@ def unreadable(what: str, *, do: str) -> UnreadableSource:
     """
     why = "a table is read only in ways that no row of it can disturb."
     return UnreadableSource(what=what, why=why, do=do)
+
+
+def type_name(kind: pa.DataType) -> str:
+    """Return what Arrow calls a type; how it numbers repeated values depends on their count.
+
+    >>> import pyarrow as pa
+    >>> type_name(pa.dictionary(pa.int8(), pa.string())), type_name(pa.float32())
+    ('dictionary of string', 'float')
+    """
+    values = getattr(kind, "value_type", None)
+    return f"dictionary of {values}" if str(kind).startswith("dictionary") else str(kind)
 
 
 def check_names(names: Sequence[str], *, what: str) -> None:

@@ -32,6 +32,8 @@ class Staged:
     ()
     """
 
+    kind: Final = "staged"
+
     __slots__ = ("_alias", "_columns", "_connection")
 
     def __init__(self, columns: Mapping[str, Type | None]) -> None:
@@ -40,6 +42,11 @@ class Staged:
         self._columns = dict(columns)
         self._connection: DuckDBPyConnection | None = None
         self._alias = ""
+
+    @property
+    def types(self) -> Mapping[str, str]:
+        """Whoever fills it knows them."""
+        return {}
 
     @property
     def paths(self) -> tuple[str, ...]:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:  # an optional library, and a type that is needed nowhere else
     from pyspark.sql import DataFrame, SparkSession
 
     from discreet.engines.engine import Columns
+    from discreet.plan.stored import Stored
 
 __all__ = ["Spark"]
 
@@ -69,6 +70,7 @@ class Spark:
         "_schema",
         "_session",
         "_sources",
+        "_stored",
         "_watch",
     )
 
@@ -86,7 +88,7 @@ class Spark:
         self._session = _session(self._sources)
         self._watch = Watch(self._session, self._performance.progress)
         self._local = {name: data for name, data in tables.items() if name not in self._sources}
-        described = _described(self._local)
+        described, self._stored = _described(self._local)
         self._columns: dict[str, Columns] = {
             name: self._sources[name].columns if name in self._sources else described[name]
             for name in tables
@@ -101,6 +103,10 @@ class Spark:
         """Return the columns of every table."""
         return self._columns
 
+    def stored(self) -> Mapping[str, Mapping[str, Stored]]:
+        """Return how the source of every table holds its columns."""
+        return {**self._stored, **{name: each.stored for name, each in self._sources.items()}}
+
     def owned(self, schema: Schema) -> None:
         """Learn whose rows the tables hold; private tables must be Spark's."""
         public = {folded(table.name) for table in schema.tables if table.public}
@@ -111,6 +117,9 @@ class Spark:
                     why="rows of a person are brought together by Spark, from all private tables.",
                     do="read it with Spark, or declare public = true for it in the policy.",
                 )
+        self._sources = {
+            name: each.normalized(schema.table(name)) for name, each in self._sources.items()
+        }
         shared = {name: each for name, each in self._sources.items() if folded(name) in public}
         self._schema = schema
         self._checked = None
@@ -127,6 +136,15 @@ class Spark:
                 )
                 self._checked = lowered
             check_workers(self._session, self.watched)
+
+    def cell_counts(self, table: str) -> Mapping[str, int]:
+        """Count the cells of each column that the source holds; for the owner's check alone."""
+        source = next(
+            (each for name, each in self._sources.items() if folded(name) == folded(table)), None
+        )
+        if source is None:  # a public table from elsewhere
+            return {}
+        return in_one_sentence(lambda: self.watched(source.cell_counts))
 
     def run(self, lowered: Lowered, *, order: HashOrder) -> Raw:
         """Compute the answers."""
@@ -223,12 +241,14 @@ def _told_apart(session: SparkSession) -> object:
     return getattr(session, "_jsparkSession", None) or getattr(session, "session_id", session)
 
 
-def _described(local: Mapping[str, object]) -> dict[str, Columns]:
-    """Return the columns of tables that are not Spark's."""
+def _described(
+    local: Mapping[str, object],
+) -> tuple[dict[str, Columns], dict[str, dict[str, Stored]]]:
+    """Return the columns of tables that are not Spark's, and how they are stored."""
     if not local:
-        return {}
+        return {}, {}
     connection = Connection(local, Performance(threads=1))
     try:
-        return connection.columns
+        return connection.columns, connection.stored
     finally:
         connection.close()

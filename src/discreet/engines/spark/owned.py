@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import pyarrow as pa
 
-from discreet.engines.sources.native import base_type, reading
+from discreet.engines.sources.native import UUID_TEXT, base_type, reading
 from discreet.engines.spark.reading import View
 from discreet.engines.spark.sending import in_tasks, spark_schema
 from discreet.engines.spark.sources import SparkSource, functions_of
@@ -80,7 +80,8 @@ def as_declared(
     """
     functions = functions_of(frame)
     natives = [owned.source.native(place) or "" for place, _ in places]
-    if all(base_type(one) is kind for one, (_, kind) in zip(natives, places, strict=True)):
+    pairs = list(zip(natives, places, strict=True))
+    if all(base_type(one) is kind and one != UUID_TEXT for one, (_, kind) in pairs):
         columns = [functions.col(f"{owned.prefix}{place}") for place, _ in places]
         return frame, [
             column.cast("bigint") if kind is Type.INTEGER else column

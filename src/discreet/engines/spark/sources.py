@@ -10,18 +10,21 @@ collation are compared byte by byte.
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Self, final
 
-from discreet.engines.sources.native import base_type
+from discreet.engines.sources.native import UUID_TEXT, base_type, stored_form
 from discreet.engines.sources.source import check_names, unreadable
+from discreet.plan.stored import Stored
 from discreet.query.relations import folded
 
 if TYPE_CHECKING:  # an optional library, and a type that is needed nowhere else
     from pyspark.sql import DataFrame
 
     from discreet.engines.engine import Columns
+    from discreet.plan.schema import TableFacts
 
 __all__ = ["SparkSource", "functions_of", "is_spark"]
 
@@ -40,6 +43,9 @@ _PLAIN: Final = {
     "timestamp_ntz": "TIMESTAMP",
 }
 """What Spark calls a type, and what DuckDB makes of it."""
+
+_BYTEWISE: Final = re.compile(r"string( collate UTF8_BINARY)?|varchar\(\d+\)")
+"""Texts that are compared byte by byte: those of other collations, and ``char``, are not."""
 
 
 def is_spark(data: object) -> bool:
@@ -65,13 +71,17 @@ class SparkSource:
 
     frame: DataFrame
     natives: dict[str, str | None]
+    types: dict[str, str] = field(default_factory=dict)
+    """What Spark calls the types, collations among them."""
 
     @classmethod
     def of(cls, frame: DataFrame, *, table: str) -> Self:
         """Take a data frame; only what describes it is read."""
         found: list[tuple[str, str | None]] | None = None
         try:
-            found = [(field.name, _native(field.dataType)) for field in frame.schema.fields]
+            fields = frame.schema.fields
+            found = [(each.name, _native(each.dataType)) for each in fields]
+            types = {each.name: _type_name(each) for each in fields}
             streams = bool(frame.isStreaming)
         except Exception:  # noqa: BLE001, S110 (whatever Spark says may quote the data)
             pass
@@ -83,7 +93,7 @@ class SparkSource:
         if streams:
             raise unreadable(f"table {table} is a stream.", do="give a data frame that has an end.")
         check_names([name for name, _ in found], what="columns")
-        return cls(frame, dict(found))
+        return cls(frame, dict(found), types)
 
     @property
     def columns(self) -> Columns:
@@ -92,6 +102,25 @@ class SparkSource:
             name: None if native is None else base_type(native)
             for name, native in self.natives.items()
         }
+
+    @property
+    def stored(self) -> dict[str, Stored]:
+        """How Spark holds the columns."""
+        return {
+            name: Stored(
+                source="spark",
+                native=self.types[name],
+                form=None if native is None else stored_form(native),
+                blurred=native == "VARCHAR" and _BYTEWISE.fullmatch(self.types[name]) is None,
+            )
+            for name, native in self.natives.items()
+        }
+
+    def normalized(self, table: TableFacts | None) -> SparkSource:
+        """Return the same, with texts that are declared to be UUIDs read in one form."""
+        uuids = () if table is None else (each for each in table.columns if each.form == "uuid")
+        changed = {each.name: UUID_TEXT for each in uuids}
+        return SparkSource(self.frame, {**self.natives, **changed}, self.types)
 
     def place(self, column: str) -> int:
         """Return the place of a column, named in any case."""
@@ -110,11 +139,25 @@ class SparkSource:
             *(self._cleaned(functions, at).alias(f"{prefix}{at}") for at in places)
         )
 
+    def cell_counts(self) -> dict[str, int]:
+        """Count the cells of each column that are not NULL in the frame; for the owner."""
+        functions = functions_of(self.frame)
+        renamed = self.frame.toDF(*(f"c{at}" for at in range(len(self.natives))))
+        counts = (functions.count(f"c{at}").alias(f"c{at}") for at in range(len(self.natives)))
+        (found,) = renamed.agg(*counts).toArrow().to_pylist()
+        return {name: int(found[f"c{at}"]) for at, name in enumerate(self.natives)}
+
     def _cleaned(self, functions: Any, place: int) -> Any:
         column = functions.col(f"c{place}")
-        if self.native(place) == "VARCHAR":
+        if self.native(place) in {"VARCHAR", UUID_TEXT}:
             return functions.try_validate_utf8(column.cast("string"))
         return column
+
+
+def _type_name(field: Any) -> str:
+    """Return what Spark calls the type of a column, also where it is a filled-up text."""
+    told = (field.metadata or {}).get("__CHAR_VARCHAR_TYPE_STRING")
+    return str(told or field.dataType.simpleString())
 
 
 def _native(kind: Any) -> str | None:

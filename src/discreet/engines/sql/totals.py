@@ -55,7 +55,7 @@ def group_totals(bounding: Bounding, measures: Sequence[Total], kept: str) -> st
 
 
 def _row_totals(bounding: Bounding, measures: Sequence[Total], floats: Floats) -> str:
-    """Print totals where each row is a unit; what is a float is within its bounds already."""
+    """Print totals where each row is a unit."""
     names = [f"t{place}" for place in range(len(measures))]
     sums = [
         f"{_added(row_sum(total, measures, floats))} AS {name}"
@@ -76,7 +76,8 @@ def row_sum(total: Total, measures: Sequence[Total], floats: Floats) -> str:
     column = _column(total, _measured(measures))
     if column is None:
         return f"CAST(count(*) AS HUGEINT) * ({min(max(1, total.low), total.high)})"
-    return f"sum({column if total.row in floats else _clamped(total, column)})"
+    whole = floats.get(total.row)
+    return f"sum({_clamped(total, column) if whole is None else _inside(whole, column)})"
 
 
 def whole_floats(bounding: Bounding, measures: Sequence[Total]) -> Floats:
@@ -146,7 +147,7 @@ def cell_totals(bounding: Bounding, measures: Sequence[Total], floats: Floats, s
     if means:
         sums = f"SELECT *, {listed(means)} FROM ({sums})"
     parts = [
-        f"{_bounded(total, _summed(total, measured, name), floats)} AS t{name[1:]}"
+        f"{_clamped(total, _summed(total, measured, name))} AS t{name[1:]}"
         for total, name in _named(measures, "m")
     ]
     count = ["n"] if floats else []
@@ -156,17 +157,6 @@ def cell_totals(bounding: Bounding, measures: Sequence[Total], floats: Floats, s
 def short_sums(measures: Sequence[Total], floats: Floats) -> bool:
     """Say whether the sums of all cells are numbers of 64 bits."""
     return all(row in floats for row in _measured(measures))
-
-
-def _bounded(total: Total, sql: str, floats: Floats) -> str:
-    """Print what a unit adds to a group, clamped where that is not known to change nothing."""
-    whole = floats.get(total.row)
-    if whole is None or total.rows is None:
-        return _clamped(total, sql)
-    low, high = whole.low * total.rows, whole.high * total.rows  # one row is inside already
-    if total.low <= low and high <= total.high:
-        return f"CAST(coalesce({sql}, 0) AS {_width(total)})"
-    return _clamped(total, sql)
 
 
 def _summed(total: Total, measured: Sequence[Expression], mean: str) -> str:
@@ -186,6 +176,13 @@ def _scaled(total: Total, measured: Sequence[Expression], floats: Floats) -> str
     rows = f"CAST({most} AS {kind})"
     scaled = f"(({sums} - {rest}) // {count}) * {rows} + ({rest} * {rows}) // {count}"
     return f"CASE WHEN n{at} > {most} THEN {scaled} ELSE {sums} END"
+
+
+def _inside(whole: Whole, column: str) -> str:
+    """Print a float within its range, on which the exactness of the sum rests, too."""
+    low, high = f"({whole.low})::DOUBLE", f"({whole.high})::DOUBLE"
+    over, under = f"WHEN {column} >= {high} THEN {high}", f"WHEN {column} <= {low} THEN {low}"
+    return f"CASE {over} {under} ELSE {column} END"
 
 
 def _clamped(total: Total, sql: str) -> str:

@@ -158,6 +158,8 @@ class Audit:
                 yield from self._requests.step(kind, fields, answer)
             case "describe" if digest(canonical(fields["content"]).encode()) != fields["digest"]:
                 yield "describe", "its digest is not that of its content."
+            case "describe":
+                self._accounts.describe(fields)
             case "account":
                 yield from self._accounts.add(fields)
             case "open" if not self._ledger:

@@ -1,0 +1,360 @@
+"""What lowers a price is enforced where data is read: a wrong inference costs accuracy alone.
+
+Each plant makes planning believe something that is not true of the data, so that the price falls.
+Real engines then compute what that plan hands to them, for tables that differ in one person, and
+nothing moves further than the wrong plan claims.  An engine that does not enforce what was believed
+is a twin that the same comparison catches.
+"""
+
+import contextlib
+from dataclasses import replace
+
+import pytest
+
+from discreet.engines import duckdb as duckdb_engine
+from discreet.engines.order import HashOrder
+from discreet.engines.sql import totals as totals_printed
+from discreet.engines.sql.expressions import expression
+from discreet.engines.sql.wholes import Whole
+from discreet.errors import OutOfRange
+from discreet.plan import facts, groups, joins, sketching, steps
+from discreet.plan.policy import read_policy
+from discreet.plan.schema import Schema
+from discreet.query.expressions import Literal
+from discreet.units import person, row
+from tests.engines.contract.cases import Asked
+from tests.engines.contract.places import DuckDBPlace, PostgresPlace, ReferencePlace, SparkPlace
+from tests.plan import clinic
+from tests.plan.test_neighbors import check, leaves_of
+from tests.servers.spark import local_session
+
+ORDER = HashOrder(salt=5, portable=True)
+TOTALS = (
+    "SELECT ward, COUNT(*) AS n, SUM(cost) AS s, AVG(age) AS a, COUNT(DISTINCT city) AS c "
+    "FROM visits GROUP BY ward"
+)
+SUM = "SELECT SUM(stay) AS s FROM visits"
+FORMULA = "SELECT SUM(age * 2 + stay) AS s FROM visits"
+MEDIAN = "SELECT ward, MEDIAN(age) AS m, SUM(stay) AS s FROM visits GROUP BY ward"
+CITIES = (
+    "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_contributed = 2) "
+    "city, COUNT(*) AS n FROM visits GROUP BY city"
+)
+BY_CITY = "SELECT city, COUNT(*) AS n, SUM(stay) AS s FROM visits GROUP BY city"
+
+
+def visits():
+    """Three people, who break everything that is planted: many rows, everywhere, far outside."""
+    rows = []
+    for who in clinic.PEOPLE:
+        for at in range(12 * who):
+            rows.append(
+                {
+                    "visit": len(rows),
+                    "patient": who,
+                    "ward": "ABCD"[at % 4],
+                    "city": "xyzuvw"[at % 6],
+                    "sex": "fm"[at % 2],
+                    "height": 1.5 + at,
+                    "born": 1900 + at,
+                    "day": None,
+                    "cost": [100.0, -1e9, 1e300, None][at % 4],
+                    "age": [110, 10**9, -(10**9), 55][at % 4],
+                    "stay": [10, -(10**6), 10**6][at % 3],
+                    "note": 1e12,
+                    "paid": at % 2 == 0,
+                }
+            )
+    return rows
+
+
+TABLES = {"visits": visits(), "drugs": [], "bills": [], "wards": clinic.WARDS}
+
+
+def changed(**facts_of_columns):
+    """Return the schema with other facts of columns of visits, and the policy with it."""
+    tables = []
+    for table in clinic.SCHEMA.tables:
+        columns = tuple(
+            replace(each, **facts_of_columns.get(each.name, {})) for each in table.columns
+        )
+        tables.append(replace(table, columns=columns) if table.name == "visits" else table)
+    return {"schema": Schema(tables)}
+
+
+@contextlib.contextmanager
+def planted(monkeypatch, owner, name, value):
+    """Replace a step of planning while a plan is made."""
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, name, value)
+        yield {}
+
+
+def limits(**change):
+    """Let planning believe in other limits than those that it was given."""
+    honest = steps.most_groups
+    return lambda *arguments, **named: replace(honest(*arguments, **named), **change)
+
+
+def narrow_sums(name, kind, below):
+    """Believe that every formula lies between 0 and 1."""
+    return facts.Fraction(0), facts.Fraction(1), False
+
+
+ONE = {"low": 0, "high": 1}
+SURE = {"nullable": False}
+PLANTS = {
+    "bounds": (SUM, lambda m: contextlib.nullcontext(changed(stay=ONE))),
+    "bounds of floats": (TOTALS, lambda m: contextlib.nullcontext(changed(cost=ONE, age=ONE))),
+    "bounds of ranks": (MEDIAN, lambda m: contextlib.nullcontext(changed(age=ONE, stay=ONE))),
+    "bounds of formulas": (FORMULA, lambda m: planted(m, facts, "_called", narrow_sums)),
+    "never NULL": (TOTALS, lambda m: contextlib.nullcontext(changed(cost=SURE, age=SURE))),
+    "rows of a unit": (TOTALS, lambda m: planted(m, steps, "most_groups", limits(rows=1))),
+    "rows in ranks": (MEDIAN, lambda m: planted(m, steps, "most_groups", limits(rows=1))),
+    "groups of a unit": (TOTALS, lambda m: planted(m, steps, "most_groups", limits(groups=1))),
+    "constant keys": (TOTALS, lambda m: contextlib.nullcontext(changed(ward={"constant": True}))),
+    "constant values": (TOTALS, lambda m: contextlib.nullcontext(changed(city={"constant": True}))),
+}
+CHEAPER = [name for name in PLANTS if name not in {"never NULL", "bounds of floats"}]
+"""Others lower no claim, or one that is counted in finer steps then."""
+
+
+def claims(plan):
+    """Return how far every release is priced for."""
+    return {name: leaf.added for name, leaf in leaves_of(plan).items()}
+
+
+def plan_with(name, monkeypatch, relation="add_remove"):
+    text, plant = PLANTS[name]
+    with plant(monkeypatch) as more:
+        return clinic.planned(text, unit=person("patient", relation=relation), **more)
+
+
+def answered(place, lowered, tables, known=None):
+    """Answer with an engine, in the form that neighbors are compared in."""
+    types = {name: clinic.TYPES[name] for name in tables}
+    asked = place.taken(
+        Asked(
+            name="planted",
+            lowered=lowered,
+            rows=tables,
+            types=types,
+            known=clinic.SCHEMA if known is None else known,
+        )
+    )
+    found = place.answer(asked, ORDER)
+    by = list(zip(*found["keys"], strict=True)) if found["keys"] else [()] * len(found["units"])
+    totals = {"units": found["units"], **found["totals"]}
+    leaves = {name: {} for name in found["leaves"]}
+    for name, parts in found["leaves"].items():
+        for group, leaf, count in zip(*parts, strict=True):
+            leaves[name].setdefault(by[group], {})[leaf] = count
+    return {name: dict(zip(by, each, strict=True)) for name, each in totals.items()}, leaves
+
+
+def check_people(place, plan, tables=TABLES, people=clinic.PEOPLE):
+    """Take one person after the other out, and compare what moves with what is claimed."""
+    whole = answered(place, plan.lowered, tables)
+    for who in people:
+        rest = answered(place, plan.lowered, clinic.without(tables, who))
+        check(plan, whole, rest, replaced=False)
+
+
+@pytest.mark.parametrize("place", [ReferencePlace(), DuckDBPlace()], ids=lambda each: each.engine)
+@pytest.mark.parametrize("name", PLANTS)
+def test_a_wrong_inference_costs_accuracy_alone(name, place, monkeypatch):
+    check_people(place, plan_with(name, monkeypatch))
+
+
+@pytest.mark.parametrize("name", PLANTS)
+def test_nor_does_it_cost_more_where_one_person_is_replaced(name, monkeypatch):
+    plan = plan_with(name, monkeypatch, "replace")
+    found = [answered(DuckDBPlace(), plan.lowered, clinic.without(TABLES, who)) for who in (1, 2)]
+    check(plan, *found, replaced=True)
+
+
+@pytest.mark.parametrize("name", PLANTS)
+def test_a_wrong_inference_costs_accuracy_alone_where_rows_are_culled(name, monkeypatch):
+    monkeypatch.setattr(duckdb_engine, "MANY", 1)
+    check_people(DuckDBPlace(), plan_with(name, monkeypatch))
+
+
+def test_a_wrong_inference_costs_accuracy_alone_on_postgres(postgres, monkeypatch):
+    for name in PLANTS:
+        check_people(PostgresPlace(postgres), plan_with(name, monkeypatch), people=[3])
+
+
+def test_a_wrong_inference_costs_accuracy_alone_on_spark(monkeypatch):
+    for name in ("bounds", "rows of a unit", "groups of a unit"):
+        check_people(SparkPlace(local_session()), plan_with(name, monkeypatch), people=[3])
+
+
+def narrow(node, columns):
+    """Believe that whatever is measured is a float between 0 and 1."""
+    value = as_float(node, columns)
+    return None if value is None else Whole(value, 0, 1)
+
+
+def as_float(node, columns):
+    return None if node == Literal(1) else f"CAST({expression(node, columns)} AS DOUBLE)"
+
+
+@pytest.mark.parametrize("culled", [False, True])
+def test_a_wrong_range_in_the_engine_costs_accuracy_alone(culled, monkeypatch):
+    monkeypatch.setattr(totals_printed, "whole_float", narrow)
+    if culled:
+        monkeypatch.setattr(duckdb_engine, "MANY", 1)
+    for text in (TOTALS, SUM, FORMULA):
+        check_people(DuckDBPlace(), clinic.planned(text))
+
+
+@pytest.mark.parametrize("name", CHEAPER)
+def test_the_plants_lower_the_price(name, monkeypatch):
+    honest, wrong = clinic.planned(PLANTS[name][0]), plan_with(name, monkeypatch)
+    less = [
+        claims(wrong)[each] < claim
+        for each, claim in claims(honest).items()
+        if each in claims(wrong)
+    ]
+    fewer = (wrong.lowered.groups or 1) < (honest.lowered.groups or 1)
+    finer = honest.choices != wrong.choices
+    assert any(less) or fewer or finer
+
+
+@pytest.mark.parametrize("name", ["bounds", "rows of a unit", "groups of a unit", "constant keys"])
+def test_a_twin_that_does_not_enforce_is_caught(name, monkeypatch):
+    """The twin computes what the honest plan would have enforced, at the price of the wrong one."""
+    honest, wrong = clinic.planned(PLANTS[name][0]), plan_with(name, monkeypatch)
+    measures = {each.name: each for each in honest.lowered.measures}
+    twin = replace(
+        wrong,
+        lowered=replace(
+            wrong.lowered,
+            groups=honest.lowered.groups,
+            measures=tuple(measures.get(each.name, each) for each in wrong.lowered.measures),
+        ),
+    )
+    with pytest.raises(AssertionError):
+        check_people(DuckDBPlace(), twin)
+
+
+def halved(distances):
+    return replace(distances, low=distances.low // 2, high=distances.high // 2)
+
+
+def as_parts(change):
+    """Let noise be scaled to another distance than the one that is measured."""
+    honest = sketching._part
+
+    def part(*arguments):
+        found = honest(*arguments)
+        return change(found)
+
+    return part
+
+
+def as_keys(**change):
+    """Let groups be chosen as if less could move."""
+    honest = sketching._keys
+    return lambda draft: replace(honest(draft), **change)
+
+
+def narrower(part):
+    far = getattr(part, "distances", None)
+    return replace(part, rows=1) if far is None else replace(part, distances=halved(far))
+
+
+def in_one_group(part):
+    far = getattr(part, "distances", None)
+    return (
+        replace(part, groups=1) if far is None else replace(part, distances=replace(far, groups=1))
+    )
+
+
+UNCOVERED = {
+    "fewer groups in all": (BY_CITY, groups.Groups, "available", 1),
+    "smaller distances": (TOTALS, sketching, "_part", as_parts(narrower)),
+    "fewer rows in ranks": (MEDIAN, sketching, "_part", as_parts(narrower)),
+    "fewer groups": (TOTALS, sketching, "_part", as_parts(in_one_group)),
+    "fewer groups in ranks": (MEDIAN, sketching, "_part", as_parts(in_one_group)),
+    "smaller counts that choose": (CITIES, sketching, "_keys", as_keys(most=1)),
+    "fewer groups that are chosen": (CITIES, sketching, "_keys", as_keys(groups=1)),
+}
+
+
+@pytest.mark.theorem("bounded-contribution")
+@pytest.mark.parametrize("name", UNCOVERED)
+def test_a_claim_that_nothing_enforces_is_refused(name, monkeypatch):
+    text, owner, step, value = UNCOVERED[name]
+    clinic.planned(text)
+    with pytest.raises(OutOfRange), planted(monkeypatch, owner, step, value):
+        clinic.planned(text)
+
+
+def test_a_unit_of_many_rows_cannot_pass_for_a_single_row(monkeypatch):
+    with pytest.raises(OutOfRange), planted(monkeypatch, steps, "most_groups", limits(single=True)):
+        clinic.planned(TOTALS)
+
+
+ROWS = read_policy(
+    """
+format = 1
+unit = "row"
+[tables.visits.columns]
+ward = {type = "text", categories = ["A", "B"]}
+age = {type = "integer", low = 0, high = 110}
+[tables.wards]
+public = true
+key = ["ward"]
+[tables.wards.columns]
+ward = {type = "text"}
+beds = {type = "integer", low = 0, high = 50}
+"""
+)
+JOINS = [
+    "SELECT COUNT(*) AS n, SUM(w.beds) AS s FROM visits v JOIN wards w ON v.ward = w.ward",
+    "SELECT COUNT(*) AS n FROM visits v JOIN wards w ON v.age < w.beds",
+    "SELECT COUNT(*) AS n FROM visits v LEFT JOIN wards w ON v.ward = w.ward AND w.beds > 1",
+    "SELECT COUNT(*) AS n FROM wards w RIGHT JOIN visits v ON v.age = w.beds",
+    "SELECT COUNT(*) AS n, SUM(w.beds) AS s FROM visits v CROSS JOIN wards w",
+]
+SEVERAL = [{"ward": ward, "beds": beds} for ward in "AB" for beds in (2, 3, 4)]
+
+
+ROW_TYPES = {each.name: {c.name: c.type for c in each.columns} for each in ROWS.tables}
+
+
+def check_rows(text, place, monkeypatch, **patch):
+    """Join rows, each of which is a unit, with a public table whose key is none."""
+    monkeypatch.setattr(clinic, "TYPES", ROW_TYPES)
+    schema = Schema(ROWS.tables)
+    with monkeypatch.context() as wrong:
+        for name, value in {"_one_match": lambda *_: True, **patch}.items():
+            wrong.setattr(joins, name, value)
+        plan = clinic.planned(text, policy=ROWS, schema=schema, unit=row(), epsilon=1)
+    rows = [{"ward": "ABC"[at % 3], "age": at % 4} for at in range(9)]
+    found = [
+        answered(place, plan.lowered, {"visits": some, "wards": SEVERAL}, schema)
+        for some in (rows, *(rows[:at] + rows[at + 1 :] for at in range(len(rows))))
+    ]
+    for rest in found[1:]:
+        check(plan, found[0], rest, replaced=False)
+
+
+@pytest.mark.theorem("unit-local")
+@pytest.mark.parametrize("place", [ReferencePlace(), DuckDBPlace()], ids=lambda each: each.engine)
+@pytest.mark.parametrize("text", JOINS)
+def test_a_row_counts_once_whatever_is_believed_of_keys(text, place, monkeypatch):
+    check_rows(text, place, monkeypatch)
+
+
+@pytest.mark.theorem("unit-local")
+@pytest.mark.parametrize("text", JOINS)
+def test_a_twin_that_joins_all_rows_is_caught(text, monkeypatch):
+    with pytest.raises(AssertionError):
+        check_rows(text, DuckDBPlace(), monkeypatch, _met=lambda _, public, *__: (public, 1))
+
+
+def test_a_wrong_range_of_a_row_costs_accuracy_alone(monkeypatch):
+    monkeypatch.setattr(totals_printed, "whole_float", narrow)
+    check_rows("SELECT COUNT(*) AS n, SUM(age) AS s FROM visits", DuckDBPlace(), monkeypatch)

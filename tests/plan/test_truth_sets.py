@@ -1,0 +1,193 @@
+"""No row for which a condition is true, false or NULL lies outside the region that says so."""
+
+import random
+
+import pyarrow as pa
+import pytest
+
+import discreet.plan.truth_sets as truth
+from discreet.accounting import Box
+from discreet.accounting.values import nothing
+from discreet.engines.connection import Connection, Performance
+from discreet.engines.reference.casts import read
+from discreet.engines.reference.expressions import compiled
+from discreet.engines.sql.expressions import expression
+from discreet.errors import DiscreetError
+from discreet.plan.facts import Facts
+from discreet.plan.raw import ARROW_TYPES
+from discreet.query.expressions import Call
+from discreet.query.functions import check_condition
+from discreet.query.relations import Scan
+from discreet.query.sql.read import read_relation
+from discreet.query.types import Type
+from tests.plan.conditions import (
+    FACTS,
+    SIMPLE,
+    TYPES,
+    around,
+    atoms,
+    drawn,
+    one_deeper,
+    place,
+    values,
+)
+
+ROWS = {kind: [{kind.value.lower(): read(value, kind)} for value in values(kind)] for kind in Type}
+LEAVES = {kind: atoms(kind) for kind in Type}
+
+
+def region_of(found, outcome):
+    return found.true if outcome is True else found.false if outcome is False else found.null
+
+
+def inside(row, region):
+    return region is not None and all(place(row[name]) in held for name, held in region.items())
+
+
+def check(condition, rows):
+    """Hold what a condition says of rows against its regions; return the number of rows."""
+    try:
+        check_condition(condition, TYPES)
+    except DiscreetError:  # a NULL without a type
+        return 0
+    found, rule = truth.truth_sets(condition, FACTS), compiled(condition, TYPES)
+    for row in rows:
+        assert inside(row, region_of(found, rule(row))), (condition, row)
+    return len(rows)
+
+
+@pytest.mark.theorem("truth-sets")
+@pytest.mark.parametrize("kind", Type)
+def test_conditions_of_every_form_to_depth_three(kind):
+    leaves = atoms(kind, many=False)
+    second = leaves + one_deeper(leaves)
+    assert sum(check(each, near(kind)) for each in one_deeper(second)) > 6000
+
+
+def near(kind):
+    """Return rows around the simplest literal, and NULL."""
+    edges = (None, *around(kind, SIMPLE[kind]))
+    return [{kind.value.lower(): read(each, kind)} for each in edges]
+
+
+@pytest.mark.theorem("truth-sets")
+@pytest.mark.parametrize("kind", Type)
+def test_every_comparison_under_every_word(kind):
+    for leaf in LEAVES[kind]:
+        check(leaf, ROWS[kind])
+        for word in ("NOT", "IS TRUE", "IS FALSE", "IS NULL"):
+            check(Call(word, (leaf,)), ROWS[kind])
+            check(Call("NOT", (Call(word, (leaf,)),)), ROWS[kind])
+
+
+LARGE = [leaf for leaves in LEAVES.values() for leaf in leaves]
+
+
+def records(chance, count):
+    """Draw rows with a value in the column of every type."""
+    return [
+        {name: value for kind in Type for name, value in chance.choice(ROWS[kind]).items()}
+        for _ in range(count)
+    ]
+
+
+def fuzzed(seed, cases):
+    """Check random conditions on one column or on several; count them and their rows."""
+    chance, seen, drawn_conditions = random.Random(seed), 0, 0  # noqa: S311
+    while seen < cases:
+        kind = chance.choice([None, *Type])
+        leaves = LARGE if kind is None else LEAVES[kind]
+        rows = records(chance, 8) if kind is None else chance.choices(ROWS[kind], k=8)
+        seen += check(drawn(chance, leaves, chance.choice([2, 3, 4])), rows)
+        drawn_conditions += 1
+    return drawn_conditions, seen
+
+
+@pytest.mark.theorem("truth-sets")
+def test_random_conditions():
+    fuzzed(seed=1, cases=8_000)
+
+
+@pytest.mark.slow
+def test_a_million_random_conditions(capsys):
+    count, seen = 0, 0
+    for seed in range(100):
+        more, rows = fuzzed(seed=1000 + seed, cases=10_000)
+        count, seen = count + more, seen + rows
+    with capsys.disabled():
+        print(f"\ntruth sets: {count} conditions, {seen} rows held against them")  # noqa: T201
+    assert seen >= 10**6
+
+
+@pytest.mark.parametrize(
+    ("name", "mutant"),
+    [
+        ("_either", truth._both),
+        ("_not", lambda inner: inner),
+        ("_two_valued", lambda one, _: truth.TruthSets(true=one, false=None, null=None)),
+    ],
+)
+def test_mutants_are_found(monkeypatch, name, mutant):
+    fuzzed(seed=2, cases=800)
+    monkeypatch.setattr(truth, name, mutant)
+    with pytest.raises(AssertionError):
+        fuzzed(seed=2, cases=800)
+
+
+def test_duckdb_says_the_same():
+    """A sample of the conditions, computed by the engine, from values as a source holds them."""
+    chance = random.Random(3)  # noqa: S311
+    arrow = {**ARROW_TYPES, Type.FLOAT: pa.float64()}
+    columns = {
+        kind.value.lower(): pa.array([chance.choice(values(kind)) for _ in range(64)], arrow[kind])
+        for kind in Type
+    }
+    table = pa.table({**columns, "place": list(range(64))})
+    scan = Scan("t", (*TYPES.items(), ("place", Type.INTEGER)))
+    connection = Connection({"t": table}, Performance(threads=1))
+    rows = [
+        {name: read(value, TYPES[name]) for name, value in row.items() if name in TYPES}
+        for row in table.to_pylist()
+    ]
+    for _ in range(300):
+        kind = chance.choice([None, *Type])
+        condition = drawn(chance, LARGE if kind is None else LEAVES[kind], 3)
+        if not check(condition, rows):
+            continue
+        printed = expression(condition, TYPES, Type.BOOLEAN)
+        found = connection.fetched(
+            f"SELECT place, {printed} AS outcome FROM ({connection.scan(scan)}) ORDER BY place"  # noqa: S608
+        )
+        regions = truth.truth_sets(condition, FACTS)
+        for row, outcome in zip(rows, found.column("outcome").to_pylist(), strict=True):
+            assert inside(row, region_of(regions, outcome)), (condition, row)
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    ("condition", "true"),
+    [
+        ("(born <> 5) IS NOT TRUE", "born 5, or NULL"),
+        ("(born = 5) IS NOT FALSE", "born 5, or NULL"),
+        ("NOT ((NOT paid) IS TRUE)", "paid True, or NULL"),
+        ("(born NOT IN (5, 6)) IS NOT TRUE", "born 5, 6, or NULL"),
+        ("(born < 5) IS NULL", "born NULL"),
+        ("NOT (born < 5 OR born > 7)", "born from 5 to 7"),
+        ("(born < 5 AND born > 7) IS NOT NULL", "born not NULL"),
+        ("NOT (born = 5 OR paid)", "born other than 5; paid False"),
+        ("born IS NULL AND born > 3", "nothing"),
+        ("born = NULL", "nothing"),
+        ("FALSE", "nothing"),
+        ("born + 1 = 3", "everything"),
+        ("(born + 1 = 3) IS NOT NULL", "everything"),
+        ("(name < 'x') IS TRUE", "name perhaps not NULL"),
+        ("(name < 'x') IS NOT TRUE", "everything"),
+    ],
+)
+def test_what_is_known_is_used(condition, true):
+    kinds = {"born": Type.INTEGER, "paid": Type.BOOLEAN, "name": Type.TEXT}
+    relation = read_relation(f"SELECT born FROM t WHERE {condition}")  # noqa: S608
+    predicate = relation.child.predicate
+    region = truth.truth_sets(predicate, {name: Facts(type=kind) for name, kind in kinds.items()})
+    found = Box({"": nothing()} if region.true is None else region.true)
+    assert str(found) == true
