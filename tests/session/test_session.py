@@ -48,6 +48,7 @@ def test_an_answer_is_charged_recorded_and_near_the_truth(tmp_path):
         report = session.ledger.verify(receipts=[release.receipt])
         assert report.ok
         kinds = [entry["kind"] for entry in session.ledger.entries()]
+        assert kinds.pop(1) == "describe"
         assert kinds == ["open", "charge", "start", "release"]
 
 
@@ -178,7 +179,7 @@ def test_what_can_be_refused_is_refused_before_it_is_charged(tmp_path, question,
     with opened(tmp_path) as session:
         with pytest.raises(error):
             session.ask(question, **price)
-        assert [entry["kind"] for entry in session.ledger.entries()] == ["open"]
+        assert [entry["kind"] for entry in session.ledger.entries()] == ["open", "describe"]
 
 
 def test_a_budget_is_not_overspent(tmp_path):

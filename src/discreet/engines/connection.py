@@ -134,7 +134,7 @@ class Connection:
                 source=source.kind,
                 native=source.types.get(column) or _without_values(kind),
                 form=stored_form(kind),
-                blurred=column in blurred,
+                blurred=column in blurred or kind == "TIMESTAMP_NS",  # read as microseconds
             )
             for column, kind in native.items()
         }

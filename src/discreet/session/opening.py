@@ -120,18 +120,22 @@ def _record(
         root = None if account is None else account.partition("/")[0]
         found = Ledger.open(ledger, unit=unit, budget=budget, account=root)
     try:
-        if account is not None and account not in found.accounts:
-            raise NotAllowed(
-                what="there is no such account in the ledger.",
-                why="an account is opened by the owner, perhaps with limits of its own.",
-                do="name an account that is there, or have it opened with ledger.open_account.",
-            )
+        _check_account(found, account)
         record_schema(found, schema, unit)
     except BaseException:
         if found is not ledger:
             found.close()
         raise
     return found
+
+
+def _check_account(ledger: Ledger, account: str | None) -> None:
+    if account is not None and account not in ledger.accounts:
+        raise NotAllowed(
+            what="there is no such account in the ledger.",
+            why="an account is opened by the owner, perhaps with limits of its own.",
+            do="name an account that is there, or have it opened with ledger.open_account.",
+        )
 
 
 def _check_ledger(ledger: Ledger, unit: PrivacyUnit, budget: Budget | None) -> None:
