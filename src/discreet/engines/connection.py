@@ -16,7 +16,7 @@ import duckdb
 import pyarrow as pa
 
 from discreet.engines.sources.files import CsvFiles
-from discreet.engines.sources.identity import Identity, changed
+from discreet.engines.sources.identity import Identity, identified
 from discreet.engines.sources.native import base_type, reading
 from discreet.engines.sources.opening import opened
 from discreet.engines.sources.source import Source, check_names, unreadable
@@ -121,19 +121,13 @@ class Connection:
     def identities(self, tables: Iterable[str]) -> dict[str, Identity]:
         """Return the state that some tables were opened in; refuse what has changed since."""
         wished = {folded(table) for table in tables}
-        found = {table: stamp for table, stamp in self._stamps.items() if table in wished}
-        others = [table for table, stamp in found.items() if not stamp.holds()]
-        if others:
-            raise changed(others)
-        return {
-            table: Identity(
-                kind=stamp.kind,
-                columns=tuple(self._native[table].items()),
-                state=stamp.state,
-                content=stamp.content,
-            )
-            for table, stamp in found.items()
-        }
+        return identified(
+            {
+                table: (stamp, tuple(self._native[table].items()))
+                for table, stamp in self._stamps.items()
+                if table in wished
+            }
+        )
 
     def _lock(self, paths: list[str]) -> None:
         listed = ", ".join(map(text, dict.fromkeys(paths)))

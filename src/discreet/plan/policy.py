@@ -26,6 +26,7 @@ from discreet.plan.policy_values import (
     bad,
     below_one,
     counted,
+    flag,
     known_fields,
     table_of,
     texts,
@@ -86,6 +87,8 @@ class Policy:
     analysts: tuple[str, ...] | None = None
     tables: tuple[TableFacts, ...] = ()
     session: Session | None = None
+    frozen: bool = False
+    """Whether tables that do not say otherwise may never change."""
 
     def written(self) -> str:
         r"""Return TOML text from which the same policy is read.
@@ -132,12 +135,14 @@ def _text_of(source: str | Path) -> str:
 
 
 def _policy(data: Mapping[str, Any]) -> Policy:
-    names = ("format", "unit", "relation", "session", "budget", "limits", "who", "tables")
+    names = ("format", "unit", "relation", "frozen", "session", "budget", "limits", "who", "tables")
     known_fields(data, names, "the top level")
     if data.get("format") != _FORMAT or isinstance(data.get("format"), bool):
         raise bad("format", f"it is not {_FORMAT}", f"write format = {_FORMAT} at the top")
     unit = _unit(data)
-    tables = read_tables(data.get("tables", {}), () if unit is None else unit.columns)
+    frozen = flag(data.get("frozen", False), "frozen")
+    own = () if unit is None else unit.columns
+    tables = read_tables(data.get("tables", {}), own, frozen=frozen)
     who = table_of(data, "who")
     known_fields(who, ("analysts",), "[who]")
     analysts = None if "analysts" not in who else texts(who["analysts"], "who.analysts")
@@ -148,6 +153,7 @@ def _policy(data: Mapping[str, Any]) -> Policy:
         analysts=analysts,
         tables=tables,
         session=_session(table_of(data, "session")),
+        frozen=frozen,
     )
 
 

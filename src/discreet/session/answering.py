@@ -4,6 +4,7 @@ Trust: kernel.  The order of these steps is the promise: data is read after it w
 told after it was recorded.
 
     find      an answer that is on record is handed out again, and costs nothing
+    look      data that is not what it was when it was opened is refused
     charge    the request is paid for, or refused: durable before the next step
     start     data may be read now
     draw      the engine computes bounded totals, and noise is added; where bounds are missing they
@@ -14,19 +15,22 @@ Theorem (key ``one-answer``).  Under one key one answer is ever told, however of
 repeated and wherever they broke off.  Here the key follows from the plan, so a retry of the same
 question goes on where the last attempt ended, without paying again.
 Whatever fails once data is read fails with one and the same sentence: another could be about data.
+That the data has changed is about no value of it: the engine looks before it reads and after it,
+before noise is drawn.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, final
 
 from discreet.engines.order import HashOrder
-from discreet.errors import DiscreetError, EngineFailed, EntropyError, WrongKind
+from discreet.engines.sources.identity import scanned
+from discreet.errors import DiscreetError, EngineFailed, EntropyError, SourceChanged, WrongKind
 from discreet.ledger import Release as Stored
 from discreet.noise import SYSTEM, Entropy
 from discreet.plan.plan import Plan
@@ -51,6 +55,8 @@ class Desk:
     record: Record
     account: str | None = None
     entropy: Entropy = SYSTEM
+    states: Mapping[str, str] = field(default_factory=dict)
+    """The names of the states that tables were opened in, by their folded names."""
 
     def answered(self, plan: Plan, *, settle: Settle, draw: int = 1) -> Stored:
         """Return what is on record for a plan, after paying and drawing it if need be.
@@ -60,14 +66,26 @@ class Desk:
             settle: plans an answer once its bounds are found.
             draw: 1, or a higher number for another answer to the same plan.
         """
-        question = _digest(plan.digest, draw) if draw > 1 else plan.digest
-        return self.recorded(plan, question, lambda: self._drawn(plan, settle))
+        return self.recorded(plan, self.question(plan, draw), lambda: self._drawn(plan, settle))
+
+    def question(self, plan: Plan, draw: int) -> str:
+        """Return the name under which a draw of a plan is on record."""
+        return _digest(plan.digest, draw) if draw > 1 else plan.digest
+
+    def sources(self, plan: Plan) -> tuple[tuple[str, str], ...]:
+        """Return the states of the tables that a plan reads."""
+        return tuple((each, self.states.get(each, "")) for each in sorted(_tables(plan)))
+
+    def check_sources(self, plan: Plan) -> None:
+        """Refuse data that is not what it was when it was opened."""
+        self.engine.identities(_tables(plan))
 
     def recorded(self, plan: Plan, question: str, draw: Callable[[], bytes]) -> Stored:
         """Take all steps, with whatever reads the data, and returns what will be stored."""
         found = self.record.find(question)
         if found is not None:
             return found
+        self.check_sources(plan)
         key = self._charged(plan, question)
         begun = self.record.start(key)
         if isinstance(begun, Stored):
@@ -106,10 +124,18 @@ class Desk:
         order = self.order()
         if plan.search is None:
             raw = self.engine.run(plan.lowered, order=order)
-            return answer(plan, raw, entropy=self.entropy).written()
+            told = answer(plan, raw, entropy=self.entropy)
+            return replace(told, sources=self.sources(plan)).written()
         from discreet.session.bounding import drawn_in_stages  # noqa: PLC0415  rare
 
-        return drawn_in_stages(plan, settle, engine=self.engine, entropy=self.entropy, order=order)
+        return drawn_in_stages(
+            plan,
+            settle,
+            engine=self.engine,
+            entropy=self.entropy,
+            order=order,
+            sources=self.sources(plan),
+        )
 
     def order(self) -> HashOrder:
         """Draw the order in which groups of a unit are kept, anew for every attempt."""
@@ -127,13 +153,19 @@ def _guarded(draw: Callable[[], bytes]) -> bytes:
     )
     try:
         written = draw()
-    except EntropyError as error:  # about random bits, never about data
+    except (EntropyError, SourceChanged) as error:  # about random bits or a file, never a value
         failure = type(error)(what=error.what, why=error.why, do=error.do)
     except Exception:  # noqa: BLE001, S110 (its text may quote the data; replaced above)
         pass
     if written is None:  # raised here, where the other error is out of sight
         raise failure
     return written
+
+
+def _tables(plan: Plan) -> frozenset[str]:
+    """Return the tables that any stage of a plan reads."""
+    stages = [plan.lowered] if plan.search is None else [plan.lowered, plan.search.lowered]
+    return frozenset(table for stage in stages for table in scanned(stage.relation))
 
 
 def _digest(*parts: object) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Final
 
@@ -33,8 +34,14 @@ Settle = Callable[[Plan, tuple[FoundBounds, ...]], Settled]
 _FORMAT: Final = 1
 
 
-def drawn_in_stages(
-    plan: Plan, settle: Settle, *, engine: Engine, entropy: Entropy, order: HashOrder
+def drawn_in_stages(  # noqa: PLR0913  what both stages need
+    plan: Plan,
+    settle: Settle,
+    *,
+    engine: Engine,
+    entropy: Entropy,
+    order: HashOrder,
+    sources: tuple[tuple[str, str], ...] = (),
 ) -> bytes:
     """Find bounds, answer within them, and return both as they will be stored."""
     search = plan.search
@@ -44,7 +51,7 @@ def drawn_in_stages(
     found = found_bounds(search, engine.run(search.lowered, order=order), entropy=entropy)
     final, digest = settle(plan, found)
     raw = engine.run(final.lowered, order=order)
-    told = answer(final, raw, entropy=entropy).written()
+    told = replace(answer(final, raw, entropy=entropy), sources=sources).written()
     document = {
         "answer": json.loads(told),
         "bounds": [[each.about, str(each.low), str(each.high), each.seen] for each in found],

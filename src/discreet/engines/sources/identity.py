@@ -22,17 +22,26 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import astuple, dataclass, field
 from glob import glob, has_magic
 from pathlib import Path
 from typing import Final, Self, TypeVar, final
 
-from discreet.engines.sources.source import unreadable
+from discreet.engines.sources.source import Stamp, unreadable
 from discreet.errors import EngineFailed, SourceChanged, UnreadableSource
 from discreet.query.relations import Relation, Scan, descend, folded
 
-__all__ = ["FileStamp", "FileState", "Identity", "changed", "found_files", "scanned", "unchanged"]
+__all__ = [
+    "FileStamp",
+    "FileState",
+    "Identity",
+    "changed",
+    "found_files",
+    "identified",
+    "scanned",
+    "unchanged",
+]
 
 _ENDS: Final = 4096
 _PART: Final = 1 << 20
@@ -40,6 +49,9 @@ _TICK: Final = 20_000_000  # nanoseconds
 _LOOKS: Final = 50
 
 T = TypeVar("T")
+
+Columns = tuple[tuple[str, str], ...]
+"""The names of columns, and what their types are called where they are from."""
 
 
 @final
@@ -55,7 +67,7 @@ class Identity:
     """
 
     kind: str
-    columns: tuple[tuple[str, str], ...]
+    columns: Columns
     state: str | None
     content: Callable[[], str] | None = field(default=None, repr=False, compare=False)
 
@@ -152,6 +164,17 @@ def found_files(address: str) -> tuple[str, ...]:
             do="give the path of a file that is there, or a pattern that some files match.",
         )
     return tuple(files.values())
+
+
+def identified(opened: Mapping[str, tuple[Stamp, Columns]]) -> dict[str, Identity]:
+    """Return the identities of tables by name; refuse those that are not what they were."""
+    others = [table for table, (stamp, _) in opened.items() if not stamp.holds()]
+    if others:
+        raise changed(others)
+    return {
+        table: Identity(kind=stamp.kind, columns=columns, state=stamp.state, content=stamp.content)
+        for table, (stamp, columns) in opened.items()
+    }
 
 
 def scanned(relation: Relation) -> tuple[str, ...]:
