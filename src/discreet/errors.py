@@ -27,7 +27,8 @@ One tree, so that a caller can catch as much or as little as it wants::
     │   ├── OtherLedger         E405  recorded for another unit, budget or table
     │   ├── KeyReused           E406  one key for two different requests
     │   ├── NotCharged          E407  an answer without the steps that come before it
-    │   └── Tampered            E408  it contradicts itself, or a receipt
+    │   ├── Tampered            E408  it contradicts itself, or a receipt
+    │   └── QuestionClosed      E409  an attempt failed, and the owner has not reopened it
     ├── QuestionError             a question cannot be answered as it stands; nothing was spent
     │   ├── UnreadableSQL       E501  a text that is not SQL
     │   ├── UnsupportedSQL      E502  SQL that is not answered here
@@ -79,6 +80,7 @@ __all__ = [
     "OutOfRange",
     "OverBudget",
     "PolicyError",
+    "QuestionClosed",
     "QuestionError",
     "SourceChanged",
     "Tampered",
@@ -273,6 +275,13 @@ class Tampered(LedgerError):
     """The record contradicts itself, or a receipt that it once gave."""
 
     code = "E408"
+
+
+@final
+class QuestionClosed(LedgerError):
+    """An attempt to answer the question failed, and the owner has not reopened it."""
+
+    code = "E409"
 
 
 class QuestionError(DiscreetError):
