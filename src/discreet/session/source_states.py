@@ -16,6 +16,7 @@ row.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -75,7 +76,7 @@ def _source(record: Ledger, table: str, identity: Identity) -> str:
     content = {
         "table": table,
         "kind": identity.kind,
-        "columns": [list(each) for each in identity.columns],
+        "columns": hashlib.sha256(json.dumps(identity.columns).encode("ascii")).hexdigest(),
         "state": identity.state,
     }
     record.describe("source", content)
