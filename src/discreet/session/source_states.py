@@ -4,8 +4,9 @@ Trust: kernel.  Two answers are combined only if their tables were in the same s
 is frozen is opened in one state only.
 
 A ledger records the identity of every table that it meets, once.  The name of a state is its place
-among those of its table, such as "source 2"; nothing of the data follows from it.  Frames are held
-by one session alone, so that their states have names that are drawn at random.
+among those of its table, such as "source 2"; nothing of the data follows from it.  What one session
+holds alone, as frames, no other session can find again: its state has a name drawn at random, which
+is on record with the answers about it.
 
 Definition.  The content of a frozen table is on record as a digest, with a salt that is drawn at
 random.  It must be the same at every opening, until the table is opened once with a policy that
@@ -73,6 +74,8 @@ def _content(table: str, identity: Identity) -> str:
 
 def _source(record: Ledger, table: str, identity: Identity) -> str:
     """Record the identity of a table, and return the name of its state."""
+    if identity.state is None:
+        return f"opening {_drawn()}"
     content = {
         "table": table,
         "kind": identity.kind,
@@ -80,8 +83,6 @@ def _source(record: Ledger, table: str, identity: Identity) -> str:
         "state": identity.state,
     }
     record.describe("source", content)
-    if identity.state is None:
-        return f"opening {_drawn()}"
     return f"source {_on_record(record, 'source', table).index(content)}"
 
 
