@@ -20,6 +20,7 @@ from typing import Any, Final, final
 from discreet.accounting import Budget
 from discreet.errors import BadPolicy, DiscreetError
 from discreet.exact import decimal
+from discreet.plan.fan_out import MOST
 from discreet.plan.policy_tables import read_tables
 from discreet.plan.policy_values import (
     above_zero,
@@ -50,6 +51,7 @@ class Limits:
 
     max_groups: int | None = None
     max_rows: int | None = None
+    max_fan_out: int = MOST
     max_epsilon: Fraction | None = None
     max_rho: Fraction | None = None
     delta: Fraction | None = None
@@ -195,6 +197,7 @@ def _budget(data: Mapping[str, Any]) -> Budget | None:
 _LIMITS: Final[dict[str, tuple[str, Callable[[object, str], Any]]]] = {
     "max_groups": ("max_groups", counted),
     "max_rows": ("max_rows", counted),
+    "max_fan_out": ("max_fan_out", counted),
     "max_epsilon_per_question": ("max_epsilon", above_zero),
     "max_rho_per_question": ("max_rho", above_zero),
     "delta_per_question": ("delta", below_one),

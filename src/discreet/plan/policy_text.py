@@ -27,6 +27,7 @@ _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 _LIMITS: Final = {
     "max_groups": "max_groups",
     "max_rows": "max_rows",
+    "max_fan_out": "max_fan_out",
     "max_epsilon": "max_epsilon_per_question",
     "max_rho": "max_rho_per_question",
     "delta": "delta_per_question",
