@@ -21,8 +21,8 @@ the same sentence, which says nothing of the reason.  Before anybody hears of it
     release   noise was drawn: the failure is the answer, and no other noise is ever drawn for it
 What no row can bring about is told as it is, and asking again goes on: an interrupt, a process that
 was killed, a server that cannot be reached, data that is not what it was when it was opened, random
-bits that cannot be had before the first of the noise.  An executor that is lost is replaced by Spark
-itself, within the attempt.
+bits that cannot be had before the first of the noise.  An executor that is lost is replaced by
+Spark itself, within the attempt.
 """
 
 from __future__ import annotations
