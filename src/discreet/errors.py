@@ -40,7 +40,8 @@ One tree, so that a caller can catch as much or as little as it wants::
     │   └── NotAllowed          E602  a question that the policy does not allow
     └── EngineError               the data cannot be read as asked
         ├── EngineFailed        E701  the engine failed; what was charged stays charged
-        └── UnreadableSource    E702  something that cannot be opened as a table
+        ├── UnreadableSource    E702  something that cannot be opened as a table
+        └── SourceChanged       E703  data that is not what it was when it was opened
 
 Each leaf has a code, and each code a page ``docs/errors/<code>.md``.
 """
@@ -79,6 +80,7 @@ __all__ = [
     "OverBudget",
     "PolicyError",
     "QuestionError",
+    "SourceChanged",
     "Tampered",
     "TooLarge",
     "UnknownName",
@@ -353,3 +355,10 @@ class UnreadableSource(EngineError):
     """What was given cannot be opened as a table."""
 
     code = "E702"
+
+
+@final
+class SourceChanged(EngineError):
+    """Data is not what it was when it was opened; no answer was handed out."""
+
+    code = "E703"

@@ -5,7 +5,7 @@ Trust: kernel.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from shutil import rmtree
 from tempfile import mkdtemp
@@ -16,6 +16,7 @@ import duckdb
 import pyarrow as pa
 
 from discreet.engines.sources.files import CsvFiles
+from discreet.engines.sources.identity import Identity, changed
 from discreet.engines.sources.native import base_type, reading
 from discreet.engines.sources.opening import opened
 from discreet.engines.sources.source import Source, check_names, unreadable
@@ -59,12 +60,22 @@ class Performance:
 class Connection:
     """The sources as views, in a database of their own that nobody can change."""
 
-    __slots__ = ("__weakref__", "_connection", "_native", "_slow", "_swept", "_views", "columns")
+    __slots__ = (
+        "__weakref__",
+        "_connection",
+        "_native",
+        "_slow",
+        "_stamps",
+        "_swept",
+        "_views",
+        "columns",
+    )
 
     def __init__(self, tables: Mapping[str, object], performance: Performance) -> None:
         """Open every source, then lock the door."""
         check_names(list(tables), what="tables")
         sources = {table: opened(data, table=table) for table, data in tables.items()}
+        self._stamps = {folded(table): source.stamp for table, source in sources.items()}
         folder = mkdtemp(
             prefix="discreet-"
         )  # readable by nobody else; for what does not fit in memory
@@ -109,6 +120,23 @@ class Connection:
         if view not in self._slow:  # CSV files are checked byte by byte
             check_cells(self._connection, view, native, table=table)
         return native
+
+    def identities(self, tables: Iterable[str]) -> dict[str, Identity]:
+        """Return the state that some tables were opened in; refuse what has changed since."""
+        wished = {folded(table) for table in tables}
+        found = {table: stamp for table, stamp in self._stamps.items() if table in wished}
+        others = [table for table, stamp in found.items() if not stamp.holds()]
+        if others:
+            raise changed(others)
+        return {
+            table: Identity(
+                kind=stamp.kind,
+                columns=tuple(self._native[table].items()),
+                state=stamp.state,
+                content=stamp.content,
+            )
+            for table, stamp in found.items()
+        }
 
     def _lock(self, paths: list[str]) -> None:
         listed = ", ".join(map(text, dict.fromkeys(paths)))

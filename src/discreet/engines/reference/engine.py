@@ -6,7 +6,7 @@ Trust: kernel.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import final
 
 import numpy as np
@@ -17,9 +17,11 @@ from discreet.engines.order import HashOrder
 from discreet.engines.reference.bounding import Cells, Group, kept_cells, leaves_of, totals_of
 from discreet.engines.reference.relations import Tables, rows_of
 from discreet.engines.reference.windows import sort_key
+from discreet.engines.sources.identity import Identity
 from discreet.plan.lowered import Leaves, Lowered
 from discreet.plan.raw import ARROW_TYPES, Integers, Raw, SparseLeaves
 from discreet.plan.schema import Schema
+from discreet.query.relations import folded
 from discreet.query.shape import columns
 from discreet.query.types import Type
 
@@ -58,6 +60,17 @@ class Reference:
 
     def owned(self, schema: Schema) -> None:
         """Learn nothing: whose rows there are makes no difference here."""
+
+    def identities(self, tables: Iterable[str]) -> Mapping[str, Identity]:
+        """Return what is known of lists: nothing but their columns."""
+        return {
+            folded(table): Identity(
+                kind="rows",
+                columns=tuple((name, str(kind)) for name, kind in self._columns[table].items()),
+                state=None,
+            )
+            for table in tables
+        }
 
     def check(self, lowered: Lowered) -> None:
         """Refuse nothing."""

@@ -11,10 +11,11 @@ from typing import final
 
 from duckdb import DuckDBPyConnection
 
+from discreet.engines.sources.identity import FileStamp
 from discreet.engines.sources.source import unreadable
 from discreet.engines.sql.words import name, text
 
-__all__ = ["Database"]
+__all__ = ["Database", "DatabaseTable"]
 
 
 @final
@@ -32,6 +33,25 @@ class Database:
     table: str
     schema: str = "main"
 
+
+@final
+class DatabaseTable:
+    """A table of a database file that was looked at, to be attached."""
+
+    __slots__ = ("_database", "_path", "stamp")
+
+    def __init__(self, database: Database) -> None:
+        """Look at the file, and at the log beside it, which holds what was written last."""
+        self._database = database
+        self._path = str(Path(database.path).resolve())
+        if not Path(self._path).is_file():
+            raise unreadable("there is no such file.", do="give the path of a database file.")
+        self.stamp = FileStamp(self._files, kind="duckdb")
+
+    def _files(self) -> tuple[str, ...]:
+        path = str(Path(self._database.path).resolve())
+        return (path, f"{path}.wal")
+
     @property
     def paths(self) -> tuple[str, ...]:
         """The files that may be read from now on: the file stays open, and needs no permission."""
@@ -39,18 +59,16 @@ class Database:
 
     def attached(self, connection: DuckDBPyConnection, alias: str) -> str:
         """Attach the file, and print which table to select from."""
-        path = str(Path(self.path).resolve())
-        if not Path(path).is_file():
-            raise unreadable("there is no such file.", do="give the path of a database file.")
-        connection.execute(f"ATTACH {text(path)} AS {name(alias)} (TYPE duckdb, READ_ONLY)")
+        schema, table = self._database.schema, self._database.table
+        connection.execute(f"ATTACH {text(self._path)} AS {name(alias)} (TYPE duckdb, READ_ONLY)")
         found = connection.execute(
             "SELECT 1 FROM duckdb_tables() WHERE database_name = ? AND schema_name = ?"
             " AND table_name = ?",
-            [alias, self.schema, self.table],
+            [alias, schema, table],
         ).fetchall()
         if not found:
             raise unreadable(
-                f"there is no table {self.table} in the database.",
+                f"there is no table {table} in the database.",
                 do="name a table that is there; views cannot be opened.",
             )
-        return f"{name(alias)}.{name(self.schema)}.{name(self.table)}"
+        return f"{name(alias)}.{name(schema)}.{name(table)}"

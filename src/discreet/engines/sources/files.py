@@ -2,6 +2,7 @@
 
 Trust: kernel.
 
+Columns are read by name: files of one table may have them in different orders.
 The columns of CSV files are the words of their first line, and all of them are TEXT; what a policy
 declares them to be is read from that text, NULL where it does not fit.  An empty field is NULL.
 No line can make reading fail, or move the rows of others.  A line that is too short is filled up
@@ -15,35 +16,22 @@ import csv
 import gzip
 from codecs import BOM_UTF8
 from collections.abc import Sequence
-from glob import glob, has_magic
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Final, cast, final
+from typing import BinaryIO, Final, cast, final
 
+import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
+from discreet.engines.sources.headers import check_header
+from discreet.engines.sources.identity import FileStamp
 from discreet.engines.sources.quoting import CHUNK, LONGEST_RECORD, Structure
 from discreet.engines.sources.source import check_names, unreadable
 from discreet.engines.sql.words import text
 
-if TYPE_CHECKING:  # loaded when first used, because few sources need it
-    from pyarrow.parquet import FileMetaData
-
-__all__ = ["CsvFiles", "ParquetFiles", "found_files"]
+__all__ = ["CsvFiles", "ParquetFiles"]
 
 _LONGEST_HEADER: Final = LONGEST_RECORD + 2
 _DELIMITERS: Final = {".csv": ",", ".tsv": "\t"}
-
-
-def found_files(address: str) -> tuple[str, ...]:
-    """Return the files that an address names, which may be a pattern, sorted by name."""
-    paths = glob(address, recursive=True) if has_magic(address) else [address]  # noqa: PTH207
-    files = sorted(str(Path(path).resolve()) for path in paths if Path(path).is_file())
-    if not files:
-        raise unreadable(
-            "there is no such file.",
-            do="give the path of a file that is there, or a pattern that some files match.",
-        )
-    return tuple(files)
 
 
 def _listed(values: Sequence[str]) -> str:
@@ -54,33 +42,39 @@ def _listed(values: Sequence[str]) -> str:
 class CsvFiles:
     """Files with a line of names and one line for each row."""
 
-    __slots__ = ("_delimiter", "_names", "paths")
+    __slots__ = ("_delimiter", "_headers", "paths", "stamp")
 
-    def __init__(self, paths: tuple[str, ...]) -> None:
+    def __init__(self, stamp: FileStamp) -> None:
         """Read every file once, to check its structure; keep the names in its first line."""
-        self.paths = paths
-        self._delimiter = _DELIMITERS[Path(paths[0].removesuffix(".gz")).suffix]
-        for path in paths:
+        self.paths = stamp.paths
+        self.stamp = stamp
+        self._delimiter = _DELIMITERS[Path(self.paths[0].removesuffix(".gz")).suffix]
+        self._headers: dict[tuple[str, ...], list[str]] = {}
+        for path in self.paths:
             _check_structure(path, self._delimiter)
-        headers = {_header(path, self._delimiter) for path in paths}
-        if len(headers) != 1 or not (names := headers.pop()):
+            self._headers.setdefault(_header(path, self._delimiter), []).append(path)
+        if len({frozenset(header) for header in self._headers}) != 1 or () in self._headers:
             raise unreadable(
-                "the files have no line of names, or not all the same one.",
-                do="give files whose first lines are equal.",
+                "the files have no line of names, or not all the same names.",
+                do="give files whose first lines hold the same names, in any order.",
             )
-        check_names(names, what="columns")
-        self._names = names
+        for header in self._headers:
+            check_header(header)
 
     def attached(self, connection: DuckDBPyConnection, alias: str) -> str:  # noqa: ARG002
-        """Print how to read the files."""
-        columns = ", ".join(f"{text(name)}: 'VARCHAR'" for name in self._names)
+        """Print how to read the files: those with their names in one order together."""
+        parts = [f"FROM {self._read(*each)}" for each in self._headers.items()]
+        return f"({' UNION ALL BY NAME '.join(parts)})"
+
+    def _read(self, header: tuple[str, ...], paths: Sequence[str]) -> str:
+        columns = ", ".join(f"{text(name)}: 'VARCHAR'" for name in header)
         options = (
             f"columns = {{{columns}}}, auto_detect = false, header = true, "
             f"delim = {text(self._delimiter)}, quote = '\"', escape = '\"', nullstr = '', "
             "strict_mode = false, ignore_errors = true, null_padding = true, parallel = false, "
             f"encoding = 'utf-8', max_line_size = {2 * LONGEST_RECORD}, hive_partitioning = false"
         )
-        return f"read_csv({_listed(self.paths)}, {options})"
+        return f"read_csv({_listed(paths)}, {options})"
 
 
 def _check_structure(path: str, delimiter: str) -> None:
@@ -109,40 +103,45 @@ def _unpacked(path: str) -> BinaryIO:
 class ParquetFiles:
     """Files of columns, which carry their own schema."""
 
-    __slots__ = ("paths",)
+    __slots__ = ("paths", "stamp")
 
-    def __init__(self, paths: tuple[str, ...]) -> None:
-        """Read what describes every file, and nothing else."""
+    def __init__(self, stamp: FileStamp) -> None:
+        """Read the schema of every file, and nothing else."""
         import pyarrow.parquet as pq  # noqa: PLC0415  takes its time, and few sources need it
 
-        self.paths = paths
-        described = [pq.read_metadata(path) for path in paths]
-        for path, metadata in zip(paths, described, strict=True):
-            _check_places(metadata, Path(path).stat().st_size)
-        schemas = [metadata.schema.to_arrow_schema() for metadata in described]
+        self.paths = stamp.paths
+        self.stamp = stamp
+        schemas = [pq.read_schema(path) for path in self.paths]
         check_names(schemas[0].names, what="columns")
-        if any(not schema.equals(schemas[0]) for schema in schemas[1:]):
+        if any(_fields(schema) != _fields(schemas[0]) for schema in schemas[1:]):
             raise unreadable(
                 "the files do not have the same columns.",
-                do="give files of one schema, or name them as several tables.",
+                do="give files whose columns have the same names and types, in any order; or name "
+                "them as several tables.",
             )
 
     def attached(self, connection: DuckDBPyConnection, alias: str) -> str:  # noqa: ARG002
-        """Print how to read the files."""
+        """Print how to read the files, in which columns are found by their names."""
+        _check_places(connection, self.paths)
         return f"read_parquet({_listed(self.paths)}, hive_partitioning = false)"
 
 
-def _check_places(metadata: FileMetaData, size: int) -> None:
-    """Refuse a file that describes parts of itself which are not there.
+def _fields(schema: pa.Schema) -> list[tuple[str, str]]:
+    return sorted((field.name, str(field.type)) for field in schema)
+
+
+def _check_places(connection: DuckDBPyConnection, paths: Sequence[str]) -> None:
+    """Refuse files that describe parts of themselves which are not there.
 
     The reader may fetch bytes of columns that nobody asked for, and fails where there are none.
     """
-    for group in map(metadata.row_group, range(metadata.num_row_groups)):
-        for chunk in map(group.column, range(group.num_columns)):
-            starts = (chunk.dictionary_page_offset, chunk.data_page_offset)
-            first = min(start for start in starts if start is not None)
-            if first < 0 or not 0 <= chunk.total_compressed_size <= size - first:
-                raise unreadable(
-                    "a Parquet file describes columns that it does not hold.",
-                    do="write the file again, or restore it.",
-                )
+    found = connection.execute(
+        "SELECT file_name, min(first) >= 0 AND min(size) >= 0, max(first + size) FROM ("
+        "SELECT file_name, least(data_page_offset, dictionary_page_offset)::HUGEINT AS first, "
+        f"total_compressed_size AS size FROM parquet_metadata({_listed(paths)})) GROUP BY ALL"
+    ).fetchall()
+    if any(not good or last > Path(path).stat().st_size for path, good, last in found):
+        raise unreadable(
+            "a Parquet file describes columns that it does not hold.",
+            do="write the file again, or restore it.",
+        )

@@ -13,7 +13,29 @@ from duckdb import DuckDBPyConnection
 from discreet.errors import UnreadableSource
 from discreet.query.relations import folded
 
-__all__ = ["Source", "check_names", "unreadable"]
+__all__ = ["Source", "Stamp", "check_names", "unreadable"]
+
+
+class Stamp(Protocol):
+    """What was seen of a source when it was opened."""
+
+    @property
+    def kind(self) -> str:
+        """What the source is."""
+        ...
+
+    @property
+    def state(self) -> str | None:
+        """A digest of the state at opening; None for what nobody else can change."""
+        ...
+
+    def holds(self) -> bool:
+        """Look again, and say whether the source is in the state that it was opened in."""
+        ...
+
+    def content(self) -> str:
+        """Return a digest of everything in the source."""
+        ...
 
 
 class Source(Protocol):
@@ -22,6 +44,11 @@ class Source(Protocol):
     @property
     def paths(self) -> tuple[str, ...]:
         """The files that may be read from now on."""
+        ...
+
+    @property
+    def stamp(self) -> Stamp:
+        """What was seen of it before anything was read."""
         ...
 
     def attached(self, connection: DuckDBPyConnection, alias: str) -> str:
