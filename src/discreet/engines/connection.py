@@ -18,6 +18,7 @@ from discreet.engines.sources.identity import Identity, identified
 from discreet.engines.sources.native import base_type, reading
 from discreet.engines.sources.opening import opened
 from discreet.engines.sources.source import Source, check_names, unreadable
+from discreet.engines.sources.verifying import check_cells
 from discreet.engines.spilling import SpillFolder
 from discreet.engines.sql.words import name, text
 from discreet.errors import DiscreetError, UnknownName, WrongType
@@ -113,6 +114,8 @@ class Connection:
                 f"the data of table {table} cannot be read.",
                 do="check that the file is whole, or convert the data to Arrow or Parquet.",
             )
+        if view not in self._slow:  # CSV files are checked byte by byte
+            check_cells(self._connection, view, native, table=table)
         return native
 
     def identities(self, tables: Iterable[str]) -> dict[str, Identity]:

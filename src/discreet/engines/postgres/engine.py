@@ -21,19 +21,17 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Self, final
 
-from discreet.engines.backends import reason
 from discreet.engines.connection import Performance
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.failing import in_one_sentence
 from discreet.engines.order import HashOrder
 from discreet.engines.postgres.catalogue import Described
-from discreet.engines.postgres.columns import MOST_TEXTS
 from discreet.engines.postgres.opening import addresses_of, looked_up
 from discreet.engines.postgres.reading import Reading, Request
 from discreet.engines.sources.identity import Identity, changed
 from discreet.engines.sources.staged import Staged
 from discreet.engines.wanted import wanted
-from discreet.errors import BadPolicy, UnsupportedSQL
+from discreet.errors import BadPolicy
 from discreet.plan.lowered import Key, Lowered
 from discreet.plan.raw import Raw
 from discreet.plan.schema import Schema, TableFacts
@@ -129,14 +127,6 @@ class Postgres:
     def check(self, lowered: Lowered) -> None:
         """Refuse what cannot be computed."""
         self._local.check(lowered)
-        for table, request in self._requests(lowered).items():
-            types = self._described[table].types
-            if [types[each] for each in request.columns].count(Type.TEXT) > MOST_TEXTS:
-                raise UnsupportedSQL(
-                    what=f"the question reads more than {MOST_TEXTS} columns of texts of a table.",
-                    why=reason(f"more than {MOST_TEXTS} columns of texts", "PostgreSQL"),
-                    do="use fewer of them.",
-                )
 
     def run(self, lowered: Lowered, *, order: HashOrder) -> Raw:
         """Compute the answers."""

@@ -28,7 +28,7 @@ import pyarrow as pa
 from discreet.engines.failing import stopped
 from discreet.engines.postgres.address import Address
 from discreet.engines.postgres.catalogue import Described, described
-from discreet.engines.postgres.columns import printed
+from discreet.engines.postgres.columns import TEXTS, printed, weighed
 from discreet.engines.postgres.connecting import begin, connected
 from discreet.engines.sources.identity import changed
 from discreet.engines.sql.words import name
@@ -78,7 +78,8 @@ class Request:
         there = " AND ".join(f'"t".{name(column)} IS NOT NULL' for column in self.unit)
         where = f" WHERE {there}" if there else ""
         listed = ", ".join(parts) or "true AS c0"
-        return f'SELECT {listed} FROM {self.address.sql} AS "t"{where}'  # noqa: S608 (quoted names)
+        weight = weighed(forms) if any(forms[each] in TEXTS for each in self.columns) else ""
+        return f'SELECT {listed} FROM {self.address.sql} AS "t"{weight}{where}'  # noqa: S608
 
     @property
     def folded(self) -> frozenset[str]:

@@ -34,7 +34,10 @@ def from_dataset(dataset: ds.Dataset) -> Frame:
         case "InMemoryDataset":
             return from_arrow(dataset.to_table())
         case "FileSystemDataset":
-            return Frame(dataset, (), _stamp(dataset))
+            stamp = _stamp(dataset)
+            for batch in dataset.to_batches():  # as they are read later, unchecked
+                batch.validate(full=True)
+            return Frame(dataset, (), stamp)
         case _:
             raise unreadable(
                 "the dataset is made of several datasets.",

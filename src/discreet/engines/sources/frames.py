@@ -66,6 +66,7 @@ def from_arrow(table: pa.Table) -> Frame:
     for field in table.schema:
         column = table.column(field.name)
         if kinds.is_dictionary(field.type):
+            column.validate(full=True)  # an index may point nowhere
             column = column.cast(field.type.value_type)
         if is_readable(column.type):
             arrays[field.name] = column
