@@ -74,7 +74,8 @@ def schema_of(
     labels = {column: each.label for each in policy.same for column in each.columns}
     tables = []
     for name, columns in sources.items():
-        facts = described.get(folded(name), TableFacts(name=name, columns=(), unit=unit.columns))
+        plain = TableFacts(name=name, columns=(), unit=unit.columns, frozen=policy.frozen)
+        facts = described.get(folded(name), plain)
         table = _table(replace(facts, name=name), unit, columns)
         tables.append(_stored(table, (stored or {}).get(name, {}), labels))
     schema = in_normal_form(Schema(tables), policy)
