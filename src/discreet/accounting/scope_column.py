@@ -129,14 +129,18 @@ class ScopeColumn:
 def shared_columns(content: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the names of what all rows of a unit share, as a described table has it.
 
-    These are the columns that name the unit, and those that are promised to be constant.
+    These are the columns that name the unit, and those that are promised to be constant.  What is
+    described in another form says nothing, and nothing is shared.
 
     >>> shared_columns({"table": "visits", "unit": [["patient", "patient", ["integer"]]],
     ...                 "link": None, "columns": []}) == (
     ...     ScopeColumn.of_unit((("patient", "patient", ("integer",)),), 0).name,)
     True
     """
-    return tuple(each.name for each in _shared(content))
+    try:
+        return tuple(each.name for each in _shared(content))
+    except (KeyError, TypeError, ValueError):
+        return ()
 
 
 def _shared(content: Mapping[str, Any]) -> Iterator[ScopeColumn]:
@@ -149,7 +153,7 @@ def _shared(content: Mapping[str, Any]) -> Iterator[ScopeColumn]:
                 yield ScopeColumn.promised(column["same"], column["read"])
                 continue
             named = column["column"], column["source"], column["native"], column["read"]
-            yield ScopeColumn.of(content["table"], unit, link, named)  # type: ignore[arg-type]
+            yield ScopeColumn.of(content["table"], unit, link, named)
 
 
 @functools.lru_cache(4096)

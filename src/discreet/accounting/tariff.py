@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Final, TypeVar, cast, final
 
@@ -82,10 +83,28 @@ class Tariff:
                 do="give constant=['birth_year'] say.",
             )
         shared = tuple(constant)
-        self._asker = Asker(unit=same_unit(unit), constant=shared, contribution=contribution)
-        self._one_sided = _kept(self._asker.one_sided)
-        self._two_sided = _kept(self._asker.two_sided)
+        self._ask(Asker(unit=same_unit(unit), constant=shared, contribution=contribution))
+
+    def _ask(self, asker: Asker) -> None:
+        """Price for somebody else from now on, with nothing worked out yet."""
+        self._asker = asker
+        self._one_sided = _kept(asker.one_sided)
+        self._two_sided = _kept(asker.two_sided)
         self._pieces = _kept(self._priced)
+
+    def learn(self, constant: Iterable[str]) -> None:
+        """Take more columns in which all rows of a unit agree; scopes may be narrower from now on.
+
+        >>> from discreet.units import person
+        >>> tariff = Tariff(unit=person("patient"))
+        >>> tariff.learn(["birth_year"])
+        >>> tariff.asker.constant
+        ('birth_year',)
+        """
+        known = self._asker.constant
+        new = tuple(each for each in dict.fromkeys(constant) if each not in known)
+        if new:
+            self._ask(replace(self._asker, constant=(*known, *new)))
 
     def __reduce__(self) -> tuple[object, ...]:
         """Start anew in a copy: prices are worked out again."""

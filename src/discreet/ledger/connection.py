@@ -72,6 +72,8 @@ class Connection:
                 contribution=look.opening.contribution,
             )
         )
+        for each in look.descriptions:
+            self.pricer.learn(each)
 
     def call(self, request: Request[Result]) -> Result:
         """Have a request served by the writer."""

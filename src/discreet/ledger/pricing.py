@@ -16,8 +16,10 @@ from discreet.accounting import codec
 from discreet.accounting.book import Charge as BookCharge
 from discreet.accounting.box import Box
 from discreet.accounting.request import What
+from discreet.accounting.scope_column import shared_columns
 from discreet.accounting.tariff import Tariff
 from discreet.ledger.charge import Priced
+from discreet.ledger.description import Description
 from discreet.ledger.paths import upward
 from discreet.ledger.values import Account
 from discreet.loss.limits import checked_delta
@@ -48,6 +50,12 @@ class Pricer:
         """Take the prices for one unit."""
         self._tariff = tariff
         self._known: dict[object, Priced] = {}
+
+    def learn(self, description: Description) -> None:
+        """Take what is recorded of a table: what all rows of a unit share in it."""
+        if description.what == "schema":
+            self._tariff.learn(shared_columns(description.content()))
+            self._known = {}
 
     def priced(
         self,

@@ -20,6 +20,7 @@ from typing import Any, Final, final
 from discreet.accounting import Budget
 from discreet.errors import BadPolicy, DiscreetError
 from discreet.exact import decimal
+from discreet.plan.fan_out import MOST
 from discreet.plan.policy_names import Same, read_same, unit_forms
 from discreet.plan.policy_tables import read_tables
 from discreet.plan.policy_values import (
@@ -27,6 +28,7 @@ from discreet.plan.policy_values import (
     bad,
     below_one,
     counted,
+    flag,
     known_fields,
     table_of,
     texts,
@@ -42,6 +44,7 @@ _TOP: Final = (
     "unit",
     "unit_form",
     "relation",
+    "frozen",
     "session",
     "budget",
     "limits",
@@ -62,6 +65,7 @@ class Limits:
 
     max_groups: int | None = None
     max_rows: int | None = None
+    max_fan_out: int = MOST
     max_epsilon: Fraction | None = None
     max_rho: Fraction | None = None
     delta: Fraction | None = None
@@ -102,6 +106,8 @@ class Policy:
     analysts: tuple[str, ...] | None = None
     tables: tuple[TableFacts, ...] = ()
     session: Session | None = None
+    frozen: bool = False
+    """Whether tables that do not say otherwise may never change."""
     unit_forms: tuple[str, ...] | None = None
     same: tuple[Same, ...] = ()
 
@@ -154,7 +160,9 @@ def _policy(data: Mapping[str, Any]) -> Policy:
     if data.get("format") != _FORMAT or isinstance(data.get("format"), bool):
         raise bad("format", f"it is not {_FORMAT}", f"write format = {_FORMAT} at the top")
     unit = _unit(data)
-    tables = read_tables(data.get("tables", {}), () if unit is None else unit.columns)
+    frozen = flag(data.get("frozen", False), "frozen")
+    own = () if unit is None else unit.columns
+    tables = read_tables(data.get("tables", {}), own, frozen=frozen)
     who = table_of(data, "who")
     known_fields(who, ("analysts",), "[who]")
     analysts = None if "analysts" not in who else texts(who["analysts"], "who.analysts")
@@ -165,6 +173,7 @@ def _policy(data: Mapping[str, Any]) -> Policy:
         analysts=analysts,
         tables=tables,
         session=_session(table_of(data, "session")),
+        frozen=frozen,
         unit_forms=unit_forms(data.get("unit_form"), () if unit is None else unit.columns),
         same=read_same(table_of(data, "same"), tables),
     )
@@ -208,6 +217,7 @@ def _budget(data: Mapping[str, Any]) -> Budget | None:
 _LIMITS: Final[dict[str, tuple[str, Callable[[object, str], Any]]]] = {
     "max_groups": ("max_groups", counted),
     "max_rows": ("max_rows", counted),
+    "max_fan_out": ("max_fan_out", counted),
     "max_epsilon_per_question": ("max_epsilon", above_zero),
     "max_rho_per_question": ("max_rho", above_zero),
     "delta_per_question": ("delta", below_one),

@@ -22,7 +22,7 @@ from discreet.plan.errors_predicted import Forecast
 from discreet.plan.estimators import Estimator, Quantile, Quantiles
 from discreet.plan.groups import groups_of, within_categories
 from discreet.plan.limits_of_unit import most_groups
-from discreet.plan.listing import PublicRows
+from discreet.plan.fan_out import PublicRows
 from discreet.plan.lowered import Lowered
 from discreet.plan.measures import measured
 from discreet.plan.names import bound_expression
@@ -122,7 +122,13 @@ def read_price(draft: Draft) -> Draft:
 
 def bind_names(draft: Draft) -> Draft:
     """Find every name in the schema, and refuse what would mix units."""
-    known = asked(draft.question, draft.schema, draft.public_rows, draft.unit.columns)
+    known = asked(
+        draft.question,
+        draft.schema,
+        draft.public_rows,
+        draft.unit.columns,
+        draft.policy.limits.max_fan_out,
+    )
     _check_unit(draft, known.rows.unit or ())
     column = draft.clause.privacy_unit_column
     if column is not None:

@@ -6,23 +6,24 @@ Trust: kernel.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from discreet.accounting import Budget
-from discreet.accounting.scope_column import shared_columns
 from discreet.engines.choice import engine_for
 from discreet.engines.connection import Performance
+from discreet.engines.engine import Engine
 from discreet.engines.spark.performance import SparkPerformance
 from discreet.errors import NotAllowed, OtherLedger, WrongKind
 from discreet.ledger import Ledger
 from discreet.plan.policy import Policy
 from discreet.plan.schema import Schema
-from discreet.plan.scope_names import described
 from discreet.session.policies import budget_of, check_analyst, policy_of, unit_of
 from discreet.session.public_tables import check_keys
 from discreet.session.record import NoLedger, Rehearsal
+from discreet.session.recorded_schema import record_schema
 from discreet.session.schemas import schema_of
 from discreet.session.session import Session
+from discreet.session.source_states import recorded_states
 from discreet.session.sources import named_sources
 from discreet.units import PrivacyUnit
 
@@ -44,9 +45,9 @@ def open(  # noqa: A001, PLR0913  discreet.open: everything that belongs to a se
 ) -> Session:
     """Open tables of people, to ask about them.
 
-    The ledger is created once, with the unit, the budget and the constant columns of the policy,
-    and reopened with what is left.  It belongs to the people in these tables: use one ledger for
-    them, whatever files they come in.
+    The ledger is created once, with the unit and the budget of the policy, and reopened with what
+    is left.  It records how every table looks that is opened with it.  It belongs to the people in
+    these tables: use one ledger for them, whatever files they come in.
 
     Args:
         source: a path or a pattern of CSV or Parquet files, a DuckDB database, an Arrow, pandas or
@@ -82,6 +83,7 @@ def open(  # noqa: A001, PLR0913  discreet.open: everything that belongs to a se
         engine.owned(schema)
         check_keys(engine, schema)
         record = Rehearsal() if test_mode else _record(ledger, account, whose, limits, schema)
+        states = _states(record, engine, schema, keeps=record is ledger)
     except BaseException:
         engine.close()
         raise
@@ -93,7 +95,20 @@ def open(  # noqa: A001, PLR0913  discreet.open: everything that belongs to a se
         ledger=record,
         account=account,
         keeps=isinstance(ledger, Ledger),
+        states=states,
     )
+
+
+def _states(
+    record: Ledger | Rehearsal | NoLedger, engine: Engine, schema: Schema, *, keeps: bool
+) -> Mapping[str, str]:
+    """Record what was opened; a ledger that was opened for it does not stay open if that fails."""
+    try:
+        return recorded_states(record, engine, schema)
+    except BaseException:
+        if isinstance(record, Ledger) and not keeps:
+            record.close()
+        raise
 
 
 def _refuse_ledger(ledger: object, account: object) -> None:
@@ -115,31 +130,36 @@ def _record(
     if ledger is None:
         return NoLedger()
     if isinstance(ledger, Ledger):
-        _check_ledger(ledger, unit, budget, schema)
+        _check_ledger(ledger, unit, budget)
         found = ledger
     else:
         root = None if account is None else account.partition("/")[0]
-        found = Ledger.open(
-            ledger, unit=unit, budget=budget, constant=_shared(schema, unit), account=root
-        )
-    if account is not None and account not in found.accounts:
+        found = Ledger.open(ledger, unit=unit, budget=budget, account=root)
+    try:
+        _check_account(found, account)
+        record_schema(found, schema, unit)
+    except BaseException:
         if found is not ledger:
             found.close()
+        raise
+    return found
+
+
+def _check_account(ledger: Ledger, account: str | None) -> None:
+    if account is not None and account not in ledger.accounts:
         raise NotAllowed(
             what="there is no such account in the ledger.",
             why="an account is opened by the owner, perhaps with limits of its own.",
             do="name an account that is there, or have it opened with ledger.open_account.",
         )
-    return found
 
 
-def _check_ledger(ledger: Ledger, unit: PrivacyUnit, budget: Budget | None, schema: Schema) -> None:
+def _check_ledger(ledger: Ledger, unit: PrivacyUnit, budget: Budget | None) -> None:
     """Refuse a ledger that is recorded for something else."""
     first = next(ledger.entries())
     now = ledger.accounts[str(first["account"])].budget
     other = {
         "unit": (unit.columns, unit.relation) != (ledger.unit.columns, ledger.unit.relation),
-        "constant": list(_shared(schema, unit)) != first["constant"],
         "budget": budget is not None and budget not in (now, Budget.read(first["budget"])),
     }
     names = [name for name, differs in other.items() if differs]
@@ -149,8 +169,3 @@ def _check_ledger(ledger: Ledger, unit: PrivacyUnit, budget: Budget | None, sche
             why="what was charged before is about the unit and the limits on record.",
             do="open the tables as they were opened first, or use a ledger of their own.",
         )
-
-
-def _shared(schema: Schema, unit: PrivacyUnit) -> tuple[str, ...]:
-    private = [described(each, unit.columns) for each in schema.tables if not each.public]
-    return tuple(sorted({name for content in private for name in shared_columns(content)}))

@@ -3,6 +3,7 @@
 Trust: kernel.
 
     open      names the root, which has a budget
+    describe  tells of a table what all rows of a unit share in it
     account   is new, and lies below one that exists
     raise     goes to an account with a budget, keeps its currency, lowers nothing, raises something
     charge    debits exactly the accounts with a budget on its path, at no less than its price
@@ -16,6 +17,7 @@ from typing import Any, Final, final
 from discreet.accounting.budget import Budget
 from discreet.accounting.codec import read_unit
 from discreet.accounting.contribution import Contribution
+from discreet.accounting.scope_column import shared_columns
 from discreet.ledger.verify.charges import Charges, safely
 from discreet.ledger.verify.entries import Said
 from discreet.ledger.verify.prices import Prices
@@ -61,6 +63,11 @@ class Accounts:
         if parent(entry["account"]):
             yield "account", "the first account lies below another."
         yield from self._put(entry)
+
+    def describe(self, entry: Fields) -> None:
+        """Take a description; that of a table says what all rows of a unit share in it."""
+        if entry["what"] == "schema" and self._charges is not None:
+            self._charges.learn(shared_columns(entry["content"]))
 
     def add(self, entry: Fields) -> Wrong:
         """Take a new account."""

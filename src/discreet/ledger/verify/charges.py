@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeVar, final
 
@@ -59,6 +59,12 @@ class Charges:
         self._known: dict[Said, Debits] = {}
         self._boxes = functools.lru_cache(_KEPT)(_read_boxes)
         self._debit = functools.lru_cache(_KEPT)(self._look_at)
+
+    def learn(self, constant: Iterable[str]) -> None:
+        """Take columns that all rows of a unit share, as a description has them."""
+        if self._prices.learn(constant):
+            self._known.clear()
+            self._debit.cache_clear()
 
     def debits(self, said: Said, budgets: Mapping[str, Budget]) -> Debits:
         """Return what a charge costs; the budgets are those on the path of its account."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Final, final
 
@@ -74,6 +74,13 @@ class Prices:
         self._asker = Asker(unit=same_unit(unit), constant=shared, contribution=contribution)
         self._tree = functools.lru_cache(_KEPT)(_read_tree)
         self._found = functools.lru_cache(_KEPT)(self._work_out)
+
+    def learn(self, constant: Iterable[str]) -> bool:
+        """Take more columns that all rows of a unit share, and say whether there were any."""
+        new = tuple(each for each in constant if each not in self._asker.constant)
+        self._asker = replace(self._asker, constant=(*self._asker.constant, *new))
+        self._found.cache_clear()
+        return bool(new)
 
     @property
     def relation(self) -> Relation:
