@@ -1,6 +1,6 @@
 """Scopes of a ledger: what looks like other people and is not, adds up; what is apart, does not."""
 
-import datetime
+import datetime as dt
 import decimal
 from fractions import Fraction
 from itertools import combinations
@@ -120,7 +120,7 @@ def test_a_dose_is_another_number_as_a_narrow_float(tmp_path, ledger):
 @pytest.mark.parametrize("kind", ["timestamp[s]", "timestamp[ms]", "timestamp[ns]"])
 def test_moments_that_are_stored_more_coarsely_are_other_moments(tmp_path, ledger, kind):
     rules = TOP + '[tables.visits.columns]\nborn = {type = "timestamp", constant = true}\n'
-    moment = pa.array([datetime.datetime(1980, 1, 1, 12, 30, 1)], pa.timestamp("us"))  # noqa: DTZ001
+    moment = pa.array([dt.datetime(1980, 1, 1, 12, 30, 1)], pa.timestamp("us"))  # noqa: DTZ001
     for each in (pa.timestamp("us"), pa.type_for_alias(kind)):
         file = tmp_path / f"{str(each)[10:12]}.parquet"
         pa.parquet.write_table(pa.table({"patient": [1], "born": moment.cast(each)}), file)
