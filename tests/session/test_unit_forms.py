@@ -80,6 +80,7 @@ def test_a_form_that_does_not_follow_is_refused(form):
         "unit_form = 3",
         'unit_form = ["uuid", "uuid"]',
         'unit_form = "uuid"\n[tables.visits.columns.patient]\ntype = "integer"',
+        'unit_form = "integer"\n[tables.visits.columns.patient]\ntype = "text"',
     ],
 )
 def test_a_wrong_form_is_refused(line):
