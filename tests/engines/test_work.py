@@ -13,6 +13,7 @@ import discreet as dp
 from discreet.engines.connection import Performance
 from discreet.errors import NotAllowed, UnsupportedSQL
 from discreet.plan.fan_out import MOST
+from discreet.plan.text_work import HELD
 from discreet.plan.text_work import MOST as MOST_TEXTS
 from discreet.query.texts import LONGEST
 
@@ -29,6 +30,7 @@ tag = {type = "text"}
 cost = {type = "float", low = 0, high = 100}
 age = {type = "integer", low = 0, high = 150}
 note = {type = "text"}
+memo = {type = "text"}
 [tables.areas]
 public = true
 [tables.areas.columns]
@@ -43,7 +45,8 @@ tag = {type = "text"}
 PEOPLE = 50
 AREAS = pa.table({"area": range(MOST), "tag": ["x"] * MOST})
 MANY = pa.table({"area": range(MOST + 1), "tag": ["x"] * (MOST + 1)})
-LONG = "a" * (LONGEST // 4)
+NOTE = "\N{MATHEMATICAL SCRIPT SMALL A}" * (HELD // MOST)  # the longest that is held
+MEMO = "a" * LONGEST  # the longest that functions take
 SMALL = Performance(threads=2, memory="400MB")
 
 PERSON = (
@@ -81,20 +84,18 @@ QUESTIONS = {
     "running": "SELECT COUNT(*) AS n FROM (SELECT v.patient, SUM(v.age) OVER (PARTITION BY "
     f"v.patient ORDER BY a.area) AS s FROM {EQUAL}) WHERE s > 0",
     "tower": f"SELECT COUNT({TOWER}) AS n FROM visits",
-    "replaced": f"SELECT COUNT(REPLACE(REPLACE(note, 'a', '{'b' * 50}'), 'b', '{'c' * 50}')) AS n "
-    "FROM visits",
-    "cases": "SELECT "
-    + ", ".join(f"COUNT(LOWER(UPPER(CONCAT(note, '{at}')))) AS n{at}" for at in range(1))
-    + " FROM visits",
-    "like": "SELECT COUNT(*) AS n FROM visits WHERE note LIKE '%a_a%a_a%a_a%a_a%a_a%b'",
+    "replaced": "SELECT COUNT(REPLACE(REPLACE(SUBSTR(memo, 1, 100), 'a', 'bbbbbbbb'), 'b', "
+    "'cccccccc')) AS n FROM visits",
+    "cases": "SELECT COUNT(LOWER(UPPER(TRIM(memo)))) AS n FROM visits",
+    "like": "SELECT COUNT(*) AS n FROM visits WHERE memo LIKE '%a_a%a_a%a_a%a_a%a_a%b'",
 }
 
 
 def visits(rows, *, present):
     """Return two plain rows of each person, and those of the one who has the property."""
-    plain = [(at // 2, at, "y", 1.0, 40, "") for at in range(2 * PEOPLE)]
-    own = [(999, 10**6 + at, "x", at / 7, 120, LONG) for at in range(rows)] if present else []
-    names = ("patient", "visit", "tag", "cost", "age", "note")
+    plain = [(at // 2, at, "y", 1.0, 40, "", "") for at in range(2 * PEOPLE)]
+    own = [(999, 10**6 + at, "x", at / 7, 120, NOTE, MEMO) for at in range(rows)] if present else []
+    names = ("patient", "visit", "tag", "cost", "age", "note", "memo")
     return pa.table(dict(zip(names, map(list, zip(*plain, *own, strict=True)), strict=True)))
 
 
