@@ -15,7 +15,7 @@ import discreet.session as sessions
 from discreet.cli import app
 from discreet.engines.postgres import reading
 from discreet.engines.sources.staged import Staged
-from discreet.errors import BadPolicy, EngineFailed, UnreadableSource, WrongKind
+from discreet.errors import BadPolicy, EngineStopped, UnreadableSource, WrongKind
 from discreet.query.types import Type
 from tests.engines.postgres.rows import connect, fill
 from tests.session.clinic import BY_WARD, COUNT, EXACT, LINKED, POLICY, bills, visits, wards
@@ -157,7 +157,7 @@ def test_a_server_that_is_gone_costs_one_charge(postgres, clinic, tmp_path):
     with dp.open(f"{clinic}/clinic.visits", policy=POLICY, ledger=ledger) as session:
         postgres.crash()
         try:
-            with pytest.raises(EngineFailed):
+            with pytest.raises(EngineStopped):
                 session.ask(COUNT, epsilon="0.5")
         finally:
             postgres.start()
