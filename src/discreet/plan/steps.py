@@ -37,6 +37,7 @@ from discreet.plan.scaling import scale_noise
 from discreet.plan.schema import Schema
 from discreet.plan.searching import miss_bounds, price_bounds
 from discreet.plan.sketching import sketch_of
+from discreet.plan.text_work import check_text_work
 from discreet.query.expressions import Column
 from discreet.query.question import Question
 from discreet.query.span import pointed
@@ -251,6 +252,7 @@ def lower(draft: Draft) -> Draft:
         measures=found(draft.measured).measures,
     )
     check_claims(lowered, found(draft.calibrated).releases)
+    check_text_work(lowered)
     return replace(draft, lowered=lowered)
 
 
