@@ -16,7 +16,7 @@ from discreet.engines.spilling import SpillFolder
 
 ROOT = Path(__file__).parents[2]
 ROWS = 400_000
-SORTED = 'SELECT max(n) AS n FROM (SELECT row_number() OVER (ORDER BY x, y) AS n FROM "table 0")'  # noqa: S608
+SORTED = 'SELECT max(n) AS n FROM (SELECT row_number() OVER (ORDER BY x, y) AS n FROM "table 0")'
 
 
 def mode(path):
@@ -117,7 +117,7 @@ def test_spilled_files_are_open_to_their_owner_alone(tmp_path, monkeypatch, mask
 
         looking = threading.Thread(target=look)
         looking.start()
-        assert connection._connection.sql(SORTED).fetchall() == [(ROWS,)]  # noqa: SLF001
+        assert connection._connection.sql(SORTED).fetchall() == [(ROWS,)]
         done.set()
         looking.join()
         assert seen == {0o600}

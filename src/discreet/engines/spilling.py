@@ -18,6 +18,7 @@ import fcntl
 import os
 import struct
 import tempfile
+from pathlib import Path
 
 __all__ = ["SpillFolder"]
 
@@ -38,7 +39,7 @@ class SpillFolder:
     >>> oct(os.stat(folder.path).st_mode & 0o777)
     '0o700'
     >>> folder.remove()
-    >>> os.path.exists(folder.path)
+    >>> Path(folder.path).exists()
     False
     """
 
@@ -46,16 +47,15 @@ class SpillFolder:
 
     def __init__(self, parent: str | None = None) -> None:
         """Make a folder, in the usual place unless told, and remove those of dead processes."""
-        where = tempfile.gettempdir() if parent is None else parent
+        where = Path(tempfile.gettempdir() if parent is None else parent)
         _sweep(where)
-        made = tempfile.mkdtemp(prefix=_NEW, dir=where)
+        made = Path(tempfile.mkdtemp(prefix=_NEW, dir=where))
         with contextlib.suppress(OSError):  # a file system without such lists
             os.setxattr(made, "system.posix_acl_default", _OWNER_ALONE)
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-        self._lock = os.open(os.path.join(made, _LOCK), flags, 0o600)
+        self._lock = os.open(made / _LOCK, flags, 0o600)
         fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        self.path = os.path.join(where, _PREFIX + os.path.basename(made)[len(_NEW) :])
-        os.rename(made, self.path)
+        self.path = str(made.rename(where / f"{_PREFIX}{made.name.removeprefix(_NEW)}"))
         self._owner = os.getpid()
 
     def remove(self) -> None:
@@ -63,20 +63,18 @@ class SpillFolder:
         if self._owner == os.getpid():
             self._owner = 0
             with contextlib.suppress(OSError):
-                _emptied(self.path)
+                _emptied(Path(self.path))
             os.close(self._lock)
 
 
-def _sweep(parent: str) -> None:
+def _sweep(parent: Path) -> None:
     """Remove the folders that no process uses."""
-    with os.scandir(parent) as entries:
-        names = [each.name for each in entries if each.name.startswith(_PREFIX)]
-    for name in names:
+    for path in parent.glob(f"{_PREFIX}*"):
         with contextlib.suppress(OSError):  # in use, of somebody else, or gone meanwhile
-            _removed_if_unused(os.path.join(parent, name))
+            _removed_if_unused(path)
 
 
-def _removed_if_unused(path: str) -> None:
+def _removed_if_unused(path: Path) -> None:
     folder = os.open(path, _FOLDER)
     try:
         if os.fstat(folder).st_uid != os.geteuid():
@@ -91,12 +89,13 @@ def _removed_if_unused(path: str) -> None:
         os.close(folder)
 
 
-def _emptied(path: str) -> None:
+def _emptied(path: Path) -> None:
     """Remove the files of a folder, the lock last, and then the folder."""
     folder = os.open(path, _FOLDER)
     try:
-        for name in sorted(os.listdir(folder), key=lambda name: name == _LOCK):
+        names = os.listdir(folder)  # noqa: PTH208  of the folder that is open
+        for name in sorted(names, key=lambda name: name == _LOCK):
             os.unlink(name, dir_fd=folder)
     finally:
         os.close(folder)
-    os.rmdir(path)
+    path.rmdir()

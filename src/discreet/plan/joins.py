@@ -184,7 +184,7 @@ def _check_public(node: Join, left: Bound, right: Bound, on: Expression | None) 
         )
 
 
-def _limited(  # noqa: PLR0913  a join, and what limits it
+def _limited(  # noqa: PLR0913, PLR0917  a join, and what limits it
     node: Join, left: Bound, right: Bound, on: Expression | None, fresh: Fresh, limit: FanOut
 ) -> tuple[Bound, Bound, int]:
     """Limit how many rows of one side a row of the other meets; return both, and the fan-out."""
