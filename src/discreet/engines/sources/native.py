@@ -68,11 +68,21 @@ def _read(column: str, native: str, kind: Type) -> Printed:
         case Type.DATE:
             return Printed(in_years(column, kind), kind)
         case Type.TIMESTAMP:
-            plain = native == "TIMESTAMP"
-            sql = column if plain else f"TRY_CAST({column} AS TIMESTAMP)"
-            return Printed(in_years(sql, kind), kind)
+            return Printed(in_years(_moment(column, native), kind), kind)
         case _:
             return Printed(column, kind)
+
+
+def _moment(column: str, native: str) -> str:
+    """Print a moment in microseconds.
+
+    Infinite ones are taken out first: among nanoseconds one number lies below them, from which the
+    optimizer of DuckDB concludes that all moments lie in our years, and then looks no more.
+    """
+    if native == "TIMESTAMP":
+        return column
+    moment = f"TRY_CAST({column} AS TIMESTAMP)"
+    return f"(CASE WHEN isfinite({moment}) THEN {moment} END)"
 
 
 def _integer(column: str, native: str) -> str:
