@@ -187,8 +187,14 @@ def scanned(relation: Relation) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def unchanged(check: Callable[[], object], read: Callable[[], T]) -> T:
-    """Read between two looks; a reader that fails because of a change is not asked for a reason.
+def unchanged(
+    check: Callable[[], object],
+    read: Callable[[], T],
+    failed: Callable[[], object] | None = None,
+) -> T:
+    """Read between two looks; a failure that comes with a change is told as a change.
+
+    ``failed`` is a look that is taken after a failure alone, because it takes its time.
 
     >>> unchanged(lambda: None, lambda: 7)
     7
@@ -201,6 +207,8 @@ def unchanged(check: Callable[[], object], read: Callable[[], T]) -> T:
         failure = error
     check()
     if failure is not None:
+        if failed is not None:
+            failed()
         raise failure
     return found
 
