@@ -191,6 +191,12 @@ class Connection:
         found = self._connection.execute(f"EXPLAIN {statement}").fetchall()
         return "\n".join(str(tree) for _, tree in found)
 
+    def memory(self) -> tuple[int, int]:
+        """Return how many bytes DuckDB may use, and how many threads share them."""
+        settings = "SELECT current_setting('memory_limit'), current_setting('threads')"
+        limit, threads = self._connection.execute(settings).fetchall()[0]
+        return _bytes(str(limit)), int(threads)
+
     def interrupt(self) -> None:
         """Stop the statement that is being run, if one is."""
         self._connection.interrupt()
@@ -206,6 +212,12 @@ def _open_reading(column: str, native: str, to: Type) -> str | None:
     if to is Type.FLOAT and native in {"DOUBLE", "FLOAT"}:
         return name(column) if native == "DOUBLE" else f"CAST({name(column)} AS DOUBLE)"
     return reading(column, native, to)
+
+
+def _bytes(limit: str) -> int:
+    """Read a size as DuckDB writes it, such as 1.5 GiB."""
+    number, unit = limit.split()
+    return int(float(number) * 1024 ** ("bytes", "KiB", "MiB", "GiB", "TiB").index(unit))
 
 
 def _limits(performance: Performance) -> dict[str, str | int]:

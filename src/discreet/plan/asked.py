@@ -23,6 +23,7 @@ from discreet.plan.listing import Listing
 from discreet.plan.lowered import KEY_TYPES, Key, KeyValue
 from discreet.plan.names import bound_expression, checked, condition
 from discreet.plan.schema import Schema
+from discreet.plan.text_work import with_short_texts
 from discreet.query.expressions import Aggregate, Column, Expression
 from discreet.query.question import Question, aggregates
 from discreet.query.relations import Filter, Relation
@@ -78,13 +79,18 @@ def _bound(
     names: tuple[str, ...],
     max_fan_out: int,
 ) -> Bound:
-    """Bind a relation; joins keep as many rows as the limit on all of it allows."""
+    """Bind a relation; joins keep as many rows as the limit on all of it allows.
+
+    What is bound reads no text that is too long to be held.
+    """
     limit = FanOut(max_fan_out, public_rows)
 
     def bind(matches: int) -> Bound:
         return Binder(schema, names, fan_out=replace(limit, matches=matches)).bind(relation)
 
-    return within(max_fan_out, bind)
+    found = within(max_fan_out, bind)
+    public = {table.name for table in schema.tables if table.public}
+    return replace(found, relation=with_short_texts(found.relation, found.fan_out, public))
 
 
 def _key(name: str, value: Expression, rows: Bound, predicates: Sequence[Expression]) -> AskedKey:

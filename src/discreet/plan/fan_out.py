@@ -104,18 +104,19 @@ def within(most: int, bind: Callable[[int], Bound]) -> Bound:
         bind: binds the question, given how many private rows a row may meet in a join.
     """
     found = bind(most)
-    low, high = 1, most
-    while found.fan_out > most and low < high:  # the fan-out never falls as matches rise
+    if found.fan_out <= most:
+        return found
+    found = bind(1)
+    if found.fan_out > most:
+        raise _refused(found.relation, most)
+    low, high = 1, most  # the fan-out never falls as matches rise: low fits, high does not
+    while high - low > 1:
         middle = (low + high) // 2
         tried = bind(middle)
         if tried.fan_out <= most:
-            low = middle + 1
+            low, found = middle, tried
         else:
             high = middle
-    if found.fan_out > most and low > 1:
-        found = bind(low - 1)
-    if found.fan_out > most:
-        raise _refused(found.relation, most)
     return found
 
 

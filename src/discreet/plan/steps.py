@@ -35,6 +35,7 @@ from discreet.plan.scaling import scale_noise
 from discreet.plan.schema import Schema
 from discreet.plan.searching import miss_bounds, price_bounds
 from discreet.plan.sketching import sketch_of
+from discreet.plan.text_work import check_text_work
 from discreet.query.expressions import Column
 from discreet.query.question import Question
 from discreet.query.span import pointed
@@ -242,6 +243,7 @@ def lower(draft: Draft) -> Draft:
         public=groups.public if known.keys else None,
         measures=found(draft.measured).measures,
     )
+    check_text_work(lowered)
     return replace(draft, lowered=lowered)
 
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 __all__ = ["LONGEST", "TEXTS"]
 
-LONGEST: Final = 2**16
+LONGEST: Final = 2**13
 
 _LOWER: Final = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 _UPPER: Final = {code + 32: code for code in _LOWER}

@@ -15,7 +15,7 @@ import discreet.session as sessions
 from discreet.cli import app
 from discreet.engines.postgres import reading
 from discreet.engines.sources.staged import Staged
-from discreet.errors import BadPolicy, EngineFailed, UnreadableSource, WrongKind
+from discreet.errors import BadPolicy, EngineStopped, UnreadableSource, WrongKind
 from discreet.query.types import Type
 from discreet.session.answering import Desk
 from tests.engines.postgres.rows import connect, fill
@@ -162,7 +162,7 @@ def test_a_server_that_is_gone_costs_one_charge(postgres, clinic, tmp_path, monk
                 session.ask(COUNT, epsilon="0.5")
             assert str(session.remaining).startswith("epsilon 2 of 2")
             monkeypatch.setattr(Desk, "check_sources", lambda *_: None)  # it goes after the look
-            with pytest.raises(EngineFailed):
+            with pytest.raises(EngineStopped):
                 session.ask(COUNT, epsilon="0.5")
             monkeypatch.undo()
         finally:

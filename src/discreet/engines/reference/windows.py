@@ -14,6 +14,7 @@ from discreet.engines.order import Value
 from discreet.engines.reference.casts import finite, fitting
 from discreet.engines.reference.expressions import Row, Rule, compiled
 from discreet.engines.reference.float_sums import float_sum
+from discreet.engines.windows import tie_breaker
 from discreet.query.expressions import Aggregate, Literal, Order, Window
 from discreet.query.types import Type
 
@@ -77,7 +78,7 @@ def _ordered(
     written = {index: tuple(rule(rows[index]) for rule in rules) for index in members}
     compare = _comparison(order)
     by_columns = sorted(
-        members, key=lambda index: sort_key([rows[index][name] for name in columns])
+        members, key=lambda index: sort_key([tie_breaker(rows[index][name]) for name in columns])
     )
 
     def compare_rows(left: int, right: int) -> int:
