@@ -23,7 +23,11 @@ def sources(folder):
     moments[1000] = 2**62
     texts = [b"text"] * 1000 + [b"\xff\xfe"] + [b"text"] * 1000
     lines = [b"%d,x\n" % at for at in range(ROWS)]
-    for name, line in (("escaped", b'1000,"x\\"y"\n'), ("open", b'1000,"x\n'), ("bytes", b"1,\xff\n")):
+    for name, line in (
+        ("escaped", b'1000,"x\\"y"\n'),
+        ("open", b'1000,"x\n'),
+        ("bytes", b"1,\xff\n"),
+    ):
         lines[1000] = line
         (folder / f"{name}.csv").write_bytes(b"patient,note\n" + b"".join(lines))
     return {

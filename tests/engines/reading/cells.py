@@ -120,9 +120,7 @@ class _Poison:
         values = self._of("int64", near, scale=10**6)
         array = pa.array(values, pa.int64(), mask=self.null).view(pa.timestamp(unit))
         read = [_microseconds(int(value), unit) for value in values]
-        expected = [
-            None if null else value for null, value in zip(self.null, read, strict=True)
-        ]
+        expected = [None if null else value for null, value in zip(self.null, read, strict=True)]
         return array, Type.TIMESTAMP, pa.array(expected, pa.int64()).view(pa.timestamp("us"))
 
 

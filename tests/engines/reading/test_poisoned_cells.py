@@ -137,7 +137,9 @@ def test_a_text_of_a_database_that_is_not_unicode_is_refused_at_once(tmp_path):
     path, size = tmp_path / "t.duckdb", 16384
     with duckdb.connect(path, config={"default_block_size": size}) as made:
         made.execute("PRAGMA force_compression = 'uncompressed'")
-        made.execute("CREATE TABLE t AS SELECT 'a text of some length ' || range AS s FROM range(9)")
+        made.execute(
+            "CREATE TABLE t AS SELECT 'a text of some length ' || range AS s FROM range(9)"
+        )
     whole = path.read_bytes()
     place = whole.index(b"length 7")
     start = place - (place - 3 * 4096) % size

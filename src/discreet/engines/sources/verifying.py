@@ -61,7 +61,9 @@ def _read(column: str, kind: str) -> str:
     """
     cell = name(column)
     if kind == _TEXT:
-        return f"coalesce(bool_and({cell} IS NULL OR TRY(decode(encode({cell}))) IS NOT NULL), true)"
+        return (
+            f"coalesce(bool_and({cell} IS NULL OR TRY(decode(encode({cell}))) IS NOT NULL), true)"
+        )
     return f"coalesce(bit_xor(hash({cell})), 0) >= 0"
 
 
