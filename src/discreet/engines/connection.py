@@ -71,7 +71,7 @@ class Connection:
     )
 
     def __init__(self, tables: Mapping[str, object], performance: Performance) -> None:
-        """Open every source, then lock the door."""
+        """Open every source, and let go of all of them if one cannot be read."""
         check_names(list(tables), what="tables")
         sources = {table: opened(data, table=table) for table, data in tables.items()}
         self._stamps = {folded(table): source.stamp for table, source in sources.items()}
@@ -83,16 +83,24 @@ class Connection:
         self._views: dict[str, str] = {}
         self._slow: set[str] = set()
         self._native: dict[str, dict[str, str]] = {}
+        try:
+            self._view(sources)
+        except BaseException:
+            self.close()
+            raise
+        self.columns: dict[str, Columns] = {
+            table: {column: base_type(kind) for column, kind in self._native[folded(table)].items()}
+            for table in tables
+        }
+
+    def _view(self, sources: Mapping[str, Source]) -> None:
+        """Make a view of every source, check all cells, and lock the door."""
         for number, (table, source) in enumerate(sources.items()):
             view = f"table {number}"
             self._views[folded(table)] = view
             if isinstance(source, CsvFiles):
                 self._slow.add(view)
             self._native[folded(table)] = self._viewed(source, f"source {number}", view, table)
-        self.columns: dict[str, Columns] = {
-            table: {column: base_type(kind) for column, kind in self._native[folded(table)].items()}
-            for table in tables
-        }
         self._lock([path for source in sources.values() for path in source.paths])
 
     def _viewed(self, source: Source, alias: str, view: str, table: str) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """No cell makes reading fail, or moves another: it is read as it is, is NULL, or refused at once."""
 
+import struct
 import time
 
 import duckdb
@@ -13,6 +14,7 @@ import pytest
 
 from discreet.engines.connection import Performance
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.sources.database import Database
 from discreet.errors import UnreadableSource
 from discreet.query.relations import Scan
 from tests.engines.reading.cells import EXTREMES, NOT_UTF8, poisoned, with_bytes, with_one_cell
@@ -51,7 +53,7 @@ def in_a_database(table, folder):
     with duckdb.connect(path) as made:
         made.register("rows", table)
         made.execute("CREATE TABLE t AS FROM rows")
-    return path
+    return Database(path=str(path), table="t")
 
 
 FORMATS = {
@@ -62,47 +64,53 @@ NARROW = {"in_parquet", "in_plain_parquet", "in_polars"}
 """Formats that do not have moments in seconds, or refuse those that milliseconds cannot hold."""
 
 
-def checked(poison, kind, folder):
-    """Read a table from a format, compare all cells with what they are, and return their number."""
-    table, types, expected = poison
-    with DuckDB({"t": FORMATS[kind](table, folder)}, ONE) as engine:
+def checked(kind, folder, *poisons):
+    """Read tables from a format, compare all cells with what they are, and return their number."""
+    sources = {}
+    for at, (table, _, _) in enumerate(poisons):
+        (folder / str(at)).mkdir(exist_ok=True)
+        sources[f"t{at}"] = FORMATS[kind](table, folder / str(at))
+    with DuckDB(sources, ONE) as engine:
         inner = engine._connection
-        found = inner.fetched(inner.scan(Scan("t", tuple(types.items()))) + ' ORDER BY "row"')
-    for name in types:
-        assert found.column(name).combine_chunks().equals(expected[name]), name
-    return table.num_rows * table.num_columns
+        for at, (_, types, expected) in enumerate(poisons):
+            scan = inner.scan(Scan(f"t{at}", tuple(types.items())))
+            found = inner.fetched(f'{scan} ORDER BY "row"')
+            for name in types:
+                assert found.column(name).combine_chunks().equals(expected[name]), name
+    return sum(table.num_rows * table.num_columns for table, _, _ in poisons)
+
+
+def alone(rng, *, fits):
+    """Return tables with one poisoned cell each, one for every column."""
+    columns = poisoned(rng, 1, fits=fits)[0].num_columns
+    return [with_one_cell(rng, 10, column, fits=fits) for column in range(1, columns)]
 
 
 @pytest.mark.parametrize("kind", FORMATS)
 def test_every_cell_is_what_it_is_or_missing(kind, tmp_path):
-    poison = poisoned(np.random.default_rng(1), 2000, fits=kind in NARROW)
-    checked(poison, kind, tmp_path)
+    checked(kind, tmp_path, poisoned(np.random.default_rng(1), 2000, fits=kind in NARROW))
 
 
 @pytest.mark.parametrize("kind", ["in_parquet", "in_a_database"])
 def test_one_cell_among_others(kind, tmp_path):
     """What the engine knows of a column without reading it does not hide its one odd cell."""
-    rng, fits = np.random.default_rng(2), kind in NARROW
-    columns = poisoned(rng, 1, fits=fits)[0].num_columns
-    for _ in range(4):
-        for column in range(1, columns):
-            checked(with_one_cell(rng, 10, column, fits=fits), kind, tmp_path)
+    for seed in range(3):
+        checked(kind, tmp_path, *alone(np.random.default_rng(seed), fits=kind in NARROW))
 
 
 @pytest.mark.slow
 def test_a_million_poisoned_cells(tmp_path):
-    cells, began = 0, time.monotonic()
+    cells = single = 0
+    began = time.monotonic()
     for seed in range(9):
         for kind in FORMATS:
-            rng, fits = np.random.default_rng(seed), kind in NARROW
-            cells += checked(poisoned(rng, 2000, fits=fits), kind, tmp_path)
-    single = 0
-    for seed in range(2000):
-        kind = ("in_parquet", "in_a_database")[seed % 2]
-        rng, fits = np.random.default_rng(seed), kind in NARROW
-        column = 1 + seed // 2 % 16
-        checked(with_one_cell(rng, 10, column, fits=fits), kind, tmp_path)
-        single += 1
+            rng = np.random.default_rng(seed)
+            cells += checked(kind, tmp_path, poisoned(rng, 2000, fits=kind in NARROW))
+    for seed in range(120):
+        for kind in ("in_parquet", "in_a_database"):
+            tables = alone(np.random.default_rng(seed), fits=kind in NARROW)
+            checked(kind, tmp_path, *tables)
+            single += len(tables)
     print(f"{cells:,} cells, and {single:,} alone, in {time.monotonic() - began:.0f} s")
     assert cells > 10**6
 
@@ -116,6 +124,34 @@ def test_texts_that_are_not_unicode_are_refused_at_once(kind, place, tmp_path):
         with pytest.raises(UnreadableSource) as caught:
             DuckDB({"t": FORMATS[kind](table, tmp_path)}, ONE)
         assert caught.value.__context__ is None
+
+
+def with_checksum(block):
+    """Return a block of a database with the checksum that belongs to it."""
+    words = np.frombuffer(block[8:], np.uint64) * np.uint64(0xBF58476D1CE4E5B9)
+    return struct.pack("<Q", int(np.bitwise_xor.reduce(words)) ^ 5381) + block[8:]
+
+
+def test_a_text_of_a_database_that_is_not_unicode_is_refused_at_once(tmp_path):
+    """Somebody else wrote the file: its checksums are right, and its text is none."""
+    path, size = tmp_path / "t.duckdb", 16384
+    with duckdb.connect(path, config={"default_block_size": size}) as made:
+        made.execute("PRAGMA force_compression = 'uncompressed'")
+        made.execute(
+            "CREATE TABLE t AS SELECT 'a text of some length ' || range AS s FROM range(9)"
+        )
+    whole = path.read_bytes()
+    place = whole.index(b"length 7")
+    start = place - (place - 3 * 4096) % size
+    block = whole[start : start + size]
+    assert with_checksum(block) == block
+    poison = with_checksum(block.replace(b"length 7", b"length \xff"))
+    source = Database(path=str(path), table="t")
+    DuckDB({"t": source}, ONE).close()
+    path.write_bytes(whole[:start] + poison + whole[start + size :])
+    with pytest.raises(UnreadableSource, match="cells in s that") as caught:
+        DuckDB({"t": source}, ONE)
+    assert caught.value.__context__ is None
 
 
 @pytest.mark.parametrize("dictionary", [True, False])
