@@ -9,8 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import discreet as dp
 import discreet.session as sessions
 from discreet.engines.connection import Connection
+from discreet.engines.duckdb import DuckDB
 from discreet.errors import BadPolicy, SourceChanged, WrongKind
 from discreet.ledger import Ledger
 from discreet.session.answering import Desk
@@ -370,3 +372,33 @@ def test_other_sources_can_be_frozen(tmp_path, kind):
             session.remeasure(first, epsilon="0.125")
     with pytest.raises(SourceChanged, match="is frozen"):
         opened(tmp_path / "x", FROZEN, source=source([1, 0]))
+
+
+# --- in stages --------------------------------------------------------------------------------
+
+
+def test_a_change_between_two_stages_gives_no_answer_and_can_be_asked_again(visits, monkeypatch):
+    policy = POLICY + '[tables.visits.columns.age]\ntype = "integer"\n'
+    content = "patient,ill,ward,age\n" + "".join(f"{who},0,A,{who % 90}\n" for who in range(400))
+    visits.write_text(content)
+    question = "SELECT AVG(age) AS age FROM visits"
+    price = {"epsilon": 1, "bounds": dp.estimate(epsilon=1)}
+    run, calls = DuckDB.run, []
+
+    def between(self, lowered, *, order):
+        calls.append(lowered)
+        if len(calls) == 2:
+            visits.write_text(content)
+        return run(self, lowered, order=order)
+
+    with opened(visits, policy) as session:
+        with monkeypatch.context() as patched:
+            patched.setattr(DuckDB, "run", between)
+            with pytest.raises(SourceChanged):
+                session.ask(question, **price)
+        assert len(calls) == 2
+        assert session.ledger.closed == ()
+    with opened(visits, policy) as session:
+        found = session.ask(question, **price)
+        assert found.sources == session.ask(question, **price).sources == (("visits", "source 1"),)
+        assert spent(session) == 2

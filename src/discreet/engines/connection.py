@@ -75,7 +75,7 @@ class Connection:
     )
 
     def __init__(self, tables: Mapping[str, object], performance: Performance) -> None:
-        """Open every source, then lock the door."""
+        """Open every source, and let go of all of them if one cannot be read."""
         check_names(list(tables), what="tables")
         sources = {table: opened(data, table=table) for table, data in tables.items()}
         self._stamps = {folded(table): source.stamp for table, source in sources.items()}
@@ -87,16 +87,24 @@ class Connection:
         self._views: dict[str, str] = {}
         self._slow: set[str] = set()
         self._native: dict[str, dict[str, str]] = {}
+        try:
+            self._view(sources)
+        except BaseException:
+            self.close()
+            raise
+        self.columns: dict[str, Columns] = {
+            table: {column: base_type(kind) for column, kind in self._native[folded(table)].items()}
+            for table in tables
+        }
+
+    def _view(self, sources: Mapping[str, Source]) -> None:
+        """Make a view of every source, check all cells, and lock the door."""
         for number, (table, source) in enumerate(sources.items()):
             view = f"table {number}"
             self._views[folded(table)] = view
             if isinstance(source, CsvFiles):
                 self._slow.add(view)
             self._native[folded(table)] = self._viewed(source, f"source {number}", view, table)
-        self.columns: dict[str, Columns] = {
-            table: {column: base_type(kind) for column, kind in self._native[folded(table)].items()}
-            for table in tables
-        }
         self.stored: dict[str, dict[str, Stored]] = {
             table: self._stored(source, table) for table, source in sources.items()
         }
@@ -119,7 +127,8 @@ class Connection:
         if not native:
             raise unreadable(
                 f"the data of table {table} cannot be read.",
-                do="check that the file is whole, or convert the data to Arrow or Parquet.",
+                do="check that the file is whole, and write it again, with NULL for moments that no "
+                "calendar has.",
             )
         if view not in self._slow:  # CSV files are checked byte by byte
             check_cells(self._connection, view, native, table=table)

@@ -1,5 +1,7 @@
 """The shuffle is not trusted: rows of a unit in two tasks end the job."""
 
+from contextlib import contextmanager
+
 import pytest
 from pyspark.errors import PySparkException
 
@@ -87,6 +89,68 @@ def test_neither_tasks_nor_settings_change_an_answer(table, tasks):
         for name, value in before.items():
             session.conf.set(name, value)
     assert answer == duckdb_answer({"visits": table}, by_ward())
+
+
+@contextmanager
+def settings_of(session, **settings):
+    """Set the session otherwise for a while."""
+    names = {f"spark.sql.{name.replace('__', '.')}": value for name, value in settings.items()}
+    before = {name: session.conf.get(name) for name in names}
+    for name, value in names.items():
+        session.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            session.conf.set(name, value)
+
+
+def test_no_setting_of_the_session_changes_an_answer(table):
+    session = local_session()
+    expected = duckdb_answer({"visits": table}, by_ward())
+    frame = session.createDataFrame(table)
+    with settings_of(
+        session,
+        retainGroupColumns="false",
+        ansi__enabled="false",
+        caseSensitive="true",
+        codegen__wholeStage="false",
+        groupByAliases="false",
+        groupByOrdinal="false",
+        execution__arrow__maxRecordsPerBatch="0",
+        execution__arrow__pyspark__enabled="false",
+        join__preferSortMergeJoin="false",
+        legacy__timeParserPolicy="EXCEPTION",
+        analyzer__failAmbiguousSelfJoin="true",
+        inMemoryColumnarStorage__compressed="false",
+    ):
+        with engine({"visits": frame}, KNOWN) as found:
+            found.check(by_ward())
+            assert flat(found.run(by_ward(), order=ORDER)) == expected
+            assert found.groups(only_totals(), order=ORDER).count() == 12
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        {"parquet__datetimeRebaseModeInRead": "EXCEPTION"},
+        {"parquet__int96RebaseModeInRead": "exception"},
+        {"avro__datetimeRebaseModeInRead": "EXCEPTION"},
+        {"files__ignoreCorruptFiles": "true"},
+        {"files__ignoreMissingFiles": "TRUE"},
+    ],
+    ids=str,
+)
+def test_a_session_in_which_one_row_can_stop_reading_is_refused(opened, table, setting):
+    """At opening, and before every charge: whoever owns the session may set it at any time."""
+    session = local_session()
+    frame = session.createDataFrame(table)
+    with settings_of(session, **setting):
+        with pytest.raises(UnreadableSource):
+            opened.check(by_ward())
+        with pytest.raises(UnreadableSource):
+            Spark({"visits": frame})
+    opened.check(by_ward())
 
 
 def test_workers_without_the_same_duckdb_are_refused_before_anything_is_charged(

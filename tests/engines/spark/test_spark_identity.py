@@ -4,8 +4,9 @@ import pyarrow as pa
 import pytest
 
 import discreet.session as sessions
+from discreet.engines.spark import written
 from discreet.engines.spark.identity import SparkStamp, told_of
-from discreet.errors import BadPolicy, SourceChanged
+from discreet.errors import BadPolicy, EngineFailed, SourceChanged
 from discreet.plan.lowered import Lowered, Total
 from discreet.query.expressions import Column
 from discreet.query.relations import Scan
@@ -25,12 +26,14 @@ QUESTION = Lowered(
 )
 ROWS = "patient,age\n1,30\n2,40\n3,90\n"
 SWAPPED = "age,patient\n30,1\n40,2\n90,3\n"
+BY_AGE = "SELECT age, COUNT(*) AS n FROM people GROUP BY age"
 POLICY = """
 format = 1
 unit = "patient"
 [budget]
 epsilon = 20
 [limits]
+max_groups = 1
 max_rows = 1
 [tables.houses]
 public = true
@@ -107,12 +110,7 @@ def test_a_session_on_spark(people, path, tmp_path):
             session.ask(joined, epsilon=1)
         path.write_text(SWAPPED)
         with pytest.raises(SourceChanged, match="people"):
-            session.write(
-                "SELECT age, COUNT(*) AS n FROM people GROUP BY age",
-                tmp_path / "out",
-                epsilon=1,
-                delta="1e-9",
-            )
+            session.write(BY_AGE, tmp_path / "out", epsilon=1, delta="1e-9")
         assert str(session.remaining).startswith("epsilon 19.5 of 20")
 
 
@@ -135,3 +133,23 @@ def test_frames_without_files_have_no_state_of_their_own(people, path):
     name, size, modified = told_of(people, path.as_uri())
     assert (name, size) == (path.as_uri(), len(ROWS))
     assert modified == path.stat().st_mtime_ns // 10**6
+
+
+def test_files_that_tasks_wrote_of_data_that_changed_are_no_answer(
+    people, path, tmp_path, monkeypatch
+):
+    """Tasks have drawn noise, which somebody may have seen: the question is closed."""
+    write = written.written
+
+    def late(*arguments, **named):
+        found = write(*arguments, **named)
+        path.write_text(SWAPPED)
+        return found
+
+    policy = POLICY.replace("epsilon = 20", 'epsilon = 20\ndelta = "1e-6"')
+    with sessions.open({"people": people}, policy=policy, ledger=tmp_path / "l") as session:
+        monkeypatch.setattr(written, "written", late)
+        with pytest.raises(EngineFailed):
+            session.write(BY_AGE, tmp_path / "out", epsilon=1, delta="1e-9")
+        assert not (tmp_path / "out").exists()
+        assert len(session.ledger.closed) == 1

@@ -29,9 +29,10 @@ from discreet.engines.postgres.catalogue import Described
 from discreet.engines.postgres.cell_counts import cell_counts
 from discreet.engines.postgres.opening import addresses_of, looked_up
 from discreet.engines.postgres.reading import Reading, Request
-from discreet.engines.sources.identity import Identity, changed
+from discreet.engines.sources.identity import Identity, changed, scanned, unchanged
 from discreet.engines.sources.staged import Staged
 from discreet.engines.wanted import wanted
+from discreet.errors import BadPolicy, UnreadableSource
 from discreet.plan.lowered import Key, Lowered
 from discreet.plan.raw import Raw
 from discreet.plan.schema import Schema, TableFacts
@@ -139,8 +140,21 @@ class Postgres:
 
     def run(self, lowered: Lowered, *, order: HashOrder) -> Raw:
         """Compute the answers."""
+        tables = scanned(lowered.relation)
         with self._lock:
-            return in_one_sentence(lambda: self._run(lowered, order))
+            return unchanged(
+                lambda: self._local.identities(tables),
+                lambda: in_one_sentence(lambda: self._run(lowered, order)),
+                failed=lambda: self._look(tables),
+            )
+
+    def _look(self, tables: Sequence[str]) -> None:
+        """Look at the tables after a failure; one that cannot be looked up any more has changed."""
+        there = False
+        with contextlib.suppress(UnreadableSource):
+            there = bool(self.identities(tables))
+        if not there:
+            raise changed(tables)
 
     def _run(self, lowered: Lowered, order: HashOrder) -> Raw:
         requests = self._requests(lowered)

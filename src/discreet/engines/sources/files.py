@@ -130,28 +130,15 @@ class ParquetFiles:
                 "them as several tables.",
             )
 
-    def attached(self, connection: DuckDBPyConnection, alias: str) -> str:  # noqa: ARG002
-        """Print how to read the files, in which columns are found by their names."""
-        _check_places(connection, self.paths)
+    def attached(self, connection: DuckDBPyConnection, alias: str) -> str:  # noqa: ARG002 (alias)
+        """Print how to read the files, in which columns are found by their names.
+
+        Bytes of one column are not fetched along with those of others: each column can be read by
+        itself if all can be read together.
+        """
+        connection.execute("SET disable_parquet_prefetching = true")
         return f"read_parquet({_listed(self.paths)}, hive_partitioning = false)"
 
 
 def _fields(schema: pa.Schema) -> list[tuple[str, str]]:
     return sorted((field.name, str(field.type)) for field in schema)
-
-
-def _check_places(connection: DuckDBPyConnection, paths: Sequence[str]) -> None:
-    """Refuse files that describe parts of themselves which are not there.
-
-    The reader may fetch bytes of columns that nobody asked for, and fails where there are none.
-    """
-    found = connection.execute(
-        "SELECT file_name, min(first) >= 0 AND min(size) >= 0, max(first + size) FROM ("
-        "SELECT file_name, least(data_page_offset, dictionary_page_offset)::HUGEINT AS first, "
-        f"total_compressed_size AS size FROM parquet_metadata({_listed(paths)})) GROUP BY ALL"
-    ).fetchall()
-    if any(not good or last > Path(path).stat().st_size for path, good, last in found):
-        raise unreadable(
-            "a Parquet file describes columns that it does not hold.",
-            do="write the file again, or restore it.",
-        )

@@ -10,9 +10,9 @@ Proposition.  If a file is in the same state before and after it was read, what 
 opened.  Proof.  The system stamps every change of bytes, name or links with the time of change,
 which no program can set.  The recorded time is at least 20 ms older than the first look, more than
 the 10 ms in which that clock ticks; so a change after the first look has a later time.
-Assumes: the clock of the file system does not go back; nobody writes through a memory map that was
-made before the source was opened; no folder above the file is exchanged and put back while it is
-read.
+Assumes: the clock of the file system is that of this machine, and does not go back; nobody writes
+through a memory map that was made before the source was opened; no folder above the file is
+exchanged and put back while it is read.
 
 A pattern is looked up again at every look: files that are added or missing are a change.
 """
@@ -187,8 +187,14 @@ def scanned(relation: Relation) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def unchanged(check: Callable[[], object], read: Callable[[], T]) -> T:
-    """Read between two looks; a reader that fails because of a change is not asked for a reason.
+def unchanged(
+    check: Callable[[], object],
+    read: Callable[[], T],
+    failed: Callable[[], object] | None = None,
+) -> T:
+    """Read between two looks; a failure that comes with a change is told as a change.
+
+    ``failed`` is a look that is taken after a failure alone, because it takes its time.
 
     >>> unchanged(lambda: None, lambda: 7)
     7
@@ -201,6 +207,8 @@ def unchanged(check: Callable[[], object], read: Callable[[], T]) -> T:
         failure = error
     check()
     if failure is not None:
+        if failed is not None:
+            failed()
         raise failure
     return found
 

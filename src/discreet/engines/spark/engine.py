@@ -28,6 +28,7 @@ from discreet.engines.spark.parts import brought_together, left_in_place
 from discreet.engines.spark.performance import SparkPerformance
 from discreet.engines.spark.public import PublicTables
 from discreet.engines.spark.sending import in_tasks, spark_schema
+from discreet.engines.spark.settings import check_settings
 from discreet.engines.spark.shapes import check_shape, private_tables
 from discreet.engines.spark.sources import SparkSource, is_spark
 from discreet.engines.spark.sums import group_totals, summed
@@ -88,6 +89,7 @@ class Spark:
             if is_spark(data)
         }
         self._session = _session(self._sources)
+        check_settings(self._session)
         self._watch = Watch(self._session, self._performance.progress)
         self._local: dict[str, Source] = {
             name: opened(data, table=name)
@@ -148,6 +150,7 @@ class Spark:
         """Refuse what cannot be computed from parts, or printed."""
         schema, _ = self._known()
         check_shape(lowered, schema)
+        check_settings(self._session)
         if private_tables(lowered, schema):
             if lowered != self._checked:  # at another price it is the same job
                 in_one_sentence(

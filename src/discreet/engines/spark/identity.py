@@ -5,8 +5,8 @@ Trust: kernel.
 A data frame is a plan, which does not change; Spark lists its files when it is made, and reads CSV
 files by the places of their columns.  So files of this machine are looked at like any others.
 Files elsewhere are known by their names, and by the size and time that their file system tells;
-through Spark Connect by their names alone.  Rows that come from a database, or from functions that
-give something else each time, may change unseen.
+where there are more than 1,000, or on a server of Spark Connect, by their names alone.  Rows that
+come from a database, or from functions that give something else each time, may change unseen.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # an optional library
 __all__ = ["SparkStamp"]
 
 _LOCAL: Final = ("", "file")
+_MOST: Final = 1000
 
 Told = tuple[tuple[object, ...], ...]
 
@@ -31,31 +32,30 @@ Told = tuple[tuple[object, ...], ...]
 class SparkStamp:
     """A data frame, and its files as they were when it was opened."""
 
-    __slots__ = ("_frame", "_local", "_told", "content", "kind", "state")
+    __slots__ = ("_elsewhere", "_frame", "_local", "_told", "content", "kind", "state")
 
     def __init__(self, frame: DataFrame) -> None:
         """List the files, and look at them; no row is read."""
         self.kind = "spark"
         self.content = None  # which only Spark could compute
         self._frame = frame
-        self._local = FileStamp(self._here, kind=self.kind)
+        files = sorted(frame.inputFiles())
+        here = tuple(unquote(urlsplit(each).path) for each in files if _is_local(each))
+        self._local = FileStamp(lambda: here, kind=self.kind)
+        self._elsewhere = tuple(each for each in files if not _is_local(each))
         self._told = self._look()
-        self.state = self._state() if self._told or self._local.paths else None
+        self.state = self._state() if files else None
 
     def _state(self) -> str:
         plan = (self._frame.semanticHash(), self._frame.schema.json())
         seen = repr((plan, self._told, self._local.state))
         return hashlib.sha256(seen.encode("ascii", "backslashreplace")).hexdigest()
 
-    def _here(self) -> tuple[str, ...]:
-        """Return the files of this machine, sorted."""
-        files = map(urlsplit, self._frame.inputFiles())
-        return tuple(sorted(unquote(each.path) for each in files if each.scheme in _LOCAL))
-
     def _look(self) -> Told:
         """Return what is told of files elsewhere."""
-        files = (each for each in self._frame.inputFiles() if urlsplit(each).scheme not in _LOCAL)
-        return tuple(told_of(self._frame, each) for each in sorted(files))
+        if len(self._elsewhere) > _MOST:
+            return tuple((each,) for each in self._elsewhere)
+        return tuple(told_of(self._frame, each) for each in self._elsewhere)
 
     def holds(self) -> bool:
         """Look at the files again; a frame that cannot be asked any more has changed."""
@@ -63,6 +63,10 @@ class SparkStamp:
             return self._local.holds() and self._look() == self._told
         except Exception:  # noqa: BLE001 (whatever Spark says may quote the data)
             return False
+
+
+def _is_local(file: str) -> bool:
+    return urlsplit(file).scheme in _LOCAL
 
 
 def told_of(frame: DataFrame, file: str) -> tuple[object, ...]:

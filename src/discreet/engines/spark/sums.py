@@ -11,6 +11,7 @@ before rows are added up.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from discreet.engines.spark.limbs import MOST_PARTS
@@ -44,15 +45,27 @@ def _added(rows: DataFrame, lowered: Lowered) -> DataFrame:
     functions = functions_of(rows)
     _, leaf, value, *rest = names(lowered)
     keys, counts = rest[: len(lowered.keys)], rest[len(lowered.keys) :]
-    sums = [functions.sum(name).alias(name) for name in counts]
-    parts = functions.count(functions.lit(1)).alias(_PARTS)
-    found = rows.groupBy("kind", leaf, value, *keys).agg(*sums, parts)
+    sums = {name: functions.sum(name) for name in counts}
+    parts = {_PARTS: functions.count(functions.lit(1))}
+    found = _grouped(rows, ("kind", leaf, value, *keys), {**sums, **parts})
     if any(isinstance(each, Distinct) for each in lowered.measures):
         units = functions.when(functions.col(value).isNull(), functions.col("units")).otherwise(1)
-        sums[0] = functions.sum(units).alias("units")
-        parts = functions.max(_PARTS).alias(_PARTS)
-        found = found.groupBy("kind", leaf, *keys).agg(*sums, parts)
+        sums["units"] = functions.sum(units)
+        parts = {_PARTS: functions.max(_PARTS)}
+        found = _grouped(found, ("kind", leaf, *keys), {**sums, **parts})
     return found
+
+
+def _grouped(rows: DataFrame, by: Sequence[str], values: Mapping[str, Any]) -> DataFrame:
+    """Return what rows are grouped by, and one value of each name for every group.
+
+    Whether a group keeps what it is grouped by is a setting of the session; here it does.
+    """
+    functions = functions_of(rows)
+    kept = [functions.col(each).alias(f"by_{each}") for each in by]
+    found = rows.groupBy(*by).agg(*kept, *(value.alias(each) for each, value in values.items()))
+    named = [functions.col(f"by_{each}").alias(each) for each in by]
+    return found.select(*named, *(functions.col(each) for each in values))
 
 
 def _checked(functions: Any, kept: Any) -> Any:
