@@ -14,8 +14,8 @@ from typing import Final
 import pyarrow as pa
 
 from discreet.engines.sources.database import Database, DatabaseTable
-from discreet.engines.sources.files import CsvFiles, ParquetFiles
 from discreet.engines.sources.datasets import from_dataset
+from discreet.engines.sources.files import CsvFiles, ParquetFiles
 from discreet.engines.sources.frames import Frame, from_arrow, from_pandas
 from discreet.engines.sources.identity import FileStamp, found_files
 from discreet.engines.sources.source import Source, unreadable
