@@ -17,7 +17,7 @@ reason, and what to write instead. This page is made from the cases that the tes
 
 Names are compared without regard to case, and quoted with backticks; text stands between single
 quotes. Values never make a question fail: what has no result (a division by zero, a text that is no
-number, a sum beyond 64 bits) is NULL.
+number, a sum beyond 64 bits, a text that a function would make longer than 8,192 bytes) is NULL.
 """
 
 BETWEEN = """
@@ -27,7 +27,8 @@ Below the outermost `SELECT`, everything has to treat each person by themselves:
 rows of one person and at public tables. Private tables are joined on what names the person, or on
 a key that belongs to one person: the policy says which, with `unit`, `key` and `link`. If a key of
 the data has several owners although the policy says otherwise, pairs of rows of different people
-are left out, so that the promise to each of them is kept all the same. With these tables:
+are left out, so that the promise to each of them is kept all the same. Joins and unions make at
+most `max_fan_out` rows of one, 100 unless `[limits]` says otherwise. With these tables:
 """
 MIXED = """What mixes people is refused with [E504](errors/E504.md):
 """

@@ -27,7 +27,8 @@ One tree, so that a caller can catch as much or as little as it wants::
     │   ├── OtherLedger         E405  recorded for another unit, budget or table
     │   ├── KeyReused           E406  one key for two different requests
     │   ├── NotCharged          E407  an answer without the steps that come before it
-    │   └── Tampered            E408  it contradicts itself, or a receipt
+    │   ├── Tampered            E408  it contradicts itself, or a receipt
+    │   └── QuestionClosed      E409  an attempt failed, and the owner has not reopened it
     ├── QuestionError             a question cannot be answered as it stands; nothing was spent
     │   ├── UnreadableSQL       E501  a text that is not SQL
     │   ├── UnsupportedSQL      E502  SQL that is not answered here
@@ -39,9 +40,10 @@ One tree, so that a caller can catch as much or as little as it wants::
     │   ├── BadPolicy           E601  a policy that cannot be followed
     │   └── NotAllowed          E602  a question that the policy does not allow
     └── EngineError               the data cannot be read as asked
-        ├── EngineFailed        E701  the engine failed; what was charged stays charged
+        ├── EngineFailed        E701  the answer failed; the question is charged, and closed
         ├── UnreadableSource    E702  something that cannot be opened as a table
-        └── SourceChanged       E703  data that is not what it was when it was opened
+        ├── SourceChanged       E703  data that is not what it was when it was opened
+        └── EngineStopped       E704  stopped from outside; asking again completes the answer
 
 Each leaf has a code, and each code a page ``docs/errors/<code>.md``.
 """
@@ -57,6 +59,7 @@ __all__ = [
     "DiscreetError",
     "EngineError",
     "EngineFailed",
+    "EngineStopped",
     "EntropyBusy",
     "EntropyCopied",
     "EntropyError",
@@ -79,6 +82,7 @@ __all__ = [
     "OutOfRange",
     "OverBudget",
     "PolicyError",
+    "QuestionClosed",
     "QuestionError",
     "SourceChanged",
     "Tampered",
@@ -275,6 +279,13 @@ class Tampered(LedgerError):
     code = "E408"
 
 
+@final
+class QuestionClosed(LedgerError):
+    """An attempt to answer the question failed, and the owner has not reopened it."""
+
+    code = "E409"
+
+
 class QuestionError(DiscreetError):
     """A question cannot be answered as it stands; no data was read and nothing was spent."""
 
@@ -345,7 +356,7 @@ class EngineError(DiscreetError):
 
 @final
 class EngineFailed(EngineError):
-    """The engine failed; what was charged stays charged, and a retry completes it."""
+    """The answer failed; what was charged stays charged, and the question is closed."""
 
     code = "E701"
 
@@ -362,3 +373,10 @@ class SourceChanged(EngineError):
     """Data is not what it was when it was opened; no answer was handed out."""
 
     code = "E703"
+
+
+@final
+class EngineStopped(EngineError):
+    """The engine was stopped from outside; asking again completes the answer."""
+
+    code = "E704"

@@ -10,8 +10,12 @@ import pyarrow.csv
 import pytest
 from typer.testing import CliRunner
 
+from discreet.accounting import Budget
 from discreet.cli import app
+from discreet.ledger import Ledger
+from discreet.loss import Pure
 from discreet.plan.policy import read_policy
+from discreet.units import row
 from tests.session.clinic import visits
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"
@@ -28,7 +32,7 @@ SET_UP = [
     "--delta=0",
     "--yes",
 ]
-LEDGER = ("show", "verify", "export")
+LEDGER = ("show", "verify", "export", "reopen")
 
 
 def run(folder, *arguments, stdin="", **environment):
@@ -320,3 +324,18 @@ def test_a_plan_says_where_it_stands(clinic):
 def test_the_ledger_shows_what_each_question_cost(clinic):
     answered(clinic, "ask", COUNT, "--epsilon=0.002")
     assert "epsilon 0.002" in answered(clinic, "ledger", "show").stdout
+
+
+def test_a_closed_question_is_shown_and_reopened(clinic, tmp_path):
+    place = str(tmp_path / "study.ledger")
+    with Ledger.open(place, unit=row(), budget=Budget(epsilon=1)) as ledger:
+        ledger.charge(Pure(epsilon="0.1"), key="monday")
+        ledger.start("monday")
+        ledger.fail("monday")
+    assert "closed by a failed attempt: monday" in answered(clinic, "ledger", "show", place).stdout
+    reopen = ("ledger", "reopen", "monday", place, "--reason=a new disk", "--by=ana")
+    assert "reopened monday" in answered(clinic, *reopen).stdout
+    shown = json.loads(answered(clinic, "ledger", "show", place, "--json").stdout)
+    assert shown["closed"] == []
+    assert shown["entries"][-1]["reason"] == "a new disk"
+    assert run(clinic, *reopen).exit_code == 2

@@ -9,6 +9,7 @@ import pytest
 from discreet.engines.connection import Performance
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.order import HashOrder
+from discreet.engines.sources.identity import FileStamp
 from discreet.errors import EngineFailed
 from discreet.plan.lowered import Lowered, Total
 from discreet.query.expressions import Call, Case, Cast, Column, Literal
@@ -114,6 +115,13 @@ def broken(tmp_path):
     return engine
 
 
+@pytest.fixture
+def unseen(monkeypatch):
+    """A file system on which changes do not show."""
+    monkeypatch.setattr(FileStamp, "holds", lambda _: True)
+
+
+@pytest.mark.usefixtures("unseen")
 def test_a_failure_says_nothing_about_the_data(tmp_path):
     with broken(tmp_path) as engine, pytest.raises(EngineFailed) as caught:
         engine.run(by_ward(), order=ORDER)
@@ -126,6 +134,7 @@ def test_a_failure_says_nothing_about_the_data(tmp_path):
     assert str(error).startswith("EngineFailed[E701]: the engine could not compute the answer.")
 
 
+@pytest.mark.usefixtures("unseen")
 def test_an_engine_survives_a_failure(tmp_path):
     with broken(tmp_path) as engine:
         for _ in range(2):

@@ -106,6 +106,16 @@ class Chain:
         who = {"reason": "moved", "by": "ana", "approved_by": "ben"}
         self.add("restore", **who, **{"from": self.rows()[-1][5]})
 
+    def fail(self, key):
+        self.add("fail", key=key)
+
+    def reopen(self, key, reason="mended", by="ana"):
+        self.add("reopen", key=key, reason=reason, by=by)
+
+    def describe(self, what, content, digest=None):
+        found = sha(canonical(content).encode()) if digest is None else digest
+        self.add("describe", what=what, content=content, digest=found)
+
     def rows(self):
         return chained(self.entries, self.answers)
 

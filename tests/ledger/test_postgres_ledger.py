@@ -6,7 +6,14 @@ import threading
 import pytest
 
 from discreet.accounting import Budget
-from discreet.errors import KeyReused, NotALedger, NotCharged, OtherLedger, OverBudget
+from discreet.errors import (
+    KeyReused,
+    NotALedger,
+    NotCharged,
+    OtherLedger,
+    OverBudget,
+    QuestionClosed,
+)
 from discreet.ledger import Ledger, Started
 from discreet.loss import Pure
 from discreet.units import row
@@ -44,6 +51,22 @@ def test_the_three_steps(ledger):
     with pytest.raises(OverBudget):
         ledger.charge(Pure(epsilon="0.7"), key="too much")
     assert "0.6 of 1" in str(ledger.left())
+
+
+def test_closed_questions_and_descriptions(address, ledger):
+    ledger.charge(Pure(epsilon="0.1"), key="k")
+    ledger.start("k")
+    ledger.fail("k")
+    first = ledger.describe("schema", {"table": "visits"})
+    assert ledger.describe("schema", {"table": "visits"}) == first
+    with Ledger.open(address) as again:
+        assert again.descriptions("schema") == ({"table": "visits"},)
+        assert again.closed == ("k",)
+        with pytest.raises(QuestionClosed):
+            again.start("k")
+        again.reopen("k", reason="a new disk", by="ana")
+    assert ledger.start("k").attempt == 2
+    assert ledger.verify().ok
 
 
 def test_what_is_recorded_stays(address, ledger):

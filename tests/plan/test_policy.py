@@ -148,3 +148,19 @@ def test_a_policy_shows_no_password():
     session = Session(data=f"{place}/visits", ledger=f"{place}#flu")
     for shown in (session, Policy(session=session)):
         assert "se55ret" not in repr(shown) + str(shown)
+
+
+def test_tables_are_frozen_one_by_one_or_all_at_once():
+    some = "[tables.v]\n[tables.w]\nfrozen = {}"
+    for top, here, found in [
+        ("", "true", (False, True)),
+        ("frozen = true\n", "false", (True, False)),
+        ("frozen = true\n", "true", (True, True)),
+    ]:
+        policy = read_policy(f"format = 1\n{top}{some.format(here)}")
+        assert tuple(table.frozen for table in policy.tables) == found
+        assert policy.frozen is bool(top)
+        assert read_policy(policy.written()) == policy
+    for wrong in ("frozen = 1", 'frozen = "yes"', "[tables.v]\nfrozen = 1"):
+        with pytest.raises(BadPolicy, match="frozen"):
+            read_policy(f"format = 1\n{wrong}")

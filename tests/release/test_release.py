@@ -306,7 +306,7 @@ def columns(draw):
 def test_every_value_of_every_type_comes_back(found):
     plans = (plan_of(COUNTS, **PRICE),)
     data = written_release(plans, found, ())
-    again, parts = read_release(data, plans)
+    again, parts, _ = read_release(data, plans)
     assert parts == ()
     assert written_release(plans, again, ()) == data
     for one, other in zip(found, again, strict=True):
@@ -374,7 +374,7 @@ def test_days_and_moments_are_written_as_iso_text(release):
 
 def read_back(data, release):
     """Return the values of the only column."""
-    (found,), _ = read_release(data, release.plans)
+    (found,), _, _ = read_release(data, release.plans)
     return found.values.to_pylist()  # noqa: PD011 (no pandas)
 
 

@@ -532,7 +532,7 @@ def test_an_engine_that_fails_says_one_sentence_and_leaves_nothing(tmp_path, mon
         assert "4711" not in str(caught.value)
         assert caught.value.__context__ is None
         assert beside(tmp_path) == []
-        assert kinds(session) == ["open", "charge", "start"]
+        assert kinds(session) == ["open", "charge", "start", "fail"]
 
 
 @pytest.mark.parametrize("one_file", [0, CITIES])
@@ -543,7 +543,7 @@ def test_tasks_that_write_elsewhere_are_noticed(tmp_path, monkeypatch, one_file)
     with open_towns(tmp_path, monkeypatch, before=elsewhere, one_file=one_file) as session:
         with pytest.raises(EngineFailed):
             session.write(BY_CITY, tmp_path / "out", **PRICE)
-        assert kinds(session) == ["open", "charge", "start"]
+        assert kinds(session) == ["open", "charge", "start", "fail"]
 
 
 def test_a_task_that_writes_on_after_the_end_changes_nothing(tmp_path, monkeypatch):

@@ -46,6 +46,10 @@ _LINES: Final = {
     "ledger": ("discreet ledger show", "discreet ledger verify"),
     "show": ("discreet ledger show", "discreet ledger show clinic.ledger --json"),
     "verify": ("discreet ledger verify", "discreet ledger verify clinic.ledger --receipt RECEIPT"),
+    "reopen": (
+        'discreet ledger reopen KEY --reason "a broken disk was replaced" --by ana',
+        "discreet ledger reopen KEY clinic.ledger --reason ... --by ana --json",
+    ),
     "export": ("discreet ledger export backup.jsonl",),
 }
 EXAMPLES: Final = {

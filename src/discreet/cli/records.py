@@ -92,6 +92,24 @@ def export(
             sys.stdout.write(f"{path}\nreceipt {receipt}\n")
 
 
+@app.command(epilog=EXAMPLES["reopen"])
+def reopen(
+    key: Annotated[str, typer.Argument(help="The key of the closed question.")],
+    ledger: Address = None,
+    *,
+    reason: Annotated[str, typer.Option(help="Why it may be attempted again.")],
+    by: Annotated[str, typer.Option(help="Who decides it.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Allow further attempts of a question that a failed attempt has closed; the owner's act."""
+    with reported(as_json=as_json), _opened(ledger) as found:
+        found.reopen(key, reason=reason, by=by)
+        if as_json:
+            write_json("reopened", {"key": key, "receipt": str(found.receipt)})
+        else:
+            sys.stdout.write(f"reopened {key}\nreceipt {found.receipt}\n")
+
+
 def _address(given: str | None) -> str:
     address = given or project_of().named_ledger()
     if not address.startswith(SERVERS) and not Path(address).is_file():
@@ -126,6 +144,8 @@ def _as_text(ledger: Ledger) -> None:
             _cost(entry, names),
         )
     Console(highlight=False).print(table)
+    for key in ledger.closed:
+        sys.stdout.write(f"closed by a failed attempt: {key}\n")
     sys.stdout.write(f"receipt {ledger.receipt}\n")
 
 
@@ -149,5 +169,6 @@ def _as_json(ledger: Ledger) -> dict[str, object]:
         "unit": shown_unit(ledger.unit),
         "accounts": accounts,
         "entries": list(ledger.entries()),
+        "closed": list(ledger.closed),
         "receipt": str(ledger.receipt),
     }

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from shutil import rmtree
-from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Final, final
 from weakref import finalize
 
@@ -16,11 +14,12 @@ import duckdb
 import pyarrow as pa
 
 from discreet.engines.sources.files import CsvFiles
-from discreet.engines.sources.identity import Identity, changed
+from discreet.engines.sources.identity import Identity, identified
 from discreet.engines.sources.native import base_type, reading
 from discreet.engines.sources.opening import opened
 from discreet.engines.sources.source import Source, check_names, unreadable
 from discreet.engines.sources.verifying import check_cells
+from discreet.engines.spilling import SpillFolder
 from discreet.engines.sql.words import name, text
 from discreet.errors import DiscreetError, UnknownName, WrongType
 from discreet.query.relations import Scan, folded
@@ -76,12 +75,10 @@ class Connection:
         check_names(list(tables), what="tables")
         sources = {table: opened(data, table=table) for table, data in tables.items()}
         self._stamps = {folded(table): source.stamp for table, source in sources.items()}
-        folder = mkdtemp(
-            prefix="discreet-"
-        )  # readable by nobody else; for what does not fit in memory
-        self._swept = finalize(self, rmtree, folder, ignore_errors=True)
+        folder = SpillFolder()  # for what does not fit in memory
+        self._swept = finalize(self, folder.remove)
         self._connection = duckdb.connect(
-            config={**_CONFIG, "temp_directory": folder, **_limits(performance)}
+            config={**_CONFIG, "temp_directory": folder.path, **_limits(performance)}
         )
         self._views: dict[str, str] = {}
         self._slow: set[str] = set()
@@ -133,19 +130,13 @@ class Connection:
     def identities(self, tables: Iterable[str]) -> dict[str, Identity]:
         """Return the state that some tables were opened in; refuse what has changed since."""
         wished = {folded(table) for table in tables}
-        found = {table: stamp for table, stamp in self._stamps.items() if table in wished}
-        others = [table for table, stamp in found.items() if not stamp.holds()]
-        if others:
-            raise changed(others)
-        return {
-            table: Identity(
-                kind=stamp.kind,
-                columns=tuple(self._native[table].items()),
-                state=stamp.state,
-                content=stamp.content,
-            )
-            for table, stamp in found.items()
-        }
+        return identified(
+            {
+                table: (stamp, tuple(self._native[table].items()))
+                for table, stamp in self._stamps.items()
+                if table in wished
+            }
+        )
 
     def _lock(self, paths: list[str]) -> None:
         listed = ", ".join(map(text, dict.fromkeys(paths)))
@@ -208,6 +199,12 @@ class Connection:
         found = self._connection.execute(f"EXPLAIN {statement}").fetchall()
         return "\n".join(str(tree) for _, tree in found)
 
+    def memory(self) -> tuple[int, int]:
+        """Return how many bytes DuckDB may use, and how many threads share them."""
+        settings = "SELECT current_setting('memory_limit'), current_setting('threads')"
+        limit, threads = self._connection.execute(settings).fetchall()[0]
+        return _bytes(str(limit)), int(threads)
+
     def interrupt(self) -> None:
         """Stop the statement that is being run, if one is."""
         self._connection.interrupt()
@@ -223,6 +220,12 @@ def _open_reading(column: str, native: str, to: Type) -> str | None:
     if to is Type.FLOAT and native in {"DOUBLE", "FLOAT"}:
         return name(column) if native == "DOUBLE" else f"CAST({name(column)} AS DOUBLE)"
     return reading(column, native, to)
+
+
+def _bytes(limit: str) -> int:
+    """Read a size as DuckDB writes it, such as 1.5 GiB."""
+    number, unit = limit.split()
+    return int(float(number) * 1024 ** ("bytes", "KiB", "MiB", "GiB", "TiB").index(unit))
 
 
 def _limits(performance: Performance) -> dict[str, str | int]:

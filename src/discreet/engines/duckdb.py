@@ -14,12 +14,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self, final
 
+import duckdb
 import pyarrow as pa
 
 from discreet.engines.connection import Connection, Performance
 from discreet.engines.culling import Culling, source_of
-from discreet.engines.failing import in_one_sentence
+from discreet.engines.failing import in_one_sentence, stopped
 from discreet.engines.listening import listening
+from discreet.engines.memory import check_memory
 from discreet.engines.order import HashOrder
 from discreet.engines.public_groups import public_tables
 from discreet.engines.sources.identity import Identity, scanned, unchanged
@@ -85,8 +87,9 @@ class DuckDB:
         return self._connection.identities(tables)
 
     def check(self, lowered: Lowered) -> None:
-        """Refuse what cannot be printed."""
+        """Refuse what cannot be printed, and what may need more memory than there is."""
         self.statements(lowered, order=HashOrder(salt=0))
+        check_memory(lowered, self._connection.memory)
 
     def statements(self, lowered: Lowered, *, order: HashOrder) -> Statements:
         """Print the statements; they hold nothing but the question and public numbers."""
@@ -121,9 +124,12 @@ class DuckDB:
 
     def _listening(self, lowered: Lowered, order: HashOrder) -> Raw:
         statements = self.statements(lowered, order=order)
-        return listening(
-            lambda: self._run(lowered, statements, order), stop=self._connection.interrupt
-        )
+        try:
+            return listening(
+                lambda: self._run(lowered, statements, order), stop=self._connection.interrupt
+            )
+        except duckdb.InterruptException:  # comes of an interrupt, and of nothing else
+            raise stopped() from None
 
     def _run(self, lowered: Lowered, statements: Statements, order: HashOrder) -> Raw:
         tables = public_tables(lowered)

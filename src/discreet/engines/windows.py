@@ -1,16 +1,35 @@
-"""Windows taken out of the expressions that they stand in.
+"""Windows taken out of the expressions that they stand in, and how ties in them are broken.
 
 Trust: kernel.
+
+Definition.  Rows that agree in the order of a window come in the order of their columns; a text of
+more than ``LONG`` bytes stands there for its MD5 in hexadecimal, so that rows are sorted by little.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from hashlib import md5
+from typing import Final
 
+from discreet.engines.order import Value
 from discreet.query.expressions import Column, Expression, Window, transformed, walk
 from discreet.query.relations import Output, folded
 
-__all__ = ["without_windows"]
+__all__ = ["LONG", "tie_breaker", "without_windows"]
+
+LONG: Final = 64
+
+
+def tie_breaker(value: Value) -> Value:
+    """Return what stands for a value where rows agree in the order of a window.
+
+    >>> tie_breaker("ward"), len(tie_breaker("a" * 100))
+    ('ward', 32)
+    """
+    if not isinstance(value, str) or len(written := value.encode("utf-8", "surrogatepass")) <= LONG:
+        return value
+    return md5(written, usedforsecurity=False).hexdigest()
 
 
 def without_windows(

@@ -7,6 +7,7 @@ Trust: kernel.
     start     only for what was charged; once it has been answered, the answer is handed back
     release   only for what was charged and started; the first answer stays, and whoever comes later
               gets that one
+None of them while the question is closed (:mod:`discreet.ledger.closing_acts`).
 
 Theorem (key ``one-answer``).  Whatever is told under one key, by however many workers, is one
 answer, paid once.
@@ -22,6 +23,7 @@ from typing import final
 from discreet.errors import KeyReused, LedgerError, NotCharged, OverBudget
 from discreet.ledger.batch import Batch, History
 from discreet.ledger.charge import Charge, Priced
+from discreet.ledger.closing_acts import refuse_closed
 from discreet.ledger.entry import Row, damaged
 from discreet.ledger.kinds import Start, Stored, read_entry
 from discreet.ledger.values import Charged, Release, Started
@@ -71,6 +73,7 @@ class ChargeRequest:
                 do="use another key for another request; leave the key out to have it follow "
                 "from the question.",
             )
+        refuse_closed(batch.state.closed, before.key)
         return Charged(
             key=before.key,
             account=before.account,
@@ -99,6 +102,7 @@ class StartRequest:
             raise _uncharged("started")
         if history.release is not None:
             return _stored(batch, history, history.release, replayed=True)
+        refuse_closed(batch.state.closed, self.key)
         attempt = history.attempts + 1
         batch.append(Start(key=self.key, attempt=attempt))
         return Started(key=self.key, attempt=attempt)
@@ -130,6 +134,7 @@ class ReleaseRequest:
                 why="what was read, and how often, is on record before it is read.",
                 do="call start(key) before the data is read.",
             )
+        refuse_closed(batch.state.closed, self.key)
         row = batch.append(Stored.of(self.key, self.answer), self.answer)
         return _stored(batch, history, row, replayed=False)
 

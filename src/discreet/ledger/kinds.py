@@ -9,6 +9,9 @@ Trust: kernel.
     start     data is about to be read for a charge
     release   the answer was stored; the entry holds its digest, not the answer
     restore   everything before was read from an export
+    fail      an attempt failed, and the question is closed (:mod:`discreet.ledger.closing`)
+    reopen    a closed question may be attempted again
+    describe  what the data looks like (:mod:`discreet.ledger.description`)
 
 There is no kind that gives anything back.
 """
@@ -24,6 +27,8 @@ from discreet.accounting.codec import read_unit, written_unit
 from discreet.accounting.contribution import Contribution
 from discreet.errors import DiscreetError
 from discreet.ledger.charge import Charge
+from discreet.ledger.closing import Failing, Reopening
+from discreet.ledger.description import Description
 from discreet.ledger.entry import Row, damaged, digest, line_of
 from discreet.units import PrivacyUnit
 
@@ -231,7 +236,18 @@ class Restoring:
         )
 
 
-Entry = Opening | NewAccount | Raising | Charge | Start | Stored | Restoring
+Entry = (
+    Opening
+    | NewAccount
+    | Raising
+    | Charge
+    | Start
+    | Stored
+    | Restoring
+    | Failing
+    | Reopening
+    | Description
+)
 """What can be recorded."""
 
 GARBAGE: Final = (
@@ -247,7 +263,18 @@ GARBAGE: Final = (
 
 _READ: Final[Mapping[str, Callable[[Mapping[str, Any]], Entry]]] = {
     kind.kind: kind.read
-    for kind in (Opening, NewAccount, Raising, Charge, Start, Stored, Restoring)
+    for kind in (
+        Opening,
+        NewAccount,
+        Raising,
+        Charge,
+        Start,
+        Stored,
+        Restoring,
+        Failing,
+        Reopening,
+        Description,
+    )
 }
 
 

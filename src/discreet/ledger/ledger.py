@@ -26,7 +26,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Self, TypeVar, final
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, final
 
 from discreet.accounting.box import Box
 from discreet.accounting.budget import Budget
@@ -35,10 +35,14 @@ from discreet.accounting.request import What
 from discreet.accounting.tariff import checked_scope
 from discreet.errors import WrongKind
 from discreet.ledger.acts import ChargeRequest, ReleaseRequest, StartRequest, checked_answer
+from discreet.ledger.closing import Reopening
+from discreet.ledger.closing_acts import FailRequest, ReopenRequest
+from discreet.ledger.description import Description
 from discreet.ledger.kinds import NewAccount, Raising
 from discreet.ledger.link import Link
 from discreet.ledger.management import (
     AccountRequest,
+    DescribeRequest,
     LeftRequest,
     LookRequest,
     RaiseRequest,
@@ -210,6 +214,53 @@ class Ledger:
             receipt=Receipt(self.id, row.seq, row.head),
             replayed=True,
         )
+
+    # --- closed questions ---------------------------------------------------------------------
+
+    def fail(self, key: str) -> None:
+        """Record that an attempt failed after data may have been read: the question is closed.
+
+        Call it before anybody is told of the failure.  An answer that is stored already stays.
+        """
+        self._ask(FailRequest(checked_text(key, name="key", most=_KEY)))
+
+    def reopen(self, key: str, *, reason: str, by: str) -> None:
+        """Allow further attempts of a closed question; the owner's decision, on record.
+
+        Args:
+            key: the key of the closed question.
+            reason: why it may be attempted again.
+            by: who decides it.
+        """
+        entry = Reopening(
+            key=checked_text(key, name="key", most=_KEY),
+            reason=checked_text(reason, name="reason", most=_TEXT),
+            by=checked_text(by, name="name", most=_TEXT),
+        )
+        self._ask(ReopenRequest(entry))
+
+    @property
+    def closed(self) -> tuple[str, ...]:
+        """The keys of questions that a failed attempt has closed, the oldest first."""
+        return self._ask(LookRequest()).closed
+
+    # --- descriptions -------------------------------------------------------------------------
+
+    def describe(self, what: str, content: Mapping[str, object]) -> str:
+        """Record how the data looks, unless an equal description is there; return its digest.
+
+        Args:
+            what: what is described, such as "schema".
+            content: an object that JSON can write.
+        """
+        entry = Description.of(checked_text(what, name="word", most=_KEY), content)
+        self._ask(DescribeRequest(entry))
+        return entry.digest
+
+    def descriptions(self, what: str) -> tuple[Mapping[str, Any], ...]:
+        """Return all descriptions of one thing, in the order in which they were recorded."""
+        found = self._ask(LookRequest()).descriptions
+        return tuple(each.content() for each in found if each.what == what)
 
     # --- accounts -----------------------------------------------------------------------------
 

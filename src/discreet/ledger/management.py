@@ -17,6 +17,7 @@ from discreet.accounting.box import Box
 from discreet.accounting.request import What
 from discreet.errors import OtherLedger, OutOfRange
 from discreet.ledger.batch import Batch
+from discreet.ledger.description import Description
 from discreet.ledger.failures import absent
 from discreet.ledger.kinds import NewAccount, Opening, Raising
 from discreet.ledger.paths import parent
@@ -28,6 +29,7 @@ if TYPE_CHECKING:  # loaded when first used, because a plain question needs none
 
 __all__ = [
     "AccountRequest",
+    "DescribeRequest",
     "LeftRequest",
     "Look",
     "LookRequest",
@@ -46,6 +48,8 @@ class Look:
     opening: Opening
     accounts: Mapping[str, Account]
     receipt: Receipt
+    closed: tuple[str, ...]
+    descriptions: tuple[Description, ...]
 
 
 @final
@@ -61,7 +65,28 @@ class LookRequest:
         if not state.seq:
             raise absent()
         receipt = Receipt(state.opening.ledger, state.seq, state.head)
-        return Look(state.opening, state.accounts, receipt)
+        return Look(
+            opening=state.opening,
+            accounts=state.accounts,
+            receipt=receipt,
+            closed=tuple(state.closed),
+            descriptions=tuple(state.descriptions),
+        )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class DescribeRequest:
+    """Record a description, unless an equal one is there."""
+
+    keys: ClassVar[tuple[str, ...]] = ()
+
+    entry: Description
+
+    def act(self, batch: Batch) -> None:
+        """Record it if it is new."""
+        if self.entry not in batch.state.descriptions:
+            batch.append(self.entry)
 
 
 @final

@@ -3,7 +3,8 @@
 Trust: kernel.
 
 Definition.  The state holds whom the ledger protects, its accounts with their limits, and for each
-account with limits a book of what was charged to it and to those below it.  It is a fold: ``apply``
+account with limits a book of what was charged to it and to those below it; also which questions
+are closed, and how data was described.  It is a fold: ``apply``
 takes one entry after another, and depends on nothing else; no clock, no order of a set, no data.
 A charge to an account is a charge to all accounts above it, to all or to none.
 Theorem (keys ``cell-filters``, ``cell-pairs``).  Whatever is charged, in view of all answers, what
@@ -15,7 +16,7 @@ whether it fitted.  An auditor does both (:mod:`discreet.ledger.verify`).
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Any, Final, Self, assert_never, final
 
@@ -25,6 +26,8 @@ from discreet.accounting.budget import Budget
 from discreet.accounting.tariff import Tariff
 from discreet.errors import DamagedLedger, NewerFormat
 from discreet.ledger.charge import Charge, Costs, Pieces
+from discreet.ledger.closing import Failing, Reopening
+from discreet.ledger.description import Description
 from discreet.ledger.entry import NO_HEAD, Row, canonical, damaged, digest
 from discreet.ledger.kinds import (
     GARBAGE,
@@ -42,7 +45,8 @@ from discreet.ledger.values import Account
 
 __all__ = ["State"]
 
-_VERSION: Final = 1
+_VERSION: Final = 2
+_WITHOUT_NOTES: Final = 1  # neither closed questions nor descriptions could be recorded then
 
 
 @final
@@ -59,7 +63,18 @@ class State:
     (1, ['data'], (0, 0))
     """
 
-    __slots__ = ("_accounts", "_books", "_opening", "_paths", "_shown", "_tariff", "head", "seq")
+    __slots__ = (
+        "_accounts",
+        "_books",
+        "_closed",
+        "_descriptions",
+        "_opening",
+        "_paths",
+        "_shown",
+        "_tariff",
+        "head",
+        "seq",
+    )
 
     def __init__(self) -> None:
         """Know nothing yet."""
@@ -71,6 +86,8 @@ class State:
         self._tariff: Tariff | None = None
         self._books: dict[str, Book] = {}
         self._paths: dict[str, tuple[str, ...]] = {}
+        self._closed: dict[str, None] = {}
+        self._descriptions: dict[Description, None] = {}
 
     @property
     def opening(self) -> Opening:
@@ -92,6 +109,16 @@ class State:
         if self._tariff is None:
             raise damaged(1)
         return self._tariff
+
+    @property
+    def closed(self) -> Collection[str]:
+        """The keys of closed questions, in the order in which they were closed."""
+        return self._closed.keys()
+
+    @property
+    def descriptions(self) -> Collection[Description]:
+        """All descriptions, in the order in which they were recorded."""
+        return self._descriptions.keys()
 
     def book(self, path: str) -> Book:
         """Return what was charged to an account with limits."""
@@ -131,6 +158,12 @@ class State:
                 self._charge(entry, seq)
             case Start() | Stored() | Restoring():
                 pass
+            case Failing():
+                self._closed[entry.key] = None
+            case Reopening():
+                del self._closed[entry.key]
+            case Description():
+                self._descriptions[entry] = None
             case Opening():
                 self._open(entry)
             case NewAccount():
@@ -202,6 +235,8 @@ class State:
                 "head": self.head,
                 "opening": opening,
                 "accounts": accounts,
+                "closed": list(self._closed),
+                "descriptions": [[each.what, each.content()] for each in self._descriptions],
             }
         )
         return f"{digest(text.encode('ascii'))}\n{text}"
@@ -220,13 +255,18 @@ class State:
         if digest(rest.encode("ascii")) != first:
             raise ValueError
         data = json.loads(rest)
-        if data["version"] != _VERSION:
+        if data["version"] not in (_VERSION, _WITHOUT_NOTES):
             raise ValueError
         state = cls()
         if data["opening"] is not None:
             opening = Opening.read(json.loads(data["opening"]))
             state.apply(opening, 1, "")
             state._restore(data["accounts"])
+        if data["version"] == _VERSION:
+            state._closed = dict.fromkeys(data["closed"])
+            state._descriptions = {
+                Description.of(what, content): None for what, content in data["descriptions"]
+            }
         state.seq, state.head = data["seq"], data["head"]
         if type(state.seq) is not int or not isinstance(state.head, str):
             raise TypeError

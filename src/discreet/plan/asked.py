@@ -16,12 +16,14 @@ from typing import final
 from discreet.errors import UnsupportedSQL, WrongType
 from discreet.plan.bind import Binder
 from discreet.plan.facts import facts_of
+from discreet.plan.fan_out import MOST, FanOut, PublicRows, within
 from discreet.plan.fields import Bound
 from discreet.plan.key_values import AskedKey, public_values
-from discreet.plan.listing import Listing, PublicRows
+from discreet.plan.listing import Listing
 from discreet.plan.lowered import KEY_TYPES, Key, KeyValue
 from discreet.plan.names import bound_expression, checked, condition
 from discreet.plan.schema import Schema
+from discreet.plan.text_work import with_short_texts
 from discreet.query.expressions import Aggregate, Column, Expression
 from discreet.query.question import Question, aggregates
 from discreet.query.relations import Filter, Relation
@@ -47,11 +49,16 @@ class Asked:
 
 
 def asked(
-    question: Question, schema: Schema, public_rows: PublicRows, names: tuple[str, ...] = ()
+    question: Question,
+    schema: Schema,
+    public_rows: PublicRows,
+    names: tuple[str, ...] = (),
+    max_fan_out: int = MOST,
 ) -> Asked:
     """Bind a question to a schema, or refuse it; ``names`` are those of the unit."""
     listing = Listing.of(question)
-    rows = Binder(schema, names).bind(question.relation if listing is None else listing.inner)
+    relation = question.relation if listing is None else listing.inner
+    rows = _bound(relation, schema, public_rows, names, max_fan_out)
     if rows.public:
         raise UnsupportedSQL(
             what=pointed("this question is about public tables alone.", question.span),
@@ -63,6 +70,27 @@ def asked(
     found = tuple((each, _aggregate(each, rows)) for each in aggregates(question))
     groups = None if listing is None else listing.groups(keys, rows, schema, public_rows)
     return Asked(question=question, rows=rows, keys=keys, bound=found, groups=groups)
+
+
+def _bound(
+    relation: Relation,
+    schema: Schema,
+    public_rows: PublicRows,
+    names: tuple[str, ...],
+    max_fan_out: int,
+) -> Bound:
+    """Bind a relation; joins keep as many rows as the limit on all of it allows.
+
+    What is bound reads no text that is too long to be held.
+    """
+    limit = FanOut(max_fan_out, public_rows)
+
+    def bind(matches: int) -> Bound:
+        return Binder(schema, names, fan_out=replace(limit, matches=matches)).bind(relation)
+
+    found = within(max_fan_out, bind)
+    public = {table.name for table in schema.tables if table.public}
+    return replace(found, relation=with_short_texts(found.relation, found.fan_out, public))
 
 
 def _key(name: str, value: Expression, rows: Bound, predicates: Sequence[Expression]) -> AskedKey:

@@ -20,6 +20,7 @@ from typing import assert_never, final
 
 from discreet.errors import UnknownName
 from discreet.plan.facts import Facts, Source, facts_of
+from discreet.plan.fan_out import FanOut
 from discreet.plan.fields import Bound, Field
 from discreet.plan.names import Fresh, bound_expression, checked, condition, starred
 from discreet.plan.refusals import not_per_unit
@@ -52,6 +53,7 @@ class Binder:
     schema: Schema
     names: tuple[str, ...] = ()
     fresh: Fresh = field(default_factory=Fresh)
+    fan_out: FanOut = field(default_factory=FanOut)
 
     def bind(self, relation: Relation) -> Bound:  # noqa: PLR0911  one for each kind
         """Return the relation with all names bound, or refuse it."""
@@ -71,7 +73,8 @@ class Binder:
             case Join(left=left, right=right):
                 from discreet.plan.joins import joined  # noqa: PLC0415  rare
 
-                return joined(relation, self.bind(left), self.bind(right), self.fresh)
+                sides = self.bind(left), self.bind(right)
+                return joined(relation, *sides, self.fresh, self.fan_out)
             case UnionAll():
                 from discreet.plan.unions import united  # noqa: PLC0415  rare
 
@@ -195,6 +198,7 @@ class Binder:
             same=tuple(frozenset(held[1:]) for held in holders),
             key=tuple(kept[name] for name in below.key or ()) if whole else None,
             scope=below.scope,
+            fan_out=below.fan_out,
         )
 
     def _check_windows(self, expression: Expression, below: Bound) -> None:
@@ -246,6 +250,7 @@ class Binder:
             unit=None if below.public else unit,
             key=tuple(column for column, _ in bound_keys),
             scope=below.scope,
+            fan_out=below.fan_out,
         )
 
     def _distinct(self, node: Distinct) -> Bound:

@@ -46,7 +46,8 @@ class Bound:
 
     ``unit`` is None if the relation is public.  ``same`` has, for each column of the unit, others
     that agree with it in all rows.  ``key`` names columns in which no two rows agree.  ``scope``
-    holds all units that have a row in it, by the columns that their rows share.
+    holds all units that have a row in it, by the columns that their rows share.  ``fan_out`` says
+    how far the rows of a unit are multiplied, see :mod:`discreet.plan.fan_out`.
     """
 
     relation: Relation
@@ -55,6 +56,7 @@ class Bound:
     same: tuple[frozenset[str], ...] = ()
     key: tuple[str, ...] | None = None
     scope: Box = field(default_factory=Box.everything)
+    fan_out: int = 1
 
     @property
     def public(self) -> bool:

@@ -24,6 +24,7 @@ from dataclasses import replace
 from typing import Final
 
 from discreet.accounting import Box
+from discreet.plan.fan_out import FanOut
 from discreet.plan.fields import Bound, Field
 from discreet.plan.linked_joins import advice, equal_units, leads_to_one_unit
 from discreet.plan.names import Fresh, condition
@@ -31,7 +32,7 @@ from discreet.plan.refusals import not_per_unit
 from discreet.plan.schema import Link
 from discreet.plan.shared_columns import merged, shared_condition
 from discreet.query.expressions import Call, Column, Expression
-from discreet.query.relations import Join, Project, folded
+from discreet.query.relations import Distinct, Join, Project, folded
 
 __all__ = ["conjuncts", "equalities", "joined", "linked"]
 
@@ -39,7 +40,7 @@ _KEEPS: Final = {"left": (True, False), "right": (False, True), "full": (True, T
 """Which sides keep their unmatched rows."""
 
 
-def joined(node: Join, left: Bound, right: Bound, fresh: Fresh) -> Bound:
+def joined(node: Join, left: Bound, right: Bound, fresh: Fresh, limit: FanOut) -> Bound:
     """Join two bound relations, or refuse to."""
     both = replace(left, fields=(*left.fields, *right.fields))
     if node.using:
@@ -48,6 +49,7 @@ def joined(node: Join, left: Bound, right: Bound, fresh: Fresh) -> Bound:
         on = None if node.on is None else condition(node.on, both)
     keeps_left, keeps_right = _KEEPS.get(node.kind, (False, False))
     on = _checked(node, left, right, on)
+    left, right, fan_out = _limited(node, left, right, on, fresh, limit)
     fields = (
         *(_outer(each) if keeps_right else each for each in left.fields),
         *(_outer(each) if keeps_left else each for each in right.fields),
@@ -59,6 +61,7 @@ def joined(node: Join, left: Bound, right: Bound, fresh: Fresh) -> Bound:
         unit=_unit(node, left, right),
         same=_same(node, left, right),
         scope=_scope(node, left, right),
+        fan_out=fan_out,
     )
     if node.kind == "full" and not found.public and left.unit:
         found = _either_unit(found, left, right, fresh)
@@ -69,8 +72,10 @@ def linked(child: Bound, parent: Bound, link: Link) -> Bound:
     """Join a private table to the rows that name its units; their columns stay hidden.
 
     Each output row belongs to the unit of the parent row, and is computed from that row and from
-    child rows that point to it, which count as rows of its unit.  Where each row is a unit there is
-    none to belong to: a row of the parent would take many others with it.
+    child rows that point to it, which count as rows of its unit.  A child row comes once for each
+    unit that it leads to, however many rows of that unit have the value that it points to.
+    Where each row is a unit there is none to belong to: a row of the parent would take many others
+    with it.
     """
     if not parent.unit:
         raise not_per_unit(
@@ -81,19 +86,24 @@ def linked(child: Bound, parent: Bound, link: Link) -> Bound:
     ends = [_named(child, link.column), _named(parent, link.key)]
     pointer, key = ends
     held = pointer.facts.type is key.facts.type
+    kept = dict.fromkeys((*parent.unit, key.column))
     same = tuple(
-        holders | {pointer.column} if held and key.column in holders else holders
+        (holders & kept.keys()) | ({pointer.column} if held and key.column in holders else set())
         for holders in parent.holders
     )
     on = Call("=", tuple(Column(end.column) for end in ends))
-    hidden = tuple(replace(each, name=None, table=None) for each in parent.fields)
-    relation = Join(child.relation, parent.relation, "inner", on)
+    hidden = tuple(
+        replace(each, name=None, table=None) for each in parent.fields if each.column in kept
+    )
+    led = Distinct(Project(parent.relation, tuple((name, Column(name)) for name in kept)))
+    relation = Join(child.relation, led, "inner", on)
     return Bound(
         relation=relation,
         fields=(*child.fields, *hidden),
         unit=parent.unit,
         same=same,
         scope=child.scope & parent.scope,
+        fan_out=child.fan_out,
     )
 
 
@@ -174,13 +184,38 @@ def _check_public(node: Join, left: Bound, right: Bound, on: Expression | None) 
         )
 
 
+def _limited(  # noqa: PLR0913, PLR0917  a join, and what limits it
+    node: Join, left: Bound, right: Bound, on: Expression | None, fresh: Fresh, limit: FanOut
+) -> tuple[Bound, Bound, int]:
+    """Limit how many rows of one side a row of the other meets; return both, and the fan-out."""
+    if left.public and right.public:
+        return left, right, 1
+    keeps_left, keeps_right = _KEEPS.get(node.kind, (False, False))
+    compared = _determined(right, left, on), _determined(left, right, on)
+    if right.public:
+        right, most = limit.public(right, compared[1], fresh)
+        return left, right, left.fan_out * most
+    if left.public:
+        left, most = limit.public(left, compared[0], fresh)
+        return left, right, right.fan_out * most
+    if (keeps_right and not keeps_left) or (not keeps_left and _is_key(left, compared[0])):
+        left, most = limit.private(left, compared[0], fresh)
+        return left, right, right.fan_out * most
+    right, most = limit.private(right, compared[1], fresh)
+    return left, right, left.fan_out * most + (right.fan_out if keeps_right else 0)
+
+
+def _is_key(side: Bound, compared: set[str]) -> bool:
+    return side.key is not None and compared >= set(side.key)
+
+
 def _one_match(private: Bound, public: Bound, on: Expression | None) -> bool:
     """Whether a row meets at most one row of a public table, by its declared key."""
-    return public.key is not None and _determined(private, public, on) >= set(public.key)
+    return _is_key(public, _determined(private, public, on))
 
 
 def _determined(private: Bound, public: Bound, on: Expression | None) -> set[str]:
-    """Return the columns of a public table whose values a private row has itself."""
+    """Return the columns of one side whose values a row of the other has itself."""
     theirs, own = private.facts, public.facts
     return {
         name

@@ -12,12 +12,13 @@ every listed one that nobody matches; which groups appear does not depend on pri
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Self, final
 
 from discreet.errors import UnsupportedSQL
 from discreet.plan.bind import Binder
+from discreet.plan.fan_out import PublicRows
 from discreet.plan.fields import Bound
 from discreet.plan.joins import conjuncts, equalities
 from discreet.plan.key_values import AskedKey
@@ -28,10 +29,7 @@ from discreet.query.question import Question
 from discreet.query.relations import Distinct, Filter, Join, Named, Project, Relation
 from discreet.query.span import pointed
 
-__all__ = ["Listing", "PublicRows"]
-
-PublicRows = Callable[[Relation], Sequence[tuple[KeyValue, ...]]]
-"""Reads the rows of a relation of public tables, each once."""
+__all__ = ["Listing"]
 
 _PRESERVED: Final = {"left": 0, "right": 1}
 

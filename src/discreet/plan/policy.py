@@ -20,12 +20,14 @@ from typing import Any, Final, final
 from discreet.accounting import Budget
 from discreet.errors import BadPolicy, DiscreetError
 from discreet.exact import decimal
+from discreet.plan.fan_out import MOST
 from discreet.plan.policy_tables import read_tables
 from discreet.plan.policy_values import (
     above_zero,
     bad,
     below_one,
     counted,
+    flag,
     known_fields,
     table_of,
     texts,
@@ -49,6 +51,7 @@ class Limits:
 
     max_groups: int | None = None
     max_rows: int | None = None
+    max_fan_out: int = MOST
     max_epsilon: Fraction | None = None
     max_rho: Fraction | None = None
     delta: Fraction | None = None
@@ -86,6 +89,8 @@ class Policy:
     analysts: tuple[str, ...] | None = None
     tables: tuple[TableFacts, ...] = ()
     session: Session | None = None
+    frozen: bool = False
+    """Whether tables that do not say otherwise may never change."""
 
     def written(self) -> str:
         r"""Return TOML text from which the same policy is read.
@@ -132,12 +137,14 @@ def _text_of(source: str | Path) -> str:
 
 
 def _policy(data: Mapping[str, Any]) -> Policy:
-    names = ("format", "unit", "relation", "session", "budget", "limits", "who", "tables")
+    names = ("format", "unit", "relation", "frozen", "session", "budget", "limits", "who", "tables")
     known_fields(data, names, "the top level")
     if data.get("format") != _FORMAT or isinstance(data.get("format"), bool):
         raise bad("format", f"it is not {_FORMAT}", f"write format = {_FORMAT} at the top")
     unit = _unit(data)
-    tables = read_tables(data.get("tables", {}), () if unit is None else unit.columns)
+    frozen = flag(data.get("frozen", False), "frozen")
+    own = () if unit is None else unit.columns
+    tables = read_tables(data.get("tables", {}), own, frozen=frozen)
     who = table_of(data, "who")
     known_fields(who, ("analysts",), "[who]")
     analysts = None if "analysts" not in who else texts(who["analysts"], "who.analysts")
@@ -148,6 +155,7 @@ def _policy(data: Mapping[str, Any]) -> Policy:
         analysts=analysts,
         tables=tables,
         session=_session(table_of(data, "session")),
+        frozen=frozen,
     )
 
 
@@ -189,6 +197,7 @@ def _budget(data: Mapping[str, Any]) -> Budget | None:
 _LIMITS: Final[dict[str, tuple[str, Callable[[object, str], Any]]]] = {
     "max_groups": ("max_groups", counted),
     "max_rows": ("max_rows", counted),
+    "max_fan_out": ("max_fan_out", counted),
     "max_epsilon_per_question": ("max_epsilon", above_zero),
     "max_rho_per_question": ("max_rho", above_zero),
     "delta_per_question": ("delta", below_one),

@@ -27,6 +27,7 @@ _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 _LIMITS: Final = {
     "max_groups": "max_groups",
     "max_rows": "max_rows",
+    "max_fan_out": "max_fan_out",
     "max_epsilon": "max_epsilon_per_question",
     "max_rho": "max_rho_per_question",
     "delta": "delta_per_question",
@@ -46,6 +47,8 @@ def _lines(policy: Policy) -> Iterator[str]:
         own = policy.unit.columns
         yield f"unit = {_names(own)}" if own else 'unit = "row"'
         yield f"relation = {_text(policy.unit.relation.value)}"
+    if policy.frozen:
+        yield "frozen = true"
     if policy.session is not None:
         yield from ("", "[session]")
         for name in ("data", "ledger"):
@@ -59,7 +62,7 @@ def _lines(policy: Policy) -> Iterator[str]:
         listed = ", ".join(_text(name) for name in policy.analysts)
         yield from ("", "[who]", f"analysts = [{listed}]")
     for table in policy.tables:
-        yield from _table(table, own)
+        yield from _table(table, own, frozen=policy.frozen)
 
 
 def _budget(budget: Budget) -> Iterator[str]:
@@ -84,7 +87,7 @@ def _limits(limits: Limits) -> Iterator[str]:
             yield f"{written} = {_number(Fraction(value))}"
 
 
-def _table(table: TableFacts, own: tuple[str, ...]) -> Iterator[str]:
+def _table(table: TableFacts, own: tuple[str, ...], *, frozen: bool) -> Iterator[str]:
     place = f"tables.{_key(table.name)}"
     yield from ("", f"[{place}]")
     if table.public:
@@ -93,6 +96,8 @@ def _table(table: TableFacts, own: tuple[str, ...]) -> Iterator[str]:
         yield f"unit = [{', '.join(_text(name) for name in table.unit)}]"
     if table.key:
         yield f"key = [{', '.join(_text(name) for name in table.key)}]"
+    if table.frozen is not frozen:
+        yield f"frozen = {_value(table.frozen)}"
     if table.link is not None:
         link = table.link
         yield from ("", f"[{place}.link]", f"column = {_text(link.column)}")

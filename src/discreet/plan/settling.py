@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from discreet.errors import WrongKind
 from discreet.plan.draft import Draft
-from discreet.plan.listing import PublicRows
+from discreet.plan.fan_out import PublicRows
 from discreet.plan.plan import Plan
 from discreet.plan.policy import Policy
 from discreet.plan.promise import check_promise

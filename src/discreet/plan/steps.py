@@ -20,9 +20,9 @@ from discreet.plan.digest import digest_of
 from discreet.plan.draft import Draft, found
 from discreet.plan.errors_predicted import Forecast
 from discreet.plan.estimators import Estimator, Quantile, Quantiles
+from discreet.plan.fan_out import PublicRows
 from discreet.plan.groups import groups_of, within_categories
 from discreet.plan.limits_of_unit import most_groups
-from discreet.plan.listing import PublicRows
 from discreet.plan.lowered import Lowered
 from discreet.plan.measures import measured
 from discreet.plan.names import bound_expression
@@ -35,6 +35,7 @@ from discreet.plan.scaling import scale_noise
 from discreet.plan.schema import Schema
 from discreet.plan.searching import miss_bounds, price_bounds
 from discreet.plan.sketching import sketch_of
+from discreet.plan.text_work import check_text_work
 from discreet.query.expressions import Column
 from discreet.query.question import Question
 from discreet.query.span import pointed
@@ -122,7 +123,13 @@ def read_price(draft: Draft) -> Draft:
 
 def bind_names(draft: Draft) -> Draft:
     """Find every name in the schema, and refuse what would mix units."""
-    known = asked(draft.question, draft.schema, draft.public_rows, draft.unit.columns)
+    known = asked(
+        draft.question,
+        draft.schema,
+        draft.public_rows,
+        draft.unit.columns,
+        draft.policy.limits.max_fan_out,
+    )
     _check_unit(draft, known.rows.unit or ())
     column = draft.clause.privacy_unit_column
     if column is not None:
@@ -236,6 +243,7 @@ def lower(draft: Draft) -> Draft:
         public=groups.public if known.keys else None,
         measures=found(draft.measured).measures,
     )
+    check_text_work(lowered)
     return replace(draft, lowered=lowered)
 
 

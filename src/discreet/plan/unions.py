@@ -57,6 +57,7 @@ def united(node: UnionAll, parts: Sequence[Bound], fresh: Fresh) -> Bound:
         fields=fields,
         unit=unit,
         scope=first.scope if same else Box.everything(),
+        fan_out=sum(part.fan_out for part in aligned),
     )
 
 
@@ -84,7 +85,11 @@ def _aligned(part: Bound, fresh: Fresh) -> Bound:
     )
     unit = None if part.unit is None else tuple(copies)
     return Bound(
-        relation=Project(part.relation, outputs), fields=fields, unit=unit, scope=part.scope
+        relation=Project(part.relation, outputs),
+        fields=fields,
+        unit=unit,
+        scope=part.scope,
+        fan_out=part.fan_out,
     )
 
 

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from discreet.engines.order import HashOrder
 from discreet.engines.parquet_files import ReleasedFile, read_table, write_table
-from discreet.errors import UnreadableSource
+from discreet.errors import SourceChanged, UnreadableSource
 from discreet.noise import Entropy
 from discreet.plan.lowered import Lowered, Total
 from discreet.plan.plan import Plan
@@ -39,6 +39,7 @@ _SLICE: Final = 2**16
 _ONE_FILE: Final = 2**16
 """So many rows need no more than one file."""
 _ELSEWHERE: Final = "tasks have written to another folder"
+_CHANGED: Final = "the data changed while tasks read it"
 
 
 @runtime_checkable
@@ -93,6 +94,7 @@ def _by_tasks(
     finish = KeyedBins.fresh(plan, entropy=desk.entropy)
     from discreet.engines.spark.written import written  # noqa: PLC0415  an optional engine
 
+    desk.check_sources(plan)
     groups = engine.groups(plan.lowered, order=order)
     files = written(
         groups,
@@ -102,6 +104,10 @@ def _by_tasks(
         folder=folder,
         watched=engine.watched,
     )
+    try:
+        desk.check_sources(plan)
+    except SourceChanged:  # noise was drawn, and perhaps seen: nobody may ask for another draw
+        raise RuntimeError(_CHANGED) from None
     empty = finish(_nothing(plan.lowered), 0)
     if sum(file.rows for file in files) <= _ONE_FILE:
         files = (_one_file(files, folder, empty),)

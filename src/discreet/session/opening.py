@@ -6,11 +6,12 @@ Trust: kernel.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from discreet.accounting import Budget
 from discreet.engines.choice import engine_for
 from discreet.engines.connection import Performance
+from discreet.engines.engine import Engine
 from discreet.engines.spark.performance import SparkPerformance
 from discreet.errors import NotAllowed, OtherLedger, WrongKind
 from discreet.ledger import Ledger
@@ -21,6 +22,7 @@ from discreet.session.public_tables import check_keys
 from discreet.session.record import NoLedger, Rehearsal
 from discreet.session.schemas import schema_of
 from discreet.session.session import Session
+from discreet.session.source_states import recorded_states
 from discreet.session.sources import named_sources
 from discreet.units import PrivacyUnit
 
@@ -80,6 +82,7 @@ def open(  # noqa: A001, PLR0913  discreet.open: everything that belongs to a se
         engine.owned(schema)
         check_keys(engine, schema)
         record = Rehearsal() if test_mode else _record(ledger, account, whose, limits, schema)
+        states = _states(record, engine, schema, keeps=record is ledger)
     except BaseException:
         engine.close()
         raise
@@ -91,7 +94,20 @@ def open(  # noqa: A001, PLR0913  discreet.open: everything that belongs to a se
         ledger=record,
         account=account,
         keeps=isinstance(ledger, Ledger),
+        states=states,
     )
+
+
+def _states(
+    record: Ledger | Rehearsal | NoLedger, engine: Engine, schema: Schema, *, keeps: bool
+) -> Mapping[str, str]:
+    """Record what was opened; a ledger that was opened for it does not stay open if that fails."""
+    try:
+        return recorded_states(record, engine, schema)
+    except BaseException:
+        if isinstance(record, Ledger) and not keeps:
+            record.close()
+        raise
 
 
 def _refuse_ledger(ledger: object, account: object) -> None:

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from typing import Final, Protocol, final
+from collections.abc import Mapping
+from typing import Any, Final, Protocol, final
 
 from discreet.accounting import Box, Node
 from discreet.errors import WrongKind
 from discreet.ledger import Charged, Receipt, Release, Started
+from discreet.ledger.closing_acts import refuse_closed
+from discreet.ledger.description import Description
 
 __all__ = ["NoLedger", "Record", "Rehearsal"]
 
@@ -51,6 +54,27 @@ class Record(Protocol):
         """Store an answer, and get back what is stored."""
         ...
 
+    def fail(self, key: str) -> None:
+        """Close a question after an attempt failed that may have read data."""
+        ...
+
+    def reopen(self, key: str, *, reason: str, by: str) -> None:
+        """Allow further attempts of a closed question."""
+        ...
+
+    @property
+    def closed(self) -> tuple[str, ...]:
+        """The keys of closed questions."""
+        ...
+
+    def describe(self, what: str, content: Mapping[str, object]) -> str:
+        """Record a description unless an equal one is there, and return its digest."""
+        ...
+
+    def descriptions(self, what: str) -> tuple[Mapping[str, Any], ...]:
+        """Return all descriptions of one thing, in order."""
+        ...
+
 
 @final
 class Rehearsal:
@@ -65,7 +89,7 @@ class Rehearsal:
     (False, b'42')
     """
 
-    __slots__ = ("_answers", "_attempts", "_lock", "_questions")
+    __slots__ = ("_answers", "_attempts", "_closed", "_descriptions", "_lock", "_questions")
 
     def __init__(self) -> None:
         """Begin with nothing."""
@@ -73,6 +97,8 @@ class Rehearsal:
         self._questions: dict[str, str] = {}
         self._attempts: dict[str, int] = {}
         self._answers: dict[str, Release] = {}
+        self._closed: dict[str, None] = {}
+        self._descriptions: dict[Description, None] = {}
 
     @property
     def id(self) -> str:
@@ -99,6 +125,7 @@ class Rehearsal:
         """Write down what is asked; there is nothing to pay."""
         name = question if key is None else key
         with self._lock:
+            refuse_closed(self._closed, name)
             new = name not in self._questions
             self._questions.setdefault(name, question)
             receipt = self._receipt(name)
@@ -109,6 +136,7 @@ class Rehearsal:
         with self._lock:
             if key in self._answers:
                 return _again(self._answers[key])
+            refuse_closed(self._closed, key)
             self._attempts[key] = self._attempts.get(key, 0) + 1
             return Started(key=key, attempt=self._attempts[key])
 
@@ -117,6 +145,7 @@ class Rehearsal:
         with self._lock:
             if key in self._answers:
                 return _again(self._answers[key])
+            refuse_closed(self._closed, key)
             found = Release(
                 key=key,
                 question=self._questions.get(key, ""),
@@ -126,6 +155,35 @@ class Rehearsal:
             )
             self._answers[key] = found
             return found
+
+    def fail(self, key: str) -> None:
+        """Close the question, unless it is answered."""
+        with self._lock:
+            if key not in self._answers:
+                self._closed[key] = None
+
+    def reopen(self, key: str, *, reason: str, by: str) -> None:  # noqa: ARG002  nobody reads them
+        """Allow further attempts."""
+        with self._lock:
+            self._closed.pop(key, None)
+
+    @property
+    def closed(self) -> tuple[str, ...]:
+        """The keys of closed questions."""
+        with self._lock:
+            return tuple(self._closed)
+
+    def describe(self, what: str, content: Mapping[str, object]) -> str:
+        """Keep a description until the session ends."""
+        entry = Description.of(what, content)
+        with self._lock:
+            self._descriptions.setdefault(entry)
+        return entry.digest
+
+    def descriptions(self, what: str) -> tuple[Mapping[str, Any], ...]:
+        """Return all descriptions of one thing, in order."""
+        with self._lock:
+            return tuple(each.content() for each in self._descriptions if each.what == what)
 
     def __str__(self) -> str:
         """Say what it is."""
@@ -166,6 +224,27 @@ class NoLedger:
     def release(self, key: str, answer: bytes) -> Release:  # noqa: ARG002
         """Refuse."""
         raise _unrecorded()
+
+    def fail(self, key: str) -> None:  # noqa: ARG002
+        """Refuse."""
+        raise _unrecorded()
+
+    def reopen(self, key: str, *, reason: str, by: str) -> None:  # noqa: ARG002
+        """Refuse."""
+        raise _unrecorded()
+
+    @property
+    def closed(self) -> tuple[str, ...]:
+        """No question was attempted, so none is closed."""
+        return ()
+
+    def describe(self, what: str, content: Mapping[str, object]) -> str:
+        """Return the digest, and record nothing."""
+        return Description.of(what, content).digest
+
+    def descriptions(self, what: str) -> tuple[Mapping[str, Any], ...]:  # noqa: ARG002
+        """Return nothing, since nothing is recorded."""
+        return ()
 
     def __str__(self) -> str:
         """Say what it is."""

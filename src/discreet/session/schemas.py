@@ -58,7 +58,8 @@ def schema_of(policy: Policy, unit: PrivacyUnit, sources: Mapping[str, Columns])
     described = {folded(table.name): table for table in policy.tables}
     tables = []
     for name, columns in sources.items():
-        facts = described.get(folded(name), TableFacts(name=name, columns=(), unit=unit.columns))
+        plain = TableFacts(name=name, columns=(), unit=unit.columns, frozen=policy.frozen)
+        facts = described.get(folded(name), plain)
         tables.append(_table(replace(facts, name=name), unit, columns))
     schema = Schema(tables)
     for table in schema.tables:

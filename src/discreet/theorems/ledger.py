@@ -28,6 +28,12 @@ ENTRIES: Final = (
         source="proof in discreet.ledger.acts",
     ),
     Theorem(
+        key="one-failure",
+        statement="Between two decisions of the owner to reopen a question, at most one failed "
+        "attempt is observed under its key.",
+        source="proof in discreet.ledger.closing_acts",
+    ),
+    Theorem(
         key="checkpoint-replay",
         statement="The state read from a checkpoint, followed by the entries after it, equals the "
         "state that all entries lead to, byte for byte.",

@@ -19,6 +19,13 @@ ENTRIES: Final = (
         source="proof in discreet.plan.bind, joins and unions",
     ),
     Theorem(
+        key="fan-out",
+        statement="A unit with n rows in the private tables has at most f n rows in every relation "
+        "that a question is bound to, where f is the fan-out of the plan, at most the owner's "
+        "limit, whatever the tables hold.",
+        source="proof in discreet.plan.fan_out",
+    ),
+    Theorem(
         key="linked-joins",
         statement="If a join compares columns of two private relations that lead to the same key, "
         "in which each value belongs to one unit, its pairs agree in the unit; where units are "

@@ -55,7 +55,7 @@ def test_an_interrupt_leaves_the_ledger_right(driver, tmp_path):
     driver.interrupt()
     with pytest.raises(Failed) as caught:
         driver.result(60)
-    assert caught.value.kind in {"KeyboardInterrupt", "EngineFailed"}
+    assert caught.value.kind in {"KeyboardInterrupt", "EngineStopped"}
     found = driver.call(scenes.asked_once, str(tmp_path), 0)
     assert found["answers"] == [scenes.counted()]
     assert found["kinds"].count("charge") == 1

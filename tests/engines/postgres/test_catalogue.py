@@ -3,7 +3,7 @@
 import pytest
 
 from discreet.engines.postgres.engine import Postgres
-from discreet.errors import BadPolicy, EngineFailed
+from discreet.errors import BadPolicy, SourceChanged
 from discreet.plan.schema import Schema, TableFacts
 from discreet.query.types import Type
 from discreet.session import open as opened
@@ -52,7 +52,7 @@ def test_a_collation_that_comes_later(blurred, owner):
     with opened(blurred, policy=POLICY, test_mode=True) as session:
         session.ask(count, epsilon=1)
         owner("ALTER TABLE blurred ALTER exact TYPE text COLLATE one_case")
-        with pytest.raises(EngineFailed):
+        with pytest.raises(SourceChanged):
             session.ask(count, epsilon=2)
 
 

@@ -15,8 +15,9 @@ import discreet.session as sessions
 from discreet.cli import app
 from discreet.engines.postgres import reading
 from discreet.engines.sources.staged import Staged
-from discreet.errors import BadPolicy, EngineFailed, UnreadableSource, WrongKind
+from discreet.errors import BadPolicy, EngineStopped, UnreadableSource, WrongKind
 from discreet.query.types import Type
+from discreet.session.answering import Desk
 from tests.engines.postgres.rows import connect, fill
 from tests.session.clinic import BY_WARD, COUNT, EXACT, LINKED, POLICY, bills, visits, wards
 
@@ -152,13 +153,18 @@ def test_bounds_are_found_and_answers_are_remeasured(clinic):
 # --- failures and interrupts ------------------------------------------------------------------
 
 
-def test_a_server_that_is_gone_costs_one_charge(postgres, clinic, tmp_path):
+def test_a_server_that_is_gone_costs_one_charge(postgres, clinic, tmp_path, monkeypatch):
     ledger = tmp_path / "clinic.ledger"
     with dp.open(f"{clinic}/clinic.visits", policy=POLICY, ledger=ledger) as session:
         postgres.crash()
         try:
-            with pytest.raises(EngineFailed):
+            with pytest.raises(UnreadableSource):
                 session.ask(COUNT, epsilon="0.5")
+            assert str(session.remaining).startswith("epsilon 2 of 2")
+            monkeypatch.setattr(Desk, "check_sources", lambda *_: None)  # it goes after the look
+            with pytest.raises(EngineStopped):
+                session.ask(COUNT, epsilon="0.5")
+            monkeypatch.undo()
         finally:
             postgres.start()
         assert str(session.remaining).startswith("epsilon 1.5 of 2")

@@ -11,7 +11,7 @@ from pyspark.logger import PySparkLogger
 
 import discreet as dp
 from discreet.engines.spark.performance import SparkPerformance
-from discreet.errors import EngineFailed
+from discreet.errors import EngineFailed, EngineStopped
 from tests.engines.spark.sparks import ORDER, engine, facts
 from tests.engines.visits import TYPES, by_ward
 from tests.servers.spark import local_session
@@ -93,7 +93,7 @@ def test_nothing_is_printed_of_rows_that_fail(printed):
 def test_another_thread_can_stop_a_job():
     with engine({"visits": frame(100_000)}, KNOWN) as found:
         thread = once_running(found.cancel)
-        with pytest.raises(EngineFailed) as caught:
+        with pytest.raises(EngineStopped) as caught:
             found.run(by_ward(), order=ORDER)
         thread.join()
     assert caught.value.__context__ is None

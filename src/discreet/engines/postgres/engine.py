@@ -16,8 +16,9 @@ Tables may be files or frames as well; all that are on a server are in one datab
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Self, final
 
 from discreet.engines.connection import Performance
@@ -27,9 +28,10 @@ from discreet.engines.order import HashOrder
 from discreet.engines.postgres.catalogue import Described
 from discreet.engines.postgres.opening import addresses_of, looked_up
 from discreet.engines.postgres.reading import Reading, Request
+from discreet.engines.sources.identity import Identity, changed, scanned, unchanged
 from discreet.engines.sources.staged import Staged
 from discreet.engines.wanted import wanted
-from discreet.errors import BadPolicy
+from discreet.errors import BadPolicy, UnreadableSource
 from discreet.plan.lowered import Key, Lowered
 from discreet.plan.raw import Raw
 from discreet.plan.schema import Schema, TableFacts
@@ -107,14 +109,42 @@ class Postgres:
         self._units = {folded(table.name): table.unit for table in schema.tables}
         self._keys = {folded(table.name): _key(table) for table in schema.tables if table.public}
 
+    def identities(self, tables: Iterable[str]) -> Mapping[str, Identity]:
+        """Return the state that tables were opened in; refuse what has changed since.
+
+        Of a table on a server that is its form.  Rows come and go, and nothing tells of it.
+        """
+        wished = {folded(table) for table in tables}
+        known = {table: each for table, each in self._described.items() if table in wished}
+        if known:
+            now = looked_up({table: self._addresses[table] for table in known})
+            others = [table for table, then in known.items() if now[table] != then]
+            if others:
+                raise changed(others)
+        found = dict(self._local.identities(wished))
+        return found | {table: _identity(each) for table, each in known.items()}
+
     def check(self, lowered: Lowered) -> None:
         """Refuse what cannot be computed."""
         self._local.check(lowered)
 
     def run(self, lowered: Lowered, *, order: HashOrder) -> Raw:
         """Compute the answers."""
+        tables = scanned(lowered.relation)
         with self._lock:
-            return in_one_sentence(lambda: self._run(lowered, order))
+            return unchanged(
+                lambda: self._local.identities(tables),
+                lambda: in_one_sentence(lambda: self._run(lowered, order)),
+                failed=lambda: self._look(tables),
+            )
+
+    def _look(self, tables: Sequence[str]) -> None:
+        """Look at the tables after a failure; one that cannot be looked up any more has changed."""
+        there = False
+        with contextlib.suppress(UnreadableSource):
+            there = bool(self.identities(tables))
+        if not there:
+            raise changed(tables)
 
     def _run(self, lowered: Lowered, order: HashOrder) -> Raw:
         requests = self._requests(lowered)
@@ -160,9 +190,8 @@ class Postgres:
                 for count, *values in zip(
                     raw.units, *(key.to_pylist() for key in raw.keys), strict=True
                 ):
-                    if count > 1 and None not in values:
-                        message = "two rows agree on a key"
-                        raise RuntimeError(message)
+                    if count > 1 and None not in values:  # of a public table, which all may see
+                        raise changed([table])
 
     def _requests(self, lowered: Lowered) -> dict[str, Request]:
         """Return what to ask of the server."""
@@ -192,6 +221,12 @@ class Postgres:
     def __exit__(self, *_: object) -> None:
         """Let go of the data."""
         self.close()
+
+
+def _identity(known: Described) -> Identity:
+    columns = tuple(known.columns.items())
+    state = hashlib.sha256(repr((columns, known.state)).encode("ascii", "backslashreplace"))
+    return Identity(kind="postgresql", columns=columns, state=state.hexdigest())
 
 
 def _key(table: TableFacts) -> tuple[tuple[str, Type], ...]:

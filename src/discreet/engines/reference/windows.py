@@ -13,6 +13,8 @@ from typing import Any
 from discreet.engines.order import Value
 from discreet.engines.reference.casts import finite, fitting
 from discreet.engines.reference.expressions import Row, Rule, compiled
+from discreet.engines.reference.float_sums import float_sum
+from discreet.engines.windows import tie_breaker
 from discreet.query.expressions import Aggregate, Literal, Order, Window
 from discreet.query.types import Type
 
@@ -37,10 +39,10 @@ def aggregated(aggregate: Aggregate, rows: Sequence[Row], columns: Mapping[str, 
     values = [value for value in map(rule, rows) if value is not None]
     if aggregate.distinct:
         values = list(dict.fromkeys(values))
-    return _computed(aggregate.function, values)
+    return _computed(aggregate.function, values, distinct=aggregate.distinct)
 
 
-def _computed(function: str, values: list[Any]) -> Value:
+def _computed(function: str, values: list[Any], *, distinct: bool) -> Value:
     if function == "COUNT":
         return len(values)
     if not values:
@@ -50,10 +52,7 @@ def _computed(function: str, values: list[Any]) -> Value:
         return extreme
     if isinstance(values[0], int):
         return fitting(sum(values))
-    total = 0.0
-    for value in sorted(values):
-        total += value
-    return finite(total)
+    return finite(float_sum(values, distinct=distinct))
 
 
 def windowed(window: Window, rows: Sequence[Row], columns: Mapping[str, Type]) -> list[Value]:
@@ -79,7 +78,7 @@ def _ordered(
     written = {index: tuple(rule(rows[index]) for rule in rules) for index in members}
     compare = _comparison(order)
     by_columns = sorted(
-        members, key=lambda index: sort_key([rows[index][name] for name in columns])
+        members, key=lambda index: sort_key([tie_breaker(rows[index][name]) for name in columns])
     )
 
     def compare_rows(left: int, right: int) -> int:

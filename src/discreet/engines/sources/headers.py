@@ -34,7 +34,7 @@ def check_header(names: Sequence[str]) -> None:
     """
     if any(_DATA.fullmatch(name) for name in names):
         raise unreadable(
-            "the first line of a file looks like data: a name in it is empty, a number or a date.",
+            "the first line of the file looks like data: a name is empty, a number or a date.",
             do="begin the file with a line of names, and rename columns such as 2024 to year_2024; "
             "pandas leaves its nameless first column out with to_csv(index=False).",
         )

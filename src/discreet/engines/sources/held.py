@@ -12,13 +12,15 @@ import hashlib
 import json
 from typing import Final, final
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.types as kinds
+from numpy.typing import NDArray
 
 __all__ = ["Held", "copied"]
 
 _BYTE: Final = 8
+_TEXTS: Final = (kinds.is_string, kinds.is_large_string, kinds.is_string_view)
 
 
 @final
@@ -73,37 +75,31 @@ def _digests(column: pa.ChunkedArray) -> list[str]:
     """Return digests of which values are NULL, of the others, and of the lengths of texts."""
     missing, values, lengths = hashlib.sha256(), hashlib.sha256(), hashlib.sha256()
     for chunk in column.chunks:
-        missing.update(_bytes(pc.is_null(chunk).cast(pa.uint8())))
-        known = chunk.drop_null()
-        if _is_text(known.type):
-            known = known.cast(pa.large_binary())
-            lengths.update(_bytes(pc.binary_length(known)))
-            values.update(_text_bytes(known))
+        missing.update(_bytes(chunk.is_null().cast(pa.uint8())))
+        if any(test(chunk.type) for test in _TEXTS):
+            texts = chunk.cast(pa.large_binary()).drop_null()
+            ends = _ends(texts)
+            lengths.update(np.diff(ends).tobytes())
+            values.update(_view(texts.buffers()[2])[ends[0] : ends[-1]])
         else:
-            values.update(_bytes(known.cast(pa.uint8()) if kinds.is_boolean(known.type) else known))
+            flags = kinds.is_boolean(chunk.type)
+            values.update(_bytes((chunk.cast(pa.uint8()) if flags else chunk).drop_null()))
     return [each.hexdigest() for each in (missing, values, lengths)]
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_string_view(kind)
 
 
 def _bytes(array: pa.Array) -> memoryview:
     """Return the bytes of values of one width, of which none is NULL."""
-    buffer = array.buffers()[1]
     width = array.type.bit_width // _BYTE
-    view = memoryview(b"" if buffer is None else buffer)
-    return view[array.offset * width : (array.offset + len(array)) * width]
+    return _view(array.buffers()[1])[array.offset * width : (array.offset + len(array)) * width]
 
 
-def _text_bytes(array: pa.Array) -> memoryview:
-    """Return the bytes of texts in a row."""
-    offsets = memoryview(_bytes_of(array.buffers()[1])).cast("q")
-    view = memoryview(_bytes_of(array.buffers()[2]))
-    if not len(array):
-        return view[:0]
-    return view[offsets[array.offset] : offsets[array.offset + len(array)]]
+def _ends(texts: pa.Array) -> NDArray[np.int64]:
+    """Return where texts begin and end among their bytes."""
+    if not len(texts):
+        return np.zeros(1, np.int64)
+    ends = np.frombuffer(_view(texts.buffers()[1]), np.int64)
+    return ends[texts.offset : texts.offset + len(texts) + 1]
 
 
-def _bytes_of(buffer: pa.Buffer | None) -> memoryview:
+def _view(buffer: pa.Buffer | None) -> memoryview:
     return memoryview(b"" if buffer is None else buffer)

@@ -10,9 +10,9 @@ Proposition.  If a file is in the same state before and after it was read, what 
 opened.  Proof.  The system stamps every change of bytes, name or links with the time of change,
 which no program can set.  The recorded time is at least 20 ms older than the first look, more than
 the 10 ms in which that clock ticks; so a change after the first look has a later time.
-Assumes: the clock of the file system does not go back; nobody writes through a memory map that was
-made before the source was opened; no folder above the file is exchanged and put back while it is
-read.
+Assumes: the clock of the file system is that of this machine, and does not go back; nobody writes
+through a memory map that was made before the source was opened; no folder above the file is
+exchanged and put back while it is read.
 
 A pattern is looked up again at every look: files that are added or missing are a change.
 """
@@ -22,17 +22,26 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import astuple, dataclass, field
 from glob import glob, has_magic
 from pathlib import Path
 from typing import Final, Self, TypeVar, final
 
-from discreet.engines.sources.source import unreadable
+from discreet.engines.sources.source import Stamp, unreadable
 from discreet.errors import EngineFailed, SourceChanged, UnreadableSource
 from discreet.query.relations import Relation, Scan, descend, folded
 
-__all__ = ["FileStamp", "FileState", "Identity", "changed", "found_files", "scanned", "unchanged"]
+__all__ = [
+    "FileStamp",
+    "FileState",
+    "Identity",
+    "changed",
+    "found_files",
+    "identified",
+    "scanned",
+    "unchanged",
+]
 
 _ENDS: Final = 4096
 _PART: Final = 1 << 20
@@ -40,6 +49,9 @@ _TICK: Final = 20_000_000  # nanoseconds
 _LOOKS: Final = 50
 
 T = TypeVar("T")
+
+Columns = tuple[tuple[str, str], ...]
+"""The names of columns, and what their types are called where they are from."""
 
 
 @final
@@ -55,7 +67,7 @@ class Identity:
     """
 
     kind: str
-    columns: tuple[tuple[str, str], ...]
+    columns: Columns
     state: str | None
     content: Callable[[], str] | None = field(default=None, repr=False, compare=False)
 
@@ -154,6 +166,17 @@ def found_files(address: str) -> tuple[str, ...]:
     return tuple(files.values())
 
 
+def identified(opened: Mapping[str, tuple[Stamp, Columns]]) -> dict[str, Identity]:
+    """Return the identities of tables by name; refuse those that are not what they were."""
+    others = [table for table, (stamp, _) in opened.items() if not stamp.holds()]
+    if others:
+        raise changed(others)
+    return {
+        table: Identity(kind=stamp.kind, columns=columns, state=stamp.state, content=stamp.content)
+        for table, (stamp, columns) in opened.items()
+    }
+
+
 def scanned(relation: Relation) -> tuple[str, ...]:
     """Return the tables that a relation reads, by their folded names.
 
@@ -164,8 +187,14 @@ def scanned(relation: Relation) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def unchanged(check: Callable[[], object], read: Callable[[], T]) -> T:
-    """Read between two looks; a reader that fails because of a change is not asked for a reason.
+def unchanged(
+    check: Callable[[], object],
+    read: Callable[[], T],
+    failed: Callable[[], object] | None = None,
+) -> T:
+    """Read between two looks; a failure that comes with a change is told as a change.
+
+    ``failed`` is a look that is taken after a failure alone, because it takes its time.
 
     >>> unchanged(lambda: None, lambda: 7)
     7
@@ -178,6 +207,8 @@ def unchanged(check: Callable[[], object], read: Callable[[], T]) -> T:
         failure = error
     check()
     if failure is not None:
+        if failed is not None:
+            failed()
         raise failure
     return found
 

@@ -5,7 +5,7 @@ Trust: kernel.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from duckdb import DuckDBPyConnection
@@ -33,8 +33,9 @@ class Stamp(Protocol):
         """Look again, and say whether the source is in the state that it was opened in."""
         ...
 
-    def content(self) -> str:
-        """Return a digest of everything in the source."""
+    @property
+    def content(self) -> Callable[[], str] | None:
+        """What returns a digest of everything in the source; None if that cannot be read here."""
         ...
 
 

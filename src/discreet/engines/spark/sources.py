@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, final
 
 from discreet.engines.sources.native import base_type
 from discreet.engines.sources.source import check_names, unreadable
+from discreet.engines.spark.identity import SparkStamp
 from discreet.query.relations import folded
 
 if TYPE_CHECKING:  # an optional library, and a type that is needed nowhere else
@@ -65,6 +66,7 @@ class SparkSource:
 
     frame: DataFrame
     natives: dict[str, str | None]
+    stamp: SparkStamp
 
     @classmethod
     def of(cls, frame: DataFrame, *, table: str) -> Self:
@@ -73,6 +75,7 @@ class SparkSource:
         try:
             found = [(field.name, _native(field.dataType)) for field in frame.schema.fields]
             streams = bool(frame.isStreaming)
+            stamp = None if streams else SparkStamp(frame)
         except Exception:  # noqa: BLE001, S110 (whatever Spark says may quote the data)
             pass
         if found is None:  # raised here, where the other error is out of sight
@@ -80,10 +83,10 @@ class SparkSource:
                 f"the data frame of table {table} cannot be described.",
                 do="check that its Spark session runs, and that its tables are still there.",
             )
-        if streams:
+        if streams or stamp is None:
             raise unreadable(f"table {table} is a stream.", do="give a data frame that has an end.")
         check_names([name for name, _ in found], what="columns")
-        return cls(frame, dict(found))
+        return cls(frame, dict(found), stamp)
 
     @property
     def columns(self) -> Columns:

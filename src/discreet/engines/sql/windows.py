@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from discreet.engines.kinds import kind_of
 from discreet.engines.sql.expressions import expression
-from discreet.engines.sql.printed import Printed, closed
 from discreet.engines.sql.words import name
+from discreet.engines.windows import LONG
 from discreet.query.expressions import Aggregate, Order, Window
 from discreet.query.types import Type
 
@@ -20,7 +19,7 @@ Columns = Mapping[str, Type]
 
 
 def aggregate(node: Aggregate, columns: Columns) -> str:
-    """Print an aggregate of the rows of a group.
+    """Print an aggregate of the rows of a group, but no sum of floats.
 
     >>> aggregate(Aggregate("COUNT"), {})
     'count(*)'
@@ -31,11 +30,7 @@ def aggregate(node: Aggregate, columns: Columns) -> str:
     if node.argument is None:
         return f"count(*){where}"
     value = expression(node.argument, columns)
-    kind = kind_of(node.argument, columns)
     each = f"DISTINCT {value}" if node.distinct else value
-    if node.function == "SUM" and kind is Type.FLOAT:
-        ordered = Printed(f"sum({each} ORDER BY {value}){where}", kind, open=True)
-        return closed(ordered)
     return _fitting(node.function, f"{node.function.lower()}({each}){where}")
 
 
@@ -43,13 +38,13 @@ def window(node: Window, columns: Columns) -> str:
     """Print a window; a tie is broken by all columns, where it could be seen.
 
     >>> from discreet.query.expressions import Column
-    >>> print(window(Window("ROW_NUMBER", (), order=(Order(Column("a")),)), {"a": Type.TEXT}))
+    >>> print(window(Window("ROW_NUMBER", (), order=(Order(Column("a")),)), {"a": Type.DATE}))
     row_number() OVER (ORDER BY "a" ASC NULLS LAST, "a" ASC NULLS FIRST)
     """
     arguments = [expression(part, columns) for part in node.arguments]
     order = [_ordered(item, columns) for item in node.order]
     if node.function in {"ROW_NUMBER", "FIRST_VALUE", "LAG", "LEAD"}:
-        order += [f"{name(column)} ASC NULLS FIRST" for column in columns]
+        order += [f"{_tie_breaker(*each)} ASC NULLS FIRST" for each in columns.items()]
     parts = []
     if node.partition:
         within = ", ".join(expression(part, columns) for part in node.partition)
@@ -58,6 +53,13 @@ def window(node: Window, columns: Columns) -> str:
         parts.append(f"ORDER BY {', '.join(order)}")
     call = f"{node.function.lower()}({', '.join(arguments) or _nothing(node)})"
     return _fitting(node.function, f"{call} OVER ({' '.join(parts)})")
+
+
+def _tie_breaker(column: str, kind: Type) -> str:
+    sql = name(column)
+    if kind is not Type.TEXT:
+        return sql
+    return f"(CASE WHEN strlen({sql}) <= {LONG} THEN {sql} ELSE md5({sql}) END)"
 
 
 def _nothing(node: Window) -> str:

@@ -11,6 +11,7 @@ What is checked, for every entry:
     columns    what is stored beside a line is what the line says
     accounts   exist before they are charged, and lie below others; the first entry is the only root
     requests   one charge and one release a key, release after start after charge; attempts count up
+    closed     questions are neither started nor answered until they are reopened
     answers    are those whose digest and size were recorded
     prices     worked out again from tree, scope and delta; what was recorded is not below
     limits     follow from what they promise, and are raised by two people, never lowered

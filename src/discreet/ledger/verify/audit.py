@@ -15,7 +15,7 @@ from typing import Any, Final, final
 from discreet.ledger.verify.accounts import Accounts
 from discreet.ledger.verify.charges import safely
 from discreet.ledger.verify.entries import Entry, Misread, read_entry
-from discreet.ledger.verify.lines import FIRST_HEAD, canonical, next_head
+from discreet.ledger.verify.lines import FIRST_HEAD, canonical, digest, next_head
 from discreet.ledger.verify.report import Problems, Report
 from discreet.ledger.verify.requests import Requests
 from discreet.ledger.verify.shapes import is_head
@@ -154,10 +154,10 @@ class Audit:
         match kind:
             case "charge":
                 yield from self._charge(entry)
-            case "start":
-                yield from self._requests.start(fields)
-            case "release":
-                yield from self._requests.release(fields, answer)
+            case "start" | "release" | "fail" | "reopen":
+                yield from self._requests.step(kind, fields, answer)
+            case "describe" if digest(canonical(fields["content"]).encode()) != fields["digest"]:
+                yield "describe", "its digest is not that of its content."
             case "account":
                 yield from self._accounts.add(fields)
             case "open" if not self._ledger:

@@ -119,6 +119,9 @@ _KINDS: Final[Mapping[str, Mapping[str, Check]]] = {
     "start": {"key": _is_said, "attempt": _is_count},
     "release": {"key": _is_said, "answer": is_head, "size": _is_count},
     "restore": {"from": is_head, **_PEOPLE},
+    "fail": {"key": _is_said},
+    "reopen": {"key": _is_said, "reason": _is_said, "by": _is_said},
+    "describe": {"what": _is_said, "content": _is_object, "digest": is_head},
 }
 _CHECKS: Final = {kind: {**_COMMON, **fields} for kind, fields in _KINDS.items()}
 

@@ -1,0 +1,164 @@
+"""Every construct at its bound, with and without the one person whose rows reach it.
+
+An answer that fails tells whoever asked that somebody's rows were too many.  Here the memory of the
+engine is small, others have hardly any rows, and one person has all that a question can multiply.
+"""
+
+# ruff: noqa: S608 (all text here is ours)
+
+import pyarrow as pa
+import pytest
+
+import discreet as dp
+from discreet.engines.connection import Performance
+from discreet.errors import NotAllowed, UnsupportedSQL
+from discreet.plan.fan_out import MOST
+from discreet.plan.text_work import HELD
+from discreet.plan.text_work import MOST as MOST_TEXTS
+from discreet.query.texts import LONGEST
+
+POLICY = """
+format = 1
+unit = "patient"
+[limits]
+max_rows = 5
+max_groups = 3
+[tables.visits.columns]
+patient = {type = "integer"}
+visit = {type = "integer"}
+tag = {type = "text"}
+cost = {type = "float", low = 0, high = 100}
+age = {type = "integer", low = 0, high = 150}
+note = {type = "text"}
+memo = {type = "text"}
+[tables.areas]
+public = true
+[tables.areas.columns]
+area = {type = "integer"}
+tag = {type = "text"}
+[tables.many]
+public = true
+[tables.many.columns]
+area = {type = "integer"}
+tag = {type = "text"}
+"""
+PEOPLE = 50
+AREAS = pa.table({"area": range(MOST), "tag": ["x"] * MOST})
+MANY = pa.table({"area": range(MOST + 1), "tag": ["x"] * (MOST + 1)})
+NOTE = "\N{MATHEMATICAL SCRIPT SMALL A}" * (HELD // MOST)  # the longest that is held
+MEMO = "a" * LONGEST  # the longest that functions take
+SMALL = Performance(threads=2, memory="400MB")
+
+PERSON = (
+    "SELECT COUNT(*) AS n FROM (SELECT {what} FROM {tables} GROUP BY v.patient{by}) WHERE c > 0"
+)
+EQUAL = "visits v JOIN areas a ON v.tag = a.tag"
+UNEQUAL = "visits v JOIN areas a ON v.age > 100 AND a.area >= 0"
+PAIRS = "visits v JOIN visits w ON v.patient = w.patient"
+
+
+def by_person(what, tables, by=""):
+    return PERSON.format(what=f"v.patient, {what} AS c", tables=tables, by=by)
+
+
+UNION = " UNION ALL ".join(["SELECT patient, cost FROM visits"] * MOST)
+TOWER = "note"
+for _ in range(5):
+    TOWER = f"CONCAT({TOWER}, note)"
+QUESTIONS = {
+    "equal": by_person("SUM(v.cost)", EQUAL),
+    "unequal": by_person("SUM(v.cost)", UNEQUAL),
+    "left": by_person("SUM(v.cost)", EQUAL.replace("JOIN", "LEFT JOIN")),
+    "crossed": by_person("SUM(v.cost)", "visits v CROSS JOIN areas a"),
+    "distinct": by_person("COUNT(DISTINCT v.visit * 100 + a.area)", EQUAL),
+    "texts": by_person("MAX(LENGTH(v.note))", EQUAL, ", v.note, a.area"),
+    "largest": "SELECT COUNT(*) AS n FROM (SELECT v.patient, a.area, MAX(v.note) AS c "
+    f"FROM {EQUAL} GROUP BY v.patient, a.area) WHERE c > ''",
+    "pairs": by_person("SUM(v.cost)", PAIRS),
+    "triples": by_person("SUM(v.cost)", f"{PAIRS} JOIN visits x ON v.patient = x.patient"),
+    "full": f"SELECT COUNT(*) AS n FROM {PAIRS.replace('JOIN', 'FULL JOIN')}",
+    "union": f"SELECT COUNT(*) AS n FROM ({UNION}) WHERE cost > 0",
+    "rows": f"SELECT COUNT(*) AS n FROM (SELECT DISTINCT v.patient, v.note, a.area FROM {EQUAL})",
+    "ranks": "SELECT COUNT(*) AS n FROM (SELECT v.patient, ROW_NUMBER() OVER (PARTITION BY "
+    f"v.patient ORDER BY v.cost, v.note) AS r FROM {EQUAL}) WHERE r = 1",
+    "running": "SELECT COUNT(*) AS n FROM (SELECT v.patient, SUM(v.age) OVER (PARTITION BY "
+    f"v.patient ORDER BY a.area) AS s FROM {EQUAL}) WHERE s > 0",
+    "tower": f"SELECT COUNT({TOWER}) AS n FROM visits",
+    "replaced": "SELECT COUNT(REPLACE(REPLACE(SUBSTR(memo, 1, 100), 'a', 'bbbbbbbb'), 'b', "
+    "'cccccccc')) AS n FROM visits",
+    "cases": "SELECT COUNT(LOWER(UPPER(TRIM(memo)))) AS n FROM visits",
+    "like": "SELECT COUNT(*) AS n FROM visits WHERE memo LIKE '%a_a%a_a%a_a%a_a%a_a%b'",
+}
+
+
+def visits(rows, *, present):
+    """Return two plain rows of each person, and those of the one who has the property."""
+    plain = [(at // 2, at, "y", 1.0, 40, "", "") for at in range(2 * PEOPLE)]
+    own = [(999, 10**6 + at, "x", at / 7, 120, NOTE, MEMO) for at in range(rows)] if present else []
+    names = ("patient", "visit", "tag", "cost", "age", "note", "memo")
+    return pa.table(dict(zip(names, map(list, zip(*plain, *own, strict=True)), strict=True)))
+
+
+def opened(rows, *, present, **more):
+    tables = {"visits": visits(rows, present=present), "areas": AREAS, "many": MANY}
+    policy = more.get("policy", POLICY)
+    return dp.open(tables, policy=policy, test_mode=True, performance=SMALL)
+
+
+def check(question, rows):
+    """Both answers are there, and differ by no more than was promised."""
+    counts = []
+    for present in (False, True):
+        with opened(rows, present=present) as session:
+            counts.append(session.ask(question, epsilon=10**6).to_arrow().column(0)[0].as_py())
+    assert 0 <= counts[1] - counts[0] <= 15
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_nobody_makes_an_answer_fail(name):
+    check(QUESTIONS[name], rows=20)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_nobody_with_many_rows_makes_an_answer_fail(name):
+    check(QUESTIONS[name], rows=1000)
+
+
+@pytest.mark.parametrize(
+    "tables",
+    [
+        "visits v JOIN many a ON v.tag = a.tag",
+        "visits v JOIN many a ON v.age > 100",
+        "visits v CROSS JOIN many a",
+        "visits v JOIN areas a ON v.tag = a.tag JOIN areas b ON v.tag = b.tag",
+        f"({UNION} UNION ALL SELECT patient, cost FROM visits) v",
+    ],
+)
+def test_what_multiplies_further_is_refused_from_the_question_alone(tables):
+    told = set()
+    for present in (False, True):
+        with opened(1, present=present) as session, pytest.raises(NotAllowed) as caught:
+            session.plan(f"SELECT COUNT(*) AS n FROM {tables}", epsilon=1)
+        told.add(str(caught.value))
+    assert len(told) == 1
+
+
+def test_the_owner_may_allow_more():
+    policy = POLICY.replace("[limits]", f"[limits]\nmax_fan_out = {MOST + 1}")
+    with opened(1, present=True, policy=policy) as session:
+        session.ask(by_person("SUM(v.cost)", "visits v JOIN many a ON v.tag = a.tag"), epsilon=1)
+
+
+def test_a_question_that_makes_too_many_texts_is_refused():
+    many = ", ".join(f"COUNT(LOWER(note || '{at}')) AS n{at}" for at in range(MOST_TEXTS))
+    copies = ", ".join(f"note AS n{at}" for at in range(MOST_TEXTS + 2))
+    copied = f"(SELECT DISTINCT patient, {copies} FROM visits)"
+    with opened(1, present=True) as session:
+        for question in (
+            f"SELECT {many} FROM visits",
+            f"SELECT COUNT(*) AS n FROM {copied}",
+            f"SELECT COUNT(*) AS n FROM visits WHERE note LIKE '{'_%' * 600}'",
+        ):
+            with pytest.raises(UnsupportedSQL):
+                session.plan(question, epsilon=1)
