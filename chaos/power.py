@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from chaos.analyst import ROOT, Analyst, Question, open_accounts, open_ledger
+from chaos.cards import carried
 from chaos.checks import check
 from chaos.diary import Diary, diary, events
 from chaos.disk import KINDS, State, states
@@ -119,6 +120,7 @@ def problems(state: State, folder: Path) -> list[str]:
     folder.mkdir()
     for path, content in state.files.items():
         (folder / Path(path).name).write_bytes(content)
+    carried(folder / LEDGER)
     past = [event for text in state.told for event in events(text.splitlines())]
     more = folder / "more"
     try:

@@ -42,9 +42,9 @@ class Busy(Wrapped):
 
     settings: tuple[str, ...] = ("PRAGMA wal_autocheckpoint = 12",)
 
-    def open(self, *, create: bool) -> None:
+    def open(self) -> None:
         """Open, and change settings."""
-        self.store.open(create=create)
+        self.store.open()
         for setting in self.settings:
             self.store._do(setting)  # noqa: SLF001  (a mutant looks inside)
 
@@ -66,10 +66,10 @@ class TrustsTheLog(Busy):
 
     settings = ()  # a log that is copied is synced first
 
-    def open(self, *, create: bool) -> None:
+    def open(self) -> None:
         """Open, and sync nothing on the way."""
         with mock.patch.object(sqlite, "_sync"):
-            super().open(create=create)
+            super().open()
 
 
 class Unlocked(Wrapped):

@@ -102,8 +102,8 @@ class Chain:
         self.start(key)
         self.release(key, f"answer to {key}".encode())
 
-    def restore(self):
-        who = {"reason": "moved", "by": "ana", "approved_by": "ben"}
+    def restore(self, **more):
+        who = {"reason": "moved", "by": "ana", "approved_by": "ben", **more}
         self.add("restore", **who, **{"from": self.rows()[-1][5]})
 
     def fail(self, key):

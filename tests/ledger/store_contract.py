@@ -7,7 +7,7 @@ as it is called, not yet opened.  A ``Chain`` writes rows that follow from each 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 import pytest
@@ -15,6 +15,14 @@ import pytest
 from discreet.errors import DamagedLedger, LedgerError, NotALedger
 from discreet.ledger.entry import NO_HEAD, Row, head_after, line_of
 from discreet.ledger.store import Store
+
+
+def made(store: Store, rows: Iterable[Row] = ()) -> Store:
+    """Make a store unless there is one, and open it."""
+    store.create(rows)
+    store.open()
+    return store
+
 
 AT = "2026-01-01T00:00:00.000000Z"
 
@@ -54,7 +62,7 @@ class Place:
 
     def opened(self, *, timeout: float = 60) -> Store:
         store = self.store(timeout=timeout)
-        store.open(create=True)
+        made(store)
         return store
 
     def close(self) -> None:
@@ -92,9 +100,9 @@ def stored(store, after=0):
 def check_nothing_is_made_unless_allowed(place):
     for _ in range(2):
         with pytest.raises(NotALedger):
-            place.store().open(create=False)
-    place.store().open(create=True)
-    place.store().open(create=False)
+            place.store().open()
+    made(place.store())
+    place.store().open()
 
 
 def check_a_new_store_is_empty(place):
@@ -304,7 +312,7 @@ def check_many_may_create_it_at_once(place):
         store = place.store()
         ready.wait()
         try:
-            store.open(create=True)
+            made(store)
         except LedgerError as error:
             failures.append(error)
 

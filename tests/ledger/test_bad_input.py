@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from chaos.cards import adopted
 from discreet.accounting import Box, Budget, Contribution, equals
 from discreet.errors import (
     DamagedLedger,
@@ -112,14 +113,19 @@ def test_a_new_ledger_needs_a_unit_and_a_budget(path, given):
     path.touch()
     with pytest.raises(NotALedger):
         Ledger.open(path, **given)
-    SQLiteStore(path, timeout=5).open(create=True)
-    with pytest.raises(NotALedger):
-        Ledger.open(path, **given)
 
 
-def test_an_empty_file_counts_as_absent(path):
+def test_an_empty_file_is_no_place_for_a_ledger(path):
     path.touch()
-    Ledger.open(path, **TERMS).close()
+    with pytest.raises(NotALedger):
+        Ledger.open(path, **TERMS)
+
+
+def test_tables_without_entries_are_damage(path):
+    SQLiteStore(path, timeout=5).create([])
+    for terms in ({}, TERMS):
+        with pytest.raises(DamagedLedger):
+            Ledger.open(path, **terms)
 
 
 def test_a_folder_that_does_not_exist_is_not_made(tmp_path):
@@ -210,6 +216,7 @@ def test_a_file_with_other_bytes_is_refused_or_says_what_it_said(
 def test_a_changed_line_is_found_on_replay(written, tmp_path):
     path = tmp_path / "changed"
     shutil.copy(written, path)
+    adopted(path)
     change = "UPDATE entry SET line = replace(line, '10000000000000000000000', '1') WHERE seq = 50"
     direct(path, "DROP TRIGGER never_changed", change)
     with pytest.raises(DamagedLedger) as error:
@@ -220,6 +227,7 @@ def test_a_changed_line_is_found_on_replay(written, tmp_path):
 def test_a_missing_entry_is_found_on_replay(written, tmp_path):
     path = tmp_path / "changed"
     shutil.copy(written, path)
+    adopted(path)
     direct(path, "DROP TRIGGER never_deleted", "DELETE FROM entry WHERE seq = 50")
     with pytest.raises(DamagedLedger):
         Ledger.open(path)
@@ -228,6 +236,7 @@ def test_a_missing_entry_is_found_on_replay(written, tmp_path):
 def test_a_damaged_checkpoint_is_passed_over(written, tmp_path):
     path = tmp_path / "kept"
     shutil.copy(written, path)
+    adopted(path)
     with Ledger.open(path) as ledger:
         assert ledger.left().amounts == (0, 0)
     assert direct(path, "SELECT seq FROM checkpoint") == [(301,)]

@@ -349,6 +349,7 @@ def test_an_export_goes_on_elsewhere(ledger, tmp_path):
     receipt = ledger.export(tmp_path / "export")
     assert receipt == ledger.receipt
     said = {"reason": "a new disk", "by": "ana", "approved_by": "ben"}
+    said["last"] = receipt
     with Ledger.restore(tmp_path / "new", tmp_path / "export", receipts=[receipt], **said) as other:
         assert other.id == ledger.id
         assert other.find("q").answer == b"42"
@@ -545,7 +546,7 @@ def test_what_a_killed_process_was_told_is_there(path):
 
 HOLDER = """
 store = SQLiteStore(path, timeout=20)
-store.open(create=False)
+store.open()
 with store.exclusive():
     say("held")
     hear()
@@ -762,10 +763,15 @@ def test_there_are_no_other_verbs():
     verbs = {name for name in vars(Ledger) if not name.startswith("_")}
     assert verbs == {
         "accounts",
+        "backup",
         "charge",
         "close",
+        "closed",
+        "describe",
+        "descriptions",
         "entries",
         "export",
+        "fail",
         "find",
         "guarantee",
         "id",
@@ -775,6 +781,7 @@ def test_there_are_no_other_verbs():
         "raise_limit",
         "receipt",
         "release",
+        "reopen",
         "restore",
         "start",
         "unit",
@@ -784,7 +791,7 @@ def test_there_are_no_other_verbs():
 
 def test_a_store_that_another_process_left_open_does_not_matter(path, ledger):
     store = SQLiteStore(path, timeout=5)
-    store.open(create=False)
+    store.open()
     ledger.charge(ONE, key="k")
     ledger.close()
     assert [each.seq for each in store.rows(0)] == [1, 2]

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import settings, strategies
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from chaos.cards import carried
 from discreet.accounting import Box, Budget, but_not, equals, one_of
 from discreet.accounting.amounts import amount_up
 from discreet.accounting.values import is_null
@@ -257,23 +258,23 @@ class Uses(RuleBasedStateMachine):
 
     def copy(self):
         target = self.place()
-        for name in ("ledger", "ledger-wal"):
+        for name in ("ledger", "ledger-wal", "ledger-turn"):
             source = self.path.with_name(name)
             if source.exists():
                 shutil.copy(source, target.with_name(name))
-        return target
+        return carried(target)
 
     @rule(which=either)
     def export(self, which):
         path = self.place().with_name("export")
-        self.ledgers[which].export(path)
-        self.exports.append((path, self.model.copy()))
+        receipt = self.ledgers[which].export(path)
+        self.exports.append((path, self.model.copy(), receipt))
 
     @precondition(lambda self: self.exports)
     @rule(number=strategies.integers(0, 3), go_on=strategies.booleans())
     def restore(self, number, go_on):
         """Go back to an export: whoever holds a newer receipt can show it."""
-        source, past = self.exports[number % len(self.exports)]
+        source, past, last = self.exports[number % len(self.exports)]
         newer = [one for one in self.receipts if one.seq > len(past.story)]
         older = [one for one in self.receipts if one.seq <= len(past.story)]
         people = {"reason": "the disk is gone", **PEOPLE}
@@ -281,13 +282,11 @@ class Uses(RuleBasedStateMachine):
             with pytest.raises(Tampered):
                 Ledger.restore(self.place(), source, receipts=[receipt], **people)
         path = self.place()
-        with Ledger.restore(path, source, receipts=older, **people) as back:
+        with Ledger.restore(path, source, receipts=older, last=last, **people) as back:
             assert back.verify(older).ok
             assert all(not back.verify([receipt]).ok for receipt in newer[:2])
         if go_on:
-            self.exports = [
-                (kept, model) for kept, model in self.exports if len(model.story) <= len(past.story)
-            ]
+            self.exports = [each for each in self.exports if len(each[1].story) <= len(past.story)]
             self.model, self.receipts = past.copy(), older
             self.model.story.append(("restore", ""))
             self.go_on(path)
@@ -325,7 +324,7 @@ class Uses(RuleBasedStateMachine):
 
 def checkpoint_state(path):
     with closing(SQLiteStore(str(path), timeout=60)) as store:
-        store.open(create=False)
+        store.open()
         state = restored(store)
         list(catch_up(state, store))
         return state.written()
@@ -333,7 +332,7 @@ def checkpoint_state(path):
 
 def replayed_state(path):
     with closing(SQLiteStore(str(path), timeout=60)) as store:
-        store.open(create=False)
+        store.open()
         state = State()
         list(catch_up(state, store))
         return state.written()

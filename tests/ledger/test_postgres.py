@@ -15,6 +15,7 @@ from tests.ledger.store_contract import (
     CHECKS,
     Chain,
     check_writers_take_turns,
+    made,
     place_of,
     stored,
     write,
@@ -91,7 +92,7 @@ def test_what_the_driver_says_is_not_passed_on(postgres, owner, place):
         postgres.address("x", role="me"),
     ):
         with pytest.raises(LedgerUnavailable) as caught:
-            PostgresStore(address, timeout=5).open(create=True)
+            made(PostgresStore(address, timeout=5))
         assert_silent(caught.value)
     store = place.opened()
     write(store, *Chain().asked(SECRET))
@@ -138,7 +139,7 @@ def test_servers_that_may_forget_are_refused(setting, place, name):
     write(store, chain.add("open"))
     setting(name, "off")
     with pytest.raises(LedgerUnavailable, match=name):
-        place.store().open(create=True)
+        made(place.store())
     with pytest.raises(LedgerUnavailable, match=name):
         write(store, *chain.asked("k"))
     setting(name, "on")
@@ -150,7 +151,7 @@ def test_a_database_that_cannot_hold_every_text_is_refused(postgres, owner):
     owner("CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0 LOCALE 'C'")
     address = postgres.address("x").replace("/postgres#", "/latin#")
     with pytest.raises(LedgerUnavailable, match="UTF8"):
-        PostgresStore(address, timeout=5).open(create=True)
+        made(PostgresStore(address, timeout=5))
 
 
 def test_a_server_that_accepts_no_changes_is_refused(postgres, owner, place):
@@ -159,7 +160,7 @@ def test_a_server_that_accepts_no_changes_is_refused(postgres, owner, place):
     owner("ALTER ROLE reader SET default_transaction_read_only = on")
     address = postgres.address("x", role="reader", password=SECRET)
     with pytest.raises(LedgerUnavailable, match="accepts changes") as caught:
-        PostgresStore(address, timeout=5).open(create=True)
+        made(PostgresStore(address, timeout=5))
     assert_silent(caught.value)
 
 

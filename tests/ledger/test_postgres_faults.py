@@ -147,7 +147,7 @@ def test_a_line_cut_at_the_commit_leaves_all_or_nothing(postgres, address, place
 
 def stay_in_turn(address, family, report):
     store = PostgresStore(address, timeout=60)
-    store.open(create=False)
+    store.open()
     with store.exclusive():
         store.append(Chain(store.rows(0)).asked("k", answer=b"42"))
         child = forked(time.sleep, 60) if family == "parent" else 0

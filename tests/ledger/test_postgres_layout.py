@@ -12,6 +12,7 @@ from tests.ledger.store_contract import (
     Chain,
     check_a_checkpoint_is_replaced,
     check_writers_take_turns,
+    made,
     place_of,
     stored,
     write,
@@ -26,7 +27,7 @@ PASSWORD = secrets.token_hex(8)
 def test_an_empty_schema_is_used(owner, name, place):
     owner(f"CREATE SCHEMA {name}")
     with pytest.raises(NotALedger):
-        place.store().open(create=False)
+        place.store().open()
     write(place.opened(), Chain().add("open"))
 
 
@@ -50,7 +51,7 @@ def test_something_else_is_left_alone(owner, name, place, statement):
     before = owner(tables, name)
     for create in (True, False):
         with pytest.raises(NotALedger):
-            place.store().open(create=create)
+            (made if create else PostgresStore.open)(place.store())
     assert owner(tables, name) == before
 
 
@@ -58,7 +59,7 @@ def test_a_later_format_is_refused(owner, name, place):
     place.opened()
     owner("UPDATE meta SET format = 2")
     with pytest.raises(NewerFormat, match="version 2"):
-        place.store().open(create=True)
+        made(place.store())
 
 
 @pytest.mark.parametrize(
@@ -83,7 +84,7 @@ def test_missing_guards_are_noticed(owner, name, place, statement):
     write(place.opened(), Chain().add("open"))
     owner(statement)
     with pytest.raises(DamagedLedger):
-        place.store().open(create=True)
+        made(place.store())
 
 
 def test_tables_that_vanish_are_noticed(owner, name, place):
@@ -193,4 +194,4 @@ def test_a_role_without_rights_is_told(postgres, owner, name, place):
     for schema in (name, f"other_{name}"):
         address = postgres.address(schema, role=f"stranger_{name}", password=PASSWORD)
         with pytest.raises(LedgerUnavailable, match="lacks a right"):
-            PostgresStore(address, timeout=5).open(create=True)
+            made(PostgresStore(address, timeout=5))

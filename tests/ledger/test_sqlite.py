@@ -6,16 +6,18 @@ import stat
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
+from chaos.cards import adopted
 from chaos.trace import strace
 from discreet.errors import DamagedLedger, LedgerUnavailable, NewerFormat, NotALedger
-from discreet.ledger import sqlite
+from discreet.ledger import sqlite, sqlite_files
 from discreet.ledger.failures import file_failure, sqlite_failure
 from discreet.ledger.layout import APPLICATION, STEPS
 from discreet.ledger.sqlite import SQLiteStore
-from tests.ledger.store_contract import CHECKS, Chain, place_of, stored, write
+from tests.ledger.store_contract import CHECKS, Chain, made, place_of, stored, write
 
 KEPT = ("", "-wal", "-shm", "-next", "-turn")
 
@@ -70,9 +72,9 @@ def test_the_log_is_synced_between_writing_and_telling(tmp_path):
     run = f"""
         import os
         from discreet.ledger.sqlite import SQLiteStore
-        from tests.ledger.store_contract import Chain, write
+        from tests.ledger.store_contract import Chain, made, write
         store = SQLiteStore({str(tmp_path / "l")!r}, timeout=5)
-        store.open(create=True)
+        made(store)
         chain = Chain()
         for number in range(5):
             write(store, chain.add("start", key=str(number)))
@@ -101,18 +103,23 @@ def test_the_log_is_synced_between_writing_and_telling(tmp_path):
 @pytest.mark.theorem("sqlite-durable")
 def test_the_log_is_synced_when_a_file_is_opened(place, monkeypatch):
     """A process that dies after its last write and before its sync leaves what others can see."""
-    write(place.opened(), Chain().add("open"))
+    store = place.opened()
+    write(store, Chain().add("open"))
+    with monkeypatch.context() as patch:
+        patch.setattr(SQLiteStore, "_disconnect", lambda self: None)  # as if it had died
+        store.close()
     synced = []
     monkeypatch.setattr(sqlite, "_sync", synced.append)
-    place.opened()
+    place.store().open()
     assert [name.rpartition("-")[2] for name in synced] == ["wal"]
 
 
 def test_a_new_file_and_its_folder_are_synced(place, path, monkeypatch):
     synced = []
-    monkeypatch.setattr(sqlite, "_sync", synced.append)
+    monkeypatch.setattr(sqlite_files, "sync", synced.append)
     place.opened()
-    assert str(path.parent) in synced
+    assert [Path(name).suffix for name in synced] == [".new", ""]
+    assert synced[1] == str(path.parent)
 
 
 def test_the_files_are_for_their_owner_alone(place, path):
@@ -183,7 +190,7 @@ def test_a_file_of_the_first_version_takes_the_missing_steps(path, place):
     connection.commit()
     connection.close()
     store = place.store()
-    store.open(create=False)
+    store.open()
     assert stored(store) == chain.rows
     assert store.checkpoint() is None
     assert direct(path, "PRAGMA user_version") == [(len(STEPS),)]
@@ -198,7 +205,7 @@ def test_a_later_version_is_left_alone(path, place):
     before = path.read_bytes()
     for create in (True, False):
         with pytest.raises(NewerFormat):
-            place.store().open(create=create)
+            (made if create else SQLiteStore.open)(place.store())
     assert path.read_bytes() == before
 
 
@@ -207,22 +214,20 @@ def test_another_database_is_left_alone(path, place, create):
     direct(path, "CREATE TABLE wards (name TEXT)", "INSERT INTO wards VALUES ('A')")
     before = path.read_bytes()
     with pytest.raises(NotALedger):
-        place.store().open(create=create)
+        (made if create else SQLiteStore.open)(place.store())
     direct(path, "DROP TABLE wards", "PRAGMA application_id = 7")
     with pytest.raises(NotALedger):
-        place.store().open(create=create)
+        (made if create else SQLiteStore.open)(place.store())
     assert len(path.read_bytes()) == len(before)
     assert sorted(each.name for each in path.parent.iterdir()) == [path.name]
 
 
-def test_an_empty_file_or_database_counts_as_absent(path, place):
+def test_an_empty_file_or_database_is_no_place_for_a_ledger(path, place):
     path.touch(mode=0o600)
-    with pytest.raises(NotALedger):
-        place.store().open(create=False)
-    direct(path, "PRAGMA journal_mode = WAL")
-    with pytest.raises(NotALedger):
-        place.store().open(create=False)
-    assert stored(place.opened()) == []
+    for _ in range(2):
+        with pytest.raises(NotALedger):
+            place.opened()
+        direct(path, "PRAGMA journal_mode = WAL")
 
 
 def test_a_link_leads_to_the_same_ledger(path, place, tmp_path):
@@ -232,7 +237,7 @@ def test_a_link_leads_to_the_same_ledger(path, place, tmp_path):
     other.parent.mkdir()
     other.symlink_to(path)
     store = SQLiteStore(other, timeout=5)
-    store.open(create=False)
+    store.open()
     write(store, chain.add("start", key="k"))
     store.close()
     assert stored(place.opened()) == chain.rows
@@ -242,7 +247,7 @@ def test_a_link_leads_to_the_same_ledger(path, place, tmp_path):
 def test_an_old_library_is_refused(path, place, monkeypatch):
     monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 36, 0))
     with pytest.raises(LedgerUnavailable):
-        place.store().open(create=True)
+        made(place.store())
 
 
 # --- when things fail ---------------------------------------------------------------------------
@@ -313,7 +318,7 @@ def test_what_cannot_be_settled_stays_refused(place, monkeypatch):
 
 def test_another_program_that_keeps_it_busy_is_waited_for_and_then_given_up(place, path):
     store, chain = place.store(timeout=0.2), Chain()
-    store.open(create=True)
+    made(store)
     write(store, chain.add("open"))
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
@@ -333,7 +338,7 @@ def test_a_file_that_is_gone_or_replaced_takes_no_charges(place, path, how, tmp_
     path.rename(tmp_path / "old")
     if how == "replaced":
         other = SQLiteStore(tmp_path / "new", timeout=5)
-        other.open(create=True)
+        made(other)
         other.close()
         (tmp_path / "new").rename(path)
     with pytest.raises(DamagedLedger):
@@ -382,8 +387,8 @@ def test_a_torn_cell_is_damage(place, path):
             "UPDATE sqlite_schema SET sql = replace(sql, 'STRICT', '') WHERE name = 'entry'",
         )
         direct(copy, "DROP TRIGGER never_changed", change)
-        torn = SQLiteStore(copy, timeout=5)
-        torn.open(create=False)
+        torn = SQLiteStore(adopted(copy), timeout=5)
+        torn.open()
         with pytest.raises(DamagedLedger):
             stored(torn)
         torn.close()

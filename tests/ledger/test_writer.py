@@ -32,6 +32,7 @@ from discreet.units import row
 from tests.ledger.disk import Disk, DiskStore, lost
 
 TERMS = Terms(unit=row(), budget=Budget(epsilon=1))
+FIRST = (TERMS.first_row("1" * 32),)
 PRICER = Pricer(Tariff(unit=row()))
 ACCOUNTS = {"data": Account("data", TERMS.budget)}
 
@@ -80,8 +81,8 @@ def interrupts():
 
 @pytest.fixture
 def writer(disk, steps):
-    made = Writer(DiskStore(disk, steps), create=True, timeout=20)
-    made.call(OpenRequest(TERMS, "1" * 32))
+    made = Writer(DiskStore(disk, steps), first=FIRST, timeout=20)
+    made.call(OpenRequest(TERMS))
     yield made
     for gate in steps.gates.values():
         gate.set()
@@ -90,8 +91,8 @@ def writer(disk, steps):
 
 def hasty(disk, steps):
     """A writer whose callers do not wait for long, once it is open."""
-    writer = Writer(DiskStore(disk, steps), create=True, timeout=20)
-    writer.call(OpenRequest(TERMS, "1" * 32))
+    writer = Writer(DiskStore(disk, steps), first=FIRST, timeout=20)
+    writer.call(OpenRequest(TERMS))
     writer._timeout = 0.3
     return writer
 
@@ -219,7 +220,7 @@ def test_at_most_so_many_requests_share_a_commit(writer, steps, monkeypatch, dis
 
 
 def test_entries_of_others_count_before_anything_is_accepted(writer, disk):
-    other = Writer(DiskStore(disk), create=False, timeout=20)
+    other = Writer(DiskStore(disk), first=None, timeout=20)
     other.call(charge("theirs", "0.7"))
     with pytest.raises(OverBudget):
         writer.call(charge("ours", "0.4"))
@@ -350,8 +351,8 @@ def test_an_error_while_checking_is_for_one_caller_alone(writer, steps):
 
 def test_checkpoints_are_kept_along_the_way_and_at_the_end(disk, steps, monkeypatch):
     monkeypatch.setattr(module, "_KEPT_EVERY", 5)
-    writer = Writer(DiskStore(disk, steps), create=True, timeout=20)
-    writer.call(OpenRequest(TERMS, "1" * 32))
+    writer = Writer(DiskStore(disk, steps), first=FIRST, timeout=20)
+    writer.call(OpenRequest(TERMS))
     for number in range(12):
         writer.call(charge(f"k{number}", "0.01"))
     assert disk.kept[0] == 10
@@ -362,7 +363,7 @@ def test_checkpoints_are_kept_along_the_way_and_at_the_end(disk, steps, monkeypa
         state.follow(each)
     assert disk.kept[1] == state.written()
     before = disk.written
-    again = Writer(DiskStore(disk, steps), create=False, timeout=20)
+    again = Writer(DiskStore(disk, steps), first=None, timeout=20)
     again.call(LookRequest())
     assert again._state.written() == state.written()
     again.stop()
@@ -370,14 +371,14 @@ def test_checkpoints_are_kept_along_the_way_and_at_the_end(disk, steps, monkeypa
 
 
 def test_a_writer_that_starts_from_a_checkpoint_reads_only_what_follows(disk, monkeypatch):
-    writer = Writer(DiskStore(disk), create=True, timeout=20)
-    writer.call(OpenRequest(TERMS, "1" * 32))
+    writer = Writer(DiskStore(disk), first=FIRST, timeout=20)
+    writer.call(OpenRequest(TERMS))
     for number in range(5):
         writer.call(charge(f"k{number}"))
     writer.stop()
     followed, real = [], State.follow
     monkeypatch.setattr(State, "follow", lambda s, r: (followed.append(r.seq), real(s, r))[1])
-    other = Writer(DiskStore(disk), create=False, timeout=20)
+    other = Writer(DiskStore(disk), first=None, timeout=20)
     with pytest.raises(OverBudget):
         other.call(charge("more", "0.6"))
     other.call(charge("more", "0.5"))
@@ -419,15 +420,15 @@ def test_a_request_that_was_taken_may_be_recorded_later(disk, steps):
 
 
 def test_reading_old_entries_is_not_waiting(disk, monkeypatch):
-    writer = Writer(DiskStore(disk), create=True, timeout=20)
-    writer.call(OpenRequest(TERMS, "1" * 32))
+    writer = Writer(DiskStore(disk), first=FIRST, timeout=20)
+    writer.call(OpenRequest(TERMS))
     for number in range(6):
         writer.call(charge(f"k{number}"))
     writer.stop()
     disk.kept = None
     real = State.follow
     monkeypatch.setattr(State, "follow", lambda s, r: (time.sleep(0.2), real(s, r))[1])
-    slow = Writer(DiskStore(disk), create=False, timeout=0.6)
+    slow = Writer(DiskStore(disk), first=None, timeout=0.6)
     assert slow.call(LookRequest()).receipt.seq == 7
     slow.stop()
 
@@ -462,7 +463,7 @@ def test_an_interrupt_does_not_end_a_batch(writer, steps, disk):
 
 
 def test_what_opening_fails_with_is_told_to_everybody(disk):
-    writer = Writer(DiskStore(disk), create=False, timeout=20)
+    writer = Writer(DiskStore(disk), first=None, timeout=20)
     for _ in range(3):
         with pytest.raises(NotALedger):
             writer.call(LookRequest())
@@ -488,8 +489,8 @@ def test_what_waits_is_served_before_the_end(writer, steps):
 
 
 def test_a_writer_stops_however_much_is_asked(disk):
-    writer = Writer(DiskStore(disk), create=True, timeout=20)
-    writer.call(OpenRequest(TERMS, "1" * 32))
+    writer = Writer(DiskStore(disk), first=FIRST, timeout=20)
+    writer.call(OpenRequest(TERMS))
     stopped = threading.Event()
 
     def ask():

@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import final
 
-from discreet.ledger.entry import Row, head_after, now
-from discreet.ledger.kinds import Entry
+from discreet.ledger.entry import Row, now
+from discreet.ledger.kinds import Entry, row_of
 from discreet.ledger.state import State
 from discreet.ledger.values import Receipt
 
@@ -64,12 +64,9 @@ class Batch:
     def append(self, entry: Entry, answer: bytes | None = None) -> Row:
         """Record an entry that was checked; if that fails the whole batch is spoiled."""
         state = self.state
-        seq = state.seq + 1
-        line = entry.line(seq, self._at)
-        head = head_after(state.head, line)
-        row = Row(seq, entry.kind, entry.key, entry.question, line, head, answer)
+        row = row_of(entry, (state.seq, state.head), self._at, answer)
         self.spoiled = True
-        state.apply(entry, seq, head)
+        state.apply(entry, row.seq, row.head)
         self.spoiled = False
         self.rows.append(row)
         self._follow(row)

@@ -56,10 +56,10 @@ class Connection:
         self._closed = False
         self._resting = False
         self._timeout = timeout
-        self._writer = Writer(make(), create=terms.enough, timeout=timeout)
+        first = (terms.first_row(f"{SYSTEM.bits(128):032x}"),) if terms.enough else None
+        self._writer = Writer(make(), first=first, timeout=timeout)
         try:
-            name = f"{SYSTEM.bits(128):032x}"
-            look = self._writer.call(OpenRequest(terms, name))
+            look = self._writer.call(OpenRequest(terms))
         except BaseException:
             self._writer.stop(wait=1)
             raise
@@ -92,7 +92,7 @@ class Connection:
                 raise closed()
             if self._reader is None:
                 reader = self._make()
-                reader.open(create=False)
+                reader.open()
                 self._reader = reader
             return verb(self._reader)
 

@@ -7,12 +7,14 @@ line, its head and, for a release, the answer in base 64.  It holds the answers,
 written for its owner alone.  It is there as a whole or not at all: it is written beside its place,
 synced, and moved there.  It replaces nothing.
 
-What restoring promises: the new ledger begins with the entries of the export, byte for byte, all of
+What restoring promises: the new ledger begins with the entries of its source, byte for byte, all of
 them verified; nothing is restored that contradicts a receipt; and an entry says that it was
 restored, from which head, why, and by whom.
-What it cannot know is whether the old ledger went on after the export.  If it did, what was charged
-there is forgotten here, and people lose more than they were promised.  That nothing was charged
-after the last entry of the export, and that nothing will be, is what the two people vouch for.
+What it cannot know is whether the old ledger went on after that.  So everything that was left in
+the accounts counts as spent, which is the most that can have been charged there; two people may
+raise the limits.  Or they vouch for the receipt of the last entry that the old ledger ever had: if
+the source ends there, nothing is unknown.  That the old ledger is not used any more is what they
+vouch for in any case.
 A restored ledger is a clone: with the entry that says so its chain parts from the old one.  Each
 goes on to give receipts that the other does not fit, so that whoever holds one of each can show
 that there are two.
@@ -23,6 +25,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import sqlite3
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
@@ -30,17 +33,19 @@ from pathlib import Path
 from typing import IO, Final
 
 from discreet.errors import DamagedLedger, LedgerUnavailable, NewerFormat, NotALedger, OtherLedger
-from discreet.ledger.entry import NO_HEAD, Row, canonical, digest, head_after, now
-from discreet.ledger.kinds import Restoring
+from discreet.ledger.entry import NO_HEAD, Row, canonical, digest, now
+from discreet.ledger.kinds import Restoring, row_of
 from discreet.ledger.store import Store
 from discreet.ledger.values import Receipt
 from discreet.ledger.verify import is_database, verify_file
+from discreet.ledger.verify.files import connected
 
-__all__ = ["export", "restore"]
+__all__ = ["check_backup", "export", "restore"]
 
 _FORMAT: Final = 1
-_AT_ONCE: Final = 500
+_ROWS: Final = "SELECT seq, kind, key, question, line, head, answer FROM entry ORDER BY seq"
 _LONGEST: Final = 1000
+_SMALLEST: Final = 512  # bytes of any database
 
 
 def export(rows: Iterable[Row], ledger: str, path: Path) -> Receipt:
@@ -76,6 +81,14 @@ def export(rows: Iterable[Row], ledger: str, path: Path) -> Receipt:
     return Receipt(ledger, seq, head)
 
 
+def check_backup(path: Path, receipt: Receipt) -> None:
+    """Read a backup from disk again, and verify that it ends where it should."""
+    report = verify_file(path, receipts=[receipt])
+    report.raise_if_bad()
+    if report.receipt != str(receipt):
+        raise _broken(receipt.seq)
+
+
 def restore(  # noqa: PLR0913  two people, and what they say
     store: Store,
     source: Path,
@@ -84,6 +97,7 @@ def restore(  # noqa: PLR0913  two people, and what they say
     by: str,
     approved_by: str,
     receipts: Iterable[object] = (),
+    last: object = None,
 ) -> Receipt:
     """Verify an export, fill a store with it in which there is nothing yet, and say so there.
 
@@ -93,7 +107,9 @@ def restore(  # noqa: PLR0913  two people, and what they say
         reason: why.
         by: who wants it.
         approved_by: who vouches for it too.
-        receipts: what the ledger once gave; the export has to fit them all.
+        receipts: what the ledger once gave; the source has to fit them all.
+        last: the receipt of the last entry that the ledger ever had, if two people vouch for that;
+            otherwise what was left in the accounts counts as spent.
 
     >>> from discreet.ledger.store import store_for
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -106,38 +122,37 @@ def restore(  # noqa: PLR0913  two people, and what they say
     _refuse_unknown(source)
     report = verify_file(source, receipts=receipts)
     report.raise_if_bad()
+    if last is not None and str(last) != report.receipt:
+        raise OtherLedger(
+            what="the last receipt is not that of the last entry of the source.",
+            why="what was charged between the two would be forgotten.",
+            do="use a later backup; or leave the last receipt out, and what was left counts as "
+            "spent.",
+        )
     said = {"reason": reason, "by": by, "approved_by": approved_by}
     with closing(store):
-        store.open(create=True)
-        with store.exclusive():
-            if next(store.rows(after=0), None) is not None:
-                raise OtherLedger(
-                    what="there is a ledger at this address already.",
-                    why="entries of two ledgers do not form one chain.",
-                    do="restore to an address where nothing is, and keep the other ledger.",
-                )
-            seq, head = _copy(source, store)
-            if (seq, head) != (report.entries, report.head):
-                raise _broken(seq)
-            line = Restoring(**said, head=head).line(seq + 1, now())
-            last = Row(seq + 1, Restoring.kind, None, None, line, head_after(head, line))
-            store.append([last])
+        end = (report.entries, report.head)
+        last = row_of(Restoring(**said, head=report.head, spent=last is None), end, now())
+        if not store.create(_followed(source, end, last)):
+            raise OtherLedger(
+                what="something lies at this address already.",
+                why="entries of two ledgers do not form one chain.",
+                do="restore to an address where nothing is, and keep the other ledger.",
+            )
     return Receipt(report.ledger, last.seq, last.head)
 
 
-def _copy(source: Path, store: Store) -> tuple[int, str]:
-    """Append what an export holds as it is, and return where it ends."""
-    seq, head, waiting = 0, NO_HEAD, list[Row]()
+def _followed(source: Path, end: tuple[int, str], last: Row) -> Iterator[Row]:
+    """Yield what an export holds as it is, if it ends as it was verified, and one row more."""
+    seq, head = 0, NO_HEAD
     for row in _read(source):
         if not row.follows(seq, head):
             raise _broken(seq + 1)
         seq, head = row.seq, row.head
-        waiting.append(row)
-        if len(waiting) == _AT_ONCE:
-            store.append(waiting)
-            waiting.clear()
-    store.append(waiting)
-    return seq, head
+        yield row
+    if (seq, head) != end:
+        raise _broken(seq)
+    yield last
 
 
 def _written(row: Row) -> str:
@@ -147,6 +162,9 @@ def _written(row: Row) -> str:
 
 def _read(source: Path) -> Iterator[Row]:
     """Read what was verified once more; if it is something else now, it does not pass."""
+    if is_database(source):
+        yield from _stored(source)
+        return
     with source.open("rb") as file:
         file.readline()
         for seq, text in enumerate(file, start=1):
@@ -155,6 +173,16 @@ def _read(source: Path) -> Iterator[Row]:
             except (LookupError, TypeError, ValueError):
                 raise _broken(seq) from None
             yield row
+
+
+def _stored(source: Path) -> Iterator[Row]:
+    """Read the rows of a ledger file, which may be a copy, and is not changed."""
+    try:
+        with closing(connected(source)) as database:
+            for cells in database.execute(_ROWS):
+                yield Row(*cells)
+    except (sqlite3.Error, TypeError):
+        raise _broken(0) from None
 
 
 def _row(stored: dict[str, str]) -> Row:
@@ -168,12 +196,14 @@ def _row(stored: dict[str, str]) -> Row:
 
 def _refuse_unknown(source: Path) -> None:
     """Refuse what is no export, or one of another format."""
-    number = _number(source) if source.is_file() and not is_database(source) else None
+    if source.is_file() and source.stat().st_size >= _SMALLEST and is_database(source):
+        return
+    number = _number(source) if source.is_file() else None
     if number is None:
         raise NotALedger(
-            what="the source is not an export of a ledger.",
-            why="only what an export says can be verified and restored.",
-            do="give a file that Ledger.export wrote.",
+            what="the source is neither a backup of a ledger nor a ledger in a file.",
+            why="only what can be verified is restored.",
+            do="give a file that `discreet ledger backup` or Ledger.export wrote.",
         )
     if number != _FORMAT:
         raise NewerFormat(

@@ -12,10 +12,16 @@ from discreet.errors import DamagedLedger, LedgerError, LedgerUnavailable, Newer
 
 __all__ = [
     "absent",
+    "copied",
+    "elsewhere",
+    "emptied",
     "file_failure",
     "forked",
+    "linked",
+    "lost",
     "newer",
     "not_a_ledger",
+    "orphaned",
     "replaced",
     "sqlite_failure",
     "torn",
@@ -99,6 +105,64 @@ def replaced() -> DamagedLedger:
         what="the file of the ledger was removed, or replaced by another one, while it was open.",
         why="charges to a file that nobody will open again would be spent for nothing and lost.",
         do="put the file back, or open the ledger anew after it has been verified.",
+    )
+
+
+def linked() -> DamagedLedger:
+    """Return the error for a file with several names."""
+    return DamagedLedger(
+        what="the file of the ledger has more than one name: there are hard links to it.",
+        why="whoever opens it by another name would spend the same budget a second time.",
+        do="remove the other names, and keep copies with `discreet ledger backup`.",
+    )
+
+
+def elsewhere() -> LedgerUnavailable:
+    """Return the error for a file that others use with other side files."""
+    return LedgerUnavailable(
+        what="the ledger is in use under another name or folder, or the files beside it (-wal, "
+        "-shm, -turn) were removed or exchanged while it was open.",
+        why="those who do not share these files do not see each other's charges.",
+        do="open it where the others do, as a folder and not as a single mounted file; or have "
+        "them close it first.",
+    )
+
+
+def lost() -> DamagedLedger:
+    """Return the error for a file from which entries are missing."""
+    return DamagedLedger(
+        what="entries of the ledger that were recorded are missing from its file.",
+        why="its log was removed or torn, or an older state has taken its place, and what was "
+        "charged since would be forgotten.",
+        do="bring back the files as they were, or restore from a backup.",
+    )
+
+
+def copied() -> DamagedLedger:
+    """Return the error for a file without the card that belongs to it."""
+    return DamagedLedger(
+        what="this file is a copy of a ledger, or was moved without the files beside it.",
+        why="a copy would spend the same budget a second time, and may lack what was charged last.",
+        do="open the original; move it with all files that begin with its name; or make a new "
+        "ledger of a backup with `discreet ledger restore`.",
+    )
+
+
+def orphaned() -> DamagedLedger:
+    """Return the error for files that lie beside a ledger that is gone."""
+    return DamagedLedger(
+        what="the ledger that was here is missing; files that belong to it are still there.",
+        why="a new ledger in its place would grant the whole budget a second time.",
+        do="put the file back, or restore from a backup at another place.",
+    )
+
+
+def emptied() -> DamagedLedger:
+    """Return the error for an empty file beside the files of a ledger."""
+    return DamagedLedger(
+        what="the file of the ledger is empty, and files that belong to it are still there.",
+        why="a new ledger in its place would grant the whole budget a second time.",
+        do="put the file back, or restore from a backup at another place.",
     )
 
 

@@ -8,7 +8,7 @@ Trust: kernel.
     charge    a request, and what it costs (:mod:`discreet.ledger.charge`)
     start     data is about to be read for a charge
     release   the answer was stored; the entry holds its digest, not the answer
-    restore   everything before was read from an export
+    restore   everything before was read from a backup; what was left may count as spent
     fail      an attempt failed, and the question is closed (:mod:`discreet.ledger.closing`)
     reopen    a closed question may be attempted again
     describe  what the data looks like (:mod:`discreet.ledger.description`)
@@ -29,7 +29,7 @@ from discreet.errors import DiscreetError
 from discreet.ledger.charge import Charge
 from discreet.ledger.closing import Failing, Reopening
 from discreet.ledger.description import Description
-from discreet.ledger.entry import Row, damaged, digest, line_of
+from discreet.ledger.entry import Row, damaged, digest, head_after, line_of
 from discreet.units import PrivacyUnit
 
 __all__ = [
@@ -42,6 +42,7 @@ __all__ = [
     "Start",
     "Stored",
     "read_entry",
+    "row_of",
 ]
 
 
@@ -204,7 +205,11 @@ class Stored:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Restoring:
-    """Everything before was read from an export that ended at a head."""
+    """Everything before was read from a backup that ended at a head.
+
+    Unless two people vouch that nothing was charged after it, what was left of every account may
+    have been spent since, and counts as ``spent``.
+    """
 
     kind: ClassVar[str] = "restore"
     key: ClassVar[None] = None
@@ -214,6 +219,7 @@ class Restoring:
     by: str
     approved_by: str
     head: str
+    spent: bool
 
     def line(self, seq: int, at: str) -> str:
         """Return the canonical line."""
@@ -222,6 +228,7 @@ class Restoring:
             "by": self.by,
             "approved_by": self.approved_by,
             "from": self.head,
+            "spent": self.spent,
         }
         return line_of(seq, self.kind, at, fields)
 
@@ -233,6 +240,7 @@ class Restoring:
             by=fields["by"],
             approved_by=fields["approved_by"],
             head=fields["from"],
+            spent=fields.get("spent", False),  # not recorded by earlier versions
         )
 
 
@@ -276,6 +284,14 @@ _READ: Final[Mapping[str, Callable[[Mapping[str, Any]], Entry]]] = {
         Description,
     )
 }
+
+
+def row_of(entry: Entry, after: tuple[int, str], at: str, answer: bytes | None = None) -> Row:
+    """Return the row of an entry that follows the one with a number and a head."""
+    seq = after[0] + 1
+    line = entry.line(seq, at)
+    head = head_after(after[1], line)
+    return Row(seq, entry.kind, entry.key, entry.question, line, head, answer)
 
 
 def read_entry(row: Row) -> Entry:

@@ -56,5 +56,6 @@ STEPS: Final[tuple[tuple[str, ...], ...]] = (
         ) STRICT
         """,
     ),
+    (),  # no new table: from here on a card lies beside the file (discreet.ledger.card)
 )
 """What each version of the file adds to the one before."""

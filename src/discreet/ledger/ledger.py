@@ -365,6 +365,18 @@ class Ledger:
 
         return exchange.export(self._link.live().rows(0, answers=True), self.id, Path(path))
 
+    def backup(self, path: str | os.PathLike[str]) -> Receipt:
+        """Export to a file while the ledger is in use, and verify what was written.
+
+        Return the receipt of its last entry.  A backup is no ledger: it takes no charges, and two
+        people make a ledger of it with ``restore``.
+        """
+        from discreet.ledger import exchange  # noqa: PLC0415  calls the auditor
+
+        receipt = self.export(path)
+        exchange.check_backup(Path(path), receipt)
+        return receipt
+
     @classmethod
     def restore(  # noqa: PLR0913  two people, and what they say
         cls,
@@ -375,19 +387,23 @@ class Ledger:
         by: str,
         approved_by: str,
         receipts: Iterable[Receipt | str] = (),
+        last: Receipt | str | None = None,
         timeout: float = _TIMEOUT,
     ) -> Self:
-        """Open a new ledger that goes on where an export ended.
+        """Open a new ledger that goes on where a backup ended.
 
-        What was charged after the export is not in it: receipts say whether that is so.
+        What was charged after the backup is not in it, so what was left in the accounts counts as
+        spent, unless ``last`` says where the old ledger ended.
 
         Args:
             address: where nothing is yet.
-            source: the export.
+            source: the backup, or the file of a ledger that cannot be used any more.
             reason: why.
             by: who wants it.
             approved_by: who agrees, somebody else.
-            receipts: what the ledger once gave; the export has to fit them all.
+            receipts: what the ledger once gave; the source has to fit them all.
+            last: the receipt of the last entry that the old ledger ever had, if both people vouch
+                that nothing was charged after it; the source has to end there.
             timeout: how many seconds a call may wait for others.
         """
         from discreet.ledger import exchange  # noqa: PLC0415  calls the auditor
@@ -399,7 +415,7 @@ class Ledger:
         }
         refuse_one_person(by, approved_by)
         store = store_for(address, timeout=checked_timeout(timeout))
-        exchange.restore(store, Path(source), receipts=receipts, **said)
+        exchange.restore(store, Path(source), receipts=receipts, last=last, **said)
         return cls.open(address, timeout=timeout)
 
     def __str__(self) -> str:

@@ -17,7 +17,6 @@ from discreet.accounting.request import What
 from discreet.errors import OtherLedger, OutOfRange
 from discreet.ledger.batch import Batch
 from discreet.ledger.description import Description
-from discreet.ledger.failures import absent
 from discreet.ledger.kinds import NewAccount, Opening, Raising
 from discreet.ledger.paths import parent
 from discreet.ledger.terms import Terms
@@ -61,8 +60,6 @@ class LookRequest:
     def act(self, batch: Batch) -> Look:
         """Look."""
         state = batch.state
-        if not state.seq:
-            raise absent()
         receipt = Receipt(state.opening.ledger, state.seq, state.head)
         return Look(
             opening=state.opening,
@@ -91,19 +88,15 @@ class DescribeRequest:
 @final
 @dataclass(frozen=True, slots=True)
 class OpenRequest:
-    """Open a ledger that is there, or write the first entry of a new one."""
+    """Open a ledger that is there on some terms."""
 
     keys: ClassVar[tuple[str, ...]] = ()
 
     terms: Terms
-    ledger: str
 
     def act(self, batch: Batch) -> Look:
-        """Compare what is recorded with what is given, or record it."""
-        if batch.state.seq:
-            self.terms.check(batch.state)
-        else:
-            batch.append(self.terms.opening(self.ledger))
+        """Compare what is recorded with what is given; tables without entries are damage."""
+        self.terms.check(batch.state)
         return LookRequest().act(batch)
 
 

@@ -17,8 +17,9 @@ Assumes: a disk that keeps what it has synced and, if a standby may take over, t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any, Final, LiteralString, final
 
 from discreet.errors import LedgerUnavailable
@@ -54,10 +55,18 @@ class PostgresStore:
         """Show the name alone; the rest of an address may hold a password."""
         return f"PostgresStore(#{self._server.name})"
 
-    def open(self, *, create: bool) -> None:
-        """Connect, and make the tables if there are none and ``create`` allows it."""
+    def create(self, rows: Iterable[Row]) -> bool:
+        """Make the tables with their first rows, in one transaction, unless they are there."""
+        session = self._server.connect()
+        try:
+            return lay_out(session, lambda: _insert_all(session, rows))
+        finally:
+            session.close()
+
+    def open(self) -> None:
+        """Connect to tables that are there."""
         self.close()
-        self._session = self._connected(create=create)
+        self._session = self._connected()
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
@@ -112,17 +121,7 @@ class PostgresStore:
 
     def append(self, rows: Sequence[Row]) -> None:
         """Add rows at the end; only inside ``exclusive``."""
-        self._writing().ask(
-            "INSERT INTO {entry} SELECT * FROM unnest(%s::bigint[], %s::text[], %s::text[],"
-            " %s::text[], %s::text[], %s::text[], %s::bytea[]) AS r (seq) ORDER BY seq",
-            [row.seq for row in rows],
-            [row.kind for row in rows],
-            [row.key for row in rows],
-            [row.question for row in rows],
-            [row.line for row in rows],
-            [row.head for row in rows],
-            [row.answer for row in rows],
-        )
+        _insert(self._writing(), rows)
 
     def checkpoint(self) -> tuple[int, str] | None:
         """Return the last kept state and the number of its entry, if there is one."""
@@ -168,13 +167,13 @@ class PostgresStore:
         if self._session is None:
             raise _not_open()
         if self._session.lost and not self._inside:
-            self._session = self._connected(create=False)
+            self._session = self._connected()
         return self._session
 
-    def _connected(self, *, create: bool) -> Session:
+    def _connected(self) -> Session:
         session = self._server.connect()
         try:
-            _make_ready(session, create=create)
+            _refuse_absent(session)
         except BaseException:
             session.close()
             raise
@@ -186,11 +185,29 @@ class PostgresStore:
         return self._session
 
 
-def _make_ready(session: Session, *, create: bool) -> None:
+def _insert_all(session: Session, rows: Iterable[Row]) -> None:
+    waiting = iter(rows)
+    while page := list(islice(waiting, _PAGE)):
+        _insert(session, page)
+
+
+def _insert(session: Session, rows: Sequence[Row]) -> None:
+    session.ask(
+        "INSERT INTO {entry} SELECT * FROM unnest(%s::bigint[], %s::text[], %s::text[],"
+        " %s::text[], %s::text[], %s::text[], %s::bytea[]) AS r (seq) ORDER BY seq",
+        [row.seq for row in rows],
+        [row.kind for row in rows],
+        [row.key for row in rows],
+        [row.question for row in rows],
+        [row.line for row in rows],
+        [row.head for row in rows],
+        [row.answer for row in rows],
+    )
+
+
+def _refuse_absent(session: Session) -> None:
     if not is_laid_out(session):
-        if not create:
-            raise absent()
-        lay_out(session)
+        raise absent()
 
 
 def _with_turn(session: Session) -> Session:

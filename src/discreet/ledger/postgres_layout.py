@@ -13,6 +13,7 @@ SELECT and INSERT on ``entry``, SELECT, INSERT and UPDATE on ``checkpoint``, UPD
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from discreet.errors import DamagedLedger, NotALedger
@@ -133,21 +134,26 @@ def is_laid_out(session: Session) -> bool:
     return True
 
 
-def lay_out(session: Session) -> None:
-    """Make the tables, unless somebody else makes them at the same time."""
+def lay_out(session: Session, fill: Callable[[], None]) -> bool:
+    """Make the tables and fill them in one transaction; say whether there were none."""
+    if is_laid_out(session):
+        return False
     session.begin(_ALONE)
     try:
-        if not is_laid_out(session):
+        new = not is_laid_out(session)
+        if new:
             if not session.ask("SELECT 1 FROM pg_namespace WHERE nspname = %s", session.name):
                 session.ask("CREATE SCHEMA {schema}")
             session.ask(_TABLES)
             session.ask(
                 "INSERT INTO {meta} (application, format) VALUES (%s, %s)", _APPLICATION, _FORMAT
             )
+            fill()
     except BaseException:
         session.roll_back()
         raise
     session.commit()
+    return new
 
 
 def _guards(session: Session) -> set[str]:

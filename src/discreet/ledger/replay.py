@@ -7,7 +7,8 @@ entries after it, equals the state that all entries lead to, byte for byte.
     Proof.  A checkpoint is written state, and what is written is read as it was; applying an entry
     depends on nothing but the state and the entry.
 A checkpoint counts only if its digest is right and its head is that of the stored entry with its
-number; any other is passed over, and everything is replayed.
+number; any other is passed over, and everything is replayed.  A checkpoint that is ahead of the
+entries is proof that entries were lost.
 Every row that is replayed has to follow from the one before, by its number and its hash.
 """
 
@@ -18,6 +19,7 @@ from itertools import islice
 
 from discreet.errors import DamagedLedger, DiscreetError
 from discreet.ledger.entry import Row
+from discreet.ledger.failures import lost
 from discreet.ledger.state import State
 from discreet.ledger.store import Store
 
@@ -29,6 +31,8 @@ def restored(store: Store) -> State:
     kept = store.checkpoint()
     if kept is None:
         return State()
+    if next(store.rows(after=kept[0] - 1), None) is None:
+        raise lost()
     try:
         state = State.read(kept[1])
     except DiscreetError:

@@ -23,25 +23,38 @@ import os
 import sqlite3
 import stat
 import weakref
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, final
-from urllib.parse import quote
 
 from discreet.errors import LedgerError, LedgerUnavailable
-from discreet.ledger.entry import Row, canonical, damaged
+from discreet.ledger.card import Card
+from discreet.ledger.entry import NO_HEAD, Row, canonical, damaged
 from discreet.ledger.failures import (
     absent,
+    elsewhere,
     file_failure,
     forked,
-    newer,
+    linked,
     not_a_ledger,
     replaced,
     sqlite_failure,
 )
 from discreet.ledger.forks import leave_alone
-from discreet.ledger.layout import APPLICATION, STEPS
+from discreet.ledger.holding import Hold, hold_of
+from discreet.ledger.layout import STEPS
+from discreet.ledger.sqlite_files import (
+    address,
+    beside,
+    examine,
+    make,
+    recognize,
+    refuse_empty,
+    refuse_leftovers,
+    write_card,
+)
+from discreet.ledger.sqlite_files import sync as _sync
 from discreet.ledger.turns import Turn
 
 __all__ = ["SQLiteStore"]
@@ -80,15 +93,29 @@ class SQLiteStore:
     >>> import tempfile, pathlib
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     store = SQLiteStore(pathlib.Path(folder, "study.ledger"), timeout=60)
-    ...     store.open(create=True)
+    ...     store.create([])
+    ...     store.open()
     ...     with store.exclusive():
     ...         store.append([Row(1, "start", "k", None, "{}", "a" * 64)])
     ...     [row.seq for row in store.rows(after=0)]
     ...     store.close()
+    True
     [1]
     """
 
-    __slots__ = ("__weakref__", "_connection", "_doubtful", "_file", "_path", "_timeout", "_turn")
+    __slots__ = (
+        "__weakref__",
+        "_appended",
+        "_connection",
+        "_doubtful",
+        "_hold",
+        "_joined",
+        "_path",
+        "_sides",
+        "_size",
+        "_timeout",
+        "_turn",
+    )
 
     def __init__(self, path: str | os.PathLike[str], *, timeout: float) -> None:
         """Take the path; nothing is opened yet."""
@@ -96,116 +123,145 @@ class SQLiteStore:
         self._timeout = timeout
         self._turn = Turn(str(self._path))
         self._connection: sqlite3.Connection | None = None
-        self._file = (0, 0)
+        self._hold: Hold | None = None
+        self._joined = False
+        self._sides: tuple[tuple[int, int], ...] = ()
+        self._size = 0
+        self._appended: Row | None = None
         self._doubtful = False
         _STORES.add(self)
 
     # --- opening ------------------------------------------------------------------------------
 
-    def open(self, *, create: bool) -> None:
-        """Connect, and lay out the tables of a new ledger if that is allowed."""
-        if sqlite3.sqlite_version_info < _OLDEST:
-            raise LedgerUnavailable(
-                what="the SQLite library of this Python is older than 3.37.",
-                why="a ledger relies on tables that keep their types.",
-                do="use a Python with a later SQLite, or keep the ledger in PostgreSQL.",
-            )
+    def create(self, rows: Iterable[Row]) -> bool:
+        """Make a ledger with its first rows; say whether there was none."""
+        _check_library()
         try:
-            self._open(create=create)
+            if os.path.lexists(self._path):
+                return False
+            refuse_leftovers(self._path, self._turn)
+            with self._turn.taken():
+                if os.path.lexists(self._path):
+                    return False
+                refuse_leftovers(self._path, self._turn)
+                make(self._path, rows, self._turn)
+                return True
+        except sqlite3.Error as failure:
+            code = _code(failure)
+        except OSError as failure:
+            raise file_failure(failure) from None
+        finally:
+            self._turn.close()
+        raise sqlite_failure(code)
+
+    def open(self) -> None:
+        """Connect to a ledger that is there."""
+        _check_library()
+        self.close()
+        code: int | None = None
+        try:
+            self._enter()
+        except sqlite3.Error as failure:
+            self.close()
+            code = _code(failure)
         except OSError as failure:
             self.close()
             raise file_failure(failure) from None
         except BaseException:
             self.close()
             raise
-
-    def _open(self, *, create: bool) -> None:
-        if not self._there():
-            if not create:
-                raise absent()
-            self._lay_out()
         else:
-            self._connect()
-            if not self._ready(create=create):
-                self._disconnect()
-                self._lay_out()
-        with suppress(FileNotFoundError):
-            _sync(f"{self._path}-wal")
+            return
+        raise sqlite_failure(code)
 
-    def _there(self) -> bool:
-        """Say whether there is a file with something in it.
+    def _enter(self) -> None:
+        """Hold the file, look at it if nobody uses it, and connect."""
+        found = self._file()
+        if (found.st_dev, found.st_ino) in _OF_PARENT:
+            raise forked()
+        recognize(self._path)
+        self._hold = hold = hold_of(self._path)
+        with hold.alone(self._timeout):
+            first = not hold.shared()
+            if first:
+                version = examine(self._path, hold.file[1], self._turn)
+                with suppress(FileNotFoundError):
+                    _sync(f"{self._path}-wal")
+            elif hold.elsewhere(beside(self._path)):
+                raise elsewhere()
+            self._turn.open()
+            self._connect()
+            if first:
+                self._take_into_use(version)
+            self._size = self._path.stat().st_size
+            self._sides = beside(self._path)
+            hold.join(self._sides)
+            self._joined = True
+
+    def _file(self) -> os.stat_result:
+        """Return what the system knows of the file; refuse what cannot be a ledger.
 
         It is not opened: closing it would take away the locks that this process has on it.
         """
         try:
             found = self._path.stat()
         except FileNotFoundError:
-            return False
+            refuse_leftovers(self._path, self._turn)
+            raise absent() from None
         if not stat.S_ISREG(found.st_mode) or 0 < found.st_size < _SMALLEST:
             raise not_a_ledger()
-        return found.st_size > 0
+        if not found.st_size:
+            refuse_empty(self._path, self._turn)
+        if found.st_nlink != 1:
+            raise linked()
+        return found
 
     def _connect(self) -> None:
-        self._file = self._identity()
-        if self._file in _OF_PARENT:
-            raise forked()
-        try:
-            self._connection = sqlite3.connect(
-                f"file:{quote(str(self._path))}?mode=rw",
-                uri=True,
-                timeout=self._timeout,
-                isolation_level=None,
-                check_same_thread=False,
-                cached_statements=2 * _AT_ONCE,
-            )
-        except sqlite3.Error as failure:
-            code = _code(failure)
-        else:
-            for setting in _SETTINGS:
-                self._do(setting)
-            return
-        raise sqlite_failure(code)
+        self._connection = sqlite3.connect(
+            address(self._path, "rw"),
+            uri=True,
+            timeout=self._timeout,
+            isolation_level=None,
+            check_same_thread=False,
+            cached_statements=2 * _AT_ONCE,
+        )
+        for setting in _SETTINGS:
+            self._do(setting)
+        self._do("SELECT max(seq) FROM entry")  # opens the log, and what lies beside it
 
-    def _ready(self, *, create: bool) -> bool:
-        """Say whether the file is a ledger that has taken all steps; refuse what is none."""
-        application, version = self._number("application_id"), self._number("user_version")
-        tables = self._do("SELECT 1 FROM sqlite_schema LIMIT 1")
-        if not (application or version or tables):
-            if not create:
-                raise absent()
-            return False
-        if application != APPLICATION:
-            raise not_a_ledger()
-        if version > len(STEPS):
-            raise newer(version, len(STEPS))
-        return version == len(STEPS) and self._do("PRAGMA journal_mode") == [("wal",)]
-
-    def _lay_out(self) -> None:
-        """Take the missing steps, in one transaction, while nobody else does."""
-        with self._turn.taken():
-            if not self._there():
-                with suppress(FileExistsError):
-                    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-                    os.close(os.open(self._path, flags, 0o600))
-            self._connect()
+    def _take_into_use(self, version: int) -> None:
+        """Write the card anew, and take the missing steps, while nobody else uses the file."""
+        if self._do("PRAGMA journal_mode = WAL") != [("wal",)]:
+            raise file_failure(OSError())
+        last = self._do("SELECT seq, head FROM entry ORDER BY seq DESC LIMIT 1")
+        self._write_card(*(last[0] if last else (0, NO_HEAD)), sync=True)
+        if version < len(STEPS):
             self._do("BEGIN IMMEDIATE")
-            if not self._ready(create=True):
-                for step in STEPS[self._number("user_version") :]:
-                    for statement in step:
-                        self._do(statement)
-                self._do(f"PRAGMA application_id = {APPLICATION}")
-                self._do(f"PRAGMA user_version = {len(STEPS)}")
+            for step in STEPS[version:]:
+                for statement in step:
+                    self._do(statement)
+            self._do(f"PRAGMA user_version = {len(STEPS)}")
             self._do("COMMIT")
-            if self._do("PRAGMA journal_mode = WAL") != [("wal",)]:
-                raise file_failure(OSError())
-            _sync(str(self._path.parent))
+            self._copy_log()
 
-    def _identity(self) -> tuple[int, int]:
+    def _write_card(self, seq: int, head: str, *, sync: bool = False) -> None:
+        if self._hold is not None:
+            write_card(self._turn, Card(self._hold.file[1], seq, head), sync=sync)
+
+    def _check_place(self) -> None:
+        """Refuse to write to a file, or beside files, other than those that were opened."""
         try:
             found = self._path.stat()
         except FileNotFoundError:
             raise replaced() from None
-        return found.st_dev, found.st_ino
+        file = self._hold.file if self._hold is not None else None
+        if (found.st_dev, found.st_ino) != file or found.st_size < self._size:
+            raise replaced()
+        if found.st_nlink != 1:
+            raise linked()
+        if beside(self._path) != self._sides:
+            raise elsewhere()
+        self._size = found.st_size
 
     # --- writing ------------------------------------------------------------------------------
 
@@ -214,10 +270,10 @@ class SQLiteStore:
         """Be the only writer until the block ends; then everything appended is on disk."""
         try:
             with self._turn.taken():
-                if self._identity() != self._file:
-                    raise replaced()
                 if self._doubtful:
                     self._settle()
+                self._check_place()
+                self._appended = None
                 self._do("BEGIN IMMEDIATE")
                 try:
                     yield
@@ -236,6 +292,8 @@ class SQLiteStore:
             self._roll_back()
             raise
         self._doubtful = False
+        if self._appended is not None:
+            self._write_card(self._appended.seq, self._appended.head)
 
     def _roll_back(self) -> None:
         try:
@@ -245,15 +303,20 @@ class SQLiteStore:
 
     def _settle(self) -> None:
         """After a commit that failed: put on disk whatever of it can be seen."""
-        self._disconnect()
-        self._connect()
+        self._leave()
+        self._enter()
+        self._copy_log()
+        self._doubtful = False
+
+    def _copy_log(self) -> None:
+        """Copy the log to the file, and sync both."""
         blocked, *_ = self._do("PRAGMA wal_checkpoint(FULL)")[0]
         if blocked:
             raise sqlite_failure(sqlite3.SQLITE_BUSY)
-        self._doubtful = False
 
     def append(self, rows: Sequence[Row]) -> None:
         """Add rows at the end."""
+        self._appended = rows[-1] if rows else self._appended
         for start in range(0, len(rows), _AT_ONCE):
             part = rows[start : start + _AT_ONCE]
             cells: list[object] = []
@@ -297,15 +360,37 @@ class SQLiteStore:
 
     def close(self) -> None:
         """Let go of the files."""
-        self._disconnect()
+        self._leave()
         self._turn.close()
+
+    def _leave(self) -> None:
+        """Disconnect, so that nobody comes meanwhile, and let go of the file."""
+        hold, self._hold = self._hold, None
+        if hold is None:
+            self._disconnect()
+            return
+        try:
+            with hold.alone(self._timeout):
+                self._part(hold)
+        except LedgerError:  # somebody else keeps coming or going, and will see that this one left
+            self._part(hold)
+        hold.let_go()
+
+    def _part(self, hold: Hold) -> None:
+        self._disconnect()
+        if self._joined:
+            self._joined = False
+            hold.leave()
 
     def leave(self) -> None:
         """In a child process: neither use nor close a connection of the parent, or the file."""
         if self._connection is not None:
             leave_alone(self._connection)
             self._connection = None
-            _OF_PARENT.add(self._file)
+            if self._hold is not None:
+                _OF_PARENT.add(self._hold.file)
+        self._hold = None
+        self._joined = False
 
     # --- the driver ---------------------------------------------------------------------------
 
@@ -323,9 +408,6 @@ class SQLiteStore:
         except sqlite3.Error as failure:
             code = _code(failure)
         raise sqlite_failure(code)
-
-    def _number(self, pragma: str) -> int:
-        return int(self._do(f"PRAGMA {pragma}")[0][0])
 
     def _found(self, statement: str, values: Sequence[Any]) -> list[Row]:
         return [_row(cells) for cells in self._do(statement, values)]
@@ -360,9 +442,10 @@ def _code(failure: sqlite3.Error) -> int | None:
     return getattr(failure, "sqlite_errorcode", None)
 
 
-def _sync(path: str) -> None:
-    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)
+def _check_library() -> None:
+    if sqlite3.sqlite_version_info < _OLDEST:
+        raise LedgerUnavailable(
+            what="the SQLite library of this Python is older than 3.37.",
+            why="a ledger relies on tables that keep their types.",
+            do="use a Python with a later SQLite, or keep the ledger in PostgreSQL.",
+        )

@@ -22,7 +22,9 @@ from typing import Any, Final, Self, assert_never, final
 
 from discreet.accounting.book import Book
 from discreet.accounting.book import Charge as BookCharge
+from discreet.accounting.box import Box
 from discreet.accounting.budget import Budget
+from discreet.accounting.owed import Piece
 from discreet.accounting.scope_column import shared_columns
 from discreet.accounting.tariff import Tariff
 from discreet.errors import DamagedLedger, NewerFormat
@@ -157,14 +159,12 @@ class State:
         match entry:
             case Charge():
                 self._charge(entry, seq)
-            case Start() | Stored() | Restoring():
+            case Start() | Stored():
                 pass
-            case Failing():
-                self._closed[entry.key] = None
-            case Reopening():
-                del self._closed[entry.key]
-            case Description():
-                self._describe(entry)
+            case Failing() | Reopening() | Description():
+                self._note(entry)
+            case Restoring():
+                self._restored(entry)
             case Opening():
                 self._open(entry)
             case NewAccount():
@@ -209,6 +209,23 @@ class State:
             raise damaged(seq)
         for path, pieces in charge.pieces:
             self._books[path].enter(pieces)
+
+    def _note(self, entry: Failing | Reopening | Description) -> None:
+        match entry:
+            case Failing():
+                self._closed[entry.key] = None
+            case Reopening():
+                del self._closed[entry.key]
+            case Description():
+                self._describe(entry)
+
+    def _restored(self, entry: Restoring) -> None:
+        """Where charges may be unknown, every record owes what could have been charged: all."""
+        if entry.spent:
+            for path, book in self._books.items():
+                limit = book.budget.limit
+                self._books[path] = Book(book.budget, **self._terms())
+                self._books[path].enter((Piece(Box.everything(), limit, limit),))
 
     def _terms(self) -> dict[str, Any]:
         opening = self.opening

@@ -14,7 +14,7 @@ A store is used by one thread at a time, and by the process that opened it.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Final, Protocol
 
@@ -33,11 +33,16 @@ _SERVERS: Final = ("postgresql://", "postgres://")
 class Store(Protocol):
     """Rows of one ledger, kept for good."""
 
-    def open(self, *, create: bool) -> None:
-        """Connect, and lay out an empty store if there is none and ``create`` allows it.
+    def create(self, rows: Iterable[Row]) -> bool:
+        """Make a store that holds its first rows; say whether there was nothing yet.
 
-        Raises NotALedger where there is none and it may not be made, or something else is there.
+        It is there with all of these rows, or not at all.  What is there already is left alone,
+        and where something is left of a store that is gone, DamagedLedger is raised.
         """
+        ...
+
+    def open(self) -> None:
+        """Connect to a store that is there; raise NotALedger where there is none."""
         ...
 
     def exclusive(self) -> AbstractContextManager[None]:

@@ -13,8 +13,9 @@ from typing import Self, final
 from discreet.accounting.budget import Budget
 from discreet.accounting.contribution import Contribution
 from discreet.errors import OtherLedger, OutOfRange, WrongKind
+from discreet.ledger.entry import NO_HEAD, Row, now
 from discreet.ledger.failures import absent
-from discreet.ledger.kinds import Opening
+from discreet.ledger.kinds import Opening, row_of
 from discreet.ledger.paths import checked_path, parent
 from discreet.ledger.state import State
 from discreet.units import PrivacyUnit
@@ -68,11 +69,11 @@ class Terms:
         """Whether a new ledger can be opened with it."""
         return self.unit is not None and self.budget is not None
 
-    def opening(self, ledger: str) -> Opening:
-        """Return the first entry of a new ledger."""
+    def first_row(self, ledger: str) -> Row:
+        """Return the first entry of a new ledger, which is there before anything else."""
         if self.unit is None or self.budget is None:
             raise absent()
-        return Opening(
+        opening = Opening(
             ledger=ledger,
             unit=self.unit,
             constant=self.constant or (),
@@ -80,6 +81,7 @@ class Terms:
             account=self.account or "data",
             budget=self.budget,
         )
+        return row_of(opening, (0, NO_HEAD), now())
 
     def check(self, state: State) -> None:
         """Refuse a ledger that is recorded for something else."""

@@ -6,6 +6,7 @@ Definition.  A process first locks ``<file>-next``, then ``<file>-turn``, lets g
 writes, and lets go of the second.  While one writes, another stands at the turn; whoever has just
 written finds ``next`` taken, and cannot slip in again before it.  The operating system queues those
 who wait, and takes the locks of a process that dies away from it.
+``-turn`` also holds the card of the ledger (:mod:`discreet.ledger.card`).
 A turn is waited for without end: a caller that must not wait that long hands its work to a thread,
 as :mod:`discreet.ledger.writer` does.
 """
@@ -21,6 +22,7 @@ from typing import Final, final
 
 __all__ = ["Turn"]
 
+_LONGEST: Final = 4096
 _FLAGS: Final = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
@@ -57,6 +59,30 @@ class Turn:
             yield
         finally:
             fcntl.flock(turn, fcntl.LOCK_UN)
+
+    def read(self) -> bytes:
+        """Return what is written in ``-turn``; nothing if it is not there."""
+        if self._files:
+            return os.pread(self._files[1], _LONGEST, 0)
+        try:
+            with open(self._path + "-turn", "rb") as file:  # noqa: PTH123  flock stays with others
+                return file.read(_LONGEST)
+        except FileNotFoundError:
+            return b""
+
+    def write(self, data: bytes, *, at: int) -> None:
+        """Write into ``-turn`` at an offset; whoever has the turn, or uses the file alone, may."""
+        _, turn = self._opened()
+        os.pwrite(turn, data, at)
+
+    def sync(self) -> None:
+        """Sync what was written."""
+        _, turn = self._opened()
+        os.fsync(turn)
+
+    def open(self) -> None:
+        """Open the files, making them if they are not there."""
+        self._opened()
 
     def _opened(self) -> tuple[int, ...]:
         if not self._files:

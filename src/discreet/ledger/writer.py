@@ -20,11 +20,13 @@ from __future__ import annotations
 
 import queue
 import threading
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final, Protocol, TypeVar, cast, final
 
 from discreet.errors import DiscreetError, LedgerUnavailable
 from discreet.ledger.batch import Batch
+from discreet.ledger.entry import Row
 from discreet.ledger.replay import catch_up, restored
 from discreet.ledger.state import State
 from discreet.ledger.store import Store
@@ -97,8 +99,8 @@ class Writer:
         "_timeout",
     )
 
-    def __init__(self, store: Store, *, create: bool, timeout: float) -> None:
-        """Open a store in the thread that will use it."""
+    def __init__(self, store: Store, *, first: Sequence[Row] | None, timeout: float) -> None:
+        """Open a store in the thread that will use it, made with its first rows if need be."""
         self._store = store
         self._timeout = timeout
         self._state: State | None = None
@@ -110,7 +112,7 @@ class Writer:
         self._rest: _Rest | None = None
         self._ended: DiscreetError | None = None
         self._thread = threading.Thread(
-            target=self._run, args=(create,), name="discreet-ledger", daemon=True
+            target=self._run, args=(first,), name="discreet-ledger", daemon=True
         )
         self._thread.start()
 
@@ -165,10 +167,12 @@ class Writer:
 
     # --- the thread ---------------------------------------------------------------------------
 
-    def _run(self, create: bool) -> None:  # noqa: FBT001  the only argument of a thread
+    def _run(self, first: Sequence[Row] | None) -> None:
         ended: DiscreetError = closed()
         try:
-            self._store.open(create=create)
+            if first is not None:
+                self._store.create(first)
+            self._store.open()
             self._open = True
             self._work()
             self._keep()
@@ -229,7 +233,7 @@ class Writer:
         """Serve requests, and return when everything is durable."""
         store = self._store
         if not self._open:
-            store.open(create=False)
+            store.open()
             self._open = True
         state = self._state or self._rebuilt()
         with store.exclusive():

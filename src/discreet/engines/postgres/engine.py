@@ -32,7 +32,7 @@ from discreet.engines.postgres.reading import Reading, Request
 from discreet.engines.sources.identity import Identity, changed, scanned, unchanged
 from discreet.engines.sources.staged import Staged
 from discreet.engines.wanted import wanted
-from discreet.errors import BadPolicy, UnreadableSource
+from discreet.errors import UnreadableSource
 from discreet.plan.lowered import Key, Lowered
 from discreet.plan.raw import Raw
 from discreet.plan.schema import Schema, TableFacts

@@ -6,6 +6,7 @@ Trust: kernel.
     describe  tells of a table what all rows of a unit share in it
     account   is new, and lies below one that exists
     raise     goes to an account with a budget, keeps its currency, lowers nothing, raises something
+    restore   may count what is left of every account as spent
     charge    debits exactly the accounts with a budget on its path, at no less than its price
 """
 
@@ -102,6 +103,12 @@ class Accounts:
             yield "raise", "it changes the currency, lowers something, or raises nothing."
         else:
             history.raise_to(budget)
+
+    def forfeit(self) -> None:
+        """Count what is left of every account as spent."""
+        for history in self._histories.values():
+            if history is not None:
+                history.forfeit()
 
     def charge(self, seq: int, path: str, said: Said) -> Wrong:
         """Take a charge to an account."""

@@ -182,5 +182,8 @@ class Audit:
             yield entry.kind, "one person both asked for it and approved it."
         if entry.kind == "raise":
             yield from self._accounts.raise_to(entry.fields)
-        elif entry.fields["from"] != before:
+            return
+        if entry.fields["from"] != before:
             yield "restore", "it does not name the head of the entry before."
+        if entry.fields.get("spent", False):
+            self._accounts.forfeit()

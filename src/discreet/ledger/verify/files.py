@@ -25,7 +25,7 @@ from discreet.ledger.verify.audit import Audit
 from discreet.ledger.verify.charges import safely
 from discreet.ledger.verify.report import Report
 
-__all__ = ["is_database", "verify", "verify_file"]
+__all__ = ["connected", "is_database", "verify", "verify_file"]
 
 _COLUMNS: Final = ("seq", "kind", "key", "question", "line", "head", "answer")
 _ROWS: Final = f"SELECT {', '.join(_COLUMNS)} FROM entry ORDER BY seq"  # noqa: S608
@@ -82,7 +82,7 @@ def is_database(place: Path) -> bool:
     False
     """
     try:
-        _connected(place).close()
+        connected(place).close()
     except sqlite3.Error as failure:
         return failure.sqlite_errorcode != sqlite3.SQLITE_NOTADB
     return True
@@ -90,7 +90,7 @@ def is_database(place: Path) -> bool:
 
 def _take_database(audit: Audit, place: Path) -> None:
     try:
-        with closing(_connected(place)) as database:
+        with closing(connected(place)) as database:
             _take(audit, database.execute(_ROWS))
     except (sqlite3.Error, OverflowError):
         audit.damaged("it is a damaged database, or not one of a ledger.")
@@ -110,7 +110,7 @@ def _cells(row: Any) -> tuple[object, ...]:
     return tuple(row) if isinstance(row, tuple | list) else _named(row)
 
 
-def _connected(place: Path) -> sqlite3.Connection:
+def connected(place: Path) -> sqlite3.Connection:
     """Open for reading; where SQLite cannot write beside the file, as one that is not in use."""
     address = f"file:{quote(str(place.absolute()))}"
     log = place.with_name(f"{place.name}-wal")

@@ -75,6 +75,10 @@ def _is_count(value: object) -> bool:
     return type(value) is int and value >= 0
 
 
+def _is_flag(value: object) -> bool:
+    return isinstance(value, bool)
+
+
 def _is_object(value: object) -> bool:
     return isinstance(value, dict)
 
@@ -118,11 +122,12 @@ _KINDS: Final[Mapping[str, Mapping[str, Check]]] = {
     },
     "start": {"key": _is_said, "attempt": _is_count},
     "release": {"key": _is_said, "answer": is_head, "size": _is_count},
-    "restore": {"from": is_head, **_PEOPLE},
+    "restore": {"from": is_head, "spent": _is_flag, **_PEOPLE},
     "fail": {"key": _is_said},
     "reopen": {"key": _is_said, "reason": _is_said, "by": _is_said},
     "describe": {"what": _is_said, "content": _is_object, "digest": is_head},
 }
+_LATER: Final = {"restore": {"spent"}}  # what entries of earlier versions do not say
 _CHECKS: Final = {kind: {**_COMMON, **fields} for kind, fields in _KINDS.items()}
 
 
@@ -140,9 +145,9 @@ def misshapen(entry: Mapping[str, Any]) -> str | None:
     checks = _CHECKS.get(kind) if isinstance(kind, str) else None
     if checks is None:
         return "its kind is not known."
-    if entry.keys() != checks.keys():
+    if not entry.keys() ^ checks.keys() <= _LATER.get(str(kind), set()):
         return f"its fields are not those of a {kind}."
-    for name, check in checks.items():
-        if not check(entry[name]):
+    for name, value in entry.items():
+        if not checks[name](value):
             return f"what it says under {name!r} cannot be."
     return None

@@ -44,6 +44,8 @@ class _Segment:
 
     budget: Budget
     charges: list[tuple[int, Pieces]] = field(default_factory=list)
+    forfeited: bool = False
+    """Whether everything that was left before counts as spent."""
 
     def together(self) -> Iterator[Piece]:
         """Yield what was charged to each box, added up."""
@@ -92,11 +94,17 @@ class History:
         """Note that the limits were raised."""
         self._segments.append(_Segment(budget))
 
+    def forfeit(self) -> None:
+        """Note that what was left counts as spent."""
+        self._segments.append(_Segment(self.budget, forfeited=True))
+
     def settle(self) -> tuple[tuple[int, ...], int]:
         """Return what was spent in the end, and the first charge that did not fit, or 0."""
         owed = self._nothing()
         within, boxes = True, set[Box]()
         for segment in self._segments:
+            if segment.forfeited:
+                owed, boxes = self._everything(segment.budget), set()
             for piece in segment.together():
                 owed.add((piece,))
                 boxes.add(piece.box)
@@ -106,12 +114,19 @@ class History:
     def _first_refused(self) -> int:
         owed = self._nothing()
         for segment in self._segments:
+            if segment.forfeited:
+                owed = self._everything(segment.budget)
             owed.budget = segment.budget
             for seq, pieces in segment.charges:
                 if not owed.fits(pieces):
                     return seq
                 owed.add(pieces)
         return 0
+
+    def _everything(self, budget: Budget) -> OneRecord | TwoRecords:
+        owed = self._nothing()
+        owed.add((Piece(_EVERYTHING, budget.limit, budget.limit),))
+        return owed
 
     def _nothing(self) -> OneRecord | TwoRecords:
         kind = OneRecord if self._relation in _ONE else TwoRecords

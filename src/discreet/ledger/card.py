@@ -1,0 +1,87 @@
+"""The card of a ledger file: one line beside it that says which file it is and how far it came.
+
+Trust: kernel.
+
+Definition.  The file ``<ledger>-turn`` holds the card: the inode of the ledger file, and the number
+and head of the last entry that was committed.  It is written after every commit, before anybody is
+told of it, so the card is never ahead of the file.
+Theorem (key ``witness-card``).  If the file still holds the entry that the card names, it holds
+every entry that was told.
+    Proof.  The card names the last commit that was told, or a later one, and heads are chained: an
+    entry with this head has all others before it.
+So a file whose log was removed, torn or exchanged, and an older state of the file, are told from
+one that is whole.  A file without its card, or with the card of another inode, is a copy, or was
+moved without what belongs to it.  A card that names entry 0 belongs to a ledger that was being
+made.
+There is room for two cards, and the older one is written over: a write that a power failure cuts
+short leaves the other.
+Assumes: the card is as recent as the file.  It is not synced with every commit, and a power failure
+may bring an older card back; what a log that is then removed by hand held in addition is not
+missed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from typing import Final, Self, final
+
+from discreet.ledger.entry import NO_HEAD
+
+__all__ = ["Card"]
+
+_SLOT: Final = 512
+_CARD: Final = re.compile(
+    rb"discreet 1 ([0-9]{20}) ([0-9]{18}) ([0-9a-f]{64}) ([0-9a-f]{32})\n", re.ASCII
+)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Card:
+    """Which file, and its last entry.
+
+    >>> card = Card(inode=12, seq=7, head="a" * 64)
+    >>> Card.read(card.written()) == card, Card.read(card.written()[:-2]) is None
+    (True, True)
+    >>> older = Card(inode=12, seq=6, head="b" * 64)
+    >>> Card.read(card.written().ljust(512) + older.written()).seq
+    7
+    """
+
+    inode: int
+    seq: int = 0
+    head: str = NO_HEAD
+
+    def written(self) -> bytes:
+        """Return the bytes: always as many, so that one sector holds them all."""
+        said = f"discreet 1 {self.inode:020d} {self.seq:018d} {self.head}"
+        return f"{said} {_check(said.encode('ascii'))}\n".encode("ascii")
+
+    @classmethod
+    def read(cls, data: bytes) -> Self | None:
+        """Return the newer one of two cards; None if neither is whole."""
+        cards = [card for card in cls._both(data) if card is not None]
+        return max(cards, key=lambda card: card.seq, default=None)
+
+    @classmethod
+    def place_for_next(cls, data: bytes) -> int:
+        """Return where the next card is written: over the older one."""
+        first, second = (-1 if card is None else card.seq for card in cls._both(data))
+        return 0 if first <= second else _SLOT
+
+    @classmethod
+    def _both(cls, data: bytes) -> tuple[Self | None, Self | None]:
+        return cls._one(data[:_SLOT]), cls._one(data[_SLOT:])
+
+    @classmethod
+    def _one(cls, data: bytes) -> Self | None:
+        found = _CARD.match(data)
+        if found is None or _check(data[: found.start(4) - 1]) != found[4].decode("ascii"):
+            return None
+        return cls(int(found[1]), int(found[2]), found[3].decode("ascii"))
+
+
+def _check(said: bytes) -> str:
+    return hashlib.sha256(said).hexdigest()[:32]

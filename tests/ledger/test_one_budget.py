@@ -1,0 +1,351 @@
+"""One ledger, one budget: other names, missing side files, copies and leftovers grant nothing."""
+
+import os
+import shlex
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+
+from discreet.accounting import Box, Budget, equals
+from discreet.errors import DamagedLedger, LedgerError, NotALedger, OtherLedger, OverBudget
+from discreet.ledger import Ledger
+from discreet.ledger.card import Card
+from discreet.ledger.verify import verify, verify_file
+from discreet.loss import Pure
+from discreet.units import row
+from tests.ledger.chains import Chain
+
+TERMS = {"unit": row(), "budget": Budget(epsilon=1)}
+MOST = Pure(epsilon="0.9")
+LITTLE = Pure(epsilon="0.1")
+SIDES = ("-wal", "-shm", "-turn", "-next")
+PEOPLE = {"reason": "the disk is gone", "by": "ana", "approved_by": "ben"}
+
+
+@pytest.fixture
+def path(tmp_path):
+    folder = tmp_path / "place"
+    folder.mkdir()
+    return folder / "study.ledger"
+
+
+def beside(path, name):
+    return path.with_name(path.name + name)
+
+
+CHARGE = """
+import os, signal, sys
+from discreet.accounting import Budget
+from discreet.errors import DiscreetError
+from discreet.ledger import Ledger
+from discreet.loss import Pure
+from discreet.units import row
+
+place, epsilon, keys, end = sys.argv[1:]
+try:
+    ledger = Ledger.open(place, unit=row(), budget=Budget(epsilon=1), timeout=5)
+    for number in range(int(keys)):
+        ledger.charge(Pure(epsilon=epsilon), key=f"{end} {number} {os.getpid()}")
+    if end == "killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+    ledger.close()
+    print("granted")
+except DiscreetError as error:
+    print(type(error).__name__)
+"""
+
+
+def charging(path, *, epsilon="0.9", keys=1, end="closed"):
+    return [sys.executable, "-c", CHARGE, str(path), epsilon, str(keys), end]
+
+
+def told(command):
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    return done.stdout.strip() or done.stderr
+
+
+def in_other_process(path, **more):
+    """Charge in a process of its own, and return what came of it."""
+    return told(charging(path, **more))
+
+
+def killed(path, *, keys=1):
+    """Charge in a process that is killed with the ledger open."""
+    done = subprocess.run(charging(path, epsilon="0.1", keys=keys, end="killed"), check=False)
+    assert done.returncode == -signal.SIGKILL
+
+
+# --- other names --------------------------------------------------------------------------------
+
+
+def test_a_hard_link_is_refused_under_both_names_on_every_charge(path, tmp_path):
+    other = tmp_path / "other.ledger"
+    with Ledger.open(path, **TERMS) as ledger:
+        ledger.charge(LITTLE, key="first")
+        os.link(path, other)
+        with pytest.raises(DamagedLedger, match="more than one name"):
+            ledger.charge(MOST, key="k")
+        for name in (path, other):
+            with pytest.raises(DamagedLedger, match="more than one name"):
+                Ledger.open(name)
+            assert in_other_process(name) == "DamagedLedger"
+        other.unlink()
+        ledger.charge(MOST, key="k")
+    assert not verify_file(path).problems
+
+
+def mounted(path, place):
+    """Charge in a process in which a single file is mounted at another place."""
+    quoted = " ".join(shlex.quote(each) for each in charging(place))
+    inside = f"mount --bind {path} {place} && exec {quoted}"
+    return told(["unshare", "-m", "/bin/sh", "-c", inside])
+
+
+def can_mount(folder):
+    (folder / "a").touch()
+    (folder / "b").touch()
+    inside = f"mount --bind {folder / 'a'} {folder / 'b'} && echo yes"
+    if shutil.which("unshare") is None:
+        return False
+    return told(["unshare", "-m", "/bin/sh", "-c", inside]) == "yes"
+
+
+@pytest.mark.parametrize("with_card", [False, True])
+@pytest.mark.parametrize("state", ["open", "killed"])
+def test_a_single_file_that_is_mounted_elsewhere_grants_nothing(path, tmp_path, state, with_card):
+    """As container volumes do: the same inode, in a folder without the files beside it."""
+    if not can_mount(tmp_path):
+        pytest.skip("files cannot be mounted here")
+    place = tmp_path / "container" / path.name
+    place.parent.mkdir()
+    place.touch()
+    killed(path, keys=3)
+    ledger = Ledger.open(path) if state == "open" else None
+    if with_card:
+        shutil.copy(beside(path, "-turn"), beside(place, "-turn"))
+    assert mounted(path, place) in {"DamagedLedger", "LedgerUnavailable"}
+    if ledger is not None:
+        ledger.charge(Pure(epsilon="0.7"), key="k")
+        assert mounted(path, place) in {"DamagedLedger", "LedgerUnavailable"}
+        ledger.close()
+    assert mounted(path, path) == "OverBudget" if state == "open" else "granted"
+
+
+def test_the_same_folder_under_two_names_is_one_place(path, tmp_path):
+    """A folder that is mounted, or linked, twice has the same side files under both names."""
+    link = tmp_path / "link"
+    link.symlink_to(path.parent)
+    with Ledger.open(path, **TERMS) as ledger, Ledger.open(link / path.name) as other:
+        ledger.charge(MOST, key="k")
+        assert other.left().amounts[0] == 10**23
+        assert in_other_process(link / path.name) == "OverBudget"
+
+
+# --- side files ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("names", [["-wal"], ["-shm"], ["-wal", "-shm"], ["-turn"], SIDES])
+def test_side_files_that_are_removed_beside_an_open_ledger(path, names):
+    ledger = Ledger.open(path, **TERMS)
+    ledger.charge(Pure(epsilon="0.5"), key="first")
+    for name in names:
+        beside(path, name).unlink()
+    assert in_other_process(path) in {"DamagedLedger", "LedgerUnavailable"}
+    with pytest.raises(LedgerError):
+        Ledger.open(path).charge(MOST, key="third")
+    with pytest.raises(LedgerError):
+        ledger.charge(MOST, key="second")
+    ledger.close()
+    try:
+        with Ledger.open(path) as again:
+            assert again.left().amounts[0] == 5 * 10**23
+    except DamagedLedger:
+        assert "-turn" in names
+
+
+@pytest.mark.parametrize("how", ["removed", "emptied", "torn", "older"])
+def test_a_log_that_is_lost_after_a_crash_is_missed(path, tmp_path, how):
+    Ledger.open(path, **TERMS).close()
+    killed(path, keys=2)
+    log = beside(path, "-wal")
+    older = log.read_bytes()
+    if how == "older":
+        killed(path, keys=2)
+        log.write_bytes(older)
+    elif how == "removed":
+        log.unlink()
+    elif how == "emptied":
+        log.write_bytes(b"")
+    else:
+        log.write_bytes(older[: len(older) // 2])
+    for _ in range(2):
+        with pytest.raises(DamagedLedger):
+            Ledger.open(path, **TERMS)
+
+
+# --- copies, and what is left -------------------------------------------------------------------
+
+
+def test_a_copy_of_an_open_ledger_is_refused(path, tmp_path):
+    copy = tmp_path / "copy.ledger"
+    with Ledger.open(path, **TERMS) as ledger:
+        ledger.charge(MOST, key="k")
+        shutil.copy(path, copy)
+        for terms in ({}, TERMS):
+            with pytest.raises(DamagedLedger, match="copy"):
+                Ledger.open(copy, **terms)
+        for name in SIDES:
+            shutil.copy(beside(path, name), beside(copy, name))
+        with pytest.raises(DamagedLedger, match="copy"):
+            Ledger.open(copy, **TERMS)
+    shutil.copy(path, tmp_path / "closed.ledger")
+    with pytest.raises(DamagedLedger, match="copy"):
+        Ledger.open(tmp_path / "closed.ledger", **TERMS)
+
+
+def test_the_first_entry_is_in_the_file_before_anything_else(path):
+    with Ledger.open(path, **TERMS):
+        lone = path.read_bytes()
+    assert b'"kind":"open"' in lone
+
+
+@pytest.mark.parametrize("how", ["removed", "emptied", "truncated"])
+@pytest.mark.parametrize("state", ["killed", "closed"])
+def test_what_is_left_of_a_ledger_is_no_place_for_a_new_one(path, how, state):
+    killed(path, keys=2)
+    if state == "closed":
+        Ledger.open(path).close()
+    if how == "removed":
+        path.unlink()
+    else:
+        os.truncate(path, 0 if how == "emptied" else 4096)
+    for terms in (TERMS, {}):
+        with pytest.raises(DamagedLedger):
+            Ledger.open(path, **terms)
+
+
+@pytest.mark.parametrize("how", ["removed", "emptied", "truncated"])
+def test_a_file_that_is_damaged_while_it_is_open_takes_no_charges(path, how):
+    with Ledger.open(path, **TERMS) as ledger:
+        ledger.charge(LITTLE, key="first")
+        if how == "removed":
+            path.unlink()
+        else:
+            os.truncate(path, 0 if how == "emptied" else 4096)
+        with pytest.raises(DamagedLedger):
+            ledger.charge(MOST, key="second")
+        assert in_other_process(path) == "DamagedLedger"
+
+
+def test_where_making_a_ledger_was_cut_short_one_can_be_made(path):
+    """Nothing was charged there yet, so that nothing can be forgotten."""
+    beside(path, "-turn").write_bytes(Card(7).written())
+    path.with_name(f".{path.name}.123.new").write_bytes(b"half of a ledger")
+    with Ledger.open(path, **TERMS) as ledger:
+        ledger.charge(LITTLE, key="k")
+    assert sorted(each.name for each in path.parent.iterdir()) == [
+        path.name + name for name in ("", "-next", "-turn")
+    ]
+
+
+def test_a_ledger_moves_with_the_files_beside_it(path, tmp_path):
+    with Ledger.open(path, **TERMS) as ledger:
+        ledger.charge(LITTLE, key="k")
+    folder = tmp_path / "elsewhere"
+    path.parent.rename(folder)
+    with Ledger.open(folder / path.name) as ledger:
+        assert ledger.left().amounts[0] == 9 * 10**23
+    with pytest.raises(NotALedger):
+        Ledger.open(path)
+
+
+def test_a_ledger_of_the_version_before_opens_as_it_did(path):
+    """Its file has no card yet; it gets one, and everything is in the file from then on."""
+    with Ledger.open(path, **TERMS) as ledger:
+        ledger.charge(LITTLE, key="k")
+    with sqlite3.connect(path) as database:
+        database.execute("PRAGMA user_version = 2")
+    database.close()
+    for name in ("-turn", "-next"):
+        beside(path, name).unlink()
+    with Ledger.open(path) as ledger:
+        assert ledger.left().amounts[0] == 9 * 10**23
+        assert Card.read(beside(path, "-turn").read_bytes()).seq == 2
+        assert ledger.verify().ok
+    shutil.copy(path, path.with_name("copy"))
+    with pytest.raises(DamagedLedger, match="copy"):
+        Ledger.open(path.with_name("copy"))
+
+
+# --- backups ------------------------------------------------------------------------------------
+
+
+def test_a_backup_is_made_while_the_ledger_is_in_use_and_is_no_ledger(path, tmp_path):
+    with Ledger.open(path, **TERMS) as ledger:
+        ledger.charge(LITTLE, key="k")
+        receipt = ledger.backup(tmp_path / "backup")
+        assert receipt == ledger.receipt
+        assert verify_file(tmp_path / "backup", receipts=[receipt]).ok
+        with pytest.raises(NotALedger):
+            Ledger.open(tmp_path / "backup", **TERMS)
+
+
+def test_what_may_be_unknown_counts_as_spent(path, tmp_path):
+    with Ledger.open(path, **TERMS) as ledger:
+        ledger.open_account("data/flu", budget=Budget(epsilon="0.5"), by="ana")
+        ledger.charge(LITTLE, key="k", scope=Box({"ward": equals("A")}))
+        ledger.backup(tmp_path / "backup")
+        ledger.charge(LITTLE, key="after the backup")
+    with Ledger.restore(tmp_path / "new", tmp_path / "backup", **PEOPLE) as back:
+        assert back.left().amounts == (0, 0)
+        for account in ("data", "data/flu"):
+            with pytest.raises(OverBudget):
+                back.charge(LITTLE, key="more", account=account)
+        assert not back.charge(LITTLE, key="k", scope=Box({"ward": equals("A")})).new
+        assert back.verify().ok
+        back.raise_limit("data", budget=Budget(epsilon="1.1"), **PEOPLE)
+        back.charge(LITTLE, key="more")
+        with pytest.raises(OverBudget):
+            back.charge(LITTLE, key="still more")
+        assert back.verify().ok
+        back.backup(tmp_path / "again")
+    assert verify_file(tmp_path / "again").ok
+    with Ledger.open(tmp_path / "new") as back:  # from its checkpoint
+        assert back.left().amounts == (0, 0)
+
+
+def test_with_the_last_receipt_nothing_is_unknown(path, tmp_path):
+    with Ledger.open(path, **TERMS) as ledger:
+        early = ledger.charge(LITTLE, key="k").receipt
+        last = ledger.charge(LITTLE, key="l").receipt
+        ledger.backup(tmp_path / "backup")
+    with pytest.raises(OtherLedger):
+        Ledger.restore(tmp_path / "new", tmp_path / "backup", last=early, **PEOPLE)
+    assert not (tmp_path / "new").exists()
+    with Ledger.restore(tmp_path / "new", tmp_path / "backup", last=str(last), **PEOPLE) as back:
+        assert back.left().amounts[0] == 8 * 10**23
+
+
+def test_a_file_that_cannot_be_used_any_more_is_restored_from_itself(path, tmp_path):
+    with Ledger.open(path, **TERMS) as ledger:
+        ledger.charge(LITTLE, key="k")
+    copy = tmp_path / "copy.ledger"
+    shutil.copy(path, copy)
+    with Ledger.restore(tmp_path / "new", copy, **PEOPLE) as back:
+        assert back.left().amounts == (0, 0)
+        assert not back.charge(LITTLE, key="k").new
+
+
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
+def test_the_auditor_sees_charges_after_everything_was_spent(relation):
+    chain = Chain(Budget(epsilon=1), unit=row(relation=relation))
+    chain.charge("k", Pure(epsilon="0.1"))
+    chain.restore(spent=True)
+    assert verify(chain.rows()).ok
+    assert verify(chain.rows()).accounts[0].spent == (10**24, 0)
+    chain.charge("l", Pure(epsilon="0.1"))
+    assert [(each.seq, each.kind) for each in verify(chain.rows()).problems] == [(4, "sum")]
