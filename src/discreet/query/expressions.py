@@ -19,7 +19,7 @@ from fractions import Fraction
 from typing import Final, Self, final
 
 from discreet.errors import UnknownName
-from discreet.query.signatures import AGGREGATES, FUNCTIONS, WINDOWS, Function
+from discreet.query.signatures import AGGREGATES, FUNCTIONS, PLAIN, WINDOWS, Function
 from discreet.query.span import Span, pointed
 from discreet.query.types import Scalar, Type, type_of
 from discreet.query.validity import (
@@ -305,7 +305,7 @@ class Aggregate:
                 check_expression(part, self.span)
         _check_function(self.function, AGGREGATES, int(self.argument is not None), self.span)
         check_flag(self.distinct, "DISTINCT", self.span)
-        if self.distinct and (self.argument is None or self.function != "COUNT"):
+        if self.distinct and (self.argument is None or self.function not in PLAIN):
             raise wrong(f"{self.function} does not tell distinct values apart.", self.span)
         self._check_numbers()
 

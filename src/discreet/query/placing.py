@@ -64,6 +64,8 @@ def check_group(expression: Expression, keys: int, span: Span | None = None) -> 
             continue
         seen.add(id(node))
         if type(node) is Aggregate:
+            if node.distinct and node.function != "COUNT":
+                raise wrong(f"{node.function} of a group takes all values.", span)
             for part in node.children():
                 check_row(part, span=span)
         elif type(node) is Grouped:
