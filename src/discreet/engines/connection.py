@@ -120,7 +120,7 @@ class Connection:
         if not native:
             raise unreadable(
                 f"the data of table {table} cannot be read.",
-                do="check that the file is whole, and write it again, with NULL for moments that no "
+                do="check that the file is whole; write it again, with NULL for moments that no "
                 "calendar has.",
             )
         if view not in self._slow:  # CSV files are checked byte by byte

@@ -273,7 +273,7 @@ def test_the_texts_of_a_row_have_a_common_limit(owner, place):
     owner(
         "DROP TABLE IF EXISTS wide",
         f"CREATE TABLE wide (u int, {', '.join(f'{name} text' for name in names)})",
-        f"INSERT INTO wide (u, {', '.join(names)}) VALUES (1, {', '.join(['$$x$$'] * 60)})",
+        f"INSERT INTO wide (u, {', '.join(names)}) VALUES (1, {', '.join(['$$x$$'] * 60)})",  # noqa: S608
     )
     total = Call("CONCAT", tuple(map(Column, names)))
     scan = Scan("wide", tuple((name, Type.TEXT) for name in names))
@@ -284,7 +284,7 @@ def test_the_texts_of_a_row_have_a_common_limit(owner, place):
     lowered = Lowered(relation=scan, unit=(), keys=(), groups=None, measures=measures)
     expected = {"n": [1], "long": [60]}
     packed = f"CREATE TABLE packed AS SELECT repeat('y', {2**24}) AS v"
-    huge = f"INSERT INTO wide SELECT 2, {', '.join(['v'] * 60)} FROM packed"
+    huge = f"INSERT INTO wide SELECT 2, {', '.join(['v'] * 60)} FROM packed"  # noqa: S608
     with Postgres({"wide": place("wide")}) as engine:
         engine.check(lowered)
         assert flat(engine.run(lowered, order=ORDER))["totals"] == expected
@@ -300,7 +300,7 @@ def test_columns_that_are_not_read_count_as_well(owner, place, size, there):
     owner(
         "DROP TABLE IF EXISTS heavy",
         "CREATE TABLE heavy (a text, b varchar, c char(5), n int)",
-        f"INSERT INTO heavy VALUES ('a', repeat('y', {size - 6}), 'c', 7), ('z', NULL, NULL, 8)",
+        f"INSERT INTO heavy VALUES ('a', repeat('y', {size - 6}), 'c', 7), ('z', NULL, NULL, 8)",  # noqa: S608
     )
     with Postgres({"heavy": place("heavy")}) as engine:
         assert read(engine, "heavy", "a").to_pylist() == ["a" if there else None, "z"]

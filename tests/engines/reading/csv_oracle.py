@@ -3,8 +3,8 @@
 START, PLAIN, QUOTED, CLOSED, RETURN, BLANK = range(6)
 
 
-def records(body, delimiter=b","):
-    """Return the fields of all records, none for blank lines; or None if the structure is not well formed."""
+def records(body, delimiter=b","):  # noqa: C901, PLR0912 (an automaton, state by state)
+    """Return the fields of all records, none for blank lines; None if not well formed."""
     found, fields, field, state = [], [], bytearray(), START
     for at in range(len(body)):
         sign = body[at : at + 1]

@@ -2,8 +2,8 @@
 
 A file is refused when it is opened, or no question about it fails.  The files of a database have
 checksums, so there every answer must be the one without poison.
-Run as ``python -m tests.engines.reading.poisoned_bytes FORMAT SEED FILES``, in a process of its own,
-because a reader of damaged files may end its process.
+Run as ``python -m tests.engines.reading.poisoned_bytes FORMAT SEED FILES``, in a process of its
+own, because a reader of damaged files may end its process.
 """
 
 import itertools
@@ -99,7 +99,7 @@ def answers(source):
 
 def tried(kind, seed, files, folder):
     """Poison one byte after another; return how many files were opened."""
-    rng, opened = random.Random(seed), 0
+    rng, opened = random.Random(seed), 0  # noqa: S311
     made = [(path, source, path.read_bytes()) for path, source in FORMATS[kind](folder)]
     expected = answers(made[0][1](made[0][0]))
     assert expected is not None
@@ -108,7 +108,7 @@ def tried(kind, seed, files, folder):
         place = rng.randrange(len(whole))
         poison = rng.choice([rng.randrange(256), whole[place] ^ (1 << rng.randrange(8))])
         path.write_bytes(whole[:place] + bytes([poison]) + whole[place + 1 :])
-        print(path.name, place, poison, flush=True, file=sys.stderr)
+        print(path.name, place, poison, flush=True, file=sys.stderr)  # noqa: T201
         try:
             found = answers(source(path))
         except (OSError, ValueError, pa.ArrowException):  # before the file reaches us
@@ -124,4 +124,4 @@ def tried(kind, seed, files, folder):
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as name:
-        print(tried(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), Path(name)))
+        print(tried(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), Path(name)))  # noqa: T201

@@ -31,4 +31,4 @@ def test_thousands_of_poisoned_bytes():
         for seed in range(10):
             opened(kind, 100 + seed, 200)
             files += 200
-    print(f"{files:,} files in {time.monotonic() - began:.0f} s")
+    print(f"{files:,} files in {time.monotonic() - began:.0f} s")  # noqa: T201

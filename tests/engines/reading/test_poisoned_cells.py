@@ -1,4 +1,4 @@
-"""No cell makes reading fail, or moves another: it is read as it is, is NULL, or refused at once."""
+"""No cell makes reading fail, or moves another: it is read as it is, NULL, or refused at once."""
 
 import struct
 import time
@@ -111,7 +111,7 @@ def test_a_million_poisoned_cells(tmp_path):
             tables = alone(np.random.default_rng(seed), fits=kind in NARROW)
             checked(kind, tmp_path, *tables)
             single += len(tables)
-    print(f"{cells:,} cells, and {single:,} alone, in {time.monotonic() - began:.0f} s")
+    print(f"{cells:,} cells, and {single:,} alone, in {time.monotonic() - began:.0f} s")  # noqa: T201
     assert cells > 10**6
 
 

@@ -109,25 +109,27 @@ def test_no_setting_of_the_session_changes_an_answer(table):
     session = local_session()
     expected = duckdb_answer({"visits": table}, by_ward())
     frame = session.createDataFrame(table)
-    with settings_of(
-        session,
-        retainGroupColumns="false",
-        ansi__enabled="false",
-        caseSensitive="true",
-        codegen__wholeStage="false",
-        groupByAliases="false",
-        groupByOrdinal="false",
-        execution__arrow__maxRecordsPerBatch="0",
-        execution__arrow__pyspark__enabled="false",
-        join__preferSortMergeJoin="false",
-        legacy__timeParserPolicy="EXCEPTION",
-        analyzer__failAmbiguousSelfJoin="true",
-        inMemoryColumnarStorage__compressed="false",
+    with (
+        settings_of(
+            session,
+            retainGroupColumns="false",
+            ansi__enabled="false",
+            caseSensitive="true",
+            codegen__wholeStage="false",
+            groupByAliases="false",
+            groupByOrdinal="false",
+            execution__arrow__maxRecordsPerBatch="0",
+            execution__arrow__pyspark__enabled="false",
+            join__preferSortMergeJoin="false",
+            legacy__timeParserPolicy="EXCEPTION",
+            analyzer__failAmbiguousSelfJoin="true",
+            inMemoryColumnarStorage__compressed="false",
+        ),
+        engine({"visits": frame}, KNOWN) as found,
     ):
-        with engine({"visits": frame}, KNOWN) as found:
-            found.check(by_ward())
-            assert flat(found.run(by_ward(), order=ORDER)) == expected
-            assert found.groups(only_totals(), order=ORDER).count() == 12
+        found.check(by_ward())
+        assert flat(found.run(by_ward(), order=ORDER)) == expected
+        assert found.groups(only_totals(), order=ORDER).count() == 12
 
 
 @pytest.mark.parametrize(

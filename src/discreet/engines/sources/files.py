@@ -96,7 +96,7 @@ def _header(path: str, delimiter: str) -> tuple[str, ...]:
 def _unpacked(path: str) -> BinaryIO:
     if path.endswith(".gz"):
         return cast("BinaryIO", gzip.open(path))
-    return open(path, "rb")  # noqa: PTH123, SIM115 (the caller closes it)
+    return open(path, "rb")  # noqa: PTH123 (the caller closes it)
 
 
 @final

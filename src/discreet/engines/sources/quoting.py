@@ -138,7 +138,8 @@ class Structure:
 
     def _outside(self, places: Places, quotes: Places) -> Places:
         """Return those of some places that are outside of quotes."""
-        return places[(np.searchsorted(quotes, places) + self._inside) % 2 == 0]
+        found: Places = places[(np.searchsorted(quotes, places) + self._inside) % 2 == 0]
+        return found
 
     def _measure(self, size: int, first: int, last: int) -> None:
         """Count the bytes of the record that goes on, where records end at some places or none."""
