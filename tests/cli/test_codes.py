@@ -18,6 +18,7 @@ EXPECTED = {
     "E701": FAILED,
     "E702": USAGE,
     "E703": FAILED,
+    "E704": FAILED,
 }
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import discreet.session as sessions
 from discreet.engines.duckdb import DuckDB
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, UnreadableSource
 
 WORD = "canary-7f3a91"
 NUMBER = 73831725
@@ -65,8 +65,8 @@ def frame():
 def csv(path):
     lines = ["patient,ward,amount,when_"]
     lines += [f"{WORD}-{who},{WORD}-ward-{who},{NUMBER},{NUMBER}" for who in range(300)]
-    lines += [f'"{WORD}-open quote,"{WORD}"', f"{WORD}" * 999, f"{WORD},{WORD},1e999,x,{WORD}"]
-    path.write_bytes("\n".join(lines).encode() + b"\n\xff\xfe" + WORD.encode() + b",\xc3\x28,1,2\n")
+    lines += [f'"{WORD}-a ""quote"""', f"{WORD}" * 999, f"{WORD},{WORD},1e999,x,{WORD}"]
+    path.write_text("\n".join(lines) + "\n")
     return path
 
 
@@ -142,4 +142,14 @@ def test_a_file_that_breaks_while_it_is_read_tells_nothing(tmp_path):
         path.unlink()
         with pytest.raises(DiscreetError) as caught:
             session.ask(GOOD[0], epsilon=1)
+    clean(everything_about(caught.value))
+
+
+@pytest.mark.parametrize("poison", [f'"{WORD}-open quote,1,2,3', f'{WORD},"{WORD}"x,1,2', "\udcff"])
+def test_a_file_that_is_refused_tells_nothing(tmp_path, poison):
+    path = csv(tmp_path / "visits.csv")
+    with path.open("ab") as file:
+        file.write(f"{WORD},{poison}\n".encode(errors="surrogateescape"))
+    with pytest.raises(UnreadableSource) as caught:
+        sessions.open(path, policy=POLICY, ledger=tmp_path / "l.ledger")
     clean(everything_about(caught.value))

@@ -26,6 +26,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import astuple, dataclass, field
 from glob import glob, has_magic
 from pathlib import Path
+from stat import S_ISREG
 from typing import Final, Self, TypeVar, final
 
 from discreet.engines.sources.source import Stamp, unreadable
@@ -154,16 +155,33 @@ def found_files(address: str) -> tuple[str, ...]:
     A file that is met under several names is read once.
     """
     paths = glob(address, recursive=True) if has_magic(address) else [address]  # noqa: PTH207
+    folders: dict[Path, Path] = {}
+    found = []
+    for path in map(Path, paths):
+        try:
+            seen = path.stat()
+        except OSError:
+            continue
+        if S_ISREG(seen.st_mode):
+            found.append((_resolved(path, folders), (seen.st_dev, seen.st_ino)))
     files: dict[tuple[int, int], str] = {}
-    for path in sorted(str(Path(path).resolve()) for path in paths if Path(path).is_file()):
-        seen = Path(path).stat()
-        files.setdefault((seen.st_dev, seen.st_ino), path)
+    for name, file in sorted(found):
+        files.setdefault(file, name)
     if not files:
         raise unreadable(
             "there is no such file.",
             do="give the path of a file that is there, or a pattern that some files match.",
         )
     return tuple(files.values())
+
+
+def _resolved(path: Path, folders: dict[Path, Path]) -> str:
+    """Return where a path leads; folders that are known are not looked up again."""
+    if path.is_symlink():
+        return str(path.resolve())
+    if path.parent not in folders:
+        folders[path.parent] = path.parent.resolve()
+    return str(folders[path.parent] / path.name)
 
 
 def identified(opened: Mapping[str, tuple[Stamp, Columns]]) -> dict[str, Identity]:
