@@ -48,7 +48,7 @@ def _lines(policy: Policy) -> Iterator[str]:
         yield f"relation = {_text(policy.unit.relation.value)}"
     if policy.session is not None:
         yield from ("", "[session]")
-        for name in ("data", "ledger"):
+        for name in ("data", "ledger", "ledger_id"):
             value = getattr(policy.session, name)
             if value is not None:
                 yield f"{name} = {_text(value)}"
