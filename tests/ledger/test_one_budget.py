@@ -98,6 +98,18 @@ def test_a_hard_link_is_refused_under_both_names_on_every_charge(path, tmp_path)
     assert not verify_file(path).problems
 
 
+def test_the_auditor_sees_other_names_and_entries_that_are_missing_at_the_end(path, tmp_path):
+    killed(path, keys=2)
+    assert verify_file(path).ok
+    other = tmp_path / "other"
+    os.link(path, other)
+    assert not verify_file(path).ok
+    assert not verify_file(other).ok
+    other.unlink()
+    beside(path, "-wal").unlink()
+    assert [each.kind for each in verify_file(path).problems] == ["file"]
+
+
 def mounted(path, place):
     """Charge in a process in which a single file is mounted at another place."""
     quoted = " ".join(shlex.quote(each) for each in charging(place))

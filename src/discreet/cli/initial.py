@@ -104,8 +104,9 @@ def init(  # noqa: PLR0913  one option for each answer
 def _with_ledger(rules: Policy, ledger: str, policy: Path, schema: Schema) -> Policy:
     """Make the ledger, and return the policy with its id: from now on it has to be there."""
     address = ledger if is_server(ledger) else str(policy.parent / ledger)
-    terms = {"unit": rules.unit, "budget": rules.budget, "constant": schema.constant}
-    with Ledger.open(address, **terms) as found:
+    with Ledger.open(
+        address, unit=rules.unit, budget=rules.budget, constant=schema.constant
+    ) as found:
         session = replace(rules.session or Session(), ledger_id=found.id)
     return replace(rules, session=session)
 

@@ -132,8 +132,15 @@ def restore(  # noqa: PLR0913  two people, and what they say
     """Make a ledger of a backup; what may have been charged since counts as spent."""
     with reported(as_json=as_json):
         address = ledger or project_of().named_ledger()
-        said = {"reason": reason, "by": by, "approved_by": approved_by}
-        with Ledger.restore(address, source, receipts=receipt or (), last=last, **said) as found:
+        with Ledger.restore(
+            address,
+            source,
+            reason=reason,
+            by=by,
+            approved_by=approved_by,
+            receipts=receipt or (),
+            last=last,
+        ) as found:
             if as_json:
                 write_json("restored", {"ledger": found.id, "receipt": str(found.receipt)})
             else:
