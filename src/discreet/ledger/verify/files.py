@@ -94,13 +94,21 @@ def _take_database(audit: Audit, place: Path) -> None:
     try:
         with closing(connected(place)) as database:
             _take(audit, database.execute(_ROWS))
-            kept = database.execute("SELECT max(seq) FROM checkpoint").fetchone()[0] or 0
+            kept = _kept(database)
         if max(kept, _on_card(place)) > audit.entries:
             audit.damaged("entries at its end are missing: something beside them names more.")
         if place.stat().st_nlink > 1:
             audit.damaged("it has more than one name, by each of which it could be spent.")
     except (sqlite3.Error, OverflowError):
         audit.damaged("it is a damaged database, or not one of a ledger.")
+
+
+def _kept(database: sqlite3.Connection) -> int:
+    """Return the number of the entry up to which a state is kept; 0 without one."""
+    if not database.execute("SELECT 1 FROM sqlite_schema WHERE name = 'checkpoint'").fetchone():
+        return 0
+    found = database.execute("SELECT max(seq) FROM checkpoint").fetchone()[0]
+    return found if type(found) is int else 0
 
 
 def _on_card(place: Path) -> int:
