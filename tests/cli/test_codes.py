@@ -12,6 +12,7 @@ EXPECTED = {
     "E2": FAILED,
     "E3": BUDGET,
     "E4": LEDGER,
+    "E401": USAGE,
     "E404": FAILED,
     "E5": REFUSED,
     "E6": REFUSED,

@@ -32,7 +32,7 @@ SET_UP = [
     "--delta=0",
     "--yes",
 ]
-LEDGER = ("show", "verify", "export", "reopen")
+LEDGER = ("show", "verify", "export", "backup", "restore", "reopen")
 
 
 def run(folder, *arguments, stdin="", **environment):
@@ -143,7 +143,82 @@ def test_planning_spends_nothing_and_makes_no_ledger(tmp_path):
     assert "is off by at most" in done.stdout
     dry = answered(tmp_path, "ask", BY_WARD, "--error=n=500", "--dry-run")
     assert dry.stdout == done.stdout
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["policy.toml", "visits.csv"]
+    assert "charges 0" in answered(tmp_path, "ledger", "verify").stdout
+    bare = tmp_path / "bare"
+    bare.mkdir()
+    rules = (tmp_path / "policy.toml").read_text().splitlines()
+    (bare / "policy.toml").write_text("\n".join(each for each in rules if "ledger_id" not in each))
+    (bare / "visits.csv").write_bytes((tmp_path / "visits.csv").read_bytes())
+    assert answered(bare, "plan", BY_WARD, "--error=n=500").stdout
+    assert sorted(path.name for path in bare.iterdir()) == ["policy.toml", "visits.csv"]
+
+
+def test_init_makes_the_ledger_and_from_then_on_it_has_to_be_there(tmp_path):
+    pyarrow.csv.write_csv(visits(), tmp_path / "visits.csv")
+    answered(tmp_path, *SET_UP)
+    named = read_policy(tmp_path / "policy.toml").session.ledger_id
+    with Ledger.open(tmp_path / "visits.ledger") as ledger:
+        assert ledger.id == named
+    answered(tmp_path, "ask", COUNT, "--epsilon=0.25")
+    other = tmp_path / "other"
+    other.mkdir()
+    for name in ("policy.toml", "visits.csv"):
+        (other / name).write_bytes((tmp_path / name).read_bytes())
+    for command in ("ask", "plan"):  # another folder
+        done = run(other, command, COUNT, "--epsilon=0.25")
+        assert (done.exit_code, "NotALedger" in done.stderr) == (2, True)
+    with Ledger.open(other / "visits.ledger", unit=row(), budget=Budget(epsilon=1)):
+        pass
+    for command in (["ask", COUNT, "--epsilon=0.25"], ["ledger", "show"]):
+        done = run(other, *command)  # another ledger in its place
+        assert (done.exit_code, "OtherLedger" in done.stderr) == (5, True)
+    (tmp_path / "visits.ledger").rename(tmp_path / "moved")
+    for command in (["ask", COUNT, "--epsilon=0.25"], ["plan", COUNT, "--epsilon=0.25"]):
+        done = run(tmp_path, *command)  # a file that was moved, and what is left of it
+        assert (done.exit_code, "DamagedLedger" in done.stderr) == (5, True)
+    assert run(tmp_path, "ledger", "show").exit_code == 5
+    assert not (tmp_path / "visits.ledger").exists()
+
+
+def test_backups_are_made_and_restored(clinic, tmp_path):
+    backup, place = str(tmp_path / "backup"), str(tmp_path / "new.ledger")
+    made = json.loads(answered(clinic, "ledger", "backup", backup, "--json").stdout)
+    people = ("--reason=moved", "--by=ana", "--approved-by=ben")
+    assert "0 of 1" in answered(clinic, "ledger", "restore", backup, place, *people).stdout
+    last = str(tmp_path / "last.ledger")
+    kept = ("ledger", "restore", backup, last, *people, "--last", made["receipt"], "--json")
+    assert json.loads(answered(clinic, *kept).stdout)["kind"] == "restored"
+    with Ledger.open(last) as ledger:
+        assert ledger.left().amounts[0] == 75 * 10**22
+    assert run(clinic, *kept).exit_code == 5  # something lies there
+
+
+def test_a_closed_pipe_ends_a_command_without_a_word(clinic):
+    for arguments in (["ledger", "show"], ["ledger", "show", "--json"], ["ledger", "verify"]):
+        read, write = os.pipe()
+        os.close(read)
+        done = subprocess.run(
+            [sys.executable, "-m", "discreet.cli", *arguments],
+            cwd=clinic,
+            stdout=write,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+        os.close(write)
+        assert (done.returncode, done.stderr) == (1, b"")
+
+
+def test_the_key_value_form_is_an_address_and_never_a_file(clinic, tmp_path):
+    address = f"host={tmp_path} dbname=clinic connect_timeout=2"
+    for arguments in (
+        ["ledger", "show", address],
+        ["ledger", "verify", address],
+        ["plan", COUNT, "--epsilon=0.1", f"--ledger={address}"],
+        ["ask", COUNT, "--epsilon=0.1", f"--ledger={address}"],
+    ):
+        done = run(clinic, *arguments)
+        assert (done.exit_code, "no connection" in done.stderr) == (1, True)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_plans_and_answers_as_json(clinic):
@@ -217,8 +292,8 @@ def test_the_ledger_is_shown_verified_and_exported(clinic, tmp_path):
         (["ask", COUNT, "--epsilon=5"], 3, "OverBudget[E301]"),
         (["ask", "SELECT * FROM visits", "--epsilon=0.1"], 4, "UnsupportedSQL[E502]"),
         (["ask", "SELECT AVG(patient) FROM visits", "--epsilon=0.1"], 4, "WrongType[E506]"),
-        (["plan", COUNT, "--epsilon=0.1", "--policy=nothing.toml"], 4, "BadPolicy[E601]"),
-        (["ledger", "show", "nothing.ledger"], 5, "NotALedger[E401]"),
+        (["plan", COUNT, "--epsilon=0.1", "--policy=nothing.toml"], 2, "no policy"),
+        (["ledger", "show", "nothing.ledger"], 2, "NotALedger[E401]"),
         (["ledger", "verify", "visits.csv"], 5, ""),
         (["ledger", "verify", "--receipt", f"{'0' * 32}:2:{'0' * 64}"], 5, ""),
         (["init", "visits.csv", "--policy=other.toml"], 2, "no terminal"),
@@ -258,14 +333,18 @@ def test_errors_as_json(clinic):
     assert "OverBudget" in done.stderr
 
 
-def test_several_tables_on_the_command_line(clinic):
+def test_several_tables_on_the_command_line(clinic, tmp_path):
+    rules = (clinic / "policy.toml").read_text().splitlines()
+    (tmp_path / "policy.toml").write_text(
+        "\n".join(each for each in rules if "ledger_id" not in each)
+    )
     done = answered(
-        clinic,
+        tmp_path,
         "plan",
         COUNT,
         "--epsilon=0.1",
-        "--data=visits=visits.csv",
-        "--data=calls=visits.csv",
+        f"--data=visits={clinic / 'visits.csv'}",
+        f"--data=calls={clinic / 'visits.csv'}",
         "--ledger=another.ledger",
     )
     assert "one person (patient)" in done.stdout
@@ -273,6 +352,7 @@ def test_several_tables_on_the_command_line(clinic):
 
 def test_who_may_ask(clinic, tmp_path):
     rules = (clinic / "policy.toml").read_text() + '\n[who]\nanalysts = ["ana"]\n'
+    rules = "\n".join(line for line in rules.splitlines() if "ledger_id" not in line)
     (tmp_path / "policy.toml").write_text(rules)
     (tmp_path / "visits.csv").write_bytes((clinic / "visits.csv").read_bytes())
     assert run(tmp_path, "plan", COUNT, "--epsilon=0.1").exit_code == 4

@@ -8,6 +8,8 @@ from typer.testing import CliRunner
 
 from discreet.cli import app
 from discreet.cli.project import project_of
+from discreet.ledger import Ledger
+from discreet.ledger.addresses import is_server
 from discreet.plan.policy import read_policy
 from tests.session.clinic import visits
 
@@ -22,6 +24,17 @@ def run(folder, *arguments):
 def set_up(folder, ledger, *more):
     pyarrow.csv.write_csv(visits(), folder / "visits.csv")
     return run(folder, "init", "visits.csv", "--unit=patient", "--yes", f"--ledger={ledger}", *more)
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    """Let servers, which are not there, be files; addresses are not looked at any more then."""
+    real = Ledger.open
+
+    def opened(address, **terms):
+        return real(tmp_path / "instead.ledger" if is_server(address) else address, **terms)
+
+    monkeypatch.setattr(Ledger, "open", opened)
 
 
 @pytest.mark.parametrize(

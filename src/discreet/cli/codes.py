@@ -4,8 +4,9 @@ Trust: public.
 
     0   done
     1   something failed that is nobody's decision: data that cannot be computed, a ledger that
-        cannot be reached, no random bits
-    2   the command was not understood, or names something that is not there
+        cannot be reached, no random bits; or whoever read the output has left, which is not
+        worth a word
+    2   the command was not understood, or names data, a policy or a ledger that is not there
     3   the budget does not allow it
     4   the policy does not allow it, or the question cannot be answered
     5   the ledger is damaged, was changed, or belongs to something else
@@ -22,6 +23,7 @@ from discreet.errors import (
     InputError,
     LedgerError,
     LedgerUnavailable,
+    NotALedger,
     PolicyError,
     QuestionError,
     UnreadableSource,
@@ -38,6 +40,7 @@ LEDGER: Final = 5
 VIOLATION: Final = 6
 
 _CODES: Final[tuple[tuple[type[DiscreetError], int], ...]] = (
+    (NotALedger, USAGE),
     (LedgerUnavailable, FAILED),
     (LedgerError, LEDGER),
     (BudgetError, BUDGET),

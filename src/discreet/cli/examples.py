@@ -45,9 +45,14 @@ _LINES: Final = {
             "--epsilon 1 --runs 2000"
         ),
     ),
-    "ledger": ("discreet ledger show", "discreet ledger verify"),
+    "ledger": ("discreet ledger show", "discreet ledger verify", "discreet ledger backup FILE"),
     "show": ("discreet ledger show", "discreet ledger show clinic.ledger --json"),
     "verify": ("discreet ledger verify", "discreet ledger verify clinic.ledger --receipt RECEIPT"),
+    "backup": ("discreet ledger backup backup.jsonl",),
+    "restore": (
+        "discreet ledger restore backup.jsonl --reason moved --by ana --approved-by ben",
+        "discreet ledger restore backup.jsonl new.ledger --reason moved --by ana --approved-by ben",
+    ),
     "reopen": (
         'discreet ledger reopen KEY --reason "a broken disk was replaced" --by ana',
         "discreet ledger reopen KEY clinic.ledger --reason ... --by ana --json",

@@ -1,4 +1,4 @@
-"""``discreet init``: asks six questions, and writes the policy.
+"""``discreet init``: asks six questions, makes the ledger, and writes the policy.
 
 Trust: public.  Only the names and types of columns are read from the data.
 """
@@ -6,6 +6,7 @@ Trust: public.  Only the names and types of columns are read from the data.
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -16,8 +17,11 @@ from discreet.cli.project import POLICY, SERVERS
 from discreet.cli.reporting import reported, write_json
 from discreet.cli.six_questions import Answers, Ask, policy_from
 from discreet.errors import WrongKind
+from discreet.ledger import Ledger
+from discreet.ledger.addresses import is_server
 from discreet.ledger.store import store_for
 from discreet.plan.policy import Policy, Session, read_policy
+from discreet.plan.schema import Schema
 from discreet.session import describe
 from discreet.session.policies import unit_of
 from discreet.session.schemas import schema_of
@@ -59,11 +63,11 @@ def init(  # noqa: PLR0913  one option for each answer
     epsilon: Annotated[str, typer.Option(help="The budget in all.")] = "",
     delta: Annotated[str, typer.Option(help="The chance that the promise fails.")] = "",
     policy: Annotated[Path, typer.Option(help="Where to write the policy.")] = Path(POLICY),
-    ledger: Annotated[str, typer.Option(help="Where the ledger will be.")] = "",
+    ledger: Annotated[str, typer.Option(help="Where the ledger is made.")] = "",
     yes: Annotated[bool, typer.Option("--yes", help="Ask nothing; take what is usual.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Ask six questions about a table, and write the policy."""
+    """Ask six questions about a table, make the ledger, and write the policy."""
     with reported(as_json=as_json):
         _refuse_overwriting(policy)
         seen = describe(source, tables=table)
@@ -90,11 +94,21 @@ def init(  # noqa: PLR0913  one option for each answer
             data=_seen_from(policy, source), ledger=_shareable(ledger or f"{name}.ledger")
         )
         made = policy_from(answers, _asker(yes=yes), table=name, columns=columns, session=place)
-        text = _HEADER + made.written()
-        rules = read_policy(text)  # what is written can be followed, and fits the data
-        schema_of(rules, unit_of(None, rules), seen)
-        policy.write_text(text, encoding="utf-8")
+        rules = read_policy(made.written())  # what is written can be followed, and fits the data
+        schema = schema_of(rules, unit_of(None, rules), seen)
+        rules = _with_ledger(rules, ledger or f"{name}.ledger", policy, schema)
+        policy.write_text(_HEADER + rules.written(), encoding="utf-8")
         _say(rules, policy, name, as_json=as_json)
+
+
+def _with_ledger(rules: Policy, ledger: str, policy: Path, schema: Schema) -> Policy:
+    """Make the ledger, and return the policy with its id: from now on it has to be there."""
+    address = ledger if is_server(ledger) else str(policy.parent / ledger)
+    with Ledger.open(
+        address, unit=rules.unit, budget=rules.budget, constant=schema.constant
+    ) as found:
+        session = replace(rules.session or Session(), ledger_id=found.id)
+    return replace(rules, session=session)
 
 
 def _seen_from(policy: Path, source: str) -> str:
@@ -111,8 +125,10 @@ def _shareable(ledger: str) -> str:
     """Return the address of the ledger without a password."""
     store_for(ledger, timeout=1)  # refuses what is no address: what follows '#' is a name
     place, mark, name = ledger.partition("#")
-    if not ledger.startswith(SERVERS):
+    if not is_server(ledger):
         return ledger
+    if not ledger.startswith(SERVERS):
+        return _without_password(ledger)
     shared = without_password(place)
     if place.partition("?")[0].count("/") > _SLASHES:
         raise WrongKind(
@@ -121,6 +137,17 @@ def _shareable(ledger: str) -> str:
             do="give 'postgresql://role@host/database#name'.",
         )
     return f"{shared}{mark}{name}"
+
+
+def _without_password(ledger: str) -> str:
+    """Refuse a password in the key-value form: the policy is for others to read."""
+    if "password" in ledger:
+        raise WrongKind(
+            what="the address of the ledger holds a password.",
+            why="the policy is reviewed and shared, and a password in it would be too.",
+            do="leave it out, and set PGPASSWORD or use a password file.",
+        )
+    return ledger
 
 
 def _asker(*, yes: bool) -> Ask:

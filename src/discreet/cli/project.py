@@ -9,12 +9,15 @@ A policy may name data and ledger in its table ``[session]``; the paths are rela
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, final
 
-from discreet.errors import WrongKind
+from discreet.errors import NotALedger, WrongKind
+from discreet.ledger import Ledger
+from discreet.ledger.addresses import is_server
 from discreet.plan.policy import Policy, read_policy
 
 __all__ = ["POLICY", "SERVERS", "Project", "project_of"]
@@ -46,9 +49,20 @@ class Project:
         return self.data if self.data is not None else _missing("data")
 
     def before_asking(self) -> Project:
-        """Return the same without a ledger that is not there: planning does not make one."""
-        there = self.ledger is not None and Path(self.ledger).is_file()
-        return self if there else replace(self, ledger=None)
+        """Return the same without a ledger that is not there: planning does not make one.
+
+        A ledger whose id is in the policy has to be there; it is never left out.
+        """
+        said = self.policy.session
+        if self.ledger is None or (said is not None and said.ledger_id is not None):
+            return self
+        if not is_server(self.ledger) and os.path.lexists(self.ledger):
+            return self
+        try:
+            Ledger.open(self.ledger).close()
+        except NotALedger:
+            return replace(self, ledger=None)
+        return self
 
 
 def project_of(
@@ -62,6 +76,12 @@ def project_of(
     path = Path(POLICY if policy is None else policy)
     if policy is None and not path.is_file():
         return Project(policy=Policy(), data=data, ledger=ledger)
+    if not path.is_file():
+        raise WrongKind(
+            what="there is no policy at this path.",
+            why="without the owner's rules nothing is answered.",
+            do="check --policy, or make a policy with `discreet init`.",
+        )
     rules, folder = read_policy(path), path.parent
     said = rules.session
     return Project(
@@ -72,7 +92,7 @@ def project_of(
 
 
 def _beside(path: str | None, folder: Path) -> str | None:
-    return path if path is None or path.startswith(SERVERS) else str(folder / path)
+    return path if path is None or is_server(path) else str(folder / path)
 
 
 def _missing(name: str) -> str:

@@ -19,10 +19,10 @@ from discreet.accounting.left import shown_unit
 from discreet.cli.codes import LEDGER
 from discreet.cli.examples import EXAMPLES
 from discreet.cli.options import JsonOption
-from discreet.cli.project import SERVERS, project_of
+from discreet.cli.project import project_of
 from discreet.cli.reporting import reported, write_json
-from discreet.errors import NotALedger
 from discreet.ledger import Ledger
+from discreet.ledger.addresses import is_server
 from discreet.ledger.verify import verify_file
 from discreet.session.bar import text_bar
 
@@ -63,7 +63,7 @@ def verify(
     """Work out everything again from the entries alone."""
     with reported(as_json=as_json):
         address = _address(ledger)
-        if address.startswith(SERVERS):
+        if is_server(address):
             with Ledger.open(address) as found:
                 report = found.verify(receipts=receipt or ())
         else:
@@ -92,6 +92,61 @@ def export(
             sys.stdout.write(f"{path}\nreceipt {receipt}\n")
 
 
+@app.command(epilog=EXAMPLES["backup"])
+def backup(
+    path: Annotated[Path, typer.Argument(help="Where to write; nothing may be there yet.")],
+    ledger: Address = None,
+    *,
+    as_json: JsonOption = False,
+) -> None:
+    """Write everything to a file while the ledger is in use, and verify what was written.
+
+    Use this and not cp: a copy of the file may lack what was charged last, and is refused as a
+    ledger.
+    """
+    with reported(as_json=as_json), _opened(ledger) as found:
+        receipt = found.backup(path)
+        if as_json:
+            write_json("backup", {"path": str(path), "receipt": str(receipt)})
+        else:
+            sys.stdout.write(f"{path}, verified\nreceipt {receipt}\n")
+
+
+@app.command(epilog=EXAMPLES["restore"])
+def restore(  # noqa: PLR0913  two people, and what they say
+    source: Annotated[Path, typer.Argument(help="A backup, or a ledger that is of no use now.")],
+    ledger: Address = None,
+    *,
+    reason: Annotated[str, typer.Option(help="Why.")],
+    by: Annotated[str, typer.Option(help="Who wants it.")],
+    approved_by: Annotated[str, typer.Option(help="Who agrees, somebody else.")],
+    receipt: Annotated[
+        list[str] | None, typer.Option(help="A receipt that the ledger once gave; may be repeated.")
+    ] = None,
+    last: Annotated[
+        str | None,
+        typer.Option(help="The receipt of its last entry, if both vouch that none came after it."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a ledger of a backup; what may have been charged since counts as spent."""
+    with reported(as_json=as_json):
+        address = ledger or project_of().named_ledger()
+        with Ledger.restore(
+            address,
+            source,
+            reason=reason,
+            by=by,
+            approved_by=approved_by,
+            receipts=receipt or (),
+            last=last,
+        ) as found:
+            if as_json:
+                write_json("restored", {"ledger": found.id, "receipt": str(found.receipt)})
+            else:
+                sys.stdout.write(f"{found}\nreceipt {found.receipt}\n")
+
+
 @app.command(epilog=EXAMPLES["reopen"])
 def reopen(
     key: Annotated[str, typer.Argument(help="The key of the closed question.")],
@@ -112,17 +167,17 @@ def reopen(
 
 def _address(given: str | None) -> str:
     address = given or project_of().named_ledger()
-    if not address.startswith(SERVERS) and not Path(address).is_file():
-        raise NotALedger(
-            what="there is no ledger at this path.",
-            why="a ledger is made when a question is asked first, and never by looking at it.",
-            do="check the path.",
-        )
+    if not is_server(address) and not Path(address).is_file():
+        Ledger.open(address)  # says what is wrong: nothing is there, or only what is left of one
     return address
 
 
 def _opened(given: str | None) -> Ledger:
-    return Ledger.open(_address(given))
+    """Open the ledger that is named; that of the policy has to bear the id that is there."""
+    if given is not None:
+        return Ledger.open(_address(given))
+    said = project_of().policy.session
+    return Ledger.open(_address(given), id=None if said is None else said.ledger_id)
 
 
 def _as_text(ledger: Ledger) -> None:

@@ -23,11 +23,12 @@ def reported(*, as_json: bool = False) -> Iterator[None]:
     """Turn errors into words on stderr, and into the exit status that belongs to them."""
     try:
         yield
+        sys.stdout.flush()  # so that a reader who has left is noticed here, and not at the exit
     except DiscreetError as error:
         _say(error, as_json=as_json)
         raise typer.Exit(code_of(error)) from None
-    except (typer.Exit, typer.Abort, KeyboardInterrupt):
-        raise
+    except (typer.Exit, typer.Abort, KeyboardInterrupt, BrokenPipeError):
+        raise  # a closed pipe ends the command without a word
     except Exception as error:  # noqa: BLE001 (its text may quote the data)
         sys.stderr.write(
             f"discreet: stopped by an unexpected {type(error).__name__}.\n"

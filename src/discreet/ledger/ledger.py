@@ -109,11 +109,13 @@ class Ledger:
         account: str | None = None,
         constant: Iterable[str] | None = None,
         contribution: Contribution | None = None,
+        id: str | None = None,  # noqa: A002  the word of the property
         timeout: float = _TIMEOUT,
     ) -> Self:
         """Open a ledger; the first to open it says whom it protects and what may be lost.
 
-        What is given for a ledger that is there has to be what is on record.
+        What is given for a ledger that is there has to be what is on record.  A ledger is made only
+        where nothing lies, from a unit and a budget, and without an ``id``.
 
         Args:
             address: a path, or ``postgresql://...`` with the name of a schema after ``#``.
@@ -122,6 +124,7 @@ class Ledger:
             account: the path of the first account, "data" unless given.
             constant: columns in which all rows of a unit agree.
             contribution: how many rows belong to one unit.
+            id: the name of the ledger, if it has to be there already.
             timeout: how many seconds a call may wait for others.
         """
         terms = Terms.checked(
@@ -130,6 +133,7 @@ class Ledger:
             account=account,
             constant=constant,
             contribution=contribution,
+            ledger=id,
         )
         wait = checked_timeout(timeout)
         store_for(address, timeout=wait)  # refuses what is no address

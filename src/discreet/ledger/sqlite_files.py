@@ -56,9 +56,9 @@ def make(path: Path, rows: Iterable[Row], turn: Turn) -> None:
         write_card(turn, Card(inode), sync=True)
         place.rename(path)
     except BaseException:
-        for each in ("", "-journal", "-wal", "-shm"):
+        for name in ("", "-journal", "-wal", "-shm"):
             with suppress(OSError):
-                place.with_name(place.name + each).unlink()
+                place.with_name(place.name + name).unlink()
         raise
     sync(str(path.parent))
     write_card(turn, Card(inode, seq, head), sync=True)

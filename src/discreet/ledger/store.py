@@ -16,18 +16,17 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Final, Protocol
+from typing import Protocol
 
 from discreet.errors import LedgerUnavailable, WrongKind
+from discreet.ledger.addresses import is_server
 from discreet.ledger.entry import Row
 from discreet.ledger.sqlite import SQLiteStore
 
 __all__ = ["Address", "Store", "store_for"]
 
 Address = str | os.PathLike[str]
-"""A path, or ``postgresql://...`` with the name of a schema after ``#``."""
-
-_SERVERS: Final = ("postgresql://", "postgres://")
+"""A path; or ``postgresql://...`` or ``host=... dbname=...``, with a schema after ``#``."""
 
 
 class Store(Protocol):
@@ -95,7 +94,7 @@ def store_for(address: object, *, timeout: float) -> Store:
         address: a path, or the address of a PostgreSQL server.
         timeout: how many seconds to wait for other writers.
     """
-    if isinstance(address, str) and address.startswith(_SERVERS):
+    if isinstance(address, str) and is_server(address):
         return _server(address, timeout)
     path = os.fspath(address) if isinstance(address, str | os.PathLike) else None
     if not isinstance(path, str) or not path or "\0" in path:

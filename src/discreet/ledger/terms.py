@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Self, final
+from typing import Final, Self, final
 
 from discreet.accounting.budget import Budget
 from discreet.accounting.contribution import Contribution
@@ -18,9 +18,12 @@ from discreet.ledger.failures import absent
 from discreet.ledger.kinds import Opening, row_of
 from discreet.ledger.paths import checked_path, parent
 from discreet.ledger.state import State
+from discreet.ledger.texts import checked_text
 from discreet.units import PrivacyUnit
 
 __all__ = ["Terms", "checked_budget", "checked_timeout"]
+
+_NAME: Final = 32
 
 
 @final
@@ -33,9 +36,11 @@ class Terms:
     account: str | None = None
     constant: tuple[str, ...] | None = None
     contribution: Contribution | None = None
+    ledger: str | None = None
+    """The name of a ledger that has to be there already."""
 
     @classmethod
-    def checked(
+    def checked(  # noqa: PLR0913  what stays on record for ever
         cls,
         *,
         unit: object,
@@ -43,6 +48,7 @@ class Terms:
         account: object,
         constant: object,
         contribution: object,
+        ledger: object = None,
     ) -> Self:
         """Refuse what is no term of a ledger, before anything is opened."""
         if unit is not None and not isinstance(unit, PrivacyUnit):
@@ -62,12 +68,13 @@ class Terms:
             account=path,
             constant=None if constant is None else _columns(constant),
             contribution=contribution,
+            ledger=None if ledger is None else checked_text(ledger, name="id", most=_NAME),
         )
 
     @property
     def enough(self) -> bool:
-        """Whether a new ledger can be opened with it."""
-        return self.unit is not None and self.budget is not None
+        """Whether a new ledger may be made with it; never one that is known to be there."""
+        return self.unit is not None and self.budget is not None and self.ledger is None
 
     def first_row(self, ledger: str) -> Row:
         """Return the first entry of a new ledger, which is there before anything else."""
@@ -86,6 +93,13 @@ class Terms:
     def check(self, state: State) -> None:
         """Refuse a ledger that is recorded for something else."""
         first, unit = state.opening, self.unit
+        if self.ledger is not None and self.ledger != first.ledger:
+            raise OtherLedger(
+                what="the ledger at this address is not the one that the policy names.",
+                why="another ledger has a budget of its own for the same people.",
+                do="bring back the ledger with the id that the policy names, or correct the "
+                "address.",
+            )
         now = state.accounts[first.account].budget
         other = {
             "unit": unit is not None

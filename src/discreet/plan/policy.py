@@ -85,6 +85,8 @@ class Session:
 
     data: str | None = field(default=None, repr=False)
     ledger: str | None = field(default=None, repr=False)
+    ledger_id: str | None = None
+    """The name of the ledger; where it is given, a ledger is opened and never made."""
 
 
 @final
@@ -180,7 +182,7 @@ def _policy(data: Mapping[str, Any]) -> Policy:
 
 
 def _session(data: Mapping[str, Any]) -> Session | None:
-    known_fields(data, ("data", "ledger"), "[session]")
+    known_fields(data, ("data", "ledger", "ledger_id"), "[session]")
     for name, value in data.items():
         if not isinstance(value, str) or not value:
             raise bad(f"session.{name}", "it is not a text", 'write a path, such as "a.parquet"')

@@ -53,7 +53,7 @@ def _lines(policy: Policy) -> Iterator[str]:
         yield "frozen = true"
     if policy.session is not None:
         yield from ("", "[session]")
-        for name in ("data", "ledger"):
+        for name in ("data", "ledger", "ledger_id"):
             value = getattr(policy.session, name)
             if value is not None:
                 yield f"{name} = {_text(value)}"

@@ -45,9 +45,10 @@ def open(  # noqa: A001, PLR0913  discreet.open: everything that belongs to a se
 ) -> Session:
     """Open tables of people, to ask about them.
 
-    The ledger is created once, with the unit and the budget of the policy, and reopened with what
-    is left.  It records how every table looks that is opened with it.  It belongs to the people in
-    these tables: use one ledger for them, whatever files they come in.
+    The ledger is made once, where nothing lies, with the unit and the budget of the policy, and
+    reopened with what is left; where the policy has its id it is only opened.  It records how every
+    table looks that is opened with it.  It belongs to the people in these tables: use one ledger
+    for them, whatever files they come in.
 
     Args:
         source: a path or a pattern of CSV or Parquet files, a DuckDB database, an Arrow, pandas or
@@ -82,7 +83,9 @@ def open(  # noqa: A001, PLR0913  discreet.open: everything that belongs to a se
         schema = schema_of(rules, whose, engine.tables(), engine.stored())
         engine.owned(schema)
         check_keys(engine, schema)
-        record = Rehearsal() if test_mode else _record(ledger, account, whose, limits, schema)
+        record = (
+            Rehearsal() if test_mode else _record(ledger, account, whose, limits, schema, rules)
+        )
         states = _states(record, engine, schema, keeps=record is ledger)
     except BaseException:
         engine.close()
@@ -120,21 +123,29 @@ def _refuse_ledger(ledger: object, account: object) -> None:
         )
 
 
-def _record(
+def _record(  # noqa: PLR0913, PLR0917  what a ledger is opened with
     ledger: str | os.PathLike[str] | Ledger | None,
     account: str | None,
     unit: PrivacyUnit,
     budget: Budget | None,
     schema: Schema,
+    policy: Policy,
 ) -> Ledger | NoLedger:
     if ledger is None:
         return NoLedger()
+    named = None if policy.session is None else policy.session.ledger_id
     if isinstance(ledger, Ledger):
+        if named is not None and named != ledger.id:
+            raise OtherLedger(
+                what="the ledger is not the one that the policy names.",
+                why="another ledger has a budget of its own for the same people.",
+                do="give the ledger with the id that the policy names.",
+            )
         _check_ledger(ledger, unit, budget)
         found = ledger
     else:
         root = None if account is None else account.partition("/")[0]
-        found = Ledger.open(ledger, unit=unit, budget=budget, account=root)
+        found = Ledger.open(ledger, unit=unit, budget=budget, account=root, id=named)
     try:
         _check_account(found, account)
         record_schema(found, schema, unit)

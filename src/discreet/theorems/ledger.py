@@ -34,6 +34,19 @@ ENTRIES: Final = (
         source="proof in discreet.ledger.closing_acts",
     ),
     Theorem(
+        key="one-place",
+        statement="At any time, all who use a ledger file use the same side files, by whatever "
+        "names they opened it.",
+        source="Linux manual, fcntl_locking(2), open file description locks; proof in "
+        "discreet.ledger.holding",
+    ),
+    Theorem(
+        key="witness-card",
+        statement="If a ledger file holds the entry that its card names, it holds every entry "
+        "that was told.",
+        source="proof in discreet.ledger.card",
+    ),
+    Theorem(
         key="checkpoint-replay",
         statement="The state read from a checkpoint, followed by the entries after it, equals the "
         "state that all entries lead to, byte for byte.",

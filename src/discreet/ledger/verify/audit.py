@@ -88,6 +88,11 @@ class Audit:
         if columns is not None:
             self._compare(entry, columns)
 
+    @property
+    def entries(self) -> int:
+        """How many entries there were so far."""
+        return self._entries
+
     def damaged(self, message: str) -> None:
         """Note that the record, or what follows, cannot be read."""
         self._problems.add(0, "file", message)

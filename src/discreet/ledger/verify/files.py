@@ -13,6 +13,7 @@ from __future__ import annotations
 import base64
 import json
 import operator
+import re
 import sqlite3
 from collections.abc import Iterable
 from contextlib import closing
@@ -30,6 +31,7 @@ __all__ = ["connected", "is_database", "verify", "verify_file"]
 _COLUMNS: Final = ("seq", "kind", "key", "question", "line", "head", "answer")
 _ROWS: Final = f"SELECT {', '.join(_COLUMNS)} FROM entry ORDER BY seq"  # noqa: S608
 _EXPORT: Final = 1
+_CARD: Final = re.compile(rb"discreet 1 [0-9]{20} ([0-9]{18}) [0-9a-f]{64} [0-9a-f]{32}\n")
 
 _named = operator.attrgetter(*_COLUMNS)
 
@@ -92,8 +94,29 @@ def _take_database(audit: Audit, place: Path) -> None:
     try:
         with closing(connected(place)) as database:
             _take(audit, database.execute(_ROWS))
+            kept = _kept(database)
+        if max(kept, _on_card(place)) > audit.entries:
+            audit.damaged("entries at its end are missing: something beside them names more.")
+        if place.stat().st_nlink > 1:
+            audit.damaged("it has more than one name, by each of which it could be spent.")
     except (sqlite3.Error, OverflowError):
         audit.damaged("it is a damaged database, or not one of a ledger.")
+
+
+def _kept(database: sqlite3.Connection) -> int:
+    """Return the number of the entry up to which a state is kept; 0 without one."""
+    if not database.execute("SELECT 1 FROM sqlite_schema WHERE name = 'checkpoint'").fetchone():
+        return 0
+    found = database.execute("SELECT max(seq) FROM checkpoint").fetchone()[0]
+    return found if type(found) is int else 0
+
+
+def _on_card(place: Path) -> int:
+    """Return the number of the last entry that the card beside a ledger names; 0 without one."""
+    card = place.with_name(f"{place.name}-turn")
+    if not card.is_file():
+        return 0
+    return max((int(found[1]) for found in _CARD.finditer(card.read_bytes())), default=0)
 
 
 def _take(audit: Audit, rows: Iterable[object]) -> None:
