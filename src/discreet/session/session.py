@@ -195,7 +195,8 @@ class Session:
 
         Args:
             question: SQL text, the table builder, or a plan of this session.
-            folder: where the files go: a path that is not there yet, and that tasks can write to.
+            folder: where the files go: a path that is not there yet, and that tasks can write to,
+                in a folder that nobody else may write to.
             price: epsilon, rho or error, and what goes with it, as in ``ask``.
         """
         found = self.plan(question, **price)
