@@ -89,7 +89,7 @@ def test_what_is_recorded_stays(address, ledger):
 def test_exports_go_both_ways(tmp_path, postgres, name, ledger):
     answered(ledger, "visits", bytes(range(256)), question="q")
     ledger.export(tmp_path / "export")
-    said = {"reason": "moved", "by": "ana", "approved_by": "bo", "receipts": [ledger.receipt]}
+    said = {"reason": "moved", "by": "ana", "approved_by": "bo", "last": ledger.receipt}
     places = (tmp_path / "file", postgres.address(f"{name}_again"))
     for place in places:
         with Ledger.restore(place, tmp_path / "export", **said) as moved:
