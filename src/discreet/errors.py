@@ -40,8 +40,9 @@ One tree, so that a caller can catch as much or as little as it wants::
     │   ├── BadPolicy           E601  a policy that cannot be followed
     │   └── NotAllowed          E602  a question that the policy does not allow
     └── EngineError               the data cannot be read as asked
-        ├── EngineFailed        E701  the engine failed; what was charged stays charged
-        └── UnreadableSource    E702  something that cannot be opened as a table
+        ├── EngineFailed        E701  the answer failed; the question is charged, and closed
+        ├── UnreadableSource    E702  something that cannot be opened as a table
+        └── EngineStopped       E704  stopped from outside; asking again completes the answer
 
 Each leaf has a code, and each code a page ``docs/errors/<code>.md``.
 """
@@ -57,6 +58,7 @@ __all__ = [
     "DiscreetError",
     "EngineError",
     "EngineFailed",
+    "EngineStopped",
     "EntropyBusy",
     "EntropyCopied",
     "EntropyError",
@@ -352,7 +354,7 @@ class EngineError(DiscreetError):
 
 @final
 class EngineFailed(EngineError):
-    """The engine failed; what was charged stays charged, and a retry completes it."""
+    """The answer failed; what was charged stays charged, and the question is closed."""
 
     code = "E701"
 
@@ -362,3 +364,10 @@ class UnreadableSource(EngineError):
     """What was given cannot be opened as a table."""
 
     code = "E702"
+
+
+@final
+class EngineStopped(EngineError):
+    """The engine was stopped from outside; asking again completes the answer."""
+
+    code = "E704"

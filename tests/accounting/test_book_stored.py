@@ -13,11 +13,12 @@ from discreet.accounting.book import Book
 from discreet.accounting.budget import Budget
 from discreet.accounting.contribution import Contribution
 from discreet.accounting.loss_map import LossMap
-from discreet.accounting.owed import Piece
+from discreet.accounting.owed import Piece, PricedFor
 from discreet.errors import DiscreetError, OutOfRange, OverBudget, WrongKind
 from discreet.loss import Approximate, Pure, ZeroConcentrated
 from discreet.units import person, row
 
+ROWS = PricedFor(Budget(rho=1).currency, row())
 BUDGETS = [
     Budget(epsilon=1),
     Budget(epsilon=1, delta="1e-6"),
@@ -94,7 +95,8 @@ def test_a_replay_of_stored_pieces_arrives_at_the_same_book(relation, requests):
         charge = asked(straight, what, scope)
         if not isinstance(charge, str):
             stored = json.loads(json.dumps([piece.written() for piece in charge.pieces]))
-            pieces = [Piece.read(data, len(straight.budget.limit)) for data in stored]
+            terms = PricedFor(straight.budget.currency, straight.unit)
+            pieces = [Piece.read(data, terms) for data in stored]
             assert replayed.add(pieces) == charge
     assert text(replayed) == text(straight)
 
@@ -103,7 +105,8 @@ def test_the_form_is_the_documented_one():
     book = Book(Budget(rho=1), unit=row())
     book.charge(ZeroConcentrated(rho="0.1"))
     assert book.written() == {
-        "version": 1,
+        "version": 2,
+        "priced_for": ROWS.written(),
         "charges": 1,
         "everywhere": ["100000000000000000000000", "0"],
         "paid": LossMap(2).written(),
@@ -113,6 +116,12 @@ def test_the_form_is_the_documented_one():
         "box": Box({"ward": equals("A")}).written(),
         "added": ["100000000000000000000000", "0"],
         "replaced": ["100000000000000000000000", "0"],
+        "priced_for": {
+            "currency": ["rho", "delta"],
+            "kept_in": "zcdp",
+            "unit": ["row"],
+            "relation": "add_remove",
+        },
     }
 
 
@@ -129,7 +138,7 @@ def test_nothing_else_is_read_as_a_book():
         {},
         {**data, "more": 1},
         {name: data[name] for name in data if name != "charges"},
-        *(changed(data, version=version) for version in (0, 2, True, 1.0, "1", None)),
+        *(changed(data, version=version) for version in (0, 1, 3, True, 2.0, "2", None)),
         *(changed(data, charges=count) for count in (-1, "1", 1.0, True, None)),
         *(
             changed(data, everywhere=amounts)
@@ -154,14 +163,14 @@ def test_nothing_else_is_read_as_a_book():
      ["\u0661", "0"], [1, 0], ["1"], ["1", "0", "0"], None, "10", ["9" * 1001, "0"], [True, "0"]],
 )  # fmt: skip
 def test_nothing_else_is_read_as_a_piece(amounts):
-    data = Piece(Box.everything(), (1, 0), (2, 0)).written()
+    data = Piece(Box.everything(), (1, 0), (2, 0), ROWS).written()
     for name in ("added", "replaced"):
         with pytest.raises(WrongKind):
-            Piece.read(changed(data, **{name: amounts}), 2)
+            Piece.read(changed(data, **{name: amounts}), ROWS)
     for broken in (None, [], {}, {**data, "more": 1}, changed(data, box=None)):
         with pytest.raises(WrongKind):
-            Piece.read(broken, 2)
-    assert Piece.read(changed(data, added=["9" * 1000, "0"]), 2).added == (10**1000 - 1, 0)
+            Piece.read(broken, ROWS)
+    assert Piece.read(changed(data, added=["9" * 1000, "0"]), ROWS).added == (10**1000 - 1, 0)
 
 
 @pytest.mark.parametrize("amounts", [(-1, 0), (1.0, 0), (True, 0), (1,), (1, 2, 3), ("1", 0)])
@@ -227,18 +236,57 @@ def test_pieces_of_another_currency_are_refused():
     pieces = Book(Budget(epsilon=1, delta="1e-6"), unit=row()).pieces(Pure(epsilon="0.1"))
     for step in (book.fits, book.add, book.refusal):
         for wrong in (pieces, [1], [Box.everything()]):
-            with pytest.raises(WrongKind, match="currency"):
+            with pytest.raises(WrongKind, match="amount"):
                 step(wrong)
     assert book.spent == (0, 0)
 
 
-def test_a_book_can_be_copied():
+@pytest.mark.parametrize(
+    "other",
+    [
+        Book(Budget(mu=1), unit=row()),
+        Book(Budget(epsilon=1), unit=row()),
+        Book(Budget(rho=1), unit=row(relation="replace")),
+        Book(Budget(rho=1), unit=row(relation="replace_null")),
+        Book(Budget(rho=1), unit=person("patient"), contribution=Contribution(rows=1)),
+    ],
+    ids=str,
+)
+def test_as_many_amounts_of_something_else_are_refused(other):
+    book = Book(Budget(rho=1), unit=row())
+    pieces = other.pieces(Leaf(Pure(epsilon="0.1")))
+    for step in (book.fits, book.add, book.refusal):
+        with pytest.raises(WrongKind, match="currency"):
+            step(pieces)
+        with pytest.raises(WrongKind, match="currency"):
+            step([Piece(Box.everything(), (1, 0), (1, 0))])
+    for data in json.loads(json.dumps([piece.written() for piece in pieces])):
+        with pytest.raises(WrongKind, match="another currency or unit"):
+            Piece.read(data, ROWS)
+    with pytest.raises(WrongKind, match="currency"):
+        Book.read(other.written(), budget=book.budget, unit=row())
+    assert book.spent == (0, 0)
+
+
+def test_a_book_cannot_be_copied():
     book = Book(Budget(epsilon=1), unit=person("patient"), contribution=Contribution(rows=2))
     book.charge(Leaf(Pure(epsilon="0.1")), scope=BOXES[1])
-    for twin in (copy.deepcopy(book), pickle.loads(pickle.dumps(book))):  # noqa: S301  our own
-        assert text(twin) == text(book)
-        twin.charge(Leaf(Pure(epsilon="0.1")))
-        assert text(twin) != text(book)
+    for copied in (copy.copy, copy.deepcopy, pickle.dumps, lambda one: copy.deepcopy([one])):
+        with pytest.raises(WrongKind, match="copied"):
+            copied(book)
+
+
+def test_a_raised_book_takes_the_place_of_the_first():
+    book = Book(Budget(epsilon=1), unit=row())
+    raised = book.with_budget(Budget(epsilon=2))
+    for spend in (
+        lambda: book.charge(Pure(epsilon="0.1")),
+        lambda: book.add(book.pieces(Pure(epsilon="0.1"))),
+        lambda: book.with_budget(Budget(epsilon=3)),
+    ):
+        with pytest.raises(WrongKind, match="raised"):
+            spend()
+    raised.charge(Pure(epsilon=2))
 
 
 # --- raised -------------------------------------------------------------------------------------

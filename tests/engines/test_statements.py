@@ -9,10 +9,11 @@ from discreet.engines.connection import Performance
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.order import HashOrder
 from discreet.engines.sql.expressions import expression
+from discreet.engines.sql.relations import relation
 from discreet.errors import UnknownName, WrongType
 from discreet.plan.lowered import Key, Lowered, Total
-from discreet.query.expressions import Call, Column, Literal, Window
-from discreet.query.relations import Filter, Join, Project, Scan
+from discreet.query.expressions import Aggregate, Call, Column, Literal, Window
+from discreet.query.relations import Aggregated, Filter, Join, Project, Scan
 from discreet.query.types import Type
 from tests.engines.answers import flat
 from tests.engines.edges import arrow_table, both
@@ -190,3 +191,32 @@ def test_a_column_of_another_type_is_refused_before_anything_is_read(engine):
     scan = Scan("visits", (("cost", Type.DATE),))
     with pytest.raises(WrongType):
         engine.run(by_ward(relation=scan, unit=(), groups=None, keys=()), order=ORDER)
+
+
+HOSTILE = "inner JOIN other ON true --"
+
+
+def forced(node, **fields):
+    """Put something into a node behind its back."""
+    for name, value in fields.items():
+        object.__setattr__(node, name, value)
+    return node
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        forced(Join(VISITS, Scan("w", ()), "inner", Literal(True)), kind=HOSTILE),
+        Project(VISITS, (("r", forced(Window("RANK", ()), function=HOSTILE)),)),
+        Project(VISITS, (("a", forced(Call("NOT", (Literal(True),)), function=HOSTILE)),)),
+        forced(
+            Aggregated(VISITS, (), ()),
+            outputs=(("n", forced(Aggregate("MIN", Column("cost")), function=HOSTILE)),),
+        ),
+    ],
+    ids=lambda node: type(node).__name__,
+)
+def test_words_that_are_not_known_are_never_printed(node):
+    """Even if a node was altered after it was made, which no question can do."""
+    with pytest.raises(KeyError):
+        relation(node, lambda scan: "SELECT 1")

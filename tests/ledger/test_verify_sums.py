@@ -126,7 +126,7 @@ def test_adding_up_equal_boxes_changes_no_sum(counts):
     history = History(budget, Relation.REPLACE)
     for piece, count in zip(charges, counts, strict=True):
         for _ in range(count):
-            owed.add((piece,))
+            owed.enter((piece,))
             history.charge(1, (piece,))
     assert history.settle()[0] == owed.spent
 

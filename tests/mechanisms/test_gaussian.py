@@ -176,7 +176,7 @@ def test_a_root_may_be_rounded_up():
     noisy = Gaussian(sigma=3)
     assert noisy.concentrated(distance="1.4143", coordinates=2) == ZeroConcentrated(rho=F(2, 18))
     assert noisy.loss(distance="1.4143", coordinates=2) == noisy.loss(distance="1.5", coordinates=2)
-    assert noisy.loss(distance="1.4143") == noisy.loss(distance=1)  # one coordinate moves by 1
+    assert noisy.loss(distance="1.4143") == noisy.loss(distance=2)  # one number, by whole steps
 
 
 @pytest.mark.theorem("grid-distance")

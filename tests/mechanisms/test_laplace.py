@@ -135,8 +135,8 @@ def test_distances_on_a_grid():
     assert weight.loss(distance="0.7", coordinates=3).epsilon(delta=0) == 2.0
 
 
-def test_integers_at_most_two_and_a_half_apart_are_at_most_two_apart():
-    assert Laplace(scale=2).loss(distance=2.5) == Laplace(scale=2).loss(distance=2)
+def test_a_fraction_of_a_step_counts_as_a_step():
+    assert Laplace(scale=2).loss(distance=2.5) == Laplace(scale=2).loss(distance=3)
 
 
 @pytest.mark.parametrize("coordinates", [1, 2, 7, 1000, 10**6])

@@ -132,9 +132,7 @@ class Builder:
             default = self.value(kind, columns, below) if self.chance(0.7) else None
             return Case(self.part((self.part(branch),)), self.part(default))
         if self.chance(0.1):
-            return Cast(
-                self.value(self.one(VALUES), columns, below), self.part(kind)
-            )
+            return Cast(self.value(self.one(VALUES), columns, below), self.part(kind))
         known = [each for each in FUNCTIONS.values() if each.gives in {kind, "same", "first"}]
         function = self.one(known)
         count = max(len(function.takes) - function.optional, 1) + (
@@ -271,8 +269,10 @@ class Builder:
         relation, columns, _ = self.relation(3)
         keys = [name for name in columns if self.chance(0.15)]
         outputs = [(name, Grouped(at)) for at, name in enumerate(keys)]
-        for at in range(self.random.randrange(1, 4)):
-            outputs.append((self.part(f"n{at}"), self.part(self.aggregate(columns))))
+        outputs += [
+            (self.part(f"n{at}"), self.part(self.aggregate(columns)))
+            for at in range(self.random.randrange(1, 4))
+        ]
         clause = None
         if self.chance(0.3):
             clause = Clause(

@@ -16,19 +16,18 @@ from tests.plan.clinic import public_rows as rows_of_wards
 from tests.plan.objects import Builder
 from tests.plan.test_neighbors import check
 
-WORDS = frozenset(
-    """
-    ALL AND ANTI AS ASC BETWEEN BIGINT BOOLEAN BY C CASE CAST COLLATE CROSS DATE DESC DISTINCT DOUBLE
-    ELSE END EXCLUDE EXISTS FALSE FILTER FIRST FROM FULL GROUP HUGEINT IN INNER INTEGER INTERVAL IS
-    JOIN LAST LEFT LIKE NOT NULL NULLS ON OR ORDER OVER PARTITION RIGHT SELECT SEMI SMALLINT THEN
-    TIMESTAMP TRUE TRY TRY_CAST UNION VARCHAR WHEN WHERE
-    abs c ceil coalesce concat count date_trunc day dayofweek dayofyear dense_rank e ends_with false
-    first_value floor g greatest h hash hour i isfinite lag lambda lead leaf least len length
-    list_transform lower max min minute month n nullif place position quarter rank regexp_extract
-    replace round row_number second sign sqrt start starts_with strlen substr substring sum translate
-    trim true units upper upto year
-    """.split()
-)
+_WORDS = """
+ALL AND ANTI AS ASC BETWEEN BIGINT BOOLEAN BY C CASE CAST COLLATE CROSS DATE DESC DISTINCT
+DOUBLE ELSE END EXCLUDE EXISTS FALSE FILTER FIRST FROM FULL GROUP HUGEINT IN INNER INTEGER
+INTERVAL IS JOIN LAST LEFT LIKE NOT NULL NULLS ON OR ORDER OVER PARTITION RIGHT SELECT SEMI
+SMALLINT THEN TIMESTAMP TRUE TRY TRY_CAST UNION VARCHAR WHEN WHERE abs c ceil coalesce concat
+count date_trunc day dayofweek dayofyear dense_rank e ends_with false first_value floor g
+greatest h hash hour i isfinite lag lambda lead leaf least len length list_transform lower max
+min minute month n nullif place position quarter rank regexp_extract replace round row_number
+second sign sqrt start starts_with strlen substr substring sum translate trim true units upper
+upto year
+"""
+WORDS = frozenset(_WORDS.split())
 """All words that statements are made of, beside names and texts in quotes."""
 
 _QUOTED = re.compile(r'"(?:[^"]|"")*"|\'(?:[^\']|\'\')*\'')
@@ -60,7 +59,11 @@ def tables(seed):
         sex, height, born = SHARED[who]
         visits.append(
             {
-                **{"visit": number, "patient": who, "sex": sex, "height": height, "born": born},
+                "visit": number,
+                "patient": who,
+                "sex": sex,
+                "height": height,
+                "born": born,
                 "ward": chance.choice((None, "A", "B", "C")),
                 "city": chance.choice((None, "x", "y")),
                 "day": None,

@@ -1,4 +1,4 @@
-"""Answers that break off: what was paid stays paid, and asking again completes it."""
+"""Answers that break off: what was paid stays paid, and a failure is told once."""
 
 import os
 import subprocess
@@ -6,11 +6,26 @@ import sys
 import textwrap
 from pathlib import Path
 
+import duckdb
+import pyarrow as pa
 import pytest
 
+from discreet.engines.connection import Connection
 from discreet.engines.duckdb import DuckDB
-from discreet.errors import EngineFailed, EntropyUnavailable, LedgerUnavailable
+from discreet.engines.failing import stopped
+from discreet.engines.order import HashOrder
+from discreet.errors import (
+    EngineFailed,
+    EngineStopped,
+    EntropyUnavailable,
+    LedgerUnavailable,
+    QuestionClosed,
+)
 from discreet.ledger import Ledger
+from discreet.plan.lowered import Lowered
+from discreet.query.expressions import Column
+from discreet.query.relations import Scan
+from discreet.query.types import Type
 from discreet.session import answering
 from tests.session.clinic import BY_WARD, COUNT, opened
 
@@ -29,43 +44,118 @@ def raising(error):
     return act
 
 
+def failure_of(session, question=COUNT):
+    """Ask a question that fails, and return what is told."""
+    with pytest.raises(EngineFailed) as caught:
+        session.ask(question, epsilon=1)
+    assert caught.value.__context__ is None
+    assert caught.value.__cause__ is None
+    return str(caught.value)
+
+
+def refusal_of(session, question=COUNT):
+    """Ask it again, and return what is told."""
+    with pytest.raises(QuestionClosed) as caught:
+        session.ask(question, epsilon=1)
+    return str(caught.value)
+
+
 @pytest.mark.parametrize("error", [RuntimeError(QUOTED), KeyError(QUOTED), MemoryError(QUOTED)])
-def test_an_engine_that_fails_leaves_the_charge_and_a_retry_completes_it(
+def test_an_engine_that_fails_closes_the_question_until_the_owner_reopens_it(
     tmp_path, monkeypatch, error
 ):
     with opened(tmp_path) as session:
         with monkeypatch.context() as patch:
             patch.setattr(DuckDB, "run", raising(error))
-            with pytest.raises(EngineFailed) as caught:
-                session.ask(COUNT, epsilon=1)
-        assert QUOTED not in str(caught.value)
-        assert caught.value.__context__ is None
-        assert caught.value.__cause__ is None
-        assert kinds(session) == ["open", "charge", "start"]
-        release = session.ask(COUNT, epsilon=1)
-        assert not release.replayed
-        assert kinds(session) == ["open", "charge", "start", "start", "release"]
+            assert QUOTED not in failure_of(session)
+            assert kinds(session) == ["open", "charge", "start", "fail"]
+            refusal_of(session)
+        refusal_of(session)  # whatever the engine would do now
+        assert kinds(session) == ["open", "charge", "start", "fail"]
+        (key,) = session.ledger.closed
+        session.ledger.reopen(key, reason="the disk was full", by="owner")
+        assert not session.ask(COUNT, epsilon=1).replayed
+        assert kinds(session)[4:] == ["reopen", "start", "release"]
         assert session.remaining.amounts[0] == 10**24
         assert session.ledger.verify().ok
 
 
-def test_noise_that_fails_is_one_sentence_too(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    "error", [ValueError(QUOTED), EntropyUnavailable(what="no bits.", why="a test.", do="wait.")]
+)
+def test_a_failure_after_noise_was_drawn_is_the_answer(tmp_path, monkeypatch, error):
     with opened(tmp_path) as session:
         with monkeypatch.context() as patch:
-            patch.setattr(answering, "answer", raising(ValueError(QUOTED)))
-            with pytest.raises(EngineFailed) as caught:
+            patch.setattr(answering, "answer", raising(error))
+            assert QUOTED not in failure_of(session)
+        assert kinds(session) == ["open", "charge", "start", "release"]
+        refusal_of(session)  # no other noise is drawn
+        assert session.ledger.closed == ()  # and nothing is there to be reopened
+        assert kinds(session) == ["open", "charge", "start", "release"]
+        assert session.ledger.verify().ok
+
+
+def test_what_is_told_does_not_depend_on_the_reason(tmp_path, monkeypatch):
+    told = set()
+    reasons = [(DuckDB, "run"), (answering, "answer"), (answering.Desk, "order")]
+    for number, (place, step) in enumerate(reasons):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        with opened(folder) as session:
+            with monkeypatch.context() as patch:
+                patch.setattr(place, step, raising(ValueError(QUOTED)))
+                first = failure_of(session)
+            told.add((first, refusal_of(session)))
+    assert len(told) == 1
+
+
+def test_a_failure_is_on_record_before_it_is_told(tmp_path, monkeypatch):
+    gone = LedgerUnavailable(what="gone.", why="a test.", do="wait.")
+    with opened(tmp_path) as session:
+        monkeypatch.setattr(DuckDB, "run", raising(ValueError(QUOTED)))
+        with monkeypatch.context() as patch:
+            patch.setattr(Ledger, "fail", raising(gone))
+            patch.setattr(Ledger, "release", raising(gone))
+            with pytest.raises(LedgerUnavailable):  # as an answer that cannot be stored
                 session.ask(COUNT, epsilon=1)
-        assert QUOTED not in str(caught.value)
+        failure_of(session)
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt(), stopped()])
+def test_what_no_row_can_bring_about_is_asked_again(tmp_path, monkeypatch, stop):
+    with opened(tmp_path) as session:
+        with monkeypatch.context() as patch:
+            patch.setattr(DuckDB, "run", raising(stop))
+            with pytest.raises(type(stop)) as caught:
+                session.ask(COUNT, epsilon=1)
         assert caught.value.__context__ is None
+        assert kinds(session) == ["open", "charge", "start"]
         assert not session.ask(COUNT, epsilon=1).replayed
 
 
-def test_random_bits_that_are_missing_are_said(tmp_path, monkeypatch):
+def test_random_bits_that_are_missing_before_any_noise_are_asked_for_again(tmp_path, monkeypatch):
     missing = EntropyUnavailable(what="no bits.", why="a test.", do="wait.")
     with opened(tmp_path) as session:
-        monkeypatch.setattr(answering, "answer", raising(missing))
-        with pytest.raises(EntropyUnavailable):
-            session.ask(COUNT, epsilon=1)
+        with monkeypatch.context() as patch:
+            patch.setattr(answering.Desk, "order", raising(missing))
+            with pytest.raises(EntropyUnavailable):
+                session.ask(COUNT, epsilon=1)
+        assert kinds(session) == ["open", "charge", "start"]
+        assert not session.ask(COUNT, epsilon=1).replayed
+
+
+def test_duckdb_says_that_it_was_interrupted(monkeypatch):
+    visits = pa.table({"patient": [1]})
+    lowered = Lowered(
+        relation=Scan("visits", (("patient", Type.INTEGER),)),
+        unit=(Column("patient"),),
+        keys=(),
+        groups=1,
+        measures=(),
+    )
+    monkeypatch.setattr(Connection, "fetched", raising(duckdb.InterruptException("INTERRUPT")))
+    with DuckDB({"visits": visits}) as engine, pytest.raises(EngineStopped):
+        engine.run(lowered, order=HashOrder(salt=1))
 
 
 def test_a_ledger_that_fails_before_the_charge_reads_no_data(tmp_path, monkeypatch):

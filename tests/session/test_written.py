@@ -400,7 +400,7 @@ SEAMS = {
 }
 HERE = sorted(set(SEAMS) - {"in a task"})
 APART = ["in a task", "before the seal", "before the release", "after the release"]
-UNPAID = {"before the charge"}
+UNPAID = {"before the charge", "before the folder", "after the folder"}
 RECORDED = {"after the release", "before the publication", "after the publication"}
 
 
@@ -415,7 +415,8 @@ def dying(patch, seam):
         raise Killed
 
     patch.setattr(kind, name, act)
-    patch.setattr(Place, "clear", lambda self: None)
+    for cleaning in ("clear", "discard"):
+        patch.setattr(Place, cleaning, lambda self, *_: None)
 
 
 @pytest.mark.parametrize(
@@ -465,7 +466,7 @@ def test_two_attempts_have_two_keys(tmp_path, monkeypatch):
     monkeypatch.setattr(KeyedBins, "fresh", classmethod(noted))
     with open_towns(tmp_path, monkeypatch) as session:
         with monkeypatch.context() as dead:
-            dying(dead, "before the release")
+            dying(dead, "before the seal")
             with pytest.raises(Killed):
                 session.write(BY_CITY, tmp_path / "out", **PRICE)
         session.write(BY_CITY, tmp_path / "out", **PRICE)
@@ -532,7 +533,7 @@ def test_an_engine_that_fails_says_one_sentence_and_leaves_nothing(tmp_path, mon
         assert "4711" not in str(caught.value)
         assert caught.value.__context__ is None
         assert beside(tmp_path) == []
-        assert kinds(session) == ["open", "charge", "start"]
+        assert kinds(session) == ["open", "charge", "start", "fail"]
 
 
 @pytest.mark.parametrize("one_file", [0, CITIES])
@@ -543,7 +544,7 @@ def test_tasks_that_write_elsewhere_are_noticed(tmp_path, monkeypatch, one_file)
     with open_towns(tmp_path, monkeypatch, before=elsewhere, one_file=one_file) as session:
         with pytest.raises(EngineFailed):
             session.write(BY_CITY, tmp_path / "out", **PRICE)
-        assert kinds(session) == ["open", "charge", "start"]
+        assert kinds(session) == ["open", "charge", "start", "fail"]
 
 
 def test_a_task_that_writes_on_after_the_end_changes_nothing(tmp_path, monkeypatch):
@@ -563,8 +564,8 @@ def test_a_task_that_writes_on_after_the_end_changes_nothing(tmp_path, monkeypat
 
 def test_leftovers_of_tasks_are_no_part_of_the_answer(tmp_path, monkeypatch):
     def leave(job):
-        (job.folder / ".bin-00001.half").write_text("half")
-        (job.folder / "bin-00001-other.parquet").write_text("of another attempt")
+        (job.folder.path / ".bin-00001.half").write_text("half")
+        (job.folder.path / "bin-00001-other.parquet").write_text("of another attempt")
 
     with open_towns(tmp_path, monkeypatch, before=leave) as session:
         found = session.write(BY_CITY, tmp_path / "out", **PRICE)

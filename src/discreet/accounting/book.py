@@ -16,6 +16,9 @@ A charge has four steps, which can be taken one by one: ``pieces`` works out the
 nothing that was charged before, ``fits`` compares it with what is left, ``add`` enters it, and
 ``refusal`` says why not.  What a book owes can be stored and read again; the book that is read
 decides on every later charge as the first one would have, since it owes the same.
+Threads may share a book: what is decided is recorded before another thread decides.  A book cannot
+be copied or pickled, and does not charge in a forked process: each copy would spend the whole
+budget.  A raised budget takes the place of the book, which then charges nothing more.
 Assumes: one book for one set of people; each charge is entered before its data is read, and is not
 taken back.  Interactive mechanisms are charged as a whole, and run one after another.
 """
@@ -23,7 +26,7 @@ taken back.  Interactive mechanisms are charged as a whole, and run one after an
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, Final, NoReturn, final
 
 from discreet.accounting.amounts import shown_down
 from discreet.accounting.box import Box
@@ -33,8 +36,9 @@ from discreet.accounting.contribution import Contribution
 from discreet.accounting.currency import Amounts
 from discreet.accounting.decimals import read_decimals, written_decimals
 from discreet.accounting.forms import unreadable
+from discreet.accounting.guard import Guard, refuse_copy
 from discreet.accounting.loss_map import LossMap
-from discreet.accounting.owed import OneRecord, Owed, Piece, TwoRecords
+from discreet.accounting.owed import OneRecord, Owed, Piece, PricedFor, TwoRecords
 from discreet.accounting.request import What
 from discreet.accounting.tariff import ONE_SIDED, Tariff, checked_scope
 from discreet.errors import OverBudget, WrongKind
@@ -47,7 +51,7 @@ if TYPE_CHECKING:  # loaded when first used, because a plain question needs none
 
 __all__ = ["Book", "Charge"]
 
-_VERSION: Final = 1
+_VERSION: Final = 2
 
 
 @final
@@ -69,7 +73,7 @@ class Book:
     10
     """
 
-    __slots__ = ("_budget", "_charges", "_owed", "_tariff")
+    __slots__ = ("_budget", "_charges", "_guard", "_owed", "_priced_for", "_replaced", "_tariff")
 
     def __init__(
         self,
@@ -104,8 +108,11 @@ class Book:
             )
         self._tariff = own if tariff is None else tariff
         self._budget = budget
+        self._priced_for = PricedFor(budget.currency, self._tariff.asker.unit)
         self._owed: Owed = self._kind.nothing(budget)
         self._charges = 0
+        self._replaced = False
+        self._guard = Guard()
 
     @property
     def budget(self) -> Budget:
@@ -130,7 +137,8 @@ class Book:
     @property
     def spent(self) -> Amounts:
         """The most that neighbors owe so far: what counts against the limits, not a guarantee."""
-        return self._owed.worst(Box.everything())
+        with self._guard:
+            return self._owed.worst(Box.everything())
 
     def charge(self, what: What, *, scope: Box | None = None, delta: object = None) -> Charge:
         """Charge a request, or refuse it and change nothing.
@@ -140,10 +148,12 @@ class Book:
             scope: the records that it can depend on; all, unless given.
             delta: what to spend on events outside which the loss is smaller, or has a price.
         """
+        self._guard.check_process()
         pieces = self.pieces(what, scope=scope, delta=delta)
-        if not self.fits(pieces):
-            raise self.refusal(pieces)
-        return self.add(pieces)
+        with self._guard:
+            if not self.fits(pieces):
+                raise self.refusal(pieces)
+            return self.add(pieces)
 
     def pieces(
         self, what: What, *, scope: Box | None = None, delta: object = None
@@ -160,23 +170,38 @@ class Book:
         return self._tariff.pieces(what, self._budget.currency, scope=scope, delta=delta)
 
     def fits(self, pieces: Sequence[Piece]) -> bool:
-        """Say whether pieces, which are disjoint, fit into what is left."""
-        self._check(pieces)
-        return self._owed.fits(pieces)
+        """Say whether pieces, which are disjoint, fit into what is left.
 
-    def add(self, pieces: Sequence[Piece]) -> Charge:
-        """Enter pieces that fit, or that are known to have been entered before.
-
-        Whether they fit is not asked again: it is for a replay, and for whoever has just asked.
+        Who then adds them does both while no other thread can: that is what ``charge`` does.
         """
         self._check(pieces)
-        self._owed.add(pieces)
-        self._charges += 1
-        return Charge(self._charges, tuple(pieces), self._budget, self.unit)
+        with self._guard:
+            return self._owed.fits(pieces)
+
+    def add(self, pieces: Sequence[Piece]) -> Charge:
+        """Enter pieces that fit; whether they do is not asked again."""
+        self._check(pieces)
+        return self.enter(pieces)
+
+    def enter(self, pieces: Sequence[Piece]) -> Charge:
+        """Enter pieces that were recorded for this book before: a replay, which asks nothing.
+
+        What they were priced for is recorded with the account that they belong to, not with them.
+        """
+        self._check_width(pieces)
+        with self._guard:
+            self._check_open()
+            self._owed.add(pieces)
+            self._charges += 1
+            return Charge(self._charges, tuple(pieces), self._budget, self.unit)
 
     def refusal(self, pieces: Sequence[Piece]) -> OverBudget:
         """Return the error for pieces that do not fit."""
         self._check(pieces)
+        with self._guard:
+            return self._refusal(pieces)
+
+    def _refusal(self, pieces: Sequence[Piece]) -> OverBudget:
         boxes = [piece.box for piece in pieces] or [Box.everything()]
         charge = Charge(self._charges + 1, tuple(pieces), self._budget, self.unit)
         worst = [self._owed.worst(box) for box in boxes]
@@ -190,8 +215,10 @@ class Book:
         )
 
     def left(self, scope: Box | None = None) -> Left:
-        """Return what is left for requests about a scope, or about everything."""
-        spent = self._owed.worst(self._region(scope))
+        """Return what is left now for requests about a scope, or about everything."""
+        with self._guard:
+            owed = self._owed.copy()
+        spent = owed.worst(self._region(scope))
         amounts = (limit - paid for limit, paid in zip(self._budget.limit, spent, strict=True))
         from discreet.accounting.left import Left  # noqa: PLC0415  rare
 
@@ -199,11 +226,13 @@ class Book:
             budget=self._budget,
             unit=self.unit,
             amounts=tuple(max(amount, 0) for amount in amounts),
-            fitting=lambda what, delta: self._fitting(self.pieces(what, scope=scope, delta=delta)),
+            fitting=lambda what, delta: _fitting(owed, self.pieces(what, scope=scope, delta=delta)),
         )
 
     def with_budget(self, budget: Budget) -> Book:
-        """Return a book that owes the same under a raised budget; this one stays as it is.
+        """Return a book that owes the same under a raised budget, and takes the place of this one.
+
+        This one charges nothing more: two books of the same people would each spend a budget.
 
         Which guarantee holds then, and when: :mod:`discreet.accounting.raising`.
 
@@ -224,24 +253,29 @@ class Book:
             contribution=asker.contribution,
             tariff=self._tariff,
         )
-        twin._owe(self._owed.everywhere, self._owed.paid.copy(), self._charges)
+        with self._guard:
+            self._check_open()
+            twin._owe(self._owed.everywhere, self._owed.paid.copy(), self._charges)
+            self._replaced = True
         return twin
 
     def written(self) -> dict[str, object]:
         """Return what is owed, in a form that JSON keeps exactly and that a replay arrives at.
 
-        The budget and the unit are not in it.
+        The limits of the budget are not in it; what it counts, and for whom, is.
 
         >>> from discreet.units import row
         >>> Book(Budget(rho=1), unit=row()).written()["everywhere"]
         ['0', '0']
         """
-        return {
-            "version": _VERSION,
-            "charges": self._charges,
-            "everywhere": written_decimals(self._owed.everywhere),
-            "paid": self._owed.paid.written(),
-        }
+        with self._guard:
+            return {
+                "version": _VERSION,
+                "priced_for": self._priced_for.written(),
+                "charges": self._charges,
+                "everywhere": written_decimals(self._owed.everywhere),
+                "paid": self._owed.paid.written(),
+            }
 
     @classmethod
     def read(  # noqa: PLR0913  what is owed, and what a book is opened with
@@ -262,15 +296,17 @@ class Book:
         True
         """
         book = cls(budget, unit=unit, constant=constant, contribution=contribution, tariff=tariff)
-        names = {"version", "charges", "everywhere", "paid"}
+        names = {"version", "priced_for", "charges", "everywhere", "paid"}
         if not isinstance(data, dict) or set(data) != names:
-            raise unreadable("a book does not hold its version, charges and what is owed")
+            raise unreadable("a book does not hold its version, terms, charges and what is owed")
         if type(data["version"]) is not int or data["version"] != _VERSION:
             raise unreadable(f"the version of a book is not {_VERSION}")
+        if data["priced_for"] != book._priced_for.written():
+            raise unreadable("a book was kept in another currency, or for another unit or relation")
         everywhere = read_decimals(data["everywhere"], width=len(budget.limit))
         paid = LossMap.read(data["paid"])
         if paid.width != book._owed.paid.width:
-            raise unreadable("a book was kept in another currency, or for another relation")
+            raise unreadable("a book does not keep as many sums as its relation needs")
         book._owe(everywhere, paid, whole(data["charges"], name="a stored count", low=0))
         return book
 
@@ -282,18 +318,41 @@ class Book:
     def _kind(self) -> type[OneRecord | TwoRecords]:
         return OneRecord if self.unit.relation in ONE_SIDED else TwoRecords
 
-    def _fitting(self, pieces: Sequence[Piece]) -> Callable[[int], bool]:
-        return lambda times: self._owed.fits(pieces, times)
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        """Refuse to be copied or stored; what is owed can be written."""
+        refuse_copy("a book")
+
+    def _check_open(self) -> None:
+        if self._replaced:
+            raise WrongKind(
+                what="a book is charged whose budget was raised.",
+                why="the book that took its place counts what is owed, and this one would not.",
+                do="charge the book that with_budget returned.",
+            )
 
     def _region(self, scope: Box | None) -> Box:
         box = Box.everything() if scope is None else checked_scope(scope)
         return box.for_unit(self.unit, self._tariff.asker.constant).region
 
     def _check(self, pieces: Sequence[Piece]) -> None:
-        width = len(self._budget.limit)
-        if not all(isinstance(piece, Piece) and len(piece.added) == width for piece in pieces):
+        self._check_width(pieces)
+        if not all(piece.priced_for == self._priced_for for piece in pieces):
             raise WrongKind(
-                what="what is to be charged was not priced in the currency of the book.",
+                what="what is to be charged was not priced in the currency of the book, or not for "
+                "its unit and relation.",
+                why="each amount counts against the limit in its place, for those it is about.",
+                do="charge what Book.pieces returns.",
+            )
+
+    def _check_width(self, pieces: Sequence[Piece]) -> None:
+        width = len(self._budget.limit)
+        if not all(type(piece) is Piece and len(piece.added) == width for piece in pieces):
+            raise WrongKind(
+                what="what is to be charged does not have an amount for each limit of the book.",
                 why="each amount counts against the limit in its place.",
                 do="charge what Book.pieces returns.",
             )
+
+
+def _fitting(owed: Owed, pieces: Sequence[Piece]) -> Callable[[int], bool]:
+    return lambda times: owed.fits(pieces, times)

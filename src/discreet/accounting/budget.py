@@ -164,13 +164,21 @@ class Budget:
         return priced(self.currency, checked_loss(loss), chance)
 
     def fits(self, spent: Sequence[int], amount: Sequence[int]) -> bool:
-        """Say whether so much more fits on top of what was spent.
+        """Say whether so much more fits on top of what was spent; nothing is ever given back.
 
         >>> Budget(epsilon=1).fits((9 * 10**23, 0), (10**23, 0))
         True
         >>> Budget(epsilon=1).fits((9 * 10**23, 0), (10**23 + 1, 0))
         False
         """
+        given = (*spent, *amount)
+        counted = len(spent) == len(amount) == len(self.limit)
+        if not counted or not all(type(part) is int and part >= 0 for part in given):
+            raise OutOfRange(
+                what="an amount is not a whole number from zero for each component.",
+                why="what was lost cannot be given back, and is counted component by component.",
+                do="give amounts as Budget.price returns them.",
+            )
         total = tuple(a + b for a, b in zip(spent, amount, strict=True))
         return self.currency.fits(total, self.limit)
 

@@ -30,31 +30,62 @@ cells, costs 4 rho and not 2 rho.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Final, Protocol, Self, final
 
 from discreet.accounting.amounts import added
 from discreet.accounting.box import Box
 from discreet.accounting.budget import Budget
-from discreet.accounting.currency import Amounts
+from discreet.accounting.currency import Amounts, Currency
 from discreet.accounting.decimals import read_decimals, written_decimals
 from discreet.accounting.forms import unreadable
 from discreet.accounting.loss_map import LossMap
 from discreet.errors import OutOfRange
+from discreet.units import PrivacyUnit
 
-__all__ = ["OneRecord", "Owed", "Piece", "TwoRecords"]
+__all__ = ["OneRecord", "Owed", "Piece", "PricedFor", "TwoRecords"]
 
 _EVERYTHING: Final = Box.everything()
 
 
 @final
 @dataclass(frozen=True, slots=True)
+class PricedFor:
+    """What amounts mean: what they count, and whom they are about, under which relation."""
+
+    currency: Currency
+    unit: PrivacyUnit
+
+    def written(self) -> dict[str, object]:
+        """Return a form that JSON keeps exactly.
+
+        >>> from discreet.accounting.currency import Basic
+        >>> from discreet.units import row
+        >>> PricedFor(Basic(), row()).written()["currency"]
+        ['epsilon', 'delta']
+        """
+        unit = self.unit
+        return {
+            "currency": list(self.currency.components),
+            "kept_in": self.currency.name,
+            "unit": [unit.name, *unit.columns],
+            "relation": unit.relation.value,
+        }
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Piece:
-    """Part of a charge: the records it is about, and its price for one of them and for two."""
+    """Part of a charge: the records it is about, and its price for one of them and for two.
+
+    ``priced_for`` says what the amounts mean; where it is missing, they were recorded together with
+    the account that they belong to.
+    """
 
     box: Box
     added: Amounts
     replaced: Amounts
+    priced_for: PricedFor | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         """Refuse amounts that would give something back."""
@@ -77,20 +108,28 @@ class Piece:
             "box": self.box.written(),
             "added": written_decimals(self.added),
             "replaced": written_decimals(self.replaced),
+            "priced_for": None if self.priced_for is None else self.priced_for.written(),
         }
 
     @classmethod
-    def read(cls, data: object, width: int) -> Self:
-        """Read what ``written`` wrote for so many components, and refuse everything else.
+    def read(cls, data: object, priced_for: PricedFor) -> Self:
+        """Read what ``written`` wrote in a currency for a unit, and refuse everything else.
 
-        >>> piece = Piece(Box.everything(), (1, 0), (2, 0))
-        >>> Piece.read(piece.written(), 2) == piece
+        >>> from discreet.accounting.currency import Basic
+        >>> from discreet.units import row
+        >>> rows = PricedFor(Basic(), row())
+        >>> piece = Piece(Box.everything(), (1, 0), (2, 0), rows)
+        >>> Piece.read(piece.written(), rows) == piece
         True
         """
-        if not isinstance(data, dict) or set(data) != {"box", "added", "replaced"}:
-            raise unreadable("a piece of a charge does not hold a box and its prices")
+        names = {"box", "added", "replaced", "priced_for"}
+        if not isinstance(data, dict) or set(data) != names:
+            raise unreadable("a piece of a charge does not hold a box, its prices and their terms")
+        if data["priced_for"] != priced_for.written():
+            raise unreadable("a piece of a charge has the price of another currency or unit")
+        width = len(priced_for.currency.components)
         one, both = (read_decimals(data[name], width=width) for name in ("added", "replaced"))
-        return cls(Box.read(data["box"]), one, both)
+        return cls(Box.read(data["box"]), one, both, priced_for)
 
 
 class Owed(Protocol):
@@ -119,6 +158,10 @@ class Owed(Protocol):
 
     def worst(self, scope: Box) -> Amounts:
         """Return the most that neighbors owe that differ in a record of a scope."""
+        ...
+
+    def copy(self) -> Self:
+        """Return what is owed now, for somebody who only looks."""
         ...
 
 
@@ -166,6 +209,10 @@ class OneRecord:
         """Return the most that a record in a scope owes."""
         return added(self.everywhere, self.paid.highest(scope))
 
+    def copy(self) -> OneRecord:
+        """Return what is owed now, for somebody who only looks."""
+        return OneRecord(self.budget, self.everywhere, self.paid.copy())
+
 
 @final
 @dataclass(slots=True)
@@ -194,7 +241,7 @@ class TwoRecords:
             return True
         if fits(self._at_most(pieces, times, self.paid.highest), limit):
             return True
-        trial = TwoRecords(self.budget, self.everywhere, self.paid.copy())
+        trial = self.copy()
         trial.add(pieces, times)
         return fits(trial.worst(_EVERYTHING), limit)
 
@@ -216,6 +263,10 @@ class TwoRecords:
         both = zip(inside, outside, strict=True)
         tops = [(first, max(second, other)) for (first, second), other in both]
         return added(self.everywhere, self._owed(tops))
+
+    def copy(self) -> TwoRecords:
+        """Return what is owed now, for somebody who only looks."""
+        return TwoRecords(self.budget, self.everywhere, self.paid.copy())
 
     def _at_most(
         self, pieces: Sequence[Piece], times: int, highest: Callable[[Box], Amounts]

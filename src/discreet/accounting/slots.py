@@ -5,6 +5,7 @@ Trust: kernel.
 Definition.  A list of slots is fixed before anything is asked, each with a loss.  A request takes a
 slot, or several, whose loss is proved to be no smaller than its own; each slot is taken once, in
 any order, and may stay empty.  What is asked in a slot may depend on all answers so far.
+Threads may share slots; they cannot be copied, nor taken in a forked process.
 Theorem (key ``slots``).  All answers together lose at most the composition of the slots.
     Proof.  Each answer is a function of a draw from the pair of its slot, of coins and of earlier
     answers (domination is just that), and the draws can be made up front, whichever slot they are
@@ -18,9 +19,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from typing import final
+from typing import NoReturn, final
 
 from discreet.accounting.contribution import Contribution
+from discreet.accounting.guard import Guard, refuse_copy
 from discreet.accounting.request import Asker, What
 from discreet.errors import OutOfRange, OverBudget, WrongKind
 from discreet.loss import PrivacyLoss, Pure
@@ -43,7 +45,7 @@ class Slots:
     True
     """
 
-    __slots__ = ("_asker", "_losses", "_taken")
+    __slots__ = ("_asker", "_guard", "_losses", "_taken")
 
     def __init__(
         self,
@@ -62,6 +64,7 @@ class Slots:
         self._asker = Asker(unit=same_unit(unit), contribution=contribution)
         self._losses = {name: self._loss(what) for name, what in losses.items()}
         self._taken: set[str] = set()
+        self._guard = Guard()
 
     def _loss(self, what: What) -> PrivacyLoss:
         return self._asker.loss(self._asker.node(what))
@@ -74,7 +77,8 @@ class Slots:
     @property
     def free(self) -> tuple[str, ...]:
         """The slots that have not been taken."""
-        return tuple(name for name in self._losses if name not in self._taken)
+        with self._guard:
+            return tuple(name for name in self._losses if name not in self._taken)
 
     @property
     def guarantee(self) -> PrivacyLoss:
@@ -84,8 +88,14 @@ class Slots:
     def take(self, slot: str | tuple[str, ...], what: What) -> None:
         """Take a slot, or several at once, for a request; refuse without changing anything."""
         names = (slot,) if isinstance(slot, str) else tuple(slot)
-        self._check(names)
+        self._guard.check_process()
         loss = self._loss(what)
+        with self._guard:
+            self._take(names, loss)
+
+    def _take(self, names: tuple[str, ...], loss: PrivacyLoss) -> None:
+        """Decide and record; no other thread comes between."""
+        self._check(names)
         if not _composed([self._losses[name] for name in names]).dominates(loss):
             raise OverBudget(
                 what=f"the request is not proved to lose at most what {_listed(names)} allows.",
@@ -110,6 +120,10 @@ class Slots:
                 why="the guarantee counts each slot once.",
                 do=f"take one of {_listed(self.free) or 'none: all are taken'}.",
             )
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        """Refuse to be copied or stored."""
+        refuse_copy("a list of slots")
 
     def __repr__(self) -> str:
         """Show how many slots are left."""

@@ -27,7 +27,7 @@ from discreet.accounting.currency import Amounts, Currency
 from discreet.accounting.forms import of_kind
 from discreet.accounting.leaf import Leaf
 from discreet.accounting.node import Node
-from discreet.accounting.owed import Piece
+from discreet.accounting.owed import Piece, PricedFor
 from discreet.accounting.request import Asker, What
 from discreet.accounting.written_losses import LOSS_KINDS
 from discreet.accounting.written_mechanisms import MECHANISM_KINDS
@@ -134,6 +134,7 @@ class Tariff:
         self, what: What, currency: Currency, scope: Box, delta: Fraction | None
     ) -> tuple[Piece, ...]:
         known: dict[tuple[Node, bool], tuple[Amounts, Amounts]] = {}
+        terms = PricedFor(currency, self._asker.unit)
         pieces = []
         for part in self._asker.pieces(self._asker.node(what), scope):
             both = part.surely and self._asker.unit.relation is not Relation.EITHER
@@ -141,7 +142,7 @@ class Tariff:
             if key not in known:
                 known[key] = self._prices(part.node, currency, delta, only_two=key[1])
             one, two = known[key]
-            pieces.append(Piece(part.box, one, two if both else _larger(one, two)))
+            pieces.append(Piece(part.box, one, two if both else _larger(one, two), terms))
         return tuple(pieces)
 
     def _prices(

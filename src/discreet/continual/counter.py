@@ -35,7 +35,7 @@ from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import Interval, whole
 from discreet.loss import PrivacyLoss, Pure
 from discreet.mechanisms import Gaussian, Mechanism
-from discreet.mechanisms.arguments import Number, at_confidence, at_distance
+from discreet.mechanisms.arguments import Number, at_confidence, steps_at
 from discreet.noise import SYSTEM, DiscreteGaussian, DiscreteLaplace, Entropy
 from discreet.noise.entropy import checked_entropy
 
@@ -104,7 +104,7 @@ class Counter(Mechanism[Stream, NDArray[Any]]):
 
     def loss(self, *, distance: Number = 1) -> PrivacyLoss:
         """Return the loss between streams that differ at so many positions."""
-        changes = math.floor(at_distance(distance))
+        changes = steps_at(distance)
         if changes == 0:
             return Pure(epsilon=0)
         return account(self._path(changes), relation="add_remove").loss

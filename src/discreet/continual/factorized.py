@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -42,7 +41,7 @@ from discreet.exact import Interval, whole
 from discreet.loss import PrivacyLoss, ZeroConcentrated
 from discreet.loss.pairs.smoothed_gaussian import SmoothedGaussianPair
 from discreet.mechanisms import Gaussian
-from discreet.mechanisms.arguments import Number, at_distance
+from discreet.mechanisms.arguments import Number, steps_at
 from discreet.mechanisms.pricing import priced
 from discreet.noise import DiscreteGaussian
 
@@ -140,7 +139,7 @@ class FactorizedCounter(Counter):
 
     def concentrated(self, *, distance: Number = 1) -> ZeroConcentrated:
         """Return the simpler bound rho of the first column."""
-        moved = math.floor(at_distance(distance)) * self.bound
+        moved = steps_at(distance) * self.bound
         column = sum(r * r for r in self.coefficients)
         return ZeroConcentrated(rho=moved**2 * column / (2 * self.law.variance))
 

@@ -43,7 +43,7 @@ from discreet.exact import Interval, whole
 from discreet.loss import PrivacyLoss, Pure
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.additive import integers
-from discreet.mechanisms.arguments import Number, at_distance
+from discreet.mechanisms.arguments import Number, steps_at
 from discreet.mechanisms.mechanism import ReferenceLaw
 from discreet.noise import SYSTEM, Entropy
 from discreet.units import Relation
@@ -118,7 +118,7 @@ class Hierarchy(Mechanism[Counts, NDArray[np.int64]]):
 
     def loss(self, *, distance: Number = 1) -> PrivacyLoss:
         """Return the loss between tables so many steps of the relation apart."""
-        steps = math.floor(at_distance(distance))
+        steps = steps_at(distance)
         if steps == 0:
             return Pure(epsilon=0)
         return account(self._paths(steps), relation=self.relation).loss

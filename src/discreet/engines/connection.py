@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from shutil import rmtree
-from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Final, final
 from weakref import finalize
 
@@ -20,6 +18,7 @@ from discreet.engines.sources.files import CsvFiles
 from discreet.engines.sources.native import UUID_TEXT, base_type, reading, stored_form
 from discreet.engines.sources.opening import opened
 from discreet.engines.sources.source import Source, check_names, unreadable
+from discreet.engines.spilling import SpillFolder
 from discreet.engines.sql.words import name, text
 from discreet.errors import DiscreetError, UnknownName, WrongType
 from discreet.plan.stored import Stored
@@ -76,12 +75,10 @@ class Connection:
         """Open every source, then lock the door."""
         check_names(list(tables), what="tables")
         sources = {table: opened(data, table=table) for table, data in tables.items()}
-        folder = mkdtemp(
-            prefix="discreet-"
-        )  # readable by nobody else; for what does not fit in memory
-        self._swept = finalize(self, rmtree, folder, ignore_errors=True)
+        folder = SpillFolder()  # for what does not fit in memory
+        self._swept = finalize(self, folder.remove)
         self._connection = duckdb.connect(
-            config={**_CONFIG, "temp_directory": folder, **_limits(performance)}
+            config={**_CONFIG, "temp_directory": folder.path, **_limits(performance)}
         )
         self._views: dict[str, str] = {}
         self._slow: set[str] = set()

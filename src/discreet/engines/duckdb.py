@@ -14,11 +14,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self, final
 
+import duckdb
 import pyarrow as pa
 
 from discreet.engines.connection import Connection, Performance
 from discreet.engines.culling import Culling, source_of
-from discreet.engines.failing import in_one_sentence
+from discreet.engines.failing import in_one_sentence, stopped
 from discreet.engines.listening import listening
 from discreet.engines.order import HashOrder
 from discreet.engines.public_groups import public_tables
@@ -123,9 +124,12 @@ class DuckDB:
 
     def _listening(self, lowered: Lowered, order: HashOrder) -> Raw:
         statements = self.statements(lowered, order=order)
-        return listening(
-            lambda: self._run(lowered, statements, order), stop=self._connection.interrupt
-        )
+        try:
+            return listening(
+                lambda: self._run(lowered, statements, order), stop=self._connection.interrupt
+            )
+        except duckdb.InterruptException:  # comes of an interrupt, and of nothing else
+            raise stopped() from None
 
     def _run(self, lowered: Lowered, statements: Statements, order: HashOrder) -> Raw:
         tables = public_tables(lowered)

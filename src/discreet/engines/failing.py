@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from discreet.errors import DiscreetError, EngineFailed
+from discreet.errors import DiscreetError, EngineFailed, EngineStopped
 
-__all__ = ["in_one_sentence"]
+__all__ = ["in_one_sentence", "stopped"]
 
 T = TypeVar("T")
 
@@ -37,3 +37,16 @@ def in_one_sentence(compute: Callable[[], T]) -> T:
             do="ask the owner of the table to look; what was charged stays charged.",
         )
     return found
+
+
+def stopped() -> EngineStopped:
+    """Return the error for work that ended for a reason that no row can bring about.
+
+    >>> stopped().code
+    'E704'
+    """
+    return EngineStopped(
+        what="the answer was stopped before it was computed.",
+        why="it was interrupted, or the server with the data cannot be reached.",
+        do="ask again, which costs nothing more.",
+    )

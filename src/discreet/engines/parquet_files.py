@@ -6,13 +6,21 @@ Definition.  A file is written under a name that nobody looks for, brought to di
 its own name: a stem, and the first digits of the SHA-256 of its bytes.  So two attempts at the same
 table make one file, two different tables never replace each other, and a file that has its name is
 whole.
+
+A folder of files that are on no record yet is private, and is held by what it is and not by its
+name alone (:class:`PrivateFolder`): whoever writes there, in whichever process, first makes sure
+that it is the folder that was made for this.  Its files get their names by the path of the folder,
+so that nobody completes a file once the folder has another name.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import stat
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, final
@@ -23,6 +31,7 @@ if TYPE_CHECKING:  # loaded with Parquet itself
     import pyarrow as pa
 
 __all__ = [
+    "PrivateFolder",
     "ReleasedFile",
     "copy_file",
     "digest_of",
@@ -33,7 +42,9 @@ __all__ = [
 
 _DIGITS: Final = 16
 _PART: Final = 1 << 20
-_FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+_FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_PRIVATE: Final = 0o700
 
 
 @final
@@ -50,7 +61,69 @@ class ReleasedFile:
     digest: str
 
 
-def write_table(table: pa.Table, folder: Path, stem: str) -> ReleasedFile:
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrivateFolder:
+    """A folder inside one that is open to its owner alone, and what both are known by.
+
+    It can be sent to other processes, and to machines that share the file system.
+    """
+
+    path: Path
+    inode: int
+    outer: int
+    owner: int
+
+    @classmethod
+    def of(cls, path: Path) -> PrivateFolder:
+        """Look at a folder that was just made by this process."""
+        inside, outside = path.lstat(), path.parent.lstat()
+        found = cls(path=path, inode=inside.st_ino, outer=outside.st_ino, owner=os.geteuid())
+        with found.opened():
+            return found
+
+    @contextmanager
+    def opened(self) -> Iterator[int]:
+        """Open the folder, if it is the one that was made, and hold it by a descriptor."""
+        outer = os.open(self.path.parent, _FOLDER)
+        try:
+            self._check(os.fstat(outer), self.outer)
+            if stat.S_IMODE(os.fstat(outer).st_mode) & 0o777 != _PRIVATE:
+                raise _exchanged()
+            inner = os.open(self.path.name, _FOLDER, dir_fd=outer)
+        finally:
+            os.close(outer)
+        try:
+            self._check(os.fstat(inner), self.inode)
+            yield inner
+        finally:
+            os.close(inner)
+
+    def _check(self, found: os.stat_result, inode: int) -> None:
+        """Fail if it is another folder."""
+        if (found.st_ino, found.st_uid) != (inode, self.owner):
+            raise _exchanged()
+
+
+def _exchanged() -> RuntimeError:
+    return RuntimeError("another folder has taken the place of the one to write to")
+
+
+@contextmanager
+def _opened(folder: Path | PrivateFolder) -> Iterator[tuple[Path, int]]:
+    """Open a folder to write to; return its path and a descriptor of it."""
+    if isinstance(folder, PrivateFolder):
+        with folder.opened() as number:
+            yield folder.path, number
+        return
+    number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield folder, number
+    finally:
+        os.close(number)
+
+
+def write_table(table: pa.Table, folder: Path | PrivateFolder, stem: str) -> ReleasedFile:
     """Write a table into a folder that is there, and return what its file is called.
 
     >>> import tempfile
@@ -70,7 +143,7 @@ def write_table(table: pa.Table, folder: Path, stem: str) -> ReleasedFile:
     data = sink.getvalue()
     digest = hashlib.sha256(data).hexdigest()
     name = f"{stem}-{digest[:_DIGITS]}.parquet"
-    _put(data, folder / f".{name}.{_writer()}", folder / name)
+    _put(data, folder, name)
     return ReleasedFile(name=name, rows=table.num_rows, digest=digest)
 
 
@@ -79,21 +152,23 @@ def _writer() -> str:
     return f"{os.uname().nodename}.{os.getpid()}.{threading.get_ident()}"
 
 
-def _put(data: pa.Buffer | bytes, hidden: Path, path: Path) -> None:
+def _put(data: pa.Buffer | bytes, folder: Path | PrivateFolder, name: str) -> None:
     """Bring bytes to disk, and then under their name."""
-    hidden.unlink(missing_ok=True)  # of an attempt that was killed, if any
-    number = os.open(hidden, _FLAGS, 0o666)
-    with os.fdopen(number, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(number)
-    hidden.replace(path)
+    hidden = f".{name}.{_writer()}"
+    with _opened(folder) as (path, inside):
+        with suppress(FileNotFoundError):  # of an attempt that was killed, if any
+            os.unlink(hidden, dir_fd=inside)
+        number = os.open(hidden, _FLAGS, 0o666, dir_fd=inside)
+        with os.fdopen(number, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(number)
+        (path / hidden).replace(path / name)
 
 
-def copy_file(file: ReleasedFile, source: Path, folder: Path) -> None:
+def copy_file(file: ReleasedFile, source: Path, folder: Path | PrivateFolder) -> None:
     """Copy a file from one folder to another, as if it had been written there."""
-    hidden = folder / f".{file.name}.{_writer()}"
-    _put((source / file.name).read_bytes(), hidden, folder / file.name)
+    _put((source / file.name).read_bytes(), folder, file.name)
 
 
 def digest_of(path: Path) -> str | None:

@@ -7,13 +7,12 @@ There is no request that lowers a limit or what was spent.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, final
 
-from discreet.accounting.book import Book
 from discreet.accounting.box import Box
+from discreet.accounting.raising import checked_raise
 from discreet.accounting.request import What
 from discreet.errors import OtherLedger, OutOfRange
 from discreet.ledger.batch import Batch
@@ -151,7 +150,7 @@ class RaiseRequest:
                 why="a limit where there was none would lower what may be asked.",
                 do="raise the limits of an account above it.",
             )
-        batch.state.book(path).with_budget(self.entry.budget)
+        checked_raise(batch.state.book(path).budget, self.entry.budget)
         batch.append(self.entry)
         return LookRequest().act(batch)
 
@@ -167,10 +166,10 @@ class LeftRequest:
     scope: Box | None
 
     def act(self, batch: Batch) -> Left:
-        """Copy the books, so that what is left can be looked at while others are charged."""
+        """Take what is left now, which can be looked at while others are charged."""
         state = batch.state
         checked_account(state.accounts, self.account)
-        lefts = [_copy(state.book(path)).left(self.scope) for path in state.debited(self.account)]
+        lefts = [state.book(path).left(self.scope) for path in state.debited(self.account)]
 
         def fitting(what: What, delta: object) -> Callable[[int], bool]:
             fits = [left.fitting(what, delta) for left in lefts]
@@ -204,8 +203,3 @@ def checked_account(accounts: Mapping[str, Account], path: str) -> Account:
             do="use one of the accounts of the ledger, or open this one with open_account.",
         )
     return accounts[path]
-
-
-def _copy(book: Book) -> Book:
-    """Copy what is owed; prices are shared."""
-    return copy.deepcopy(book, {id(each): each for each in (book.tariff, book.budget)})

@@ -208,7 +208,7 @@ class State:
         if tuple(path for path, _ in charge.pieces) != self._paths.get(charge.account):
             raise damaged(seq)
         for path, pieces in charge.pieces:
-            self._books[path].add(pieces)
+            self._books[path].enter(pieces)
 
     def _terms(self) -> dict[str, Any]:
         opening = self.opening

@@ -5,12 +5,13 @@ Trust: kernel.  Everything is read and refused here, before any bit is drawn.
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 from discreet.errors import OutOfRange
 from discreet.exact import ExactNumber, decimal
 
-__all__ = ["Number", "at_confidence", "at_distance", "factor"]
+__all__ = ["Number", "at_confidence", "at_distance", "factor", "steps_at"]
 
 Number = ExactNumber | float
 """A number as a person types it; a float stands for its shortest decimal text."""
@@ -23,6 +24,18 @@ def at_distance(value: object) -> Fraction:
     Fraction(2, 1)
     """
     return factor(value, name="distance")
+
+
+def steps_at(value: object) -> int:
+    """Read how far apart two inputs may be that are whole numbers apart.
+
+    A fraction counts as the next whole number.  Integers that are at most half a step apart are
+    equal, but whoever names half a step has another query in mind, which no rounding makes free.
+
+    >>> steps_at(2), steps_at("0.5"), steps_at(0)
+    (2, 1, 0)
+    """
+    return math.ceil(at_distance(value))
 
 
 def factor(value: object, *, name: str) -> Fraction:

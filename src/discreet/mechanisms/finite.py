@@ -27,7 +27,7 @@ from discreet.loss import PrivacyLoss, Profile, Pure
 from discreet.loss.elementary import exp, log
 from discreet.loss.envelope import finite_envelope
 from discreet.loss.pairs.finite import FinitePair
-from discreet.mechanisms.arguments import Number, at_confidence, at_distance, factor
+from discreet.mechanisms.arguments import Number, at_confidence, factor, steps_at
 from discreet.mechanisms.costs import Cost, cost_table, expectation
 from discreet.mechanisms.dominance import extreme_pairs
 from discreet.mechanisms.matrix import (
@@ -237,7 +237,7 @@ class FiniteMechanism(Mechanism[Hashable, Any]):
         )
 
     def _pairs(self, distance: Number) -> Iterator[tuple[Row, Row]]:
-        steps = math.floor(at_distance(distance))
+        steps = steps_at(distance)
         graph = self.graph if steps == 1 else self.graph.group(steps)
         return ((self.matrix[i], self.matrix[j]) for i, j in graph.ordered())
 

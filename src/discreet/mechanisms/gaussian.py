@@ -28,7 +28,7 @@ from discreet.exact import decimal, whole
 from discreet.loss import PrivacyLoss, Pure, ZeroConcentrated
 from discreet.loss.pairs.smoothed_gaussian import SmoothedGaussianPair
 from discreet.mechanisms.additive import Additive, Numbers, checked_grid
-from discreet.mechanisms.arguments import Number, at_distance
+from discreet.mechanisms.arguments import Number, at_distance, steps_at
 from discreet.mechanisms.mechanism import Mechanism, ReferenceLaw
 from discreet.mechanisms.pricing import priced
 from discreet.noise import SYSTEM, DyadicGrid, Entropy
@@ -82,8 +82,9 @@ class Gaussian(Mechanism[Numbers, Any]):
     def loss(self, *, distance: Number = 1, coordinates: int = 1) -> PrivacyLoss:
         """Return the loss between inputs at this L2 distance, in the units of the value.
 
-        ``coordinates`` is in how many places they may differ.  Squared distances of integers are
-        integers, so a distance such as the root of 2 may be rounded up: "1.4143" means it exactly.
+        ``coordinates`` is in how many places they may differ.  Squared distances of integer vectors
+        are integers, so that for several places a distance such as the root of 2 may be rounded up:
+        "1.4143" means it exactly.  One number moves by a whole distance: "1.4143" counts as 2.
         """
         places = whole(coordinates, name="coordinates", low=1)
         squared = self._squared(at_distance(distance), places)
@@ -123,9 +124,14 @@ class Gaussian(Mechanism[Numbers, Any]):
         return self._additive().reference_pmf(value)
 
     def _squared(self, distance: Fraction, places: int) -> int:
-        """Return the squared distance on the integers."""
-        if self.grid is None or distance == 0:
-            return math.floor(distance) ** 2 if places == 1 else math.floor(distance * distance)
+        """Return the squared distance on the integers: of what moves at all, at least 1.
+
+        One integer moves by whole numbers, and a fraction counts as the next.
+        """
+        if distance == 0:
+            return 0
+        if self.grid is None:
+            return steps_at(distance) ** 2 if places == 1 else max(1, math.floor(distance**2))
         return self.grid.distance_l2_squared(distance, coordinates=places)
 
     def _noise(self) -> DiscreteGaussian:

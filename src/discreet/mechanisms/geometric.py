@@ -32,7 +32,7 @@ from discreet.certified import exp_neg, log
 from discreet.errors import OutOfRange
 from discreet.exact import Interval, decimal, whole
 from discreet.loss import PrivacyLoss, Pure
-from discreet.mechanisms.arguments import Number, at_confidence, at_distance
+from discreet.mechanisms.arguments import Number, at_confidence, steps_at
 from discreet.mechanisms.mechanism import Mechanism, ReferenceLaw
 from discreet.mechanisms.pricing import laplace_pair, priced
 from discreet.mechanisms.quantiles import BITS, at_most, first_true, two_sided_quantile
@@ -63,7 +63,7 @@ class TruncatedGeometric(Mechanism[int, int]):
 
     def loss(self, *, distance: Number = 1) -> PrivacyLoss:
         """Return the loss between inputs at this distance; it is tight."""
-        steps = min(math.floor(at_distance(distance)), self.high - self.low)
+        steps = min(steps_at(distance), self.high - self.low)
         if steps == 0:
             return Pure(epsilon=0)
         return priced([laplace_pair(self.scale, steps)])
@@ -117,7 +117,7 @@ class BoundedGeometric(Mechanism[int, int]):
     def loss(self, *, distance: Number = 1) -> PrivacyLoss:
         """Return the loss between inputs at this distance: pure, and tight as such."""
         width = self.high - self.low
-        steps = min(math.floor(at_distance(distance)), width)
+        steps = min(steps_at(distance), width)
         excess = _log_weight(self, steps).high - _log_weight(self, 0).low if steps else Fraction(0)
         return Pure(epsilon=steps / self.scale + excess)
 

@@ -13,7 +13,6 @@ tight.  The pure bound doubles under replace; the curve delta(epsilon) does bett
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -26,7 +25,7 @@ from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import whole
 from discreet.loss import PrivacyLoss, Pure
 from discreet.mechanisms.additive import integers
-from discreet.mechanisms.arguments import Number, at_distance
+from discreet.mechanisms.arguments import Number, steps_at
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.mechanism import Mechanism, ReferenceLaw
@@ -70,7 +69,7 @@ class Histogram(Mechanism[Counts, NDArray[np.int64]]):
 
     def loss(self, *, distance: Number = 1) -> PrivacyLoss:
         """Return the loss between tables so many steps of the relation apart."""
-        steps = math.floor(at_distance(distance))
+        steps = steps_at(distance)
         one_way = {Relation.ADD_REMOVE, Relation.REPLACE_NULL}
         if self.relation is Relation.LOCAL:  # any two single rows are neighbors
             steps = min(steps, 1)

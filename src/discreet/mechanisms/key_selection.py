@@ -24,7 +24,6 @@ Moving s g groups by k would not do: three groups that move by 2 can cost more t
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -36,7 +35,7 @@ from numpy.typing import NDArray
 from discreet.errors import OutOfRange
 from discreet.exact import Interval, decimal, whole
 from discreet.mechanisms.additive import integers
-from discreet.mechanisms.arguments import Number, at_distance
+from discreet.mechanisms.arguments import Number, steps_at
 from discreet.mechanisms.mechanism import Answer, Mechanism
 from discreet.units import Relation
 
@@ -118,7 +117,7 @@ def worst_move(*, distance: Number, groups: int, relation: Relation) -> tuple[in
     >>> worst_move(distance=3, groups=2, relation=Relation.ADD_REMOVE)
     (3, 3)
     """
-    steps = math.floor(at_distance(distance))
+    steps = steps_at(distance)
     if relation is Relation.LOCAL:  # any two single units are neighbors
         steps = min(steps, 1)
     places = groups if relation in _ONE_WAY else 2 * groups

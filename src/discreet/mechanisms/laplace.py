@@ -14,7 +14,6 @@ Assumes: all coins come from ``entropy``.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, final
@@ -22,7 +21,7 @@ from typing import Any, final
 from discreet.exact import decimal, whole
 from discreet.loss import PrivacyLoss, Pure
 from discreet.mechanisms.additive import Additive, Numbers, checked_grid
-from discreet.mechanisms.arguments import Number, at_distance
+from discreet.mechanisms.arguments import Number, at_distance, steps_at
 from discreet.mechanisms.mechanism import Mechanism, ReferenceLaw
 from discreet.mechanisms.pricing import laplace_pair, priced
 from discreet.noise import SYSTEM, DiscreteLaplace, DyadicGrid, Entropy
@@ -80,10 +79,10 @@ class Laplace(Mechanism[Numbers, Any]):
         return self._additive().reference_pmf(value)
 
     def _steps(self, distance: Fraction, coordinates: int) -> int:
-        """Return the distance on the integers: those at most 2.5 apart are at most 2 apart."""
+        """Return the distance on the integers: a fraction counts as the next whole number."""
         places = whole(coordinates, name="coordinates", low=1)
         if self.grid is None or distance == 0:
-            return math.floor(distance)
+            return steps_at(distance)
         return self.grid.distance_l1(distance, coordinates=places)
 
     def _noise(self) -> DiscreteLaplace:

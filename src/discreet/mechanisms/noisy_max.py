@@ -25,7 +25,7 @@ from typing import NamedTuple, final
 
 from discreet.exact import Interval, decimal, whole
 from discreet.loss import Pure
-from discreet.mechanisms.arguments import Number, at_confidence, at_distance
+from discreet.mechanisms.arguments import Number, at_confidence, steps_at
 from discreet.mechanisms.candidates import ScoreChange, Scores, integer_scores, read_change
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.quantiles import BITS, at_most, first_true
@@ -75,7 +75,7 @@ class NoisyMax(Mechanism[Scores, Winner]):
 
     def loss(self, *, distance: Number = 1) -> Pure:
         """Return the pure loss between scores that differ by at most this much each."""
-        steps = math.floor(at_distance(distance))
+        steps = steps_at(distance)
         return Pure(epsilon=self.change.sides * steps / self.scale)
 
     def error(self, *, confidence: Number) -> int:

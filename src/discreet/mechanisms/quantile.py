@@ -15,7 +15,6 @@ each count by at most 1; a maximum moves no more than its largest part.  The res
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -29,7 +28,7 @@ from discreet.errors import OutOfRange
 from discreet.exact import Interval, decimal, probability, whole
 from discreet.loss import Profile, ZeroConcentrated
 from discreet.mechanisms.additive import integers
-from discreet.mechanisms.arguments import Number, at_distance
+from discreet.mechanisms.arguments import Number, steps_at
 from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.mechanism import Mechanism, ReferenceLaw
 from discreet.noise import SYSTEM, Entropy
@@ -113,7 +112,7 @@ class Quantile(Mechanism[Values, int]):
 
     def _moved(self, distance: Number) -> Fraction:
         """Return by how much any score can move in so many steps."""
-        steps = math.floor(at_distance(distance))
+        steps = steps_at(distance)
         match self.relation:
             case Relation.ADD_REMOVE | Relation.REPLACE_NULL:
                 return steps * max(self.level, 1 - self.level)

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import math
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -34,7 +33,7 @@ from discreet.exact import Interval, whole
 from discreet.loss import PrivacyLoss, Profile, Pure
 from discreet.loss.elementary import exp
 from discreet.loss.pairs.finite import FinitePair
-from discreet.mechanisms.arguments import Number, at_confidence, at_distance, factor
+from discreet.mechanisms.arguments import Number, at_confidence, factor, steps_at
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.noise import SYSTEM, Entropy, Uniform
 from discreet.noise.finite import WeightedTable
@@ -89,7 +88,7 @@ class RandomizedResponse(Mechanism[Hashable, Any]):
         With more than two categories e^epsilon is rounded up, by less than 2**-60 of itself; above
         an epsilon of 100 the loss of two categories is charged.
         """
-        if math.floor(at_distance(distance)) == 0:
+        if steps_at(distance) == 0:
             return Pure(epsilon=0)
         others = len(self.categories) - 1
         if others == 1 or self.epsilon == 0 or self.epsilon > _LARGEST:

@@ -23,7 +23,7 @@ from discreet.errors import WrongKind
 from discreet.exact import Interval, positive, whole
 from discreet.loss import PrivacyLoss, Pure
 from discreet.mechanisms.additive import Additive, integers
-from discreet.mechanisms.arguments import Number, at_distance, factor
+from discreet.mechanisms.arguments import Number, factor, steps_at
 from discreet.mechanisms.mechanism import Mechanism, ReferenceLaw
 from discreet.mechanisms.staircase_noise import StaircaseNoise
 from discreet.noise import SYSTEM, Entropy
@@ -86,7 +86,7 @@ class Staircase(Mechanism[int, int]):
 
     def loss(self, *, distance: Number = 1) -> PrivacyLoss:
         """Return the pure loss between integers at this distance; no smaller epsilon will do."""
-        apart = math.floor(at_distance(distance))
+        apart = steps_at(distance)
         return Pure(epsilon=-(-apart // self.sensitivity) * self.epsilon)
 
     def error(self, *, confidence: Number) -> int | Fraction:

@@ -17,7 +17,7 @@ from typing import Final, Generic
 from discreet.errors import WrongKind
 from discreet.exact import decimal, positive, whole
 from discreet.loss import Pure
-from discreet.mechanisms.arguments import Number, at_confidence, at_distance
+from discreet.mechanisms.arguments import Number, at_confidence, steps_at
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.threshold_accuracy import Accuracy
 from discreet.mechanisms.threshold_law import Comparison, stream
@@ -62,7 +62,7 @@ class ThresholdMechanism(Mechanism[Sequence[int], tuple[Answer, ...]], Generic[A
         One unit moves every query by at most the plan's sensitivity; a chain of ``distance``
         neighbors leads from one data set to the other.
         """
-        return Pure(epsilon=at_distance(distance) * self.epsilon)
+        return Pure(epsilon=steps_at(distance) * self.epsilon)
 
     def error(self, *, confidence: Number, queries: int = 1) -> int:
         """Return alpha: with this confidence, all of so many queries are answered right within it.

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, TypeVar, final
 
 from discreet.plan.asked import Asked
 from discreet.plan.calibration import Calibrated
+from discreet.plan.fan_out import PublicRows
 from discreet.plan.groups import Groups
 from discreet.plan.limits_of_unit import Contributions
-from discreet.plan.fan_out import PublicRows
 from discreet.plan.lowered import Lowered
 from discreet.plan.measures import Measured
 from discreet.plan.outputs import Estimate, Shown

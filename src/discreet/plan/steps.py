@@ -21,9 +21,9 @@ from discreet.plan.digest import digest_of
 from discreet.plan.draft import Draft, found
 from discreet.plan.errors_predicted import Forecast
 from discreet.plan.estimators import Estimator, Quantile, Quantiles
+from discreet.plan.fan_out import PublicRows
 from discreet.plan.groups import groups_of, within_categories
 from discreet.plan.limits_of_unit import most_groups
-from discreet.plan.fan_out import PublicRows
 from discreet.plan.lowered import Lowered
 from discreet.plan.measures import measured
 from discreet.plan.names import bound_expression

@@ -19,7 +19,7 @@ from fractions import Fraction
 from typing import Final, Self, final
 
 from discreet.errors import UnknownName
-from discreet.query.signatures import AGGREGATES, FUNCTIONS, WINDOWS, Function
+from discreet.query.signatures import AGGREGATES, FUNCTIONS, PLAIN, WINDOWS, Function
 from discreet.query.span import Span, pointed
 from discreet.query.types import Scalar, Type, type_of
 from discreet.query.validity import (
@@ -164,7 +164,7 @@ class Case:
             raise wrong("a CASE has no branches.", self.span)
         for branch in self.branches:
             _check_all(branch, "a branch of a CASE", self.span)
-            if len(branch) != 2:  # noqa: PLR2004 (a condition and a value)
+            if len(branch) != 2:
                 raise wrong("a branch of a CASE is not a condition and a value.", self.span)
         if self.default is not None:
             check_expression(self.default, self.span)
@@ -305,7 +305,7 @@ class Aggregate:
                 check_expression(part, self.span)
         _check_function(self.function, AGGREGATES, int(self.argument is not None), self.span)
         check_flag(self.distinct, "DISTINCT", self.span)
-        if self.distinct and (self.argument is None or self.function != "COUNT"):
+        if self.distinct and (self.argument is None or self.function not in PLAIN):
             raise wrong(f"{self.function} does not tell distinct values apart.", self.span)
         self._check_numbers()
 

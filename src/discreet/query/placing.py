@@ -44,7 +44,7 @@ def check_row(expression: Expression, *, windows: bool = False, span: Span | Non
             continue
         seen.add((id(node), allowed))
         if type(node) is Window and allowed:
-            allowed = False  # noqa: PLW2901 (windows do not stand in each other)
+            allowed = False
         elif type(node) not in _ROW:
             raise wrong(f"{_shown(node)} stands where a value of one row is needed.", span)
         waiting.extend((child, allowed) for child in node.children())
@@ -64,6 +64,8 @@ def check_group(expression: Expression, keys: int, span: Span | None = None) -> 
             continue
         seen.add(id(node))
         if type(node) is Aggregate:
+            if node.distinct and node.function != "COUNT":
+                raise wrong(f"{node.function} of a group takes all values.", span)
             for part in node.children():
                 check_row(part, span=span)
         elif type(node) is Grouped:

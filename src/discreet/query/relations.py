@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Self, final
+from typing import Any, Final, Self, final
 
 from discreet.query.expressions import Aggregate, Expression, Star
 from discreet.query.placing import check_row
@@ -376,9 +376,9 @@ def check_outputs(outputs: object, span: Span | None = None) -> Iterator[Express
         yield value
 
 
-def _pair(value: object, span: Span | None) -> tuple[object, Expression]:
+def _pair(value: object, span: Span | None) -> tuple[object, Any]:
     check_tuple(value, "a column", span)
-    if len(value) != 2:  # type: ignore[arg-type]  # noqa: PLR2004 (a name, and what it stands for)
+    if len(value) != 2:  # type: ignore[arg-type]
         raise wrong("a column is not a name and what it stands for.", span)
     return value  # type: ignore[return-value]
 

@@ -2,14 +2,16 @@
 
 Trust: kernel.
 
-Definition.  A text that CONCAT or REPLACE would make longer than ``LONGEST`` bytes in UTF-8 is
-NULL; for REPLACE every place where the second could stand counts.  So no question can make an
-engine run out of memory on the rows of one unit.
+Definition.  No function makes a text longer than ``LONGEST`` bytes in UTF-8: where CONCAT or
+REPLACE would, the result is NULL (for REPLACE every place where the second could stand counts), and
+LOWER, UPPER, TRIM and SUBSTR of a longer text are NULL; SUBSTR of at most ``LONGEST`` / 4 code
+points never is.  LIKE takes a time of at most the length of the text times that of the pattern.
+How many such texts a question makes of one row is limited by :mod:`discreet.plan.text_work`, and
+how many rows it makes of one by :mod:`discreet.plan.fan_out`.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -25,15 +27,28 @@ def _bytes(value: str) -> int:
     return len(value.encode("utf-8", "surrogatepass"))
 
 
-def _substr(value: str, place: int, count: int | None = None) -> str:
+def _short(value: str) -> str | None:
+    return value if _bytes(value) <= LONGEST else None
+
+
+def _translated(table: dict[int, int]) -> Callable[[str], str | None]:
+    return lambda value: None if _short(value) is None else value.translate(table)
+
+
+def _trim(value: str) -> str | None:
+    return None if _short(value) is None else value.strip(" ")
+
+
+def _substr(value: str, place: int, count: int | None = None) -> str | None:
+    if (count is None or count > LONGEST // 4) and _short(value) is None:
+        return None
     first = max(place, 1)
     stop = len(value) + 1 if count is None else place + count
     return value[first - 1 : max(stop, first) - 1]
 
 
 def _concat(*values: str) -> str | None:
-    joined = "".join(values)
-    return joined if _bytes(joined) <= LONGEST else None
+    return _short("".join(values))
 
 
 def _replace(value: str, old: str, new: str) -> str | None:
@@ -45,18 +60,30 @@ def _replace(value: str, old: str, new: str) -> str | None:
 
 
 def _like(value: str, pattern: str) -> bool:
-    parts = {"%": ".*", "_": "."}
-    expression = "".join(parts.get(letter) or re.escape(letter) for letter in pattern)
-    return re.fullmatch(expression, value, re.DOTALL) is not None
+    """Match a pattern from the left; of two % the last decides, so that none is tried twice."""
+    at = place = 0
+    again: tuple[int, int] | None = None
+    while at < len(value):
+        if place < len(pattern) and pattern[place] == "%":
+            place += 1
+            again = place, at
+        elif place < len(pattern) and pattern[place] in {"_", value[at]}:
+            place, at = place + 1, at + 1
+        elif again is not None:
+            again = again[0], again[1] + 1
+            place, at = again
+        else:
+            return False
+    return all(letter == "%" for letter in pattern[place:])
 
 
 TEXTS: Final[dict[str, Callable[..., Any]]] = {
-    "LOWER": lambda value: value.translate(_LOWER),
-    "UPPER": lambda value: value.translate(_UPPER),
+    "LOWER": _translated(_LOWER),
+    "UPPER": _translated(_UPPER),
     "LENGTH": len,
     "SUBSTR": _substr,
     "CONCAT": _concat,
-    "TRIM": lambda value: value.strip(" "),
+    "TRIM": _trim,
     "STARTS_WITH": lambda value, start: value.startswith(start),
     "ENDS_WITH": lambda value, end: value.endswith(end),
     "REPLACE": _replace,

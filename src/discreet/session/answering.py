@@ -13,7 +13,14 @@ told after it was recorded.
 Theorem (key ``one-answer``).  Under one key one answer is ever told, however often the steps are
 repeated and wherever they broke off.  Here the key follows from the plan, so a retry of the same
 question goes on where the last attempt ended, without paying again.
-Whatever fails once data is read fails with one and the same sentence: another could be about data.
+That an answer fails may depend on a single row, so it is told once for each price, and in one and
+the same sentence, which says nothing of the reason.  Before anybody hears of it, it is on record:
+    fail      data may have been read, and no noise was drawn: the question is closed, and asking
+              again is refused until the owner has looked and reopens it
+    release   noise was drawn: the failure is the answer, and no other noise is ever drawn for it
+What no row can bring about is told as it is, and asking again goes on: an interrupt, a process that
+was killed, a server that cannot be reached, random bits that cannot be had before the first of the
+noise.  An executor that is lost is replaced by Spark itself, within the attempt.
 """
 
 from __future__ import annotations
@@ -23,11 +30,12 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Final, final
 
 from discreet.engines.order import HashOrder
-from discreet.errors import DiscreetError, EngineFailed, EntropyError, WrongKind
+from discreet.errors import DiscreetError, EngineFailed, EngineStopped, EntropyError, WrongKind
 from discreet.ledger import Release as Stored
+from discreet.ledger.closing_acts import refuse_closed
 from discreet.noise import SYSTEM, Entropy
 from discreet.plan.plan import Plan
 from discreet.release.answer import answer
@@ -37,9 +45,11 @@ if TYPE_CHECKING:  # loaded when first used, because a plain question needs none
     from discreet.engines.engine import Engine
     from discreet.session.bounding import Settle
 
-__all__ = ["Desk"]
+__all__ = ["Desk", "failed", "noised"]
 
 _SALT_BITS = 63
+_FAILURE: Final = b'{"failed":true,"format":1}'
+"""What is stored in place of an answer that failed after noise was drawn."""
 
 
 @final
@@ -67,12 +77,29 @@ class Desk:
         """Take all steps, with whatever reads the data, and returns what will be stored."""
         found = self.record.find(question)
         if found is not None:
-            return found
+            return _answered(found)
         key = self._charged(plan, question)
         begun = self.record.start(key)
         if isinstance(begun, Stored):
-            return begun
-        return self.record.release(key, _guarded(draw))
+            return _answered(begun)
+        return _answered(self.record.release(key, self._guarded(key, draw)))
+
+    def _guarded(self, key: str, draw: Callable[[], bytes]) -> bytes:
+        """Read the data; close the question if that fails for a reason that may be in it."""
+        written: bytes | None = None
+        failure: DiscreetError | None = None
+        try:
+            written = draw()
+        except (EntropyError, EngineStopped) as error:  # never about data
+            failure = type(error)(what=error.what, why=error.why, do=error.do)
+        except Exception:  # noqa: BLE001, S110 (its text may quote the data; replaced below)
+            pass
+        if written is not None:
+            return written
+        if failure is None:  # raised here, where the other error is out of sight
+            self.record.fail(key)
+            failure = failed()
+        raise failure
 
     def _charged(self, plan: Plan, question: str) -> str:
         """Pay for a plan, and return the key of the charge.
@@ -106,7 +133,7 @@ class Desk:
         order = self.order()
         if plan.search is None:
             raw = self.engine.run(plan.lowered, order=order)
-            return answer(plan, raw, entropy=self.entropy).written()
+            return noised(lambda: answer(plan, raw, entropy=self.entropy).written())
         from discreet.session.bounding import drawn_in_stages  # noqa: PLC0415  rare
 
         return drawn_in_stages(plan, settle, engine=self.engine, entropy=self.entropy, order=order)
@@ -116,24 +143,33 @@ class Desk:
         return HashOrder(salt=self.entropy.bits(_SALT_BITS))
 
 
-def _guarded(draw: Callable[[], bytes]) -> bytes:
-    """Read the data, and say one and the same sentence whatever fails."""
-    written: bytes | None = None
-    failure: DiscreetError = EngineFailed(
+def noised(finish: Callable[[], bytes]) -> bytes:
+    """Draw noise and finish an answer; if that fails, the failure is what will be stored."""
+    try:
+        return finish()
+    except EngineStopped:  # in a later stage; nobody has seen the noise of the first
+        raise
+    except Exception:  # noqa: BLE001  (its text may quote the data)
+        return _FAILURE
+
+
+def failed() -> EngineFailed:
+    """Return the one error of all answers that failed."""
+    return EngineFailed(
         what="the answer could not be computed.",
         why="what is known of the reason may hold values of the data.",
-        do="ask again, which costs nothing more; if that fails too, ask the owner of the "
-        "table to look.  What was charged stays charged.",
+        do="ask the owner of the table to look.  What was charged stays charged, and the question "
+        "is closed until the owner reopens it.",
     )
-    try:
-        written = draw()
-    except EntropyError as error:  # about random bits, never about data
-        failure = type(error)(what=error.what, why=error.why, do=error.do)
-    except Exception:  # noqa: BLE001, S110 (its text may quote the data; replaced above)
-        pass
-    if written is None:  # raised here, where the other error is out of sight
-        raise failure
-    return written
+
+
+def _answered(stored: Stored) -> Stored:
+    """Return a stored answer, unless it says that there is none."""
+    if stored.answer != _FAILURE:
+        return stored
+    if stored.replayed:
+        refuse_closed((stored.key,), stored.key)  # as every question that failed before
+    raise failed()
 
 
 def _digest(*parts: object) -> str:

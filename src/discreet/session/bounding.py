@@ -24,6 +24,7 @@ from discreet.plan.settling import Settled
 from discreet.release.answer import answer
 from discreet.release.bounds_found import found_bounds
 from discreet.release.release import Release
+from discreet.session.answering import noised
 
 __all__ = ["Settle", "drawn_in_stages", "read_stages"]
 
@@ -41,18 +42,22 @@ def drawn_in_stages(
     if search is None:
         message = "a plan without a search has one stage"
         raise TypeError(message)
-    found = found_bounds(search, engine.run(search.lowered, order=order), entropy=entropy)
-    final, digest = settle(plan, found)
-    raw = engine.run(final.lowered, order=order)
-    told = answer(final, raw, entropy=entropy).written()
-    document = {
-        "answer": json.loads(told),
-        "bounds": [[each.about, str(each.low), str(each.high), each.seen] for each in found],
-        "format": _FORMAT,
-        "stage": digest,
-    }
-    text = json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return text.encode("ascii")
+    raw = engine.run(search.lowered, order=order)
+
+    def stages() -> bytes:
+        found = found_bounds(search, raw, entropy=entropy)
+        final, digest = settle(plan, found)
+        told = answer(final, engine.run(final.lowered, order=order), entropy=entropy).written()
+        document = {
+            "answer": json.loads(told),
+            "bounds": [[each.about, str(each.low), str(each.high), each.seen] for each in found],
+            "format": _FORMAT,
+            "stage": digest,
+        }
+        text = json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return text.encode("ascii")
+
+    return noised(stages)
 
 
 def read_stages(data: bytes, plan: Plan, settle: Settle) -> Release:

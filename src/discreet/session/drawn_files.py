@@ -6,6 +6,10 @@ With private keys, an engine that keeps groups apart has its tasks choose groups
 write (key ``keyed-bins``): totals without noise stay in them.  If few groups are shown, their files
 are made one.  Everything else is drawn here, and makes one file.
 What is drawn is on no record yet, and nobody may look at it (:mod:`discreet.session.places`).
+
+A draw that is complete is never followed by another: an attempt that ended before it was on record
+is gone on with.  One that is not complete is thrown away only if nobody can have seen it; else the
+attempt fails, which closes the question.
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.engines.order import HashOrder
-from discreet.engines.parquet_files import ReleasedFile, read_table, write_table
+from discreet.engines.parquet_files import PrivateFolder, ReleasedFile, read_table, write_table
 from discreet.errors import UnreadableSource
 from discreet.noise import Entropy
 from discreet.plan.lowered import Lowered, Total
@@ -62,7 +66,10 @@ def in_tasks(plan: Plan, desk: Desk) -> bool:
 
 def drawn_files(desk: Desk, plan: Plan, place: Place) -> bytes:
     """Write an answer out of sight, and return what will be stored about it."""
-    folder = place.begin()
+    waiting = place.waiting()
+    if waiting is not None:
+        return _gone_on_with(plan, *waiting)
+    folder = place.begun
     try:
         order = desk.order()
         if in_tasks(plan, desk):
@@ -74,19 +81,28 @@ def drawn_files(desk: Desk, plan: Plan, place: Place) -> bytes:
         manifest = manifest_of(plan, place, files, schema)
         seal(place, manifest)
     except BaseException:
-        place.clear()
+        place.discard()  # or fail in another way: somebody may have seen the draw
         raise
     return manifest.written()
 
 
-def seal(place: Place, manifest: Manifest) -> None:
-    """End all writing, and make sure that this machine sees what was written."""
-    if not manifest.matches(place.seal({file.name for file in manifest.files})):
+def seal(place: Place, manifest: Manifest) -> Path:
+    """End all writing, and make sure that this machine sees what was written; return where."""
+    sealed = place.seal({file.name for file in manifest.files}, manifest.written())
+    if not manifest.matches(sealed):
         raise RuntimeError(_ELSEWHERE)
+    return sealed
+
+
+def _gone_on_with(plan: Plan, sealed: Path, stored: bytes) -> bytes:
+    """Return what will be stored about a draw of an attempt that ended before it was recorded."""
+    if not Manifest.read(stored, plan=plan.digest).matches(sealed):
+        raise RuntimeError(_ELSEWHERE)
+    return stored
 
 
 def _by_tasks(
-    desk: Desk, plan: Plan, order: HashOrder, folder: Path
+    desk: Desk, plan: Plan, order: HashOrder, folder: PrivateFolder
 ) -> tuple[tuple[ReleasedFile, ...], pa.Schema]:
     """Let tasks finish their groups, with a key that ends with this call."""
     engine = cast("KeepsGroupsApart", desk.engine)
@@ -108,10 +124,12 @@ def _by_tasks(
     return files, empty.schema
 
 
-def _one_file(files: Sequence[ReleasedFile], folder: Path, empty: pa.Table) -> ReleasedFile:
+def _one_file(
+    files: Sequence[ReleasedFile], folder: PrivateFolder, empty: pa.Table
+) -> ReleasedFile:
     """Make one file of those of the tasks, which go when the folder is sealed."""
     try:
-        tables = [read_table(folder, file).cast(empty.schema) for file in files]
+        tables = [read_table(folder.path, file).cast(empty.schema) for file in files]
     except UnreadableSource:
         raise RuntimeError(_ELSEWHERE) from None
     return write_table(pa.concat_tables([*tables, empty]), folder, "answer")

@@ -7,9 +7,12 @@ Trust: kernel.  The steps of an answer are those of :mod:`discreet.session.answe
     release                which files are the answer, byte for byte, is stored
     publish                the folder gets its name
 
-A crash before ``release`` leaves a draw that nobody may look at; asking again removes it and draws
-anew, with another key.  A crash after it leaves files that are on record: asking again brings them
-to their place.  Files that are on record and cannot be found are lost: there is no second draw.
+The folder to write to is made before the charge, where nobody else can take it away.
+A crash while files are written leaves a part of a draw that nobody can look at; asking again
+removes it and draws anew, with another key.  A crash after that leaves a whole draw: asking again
+stores it, or brings what is on record to its place.  A draw that could not be sealed and that
+somebody may have seen closes the question.  Files that are on record and cannot be found are lost:
+there is no second draw.
 
 The same question at the same price is one answer, whether it is asked for or written: what was
 asked before is written from the record, and what was written before is read from its files.
@@ -24,7 +27,7 @@ from typing import cast
 
 from discreet.engines.order import HashOrder
 from discreet.engines.parquet_files import copy_file, write_table
-from discreet.errors import UnreadableSource, UnsupportedSQL
+from discreet.errors import UnreadableSource, UnsupportedSQL, WrongKind
 from discreet.ledger import Release as Stored
 from discreet.plan.lowered import Total
 from discreet.plan.plan import Plan
@@ -65,8 +68,14 @@ def write(
     with place.locked():
         if desk.record.find(plan.digest) is None:
             _check(plan, desk)
+            place.check_parent()
             place.check_free()
-        stored = desk.recorded(plan, plan.digest, lambda: drawn_files(desk, plan, place))
+            _begin(place)
+        try:
+            stored = desk.recorded(plan, plan.digest, lambda: drawn_files(desk, plan, place))
+        except BaseException:
+            place.abandon()
+            raise
         with _on_record():
             if in_files(stored.answer):
                 manifest = Manifest.read(stored.answer, plan=plan.digest)
@@ -112,6 +121,19 @@ def _check(plan: Plan, desk: Desk) -> None:
         check_writers(groups.sparkSession, engine.watched)
 
 
+def _begin(place: Place) -> None:
+    """Make the folder to write to, unless a whole draw waits to be stored."""
+    try:
+        if place.waiting() is None:
+            place.begin()
+    except (OSError, RuntimeError):
+        raise WrongKind(
+            what="nothing can be written beside the folder that is asked for.",
+            why="an answer is written there first, and nothing is paid for that cannot be kept.",
+            do="see to it that this user may write there, or name another folder.",
+        ) from None
+
+
 # --- after it is on record --------------------------------------------------------------------
 
 
@@ -143,13 +165,14 @@ def _brought(place: Place, manifest: Manifest) -> bool:
     if manifest.matches(place.target):
         place.clear()
         return True
-    if manifest.matches(place.sealed):
-        place.publish()
-        return True
+    for sealed in place.sealed():
+        if manifest.matches(sealed):
+            place.publish(sealed)
+            return True
     first = Place(Path(manifest.folder), place.digest)
     if first == place:
         return False
-    for source in (first.sealed, first.target):
+    for source in (*first.sealed(), first.target):
         if manifest.matches(source):
             place.check_free()
             with suppress(FileNotFoundError):  # brought to its own place meanwhile
@@ -162,8 +185,7 @@ def _copied(place: Place, manifest: Manifest, source: Path) -> None:
     folder = place.begin()
     for file in manifest.files:
         copy_file(file, source, folder)
-    seal(place, manifest)
-    place.publish()
+    place.publish(seal(place, manifest))
 
 
 def _written_from(release: Release, plan: Plan, place: Place) -> Manifest:
@@ -171,10 +193,10 @@ def _written_from(release: Release, plan: Plan, place: Place) -> Manifest:
     table = release.to_arrow()
     file = write_table(table, place.begin(), "answer")
     manifest = manifest_of(plan, place, (file,), table.schema)
-    seal(place, manifest)
+    sealed = seal(place, manifest)
     try:
         if not manifest.matches(place.target):
-            place.publish()
+            place.publish(sealed)
     finally:
         place.clear()  # nothing is lost: the answer itself is on record
     return manifest

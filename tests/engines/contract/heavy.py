@@ -8,7 +8,7 @@ from discreet.query.types import Type
 TYPES = {"u": Type.INTEGER, "i": Type.INTEGER}
 FEW, MANY = 5, 200_000
 QUESTION = "SELECT COUNT(*) AS n FROM events AS a JOIN events AS b ON a.u = b.u AND a.i < b.i"
-POLICY = "format = 1\n[limits]\nmax_rows = 100"
+POLICY = "format = 1\n[limits]\nmax_rows = 100\nmax_fan_out = 1_000_000"
 
 
 def rows(count):

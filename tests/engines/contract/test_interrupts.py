@@ -27,7 +27,7 @@ def check_interrupt(program, few, many, folder):
             break
     with pytest.raises(Failed) as caught:
         program.result(1)
-    assert caught.value.kind in {"KeyboardInterrupt", "EngineFailed"}
+    assert caught.value.kind in {"KeyboardInterrupt", "EngineStopped"}
     found = program.call(heavy.asked, few, folder)
     assert found["n"] == [heavy.pairs(heavy.FEW)]
     assert found["kinds"].count("charge") == 1

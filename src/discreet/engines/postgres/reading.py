@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Final, Self, final
 
 import pyarrow as pa
 
+from discreet.engines.failing import stopped
 from discreet.engines.postgres.address import Address
 from discreet.engines.postgres.catalogue import Described, described
 from discreet.engines.postgres.columns import printed
@@ -102,6 +103,7 @@ class Reading:
         self._rows: Queue[Rows | None] = Queue(maxsize=_WAITING)
         self._ended = threading.Event()
         self._whole = False
+        self._connected = False
         self._cursor: Cursor | None = None
         self._lock = threading.Lock()
         self._messenger: threading.Thread | None = None
@@ -112,6 +114,8 @@ class Reading:
         """Yield all rows; fail, without a reason, if there are some that could not be read."""
         while (found := self._next()) is not None:
             yield found
+        if not self._connected or self._ended.is_set():
+            raise stopped()
         if not self._whole:
             message = "the server could not be read"
             raise RuntimeError(message)
@@ -152,6 +156,7 @@ class Reading:
         """Read everything, in the thread."""
         try:
             with connected(self._requests[0].address) as connection:
+                self._connected = True  # from here on a row may be the reason of a failure
                 self._whole = self._read_all(connection)
         except BaseException:  # noqa: BLE001, S110 (its text may quote the data, and stays here)
             pass

@@ -13,6 +13,7 @@ from typing import Any
 from discreet.engines.order import Value
 from discreet.engines.reference.casts import finite, fitting
 from discreet.engines.reference.expressions import Row, Rule, compiled
+from discreet.engines.reference.float_sums import float_sum
 from discreet.query.expressions import Aggregate, Literal, Order, Window
 from discreet.query.types import Type
 
@@ -37,10 +38,10 @@ def aggregated(aggregate: Aggregate, rows: Sequence[Row], columns: Mapping[str, 
     values = [value for value in map(rule, rows) if value is not None]
     if aggregate.distinct:
         values = list(dict.fromkeys(values))
-    return _computed(aggregate.function, values)
+    return _computed(aggregate.function, values, distinct=aggregate.distinct)
 
 
-def _computed(function: str, values: list[Any]) -> Value:
+def _computed(function: str, values: list[Any], *, distinct: bool) -> Value:
     if function == "COUNT":
         return len(values)
     if not values:
@@ -50,10 +51,7 @@ def _computed(function: str, values: list[Any]) -> Value:
         return extreme
     if isinstance(values[0], int):
         return fitting(sum(values))
-    total = 0.0
-    for value in sorted(values):
-        total += value
-    return finite(total)
+    return finite(float_sum(values, distinct=distinct))
 
 
 def windowed(window: Window, rows: Sequence[Row], columns: Mapping[str, Type]) -> list[Value]:

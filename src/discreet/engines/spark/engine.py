@@ -197,7 +197,7 @@ class Spark:
         return self._watch.run(action)
 
     def cancel(self) -> None:
-        """Stop what is being computed, from another thread; its answer fails.
+        """Stop what is being computed, from another thread.
 
         What was charged stays charged, and asking again costs nothing more.
         """

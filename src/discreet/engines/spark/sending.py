@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from discreet.engines import spilling
 from discreet.engines.spark import task
 
 if TYPE_CHECKING:  # an optional library
@@ -29,7 +30,8 @@ def in_tasks(
     """Return what a task makes of its rows; it is sent by value."""
     from pyspark import cloudpickle  # noqa: PLC0415  an optional library
 
-    cloudpickle.register_pickle_by_value(task)  # type: ignore[no-untyped-call]
+    for module in (task, spilling):
+        cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about versions of pandas, which is not used
         return rows.mapInArrow(partial(work, **arguments), schema)

@@ -1,7 +1,7 @@
 """What runs in a task: DuckDB over the rows of some parts, and nothing else.
 
 Trust: kernel.  This file is sent to the workers of Spark as it is, so that they need no more than
-pyarrow and DuckDB; it may import nothing of ours.
+pyarrow and DuckDB; it may import nothing of ours that is not sent as well.
 
 Statements and public tables come along.  Whatever fails says one sentence: Spark shows the errors
 of tasks, and keeps them.
@@ -10,8 +10,6 @@ of tasks, and keeps them.
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypedDict
@@ -19,6 +17,8 @@ from typing import Any, TypedDict
 import duckdb
 import pyarrow as pa
 from pyarrow import compute
+
+from discreet.engines.spilling import SpillFolder
 
 __all__ = ["PART", "ROWS", "Job", "by_row", "by_unit", "quiet", "versions", "with_values"]
 
@@ -176,9 +176,9 @@ def _connection(job: Job) -> Iterator[duckdb.DuckDBPyConnection]:
     if duckdb.__version__ != job["version"]:
         message = "another version of DuckDB"
         raise RuntimeError(message)
-    folder = tempfile.mkdtemp(prefix="discreet-", dir=_local())  # readable by nobody else
+    folder = SpillFolder(_local())
     try:
-        settings = {**job["settings"], "temp_directory": folder}
+        settings = {**job["settings"], "temp_directory": folder.path}
         with duckdb.connect(config=settings) as connection:
             connection.execute("SET enable_external_access = false")
             connection.execute("SET lock_configuration = true")
@@ -186,7 +186,7 @@ def _connection(job: Job) -> Iterator[duckdb.DuckDBPyConnection]:
                 connection.register(alias.strip('"'), pa.ipc.open_stream(stream).read_all())
             yield connection
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        folder.remove()
 
 
 def _local() -> str | None:

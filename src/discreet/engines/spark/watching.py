@@ -15,6 +15,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, TypeVar, final
 
+from discreet.engines.failing import stopped
 from discreet.engines.listening import ended, settled
 from discreet.engines.spark.hushing import hushed
 from discreet.engines.spark.performance import Progress
@@ -64,11 +65,13 @@ class Watch:
                     break
             raise
         finally:
-            self._tags.pop(tag)
+            goes_on = self._tags.pop(tag)
+        if not goes_on and done.exception() is not None:
+            raise stopped()
         return done.result()
 
     def cancel(self) -> None:
-        """Stop all jobs; their answers fail."""
+        """Stop all jobs; their answers can be asked for again."""
         for tag in tuple(self._tags):
             self._tags[tag] = False
 

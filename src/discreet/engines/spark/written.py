@@ -18,13 +18,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
 
-from discreet.engines.parquet_files import ReleasedFile, write_table
+from discreet.engines.parquet_files import PrivateFolder, ReleasedFile, write_table
 from discreet.engines.spark.limbs import BITS, limb_names
 from discreet.engines.spark.sending import in_tasks, spark_schema
 from discreet.engines.spark.sources import functions_of
@@ -59,7 +58,7 @@ def written(  # noqa: PLR0913  a job, and who starts it
     *,
     bins: int,
     finish: Finish,
-    folder: Path,
+    folder: PrivateFolder,
     watched: Watched | None = None,
 ) -> tuple[ReleasedFile, ...]:
     """Finish all groups in tasks, which write into a folder; return the files by their bins.
@@ -69,7 +68,8 @@ def written(  # noqa: PLR0913  a job, and who starts it
         lowered: what they are totals of.
         bins: how many bins there are, whatever the data is.
         finish: adds noise; it is sent to the tasks.
-        folder: where to write: a folder that driver and tasks share.
+        folder: where to write: a folder that driver and tasks share.  Tasks make sure that it is
+            the one that was made.
         watched: starts the job, and stops it if need be.
     """
     reports: list[Any] | None = None
@@ -94,7 +94,7 @@ def written(  # noqa: PLR0913  a job, and who starts it
 
 
 def _job(
-    groups: DataFrame, lowered: Lowered, *, bins: int, finish: Finish, folder: Path
+    groups: DataFrame, lowered: Lowered, *, bins: int, finish: Finish, folder: PrivateFolder
 ) -> DataFrame:
     """Bring bins together, and finish each of them where it is."""
     functions = functions_of(groups)
@@ -111,7 +111,7 @@ def finished(
     *,
     lowered: Lowered,
     finish: Finish,
-    folder: Path,
+    folder: PrivateFolder,
     drawn_by: str,
 ) -> Iterator[pa.RecordBatch]:
     """Do what a task does: finish and write its bins, and report each of them."""
@@ -122,7 +122,7 @@ def _reports(
     batches: Iterable[pa.RecordBatch],
     lowered: Lowered,
     finish: Finish,
-    folder: Path,
+    folder: PrivateFolder,
     drawn_by: str,
 ) -> Iterator[pa.RecordBatch]:
     if drawn_by != package():

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, assert_never
 
 from discreet.engines.sql.expressions import expression
+from discreet.engines.sql.float_sums import float_sum, is_float_sum, with_roots
 from discreet.engines.sql.windows import aggregate, window
 from discreet.engines.sql.words import name
 from discreet.engines.windows import without_windows
@@ -106,7 +107,16 @@ def _joined(node: Join, scan: PrintScan) -> str:
 def _aggregated(node: Aggregated, below: str) -> str:
     types = dict(columns(node.child))
     keys = [(output, expression(value, types)) for output, value in node.keys]
-    values = [(output, aggregate(value, types)) for output, value in node.outputs]
+    sums = [value for _, value in node.outputs if is_float_sum(value, types)]
+    roots: list[str] = []
+    if sums:
+        below, roots = with_roots(below, sums, types, [sql for _, sql in keys])
+    values = [
+        (output, float_sum(value, types, roots.pop(0)))
+        if is_float_sum(value, types)
+        else (output, aggregate(value, types))
+        for output, value in node.outputs
+    ]
     grouped = ", ".join(str(place + 1) for place in range(len(keys)))
     by = f" GROUP BY {grouped}" if keys else ""
     return f"SELECT {_outputs(keys + values)} FROM ({below}){by}"

@@ -5,6 +5,7 @@ Trust: kernel.  No text grows beyond ``LONGEST`` bytes, see :mod:`discreet.query
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from string import ascii_lowercase, ascii_uppercase
 from typing import Final
@@ -19,8 +20,17 @@ __all__ = ["TEXTS"]
 _FARTHEST: Final = 2**31 - 1
 
 
+def _short(value: Printed, body: Callable[[str], str]) -> Printed:
+    """Print a text made of another, unless that is too long."""
+
+    def checked(sql: str) -> str:
+        return f"(CASE WHEN strlen({sql}) <= {LONGEST} THEN {body(sql)} END)"
+
+    return Printed(once([value.sql], checked), Type.TEXT)
+
+
 def _translated(start: str, to: str) -> Callable[[Printed], Printed]:
-    return lambda value: Printed(f"translate({value.sql}, {text(start)}, {text(to)})", Type.TEXT)
+    return lambda value: _short(value, lambda sql: f"translate({sql}, {text(start)}, {text(to)})")
 
 
 def _length(value: Printed) -> Printed:
@@ -32,8 +42,10 @@ def _substr(value: Printed, place: Printed, count: Printed | None = None) -> Pri
     first = max(_number(place), 1)
     wanted = _FARTHEST if count is None else _number(place) + _number(count) - first
     if first > _FARTHEST or wanted <= 0:
-        return Printed(f"substr({value.sql}, 1, 0)", Type.TEXT)
-    return Printed(f"substr({value.sql}, {first}, {min(wanted, _FARTHEST)})", Type.TEXT)
+        first, wanted = 1, 0
+    if count is not None and _number(count) <= LONGEST // 4:
+        return Printed(f"substr({value.sql}, {first}, {wanted})", Type.TEXT)
+    return _short(value, lambda sql: f"substr({sql}, {first}, {min(wanted, _FARTHEST)})")
 
 
 def _number(value: Printed) -> int:
@@ -49,7 +61,7 @@ def _concat(*values: Printed) -> Printed:
 
 
 def _trim(value: Printed) -> Printed:
-    return Printed(f"trim({value.sql}, ' ')", Type.TEXT)
+    return _short(value, lambda sql: f"trim({sql}, ' ')")
 
 
 def _predicate(function: str) -> Callable[[Printed, Printed], Printed]:
@@ -69,7 +81,13 @@ def _replace(value: Printed, old: Printed, new: Printed) -> Printed:
 
 
 def _like(value: Printed, pattern: Printed) -> Printed:
-    return Printed(f"({value.sql} LIKE {pattern.sql})", Type.BOOLEAN)
+    """Print a match; DuckDB tries all places for each % if there is a _, and RE2 does not."""
+    written = str(pattern.value)
+    if "_" not in written or "%" not in written:
+        return Printed(f"({value.sql} LIKE {pattern.sql})", Type.BOOLEAN)
+    parts = {"%": ".*", "_": "."}
+    expression = "(?s)" + "".join(parts.get(each) or re.escape(each) for each in written)
+    return Printed(f"regexp_full_match({value.sql}, {text(expression)})", Type.BOOLEAN)
 
 
 TEXTS: Final[dict[str, Callable[..., Printed]]] = {

@@ -8,9 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from discreet.engines.kinds import kind_of
 from discreet.engines.sql.expressions import expression
-from discreet.engines.sql.printed import Printed, closed
 from discreet.engines.sql.words import name
 from discreet.query.expressions import Aggregate, Order, Window
 from discreet.query.types import Type
@@ -33,7 +31,7 @@ _WINDOWS: Final = {
 
 
 def aggregate(node: Aggregate, columns: Columns) -> str:
-    """Print an aggregate of the rows of a group.
+    """Print an aggregate of the rows of a group, but no sum of floats.
 
     >>> aggregate(Aggregate("COUNT"), {})
     'count(*)'
@@ -44,11 +42,7 @@ def aggregate(node: Aggregate, columns: Columns) -> str:
     if node.argument is None:
         return f"count(*){where}"
     value = expression(node.argument, columns)
-    kind = kind_of(node.argument, columns)
     each = f"DISTINCT {value}" if node.distinct else value
-    if node.function == "SUM" and kind is Type.FLOAT:
-        ordered = Printed(f"sum({each} ORDER BY {value}){where}", kind, open=True)
-        return closed(ordered)
     return _fitting(node.function, f"{_AGGREGATES[node.function]}({each}){where}")
 
 

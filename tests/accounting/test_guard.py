@@ -1,0 +1,128 @@
+"""Budgets in memory: one thread at a time, one process, no copies."""
+
+import copy
+import os
+import pickle
+import sys
+import threading
+
+import pytest
+
+from discreet.accounting import Book, Box, Budget, Slots, between
+from discreet.errors import DiscreetError, OutOfRange, OverBudget, WrongKind
+from discreet.loss import Pure
+from discreet.units import row
+
+
+@pytest.fixture(autouse=True)
+def _switching():
+    """Let threads take turns as often as can be."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+def raced(action, threads=8, times=25):
+    """Do something in many threads at once; return what came of it."""
+    found, barrier = [], threading.Barrier(threads)
+
+    def work(number):
+        barrier.wait()
+        for time in range(times):
+            try:
+                found.append(action(number * times + time))
+            except DiscreetError as error:
+                found.append(error)
+            except Exception as error:  # noqa: BLE001 (nothing else may come)
+                found.append(repr(error))
+
+    workers = [threading.Thread(target=work, args=(number,)) for number in range(threads)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert not [each for each in found if isinstance(each, str)]
+    return found
+
+
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
+def test_ten_charges_of_a_tenth_are_ten(relation):
+    for _ in range(5):
+        book = Book(Budget(epsilon=1), unit=row(relation=relation))
+        cost = Pure(epsilon="0.1" if relation == "add_remove" else "0.05")
+        found = raced(lambda _, book=book, cost=cost: book.charge(cost), times=4)
+        granted = [each for each in found if not isinstance(each, OverBudget)]
+        assert len(granted) == 10
+        assert sorted(charge.number for charge in granted) == list(range(1, 11))
+
+
+def test_charges_about_parts_and_looks_at_what_is_left():
+    book = Book(Budget(epsilon=1), unit=row())
+
+    def act(number):
+        scope = Box({"age": between(number % 7, number % 7 + number % 5)})
+        if number % 3 == 0:
+            book.left(scope).how_many(Pure(epsilon="0.1"))
+            book.written()
+            return book.spent
+        return book.charge(Pure(epsilon="0.1"), scope=scope)
+
+    raced(act, times=10)
+    assert book.spent <= book.budget.limit
+
+
+def test_a_slot_is_taken_once():
+    for _ in range(20):
+        slots = Slots({str(at): Pure(epsilon=1) for at in range(3)}, unit=row())
+        found = raced(lambda at, slots=slots: slots.take(str(at % 3), Pure(epsilon=1)), times=3)
+        assert len([each for each in found if each is None]) == 3
+        assert slots.free == ()
+
+
+def budgets():
+    return [Book(Budget(epsilon=1), unit=row()), Slots({"a": Pure(epsilon=1)}, unit=row())]
+
+
+@pytest.mark.parametrize("budget", budgets(), ids=lambda each: type(each).__name__)
+def test_no_copies(budget):
+    for copied in (copy.copy, copy.deepcopy, pickle.dumps, lambda one: copy.deepcopy({1: one})):
+        with pytest.raises(WrongKind, match="copied"):
+            copied(budget)
+
+
+@pytest.mark.parametrize("at", [0, 1])
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_forked_process_spends_nothing(at):
+    budget = budgets()[at]
+    spend = (
+        (lambda: budget.charge(Pure(epsilon=1)))
+        if isinstance(budget, Book)
+        else (lambda: budget.take("a", Pure(epsilon=1)))
+    )
+    child = os.fork()
+    if child == 0:
+        try:
+            spend()
+        except WrongKind:
+            os._exit(7)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    spend()
+
+
+@pytest.mark.parametrize(
+    ("spent", "amount"),
+    [
+        ((9 * 10**23, 0), (-1, 0)),
+        ((-1, 0), (1, 0)),
+        ((0, 0), (0, -1)),
+        ((0,), (0,)),
+        ((0, 0, 0), (0, 0, 0)),
+        ((0, 0), (0.5, 0)),
+        ((0, 0), (True, 0)),
+    ],
+)
+def test_a_budget_gives_nothing_back(spent, amount):
+    with pytest.raises(OutOfRange):
+        Budget(epsilon=1).fits(spent, amount)
