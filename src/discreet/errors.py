@@ -42,6 +42,7 @@ One tree, so that a caller can catch as much or as little as it wants::
     └── EngineError               the data cannot be read as asked
         ├── EngineFailed        E701  the answer failed; the question is charged, and closed
         ├── UnreadableSource    E702  something that cannot be opened as a table
+        ├── SourceChanged       E703  data that is not what it was when it was opened
         └── EngineStopped       E704  stopped from outside; asking again completes the answer
 
 Each leaf has a code, and each code a page ``docs/errors/<code>.md``.
@@ -83,6 +84,7 @@ __all__ = [
     "PolicyError",
     "QuestionClosed",
     "QuestionError",
+    "SourceChanged",
     "Tampered",
     "TooLarge",
     "UnknownName",
@@ -364,6 +366,13 @@ class UnreadableSource(EngineError):
     """What was given cannot be opened as a table."""
 
     code = "E702"
+
+
+@final
+class SourceChanged(EngineError):
+    """Data is not what it was when it was opened; no answer was handed out."""
+
+    code = "E703"
 
 
 @final

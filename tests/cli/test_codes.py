@@ -17,6 +17,7 @@ EXPECTED = {
     "E6": REFUSED,
     "E701": FAILED,
     "E702": USAGE,
+    "E703": FAILED,
 }
 
 

@@ -248,7 +248,7 @@ def test_damaged_files_views_and_differing_files_are_refused(folder, tmp_path):
     (tmp_path / "empty.csv").write_bytes(b"")
     (tmp_path / "twice.csv").write_text("a,A\n1,2\n")
     (tmp_path / "a1.csv").write_text("a,b\n1,2\n")
-    (tmp_path / "a2.csv").write_text("b,a\n1,2\n")
+    (tmp_path / "a2.csv").write_text("b,c\n1,2\n")
     pq.write_table(pa.table({"a": [1]}), tmp_path / "p1.parquet")
     pq.write_table(pa.table({"a": ["x"]}), tmp_path / "p2.parquet")
     seen = Database(path=str(folder / "clinic.duckdb"), table="seen")

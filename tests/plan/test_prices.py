@@ -145,7 +145,8 @@ def test_a_scope_that_not_all_are_in_has_a_price(relation):
     plan = planned(
         "SELECT ward, COUNT(*) AS n FROM visits WHERE sex = 'f' GROUP BY ward", unit=unit, epsilon=1
     )
-    book = Book(Budget(epsilon=1), unit=unit, constant=("sex",))
+    shared = [name for name, _ in plan.scope.conditions]
+    book = Book(Budget(epsilon=1), unit=unit, constant=shared)
     book.charge(plan.tree, scope=plan.scope)
     other = planned(
         "SELECT ward, COUNT(*) AS n FROM visits WHERE sex = 'm' GROUP BY ward", unit=unit, epsilon=1

@@ -5,7 +5,7 @@ import pytest
 
 import discreet as dp
 from discreet.accounting import Budget
-from discreet.errors import OtherLedger, OverBudget
+from discreet.errors import OverBudget
 from tests.session.clinic import COUNT, POLICY, in_test_mode, opened
 
 
@@ -108,12 +108,13 @@ def test_rows_pay_however_their_column_is_read(tmp_path, values, first, second):
         assert remaining == left
 
 
-def test_a_column_of_a_person_is_read_as_it_was(tmp_path):
+def test_people_pay_however_their_column_is_read(tmp_path):
+    """Read as another type it is another column, and charges add up."""
     table = pa.table({"who": list(range(900)), "x": [3.7] * 900})
     more = {"unit": dp.person("who"), "rules": "constant = true\n[limits]\nmax_rows = 1"}
-    asked(tmp_path, table, "float", "x = 3.7", **more)
-    with pytest.raises(OtherLedger, match="another constant"):
-        asked(tmp_path, table, "integer", "x = 4", **more)
+    assert asked(tmp_path, table, "float", "x = 3.7", **more)[1] == 6
+    assert asked(tmp_path, table, "float", "x = 4", **more)[1] == 6
+    assert asked(tmp_path, table, "integer", "x = 4", **more)[1] == 2
 
 
 def test_columns_of_one_name_may_have_several_types(tmp_path):

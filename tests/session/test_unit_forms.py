@@ -80,6 +80,7 @@ def test_a_form_that_does_not_follow_is_refused(form):
         "unit_form = 3",
         'unit_form = ["uuid", "uuid"]',
         'unit_form = "uuid"\n[tables.visits.columns.patient]\ntype = "integer"',
+        'unit_form = "integer"\n[tables.visits.columns.patient]\ntype = "text"',
     ],
 )
 def test_a_wrong_form_is_refused(line):
@@ -254,3 +255,15 @@ def test_a_collation_of_other_columns_is_no_matter(tmp_path):
         database.execute("INSERT INTO t VALUES ('a', 'Ana'), ('b', 'ana')")
     question = "SELECT COUNT(*) AS n FROM t WHERE name = 'ana'"
     assert counted({"t": path}, TOP, question) == 1
+
+
+def test_moments_that_are_rounded_when_they_are_read_name_nobody():
+    """Two people whose moments differ by a nanosecond would be one."""
+    for unit, good in (("ns", False), ("us", True), ("ms", True)):
+        moments = pa.array([1, 2], pa.timestamp(unit))
+        sources = {"t": pa.table({"patient": moments})}
+        if good:
+            dp.open(sources, policy=TOP, test_mode=True).close()
+        else:
+            with pytest.raises(BadPolicy, match="rounded"):
+                dp.open(sources, policy=TOP, test_mode=True)

@@ -69,7 +69,8 @@ def open_towns(folder, monkeypatch=None, *, one_file=0, **options):
 
 
 def kinds(session):
-    return [entry["kind"] for entry in session.ledger.entries()]
+    kinds = [entry["kind"] for entry in session.ledger.entries()]
+    return [kind for kind in kinds if kind != "describe"]
 
 
 def beside(folder):

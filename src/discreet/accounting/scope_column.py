@@ -153,7 +153,7 @@ def _shared(content: Mapping[str, Any]) -> Iterator[ScopeColumn]:
                 yield ScopeColumn.promised(column["same"], column["read"])
                 continue
             named = column["column"], column["source"], column["native"], column["read"]
-            yield ScopeColumn.of(content["table"], unit, link, named)  # type: ignore[arg-type]
+            yield ScopeColumn.of(content["table"], unit, link, named)
 
 
 @functools.lru_cache(4096)

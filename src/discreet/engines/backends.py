@@ -87,12 +87,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, Mapping[str, Cell]]]] = {
         "views": {**_SESSION, "DuckDB": _CLOSED, "PostgreSQL": _CLOSED},
         "streams": dict.fromkeys(ENGINES, _CLOSED),
         "moments with a time zone": {**dict.fromkeys(ENGINES, _READ), **_SESSION},
-        "more than 60 columns of texts": {
-            "PostgreSQL": Cell(
-                NOTYET,
-                "the server sends rows of at most a gigabyte, and no row may be too long.",
-            ),
-        },
+        "more than 60 columns of texts": _EVERYWHERE,
     },
     "Whose rows they are": {
         "row units": _EVERYWHERE,

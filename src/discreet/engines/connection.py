@@ -5,7 +5,7 @@ Trust: kernel.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, final
 from weakref import finalize
@@ -13,11 +13,13 @@ from weakref import finalize
 import duckdb
 import pyarrow as pa
 
-from discreet.engines.sources.database import Database, collated
+from discreet.engines.sources.database import DatabaseTable, collated
 from discreet.engines.sources.files import CsvFiles
+from discreet.engines.sources.identity import Identity, identified
 from discreet.engines.sources.native import UUID_TEXT, base_type, reading, stored_form
 from discreet.engines.sources.opening import opened
 from discreet.engines.sources.source import Source, check_names, unreadable
+from discreet.engines.sources.verifying import check_cells
 from discreet.engines.spilling import SpillFolder
 from discreet.engines.sql.words import name, text
 from discreet.errors import DiscreetError, UnknownName, WrongType
@@ -65,6 +67,7 @@ class Connection:
         "_connection",
         "_native",
         "_slow",
+        "_stamps",
         "_swept",
         "_views",
         "columns",
@@ -75,6 +78,7 @@ class Connection:
         """Open every source, then lock the door."""
         check_names(list(tables), what="tables")
         sources = {table: opened(data, table=table) for table, data in tables.items()}
+        self._stamps = {folded(table): source.stamp for table, source in sources.items()}
         folder = SpillFolder()  # for what does not fit in memory
         self._swept = finalize(self, folder.remove)
         self._connection = duckdb.connect(
@@ -117,6 +121,8 @@ class Connection:
                 f"the data of table {table} cannot be read.",
                 do="check that the file is whole, or convert the data to Arrow or Parquet.",
             )
+        if view not in self._slow:  # CSV files are checked byte by byte
+            check_cells(self._connection, view, native, table=table)
         return native
 
     def _stored(self, source: Source, table: str) -> dict[str, Stored]:
@@ -124,14 +130,14 @@ class Connection:
         native, view = self._native[folded(table)], self._views[folded(table)]
         texts = [column for column, kind in native.items() if kind == "VARCHAR"]
         blurred: frozenset[str] = frozenset()
-        if isinstance(source, Database):
+        if isinstance(source, DatabaseTable):
             blurred = collated(self._connection, view, texts)
         return {
             column: Stored(
                 source=source.kind,
                 native=source.types.get(column) or _without_values(kind),
                 form=stored_form(kind),
-                blurred=column in blurred,
+                blurred=column in blurred or kind == "TIMESTAMP_NS",  # read as microseconds
             )
             for column, kind in native.items()
         }
@@ -144,6 +150,17 @@ class Connection:
                 known = None if facts is None else facts.column(column)
                 if known is not None and known.form == "uuid" and kind != "UUID":
                     native[column] = UUID_TEXT
+
+    def identities(self, tables: Iterable[str]) -> dict[str, Identity]:
+        """Return the state that some tables were opened in; refuse what has changed since."""
+        wished = {folded(table) for table in tables}
+        return identified(
+            {
+                table: (stamp, tuple(self._native[table].items()))
+                for table, stamp in self._stamps.items()
+                if table in wished
+            }
+        )
 
     def _lock(self, paths: list[str]) -> None:
         listed = ", ".join(map(text, dict.fromkeys(paths)))

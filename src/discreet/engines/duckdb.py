@@ -10,7 +10,7 @@ changed once it is open.  Whatever fails, fails with one and the same sentence.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self, final
 
@@ -23,6 +23,7 @@ from discreet.engines.failing import in_one_sentence, stopped
 from discreet.engines.listening import listening
 from discreet.engines.order import HashOrder
 from discreet.engines.public_groups import public_tables
+from discreet.engines.sources.identity import Identity, scanned, unchanged
 from discreet.engines.sql.bounding import PUBLIC, Bounding
 from discreet.engines.sql.cells import distinct, leaves
 from discreet.engines.sql.totals import exact_rows, totals, whole_floats
@@ -86,6 +87,10 @@ class DuckDB:
         """Learn in which form units are named; whose rows there are makes no other difference."""
         self._connection.normalize(schema)
 
+    def identities(self, tables: Iterable[str]) -> Mapping[str, Identity]:
+        """Return the state that tables were opened in; refuse what has changed since."""
+        return self._connection.identities(tables)
+
     def check(self, lowered: Lowered) -> None:
         """Refuse what cannot be printed."""
         self.statements(lowered, order=HashOrder(salt=0))
@@ -119,8 +124,12 @@ class DuckDB:
 
     def run(self, lowered: Lowered, *, order: HashOrder) -> Raw:
         """Compute the answers."""
+        tables = scanned(lowered.relation)
         with self._lock:
-            return in_one_sentence(lambda: self._listening(lowered, order))
+            return unchanged(
+                lambda: self.identities(tables),
+                lambda: in_one_sentence(lambda: self._listening(lowered, order)),
+            )
 
     def _listening(self, lowered: Lowered, order: HashOrder) -> Raw:
         statements = self.statements(lowered, order=order)

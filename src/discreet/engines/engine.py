@@ -5,10 +5,11 @@ Trust: kernel.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Protocol, runtime_checkable
 
 from discreet.engines.order import HashOrder
+from discreet.engines.sources.identity import Identity
 from discreet.plan.lowered import Lowered
 from discreet.plan.raw import Raw
 from discreet.plan.schema import Schema
@@ -36,12 +37,16 @@ class Engine(Protocol):
         """Learn whose rows the tables hold, before anything is asked; refuse what cannot be."""
         ...
 
+    def identities(self, tables: Iterable[str]) -> Mapping[str, Identity]:
+        """Return the state that tables were opened in, by folded name; refuse what has changed."""
+        ...
+
     def check(self, lowered: Lowered) -> None:
         """Refuse a question that cannot be computed, before anything is charged."""
         ...
 
     def run(self, lowered: Lowered, *, order: HashOrder) -> Raw:
-        """Compute the answers."""
+        """Compute the answers; refuse if a table changes before they are there."""
         ...
 
     def close(self) -> None:

@@ -28,6 +28,7 @@ from discreet.plan.policy_values import (
     bad,
     below_one,
     counted,
+    flag,
     known_fields,
     table_of,
     texts,
@@ -43,6 +44,7 @@ _TOP: Final = (
     "unit",
     "unit_form",
     "relation",
+    "frozen",
     "session",
     "budget",
     "limits",
@@ -104,6 +106,8 @@ class Policy:
     analysts: tuple[str, ...] | None = None
     tables: tuple[TableFacts, ...] = ()
     session: Session | None = None
+    frozen: bool = False
+    """Whether tables that do not say otherwise may never change."""
     unit_forms: tuple[str, ...] | None = None
     same: tuple[Same, ...] = ()
 
@@ -156,7 +160,9 @@ def _policy(data: Mapping[str, Any]) -> Policy:
     if data.get("format") != _FORMAT or isinstance(data.get("format"), bool):
         raise bad("format", f"it is not {_FORMAT}", f"write format = {_FORMAT} at the top")
     unit = _unit(data)
-    tables = read_tables(data.get("tables", {}), () if unit is None else unit.columns)
+    frozen = flag(data.get("frozen", False), "frozen")
+    own = () if unit is None else unit.columns
+    tables = read_tables(data.get("tables", {}), own, frozen=frozen)
     who = table_of(data, "who")
     known_fields(who, ("analysts",), "[who]")
     analysts = None if "analysts" not in who else texts(who["analysts"], "who.analysts")
@@ -167,6 +173,7 @@ def _policy(data: Mapping[str, Any]) -> Policy:
         analysts=analysts,
         tables=tables,
         session=_session(table_of(data, "session")),
+        frozen=frozen,
         unit_forms=unit_forms(data.get("unit_form"), () if unit is None else unit.columns),
         same=read_same(table_of(data, "same"), tables),
     )

@@ -17,17 +17,19 @@ from discreet.query.types import TYPES_BY_NAME, Scalar, Type, type_of
 
 __all__ = ["read_tables"]
 
-_TABLE: Final = ("public", "unit", "link", "key", "columns")
+_TABLE: Final = ("public", "unit", "link", "key", "frozen", "columns")
 _COLUMN: Final = ("type", "low", "high", "categories", "nullable", "constant")
 _LINK: Final = ("column", "parent", "key")
 _LISTED: Final = frozenset({Type.INTEGER, Type.TEXT, Type.BOOLEAN, Type.DATE})
 
 
-def read_tables(data: object, unit: tuple[str, ...]) -> tuple[TableFacts, ...]:
-    """Read the tables of a policy; private ones without a unit of their own have the common one."""
+def read_tables(
+    data: object, unit: tuple[str, ...], *, frozen: bool = False
+) -> tuple[TableFacts, ...]:
+    """Read the tables of a policy; what they do not say of unit and freezing is said for all."""
     if not isinstance(data, Mapping):
         raise bad("tables", "it is not a table", "write [tables.visits], and its names below")
-    found = {folded(name): _table(name, item, unit) for name, item in data.items()}
+    found = {folded(name): _table(name, item, unit, frozen=frozen) for name, item in data.items()}
     if len(found) != len(data):
         raise bad("tables", "two names differ in case only", "rename one of them")
     for table in found.values():
@@ -35,7 +37,7 @@ def read_tables(data: object, unit: tuple[str, ...]) -> tuple[TableFacts, ...]:
     return tuple(found.values())
 
 
-def _table(name: str, data: object, unit: tuple[str, ...]) -> TableFacts:
+def _table(name: str, data: object, unit: tuple[str, ...], *, frozen: bool) -> TableFacts:
     place = f"tables.{name}"
     if not isinstance(data, Mapping):
         raise bad(place, "it is not a table", f"write [{place}], and its names below")
@@ -57,6 +59,7 @@ def _table(name: str, data: object, unit: tuple[str, ...]) -> TableFacts:
         unit=() if public or link is not None else own,
         link=link,
         key=texts(data["key"], f"{place}.key") if "key" in data else (),
+        frozen=flag(data.get("frozen", frozen), f"{place}.frozen"),
     )
 
 

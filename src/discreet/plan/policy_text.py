@@ -49,6 +49,8 @@ def _lines(policy: Policy) -> Iterator[str]:
         if policy.unit_forms is not None:
             yield f"unit_form = {_names(policy.unit_forms)}"
         yield f"relation = {_text(policy.unit.relation.value)}"
+    if policy.frozen:
+        yield "frozen = true"
     if policy.session is not None:
         yield from ("", "[session]")
         for name in ("data", "ledger"):
@@ -63,7 +65,7 @@ def _lines(policy: Policy) -> Iterator[str]:
         yield from ("", "[who]", f"analysts = [{listed}]")
     yield from _same(policy)
     for table in policy.tables:
-        yield from _table(table, own)
+        yield from _table(table, own, frozen=policy.frozen)
 
 
 def _same(policy: Policy) -> Iterator[str]:
@@ -96,7 +98,7 @@ def _limits(limits: Limits) -> Iterator[str]:
             yield f"{written} = {_number(Fraction(value))}"
 
 
-def _table(table: TableFacts, own: tuple[str, ...]) -> Iterator[str]:
+def _table(table: TableFacts, own: tuple[str, ...], *, frozen: bool) -> Iterator[str]:
     place = f"tables.{_key(table.name)}"
     yield from ("", f"[{place}]")
     if table.public:
@@ -105,6 +107,8 @@ def _table(table: TableFacts, own: tuple[str, ...]) -> Iterator[str]:
         yield f"unit = [{', '.join(_text(name) for name in table.unit)}]"
     if table.key:
         yield f"key = [{', '.join(_text(name) for name in table.key)}]"
+    if table.frozen is not frozen:
+        yield f"frozen = {_value(table.frozen)}"
     if table.link is not None:
         link = table.link
         yield from ("", f"[{place}.link]", f"column = {_text(link.column)}")

@@ -79,7 +79,7 @@ class TableFacts:
 
     ``unit`` names the columns that name the unit; it is empty for public tables, for tables whose
     rows are the units, and for tables with a ``link``.  ``key`` is a set of columns in which no two
-    rows agree.
+    rows agree.  The content of a ``frozen`` table may not change.
 
     >>> wards = TableFacts(name="wards", columns=(), public=True, key=("ward",))
     >>> wards.column("Ward") is None
@@ -92,6 +92,7 @@ class TableFacts:
     unit: tuple[str, ...] = ()
     link: Link | None = None
     key: tuple[str, ...] = ()
+    frozen: bool = False
 
     def column(self, name: str) -> ColumnFacts | None:
         """Return a column by its name, in any case."""

@@ -20,8 +20,9 @@ EXACT: Final = frozenset({"integer", "text", "uuid", "boolean", "date"})
 class Stored:
     """A column in its source: the kind of source, the type there, and the form of its values.
 
-    ``form`` is one of ``EXACT``, or None for a type that may round.  ``blurred`` says that the
-    source holds different texts for equal there: by a collation, or because it fills them up.
+    ``form`` is one of ``EXACT``, or None for a type that may round.  ``blurred`` says that
+    different values are held for equal: by the collation of a text, by blanks that fill it up, or
+    because a moment is rounded when it is read.
 
     >>> Stored(source="parquet", native="string", form="text").blurred
     False

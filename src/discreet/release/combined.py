@@ -67,6 +67,7 @@ def combined(first: Release, second: Release) -> Release:
         columns=columns,
         parts=tuple(parts),
         private=first.private and second.private,
+        sources=second.sources,
     )
 
 
@@ -82,6 +83,12 @@ def _check(first: Release, second: Release) -> None:
             what="the two answers are not to the same question, or one of them was mapped.",
             why="only numbers of the same totals can be averaged.",
             do="ask the same question twice, and combine the answers as they came.",
+        )
+    if first.sources != second.sources:
+        raise WrongKind(
+            what="the two answers were computed from data in different states.",
+            why="a mean of the two would be about neither.",
+            do="ask the question anew, which has its own price.",
         )
     if _same(first, second):
         raise WrongKind(

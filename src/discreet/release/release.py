@@ -41,6 +41,8 @@ class Release:
         receipt: where the ledger stood, once the answer is recorded.
         replayed: whether it had been recorded before, and so cost nothing.
         private: false if it comes from a rehearsal, where nothing is protected.
+        sources: the tables that were read, each with the name of its state: "source 2" is the
+            third that the ledger has met.
     """
 
     plans: tuple[Plan, ...]
@@ -49,11 +51,15 @@ class Release:
     receipt: Receipt | None = None
     replayed: bool = False
     private: bool = True
+    sources: tuple[tuple[str, str], ...] = ()
 
     @classmethod
-    def of(cls, plan: Plan, parts: Sequence[Noisy]) -> Self:
+    def of(
+        cls, plan: Plan, parts: Sequence[Noisy], sources: tuple[tuple[str, str], ...] = ()
+    ) -> Self:
         """Compute an answer from what the mechanisms of a plan gave."""
-        return cls(plans=(plan,), columns=columns_of(plan, parts), parts=tuple(parts))
+        columns = columns_of(plan, parts)
+        return cls(plans=(plan,), columns=columns, parts=tuple(parts), sources=sources)
 
     @property
     def plan(self) -> Plan:
@@ -129,13 +135,13 @@ class Release:
 
     def written(self) -> bytes:
         """Return the whole answer as bytes, exactly; ``read`` gives it back."""
-        return written_release(self.plans, self.columns, self.parts)
+        return written_release(self.plans, self.columns, self.parts, self.sources)
 
     @classmethod
     def read(cls, data: bytes, *plans: Plan) -> Release:
         """Read what ``written`` returned; the plans are those of the answer."""
-        columns, parts = read_release(data, plans)
-        return cls(plans=plans, columns=columns, parts=parts)
+        columns, parts, sources = read_release(data, plans)
+        return cls(plans=plans, columns=columns, parts=parts, sources=sources)
 
     def __len__(self) -> int:
         """Return the number of rows."""

@@ -5,7 +5,8 @@ Trust: kernel.  A replay must be the answer that was paid for, bit for bit.
 Definition.  Canonical JSON: keys are sorted, without spaces, in ASCII.  INTEGER is a number, FLOAT
 its hexadecimal text, DATE and TIMESTAMP their ISO text, TEXT and BOOLEAN are themselves, NULL is
 null.  A column of FLOATs of which none is NULL is one text: the digits of their 64 bits in a row,
-the sign first.  ``plans`` are the digests of the plans.  Besides the columns the noisy totals and
+the sign first.  ``plans`` are the digests of the plans; ``sources`` are the states of the tables
+that were read, if these are known.  Besides the columns the noisy totals and
 chosen leaves of all groups are kept, by the names that the plan has for them; they are what a later
 answer to the same question can be combined with.
 """
@@ -47,29 +48,35 @@ _READ: Final[dict[Type, Callable[[Any], Any]]] = {
 
 
 def written_release(
-    plans: Sequence[Plan], columns: Sequence[ReleasedColumn], parts: Sequence[Noisy]
+    plans: Sequence[Plan],
+    columns: Sequence[ReleasedColumn],
+    parts: Sequence[Noisy],
+    sources: Sequence[tuple[str, str]] = (),
 ) -> bytes:
     """Write an answer."""
-    document = {
+    document: dict[str, Any] = {
         "columns": [_column(column) for column in columns],
         "format": _FORMAT,
         "noisy": _noisy(plans[0], parts[0]) if len(plans) == len(parts) == 1 else None,
         "plans": [plan.digest for plan in plans],
     }
+    if sources:
+        document["sources"] = [list(each) for each in sources]
     text = json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return text.encode("ascii")
 
 
 def read_release(
     data: bytes, plans: Sequence[Plan]
-) -> tuple[tuple[ReleasedColumn, ...], tuple[Noisy, ...]]:
-    """Read an answer that was written for these plans."""
+) -> tuple[tuple[ReleasedColumn, ...], tuple[Noisy, ...], tuple[tuple[str, str], ...]]:
+    """Read an answer that was written for these plans: columns, noisy totals and sources."""
     try:
         document = json.loads(data)
         known = document["format"] == _FORMAT
         digests = document["plans"]
         columns = tuple(_read_column(each) for each in document["columns"]) if known else ()
         noisy = document["noisy"] if known else None
+        sources = tuple((str(table), str(state)) for table, state in document.get("sources", ()))
     except (ValueError, KeyError, TypeError, AttributeError, pa.ArrowException):
         raise _unreadable() from None
     if not known:
@@ -85,9 +92,10 @@ def read_release(
             do="read it with the plan of its own question and price.",
         )
     try:
-        return columns, () if noisy is None else (_read_noisy(plans[0], noisy),)
+        parts = () if noisy is None else (_read_noisy(plans[0], noisy),)
     except (ValueError, KeyError, TypeError, AttributeError, pa.ArrowException):
         raise _unreadable() from None
+    return columns, parts, sources
 
 
 def _unreadable() -> WrongKind:

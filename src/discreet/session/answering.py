@@ -4,6 +4,7 @@ Trust: kernel.  The order of these steps is the promise: data is read after it w
 told after it was recorded.
 
     find      an answer that is on record is handed out again, and costs nothing
+    look      data that is not what it was when it was opened is refused
     charge    the request is paid for, or refused: durable before the next step
     start     data may be read now
     draw      the engine computes bounded totals, and noise is added; where bounds are missing they
@@ -19,25 +20,35 @@ the same sentence, which says nothing of the reason.  Before anybody hears of it
               again is refused until the owner has looked and reopens it
     release   noise was drawn: the failure is the answer, and no other noise is ever drawn for it
 What no row can bring about is told as it is, and asking again goes on: an interrupt, a process that
-was killed, a server that cannot be reached, random bits that cannot be had before the first of the
-noise.  An executor that is lost is replaced by Spark itself, within the attempt.
+was killed, a server that cannot be reached, data that is not what it was when it was opened, random
+bits that cannot be had before the first of the noise.  An executor that is lost is replaced by
+Spark itself, within the attempt.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, final
 
 from discreet.engines.order import HashOrder
-from discreet.errors import DiscreetError, EngineFailed, EngineStopped, EntropyError, WrongKind
+from discreet.engines.sources.identity import scanned
+from discreet.errors import (
+    DiscreetError,
+    EngineFailed,
+    EngineStopped,
+    EntropyError,
+    SourceChanged,
+    WrongKind,
+)
 from discreet.ledger import Release as Stored
 from discreet.ledger.closing_acts import refuse_closed
 from discreet.noise import SYSTEM, Entropy
 from discreet.plan.plan import Plan
+from discreet.plan.raw import Raw
 from discreet.release.answer import answer
 from discreet.session.record import Record
 
@@ -61,6 +72,8 @@ class Desk:
     record: Record
     account: str | None = None
     entropy: Entropy = SYSTEM
+    states: Mapping[str, str] = field(default_factory=dict)
+    """The names of the states that tables were opened in, by their folded names."""
 
     def answered(self, plan: Plan, *, settle: Settle, draw: int = 1) -> Stored:
         """Return what is on record for a plan, after paying and drawing it if need be.
@@ -70,14 +83,26 @@ class Desk:
             settle: plans an answer once its bounds are found.
             draw: 1, or a higher number for another answer to the same plan.
         """
-        question = _digest(plan.digest, draw) if draw > 1 else plan.digest
-        return self.recorded(plan, question, lambda: self._drawn(plan, settle))
+        return self.recorded(plan, self.question(plan, draw), lambda: self._drawn(plan, settle))
+
+    def question(self, plan: Plan, draw: int) -> str:
+        """Return the name under which a draw of a plan is on record."""
+        return _digest(plan.digest, draw) if draw > 1 else plan.digest
+
+    def sources(self, plan: Plan) -> tuple[tuple[str, str], ...]:
+        """Return the states of the tables that a plan reads."""
+        return tuple((each, self.states.get(each, "")) for each in sorted(_tables(plan)))
+
+    def check_sources(self, plan: Plan) -> None:
+        """Refuse data that is not what it was when it was opened."""
+        self.engine.identities(_tables(plan))
 
     def recorded(self, plan: Plan, question: str, draw: Callable[[], bytes]) -> Stored:
         """Take all steps, with whatever reads the data, and returns what will be stored."""
         found = self.record.find(question)
         if found is not None:
             return _answered(found)
+        self.check_sources(plan)
         key = self._charged(plan, question)
         begun = self.record.start(key)
         if isinstance(begun, Stored):
@@ -90,7 +115,7 @@ class Desk:
         failure: DiscreetError | None = None
         try:
             written = draw()
-        except (EntropyError, EngineStopped) as error:  # never about data
+        except (EntropyError, EngineStopped, SourceChanged) as error:  # never about a value
             failure = type(error)(what=error.what, why=error.why, do=error.do)
         except Exception:  # noqa: BLE001, S110 (its text may quote the data; replaced below)
             pass
@@ -133,10 +158,22 @@ class Desk:
         order = self.order()
         if plan.search is None:
             raw = self.engine.run(plan.lowered, order=order)
-            return noised(lambda: answer(plan, raw, entropy=self.entropy).written())
+            return noised(lambda: self._finished(plan, raw))
         from discreet.session.bounding import drawn_in_stages  # noqa: PLC0415  rare
 
-        return drawn_in_stages(plan, settle, engine=self.engine, entropy=self.entropy, order=order)
+        return drawn_in_stages(
+            plan,
+            settle,
+            engine=self.engine,
+            entropy=self.entropy,
+            order=order,
+            sources=self.sources(plan),
+        )
+
+    def _finished(self, plan: Plan, raw: Raw) -> bytes:
+        """Add noise, and return an answer as it will be stored, with the states of its tables."""
+        told = answer(plan, raw, entropy=self.entropy)
+        return replace(told, sources=self.sources(plan)).written()
 
     def order(self) -> HashOrder:
         """Draw the order in which groups of a unit are kept, anew for every attempt."""
@@ -147,7 +184,10 @@ def noised(finish: Callable[[], bytes]) -> bytes:
     """Draw noise and finish an answer; if that fails, the failure is what will be stored."""
     try:
         return finish()
-    except EngineStopped:  # in a later stage; nobody has seen the noise of the first
+    except (
+        EngineStopped,
+        SourceChanged,
+    ):  # in a later stage; nobody has seen the noise of the first
         raise
     except Exception:  # noqa: BLE001  (its text may quote the data)
         return _FAILURE
@@ -170,6 +210,12 @@ def _answered(stored: Stored) -> Stored:
     if stored.replayed:
         refuse_closed((stored.key,), stored.key)  # as every question that failed before
     raise failed()
+
+
+def _tables(plan: Plan) -> frozenset[str]:
+    """Return the tables that any stage of a plan reads."""
+    stages = [plan.lowered] if plan.search is None else [plan.lowered, plan.search.lowered]
+    return frozenset(table for stage in stages for table in scanned(stage.relation))
 
 
 def _digest(*parts: object) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Final
 
@@ -34,8 +35,14 @@ Settle = Callable[[Plan, tuple[FoundBounds, ...]], Settled]
 _FORMAT: Final = 1
 
 
-def drawn_in_stages(
-    plan: Plan, settle: Settle, *, engine: Engine, entropy: Entropy, order: HashOrder
+def drawn_in_stages(  # noqa: PLR0913  what both stages need
+    plan: Plan,
+    settle: Settle,
+    *,
+    engine: Engine,
+    entropy: Entropy,
+    order: HashOrder,
+    sources: tuple[tuple[str, str], ...] = (),
 ) -> bytes:
     """Find bounds, answer within them, and return both as they will be stored."""
     search = plan.search
@@ -47,9 +54,10 @@ def drawn_in_stages(
     def stages() -> bytes:
         found = found_bounds(search, raw, entropy=entropy)
         final, digest = settle(plan, found)
-        told = answer(final, engine.run(final.lowered, order=order), entropy=entropy).written()
+        told = answer(final, engine.run(final.lowered, order=order), entropy=entropy)
+        written = replace(told, sources=sources).written()
         document = {
-            "answer": json.loads(told),
+            "answer": json.loads(written),
             "bounds": [[each.about, str(each.low), str(each.high), each.seen] for each in found],
             "format": _FORMAT,
             "stage": digest,

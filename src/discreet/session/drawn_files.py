@@ -118,6 +118,7 @@ def _by_tasks(
         folder=folder,
         watched=engine.watched,
     )
+    desk.check_sources(plan)
     empty = finish(_nothing(plan.lowered), 0)
     if sum(file.rows for file in files) <= _ONE_FILE:
         files = (_one_file(files, folder, empty),)

@@ -6,11 +6,12 @@ Trust: kernel.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from discreet.accounting import Budget
 from discreet.engines.choice import engine_for
 from discreet.engines.connection import Performance
+from discreet.engines.engine import Engine
 from discreet.engines.spark.performance import SparkPerformance
 from discreet.errors import NotAllowed, OtherLedger, WrongKind
 from discreet.ledger import Ledger
@@ -22,6 +23,7 @@ from discreet.session.record import NoLedger, Rehearsal
 from discreet.session.recorded_schema import record_schema
 from discreet.session.schemas import schema_of
 from discreet.session.session import Session
+from discreet.session.source_states import recorded_states
 from discreet.session.sources import named_sources
 from discreet.units import PrivacyUnit
 
@@ -81,6 +83,7 @@ def open(  # noqa: A001, PLR0913  discreet.open: everything that belongs to a se
         engine.owned(schema)
         check_keys(engine, schema)
         record = Rehearsal() if test_mode else _record(ledger, account, whose, limits, schema)
+        states = _states(record, engine, schema, keeps=record is ledger)
     except BaseException:
         engine.close()
         raise
@@ -92,7 +95,20 @@ def open(  # noqa: A001, PLR0913  discreet.open: everything that belongs to a se
         ledger=record,
         account=account,
         keeps=isinstance(ledger, Ledger),
+        states=states,
     )
+
+
+def _states(
+    record: Ledger | Rehearsal | NoLedger, engine: Engine, schema: Schema, *, keeps: bool
+) -> Mapping[str, str]:
+    """Record what was opened; a ledger that was opened for it does not stay open if that fails."""
+    try:
+        return recorded_states(record, engine, schema)
+    except BaseException:
+        if isinstance(record, Ledger) and not keeps:
+            record.close()
+        raise
 
 
 def _refuse_ledger(ledger: object, account: object) -> None:
@@ -120,18 +136,22 @@ def _record(
         root = None if account is None else account.partition("/")[0]
         found = Ledger.open(ledger, unit=unit, budget=budget, account=root)
     try:
-        if account is not None and account not in found.accounts:
-            raise NotAllowed(
-                what="there is no such account in the ledger.",
-                why="an account is opened by the owner, perhaps with limits of its own.",
-                do="name an account that is there, or have it opened with ledger.open_account.",
-            )
+        _check_account(found, account)
         record_schema(found, schema, unit)
     except BaseException:
         if found is not ledger:
             found.close()
         raise
     return found
+
+
+def _check_account(ledger: Ledger, account: str | None) -> None:
+    if account is not None and account not in ledger.accounts:
+        raise NotAllowed(
+            what="there is no such account in the ledger.",
+            why="an account is opened by the owner, perhaps with limits of its own.",
+            do="name an account that is there, or have it opened with ledger.open_account.",
+        )
 
 
 def _check_ledger(ledger: Ledger, unit: PrivacyUnit, budget: Budget | None) -> None:

@@ -15,8 +15,14 @@ from discreet.release.release import Release
 __all__ = ["check_again"]
 
 
-def check_again(before: Release, plan: Plan, *, ledger: str) -> None:
-    """Refuse to combine an answer with a draw of another question, or of other data."""
+def check_again(
+    before: Release, plan: Plan, *, ledger: str, sources: tuple[tuple[str, str], ...] | None
+) -> None:
+    """Refuse to combine an answer with a draw of another question, or of other data.
+
+    ``sources`` are the states of the tables that another draw would be from; None if it is on
+    record, and its own states are compared when the two are combined.
+    """
     if before.receipt is None or before.receipt.ledger != ledger:
         raise WrongKind(
             what="the answer was not recorded by this ledger.",
@@ -36,4 +42,11 @@ def check_again(before: Release, plan: Plan, *, ledger: str) -> None:
             what="the answer cannot be combined with another draw.",
             why="it was computed under other bounds, or changed since.",
             do="remeasure an answer as it came, under the same policy; or ask the question anew.",
+        )
+    if sources is not None and before.sources != sources:
+        raise WrongKind(
+            what="the data may have changed since the answer was drawn.",
+            why="draws from two states of the data say nothing of each other; nothing was spent.",
+            do="ask the question anew at another price; to combine draws of several sessions, open "
+            "files, or declare frozen = true for the table.",
         )

@@ -74,7 +74,8 @@ def schema_of(
     labels = {column: each.label for each in policy.same for column in each.columns}
     tables = []
     for name, columns in sources.items():
-        facts = described.get(folded(name), TableFacts(name=name, columns=(), unit=unit.columns))
+        plain = TableFacts(name=name, columns=(), unit=unit.columns, frozen=policy.frozen)
+        facts = described.get(folded(name), plain)
         table = _table(replace(facts, name=name), unit, columns)
         tables.append(_stored(table, (stored or {}).get(name, {}), labels))
     schema = in_normal_form(Schema(tables), policy)
@@ -180,9 +181,10 @@ def _check_column(table: TableFacts, name: str, sources: Mapping[str, Columns]) 
     if column.stored is not None and column.stored.blurred:
         raise bad_table(
             table,
-            f"in the column {name}, which tells rows apart, the source holds different texts for "
-            "equal, by its collation or by filling them up with blanks",
-            "give the column a collation by bytes and a type without padding, or name another one",
+            f"in the column {name}, which tells rows apart, different values are held for equal: "
+            "by the collation of its texts, by blanks that fill them up, or because moments are "
+            "rounded to microseconds",
+            "store whole numbers, or texts with a collation by bytes and without padding",
         )
     read = sources[table.name][column.name]
     if read is not None and (read, column.type) not in _APART:

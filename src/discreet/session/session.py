@@ -86,6 +86,7 @@ class Session:
         ledger: Ledger | Rehearsal | NoLedger,
         account: str | None = None,
         keeps: bool = False,
+        states: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """Take what belongs together; ``keeps`` says that the ledger is closed by somebody else."""
         self._engine = engine
@@ -95,7 +96,7 @@ class Session:
         self._ledger = ledger
         self._account = account
         self._keeps = keeps
-        self._desk: Desk | None = Desk(engine=engine, record=ledger, account=account)
+        self._desk: Desk | None = Desk(engine=engine, record=ledger, account=account, states=states)
         self._made = MadePlans()
         self._planning = Planning(
             engine=engine, schema=schema, policy=policy, unit=unit, ceiling=not self.test_mode
@@ -219,8 +220,11 @@ class Session:
         found = self._planned(before.plan.question, price, before.plan.found)
         from discreet.session.remeasuring import check_again  # noqa: PLC0415  rare
 
-        check_again(before, found, ledger=self._ledger.id)
+        desk = self._open_desk()
         draw = 1 + sum(plan.digest == found.digest for plan in before.plans)
+        recorded = self._ledger.find(desk.question(found, draw)) is not None
+        sources = None if recorded else desk.sources(found)
+        check_again(before, found, ledger=self._ledger.id, sources=sources)
         after = self._answer(found, draw)
         from discreet.release.combined import combined  # noqa: PLC0415  rare
 
@@ -369,7 +373,7 @@ class Session:
             found = read_stages(stored.answer, plan, self._planning.settled)
             self._made.keep(found.plan)
         if stored.replayed:
-            found = Release.of(found.plan, found.parts)
+            found = Release.of(found.plan, found.parts, found.sources)
         return self._marked(found, stored.receipt, replayed=stored.replayed)
 
     def _marked(self, release: Release, receipt: Receipt | None, *, replayed: bool) -> Release:

@@ -35,13 +35,14 @@ _FROM: Final = {
 """What may be stored where a form is declared: from all of it the form follows without doubt."""
 
 Named = tuple[TableFacts, ColumnFacts]
+Forms = dict[tuple[str, str], str]
 
 
 def in_normal_form(schema: Schema, policy: Policy) -> Schema:
     """Return the schema with columns that name units read in the forms that are declared."""
     if policy.unit_forms is None:
         return schema
-    forms = {
+    forms: Forms = {
         (folded(table.name), folded(column)): form
         for table in schema.tables
         for column, form in zip(table.unit, policy.unit_forms, strict=False)
@@ -51,20 +52,27 @@ def in_normal_form(schema: Schema, policy: Policy) -> Schema:
         form = None if link is None else forms.get((folded(link.parent), folded(link.key)))
         if link is not None and form is not None:
             forms[folded(table.name), folded(link.column)] = form
+    declared = {
+        (folded(table.name), folded(column.name))
+        for table in policy.tables
+        for column in table.columns
+    }
     return Schema(
-        replace(table, columns=tuple(_formed(table, each, forms) for each in table.columns))
+        replace(
+            table, columns=tuple(_formed(table, each, forms, declared) for each in table.columns)
+        )
         for table in schema.tables
     )
 
 
 def _formed(
-    table: TableFacts, column: ColumnFacts, forms: dict[tuple[str, str], str]
+    table: TableFacts, column: ColumnFacts, forms: Forms, declared: set[tuple[str, str]]
 ) -> ColumnFacts:
-    form = forms.get((folded(table.name), folded(column.name)))
+    place = folded(table.name), folded(column.name)
+    form = forms.get(place)
     if form is None:
         return column
-    declared = column.stored is not None and column.type.value.lower() != _own_type(column)
-    if declared and column.type is not _READ_AS[form]:
+    if place in declared and column.type is not _READ_AS[form]:
         raise bad_table(
             table,
             f"its column {column.name} is declared as {column.type.value.lower()}, and the "
@@ -80,12 +88,6 @@ def _formed(
             "all of them",
         )
     return replace(column, type=_READ_AS[form], form=form)
-
-
-def _own_type(column: ColumnFacts) -> str:
-    """Return the type that a column has if nothing is declared."""
-    form = None if column.stored is None else column.stored.form
-    return "text" if form == "uuid" else form or ""
 
 
 def check_forms(schema: Schema) -> None:

@@ -38,5 +38,7 @@ def asked(session, events, folder):
         answer = opened.ask(QUESTION, epsilon=60000)
         return {
             "n": answer.to_arrow().column("n").to_pylist(),
-            "kinds": [entry["kind"] for entry in opened.ledger.entries()],
+            "kinds": [
+                entry["kind"] for entry in opened.ledger.entries() if entry["kind"] != "describe"
+            ],
         }

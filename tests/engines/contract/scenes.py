@@ -93,7 +93,9 @@ def told(clinic, answers):
             answer.to_arrow().select(["k", "n"]).sort_by("k").to_pydict() for answer in answers
         ],
         "replayed": [answer.replayed for answer in answers],
-        "kinds": [entry["kind"] for entry in clinic.ledger.entries()],
+        "kinds": [
+            entry["kind"] for entry in clinic.ledger.entries() if entry["kind"] != "describe"
+        ],
         "left": str(clinic.remaining),
     }
 

@@ -1,15 +1,16 @@
-"""A table that changes while it is read: it is locked, or the question fails."""
+"""A table that changes while it is read: it is locked, or refused."""
 
 import pytest
 
 from discreet.engines.order import HashOrder
 from discreet.engines.postgres import reading
 from discreet.engines.postgres.engine import Postgres
-from discreet.errors import EngineFailed
+from discreet.errors import BadPolicy, SourceChanged, UnreadableSource, WrongKind
 from discreet.plan.lowered import Lowered, Total
 from discreet.query.expressions import Call, Column
 from discreet.query.relations import Scan
 from discreet.query.types import Type
+from discreet.session import open as opened
 from tests.engines.answers import flat
 
 ORDER = HashOrder(salt=5)
@@ -101,7 +102,7 @@ def test_a_table_that_stays_is_read(people, monkeypatch, owner):
 def test_a_table_that_changes_before_it_is_read_is_none(people, monkeypatch, owner, change):
     with Postgres(people) as engine:
         between(monkeypatch, owner, change)
-        with pytest.raises(EngineFailed):
+        with pytest.raises(SourceChanged):
             engine.run(QUESTION, order=ORDER)
 
 
@@ -109,7 +110,7 @@ def test_a_table_that_changes_before_it_is_read_is_none(people, monkeypatch, own
 def test_a_change_that_is_undone_is_a_change(people, monkeypatch, owner, change, back):
     with Postgres(people) as engine:
         between(monkeypatch, owner, change, back)
-        with pytest.raises(EngineFailed):
+        with pytest.raises(SourceChanged):
             engine.run(QUESTION, order=ORDER)
         monkeypatch.undo()
         assert answered(engine) == [160]
@@ -123,7 +124,7 @@ def test_a_part_that_is_added_meanwhile(people, place, monkeypatch, owner):
         with Postgres(source) as engine:
             between(monkeypatch, owner, ["ALTER TABLE hall.new INHERIT hall.people"])
             if found is None:
-                with pytest.raises(EngineFailed):
+                with pytest.raises(SourceChanged):
                     engine.run(QUESTION, order=ORDER)
             else:
                 assert answered(engine) == found
@@ -141,3 +142,66 @@ def test_a_table_that_is_locked_is_looked_at_once(people, place, monkeypatch):
             assert answered(engine) == [160]
         assert len(looks) == times
         looks.clear()
+
+
+@pytest.mark.parametrize("change", [["TRUNCATE hall.old"], SWAPPED, EXCHANGED, REPLACED])
+def test_a_table_of_another_form_is_refused_before_anything_is_charged(people, owner, change):
+    with Postgres(people) as engine:
+        before = engine.identities(["People"])
+        assert before["people"].kind == "postgresql"
+        assert before["people"].content is None
+        owner("INSERT INTO hall.people VALUES (4, 50, 'w')", "ANALYZE hall.people")
+        assert engine.identities(["people"]) == before  # rows come and go
+        owner(*change)
+        with pytest.raises((SourceChanged, UnreadableSource)):
+            engine.identities(["people"])
+
+
+def test_a_key_that_is_none_any_more_is_told_of_its_table(place, owner):
+    owner(
+        "DROP TABLE IF EXISTS stays, houses",
+        "CREATE TABLE stays (patient int, house int)",
+        "CREATE TABLE houses (house int, beds int)",
+        "INSERT INTO stays VALUES (1, 1)",
+        "INSERT INTO houses VALUES (1, 10)",
+    )
+    policy = """
+        format = 1
+        unit = "patient"
+        [budget]
+        epsilon = 2
+        [limits]
+        max_groups = 1
+        max_rows = 1
+        [tables.houses]
+        public = true
+        key = ["house"]
+    """
+    source = {"stays": place("stays"), "houses": place("houses")}
+    question = "SELECT COUNT(*) AS n FROM stays JOIN houses ON stays.house = houses.house"
+    with opened(source, policy=policy, test_mode=True) as session:
+        session.ask(question, epsilon=1)
+        owner("INSERT INTO houses VALUES (1, 20)")
+        with pytest.raises(SourceChanged, match="houses"):
+            session.ask(question, epsilon=2)
+
+
+def test_a_table_on_a_server_cannot_be_frozen(people):
+    policy = 'format = 1\nunit = "patient"\nfrozen = true'
+    with pytest.raises(BadPolicy, match="frozen"):
+        opened(people, policy=policy, test_mode=True)
+
+
+def test_a_change_costs_nothing_and_is_on_record(people, owner, tmp_path):
+    policy = 'format = 1\nunit = "patient"\n[budget]\nepsilon = 2\n[limits]\nmax_rows = 1'
+    count = "SELECT COUNT(*) AS n FROM people"
+    with opened(people, policy=policy, ledger=tmp_path / "l") as session:
+        first = session.ask(count, epsilon="0.5")
+        owner("TRUNCATE hall.old")
+        with pytest.raises(SourceChanged):
+            session.ask(count, epsilon=1)
+        assert str(session.remaining).startswith("epsilon 1.5 of 2")
+    with opened(people, policy=policy, ledger=tmp_path / "l") as session:
+        assert len(session.ledger.descriptions("source")) == 2
+        with pytest.raises(WrongKind, match="may have changed"):
+            session.remeasure(first, epsilon="0.25")

@@ -9,9 +9,8 @@ import pytest
 
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.order import HashOrder
-from discreet.engines.postgres.columns import MOST_TEXTS, TYPES
+from discreet.engines.postgres.columns import TYPES
 from discreet.engines.postgres.engine import Postgres
-from discreet.errors import UnsupportedSQL
 from discreet.plan.lowered import Distinct, Key, Lowered, Total
 from discreet.query.expressions import Call, Column, Literal
 from discreet.query.relations import Scan
@@ -268,26 +267,47 @@ def test_names_are_quoted(owner, place):
             assert read(engine, "odd", name).to_pylist() == [value]
 
 
-def test_more_texts_than_fit_into_a_row_are_refused(owner, place):
-    names = [f"c{at}" for at in range(MOST_TEXTS + 1)]
+def test_the_texts_of_a_row_have_a_common_limit(owner, place):
+    """Sixty texts of 16 MiB in one row are NULL, and the other row is what it was."""
+    names = [f"c{at}" for at in range(60)]
     owner(
         "DROP TABLE IF EXISTS wide",
-        f"CREATE TABLE wide ({', '.join(f'{name} text' for name in names)})",
+        f"CREATE TABLE wide (u int, {', '.join(f'{name} text' for name in names)})",
+        f"INSERT INTO wide (u, {', '.join(names)}) VALUES (1, {', '.join(['$$x$$'] * 60)})",
     )
+    total = Call("CONCAT", tuple(map(Column, names)))
     scan = Scan("wide", tuple((name, Type.TEXT) for name in names))
-    for many in (MOST_TEXTS, MOST_TEXTS + 1):
-        row = Call("LENGTH", (Call("CONCAT", tuple(map(Column, names[:many]))),))
-        measure = Total(name="n", row=row, low=0, high=1)
-        lowered = Lowered(relation=scan, unit=(), keys=(), groups=None, measures=(measure,))
-        with Postgres({"wide": place("wide")}) as engine:
-            if many == MOST_TEXTS:
-                engine.check(lowered)
-                engine.run(lowered, order=ORDER)
-            else:
-                with pytest.raises(UnsupportedSQL):
-                    engine.check(lowered)
+    measures = (
+        Total(name="n", row=Literal(1), low=0, high=1),
+        Total(name="long", row=Call("LENGTH", (total,)), low=0, high=10**9),
+    )
+    lowered = Lowered(relation=scan, unit=(), keys=(), groups=None, measures=measures)
+    expected = {"n": [1], "long": [60]}
+    packed = f"CREATE TABLE packed AS SELECT repeat('y', {2**24}) AS v"
+    huge = f"INSERT INTO wide SELECT 2, {', '.join(['v'] * 60)} FROM packed"
+    with Postgres({"wide": place("wide")}) as engine:
+        engine.check(lowered)
+        assert flat(engine.run(lowered, order=ORDER))["totals"] == expected
+        owner("DROP TABLE IF EXISTS packed", packed, huge)
+        assert flat(engine.run(lowered, order=ORDER))["totals"] == {"n": [2], "long": [60]}
+        assert read(engine, "wide", "c7").to_pylist() == ["x", None]
+    owner("DROP TABLE wide", "DROP TABLE packed")
+
+
+@pytest.mark.parametrize(("size", "there"), [(2**24 - 1, True), (2**24, True), (2**24 + 1, False)])
+def test_columns_that_are_not_read_count_as_well(owner, place, size, there):
+    """A cell is the same in every question, whatever else the question reads."""
+    owner(
+        "DROP TABLE IF EXISTS heavy",
+        "CREATE TABLE heavy (a text, b varchar, c char(5), n int)",
+        f"INSERT INTO heavy VALUES ('a', repeat('y', {size - 6}), 'c', 7), ('z', NULL, NULL, 8)",
+    )
+    with Postgres({"heavy": place("heavy")}) as engine:
+        assert read(engine, "heavy", "a").to_pylist() == ["a" if there else None, "z"]
+        assert read(engine, "heavy", "c").to_pylist() == ["c" if there else None, None]
+        assert read(engine, "heavy", "n").to_pylist() == [7, 8]
+    owner("DROP TABLE heavy")
 
 
 def test_all_our_types_are_here():
     assert set(TYPES.values()) == set(Type)
-    assert MOST_TEXTS * 2**24 < 2**30

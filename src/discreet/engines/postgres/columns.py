@@ -5,21 +5,22 @@ server was made with, and which nobody can replace; where it has none, anybody m
 none is asked for.
 
 Whole numbers are INTEGER.  Floats are FLOAT, and so are decimals, as the nearest float, NULL if
-there is none.  Texts, UUIDs and enumerations are TEXT, without the blanks that fill up a ``char``;
-one of more than 16 MiB is NULL, because the server sends no row of more than a gigabyte.  Days and
-moments outside the years 1 to 9999, infinite ones among them, are NULL.  Moments with a time zone
-and all other types cannot be named.
+there is none.  Texts, UUIDs and enumerations are TEXT, without the blanks that fill up a ``char``.
+The server sends no row of more than a gigabyte, so in a row whose texts have more than 16 MiB in
+all, every text is NULL.  All columns of texts count, those that a question does not read as well: a
+cell is the same in every question.  Days and moments outside the years 1 to 9999, infinite ones
+among them, are NULL.  Moments with a time zone and all other types cannot be named.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from discreet.engines.sql.words import name
 from discreet.query.types import Type
 
-__all__ = ["MOST_TEXTS", "TYPES", "printed"]
+__all__ = ["TEXTS", "TYPES", "printed", "weighed"]
 
 TYPES: Final[dict[str, Type]] = {
     **dict.fromkeys(("int2", "int4", "int8"), Type.INTEGER),
@@ -31,9 +32,11 @@ TYPES: Final[dict[str, Type]] = {
 }
 """Our type for one of the server's; those that are missing here have none."""
 
+TEXTS: Final = frozenset({"text", "varchar", "bpchar"})
+"""Forms of any length."""
+
 _LONGEST: Final = 2**24
-MOST_TEXTS: Final = 60
-"""So many texts of the greatest length fit into one row: 60 * 2**24 < 2**30."""
+_BYTES: Final = '"w".bytes'
 
 _INFINITE: Final = 2**1024 - 2**970
 """The smallest number whose nearest float is infinite."""
@@ -43,12 +46,30 @@ _ZERO: Final = f"{5**1075}e-1075"
 
 
 def printed(column: str, form: str) -> str:
-    """Print a column as a value of our type for its form, one of ``TYPES``.
+    """Print a column of ``t`` as a value of our type for its form, one of ``TYPES``.
+
+    Texts need the join of :func:`weighed`.
 
     >>> printed("age", "int2")
     'CAST("t"."age" AS int8)'
     """
     return _PRINTED[form](f'"t".{name(column)}')
+
+
+def weighed(forms: Mapping[str, str]) -> str:
+    """Print a join that gives each row ``t`` the number of bytes in all of its texts.
+
+    The server knows how long a text is without reading it.  OFFSET has it add up once for a row.
+
+    >>> weighed({"age": "int4", "city": "text"})
+    ' CROSS JOIN LATERAL (SELECT COALESCE(CAST(octet_length("t"."city") AS int8), 0) AS bytes OFFSET 0) AS "w"'
+    """
+    sizes = [
+        f'COALESCE(CAST(octet_length("t".{name(column)}) AS int8), 0)'
+        for column, form in forms.items()
+        if form in TEXTS
+    ]
+    return f' CROSS JOIN LATERAL (SELECT {" + ".join(sizes)} AS bytes OFFSET 0) AS "w"'  # noqa: S608
 
 
 def _cast(to: str) -> Callable[[str], str]:
@@ -73,7 +94,7 @@ def _decimal(sql: str) -> str:
 
 
 def _text(sql: str) -> str:
-    return f"CASE WHEN octet_length({sql}) <= {_LONGEST} THEN CAST({sql} AS text) END"
+    return f"CASE WHEN {_BYTES} <= {_LONGEST} THEN CAST({sql} AS text) END"
 
 
 def _within(first: str, last: str) -> Callable[[str], str]:

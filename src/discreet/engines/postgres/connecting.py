@@ -6,7 +6,11 @@ it is read here at most, and never passed on.
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote, unquote
 
 from discreet.engines.postgres.address import Address
 from discreet.errors import UnreadableSource, WrongKind
@@ -14,9 +18,10 @@ from discreet.errors import UnreadableSource, WrongKind
 if TYPE_CHECKING:  # an optional driver
     from adbc_driver_manager.dbapi import Connection
 
-__all__ = ["asked", "begin", "connected", "opening_error"]
+__all__ = ["asked", "begin", "connected", "opening_error", "quiet"]
 
 _SETTINGS: Final = (
+    "SET LOCAL client_min_messages = 'error'",  # a library may print what the server remarks
     "SET LOCAL search_path = pg_catalog, pg_temp",
     "SET LOCAL client_encoding = 'UTF8'",
     "SET LOCAL DateStyle = 'ISO'",
@@ -42,8 +47,38 @@ def connected(address: Address) -> Connection:
             why="it is loaded only by those who open a table on a PostgreSQL server.",
             do="install discreet with its extra: pip install 'discreet[postgres]'.",
         ) from None
-    connection: Connection = dbapi.connect(address.uri, autocommit=True)
-    return connection
+    return _opened(lambda uri: dbapi.connect(uri, autocommit=True), address)
+
+
+def _opened(connect: Callable[[str], Connection], address: Address) -> Connection:
+    """Connect; the driver prints what the server remarks, so it is told to remark nothing.
+
+    A pool between here and there may refuse to pass that on.  Then only transactions are silent.
+    """
+    try:
+        return connect(quiet(address).uri)
+    except Exception as error:
+        if "startup parameter" not in str(error):
+            raise
+    return connect(address.uri)
+
+
+def quiet(address: Address) -> Address:
+    """Return an address that opens a connection on which the server says nothing but errors.
+
+    >>> from discreet.engines.postgres.address import address_of
+    >>> quiet(address_of("postgresql://db/clinic?port=1&options=-c%20jit%3Doff")).options
+    'port=1&options=-c%20jit%3Doff%20-c%20client_min_messages%3Derror'
+    """
+    listed = [each for each in address.options.split("&") if each]
+    at = next((at for at, each in enumerate(listed) if _key(each) == "options"), len(listed))
+    listed[at:] = listed[at:] or [f"options={quote(os.environ.get('PGOPTIONS', ''), safe='')}"]
+    listed[at] += quote(" -c client_min_messages=error", safe="")
+    return replace(address, options="&".join(listed))
+
+
+def _key(option: str) -> str:
+    return unquote(option.partition("=")[0])
 
 
 def begin(connection: Connection) -> None:

@@ -16,23 +16,22 @@ Tables may be files or frames as well; all that are on a server are in one datab
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Self, final
 
-from discreet.engines.backends import reason
 from discreet.engines.connection import Performance
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.failing import in_one_sentence
 from discreet.engines.order import HashOrder
 from discreet.engines.postgres.catalogue import Described
 from discreet.engines.postgres.cell_counts import cell_counts
-from discreet.engines.postgres.columns import MOST_TEXTS
 from discreet.engines.postgres.opening import addresses_of, looked_up
 from discreet.engines.postgres.reading import Reading, Request
+from discreet.engines.sources.identity import Identity, changed
 from discreet.engines.sources.staged import Staged
 from discreet.engines.wanted import wanted
-from discreet.errors import UnsupportedSQL
 from discreet.plan.lowered import Key, Lowered
 from discreet.plan.raw import Raw
 from discreet.plan.schema import Schema, TableFacts
@@ -111,17 +110,24 @@ class Postgres:
         self._units = {folded(table.name): table.unit for table in schema.tables}
         self._keys = {folded(table.name): _key(table) for table in schema.tables if table.public}
 
+    def identities(self, tables: Iterable[str]) -> Mapping[str, Identity]:
+        """Return the state that tables were opened in; refuse what has changed since.
+
+        Of a table on a server that is its form.  Rows come and go, and nothing tells of it.
+        """
+        wished = {folded(table) for table in tables}
+        known = {table: each for table, each in self._described.items() if table in wished}
+        if known:
+            now = looked_up({table: self._addresses[table] for table in known})
+            others = [table for table, then in known.items() if now[table] != then]
+            if others:
+                raise changed(others)
+        found = dict(self._local.identities(wished))
+        return found | {table: _identity(each) for table, each in known.items()}
+
     def check(self, lowered: Lowered) -> None:
         """Refuse what cannot be computed."""
         self._local.check(lowered)
-        for table, request in self._requests(lowered).items():
-            types = self._described[table].types
-            if [types[each] for each in request.columns].count(Type.TEXT) > MOST_TEXTS:
-                raise UnsupportedSQL(
-                    what=f"the question reads more than {MOST_TEXTS} columns of texts of a table.",
-                    why=reason(f"more than {MOST_TEXTS} columns of texts", "PostgreSQL"),
-                    do="use fewer of them.",
-                )
 
     def cell_counts(self, table: str) -> Mapping[str, int]:
         """Count the cells of each column that the source holds; for the owner's check alone."""
@@ -180,9 +186,8 @@ class Postgres:
                 for count, *values in zip(
                     raw.units, *(key.to_pylist() for key in raw.keys), strict=True
                 ):
-                    if count > 1 and None not in values:
-                        message = "two rows agree on a key"
-                        raise RuntimeError(message)
+                    if count > 1 and None not in values:  # of a public table, which all may see
+                        raise changed([table])
 
     def _requests(self, lowered: Lowered) -> dict[str, Request]:
         """Return what to ask of the server."""
@@ -212,6 +217,12 @@ class Postgres:
     def __exit__(self, *_: object) -> None:
         """Let go of the data."""
         self.close()
+
+
+def _identity(known: Described) -> Identity:
+    columns = tuple(known.columns.items())
+    state = hashlib.sha256(repr((columns, known.state)).encode("ascii", "backslashreplace"))
+    return Identity(kind="postgresql", columns=columns, state=state.hexdigest())
 
 
 def _key(table: TableFacts) -> tuple[tuple[str, Type], ...]:

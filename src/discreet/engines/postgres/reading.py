@@ -6,6 +6,7 @@ The server is asked for columns by their names, and for nothing else of a questi
 locked against changes of their form, looked up again, and then read as they were at one moment.
 A role may not lock a table of which it may read some columns only.  Such a table is looked up once
 more after it was read: if its form is not what it was at the first look, the rows do not count.
+A table of another form than it was opened with is refused with a sentence about the table alone.
 No lock that a reader may take keeps the owner from adding a part to a table meanwhile; its rows
 count, as far as they were there at that moment.
 A thread of its own talks to the server, so that whoever waits for rows can be interrupted at any
@@ -27,9 +28,11 @@ import pyarrow as pa
 from discreet.engines.failing import stopped
 from discreet.engines.postgres.address import Address
 from discreet.engines.postgres.catalogue import Described, described
-from discreet.engines.postgres.columns import printed
+from discreet.engines.postgres.columns import TEXTS, printed, weighed
 from discreet.engines.postgres.connecting import begin, connected
+from discreet.engines.sources.identity import changed
 from discreet.engines.sql.words import name
+from discreet.errors import UnreadableSource
 from discreet.query.relations import folded
 
 if TYPE_CHECKING:  # an optional driver
@@ -75,7 +78,8 @@ class Request:
         there = " AND ".join(f'"t".{name(column)} IS NOT NULL' for column in self.unit)
         where = f" WHERE {there}" if there else ""
         listed = ", ".join(parts) or "true AS c0"
-        return f'SELECT {listed} FROM {self.address.sql} AS "t"{where}'  # noqa: S608 (quoted names)
+        weight = weighed(forms) if any(forms[each] in TEXTS for each in self.columns) else ""
+        return f'SELECT {listed} FROM {self.address.sql} AS "t"{weight}{where}'  # noqa: S608
 
     @property
     def folded(self) -> frozenset[str]:
@@ -103,6 +107,7 @@ class Reading:
         self._rows: Queue[Rows | None] = Queue(maxsize=_WAITING)
         self._ended = threading.Event()
         self._whole = False
+        self._changed = False
         self._connected = False
         self._cursor: Cursor | None = None
         self._lock = threading.Lock()
@@ -114,6 +119,8 @@ class Reading:
         """Yield all rows; fail, without a reason, if there are some that could not be read."""
         while (found := self._next()) is not None:
             yield found
+        if self._changed:
+            raise changed(str(each.address.table) for each in self._requests)
         if not self._connected or self._ended.is_set():
             raise stopped()
         if not self._whole:
@@ -171,8 +178,8 @@ class Reading:
                 lockable = [each.address.sql for each in self._requests if each.described.whole]
                 if lockable:
                     cursor.execute(f"LOCK TABLE {', '.join(lockable)} IN ACCESS SHARE MODE")
-                found = [described(connection, each.address) for each in self._requests]
-                if not all(map(Request.fits, self._requests, found)):
+                found = self._described(connection)
+                if not found:
                     return False
                 for number, request in enumerate(self._requests):
                     reader = cursor.execute(request.statement).fetch_record_batch()
@@ -189,7 +196,17 @@ class Reading:
         ]
         if unlocked:
             begin(connection)  # at a later moment, which sees what has changed since
-        return all(described(connection, where).state == seen.state for where, seen in unlocked)
+        self._changed = not all(_state(connection, at) == seen.state for at, seen in unlocked)
+        return not self._changed
+
+    def _described(self, connection: Connection) -> list[Described]:
+        """Look the tables up again; none if one of them has another form now."""
+        try:
+            found = [described(connection, each.address) for each in self._requests]
+        except UnreadableSource:  # it is gone, or a view, or hides rows
+            found = []
+        self._changed = not (found and all(map(Request.fits, self._requests, found)))
+        return [] if self._changed else found
 
     def _put(self, rows: Rows | None) -> bool:
         """Hand something on; say whether anybody still wants it."""
@@ -203,3 +220,10 @@ class Reading:
         if rows is None:
             self._rows.put_nowait(rows)
         return False
+
+
+def _state(connection: Connection, address: Address) -> str | None:
+    try:
+        return described(connection, address).state
+    except UnreadableSource:
+        return None

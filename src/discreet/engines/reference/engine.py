@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final, final
 from uuid import UUID
 
@@ -19,10 +19,12 @@ from discreet.engines.order import HashOrder
 from discreet.engines.reference.bounding import Cells, Group, kept_cells, leaves_of, totals_of
 from discreet.engines.reference.relations import Tables, rows_of
 from discreet.engines.reference.windows import sort_key
+from discreet.engines.sources.identity import Identity
 from discreet.plan.lowered import Leaves, Lowered
 from discreet.plan.raw import ARROW_TYPES, Integers, Raw, SparseLeaves
 from discreet.plan.schema import Schema, TableFacts
 from discreet.plan.stored import Stored
+from discreet.query.relations import folded
 from discreet.query.shape import columns
 from discreet.query.types import Type
 
@@ -70,6 +72,17 @@ class Reference:
         self._tables = {
             name: [_normalized(row, schema.table(name)) for row in rows]
             for name, rows in self._tables.items()
+        }
+
+    def identities(self, tables: Iterable[str]) -> Mapping[str, Identity]:
+        """Return what is known of lists: nothing but their columns."""
+        return {
+            folded(table): Identity(
+                kind="rows",
+                columns=tuple((name, str(kind)) for name, kind in self._columns[table].items()),
+                state=None,
+            )
+            for table in tables
         }
 
     def check(self, lowered: Lowered) -> None:

@@ -8,15 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Final, final
+from typing import Final, final
 
 import duckdb
 from duckdb import DuckDBPyConnection
 
+from discreet.engines.sources.identity import FileStamp
 from discreet.engines.sources.source import unreadable
 from discreet.engines.sql.words import name, text
 
-__all__ = ["Database", "collated"]
+__all__ = ["Database", "DatabaseTable", "collated"]
 
 _ALIKE: Final = (("a", "A"), ("a", "\u00e1"), ("\u00e9", "e\u0301"), ("a", "a\u00ad"))
 """Pairs of texts: every collation but the one by bytes holds one of them for equal."""
@@ -57,7 +58,27 @@ class Database:
     path: str
     table: str
     schema: str = "main"
-    kind: ClassVar[str] = "duckdb"
+
+
+@final
+class DatabaseTable:
+    """A table of a database file that was looked at, to be attached."""
+
+    kind: Final = "duckdb"
+
+    __slots__ = ("_database", "_path", "stamp")
+
+    def __init__(self, database: Database) -> None:
+        """Look at the file, and at the log beside it, which holds what was written last."""
+        self._database = database
+        self._path = str(Path(database.path).resolve())
+        if not Path(self._path).is_file():
+            raise unreadable("there is no such file.", do="give the path of a database file.")
+        self.stamp = FileStamp(self._files, kind="duckdb")
+
+    def _files(self) -> tuple[str, ...]:
+        path = str(Path(self._database.path).resolve())
+        return (path, f"{path}.wal")
 
     @property
     def types(self) -> Mapping[str, str]:
@@ -71,18 +92,16 @@ class Database:
 
     def attached(self, connection: DuckDBPyConnection, alias: str) -> str:
         """Attach the file, and print which table to select from."""
-        path = str(Path(self.path).resolve())
-        if not Path(path).is_file():
-            raise unreadable("there is no such file.", do="give the path of a database file.")
-        connection.execute(f"ATTACH {text(path)} AS {name(alias)} (TYPE duckdb, READ_ONLY)")
+        schema, table = self._database.schema, self._database.table
+        connection.execute(f"ATTACH {text(self._path)} AS {name(alias)} (TYPE duckdb, READ_ONLY)")
         found = connection.execute(
             "SELECT 1 FROM duckdb_tables() WHERE database_name = ? AND schema_name = ?"
             " AND table_name = ?",
-            [alias, self.schema, self.table],
+            [alias, schema, table],
         ).fetchall()
         if not found:
             raise unreadable(
-                f"there is no table {self.table} in the database.",
+                f"there is no table {table} in the database.",
                 do="name a table that is there; views cannot be opened.",
             )
-        return f"{name(alias)}.{name(self.schema)}.{name(self.table)}"
+        return f"{name(alias)}.{name(schema)}.{name(table)}"

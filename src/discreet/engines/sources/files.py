@@ -2,44 +2,36 @@
 
 Trust: kernel.
 
+Columns are read by name: files of one table may have them in different orders.
 The columns of CSV files are the words of their first line, and all of them are TEXT; what a policy
-declares them to be is read from that text, NULL where it does not fit.  No line can make reading
-fail: a line that is too short is filled up with NULL, of one that is too long the rest is left out,
-and a line that is not UTF-8 or longer than two megabytes is dropped.  An empty field is NULL.  A
-quote that is never closed takes everything up to the end of its file into one field, as the format
-has it: files that others may write into should be Parquet.
+declares them to be is read from that text, NULL where it does not fit.  An empty field is NULL.
+No line can make reading fail, or move the rows of others.  A line that is too short is filled up
+with NULL, and of one that is too long the rest is left out.  Where lines end is beyond doubt,
+because each file is checked as a whole when it is opened (:mod:`discreet.engines.sources.quoting`).
 """
 
 from __future__ import annotations
 
 import csv
 import gzip
+from codecs import BOM_UTF8
 from collections.abc import Mapping, Sequence
-from glob import glob, has_magic
 from pathlib import Path
-from typing import Final, final
+from typing import BinaryIO, Final, cast, final
 
+import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
+from discreet.engines.sources.headers import check_header
+from discreet.engines.sources.identity import FileStamp
+from discreet.engines.sources.quoting import CHUNK, LONGEST_RECORD, Structure
 from discreet.engines.sources.source import check_names, type_name, unreadable
 from discreet.engines.sql.words import text
 
-__all__ = ["CsvFiles", "ParquetFiles", "found_files"]
+__all__ = ["CsvFiles", "ParquetFiles"]
 
-_LONGEST_HEADER: Final = 2**20
+_LONGEST_HEADER: Final = LONGEST_RECORD + 2
 _DELIMITERS: Final = {".csv": ",", ".tsv": "\t"}
-
-
-def found_files(address: str) -> tuple[str, ...]:
-    """Return the files that an address names, which may be a pattern, sorted by name."""
-    paths = glob(address, recursive=True) if has_magic(address) else [address]  # noqa: PTH207
-    files = sorted(str(Path(path).resolve()) for path in paths if Path(path).is_file())
-    if not files:
-        raise unreadable(
-            "there is no such file.",
-            do="give the path of a file that is there, or a pattern that some files match.",
-        )
-    return tuple(files)
 
 
 def _listed(values: Sequence[str]) -> str:
@@ -52,43 +44,66 @@ class CsvFiles:
 
     kind: Final = "csv"
 
-    __slots__ = ("_delimiter", "_names", "paths")
+    __slots__ = ("_delimiter", "_headers", "paths", "stamp")
 
-    def __init__(self, paths: tuple[str, ...]) -> None:
-        """Read the first line of every file, and nothing else."""
-        self.paths = paths
-        self._delimiter = _DELIMITERS[Path(paths[0].removesuffix(".gz")).suffix]
-        headers = {_header(path, self._delimiter) for path in paths}
-        if len(headers) != 1 or not (names := headers.pop()):
+    def __init__(self, stamp: FileStamp) -> None:
+        """Read every file once, to check its structure; keep the names in its first line."""
+        self.paths = stamp.paths
+        self.stamp = stamp
+        self._delimiter = _DELIMITERS[Path(self.paths[0].removesuffix(".gz")).suffix]
+        self._headers: dict[tuple[str, ...], list[str]] = {}
+        for path in self.paths:
+            _check_structure(path, self._delimiter)
+            self._headers.setdefault(_header(path, self._delimiter), []).append(path)
+        if len({frozenset(header) for header in self._headers}) != 1 or () in self._headers:
             raise unreadable(
-                "the files have no line of names, or not all the same one.",
-                do="give files whose first lines are equal.",
+                "the files have no line of names, or not all the same names.",
+                do="give files whose first lines hold the same names, in any order.",
             )
-        check_names(names, what="columns")
-        self._names = names
+        for header in self._headers:
+            check_header(header)
 
     @property
     def types(self) -> Mapping[str, str]:
         """All columns are texts."""
-        return dict.fromkeys(self._names, "text")
+        return dict.fromkeys(next(iter(self._headers)), "text")
 
     def attached(self, connection: DuckDBPyConnection, alias: str) -> str:  # noqa: ARG002
-        """Print how to read the files."""
-        columns = ", ".join(f"{text(name)}: 'VARCHAR'" for name in self._names)
+        """Print how to read the files: those with their names in one order together."""
+        parts = [f"FROM {self._read(*each)}" for each in self._headers.items()]
+        return f"({' UNION ALL BY NAME '.join(parts)})"
+
+    def _read(self, header: tuple[str, ...], paths: Sequence[str]) -> str:
+        columns = ", ".join(f"{text(name)}: 'VARCHAR'" for name in header)
         options = (
             f"columns = {{{columns}}}, auto_detect = false, header = true, "
             f"delim = {text(self._delimiter)}, quote = '\"', escape = '\"', nullstr = '', "
             "strict_mode = false, ignore_errors = true, null_padding = true, parallel = false, "
-            "encoding = 'utf-8', hive_partitioning = false"
+            f"encoding = 'utf-8', max_line_size = {2 * LONGEST_RECORD}, hive_partitioning = false"
         )
-        return f"read_csv({_listed(self.paths)}, {options})"
+        return f"read_csv({_listed(paths)}, {options})"
+
+
+def _check_structure(path: str, delimiter: str) -> None:
+    """Refuse a file in which the end of a line may be in doubt."""
+    check = Structure(delimiter)
+    with _unpacked(path) as file:
+        check.take(file.read(len(BOM_UTF8)).removeprefix(BOM_UTF8))
+        while chunk := file.read(CHUNK):
+            check.take(chunk)
+    check.end()
 
 
 def _header(path: str, delimiter: str) -> tuple[str, ...]:
-    opener = gzip.open if path.endswith(".gz") else open
-    with opener(path, "rt", encoding="utf-8-sig", newline="", errors="replace") as file:
-        lines = iter(file.read(_LONGEST_HEADER).splitlines(keepends=True)[:1])
-    return tuple(next(csv.reader(lines, delimiter=delimiter), ()))
+    with _unpacked(path) as file:
+        first = file.readline(_LONGEST_HEADER).removeprefix(BOM_UTF8).decode()
+    return tuple(next(csv.reader([first], delimiter=delimiter, strict=True), ()))
+
+
+def _unpacked(path: str) -> BinaryIO:
+    if path.endswith(".gz"):
+        return cast("BinaryIO", gzip.open(path))
+    return open(path, "rb")  # noqa: PTH123, SIM115 (the caller closes it)
 
 
 @final
@@ -97,22 +112,46 @@ class ParquetFiles:
 
     kind: Final = "parquet"
 
-    __slots__ = ("paths", "types")
+    __slots__ = ("paths", "stamp", "types")
 
-    def __init__(self, paths: tuple[str, ...]) -> None:
+    def __init__(self, stamp: FileStamp) -> None:
         """Read the schema of every file, and nothing else."""
         import pyarrow.parquet as pq  # noqa: PLC0415  takes its time, and few sources need it
 
-        self.paths = paths
-        first = pq.read_schema(paths[0])
-        check_names(first.names, what="columns")
-        self.types: Mapping[str, str] = {field.name: type_name(field.type) for field in first}
-        if any(not pq.read_schema(path).equals(first) for path in paths[1:]):
+        self.paths = stamp.paths
+        self.stamp = stamp
+        schemas = [pq.read_schema(path) for path in self.paths]
+        check_names(schemas[0].names, what="columns")
+        self.types: Mapping[str, str] = {each.name: type_name(each.type) for each in schemas[0]}
+        if any(_fields(schema) != _fields(schemas[0]) for schema in schemas[1:]):
             raise unreadable(
                 "the files do not have the same columns.",
-                do="give files of one schema, or name them as several tables.",
+                do="give files whose columns have the same names and types, in any order; or name "
+                "them as several tables.",
             )
 
     def attached(self, connection: DuckDBPyConnection, alias: str) -> str:  # noqa: ARG002
-        """Print how to read the files."""
+        """Print how to read the files, in which columns are found by their names."""
+        _check_places(connection, self.paths)
         return f"read_parquet({_listed(self.paths)}, hive_partitioning = false)"
+
+
+def _fields(schema: pa.Schema) -> list[tuple[str, str]]:
+    return sorted((field.name, str(field.type)) for field in schema)
+
+
+def _check_places(connection: DuckDBPyConnection, paths: Sequence[str]) -> None:
+    """Refuse files that describe parts of themselves which are not there.
+
+    The reader may fetch bytes of columns that nobody asked for, and fails where there are none.
+    """
+    found = connection.execute(
+        "SELECT file_name, min(first) >= 0 AND min(size) >= 0, max(first + size) FROM ("
+        "SELECT file_name, least(data_page_offset, dictionary_page_offset)::HUGEINT AS first, "
+        f"total_compressed_size AS size FROM parquet_metadata({_listed(paths)})) GROUP BY ALL"
+    ).fetchall()
+    if any(not good or last > Path(path).stat().st_size for path, good, last in found):
+        raise unreadable(
+            "a Parquet file describes columns that it does not hold.",
+            do="write the file again, or restore it.",
+        )

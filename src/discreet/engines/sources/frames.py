@@ -1,9 +1,10 @@
-"""Tables in memory: Arrow tables, batches and datasets, pandas and Polars data frames.
+"""Tables in memory: Arrow tables and batches, pandas and Polars data frames.
 
 Trust: kernel.
 
 The type of a column is that of its array or its dtype.  A pandas column of Python objects is TEXT,
 and what is no text in it is NULL.  Columns of other types are there, but cannot be named.
+What is read is a copy (:mod:`discreet.engines.sources.held`): whoever made the frame may change it.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ import pyarrow as pa
 import pyarrow.types as kinds
 from duckdb import DuckDBPyConnection
 
-from discreet.engines.sources.source import check_names, type_name, unreadable
+from discreet.engines.sources.held import Held, copied
+from discreet.engines.sources.source import Stamp, check_names, type_name, unreadable
 from discreet.engines.sql.words import name
 
 if TYPE_CHECKING:  # loaded by whoever makes a dataset, because it takes pandas along
     import pyarrow.dataset as ds
 
-__all__ = ["Frame", "from_arrow", "from_dataset", "from_pandas"]
+__all__ = ["Frame", "from_arrow", "from_pandas", "is_readable"]
 
 _PLAIN: Final = (
     kinds.is_boolean,
@@ -38,12 +40,13 @@ _PLAIN: Final = (
 class Frame:
     """A table in memory, or a dataset; nothing of it is ever shown."""
 
-    __slots__ = ("_data", "_hidden", "kind", "types")
+    __slots__ = ("_data", "_hidden", "kind", "stamp", "types")
 
     def __init__(
         self,
         data: pa.Table | ds.Dataset,
         hidden: tuple[str, ...],
+        stamp: Stamp,
         *,
         kind: str,
         types: Mapping[str, str],
@@ -51,6 +54,7 @@ class Frame:
         """Take columns that can be read, the names of those that cannot, and what they were."""
         self._data = data
         self._hidden = hidden
+        self.stamp = stamp
         self.kind = kind
         self.types = types
 
@@ -69,7 +73,7 @@ class Frame:
 def from_arrow(
     table: pa.Table, *, kind: str = "arrow", types: Mapping[str, str] | None = None
 ) -> Frame:
-    """Take the columns of an Arrow table that can be read, and check them once.
+    """Copy the columns of an Arrow table that can be read, and check the copy once.
 
     What was another kind of frame before says so, with its own names of types.
     """
@@ -78,29 +82,21 @@ def from_arrow(
     for field in table.schema:
         column = table.column(field.name)
         if kinds.is_dictionary(field.type):
+            column.validate(full=True)  # an index may point nowhere
             column = column.cast(field.type.value_type)
-        if _readable(column.type):
+        if is_readable(column.type):
             arrays[field.name] = column
         else:
             hidden.append(field.name)
     if not arrays:
         raise _nothing()
-    read = pa.table(arrays)
+    shared = pa.table(arrays)
+    shared.validate()
+    read = copied(shared)
     read.validate(full=True)
     own = {field.name: type_name(field.type) for field in table.schema}
-    return Frame(read, tuple(hidden), kind=kind, types=own if types is None else types)
-
-
-def from_dataset(dataset: ds.Dataset) -> Frame:
-    """Take a dataset all of whose columns can be read."""
-    check_names(dataset.schema.names, what="columns")
-    if not all(_readable(field.type) for field in dataset.schema):
-        raise unreadable(
-            "the dataset has columns of types that cannot be read.",
-            do="leave these columns out, or give an Arrow table.",
-        )
-    types = {field.name: type_name(field.type) for field in dataset.schema}
-    return Frame(dataset, (), kind="dataset", types=types)
+    known = own if types is None else types
+    return Frame(read, tuple(hidden), Held(read), kind=kind, types=known)
 
 
 def from_pandas(frame: Any) -> Frame:
@@ -133,7 +129,8 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str) and not any("\ud800" <= letter <= "\udfff" for letter in value)
 
 
-def _readable(kind: pa.DataType) -> bool:
+def is_readable(kind: pa.DataType) -> bool:
+    """Say whether values of a type can be read as values of ours."""
     if kinds.is_timestamp(kind):
         return kind.tz is None
     if kinds.is_decimal128(kind):

@@ -8,22 +8,25 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 import pyarrow as pa
 
-from discreet.engines.sources.database import Database
-from discreet.engines.sources.files import CsvFiles, ParquetFiles, found_files
-from discreet.engines.sources.frames import from_arrow, from_dataset, from_pandas
+from discreet.engines.sources.database import Database, DatabaseTable
+from discreet.engines.sources.datasets import from_dataset
+from discreet.engines.sources.files import CsvFiles, ParquetFiles
+from discreet.engines.sources.frames import Frame, from_arrow, from_pandas
+from discreet.engines.sources.identity import FileStamp, found_files
 from discreet.engines.sources.source import Source, unreadable
 from discreet.engines.sources.staged import Staged
 from discreet.errors import DiscreetError, UnreadableSource
 
 __all__ = ["opened"]
 
-_FILES: Final[dict[tuple[str, ...], Callable[[tuple[str, ...]], Source]]] = {
-    (".csv", ".tsv", ".csv.gz", ".tsv.gz"): CsvFiles,
-    (".parquet", ".pq"): ParquetFiles,
+_FILES: Final[dict[tuple[str, ...], tuple[str, Callable[[FileStamp], Source]]]] = {
+    (".csv", ".tsv", ".csv.gz", ".tsv.gz"): ("csv", CsvFiles),
+    (".parquet", ".pq"): ("parquet", ParquetFiles),
 }
 _DATABASES: Final = (".duckdb", ".ddb", ".db")
 
@@ -56,7 +59,9 @@ def _opened(data: object, table: str) -> Source:
     match data:
         case str() | os.PathLike():
             return _file(os.fspath(data), table)
-        case Database() | Staged():
+        case Database():
+            return DatabaseTable(data)
+        case Staged() | DatabaseTable() | CsvFiles() | ParquetFiles() | Frame():  # opened before
             return data
         case pa.Table():
             return from_arrow(data)
@@ -75,10 +80,10 @@ def _is_dataset(data: object) -> bool:
 def _file(address: str, table: str) -> Source:
     lower = address.lower()
     if lower.endswith(_DATABASES):
-        return Database(path=address, table=table)
-    for endings, kind in _FILES.items():
+        return DatabaseTable(Database(path=address, table=table))
+    for endings, (kind, files) in _FILES.items():
         if lower.endswith(endings):
-            return kind(found_files(address))
+            return files(FileStamp(partial(found_files, address), kind=kind))
     raise unreadable(
         "the file is of an unknown kind.",
         do="give a .parquet, .csv or .tsv file, or a .duckdb database.",

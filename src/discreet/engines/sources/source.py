@@ -5,7 +5,7 @@ Trust: kernel.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from duckdb import DuckDBPyConnection
@@ -16,7 +16,30 @@ from discreet.query.relations import folded
 if TYPE_CHECKING:  # takes its time, and few sources need it
     import pyarrow as pa
 
-__all__ = ["Source", "check_names", "type_name", "unreadable"]
+__all__ = ["Source", "Stamp", "check_names", "type_name", "unreadable"]
+
+
+class Stamp(Protocol):
+    """What was seen of a source when it was opened."""
+
+    @property
+    def kind(self) -> str:
+        """What the source is."""
+        ...
+
+    @property
+    def state(self) -> str | None:
+        """A digest of the state at opening; None for what nobody else can change."""
+        ...
+
+    def holds(self) -> bool:
+        """Look again, and say whether the source is in the state that it was opened in."""
+        ...
+
+    @property
+    def content(self) -> Callable[[], str] | None:
+        """What returns a digest of everything in the source; None if that cannot be read here."""
+        ...
 
 
 class Source(Protocol):
@@ -35,6 +58,11 @@ class Source(Protocol):
     @property
     def paths(self) -> tuple[str, ...]:
         """The files that may be read from now on."""
+        ...
+
+    @property
+    def stamp(self) -> Stamp:
+        """What was seen of it before anything was read."""
         ...
 
     def attached(self, connection: DuckDBPyConnection, alias: str) -> str:

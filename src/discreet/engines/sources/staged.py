@@ -15,6 +15,7 @@ import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
 from discreet.engines.listening import listening
+from discreet.engines.sources.held import Held
 from discreet.engines.sources.source import check_names
 from discreet.engines.sql.words import SQL_TYPES, name
 from discreet.query.types import Type
@@ -34,7 +35,7 @@ class Staged:
 
     kind: Final = "staged"
 
-    __slots__ = ("_alias", "_columns", "_connection")
+    __slots__ = ("_alias", "_columns", "_connection", "stamp")
 
     def __init__(self, columns: Mapping[str, Type | None]) -> None:
         """Take the columns, with None for the type of those that a question cannot name."""
@@ -42,6 +43,7 @@ class Staged:
         self._columns = dict(columns)
         self._connection: DuckDBPyConnection | None = None
         self._alias = ""
+        self.stamp = Held(pa.table({}), kind="staged")  # whoever fills it knows where rows are from
 
     @property
     def types(self) -> Mapping[str, str]:

@@ -12,13 +12,15 @@ Whatever fails, fails with one and the same sentence.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Final, Self, TypeVar, final
 
 from discreet.engines.connection import Connection, Performance
 from discreet.engines.failing import in_one_sentence
 from discreet.engines.order import HashOrder
-from discreet.engines.sources.source import check_names
+from discreet.engines.sources.identity import Identity, identified, scanned, unchanged
+from discreet.engines.sources.opening import opened
+from discreet.engines.sources.source import Source, Stamp, check_names
 from discreet.engines.spark import task
 from discreet.engines.spark.answers import answered
 from discreet.engines.spark.jobs import Prepared, Preparing
@@ -87,7 +89,11 @@ class Spark:
         }
         self._session = _session(self._sources)
         self._watch = Watch(self._session, self._performance.progress)
-        self._local = {name: data for name, data in tables.items() if name not in self._sources}
+        self._local: dict[str, Source] = {
+            name: opened(data, table=name)
+            for name, data in tables.items()
+            if name not in self._sources
+        }
         described, self._stored = _described(self._local)
         self._columns: dict[str, Columns] = {
             name: self._sources[name].columns if name in self._sources else described[name]
@@ -125,6 +131,19 @@ class Spark:
         self._checked = None
         self._public = PublicTables(shared, self._local, self.watched)
 
+    def identities(self, tables: Iterable[str]) -> Mapping[str, Identity]:
+        """Return the state that tables were opened in; refuse what has changed since."""
+        wished = {folded(table) for table in tables}
+        stamps: dict[str, Stamp] = {name: each.stamp for name, each in self._local.items()}
+        stamps |= {name: each.stamp for name, each in self._sources.items()}
+        return identified(
+            {
+                folded(name): (stamp, _described_columns(self._columns[name]))
+                for name, stamp in stamps.items()
+                if folded(name) in wished
+            }
+        )
+
     def check(self, lowered: Lowered) -> None:
         """Refuse what cannot be computed from parts, or printed."""
         schema, _ = self._known()
@@ -148,8 +167,12 @@ class Spark:
 
     def run(self, lowered: Lowered, *, order: HashOrder) -> Raw:
         """Compute the answers."""
+        tables = scanned(lowered.relation)
         with self._lock:
-            return in_one_sentence(lambda: self._run(lowered, order))
+            return unchanged(
+                lambda: self.identities(tables),
+                lambda: in_one_sentence(lambda: self._run(lowered, order)),
+            )
 
     def groups(self, lowered: Lowered, *, order: HashOrder) -> DataFrame:
         """Return the totals of all groups, which stay in Spark: keys, units and limbs.
@@ -241,8 +264,12 @@ def _told_apart(session: SparkSession) -> object:
     return getattr(session, "_jsparkSession", None) or getattr(session, "session_id", session)
 
 
+def _described_columns(columns: Columns) -> tuple[tuple[str, str], ...]:
+    return tuple((name, "" if kind is None else kind.value) for name, kind in columns.items())
+
+
 def _described(
-    local: Mapping[str, object],
+    local: Mapping[str, Source],
 ) -> tuple[dict[str, Columns], dict[str, dict[str, Stored]]]:
     """Return the columns of tables that are not Spark's, and how they are stored."""
     if not local:

@@ -12,11 +12,12 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Self, final
 
 from discreet.engines.sources.native import UUID_TEXT, base_type, stored_form
 from discreet.engines.sources.source import check_names, unreadable
+from discreet.engines.spark.identity import SparkStamp
 from discreet.plan.stored import Stored
 from discreet.query.relations import folded
 
@@ -71,6 +72,7 @@ class SparkSource:
 
     frame: DataFrame
     natives: dict[str, str | None]
+    stamp: SparkStamp
     types: dict[str, str] = field(default_factory=dict)
     """What Spark calls the types, collations among them."""
 
@@ -83,6 +85,7 @@ class SparkSource:
             found = [(each.name, _native(each.dataType)) for each in fields]
             types = {each.name: _type_name(each) for each in fields}
             streams = bool(frame.isStreaming)
+            stamp = None if streams else SparkStamp(frame)
         except Exception:  # noqa: BLE001, S110 (whatever Spark says may quote the data)
             pass
         if found is None:  # raised here, where the other error is out of sight
@@ -90,10 +93,10 @@ class SparkSource:
                 f"the data frame of table {table} cannot be described.",
                 do="check that its Spark session runs, and that its tables are still there.",
             )
-        if streams:
+        if streams or stamp is None:
             raise unreadable(f"table {table} is a stream.", do="give a data frame that has an end.")
         check_names([name for name, _ in found], what="columns")
-        return cls(frame, dict(found), types)
+        return cls(frame, dict(found), stamp, types)
 
     @property
     def columns(self) -> Columns:
@@ -120,7 +123,7 @@ class SparkSource:
         """Return the same, with texts that are declared to be UUIDs read in one form."""
         uuids = () if table is None else (each for each in table.columns if each.form == "uuid")
         changed = {each.name: UUID_TEXT for each in uuids}
-        return SparkSource(self.frame, {**self.natives, **changed}, self.types)
+        return replace(self, natives={**self.natives, **changed})
 
     def place(self, column: str) -> int:
         """Return the place of a column, named in any case."""

@@ -1,0 +1,244 @@
+"""The identity of a source: what tells the state that it was opened in from any other.
+
+Trust: kernel.  Names, types, units and keys are learned when a source is opened.  They are true of
+what is read later only if the source has not changed since.
+
+Definition.  The state of a file is its device, inode, size, time of modification, time of change,
+and the first and last 4 KiB of its bytes, where CSV files have their names and Parquet files their
+schema.  A file that was changed less than 20 ms ago is looked at again after that time.
+Proposition.  If a file is in the same state before and after it was read, what was read is what was
+opened.  Proof.  The system stamps every change of bytes, name or links with the time of change,
+which no program can set.  The recorded time is at least 20 ms older than the first look, more than
+the 10 ms in which that clock ticks; so a change after the first look has a later time.
+Assumes: the clock of the file system does not go back; nobody writes through a memory map that was
+made before the source was opened; no folder above the file is exchanged and put back while it is
+read.
+
+A pattern is looked up again at every look: files that are added or missing are a change.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import astuple, dataclass, field
+from glob import glob, has_magic
+from pathlib import Path
+from typing import Final, Self, TypeVar, final
+
+from discreet.engines.sources.source import Stamp, unreadable
+from discreet.errors import EngineFailed, SourceChanged, UnreadableSource
+from discreet.query.relations import Relation, Scan, descend, folded
+
+__all__ = [
+    "FileStamp",
+    "FileState",
+    "Identity",
+    "changed",
+    "found_files",
+    "identified",
+    "scanned",
+    "unchanged",
+]
+
+_ENDS: Final = 4096
+_PART: Final = 1 << 20
+_TICK: Final = 20_000_000  # nanoseconds
+_LOOKS: Final = 50
+
+T = TypeVar("T")
+
+Columns = tuple[tuple[str, str], ...]
+"""The names of columns, and what their types are called where they are from."""
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """The state that a source was opened in.
+
+    Attributes:
+        kind: what it is: "csv", "parquet", "duckdb", "dataset", "frame", "postgresql" or "spark".
+        columns: the names of its columns, and their types where it has any.
+        state: a digest of its state; None for what this process alone holds, and nobody can change.
+        content: returns a digest of every value in it; None if these cannot be read here.
+    """
+
+    kind: str
+    columns: Columns
+    state: str | None
+    content: Callable[[], str] | None = field(default=None, repr=False, compare=False)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileState:
+    """What the system says of a file, and how it begins and ends."""
+
+    device: int
+    inode: int
+    size: int
+    modified: int
+    changed: int
+    ends: bytes = field(repr=False)
+
+    @classmethod
+    def of(cls, path: str) -> Self | None:
+        """Look at a file; None if it is not there.
+
+        It is opened first, which makes network file systems ask their server.
+        """
+        try:
+            number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError:
+            return None
+        try:
+            seen = os.fstat(number)
+            last = max(0, seen.st_size - _ENDS)
+            ends = os.pread(number, _ENDS, 0) + os.pread(number, _ENDS, last)
+        except OSError:
+            return None
+        finally:
+            os.close(number)
+        return cls(
+            device=seen.st_dev,
+            inode=seen.st_ino,
+            size=seen.st_size,
+            modified=seen.st_mtime_ns,
+            changed=seen.st_ctime_ns,
+            ends=hashlib.sha256(ends).digest(),
+        )
+
+
+@final
+class FileStamp:
+    """Some files, as they were when they were opened."""
+
+    __slots__ = ("_find", "_states", "kind", "paths")
+
+    def __init__(self, find: Callable[[], tuple[str, ...]], *, kind: str) -> None:
+        """Take what lists the files; those that need not be there are listed all the same."""
+        self.kind = kind
+        self._find = find
+        self.paths, self._states = _settled(find)
+
+    @property
+    def state(self) -> str:
+        """A digest of what the system says of the files; no byte of them is in it."""
+        told = [None if each is None else astuple(each)[:-1] for each in self._states]
+        return hashlib.sha256(repr(told).encode("ascii")).hexdigest()
+
+    def holds(self) -> bool:
+        """Look for the files again, and at each of them."""
+        try:
+            paths = self._find()
+        except (UnreadableSource, OSError):
+            return False
+        return paths == self.paths and tuple(map(FileState.of, paths)) == self._states
+
+    def content(self) -> str:
+        """Return a digest of all bytes, whatever the files are called."""
+        digests = sorted(
+            _digest(path)
+            for path, state in zip(self.paths, self._states, strict=True)
+            if state is not None
+        )
+        return hashlib.sha256("".join(digests).encode("ascii")).hexdigest()
+
+
+def found_files(address: str) -> tuple[str, ...]:
+    """Return the files that an address names, which may be a pattern, sorted by name.
+
+    A file that is met under several names is read once.
+    """
+    paths = glob(address, recursive=True) if has_magic(address) else [address]  # noqa: PTH207
+    files: dict[tuple[int, int], str] = {}
+    for path in sorted(str(Path(path).resolve()) for path in paths if Path(path).is_file()):
+        seen = Path(path).stat()
+        files.setdefault((seen.st_dev, seen.st_ino), path)
+    if not files:
+        raise unreadable(
+            "there is no such file.",
+            do="give the path of a file that is there, or a pattern that some files match.",
+        )
+    return tuple(files.values())
+
+
+def identified(opened: Mapping[str, tuple[Stamp, Columns]]) -> dict[str, Identity]:
+    """Return the identities of tables by name; refuse those that are not what they were."""
+    others = [table for table, (stamp, _) in opened.items() if not stamp.holds()]
+    if others:
+        raise changed(others)
+    return {
+        table: Identity(kind=stamp.kind, columns=columns, state=stamp.state, content=stamp.content)
+        for table, (stamp, columns) in opened.items()
+    }
+
+
+def scanned(relation: Relation) -> tuple[str, ...]:
+    """Return the tables that a relation reads, by their folded names.
+
+    >>> scanned(Scan("Visits", ()))
+    ('visits',)
+    """
+    names = (folded(node.table) for node in descend(relation) if isinstance(node, Scan))
+    return tuple(dict.fromkeys(names))
+
+
+def unchanged(check: Callable[[], object], read: Callable[[], T]) -> T:
+    """Read between two looks; a reader that fails because of a change is not asked for a reason.
+
+    >>> unchanged(lambda: None, lambda: 7)
+    7
+    """
+    check()
+    failure: EngineFailed | None = None
+    try:
+        found = read()
+    except EngineFailed as error:
+        failure = error
+    check()
+    if failure is not None:
+        raise failure
+    return found
+
+
+def changed(tables: Iterable[str]) -> SourceChanged:
+    """Return the error for tables whose sources are not what they were.
+
+    >>> print(changed(["visits"]).what)
+    the data of visits is not what it was when it was opened.
+    """
+    return SourceChanged(
+        what=f"the data of {', '.join(tables)} is not what it was when it was opened.",
+        why="names, types and keys are those of the data that was opened; no answer was handed "
+        "out, and nothing more was charged.",
+        do="open it again when nobody writes to it, and ask again.",
+    )
+
+
+def _settled(
+    find: Callable[[], tuple[str, ...]],
+) -> tuple[tuple[str, ...], tuple[FileState | None, ...]]:
+    """Look at files that nobody has changed for a moment, so that every later change shows."""
+    for _look in range(_LOOKS):
+        paths = find()
+        states = tuple(map(FileState.of, paths))
+        latest = max((state.changed for state in states if state is not None), default=0)
+        wait = latest + _TICK - time.time_ns()
+        if not 0 < wait <= _TICK:
+            return paths, states
+        time.sleep(wait / 1e9)
+    raise unreadable(
+        "a file is being written to.", do="open it when whoever writes to it has ended."
+    )
+
+
+def _digest(path: str) -> str:
+    found = hashlib.sha256()
+    with Path(path).open("rb") as file:
+        while part := file.read(_PART):
+            found.update(part)
+    return found.hexdigest()
