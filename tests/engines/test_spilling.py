@@ -16,7 +16,7 @@ from discreet.engines.spilling import SpillFolder
 
 ROOT = Path(__file__).parents[2]
 ROWS = 400_000
-SORTED = 'SELECT max(n) AS n FROM (SELECT row_number() OVER (ORDER BY x, y) AS n FROM "table 0")'  # noqa: S608
+SORTED = 'SELECT max(n) AS n FROM (SELECT row_number() OVER (ORDER BY x, y) AS n FROM "table 0")'
 
 
 def mode(path):
