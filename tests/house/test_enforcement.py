@@ -20,6 +20,8 @@ FACTS = (
     "bounds",
     "categories",
     "one row for each key",
+    "how far joins",
+    "one budget",
 )
 SECTION = PAGE[PAGE.index("## True by construction") : PAGE.index("## How claims are kept true")]
 ROWS = [
