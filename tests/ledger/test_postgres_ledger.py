@@ -4,8 +4,10 @@ import os
 import threading
 
 import pytest
+from psycopg import conninfo
 
 from discreet.accounting import Budget
+from discreet.cli.project import project_of
 from discreet.errors import (
     KeyReused,
     NotALedger,
@@ -156,3 +158,18 @@ def test_a_child_process_goes_on_with_the_ledger(ledger):
     assert ledger.start("from the child").answer == b"43"
     answered(ledger, "from the parent", b"44")
     assert ledger.verify().problems == ()
+
+
+def test_planning_sees_a_ledger_on_a_server_and_makes_none(address, ledger, postgres, name):
+    assert project_of(ledger=address).before_asking().ledger == address
+    absent = postgres.address(f"{name}_none")
+    assert project_of(ledger=absent).before_asking().ledger is None
+    with pytest.raises(NotALedger):
+        Ledger.open(absent)
+
+
+def test_the_key_value_form_leads_to_the_same_ledger(address, ledger):
+    place, _, schema = address.partition("#")
+    text = conninfo.make_conninfo(**conninfo.conninfo_to_dict(place))
+    with Ledger.open(f"{text}#{schema}") as again:
+        assert again.id == ledger.id
