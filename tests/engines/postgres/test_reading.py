@@ -14,7 +14,7 @@ from discreet.engines.order import HashOrder
 from discreet.engines.postgres import reading
 from discreet.engines.postgres.engine import Postgres
 from discreet.engines.sources.staged import Staged
-from discreet.errors import EngineFailed, SourceChanged
+from discreet.errors import EngineFailed, EngineStopped, SourceChanged
 from discreet.plan.lowered import Key, Lowered, Total
 from discreet.plan.schema import ColumnFacts, Schema, TableFacts
 from discreet.query.expressions import Call, Column, Literal
@@ -340,7 +340,7 @@ def test_a_server_that_is_gone(postgres, owner, place):
     with Postgres({"plain": place("plain")}) as engine:
         postgres.crash()
         try:
-            failed(engine, question(scan("plain")))
+            failed(engine, question(scan("plain")), EngineStopped)
         finally:
             postgres.start()
         assert total(engine, scan("plain")) == 0
@@ -375,7 +375,7 @@ def test_an_interrupt_while_others_hold_a_lock(moving, owner, postgres):
 def test_closing_ends_what_is_under_way(slow, owner):
     engine = Postgres(slow)
     closer = when_active(owner, lambda _: engine.close())
-    failed(engine, LENGTHS)
+    failed(engine, LENGTHS, EngineStopped)
     closer.join()
     assert quiet(owner)
 
