@@ -250,7 +250,7 @@ def test_pieces_of_another_currency_are_refused():
         Book(Budget(rho=1), unit=row(relation="replace_null")),
         Book(Budget(rho=1), unit=person("patient"), contribution=Contribution(rows=1)),
     ],
-    ids=str,
+    ids=["mu", "epsilon", "replace", "replace_null", "person"],
 )
 def test_as_many_amounts_of_something_else_are_refused(other):
     book = Book(Budget(rho=1), unit=row())
