@@ -21,7 +21,6 @@ from discreet.ledger import Ledger
 from discreet.ledger.addresses import is_server
 from discreet.ledger.store import store_for
 from discreet.plan.policy import Policy, Session, read_policy
-from discreet.plan.schema import Schema
 from discreet.session import describe
 from discreet.session.policies import unit_of
 from discreet.session.schemas import schema_of
@@ -95,18 +94,16 @@ def init(  # noqa: PLR0913  one option for each answer
         )
         made = policy_from(answers, _asker(yes=yes), table=name, columns=columns, session=place)
         rules = read_policy(made.written())  # what is written can be followed, and fits the data
-        schema = schema_of(rules, unit_of(None, rules), seen)
-        rules = _with_ledger(rules, ledger or f"{name}.ledger", policy, schema)
+        schema_of(rules, unit_of(None, rules), seen)
+        rules = _with_ledger(rules, ledger or f"{name}.ledger", policy)
         policy.write_text(_HEADER + rules.written(), encoding="utf-8")
         _say(rules, policy, name, as_json=as_json)
 
 
-def _with_ledger(rules: Policy, ledger: str, policy: Path, schema: Schema) -> Policy:
+def _with_ledger(rules: Policy, ledger: str, policy: Path) -> Policy:
     """Make the ledger, and return the policy with its id: from now on it has to be there."""
     address = ledger if is_server(ledger) else str(policy.parent / ledger)
-    with Ledger.open(
-        address, unit=rules.unit, budget=rules.budget, constant=schema.constant
-    ) as found:
+    with Ledger.open(address, unit=rules.unit, budget=rules.budget) as found:
         session = replace(rules.session or Session(), ledger_id=found.id)
     return replace(rules, session=session)
 
