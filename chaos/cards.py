@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
+from discreet.ledger.birth import birth_of
 from discreet.ledger.card import Card
 
 _SLOT = 512
@@ -20,7 +21,8 @@ def carried(path: Path) -> Path:
     for slot in (data[:_SLOT], data[_SLOT:]):
         card = Card.read(slot)
         if card is not None:
-            written = dataclasses.replace(card, inode=path.stat().st_ino).written()
+            inode, birth = path.stat().st_ino, birth_of(path)
+            written = dataclasses.replace(card, inode=inode, birth=birth).written()
             slots.append(written + slot[len(written) :])
         else:
             slots.append(slot)
