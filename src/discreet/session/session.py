@@ -131,8 +131,8 @@ class Session:
         """
         self._open_desk()
         if isinstance(question, Plan):
-            self._made.check(question, (epsilon, rho, error, delta, size, confidence, bounds))
-            return question
+            price_beside = (epsilon, rho, error, delta, size, confidence, bounds)
+            return self._made.recalled(question, price_beside)
         price: Price = {
             "epsilon": epsilon,
             "rho": rho,
