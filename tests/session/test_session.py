@@ -176,6 +176,8 @@ def test_threads_that_ask_the_same_get_the_same(tmp_path):
         (COUNT, {"epsilon": 1, "rho": 1}, WrongKind),
         (COUNT, {"epsilon": "1.5"}, NotAllowed),
         (7, {"epsilon": 1}, WrongKind),
+        (COUNT, {"error": 5}, WrongKind),
+        (COUNT, {"error": {1: 2}}, WrongKind),
     ],
 )
 def test_what_can_be_refused_is_refused_before_it_is_charged(tmp_path, question, price, error):

@@ -233,7 +233,7 @@ class Session:
 
     def table(self, name: str) -> Inquiry:
         """Begin a question with all rows of a table; it ends with ``ask`` or ``plan``."""
-        if self._schema.table(name) is None:
+        if not isinstance(name, str) or self._schema.table(name) is None:
             known = ", ".join(each.name for each in self._schema.tables)
             raise UnknownName(
                 what=f"there is no table {name} here.",
