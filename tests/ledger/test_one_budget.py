@@ -1,5 +1,6 @@
 """One ledger, one budget: other names, missing side files, copies and leftovers grant nothing."""
 
+import hashlib
 import os
 import shlex
 import shutil
@@ -7,12 +8,14 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
 from discreet.accounting import Box, Budget, equals
 from discreet.errors import DamagedLedger, LedgerError, NotALedger, OtherLedger, OverBudget
 from discreet.ledger import Ledger
+from discreet.ledger.birth import birth_of
 from discreet.ledger.card import Card
 from discreet.ledger.verify import verify, verify_file
 from discreet.loss import Pure
@@ -218,6 +221,69 @@ def test_a_copy_of_an_open_ledger_is_refused(path, tmp_path):
     shutil.copy(path, tmp_path / "closed.ledger")
     with pytest.raises(DamagedLedger, match="copy"):
         Ledger.open(tmp_path / "closed.ledger", **TERMS)
+
+
+def with_all_files(path, copy):
+    for name in ("", *SIDES):
+        if beside(path, name).exists():
+            shutil.copy2(beside(path, name), beside(copy, name))
+
+
+def test_a_copy_that_got_the_same_inode_number_on_another_file_system(path, tmp_path):
+    """Such a copy differs from the original in nothing but the time at which it was made."""
+    if not birth_of(tmp_path):
+        pytest.skip("this file system does not keep when files were made")
+    with Ledger.open(path, **TERMS) as ledger:
+        ledger.charge(LITTLE, key="k")
+    copy = tmp_path / "copy.ledger"
+    with_all_files(path, copy)
+    card = Card.read(beside(copy, "-turn").read_bytes())
+    for birth, refused in ((card.birth, True), (birth_of(copy), False)):
+        same = replace(card, inode=copy.stat().st_ino, birth=birth)
+        beside(copy, "-turn").write_bytes(same.written())
+        if refused:
+            with pytest.raises(DamagedLedger, match="copy"):
+                Ledger.open(copy)
+        else:
+            Ledger.open(copy).close()
+
+
+def overlaid(lower, folder, command):
+    """Run a command in a process that sees a folder as a container sees that of its image."""
+    for name in ("upper", "work", "merged"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    layers = f"lowerdir={lower},upperdir={folder / 'upper'},workdir={folder / 'work'}"
+    quoted = " ".join(shlex.quote(each) for each in command)
+    inside = f"mount -t overlay overlay -o {layers} {folder / 'merged'} && exec {quoted}"
+    return told(["unshare", "-m", "/bin/sh", "-c", inside])
+
+
+def test_a_ledger_in_an_image_grants_nothing_in_its_containers(path, tmp_path):
+    if not can_mount(tmp_path) or overlaid(path.parent, tmp_path / "try", ["echo", "y"]) != "y":
+        pytest.skip("layers cannot be mounted here")
+    Ledger.open(path, **TERMS).close()
+    for name in ("one", "two"):
+        place = tmp_path / name / "merged" / path.name
+        for _ in range(2):
+            assert overlaid(path.parent, tmp_path / name, charging(place)) == "DamagedLedger"
+    own = tmp_path / "one" / "merged" / "own.ledger"
+    small = charging(own, epsilon="0.4")
+    for _ in range(2):  # mounted anew each time
+        assert overlaid(path.parent, tmp_path / "one", small) == "granted"
+    assert in_other_process(path) == "granted"
+
+
+def test_a_card_that_does_not_say_when_the_file_was_made(path):
+    """Cards of the version before name the inode alone; they are written anew."""
+    with Ledger.open(path, **TERMS) as ledger:
+        ledger.charge(LITTLE, key="k")
+    card = Card.read(beside(path, "-turn").read_bytes())
+    said = f"discreet 1 {card.inode:020d} {card.seq:018d} {card.head}"
+    check = hashlib.sha256(said.encode()).hexdigest()[:32]
+    beside(path, "-turn").write_text(f"{said} {check}\n")
+    assert verify_file(path).ok
+    Ledger.open(path).close()
+    assert Card.read(beside(path, "-turn").read_bytes()) == card
 
 
 def test_the_first_entry_is_in_the_file_before_anything_else(path):

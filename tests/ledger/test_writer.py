@@ -23,6 +23,7 @@ from discreet.ledger.acts import ChargeRequest, ReleaseRequest, StartRequest
 from discreet.ledger.kinds import NewAccount, Raising
 from discreet.ledger.management import AccountRequest, LookRequest, OpenRequest, RaiseRequest
 from discreet.ledger.pricing import Pricer
+from discreet.ledger.seen import Seen
 from discreet.ledger.state import State
 from discreet.ledger.terms import Terms
 from discreet.ledger.values import Account
@@ -81,7 +82,7 @@ def interrupts():
 
 @pytest.fixture
 def writer(disk, steps):
-    made = Writer(DiskStore(disk, steps), first=FIRST, timeout=20)
+    made = Writer(DiskStore(disk, steps), first=FIRST, timeout=20, seen=Seen())
     made.call(OpenRequest(TERMS))
     yield made
     for gate in steps.gates.values():
@@ -91,7 +92,7 @@ def writer(disk, steps):
 
 def hasty(disk, steps):
     """A writer whose callers do not wait for long, once it is open."""
-    writer = Writer(DiskStore(disk, steps), first=FIRST, timeout=20)
+    writer = Writer(DiskStore(disk, steps), first=FIRST, timeout=20, seen=Seen())
     writer.call(OpenRequest(TERMS))
     writer._timeout = 0.3
     return writer
@@ -220,7 +221,7 @@ def test_at_most_so_many_requests_share_a_commit(writer, steps, monkeypatch, dis
 
 
 def test_entries_of_others_count_before_anything_is_accepted(writer, disk):
-    other = Writer(DiskStore(disk), first=None, timeout=20)
+    other = Writer(DiskStore(disk), first=None, timeout=20, seen=Seen())
     other.call(charge("theirs", "0.7"))
     with pytest.raises(OverBudget):
         writer.call(charge("ours", "0.4"))
@@ -351,7 +352,7 @@ def test_an_error_while_checking_is_for_one_caller_alone(writer, steps):
 
 def test_checkpoints_are_kept_along_the_way_and_at_the_end(disk, steps, monkeypatch):
     monkeypatch.setattr(module, "_KEPT_EVERY", 5)
-    writer = Writer(DiskStore(disk, steps), first=FIRST, timeout=20)
+    writer = Writer(DiskStore(disk, steps), first=FIRST, timeout=20, seen=Seen())
     writer.call(OpenRequest(TERMS))
     for number in range(12):
         writer.call(charge(f"k{number}", "0.01"))
@@ -363,7 +364,7 @@ def test_checkpoints_are_kept_along_the_way_and_at_the_end(disk, steps, monkeypa
         state.follow(each)
     assert disk.kept[1] == state.written()
     before = disk.written
-    again = Writer(DiskStore(disk, steps), first=None, timeout=20)
+    again = Writer(DiskStore(disk, steps), first=None, timeout=20, seen=Seen())
     again.call(LookRequest())
     assert again._state.written() == state.written()
     again.stop()
@@ -371,14 +372,14 @@ def test_checkpoints_are_kept_along_the_way_and_at_the_end(disk, steps, monkeypa
 
 
 def test_a_writer_that_starts_from_a_checkpoint_reads_only_what_follows(disk, monkeypatch):
-    writer = Writer(DiskStore(disk), first=FIRST, timeout=20)
+    writer = Writer(DiskStore(disk), first=FIRST, timeout=20, seen=Seen())
     writer.call(OpenRequest(TERMS))
     for number in range(5):
         writer.call(charge(f"k{number}"))
     writer.stop()
     followed, real = [], State.follow
     monkeypatch.setattr(State, "follow", lambda s, r: (followed.append(r.seq), real(s, r))[1])
-    other = Writer(DiskStore(disk), first=None, timeout=20)
+    other = Writer(DiskStore(disk), first=None, timeout=20, seen=Seen())
     with pytest.raises(OverBudget):
         other.call(charge("more", "0.6"))
     other.call(charge("more", "0.5"))
@@ -420,7 +421,7 @@ def test_a_request_that_was_taken_may_be_recorded_later(disk, steps):
 
 
 def test_reading_old_entries_is_not_waiting(disk, monkeypatch):
-    writer = Writer(DiskStore(disk), first=FIRST, timeout=20)
+    writer = Writer(DiskStore(disk), first=FIRST, timeout=20, seen=Seen())
     writer.call(OpenRequest(TERMS))
     for number in range(6):
         writer.call(charge(f"k{number}"))
@@ -428,7 +429,7 @@ def test_reading_old_entries_is_not_waiting(disk, monkeypatch):
     disk.kept = None
     real = State.follow
     monkeypatch.setattr(State, "follow", lambda s, r: (time.sleep(0.2), real(s, r))[1])
-    slow = Writer(DiskStore(disk), first=None, timeout=0.6)
+    slow = Writer(DiskStore(disk), first=None, timeout=0.6, seen=Seen())
     assert slow.call(LookRequest()).receipt.seq == 7
     slow.stop()
 
@@ -463,7 +464,7 @@ def test_an_interrupt_does_not_end_a_batch(writer, steps, disk):
 
 
 def test_what_opening_fails_with_is_told_to_everybody(disk):
-    writer = Writer(DiskStore(disk), first=None, timeout=20)
+    writer = Writer(DiskStore(disk), first=None, timeout=20, seen=Seen())
     for _ in range(3):
         with pytest.raises(NotALedger):
             writer.call(LookRequest())
@@ -489,7 +490,7 @@ def test_what_waits_is_served_before_the_end(writer, steps):
 
 
 def test_a_writer_stops_however_much_is_asked(disk):
-    writer = Writer(DiskStore(disk), first=FIRST, timeout=20)
+    writer = Writer(DiskStore(disk), first=FIRST, timeout=20, seen=Seen())
     writer.call(OpenRequest(TERMS))
     stopped = threading.Event()
 
@@ -557,3 +558,15 @@ def test_a_writer_that_cannot_rest_in_time_says_so(disk, steps):
     writer.stop()
     assert writer.rest()
     writer.wake()
+
+
+def test_a_store_that_has_lost_an_entry_is_refused_however_often_it_is_asked(writer, disk):
+    writer.call(charge("a"))
+    writer.call(charge("b"))
+    last = disk.rows.pop()
+    for key in ("b", "c", "d"):
+        with pytest.raises(DamagedLedger):
+            writer.call(charge(key))
+    disk.rows.append(last)
+    assert not writer.call(charge("b")).new
+    assert [row.key for row in disk.rows] == [None, "a", "b"]

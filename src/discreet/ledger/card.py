@@ -2,22 +2,25 @@
 
 Trust: kernel.
 
-Definition.  The file ``<ledger>-turn`` holds the card: the inode of the ledger file, and the number
-and head of the last entry that was committed.  It is written after every commit, before anybody is
-told of it, so the card is never ahead of the file.
+Definition.  The file ``<ledger>-turn`` holds the card: the inode of the ledger file, when it was
+made (:mod:`discreet.ledger.birth`), and the number and head of the last entry that was committed.
+It is written after every commit, before anybody is told of it, so the card is never ahead of the
+file.
 Theorem (key ``witness-card``).  If the file still holds the entry that the card names, it holds
 every entry that was told.
     Proof.  The card names the last commit that was told, or a later one, and heads are chained: an
     entry with this head has all others before it.
 So a file whose log was removed, torn or exchanged, and an older state of the file, are told from
-one that is whole.  A file without its card, or with the card of another inode, is a copy, or was
-moved without what belongs to it.  A card that names entry 0 belongs to a ledger that was being
-made.
+one that is whole.  A file without its card, or with the card of another inode or of one that was
+made at another time, is a copy, or was moved without what belongs to it.  A card that names entry 0
+belongs to a ledger that was being made.
 There is room for two cards, and the older one is written over: a write that a power failure cuts
 short leaves the other.
 Assumes: the card is as recent as the file.  It is not synced with every commit, and a power failure
 may bring an older card back; what a log that is then removed by hand held in addition is not
-missed.
+missed.  On a file system that does not keep when files were made, and for cards of the version
+before, which do not say it, a copy on another file system that happens to get the same inode number
+is not told from the original.
 """
 
 from __future__ import annotations
@@ -33,7 +36,8 @@ __all__ = ["Card"]
 
 _SLOT: Final = 512
 _CARD: Final = re.compile(
-    rb"discreet 1 ([0-9]{20}) ([0-9]{18}) ([0-9a-f]{64}) ([0-9a-f]{32})\n", re.ASCII
+    rb"discreet (?:1|2 ([0-9]{20})) ([0-9]{20}) ([0-9]{18}) ([0-9a-f]{64}) ([0-9a-f]{32})\n",
+    re.ASCII,
 )
 
 
@@ -42,7 +46,7 @@ _CARD: Final = re.compile(
 class Card:
     """Which file, and its last entry.
 
-    >>> card = Card(inode=12, seq=7, head="a" * 64)
+    >>> card = Card(inode=12, birth=10**18, seq=7, head="a" * 64)
     >>> Card.read(card.written()) == card, Card.read(card.written()[:-2]) is None
     (True, True)
     >>> older = Card(inode=12, seq=6, head="b" * 64)
@@ -51,12 +55,18 @@ class Card:
     """
 
     inode: int
+    birth: int = 0
+    """When the file was made, in nanoseconds; 0 if that is not known."""
     seq: int = 0
     head: str = NO_HEAD
 
+    def is_of(self, inode: int, birth: int) -> bool:
+        """Whether it is the card of a file with this inode, made at this time."""
+        return self.inode == inode and self.birth in (0, birth)
+
     def written(self) -> bytes:
         """Return the bytes: always as many, so that one sector holds them all."""
-        said = f"discreet 1 {self.inode:020d} {self.seq:018d} {self.head}"
+        said = f"discreet 2 {self.birth:020d} {self.inode:020d} {self.seq:018d} {self.head}"
         return f"{said} {_check(said.encode('ascii'))}\n".encode("ascii")
 
     @classmethod
@@ -78,9 +88,14 @@ class Card:
     @classmethod
     def _one(cls, data: bytes) -> Self | None:
         found = _CARD.match(data)
-        if found is None or _check(data[: found.start(4) - 1]) != found[4].decode("ascii"):
+        if found is None or _check(data[: found.start(5) - 1]) != found[5].decode("ascii"):
             return None
-        return cls(int(found[1]), int(found[2]), found[3].decode("ascii"))
+        return cls(
+            inode=int(found[2]),
+            birth=int(found[1] or 0),
+            seq=int(found[3]),
+            head=found[4].decode("ascii"),
+        )
 
 
 def _check(said: bytes) -> str:

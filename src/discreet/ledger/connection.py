@@ -3,7 +3,8 @@
 Trust: kernel.
 
 Requests go through the writer.  What is only looked up is read from a store of its own, by one
-thread at a time; whatever can be read there is durable (:mod:`discreet.ledger.store`).
+thread at a time; whatever can be read there is durable (:mod:`discreet.ledger.store`), and belongs
+to the same ledger (:mod:`discreet.ledger.seen`).
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ from itertools import islice
 from typing import Final, TypeVar, final
 
 from discreet.accounting.tariff import Tariff
+from discreet.errors import DamagedLedger
 from discreet.ledger.entry import Row
 from discreet.ledger.management import LookRequest, OpenRequest
 from discreet.ledger.pricing import Pricer
+from discreet.ledger.seen import Seen
 from discreet.ledger.store import Store
 from discreet.ledger.terms import Terms
 from discreet.ledger.values import Account
@@ -41,6 +44,7 @@ class Connection:
         "_make",
         "_reader",
         "_resting",
+        "_seen",
         "_timeout",
         "_writer",
         "accounts",
@@ -48,16 +52,19 @@ class Connection:
         "pricer",
     )
 
-    def __init__(self, make: Callable[[], Store], terms: Terms, *, timeout: float) -> None:
+    def __init__(
+        self, make: Callable[[], Store], terms: Terms, *, timeout: float, seen: Seen
+    ) -> None:
         """Connect, and open the ledger on these terms."""
         self._make = make
+        self._seen = seen
         self._lock = threading.Lock()
         self._reader: Store | None = None
         self._closed = False
         self._resting = False
         self._timeout = timeout
         first = (terms.first_row(f"{SYSTEM.bits(128):032x}"),) if terms.enough else None
-        self._writer = Writer(make(), first=first, timeout=timeout)
+        self._writer = Writer(make(), first=first, timeout=timeout, seen=seen)
         try:
             look = self._writer.call(OpenRequest(terms))
         except BaseException:
@@ -86,7 +93,7 @@ class Connection:
         return self.accounts
 
     def read(self, verb: Callable[[Store], Result]) -> Result:
-        """Read from the second store."""
+        """Read from the second store; what it says counts if it is still the same ledger."""
         with self._lock:
             if self._closed:
                 raise closed()
@@ -94,7 +101,14 @@ class Connection:
                 reader = self._make()
                 reader.open()
                 self._reader = reader
-            return verb(self._reader)
+            found = verb(self._reader)
+            try:
+                self._seen.check(self._reader)
+            except DamagedLedger:  # it is opened anew, and found to be the right one or not
+                reader, self._reader = self._reader, None
+                reader.close()
+                raise
+            return found
 
     def rows(self, after: int, *, answers: bool) -> Iterator[Row]:
         """Read rows, a page at a time; others may read in between."""

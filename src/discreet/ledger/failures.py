@@ -15,6 +15,7 @@ __all__ = [
     "copied",
     "elsewhere",
     "emptied",
+    "exchanged",
     "file_failure",
     "forked",
     "linked",
@@ -125,6 +126,16 @@ def elsewhere() -> LedgerUnavailable:
         why="those who do not share these files do not see each other's charges.",
         do="open it where the others do, as a folder and not as a single mounted file; or have "
         "them close it first.",
+    )
+
+
+def exchanged(seq: int) -> DamagedLedger:
+    """Return the error for a ledger that lacks an entry which was there before."""
+    return DamagedLedger(
+        what=f"entry {seq} is not the one that was there before.",
+        why="an older copy or another ledger has taken the place of the ledger, and what was "
+        "charged would be forgotten.",
+        do="bring back the ledger that was there, or restore it under the eyes of a second person.",
     )
 
 

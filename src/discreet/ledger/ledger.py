@@ -50,7 +50,7 @@ from discreet.ledger.management import (
     checked_account,
 )
 from discreet.ledger.paths import checked_path, upward
-from discreet.ledger.store import Address, store_for
+from discreet.ledger.store import Address, settled, store_for
 from discreet.ledger.terms import Terms, checked_budget, checked_timeout
 from discreet.ledger.texts import checked_text, refuse_one_person
 from discreet.ledger.values import Account, Charged, Receipt, Release, Started
@@ -136,9 +136,10 @@ class Ledger:
             ledger=id,
         )
         wait = checked_timeout(timeout)
-        store_for(address, timeout=wait)  # refuses what is no address
+        place = settled(address)
+        store_for(place, timeout=wait)  # refuses what is no address
         ledger = object.__new__(cls)
-        ledger._link = Link(lambda: store_for(address, timeout=wait), terms, timeout=wait)
+        ledger._link = Link(lambda: store_for(place, timeout=wait), terms, timeout=wait)
         return ledger
 
     def close(self) -> None:
@@ -418,9 +419,10 @@ class Ledger:
             "approved_by": checked_text(approved_by, name="name", most=_TEXT),
         }
         refuse_one_person(by, approved_by)
-        store = store_for(address, timeout=checked_timeout(timeout))
+        place = settled(address)
+        store = store_for(place, timeout=checked_timeout(timeout))
         exchange.restore(store, Path(source), receipts=receipts, last=last, **said)
-        return cls.open(address, timeout=timeout)
+        return cls.open(place, timeout=timeout)
 
     def __str__(self) -> str:
         """Show what is left in each account."""

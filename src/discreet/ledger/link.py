@@ -7,6 +7,8 @@ that inherits the count takes locks that it does not have for its own.  So conne
 before a process forks, and made again afterwards, in the parent and in the child, when they are
 needed.  Where that fails, because another process keeps the ledger for too long, the child is
 refused the ledger (:mod:`discreet.ledger.sqlite`).
+Every connection of a link is to the ledger that the first one found, or is refused: what was seen
+of it goes along (:mod:`discreet.ledger.seen`).
 A ledger that nobody holds any more, or whose process ends, is closed.
 """
 
@@ -20,6 +22,7 @@ from typing import Final, final
 
 from discreet.ledger.connection import Connection
 from discreet.ledger.forks import leave_alone
+from discreet.ledger.seen import Seen
 from discreet.ledger.store import Store
 from discreet.ledger.terms import Terms
 from discreet.ledger.writer import closed
@@ -40,6 +43,7 @@ class Link:
         "_finish",
         "_lock",
         "_make",
+        "_seen",
         "_terms",
         "_timeout",
     )
@@ -49,6 +53,7 @@ class Link:
         self._make = make
         self._terms = terms
         self._timeout = timeout
+        self._seen = Seen()
         self._lock = threading.Lock()
         self._closed = False
         self._connection: Connection | None = None
@@ -70,7 +75,9 @@ class Link:
             if self._closed:
                 raise closed()
             if self._connection is None:
-                connection = Connection(self._make, self._terms, timeout=self._timeout)
+                connection = Connection(
+                    self._make, self._terms, timeout=self._timeout, seen=self._seen
+                )
                 self._terms = Terms()  # they are on record now
                 self._finish = weakref.finalize(self, connection.close, wait=_AT_EXIT)
                 self._connection = connection

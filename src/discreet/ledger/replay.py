@@ -17,9 +17,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from discreet.errors import DamagedLedger, DiscreetError
+from discreet.errors import DiscreetError
 from discreet.ledger.entry import Row
-from discreet.ledger.failures import lost
+from discreet.ledger.failures import exchanged, lost
 from discreet.ledger.state import State
 from discreet.ledger.store import Store
 
@@ -48,13 +48,7 @@ def catch_up(state: State, store: Store) -> Iterator[int]:
     if state.seq:
         last = next(rows, None)
         if last is None or (last.seq, last.head) != (state.seq, state.head):
-            raise DamagedLedger(
-                what=f"entry {state.seq} is not the one that was there before.",
-                why="an older or another copy has taken the place of the ledger, and what was "
-                "charged since would be forgotten.",
-                do="bring back the ledger that was there, or restore it under the eyes of a "
-                "second person.",
-            )
+            raise exchanged(state.seq)
     for row in rows:
         state.follow(row)
         yield row.seq

@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any, Final, final
 
 from discreet.errors import LedgerError, LedgerUnavailable
+from discreet.ledger.birth import birth_of
 from discreet.ledger.card import Card
 from discreet.ledger.entry import NO_HEAD, Row, canonical, damaged
 from discreet.ledger.failures import (
@@ -106,6 +107,7 @@ class SQLiteStore:
     __slots__ = (
         "__weakref__",
         "_appended",
+        "_birth",
         "_connection",
         "_doubtful",
         "_hold",
@@ -126,6 +128,7 @@ class SQLiteStore:
         self._hold: Hold | None = None
         self._joined = False
         self._sides: tuple[tuple[int, int], ...] = ()
+        self._birth = 0
         self._size = 0
         self._appended: Row | None = None
         self._doubtful = False
@@ -181,10 +184,11 @@ class SQLiteStore:
             raise forked()
         recognize(self._path)
         self._hold = hold = hold_of(self._path)
+        self._birth = birth_of(self._path)  # an overlay has copied the file by now
         with hold.alone(self._timeout):
             first = not hold.shared()
             if first:
-                version = examine(self._path, hold.file[1], self._turn)
+                version = examine(self._path, hold.file[1], self._birth, self._turn)
                 with suppress(FileNotFoundError):
                     _sync(f"{self._path}-wal")
             elif hold.elsewhere(beside(self._path)):
@@ -246,7 +250,8 @@ class SQLiteStore:
 
     def _write_card(self, seq: int, head: str, *, sync: bool = False) -> None:
         if self._hold is not None:
-            write_card(self._turn, Card(self._hold.file[1], seq, head), sync=sync)
+            card = Card(self._hold.file[1], self._birth, seq, head)
+            write_card(self._turn, card, sync=sync)
 
     def _check_place(self) -> None:
         """Refuse to write to a file, or beside files, other than those that were opened."""

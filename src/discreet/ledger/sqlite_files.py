@@ -15,10 +15,12 @@ import os
 import sqlite3
 from collections.abc import Iterable
 from contextlib import closing, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
+from discreet.ledger.birth import birth_of
 from discreet.ledger.card import Card
 from discreet.ledger.entry import NO_HEAD, Row
 from discreet.ledger.failures import copied, emptied, lost, newer, not_a_ledger, orphaned
@@ -52,8 +54,8 @@ def make(path: Path, rows: Iterable[Row], turn: Turn) -> None:
         with closing(sqlite3.connect(address(place, "rw"), uri=True)) as database:
             seq, head = _fill(database, rows)
         sync(str(place))
-        inode = place.stat().st_ino
-        write_card(turn, Card(inode), sync=True)
+        card = Card(place.stat().st_ino, birth_of(place))
+        write_card(turn, card, sync=True)
         place.rename(path)
     except BaseException:
         for name in ("", "-journal", "-wal", "-shm"):
@@ -61,7 +63,7 @@ def make(path: Path, rows: Iterable[Row], turn: Turn) -> None:
                 place.with_name(place.name + name).unlink()
         raise
     sync(str(path.parent))
-    write_card(turn, Card(inode, seq, head), sync=True)
+    write_card(turn, replace(card, seq=seq, head=head), sync=True)
 
 
 def _fill(database: sqlite3.Connection, rows: Iterable[Row]) -> tuple[int, str]:
@@ -113,7 +115,7 @@ def recognize(path: Path) -> None:
         _version(database)
 
 
-def examine(path: Path, inode: int, turn: Turn) -> int:
+def examine(path: Path, inode: int, birth: int, turn: Turn) -> int:
     """Look at a file that nobody uses, and return its version; refuse it if entries are missing."""
     with closing(_looking(path)) as database:
         version = _version(database)
@@ -123,7 +125,7 @@ def examine(path: Path, inode: int, turn: Turn) -> int:
         card = Card.read(data)
         if card is None:
             raise lost() if data else copied()
-        if card.inode != inode:
+        if not card.is_of(inode, birth):
             raise copied()
         if card.seq and database.execute(_HEAD, (card.seq,)).fetchall() != [(card.head,)]:
             raise lost()

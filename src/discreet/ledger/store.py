@@ -16,6 +16,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Protocol
 
 from discreet.errors import LedgerUnavailable, WrongKind
@@ -23,7 +24,7 @@ from discreet.ledger.addresses import is_server
 from discreet.ledger.entry import Row
 from discreet.ledger.sqlite import SQLiteStore
 
-__all__ = ["Address", "Store", "store_for"]
+__all__ = ["Address", "Store", "settled", "store_for"]
 
 Address = str | os.PathLike[str]
 """A path; or ``postgresql://...`` or ``host=... dbname=...``, with a schema after ``#``."""
@@ -87,15 +88,13 @@ class Store(Protocol):
         ...
 
 
-def store_for(address: object, *, timeout: float) -> Store:
-    """Return the store of an address, not yet opened.
+def settled(address: object) -> str:
+    """Return an address that means the same from now on; refuse what is none.
 
-    Args:
-        address: a path, or the address of a PostgreSQL server.
-        timeout: how many seconds to wait for other writers.
+    A path depends on the working directory and on links; what it leads to now is the address.
     """
     if isinstance(address, str) and is_server(address):
-        return _server(address, timeout)
+        return address
     path = os.fspath(address) if isinstance(address, str | os.PathLike) else None
     if not isinstance(path, str) or not path or "\0" in path:
         raise WrongKind(
@@ -103,7 +102,18 @@ def store_for(address: object, *, timeout: float) -> Store:
             why="it says where the record of all charges lies.",
             do="give a path such as 'study.ledger', or 'postgresql://host/database#name'.",
         )
-    return SQLiteStore(path, timeout=timeout)
+    return str(Path(path).resolve())
+
+
+def store_for(address: object, *, timeout: float) -> Store:
+    """Return the store of an address, not yet opened.
+
+    Args:
+        address: a path, or the address of a PostgreSQL server.
+        timeout: how many seconds to wait for other writers.
+    """
+    place = settled(address)
+    return _server(place, timeout) if is_server(place) else SQLiteStore(place, timeout=timeout)
 
 
 def _server(address: str, timeout: float) -> Store:

@@ -8,7 +8,8 @@ after another, commits, and only then tells each caller its result.  So nothing 
 durable, refusals included, since they may rest on charges of the same batch.
 
 If a commit fails, every request of the batch gets the error, and the state is thrown away and built
-anew from what is stored: memory and disk agree again, whichever way the commit went.
+anew from what is stored: memory and disk agree again, whichever way the commit went.  What is then
+stored has to hold the last entry that was seen before (:mod:`discreet.ledger.seen`).
 A caller waits for a limited time, not counting that in which old entries are read.  A request that
 was not taken by then is withdrawn; of one that was taken nothing is known yet, and asking again
 under the same key finds what has become of it.
@@ -28,6 +29,7 @@ from discreet.errors import DiscreetError, LedgerUnavailable
 from discreet.ledger.batch import Batch
 from discreet.ledger.entry import Row
 from discreet.ledger.replay import catch_up, restored
+from discreet.ledger.seen import Seen
 from discreet.ledger.state import State
 from discreet.ledger.store import Store
 
@@ -93,15 +95,19 @@ class Writer:
         "_queue",
         "_replayed",
         "_rest",
+        "_seen",
         "_state",
         "_store",
         "_thread",
         "_timeout",
     )
 
-    def __init__(self, store: Store, *, first: Sequence[Row] | None, timeout: float) -> None:
+    def __init__(
+        self, store: Store, *, first: Sequence[Row] | None, timeout: float, seen: Seen
+    ) -> None:
         """Open a store in the thread that will use it, made with its first rows if need be."""
         self._store = store
+        self._seen = seen
         self._timeout = timeout
         self._state: State | None = None
         self._kept = 0
@@ -235,9 +241,12 @@ class Writer:
         if not self._open:
             store.open()
             self._open = True
-        state = self._state or self._rebuilt()
+        known = self._state
+        state = known or self._rebuilt()
         with store.exclusive():
             self._state = None  # until it is known that memory and disk agree
+            if known is None:
+                self._seen.check(store)  # otherwise the state that is known has to be continued
             batch = self._batch(state, {key for each in tickets for key in each.request.keys})
             for ticket in tickets:
                 try:
@@ -251,6 +260,7 @@ class Writer:
                 if state.seq >= self._kept + _KEPT_EVERY:
                     self._checkpoint(state)
         self._state = state
+        self._seen.note(state)
 
     def _rebuilt(self) -> State:
         """Build the state from what is stored, before others are locked out."""

@@ -47,6 +47,12 @@ ENTRIES: Final = (
         source="proof in discreet.ledger.card",
     ),
     Theorem(
+        key="one-ledger",
+        statement="All that one ledger object reads and writes, in a process and in its forks, is "
+        "one chain of entries, whatever its address leads to by then.",
+        source="proof in discreet.ledger.seen",
+    ),
+    Theorem(
         key="checkpoint-replay",
         statement="The state read from a checkpoint, followed by the entries after it, equals the "
         "state that all entries lead to, byte for byte.",

@@ -31,7 +31,9 @@ __all__ = ["connected", "is_database", "verify", "verify_file"]
 _COLUMNS: Final = ("seq", "kind", "key", "question", "line", "head", "answer")
 _ROWS: Final = f"SELECT {', '.join(_COLUMNS)} FROM entry ORDER BY seq"  # noqa: S608
 _EXPORT: Final = 1
-_CARD: Final = re.compile(rb"discreet 1 [0-9]{20} ([0-9]{18}) [0-9a-f]{64} [0-9a-f]{32}\n")
+_CARD: Final = re.compile(
+    rb"discreet (?:1|2 [0-9]{20}) [0-9]{20} ([0-9]{18}) [0-9a-f]{64} [0-9a-f]{32}\n"
+)
 
 _named = operator.attrgetter(*_COLUMNS)
 
