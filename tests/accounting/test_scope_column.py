@@ -15,6 +15,9 @@ from discreet.units import person
 
 UNIT = (("patient", "patient", ("integer",)),)
 COLUMN = ("sex", "parquet", "string", "TEXT")
+NUMBER = ("id", "parquet", "int64", "INTEGER")
+WAY = (("bills", (), ("visit", *NUMBER[1:]), ()), ("visits", NUMBER, (), UNIT))
+MEMBERS = (("visits", "sex", "patient"), ("patients", "sex", "patient"))
 TEXTS = st.text(max_size=6)
 NAMES = st.builds(ScopeColumn, st.text("0123456789abcdef", min_size=64, max_size=64), TEXTS, TEXTS)
 
@@ -43,18 +46,36 @@ def test_no_plain_name_is_taken_for_a_structured_one(text):
     assert shown_column(text) == text
 
 
+def ways():
+    """Return the way to a unit, and all that differ from it in one place."""
+    (table, key, pointer, none), (parent, named, end, unit) = WAY
+    yield WAY
+    for at in range(len(NUMBER)):
+        yield (table, key, (*pointer[:at], "x", *pointer[at + 1 :]), none), WAY[1]
+        yield WAY[0], (parent, (*named[:at], "x", *named[at + 1 :]), end, unit)
+    yield WAY[0], ("stays", named, end, unit)
+    yield WAY[0], (parent, named, end, (("patient", "person", ("integer",)),))
+    yield WAY[0], (parent, named, end, (("patient", "patient", ("uuid",)),))
+    yield WAY[0], (parent, named, NUMBER, ()), ("patients", NUMBER, (), UNIT)
+
+
 def test_everything_that_decides_a_value_changes_the_name():
     changed = [
         ScopeColumn.of("visits", UNIT, None, COLUMN),
         ScopeColumn.of("bills", UNIT, None, COLUMN),
         ScopeColumn.of("visits", (("patient", "person", ("integer",)),), None, COLUMN),
         ScopeColumn.of("visits", (("patient", "patient", ("uuid",)),), None, COLUMN),
-        ScopeColumn.of("visits", (), ("visit", "visits", "id"), COLUMN),
+        *(ScopeColumn.of("visits", (), link, COLUMN) for link in ways()),
         *(
             ScopeColumn.of("visits", UNIT, None, (*COLUMN[:at], "x", *COLUMN[at + 1 :]))
             for at in range(len(COLUMN))
         ),
-        ScopeColumn.promised("sex", "TEXT"),
+        ScopeColumn.promised("sex", "TEXT", MEMBERS),
+        ScopeColumn.promised("sex", "INTEGER", MEMBERS),
+        ScopeColumn.promised("gender", "TEXT", MEMBERS),
+        ScopeColumn.promised("sex", "TEXT", MEMBERS[:1]),
+        ScopeColumn.promised("sex", "TEXT", (MEMBERS[0], ("patients", "gender", "patient"))),
+        ScopeColumn.promised("sex", "TEXT", (MEMBERS[0], ("patients", "sex", "person"))),
         ScopeColumn.of_unit(UNIT, 0),
     ]
     assert len({each.name for each in changed}) == len(changed)
@@ -73,12 +94,34 @@ def test_glued_text_is_no_name():
 def test_a_description_names_the_unit_and_what_is_constant():
     content = described(
         (*COLUMN, True, None),
-        ("born", "csv", "text", "INTEGER", True, "born"),
+        ("born", "csv", "text", "INTEGER", True, ["born", [["visits", "born", "patient"]]]),
         (*COLUMN, False, None),
     )
     sex = ScopeColumn.of("visits", UNIT, None, COLUMN).name
-    born = ScopeColumn.promised("born", "INTEGER").name
+    born = ScopeColumn.promised("born", "INTEGER", (("visits", "born", "patient"),)).name
     assert shared_columns(content) == (ScopeColumn.of_unit(UNIT, 0).name, sex, born)
+
+
+def test_the_order_of_a_list_is_no_matter():
+    one, other = (ScopeColumn.promised("sex", "TEXT", each) for each in (MEMBERS, MEMBERS[::-1]))
+    assert one == other
+
+
+def test_a_description_has_the_whole_way():
+    bills = described((*COLUMN, True, None), unit=(), link=WAY, table="bills")
+    sex = ScopeColumn.of("bills", (), WAY, COLUMN).name
+    assert shared_columns(json.loads(json.dumps(bills))) == (sex,)
+
+
+def test_descriptions_without_ways_and_lists_keep_their_names():
+    """Charges that are on record under them cost what they did."""
+    label = described(("born", "csv", "text", "INTEGER", True, "born"), unit=())
+    link = described((*COLUMN, True, None), unit=(), link=["visit", "visits", "id"], table="bills")
+    digests = [ScopeColumn.read(shared_columns(each)[0]).schema for each in (label, link)]
+    assert digests == [
+        "94429e1f652a57a98029fb0b1d81551aa2deff4b45d0da34a0ce6fadad034122",
+        "6d07a1e59af61117f6164c4332a3b14a8cf427c2738e3f3a7dcda197dc377e87",
+    ]
 
 
 @pytest.mark.theorem("scope-names")

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pyarrow.csv
 import pytest
@@ -32,6 +33,7 @@ SET_UP = [
     "--delta=0",
     "--yes",
 ]
+FULL = Path("/dev/full")
 LEDGER = ("show", "verify", "export", "backup", "restore", "reopen")
 
 
@@ -206,6 +208,22 @@ def test_a_closed_pipe_ends_a_command_without_a_word(clinic):
         )
         os.close(write)
         assert (done.returncode, done.stderr) == (1, b"")
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="only Linux has it")
+def test_output_that_finds_no_room_is_told_in_words(clinic):
+    for arguments in (["ledger", "show"], ["ledger", "show", "--json"], ["ledger", "verify"]):
+        with FULL.open("wb") as full:
+            done = subprocess.run(
+                [sys.executable, "-m", "discreet.cli", *arguments],
+                cwd=clinic,
+                stdout=full,
+                stderr=subprocess.PIPE,
+                check=False,
+            )
+        assert done.returncode == 1
+        assert done.stderr.startswith(b"discreet: the output could not be written")
+        assert b"Error" not in done.stderr
 
 
 def test_the_key_value_form_is_an_address_and_never_a_file(clinic, tmp_path):

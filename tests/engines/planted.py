@@ -143,8 +143,9 @@ def arrow(tables):
 
 def known_as(column, policy=POLICY):
     """Return the name of a column of visits in a box."""
-    table = Schema(policy.tables).table("visits")
-    return scope_name(table, table.column(column), policy.unit.columns)
+    schema = Schema(policy.tables)
+    table = schema.table("visits")
+    return scope_name(schema, table, table.column(column), policy.unit.columns)
 
 
 def record(row, policy=POLICY):

@@ -1,9 +1,11 @@
 """Closed questions and descriptions: what is recorded and refused, and what an auditor sees."""
 
+import sqlite3
+
 import pytest
 
 from discreet.accounting import Budget
-from discreet.errors import NotCharged, OutOfRange, QuestionClosed, WrongKind
+from discreet.errors import DamagedLedger, NotCharged, OutOfRange, QuestionClosed, WrongKind
 from discreet.ledger import Ledger
 from discreet.ledger.entry import digest
 from discreet.ledger.state import State
@@ -123,21 +125,18 @@ def test_closed_questions_and_descriptions_survive_checkpoints_exports_and_resto
             copy.start("k")
 
 
-def test_checkpoints_of_ledgers_without_such_entries_are_read(ledger):
-    state = State()
-    for each in ledger._link.live().rows(0, answers=False):
-        state.follow(each)
-    text = state.written().partition("\n")[2]
-    for new, old in (
-        ('"closed":[],', ""),
-        ('"descriptions":[],', ""),
-        ('"version":2', '"version":1'),
-    ):
-        assert new in text
-        text = text.replace(new, old)
-    found = State.read(f"{digest(text.encode('ascii'))}\n{text}")
-    assert (found.seq, list(found.closed), list(found.descriptions)) == (1, [], [])
-    assert found.written() == state.written()
+def test_checkpoints_of_the_version_before_are_passed_over(path):
+    with Ledger.open(path, unit=row(), budget=Budget(epsilon=1)) as ledger:
+        ledger.charge(ONE, key="k")
+    with sqlite3.connect(path) as raw:
+        ((kept,),) = raw.execute("SELECT state FROM checkpoint").fetchall()
+        old = kept.partition("\n")[2].replace('"version":2', '"version":1')
+        text = f"{digest(old.encode('ascii'))}\n{old}"
+        raw.execute("UPDATE checkpoint SET state = ?", (text,))
+    with pytest.raises(DamagedLedger):
+        State.read(text)
+    with Ledger.open(path) as again:
+        assert str(again.left()).startswith("epsilon 0.9 of 1")
 
 
 @pytest.mark.parametrize("record", [Rehearsal(), NoLedger()])

@@ -56,7 +56,7 @@ def test_the_contract(which, check):
 def test_the_loss_goes_in_steps():
     stairs = Staircase(epsilon="0.5", sensitivity=10)
     assert [stairs.loss(distance=far) for far in (0, 1, 10, "10.9", 11, 20, 21)] == [
-        Pure(epsilon=F(steps, 2)) for steps in (0, 1, 1, 1, 2, 2, 3)
+        Pure(epsilon=F(steps, 2)) for steps in (0, 1, 1, 2, 2, 2, 3)
     ]
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from discreet.plan.owner_promises import OwnerPromise, promises_of
 from discreet.plan.policy import read_policy
+from discreet.plan.same_columns import same_columns
 from discreet.plan.schema import Schema
 from discreet.plan.show import branches_of, html_of
 from discreet.units import person, row
@@ -104,12 +105,12 @@ sex = {type = "text", constant = true}
 
 def labelled(policy):
     """Return tables as a session has them: with the labels of columns that hold the same."""
-    labels = {column: each.label for each in policy.same for column in each.columns}
+    promised = same_columns(policy.same, policy.tables, policy.unit.columns)
     return [
         replace(
             table,
             columns=tuple(
-                replace(each, same=labels.get((table.name, each.name))) for each in table.columns
+                replace(each, same=promised.get((table.name, each.name))) for each in table.columns
             ),
         )
         for table in policy.tables

@@ -93,7 +93,7 @@ RELATIONS = [
 def named(schema, table, column, names=()):
     """Return the name of a column in a box."""
     facts = schema.table(table)
-    return scope_name(facts, facts.column(column), names)
+    return scope_name(schema, facts, facts.column(column), names)
 
 
 def record(tables, who):

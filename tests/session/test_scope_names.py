@@ -288,6 +288,41 @@ def test_columns_that_are_stored_in_two_ways_or_rounded_are_never_one(one, other
         dp.open(tables, policy=TOP + SAME.replace('"text"', f'"{kind}"'), test_mode=True)
 
 
+YEARS = """
+[tables.visits.columns]
+born = {type = "integer", constant = true}
+entered = {type = "integer", constant = true}
+[same]
+year = ["visits.COLUMN"]
+"""
+
+
+def test_a_label_that_is_moved_to_another_column_is_another_name(ledger):
+    """A budget was spent twice: born before 2000 and entered after it looked disjoint."""
+    table = pa.table({"patient": [1, 2], "born": [1950, 1960], "entered": [2020, 2021]})
+    for column, where in (("born", "born < 2000"), ("entered", "entered >= 2000")):
+        ask(table, where, ledger, policy=TOP + YEARS.replace("COLUMN", column))
+    assert spent(ledger) == 2
+    ask(table, "born >= 2000", ledger, policy=TOP + YEARS.replace("COLUMN", "born"))
+    assert spent(ledger) == 2
+
+
+def test_a_longer_list_is_another_name(ledger):
+    table = pa.table({"patient": [1, 2], "city": ["a", "b"]})
+    sources = {"visits": table, "patients": table}
+    ask(sources, "city = 'a'", ledger, policy=TOP + SAME)
+    alone = SAME.replace(', "patients.city"', "")
+    ask(sources, "city = 'b'", ledger, policy=TOP + alone)
+    assert spent(ledger) == 2
+
+
+def test_a_list_is_the_same_where_some_of_its_tables_are_opened(ledger):
+    table = pa.table({"patient": [1, 2], "city": ["a", "b"]})
+    ask({"visits": table, "patients": table}, "city = 'a'", ledger, policy=TOP + SAME)
+    ask({"visits": table}, "city = 'b'", ledger, policy=TOP + SAME)
+    assert spent(ledger) == 1
+
+
 def test_rows_have_nothing_in_common():
     tables = dict.fromkeys(("visits", "patients"), pa.table({"patient": [1], "city": ["a"]}))
     rules = TOP.replace('"patient"', '"row"') + SAME
@@ -334,6 +369,99 @@ def test_a_table_that_was_recorded_with_another_unit_is_refused(ledger):
         dp.open({"calls": table}, policy=rules.format("call"), ledger=ledger)
     renamed = table.rename_columns(["who", "call"])
     ask({"calls": renamed}, "2 = 2", ledger, policy=rules.format("who"), table="calls")
+
+
+# --- ways to the unit -------------------------------------------------------------------------
+
+LINES = """
+[tables.lines]
+link = {column = "order", parent = "orders", key = "number"}
+[tables.lines.columns]
+x = {type = "integer", constant = true}
+"""
+PATIENTS = '[tables.patients]\nkey = ["patient"]\n'
+ORDERS = '[tables.orders]\nkey = ["number"]\n'
+LINKED = 'link = {{column = "{}", parent = "patients", key = "patient"}}\n'
+BOTH = pa.table({"number": [1, 2, 3, 4], "buyer": [1, 2, 8, 9], "payer": [8, 9, 1, 2]})
+
+
+def shop(orders=BOTH):
+    """Return tables in which everybody buys an order with x = 1, and pays for one with x = 2."""
+    return {
+        "orders": orders,
+        "lines": pa.table({"order": [1, 2, 3, 4], "x": [1, 1, 2, 2]}),
+        "patients": pa.table({"patient": [1, 2, 8, 9]}),
+    }
+
+
+def linked(column):
+    return TOP + PATIENTS + ORDERS + LINKED.format(column) + LINES
+
+
+def owned(column):
+    return TOP + PATIENTS + ORDERS + f'unit = ["{column}"]\n' + LINES
+
+
+@pytest.mark.parametrize("before", [linked("buyer"), owned("buyer")])
+@pytest.mark.parametrize("now", [linked("payer"), owned("payer")])
+def test_a_table_on_the_way_cannot_find_its_unit_otherwise(ledger, before, now):
+    """Everybody lost two by questions that were charged to different people."""
+    ask(shop(), "x = 1", ledger, policy=before, table="lines")
+    with pytest.raises(OtherLedger, match="orders"):
+        dp.open(shop(), policy=now, ledger=ledger)
+    ask(shop(), "x = 2", ledger, policy=before, table="lines")
+    assert spent(ledger) == 1
+
+
+@pytest.mark.parametrize("rules", [linked, owned])
+@pytest.mark.parametrize("label", ["", '[same]\nx = ["lines.x"]\n'])
+def test_what_the_way_to_the_unit_was_makes_other_names(ledger, rules, label):
+    for column, x in (("buyer", 1), ("payer", 2)):
+        sources = shop(BOTH.select(["number", column]))
+        ask(sources, f"x = {x}", ledger, policy=rules(column) + label, table="lines")
+    assert spent(ledger) == 2
+
+
+def test_a_way_that_is_stored_otherwise_makes_other_names(tmp_path, ledger):
+    whole = '[tables.orders.columns]\nnumber = {type = "integer"}\nbuyer = {type = "integer"}\n'
+    bought = BOTH.select(["number", "buyer"])
+    for orders, x in zip(written(tmp_path, bought, "orders"), (1, 2), strict=True):
+        ask(shop(orders), f"x = {x}", ledger, policy=linked("buyer") + whole, table="lines")
+    assert spent(ledger) == 2
+
+
+def test_a_pointer_to_the_unit_names_it_too(ledger):
+    """Whether orders link to their buyer or name it, they are the same people's."""
+    for rules, x in ((linked("buyer"), 1), (owned("buyer"), 2), (linked("buyer"), 3)):
+        ask(shop(), f"x = {x}", ledger, policy=rules, table="lines")
+    assert spent(ledger) == 2
+
+
+def test_another_parent_or_key_is_another_way(ledger):
+    ask(shop(), "x = 1", ledger, policy=linked("buyer"), table="lines")
+    other = linked("buyer").replace("orders", "stays")
+    sources = {name.replace("orders", "stays"): table for name, table in shop().items()}
+    with pytest.raises(OtherLedger, match="lines"):
+        dp.open(sources, policy=other, ledger=ledger)
+    orders = BOTH.append_column("id", pa.array([4, 3, 2, 1]))
+    keyed = linked("buyer").replace('"number"', '"id"')
+    with pytest.raises(OtherLedger, match="lines"):
+        dp.open(shop(orders), policy=keyed, ledger=ledger)
+    renamed = orders.select(["id", "buyer"])
+    ask(shop(renamed), "x = 2", ledger, policy=keyed, table="lines")
+    assert spent(ledger) == 2
+
+
+@pytest.mark.parametrize(("column", "good"), [("buyer", True), ("payer", False)])
+def test_links_that_were_recorded_without_the_way_are_compared(ledger, column, good):
+    with Ledger.open(ledger, unit=dp.person("patient"), budget=dp.Budget(epsilon=20)) as found:
+        link = ["buyer", "patients", "patient"]
+        found.describe("schema", {"table": "orders", "unit": [], "link": link, "columns": []})
+    if good:
+        dp.open(shop(), policy=linked(column), ledger=ledger).close()
+    else:
+        with pytest.raises(OtherLedger, match="orders"):
+            dp.open(shop(), policy=linked(column), ledger=ledger)
 
 
 # --- databases --------------------------------------------------------------------------------

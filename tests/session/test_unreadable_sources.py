@@ -1,5 +1,7 @@
 """A source with something that cannot be read is refused when a session is opened, for free."""
 
+import gzip
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -49,3 +51,18 @@ def test_it_is_refused_before_there_is_a_ledger(tmp_path, name):
     assert "1000" not in told
     assert str(ROWS) not in told
     assert not ledger.exists()
+
+
+def test_packed_bytes_that_duckdb_does_not_unpack_are_refused(tmp_path):
+    """Python's gzip passes over zeros behind the packed bytes, and DuckDB does not."""
+    packed = gzip.compress(b"patient,note\n1,x\n2,y\n")
+    for name, content in (("good", packed), ("two", packed + packed), ("bad", packed + bytes(20))):
+        (tmp_path / f"{name}.csv.gz").write_bytes(content)
+    ledger = tmp_path / "clinic.ledger"
+    asked = {"unit": dp.row(), "budget": dp.Budget(epsilon=1), "tables": "visits"}
+    with pytest.raises(UnreadableSource, match="cannot be unpacked"):
+        dp.open(tmp_path / "bad.csv.gz", ledger=ledger, **asked)
+    assert not ledger.exists()
+    for name in ("good", "two"):
+        with dp.open(tmp_path / f"{name}.csv.gz", ledger=tmp_path / name, **asked) as session:
+            session.ask("SELECT COUNT(*) AS n FROM visits", epsilon=1)

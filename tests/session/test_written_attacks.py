@@ -235,6 +235,40 @@ def test_a_place_that_cannot_be_written_to_is_refused_before_the_charge(tmp_path
         assert kinds(session) == ["open"]
 
 
+@pytest.mark.parametrize("step", ["_check_length", "check_parent", "check_free", "begin"])
+def test_a_parent_that_goes_away_is_told_before_the_charge(tmp_path, monkeypatch, step):
+    parent = tmp_path / "answers"
+    parent.mkdir()
+    real = getattr(Place, step)
+
+    def late(place):
+        parent.rename(tmp_path / "gone")
+        return real(place)
+
+    monkeypatch.setattr(Place, step, late)
+    with opened(tmp_path) as session:
+        with pytest.raises(WrongKind):
+            session.write(COUNT, parent / "out", epsilon=1)
+        assert kinds(session) == ["open"]
+
+
+def test_a_parent_that_goes_away_after_the_charge_closes_the_question(tmp_path, monkeypatch):
+    parent = tmp_path / "answers"
+    parent.mkdir()
+    real = drawn_files.answer
+
+    def late(*given, **options):
+        parent.rename(tmp_path / "gone")
+        return real(*given, **options)
+
+    monkeypatch.setattr(drawn_files, "answer", late)
+    with opened(tmp_path) as session:
+        with pytest.raises(EngineFailed):
+            session.write(COUNT, parent / "out", epsilon=1)
+        with pytest.raises(QuestionClosed):
+            session.ask(COUNT, epsilon=1)
+
+
 def test_names_cannot_be_guessed(tmp_path):
     place = Place.of(tmp_path / "out", "ledger", "question")
     names = set()

@@ -45,7 +45,7 @@ def forgotten_sign(case):
 
 def wrong_sensitivity(case):
     return Twin(
-        case.mechanism, loss=lambda *, distance=1: case.mechanism.loss(distance=distance / 2)
+        case.mechanism, loss=lambda *, distance=1: case.mechanism.loss(distance=distance // 2)
     )
 
 

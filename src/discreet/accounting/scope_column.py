@@ -4,21 +4,22 @@ Trust: kernel.  Two scopes are taken to be disjoint only by conditions on one na
 stood for two columns, the same people would look like different ones, and pay less than they lost.
 
 Definition.  A *schema* describes one private table, in plain JSON: its name, the columns that name
-the unit with their normal forms, its link, and for every column the type that it has in the source,
-the kind of that source, and the type that it is read as.  A column of a scope is the triple
-[schema, table, column], where ``schema`` is the SHA-256 of the part of the description that decides
-what the column's values are.  It stands in a box as the JSON text of this list, which no other
-triple has.
+the unit with their normal forms, the way on which links lead to these, and for every column the
+type that it has in the source, the kind of that source, and the type that it is read as.  A column
+of a scope is the triple [schema, table, column], where ``schema`` is the SHA-256 of the part of the
+description that decides what the column's values are and whose.  It stands in a box as the JSON
+text of this list, which no other triple has.
 Theorem (key ``scope-names``).  A unit that all rows of a table share a column with has one value
 under each name, as long as its values stay what they are; and a condition on one name says nothing
 about another, so that charges under two names add up for somebody.
-Proof.  Everything that decides how a stored value becomes a value of ours is part of the digest:
-the table, how it names units, the stored type, the kind of source and the type that is read.  In a
-loss map a record has a value under each name by itself, so a record lies in both of two boxes
-unless they contradict each other under one name.
+Proof.  Everything that decides how a stored value becomes a value of ours, and whose it is, is part
+of the digest: the table, how it names units or finds them in other tables, the stored type, the
+kind of source and the type that is read.  In a loss map a record has a value under each name by
+itself, so a record lies in both of two boxes unless they contradict each other under one name.
 Columns that name the unit have one name in all tables, tied to the normal form of the unit.  That
 other columns hold the same in several tables, or after a change, is the owner's promise: a line of
-the policy gives them one name of their own.
+the policy gives them one name of their own, tied to the list of these columns: another list under
+the same label is another promise.
 """
 
 from __future__ import annotations
@@ -26,17 +27,27 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Self, final
 
-__all__ = ["Link", "ScopeColumn", "UnitColumn", "shared_columns", "shown_column"]
+__all__ = ["Link", "Member", "ScopeColumn", "Stop", "UnitColumn", "shared_columns", "shown_column"]
 
 UnitColumn = tuple[str, str, tuple[str, ...]]
 """What names the unit: its name in the ledger, the table's own column, and the normal form."""
 
-Link = tuple[str, str, str]
-"""The column that points to another table, that table, and its key."""
+Stop = tuple[str, tuple[str, ...], tuple[str, ...], tuple[UnitColumn, ...]]
+"""A table on the way to the unit: its name, its key, what points on from it, and its own unit.
+
+Key and pointer are columns with the kind of source and the types there and here; the first stop has
+no key, and the last one no pointer.
+"""
+
+Link = tuple[Stop, ...]
+"""How a table without a unit of its own finds it: all tables on the way, itself first."""
+
+Member = tuple[str, ...]
+"""A column that holds the same as others: its table, its name, and how the table finds its unit."""
 
 _PARTS: Final = 3
 _DIGITS: Final = 64
@@ -95,13 +106,15 @@ class ScopeColumn:
         return cls(schema, "", unit[place][0])
 
     @classmethod
-    def promised(cls, label: str, read: str) -> Self:
+    def promised(cls, label: str, read: str, members: tuple[Member, ...]) -> Self:
         """Name columns of which the owner says that they hold the same.
 
-        >>> ScopeColumn.promised("sex", "TEXT") == ScopeColumn.promised("sex", "INTEGER")
+        >>> one, other = (ScopeColumn.promised("year", "INTEGER", (("visits", column, "patient"),))
+        ...               for column in ("born", "entered"))
+        >>> one == other
         False
         """
-        return cls(_digest({"same": [label, read]}), "", label)
+        return cls(_digest({"same": [label, read, sorted(members)]}), "", label)
 
     @classmethod
     def read(cls, name: str) -> Self | None:
@@ -130,7 +143,9 @@ def shared_columns(content: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the names of what all rows of a unit share, as a described table has it.
 
     These are the columns that name the unit, and those that are promised to be constant.  What is
-    described in another form says nothing, and nothing is shared.
+    described in another form says nothing, and nothing is shared.  Descriptions that were recorded
+    before they held whole ways and lists of members keep the names that they had: no table that is
+    opened now has one of these.
 
     >>> shared_columns({"table": "visits", "unit": [["patient", "patient", ["integer"]]],
     ...                 "link": None, "columns": []}) == (
@@ -150,17 +165,23 @@ def _shared(content: Mapping[str, Any]) -> Iterator[ScopeColumn]:
     for column in content["columns"]:
         if column["constant"]:
             if column["same"] is not None:
-                yield ScopeColumn.promised(column["same"], column["read"])
+                yield _promised(column["same"], column["read"])
                 continue
             named = column["column"], column["source"], column["native"], column["read"]
             yield ScopeColumn.of(content["table"], unit, link, named)
+
+
+def _promised(same: str | Sequence[Any], read: str) -> ScopeColumn:
+    if isinstance(same, str):  # as it was described without its members
+        return ScopeColumn(_digest({"same": [same, read]}), "", same)
+    return ScopeColumn.promised(same[0], read, tuple(map(tuple, same[1])))
 
 
 @functools.lru_cache(4096)
 def shown_column(name: str) -> str:
     """Return the name of a column in a box, as people read it.
 
-    >>> shown_column("age"), shown_column(ScopeColumn.promised("sex", "TEXT").name)
+    >>> shown_column("age"), shown_column(ScopeColumn.promised("sex", "TEXT", ()).name)
     ('age', 'sex')
     """
     found = ScopeColumn.read(name)

@@ -5,10 +5,12 @@ Trust: kernel.  A traceback, or the text of an unknown error, could quote the da
 
 from __future__ import annotations
 
+import errno
 import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
 import typer
 
@@ -16,6 +18,8 @@ from discreet.cli.codes import FAILED, code_of
 from discreet.errors import DiscreetError
 
 __all__ = ["reported", "write_json"]
+
+_NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 @contextmanager
@@ -30,12 +34,23 @@ def reported(*, as_json: bool = False) -> Iterator[None]:
     except (typer.Exit, typer.Abort, KeyboardInterrupt, BrokenPipeError):
         raise  # a closed pipe ends the command without a word
     except Exception as error:  # noqa: BLE001 (its text may quote the data)
-        sys.stderr.write(
-            f"discreet: stopped by an unexpected {type(error).__name__}.\n"
-            "  Why: its text is not shown, since it may hold values of the data.\n"
-            "  Do:  try again; what was charged stays charged, and a retry costs nothing more.\n"
-        )
+        sys.stderr.write(_stopped(error))
         raise typer.Exit(FAILED) from None
+
+
+def _stopped(error: Exception) -> str:
+    """Tell of an error that is not ours, without its text."""
+    what = f"stopped by an unexpected {type(error).__name__}."
+    why = "its text is not shown, since it may hold values of the data."
+    do = "try again"
+    if isinstance(error, OSError) and error.errno in _NO_ROOM:
+        what = "the output could not be written."
+        why = "the disk that it goes to is full."
+        do = "make room, or send the output elsewhere, and try again"
+    return (
+        f"discreet: {what}\n  Why: {why}\n"
+        f"  Do:  {do}; what was charged stays charged, and a retry costs nothing more.\n"
+    )
 
 
 def _say(error: DiscreetError, *, as_json: bool) -> None:

@@ -18,8 +18,9 @@ from discreet.engines.sources.files import CsvFiles
 from discreet.engines.sources.identity import Identity, identified
 from discreet.engines.sources.native import UUID_TEXT, base_type, reading, stored_form
 from discreet.engines.sources.opening import opened
+from discreet.engines.sources.paths import pattern
 from discreet.engines.sources.source import Source, check_names, unreadable
-from discreet.engines.sources.verifying import check_cells
+from discreet.engines.sources.verifying import check_cells, check_packed
 from discreet.engines.spilling import SpillFolder
 from discreet.engines.sql.words import name, text
 from discreet.errors import DiscreetError, UnknownName, WrongType
@@ -132,6 +133,8 @@ class Connection:
             )
         if view not in self._slow:  # CSV files are checked byte by byte
             check_cells(self._connection, view, native, table=table)
+        elif isinstance(source, CsvFiles) and source.packed:
+            check_packed(self._connection, view, native, table=table)
         return native
 
     def _stored(self, source: Source, table: str) -> dict[str, Stored]:
@@ -172,7 +175,8 @@ class Connection:
         )
 
     def _lock(self, paths: list[str]) -> None:
-        listed = ", ".join(map(text, dict.fromkeys(paths)))
+        names = dict.fromkeys(each for path in paths for each in (pattern(path), path))
+        listed = ", ".join(map(text, names))
         self._connection.execute(f"SET allowed_paths = [{listed}]")
         self._connection.execute("SET enable_external_access = false")
         self._connection.execute("SET lock_configuration = true")

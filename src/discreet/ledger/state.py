@@ -49,7 +49,6 @@ from discreet.ledger.values import Account
 __all__ = ["State"]
 
 _VERSION: Final = 2
-_WITHOUT_NOTES: Final = 1  # neither closed questions nor descriptions could be recorded then
 
 
 @final
@@ -279,17 +278,16 @@ class State:
         if digest(rest.encode("ascii")) != first:
             raise ValueError
         data = json.loads(rest)
-        if data["version"] not in (_VERSION, _WITHOUT_NOTES):
+        if data["version"] != _VERSION:
             raise ValueError
         state = cls()
         if data["opening"] is not None:
             opening = Opening.read(json.loads(data["opening"]))
             state.apply(opening, 1, "")
             state._restore(data["accounts"])
-        if data["version"] == _VERSION:
-            state._closed = dict.fromkeys(data["closed"])
-            for what, content in data["descriptions"]:
-                state._describe(Description.of(what, content))
+        state._closed = dict.fromkeys(data["closed"])
+        for what, content in data["descriptions"]:
+            state._describe(Description.of(what, content))
         state.seq, state.head = data["seq"], data["head"]
         if type(state.seq) is not int or not isinstance(state.head, str):
             raise TypeError

@@ -144,7 +144,7 @@ class Binder:
             public=table.public,
             unit=unit.index(name) if name in unit else None,
             keys=self.schema.keys_of(table, column.name),
-            scope=scope_name(table, column, self.names),
+            scope=scope_name(self.schema, table, column, self.names),
         )
 
     def _filter(self, node: Filter) -> Bound:

@@ -25,7 +25,7 @@ def bounds_by_row(aggregate: Aggregate, argument: Expression, facts: Facts) -> P
     >>> from discreet.query.expressions import Column
     >>> from discreet.query.types import Type
     >>> cost = Facts(type=Type.FLOAT, low=Fraction(0), high=Fraction(100))
-    >>> bounds_by_row(Aggregate("SUM"), Column("cost"), cost)
+    >>> bounds_by_row(Aggregate("SUM", Column("cost")), Column("cost"), cost)
     (Fraction(0, 1), Fraction(100, 1))
     """
     if aggregate.bounds_per_row is not None:
@@ -38,7 +38,7 @@ def bounds_by_row(aggregate: Aggregate, argument: Expression, facts: Facts) -> P
 def bounds_by_group(aggregate: Aggregate) -> Pair | None:
     """Return the bounds on what one unit adds to a group, if the question gives them.
 
-    >>> bounds_by_group(Aggregate("SUM")) is None
+    >>> bounds_by_group(Aggregate("COUNT")) is None
     True
     """
     pair = aggregate.bounds_per_group

@@ -76,10 +76,12 @@ def enforced(
     >>> scan = Scan("visits", (("ward", Type.TEXT), ("age", Type.TEXT)))
     >>> ward, age = (ColumnFacts(name=name, type=kind) for name, kind in scan.columns)
     >>> visits = TableFacts(name="visits", columns=(ward, age))
+    >>> schema = Schema([visits])
     >>> conditions = {  # no text is 5
-    ...     scope_name(visits, ward, ()): equals("A"), scope_name(visits, age, ()): equals(5)}
+    ...     scope_name(schema, visits, ward, ()): equals("A"),
+    ...     scope_name(schema, visits, age, ()): equals(5)}
     >>> found = enforced(
-    ...     Bound(relation=scan, fields=(), unit=(), scope=Box(conditions)), Schema([visits]))
+    ...     Bound(relation=scan, fields=(), unit=(), scope=Box(conditions)), schema)
     >>> print(found.scope)
     visits.ward 'A'
     >>> found.relation.predicate
@@ -112,7 +114,7 @@ def _guards(
         if not isinstance(scan, Scan) or table is None or table.public:
             continue
         for column in table.columns:
-            if scope_name(table, column, names) == known:
+            if scope_name(schema, table, column, names) == known:
                 names_unit = folded(column.name) in map(folded, table.unit)
                 inside = values & is_not_null() if names_unit else values
                 filtered = membership(column.name, column.type, inside)

@@ -28,7 +28,7 @@ class Estimate:
     """A slot: the aggregate of the question that it holds, its type, and how it is computed.
 
     >>> from discreet.plan.estimators import Units
-    >>> people = Aggregate("COUNT", None, distinct=True)
+    >>> people = Aggregate("COUNT", Column("patient"), distinct=True)
     >>> Estimate(slot="a0", aggregate=people, type=Type.INTEGER, estimator=Units()).slot
     'a0'
     """

@@ -95,10 +95,10 @@ def promises_behind(
         (table, column)
         for table in schema.tables
         for column in table.columns
-        if folded(table.name) in read and scope_name(table, column, unit.columns) in scoped
+        if folded(table.name) in read and scope_name(schema, table, column, unit.columns) in scoped
     ]
     used = {(table.name, column.name) for table, column in known}
-    labels = {column.same for _, column in known}
+    labels = {column.same.label for _, column in known if column.same is not None}
 
     def rested_on(promise: OwnerPromise) -> bool:
         match promise.kind:
@@ -128,8 +128,8 @@ def _constant(schema: Schema, unit: PrivacyUnit) -> Iterator[OwnerPromise]:
 
 
 def _same(schema: Schema) -> Iterator[OwnerPromise]:
-    labels = {column.same for table in schema.tables for column in table.columns}
-    for label in sorted(label for label in labels if label is not None):
+    columns = (column for table in schema.tables for column in table.columns)
+    for label in sorted({each.same.label for each in columns if each.same is not None}):
         yield OwnerPromise(kind="same", table="", column=label)
 
 

@@ -80,7 +80,7 @@ class Session:
     Neither is shown, because a password may be in an address.
 
     >>> Session(data="postgresql://ana:secret@db/clinic/visits")
-    Session()
+    Session(ledger_id=None)
     """
 
     data: str | None = field(default=None, repr=False)

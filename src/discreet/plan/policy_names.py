@@ -8,7 +8,7 @@ the text itself, or as a UUID in its one usual spelling.  Without it all tables 
 alike.
 ``[same]`` lists columns, as ``sex = ["visits.sex", "patients.sex"]``: the owner promises that all
 rows of a unit agree in all of them, in every table of the list and whatever the tables are stored
-in later.  They are one column in scopes, called by the name of the line.
+in later.  They are one column in scopes, called by the name of the line together with its list.
 """
 
 from __future__ import annotations

@@ -69,6 +69,22 @@ class Ask:
     concentrated: bool = False
 
 
+def _errors(given: object) -> tuple[tuple[str, Fraction], ...]:
+    """Return how far outputs may be from the truth, by their names."""
+    if given is None:
+        return ()
+    if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
+        raise WrongKind(
+            what="error is not a mapping from names of outputs to numbers.",
+            why="each column of an answer has an error of its own.",
+            do="give error={'visits': 5}, say.",
+        )
+    return tuple(
+        (name, positive(decimal(value, name=f"error[{name!r}]"), name=f"error[{name!r}]"))
+        for name, value in given.items()
+    )
+
+
 def read_ask(question: Question, limits: Limits, given: Given) -> Ask:
     """Return what is asked, from the call, the clause and the policy.
 
@@ -81,10 +97,7 @@ def read_ask(question: Question, limits: Limits, given: Given) -> Ask:
     epsilon = _one("epsilon", given.epsilon, clause.epsilon)
     rho = _one("rho", given.rho, clause.rho)
     delta = _one("delta", given.delta, clause.delta)
-    errors = tuple(
-        (name, positive(decimal(value, name=f"error[{name!r}]"), name=f"error[{name!r}]"))
-        for name, value in (given.error or {}).items()
-    )
+    errors = _errors(given.error)
     if epsilon is None and rho is None and not errors:
         epsilon = _named(question, clause)
     prices = {"epsilon": epsilon is not None, "rho": rho is not None, "error": bool(errors)}

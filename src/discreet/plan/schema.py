@@ -25,7 +25,22 @@ from discreet.plan.stored import Stored
 from discreet.query.relations import folded
 from discreet.query.types import Scalar, Type
 
-__all__ = ["ColumnFacts", "Link", "Schema", "TableFacts"]
+__all__ = ["ColumnFacts", "Link", "SameColumns", "Schema", "TableFacts"]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SameColumns:
+    """Columns that are promised to hold the same, under one label.
+
+    A member is a table, a column of it, and the columns by which the table finds its unit.
+
+    >>> SameColumns(label="sex", members=(("visits", "sex", "patient"),)).label
+    'sex'
+    """
+
+    label: str
+    members: tuple[tuple[str, ...], ...]
 
 
 @final
@@ -34,8 +49,8 @@ class ColumnFacts:
     """One column, and what is public about it.
 
     ``stored`` is how its source holds it, where one is opened.  ``form`` is the declared normal
-    form of a column that names units.  ``same`` is the name under which the owner promises that it
-    holds the same as other columns.
+    form of a column that names units.  ``same`` lists the columns of which the owner promises that
+    they hold the same, if it is one of them.
 
     >>> ColumnFacts(name="age", type=Type.INTEGER, low=Fraction(0), high=Fraction(110)).bounded
     True
@@ -50,7 +65,7 @@ class ColumnFacts:
     constant: bool = False
     stored: Stored | None = None
     form: str | None = None
-    same: str | None = None
+    same: SameColumns | None = None
 
     @property
     def bounded(self) -> bool:

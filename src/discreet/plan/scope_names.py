@@ -7,10 +7,11 @@ has a description of (:mod:`discreet.accounting.scope_column`).
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from discreet.accounting.scope_column import Link, ScopeColumn, UnitColumn
-from discreet.plan.schema import ColumnFacts, TableFacts
+from discreet.accounting.scope_column import Link, ScopeColumn, Stop, UnitColumn
+from discreet.plan.schema import ColumnFacts, Schema, TableFacts
 from discreet.query.relations import folded
 from discreet.query.types import Type
 
@@ -19,30 +20,33 @@ __all__ = ["described", "scope_name", "unit_form"]
 _PLAIN: Final = frozenset({Type.INTEGER, Type.BOOLEAN, Type.DATE})
 
 
-def described(table: TableFacts, names: tuple[str, ...]) -> dict[str, Any]:
+def described(schema: Schema, table: TableFacts, names: tuple[str, ...]) -> dict[str, Any]:
     """Describe a private table, in plain JSON; ``names`` are those of the unit in the ledger.
 
     >>> sex = ColumnFacts(name="Sex", type=Type.TEXT, constant=True)
-    >>> described(TableFacts(name="visits", columns=(sex,)), ())["columns"]
+    >>> visits = TableFacts(name="visits", columns=(sex,))
+    >>> described(Schema([visits]), visits, ())["columns"]
     [{'column': 'sex', 'source': '', 'native': '', 'read': 'TEXT', 'constant': True, 'same': None}]
     """
-    link = _link(table)
+    link = _link(schema, table, names)
     return {
         "table": folded(table.name),
-        "unit": [[name, own, list(form)] for name, own, form in _unit(table, names)],
-        "link": None if link is None else list(link),
+        "unit": _listed(_unit(table, names)),
+        "link": None if link is None else _listed(link),
         "columns": [_column(each, table) for each in table.columns],
     }
 
 
-def scope_name(table: TableFacts, column: ColumnFacts, names: tuple[str, ...]) -> str | None:
+def scope_name(
+    schema: Schema, table: TableFacts, column: ColumnFacts, names: tuple[str, ...]
+) -> str | None:
     """Return the name of a column in a box, or None if units do not share it.
 
     Where each row is a unit, it shares all columns with itself.
 
     >>> ward = ColumnFacts(name="ward", type=Type.TEXT)
     >>> table = TableFacts(name="visits", columns=(ward,))
-    >>> ScopeColumn.read(scope_name(table, ward, ())).table
+    >>> ScopeColumn.read(scope_name(Schema([table]), table, ward, ())).table
     'visits'
     """
     own = [folded(each) for each in table.unit]
@@ -54,8 +58,10 @@ def scope_name(table: TableFacts, column: ColumnFacts, names: tuple[str, ...]) -
     if not column.constant and (own or table.link is not None):
         return None
     if column.same is not None:
-        return ScopeColumn.promised(column.same, column.type.value).name
-    return _name(folded(table.name), _unit(table, names), _link(table), _named(column))
+        same = column.same
+        return ScopeColumn.promised(same.label, column.type.value, same.members).name
+    link = _link(schema, table, names)
+    return _name(folded(table.name), _unit(table, names), link, _named(column))
 
 
 def unit_form(column: ColumnFacts) -> tuple[str, ...]:
@@ -83,22 +89,40 @@ def _unit(table: TableFacts, names: tuple[str, ...]) -> tuple[UnitColumn, ...]:
     return tuple(zip(known, map(folded, table.unit), forms, strict=True))
 
 
-def _link(table: TableFacts) -> Link | None:
-    if table.link is None:
-        return None
-    return folded(table.link.column), folded(table.link.parent), folded(table.link.key)
+def _link(schema: Schema, table: TableFacts, names: tuple[str, ...]) -> Link | None:
+    """Return the whole way to the unit: a link of any table on it decides whose the rows are."""
+    return None if table.link is None else tuple(_stops(schema, table, None, names))
+
+
+def _stops(
+    schema: Schema, table: TableFacts, key: str | None, names: tuple[str, ...]
+) -> Iterator[Stop]:
+    pointer = None if table.link is None else table.link.column
+    ends = _end(table, key), _end(table, pointer)
+    yield folded(table.name), *ends, _unit(table, names) if table.link is None else ()
+    parent = None if table.link is None else schema.table(table.link.parent)
+    if table.link is not None and parent is not None:
+        yield from _stops(schema, parent, table.link.key, names)
+
+
+def _end(table: TableFacts, name: str | None) -> tuple[str, ...]:
+    column = None if name is None else table.column(name)
+    if column is not None:
+        return _named(column)
+    return () if name is None else (folded(name),)
 
 
 def _column(column: ColumnFacts, table: TableFacts) -> dict[str, Any]:
     name, source, native, read = _named(column)
     unit = folded(column.name) in map(folded, table.unit)
+    same = column.same
     return {
         "column": name,
         "source": source,
         "native": native,
         "read": read,
         "constant": column.constant and not unit,
-        "same": column.same,
+        "same": None if same is None else [same.label, _listed(sorted(same.members))],
     }
 
 
@@ -106,6 +130,11 @@ def _named(column: ColumnFacts) -> tuple[str, str, str, str]:
     stored = column.stored
     own = ("", "") if stored is None else (stored.source, stored.native)
     return (folded(column.name), *own, column.type.value)
+
+
+def _listed(values: Iterable[Any]) -> list[Any]:
+    """Return nested tuples as lists, as JSON has them."""
+    return [each if isinstance(each, str) else _listed(each) for each in values]
 
 
 @functools.lru_cache(4096)

@@ -107,11 +107,7 @@ class Place:
         except OSError:  # a name that is too long is not there
             there = False
         if not there or target.name in {"", ".", ".."}:
-            raise WrongKind(
-                what="the folder that is to hold the folder of the answer is not there.",
-                why="an answer is written beside its place first.",
-                do=f"make {target.parent} first.",
-            )
+            raise _not_there(target.parent)
         place = cls(target, hashlib.sha256(" ".join(answer).encode()).hexdigest())
         place._check_length()
         return place
@@ -119,13 +115,19 @@ class Place:
     def _check_length(self) -> None:
         """Refuse names that could not be written, after all is paid."""
         longest = os.fsencode(self._named(_WRITING))
-        most = os.pathconf(self.target.parent, "PC_NAME_MAX")
+        try:
+            most = os.pathconf(self.target.parent, "PC_NAME_MAX")
+        except OSError:  # gone meanwhile
+            raise _not_there(self.target.parent) from None
         if len(longest.rpartition(b"/")[2]) > most or len(longest) > _LONGEST_PATH:
             raise _too_long()
 
     def check_parent(self) -> None:
         """Refuse to write where somebody else could take away what is not on record yet."""
-        found = self.target.parent.stat()
+        try:
+            found = self.target.parent.stat()
+        except OSError:  # gone meanwhile
+            raise _not_there(self.target.parent) from None
         ours = found.st_uid in {os.geteuid(), 0}
         shared = bool(found.st_mode & 0o022) and not found.st_mode & stat.S_ISVTX
         if shared or not ours:
@@ -151,7 +153,8 @@ class Place:
         try:
             yield
         finally:
-            path.unlink(missing_ok=True)
+            with suppress(OSError):
+                path.unlink()
             os.close(number)
 
     def check_free(self) -> None:
@@ -227,8 +230,9 @@ class Place:
                         shutil.rmtree(folder)
 
     def abandon(self) -> None:
-        """Remove a folder in which nothing was drawn; what is complete stays."""
-        self.clear(_WRITING)
+        """Remove a folder in which nothing was drawn, if it is there; what is complete stays."""
+        with suppress(OSError):
+            self.clear(_WRITING)
 
     def discard(self) -> None:
         """Throw a draw away that nobody has seen; fail if somebody may have.
@@ -273,6 +277,14 @@ class Place:
         first = f"{self._prefix}."
         found = [path for path in parent.iterdir() if path.name.startswith(first)]
         return [path for path in sorted(found) if path.name.endswith(suffix)]
+
+
+def _not_there(parent: Path) -> WrongKind:
+    return WrongKind(
+        what="the folder that is to hold the folder of the answer is not there.",
+        why="an answer is written beside its place first.",
+        do=f"make {parent} first.",
+    )
 
 
 def _too_long() -> WrongKind:

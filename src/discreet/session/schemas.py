@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Final
 
 from discreet.errors import UnreadableSource
 from discreet.plan.policy import Policy
-from discreet.plan.schema import ColumnFacts, Schema, TableFacts
+from discreet.plan.same_columns import same_columns
+from discreet.plan.schema import ColumnFacts, SameColumns, Schema, TableFacts
 from discreet.query.functions import CASTS
 from discreet.query.relations import folded
 from discreet.query.types import Type
@@ -71,13 +72,13 @@ def schema_of(
     ('patient',)
     """
     described = {folded(table.name): table for table in policy.tables}
-    labels = {column: each.label for each in policy.same for column in each.columns}
+    same = same_columns(policy.same, policy.tables, unit.columns)
     tables = []
     for name, columns in sources.items():
         plain = TableFacts(name=name, columns=(), unit=unit.columns, frozen=policy.frozen)
         facts = described.get(folded(name), plain)
         table = _table(replace(facts, name=name), unit, columns)
-        tables.append(_stored(table, (stored or {}).get(name, {}), labels))
+        tables.append(_stored(table, (stored or {}).get(name, {}), same))
     schema = in_normal_form(Schema(tables), policy)
     for table in schema.tables:
         _check_owner(table, unit, schema, sources)
@@ -87,14 +88,16 @@ def schema_of(
 
 
 def _stored(
-    table: TableFacts, stored: Mapping[str, Stored], labels: Mapping[tuple[str, str], str]
+    table: TableFacts,
+    stored: Mapping[str, Stored],
+    promised: Mapping[tuple[str, str], SameColumns],
 ) -> TableFacts:
     """Add how the source stores the columns, and which of them are promised to be the same."""
     columns = (
         replace(
             each,
             stored=stored.get(each.name),
-            same=labels.get((folded(table.name), folded(each.name))),
+            same=promised.get((folded(table.name), folded(each.name))),
         )
         for each in table.columns
     )

@@ -131,8 +131,8 @@ class Session:
         """
         self._open_desk()
         if isinstance(question, Plan):
-            self._made.check(question, (epsilon, rho, error, delta, size, confidence, bounds))
-            return question
+            price_beside = (epsilon, rho, error, delta, size, confidence, bounds)
+            return self._made.recalled(question, price_beside)
         price: Price = {
             "epsilon": epsilon,
             "rho": rho,
@@ -233,7 +233,7 @@ class Session:
 
     def table(self, name: str) -> Inquiry:
         """Begin a question with all rows of a table; it ends with ``ask`` or ``plan``."""
-        if self._schema.table(name) is None:
+        if not isinstance(name, str) or self._schema.table(name) is None:
             known = ", ".join(each.name for each in self._schema.tables)
             raise UnknownName(
                 what=f"there is no table {name} here.",

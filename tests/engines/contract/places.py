@@ -4,14 +4,13 @@ import itertools
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from unittest import mock
 
 import duckdb
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from discreet.engines.choice import engine_for
+from discreet.engines.connection import Connection
 from discreet.engines.reference.engine import Reference
 from discreet.engines.sources.database import Database
 from discreet.query.types import Type
@@ -93,16 +92,10 @@ class DuckDBPlace(Place):
 
     @contextmanager
     def broken(self, asked):
-        """Tear a file after it was opened, in the middle of its values."""
-        with TemporaryDirectory() as folder:
-            tables = {}
-            for name, table in arrow_tables(asked).items():
-                tables[name] = Path(folder) / f"{name}.parquet"
-                pq.write_table(table, tables[name], compression=None, use_dictionary=False)
-            with engine_for(tables) as engine:
-                engine.owned(asked.schema)
-                for path in tables.values():
-                    path.write_bytes(torn(path.read_bytes()))
+        """Let all statements fail with a value, after the tables were opened."""
+        with self.opened(asked) as engine:
+            engine.owned(asked.schema)
+            with failing_statements():
                 yield engine
 
     def view(self, asked, folder):
@@ -206,13 +199,11 @@ class PostgresPlace(Place):
 
     @contextmanager
     def broken(self, asked):
-        """Take away from the server what was there when the tables were opened."""
+        """Let all statements about the rows that came from the server fail with a value."""
         with self.opened(asked) as engine:
             engine.owned(asked.schema)
-            schema = self._made.pop(repr(asked.types))
-            with connect(self.server) as connection:
-                connection.execute(f"DROP SCHEMA {schema} CASCADE")
-            yield engine
+            with failing_statements():
+                yield engine
 
     def view(self, asked, folder):
         """Take views of tables."""
@@ -234,11 +225,11 @@ class PostgresPlace(Place):
         return {"moments": f"{self.server.address()}/moments"}
 
 
-def torn(data):
-    """Return a Parquet file with other bytes in place of its values."""
-    footer = int.from_bytes(data[-8:-4], "little") + 8
-    damaged = b"PAR1" + SECRET.encode() * (len(data) // len(SECRET) + 1)
-    return damaged[: len(data) - footer] + data[-footer:]
+@contextmanager
+def failing_statements():
+    """Let DuckDB fail with a value in its message, whatever it is asked to compute."""
+    with mock.patch.object(Connection, "fetched", side_effect=duckdb.Error(SECRET)):
+        yield
 
 
 def arrow_tables(asked):

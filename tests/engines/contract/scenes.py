@@ -127,7 +127,8 @@ def failing_tasks(session):
 def failing_rows(session):
     """Ask about rows that fail to be computed, with a value in the message."""
     texts = pa.table({"u": list(range(9)), "k": [*"12345678", QUOTED]})
-    rows = session.createDataFrame(texts).selectExpr("u", "CAST(CAST(k AS INT) AS STRING) AS k")
+    apart = session.createDataFrame(texts).repartition(2)  # so that it is not computed by planning
+    rows = apart.selectExpr("u", "CAST(CAST(k AS INT) AS STRING) AS k")
     with dp.open(
         {"events": rows}, policy=PUBLIC_KEYS, unit=dp.person("u"), test_mode=True
     ) as found:

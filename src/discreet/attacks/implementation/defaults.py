@@ -101,4 +101,5 @@ def _wrong(question: str, price: dict[str, Any], policy: str) -> str:
             else:
                 return "answered"
             kinds = [str(entry["kind"]) for entry in session.ledger.entries()]  # type: ignore[union-attr]
-    return "" if kinds == ["open"] else f"recorded {', '.join(kinds[1:])}"
+    asked = [kind for kind in kinds if kind not in {"open", "describe"}]  # opening describes tables
+    return f"recorded {', '.join(asked)}" if asked else ""

@@ -64,7 +64,9 @@ def attack(*, quick: bool) -> Finding:
             for digest, answer in pool.map(lambda text: _told(_ask(session, text)), jobs):
                 answers[digest].add(answer)
             asked += len(jobs)
-            first = _ask(session, SPELLINGS[0])
+            first = _ask(session, SPELLINGS[0].replace("40", "60"))  # of this state of the data
+            digest, answer = _told(first)
+            answers[digest].add(answer)
             again = session.remeasure(first, epsilon=_EPSILON)
             answers["another draw"].add(_told(again)[1])
             charges, spent, problems = _recorded(session)

@@ -9,7 +9,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Final, final
-from uuid import UUID
 
 import numpy as np
 import pyarrow as pa
@@ -143,4 +142,7 @@ def _uuid(value: object) -> str | None:
     found = str(value).replace("-", "")
     if found.startswith("{") and found.endswith("}"):
         found = found[1:-1]
-    return str(UUID(hex=found)) if _HEX.fullmatch(found) else None
+    if not _HEX.fullmatch(found):
+        return None
+    ends = (8, 12, 16, 20, 32)
+    return "-".join(found[start:end] for start, end in zip((0, *ends), ends, strict=False)).lower()

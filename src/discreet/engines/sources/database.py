@@ -14,6 +14,7 @@ import duckdb
 from duckdb import DuckDBPyConnection
 
 from discreet.engines.sources.identity import FileStamp
+from discreet.engines.sources.paths import check_path
 from discreet.engines.sources.source import unreadable
 from discreet.engines.sql.words import name, text
 
@@ -74,6 +75,7 @@ class DatabaseTable:
         self._path = str(Path(database.path).resolve())
         if not Path(self._path).is_file():
             raise unreadable("there is no such file.", do="give the path of a database file.")
+        check_path(self._path, database=True)
         self.stamp = FileStamp(self._files, kind="duckdb")
 
     def _files(self) -> tuple[str, ...]:

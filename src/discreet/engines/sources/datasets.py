@@ -4,12 +4,15 @@ Trust: kernel.
 
 A dataset lists its files when it is made, and that list stays.  Of files on this machine the state
 is that of every file; of others it is what their file system tells: size and time of modification.
-A dataset in memory is copied, as a frame is.
+A dataset in memory is copied, as a frame is.  One that lists a file twice is refused: each row of
+it would count twice.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
+import posixpath
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.engines.sources.frames import Frame, from_arrow, is_readable
@@ -35,6 +38,7 @@ def from_dataset(dataset: ds.Dataset) -> Frame:
             return from_arrow(dataset.to_table(), kind="dataset")
         case "FileSystemDataset":
             stamp = _stamp(dataset)
+            _check_twice(dataset)
             for batch in dataset.to_batches():  # as they are read later, unchecked
                 batch.validate(full=True)
             types = {field.name: type_name(field.type) for field in dataset.schema}
@@ -51,6 +55,20 @@ def _stamp(dataset: Any) -> Stamp:
     if dataset.filesystem.type_name == "local":
         return FileStamp(lambda: files, kind="dataset")
     return _ElsewhereStamp(dataset.filesystem, files)
+
+
+def _check_twice(dataset: Any) -> None:
+    """Refuse a dataset that has one file under two names, as far as these tell."""
+    local = dataset.filesystem.type_name == "local"
+    files: set[object] = set()
+    for path in dataset.files:
+        seen = os.stat(path) if local else None  # noqa: PTH116  as Arrow names it
+        files.add(posixpath.normpath(path) if seen is None else (seen.st_dev, seen.st_ino))
+    if len(files) != len(dataset.files):
+        raise unreadable(
+            "the dataset lists a file twice.",
+            do="list each file once; links to a file are that file.",
+        )
 
 
 @final

@@ -8,6 +8,7 @@ declares them to be is read from that text, NULL where it does not fit.  An empt
 No line can make reading fail, or move the rows of others.  A line that is too short is filled up
 with NULL, and of one that is too long the rest is left out.  Where lines end is beyond doubt,
 because each file is checked as a whole when it is opened (:mod:`discreet.engines.sources.quoting`).
+What a file is called where it is named says how it is read, wherever a link leads from there.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ import csv
 import gzip
 from codecs import BOM_UTF8
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import BinaryIO, Final, cast, final
 
 import pyarrow as pa
@@ -24,18 +24,17 @@ from duckdb import DuckDBPyConnection
 
 from discreet.engines.sources.headers import check_header
 from discreet.engines.sources.identity import FileStamp
+from discreet.engines.sources.paths import listed
 from discreet.engines.sources.quoting import CHUNK, LONGEST_RECORD, Structure
 from discreet.engines.sources.source import check_names, type_name, unreadable
 from discreet.engines.sql.words import text
 
-__all__ = ["CsvFiles", "ParquetFiles"]
+__all__ = ["CSV_ENDINGS", "CsvFiles", "ParquetFiles"]
 
 _LONGEST_HEADER: Final = LONGEST_RECORD + 2
-_DELIMITERS: Final = {".csv": ",", ".tsv": "\t"}
-
-
-def _listed(values: Sequence[str]) -> str:
-    return f"[{', '.join(map(text, values))}]"
+_PACKED: Final = ".gz"
+_DELIMITERS: Final = {".csv": ",", ".tsv": "\t", ".csv.gz": ",", ".tsv.gz": "\t"}
+CSV_ENDINGS: Final = tuple(_DELIMITERS)
 
 
 @final
@@ -44,17 +43,24 @@ class CsvFiles:
 
     kind: Final = "csv"
 
-    __slots__ = ("_delimiter", "_headers", "paths", "stamp")
+    __slots__ = ("_delimiter", "_headers", "packed", "paths", "stamp")
 
-    def __init__(self, stamp: FileStamp) -> None:
-        """Read every file once, to check its structure; keep the names in its first line."""
+    def __init__(self, stamp: FileStamp, *, ending: str) -> None:
+        """Read every file once, to check its structure; keep the names in its first line.
+
+        ``ending`` is one of ``CSV_ENDINGS``: how the files are called.
+        """
         self.paths = stamp.paths
         self.stamp = stamp
-        self._delimiter = _DELIMITERS[Path(self.paths[0].removesuffix(".gz")).suffix]
+        self._delimiter = _DELIMITERS[ending]
+        self.packed = ending.endswith(_PACKED)
         self._headers: dict[tuple[str, ...], list[str]] = {}
         for path in self.paths:
-            _check_structure(path, self._delimiter)
-            self._headers.setdefault(_header(path, self._delimiter), []).append(path)
+            with self._unpacked(path) as file:
+                _check_structure(file, self._delimiter)
+            with self._unpacked(path) as file:
+                header = _header(file, self._delimiter)
+            self._headers.setdefault(header, []).append(path)
         if len({frozenset(header) for header in self._headers}) != 1 or () in self._headers:
             raise unreadable(
                 "the files have no line of names, or not all the same names.",
@@ -68,42 +74,43 @@ class CsvFiles:
         """All columns are texts."""
         return dict.fromkeys(next(iter(self._headers)), "text")
 
-    def attached(self, connection: DuckDBPyConnection, alias: str) -> str:  # noqa: ARG002
+    def attached(self, connection: DuckDBPyConnection, alias: str) -> str:  # noqa: ARG002 (alias)
         """Print how to read the files: those with their names in one order together."""
-        parts = [f"FROM {self._read(*each)}" for each in self._headers.items()]
+        parts = [
+            f"FROM {self._read(header, listed(connection, paths))}"
+            for header, paths in self._headers.items()
+        ]
         return f"({' UNION ALL BY NAME '.join(parts)})"
 
-    def _read(self, header: tuple[str, ...], paths: Sequence[str]) -> str:
+    def _unpacked(self, path: str) -> BinaryIO:
+        if self.packed:
+            return cast("BinaryIO", gzip.open(path))
+        return open(path, "rb")  # noqa: PTH123 (the caller closes it)
+
+    def _read(self, header: Sequence[str], files: str) -> str:
         columns = ", ".join(f"{text(name)}: 'VARCHAR'" for name in header)
         options = (
             f"columns = {{{columns}}}, auto_detect = false, header = true, "
             f"delim = {text(self._delimiter)}, quote = '\"', escape = '\"', nullstr = '', "
             "strict_mode = false, ignore_errors = true, null_padding = true, parallel = false, "
-            f"encoding = 'utf-8', max_line_size = {2 * LONGEST_RECORD}, hive_partitioning = false"
+            f"encoding = 'utf-8', max_line_size = {2 * LONGEST_RECORD}, hive_partitioning = false, "
+            f"compression = {text('gzip' if self.packed else 'none')}"
         )
-        return f"read_csv({_listed(paths)}, {options})"
+        return f"read_csv({files}, {options})"
 
 
-def _check_structure(path: str, delimiter: str) -> None:
+def _check_structure(file: BinaryIO, delimiter: str) -> None:
     """Refuse a file in which the end of a line may be in doubt."""
     check = Structure(delimiter)
-    with _unpacked(path) as file:
-        check.take(file.read(len(BOM_UTF8)).removeprefix(BOM_UTF8))
-        while chunk := file.read(CHUNK):
-            check.take(chunk)
+    check.take(file.read(len(BOM_UTF8)).removeprefix(BOM_UTF8))
+    while chunk := file.read(CHUNK):
+        check.take(chunk)
     check.end()
 
 
-def _header(path: str, delimiter: str) -> tuple[str, ...]:
-    with _unpacked(path) as file:
-        first = file.readline(_LONGEST_HEADER).removeprefix(BOM_UTF8).decode()
+def _header(file: BinaryIO, delimiter: str) -> tuple[str, ...]:
+    first = file.readline(_LONGEST_HEADER).removeprefix(BOM_UTF8).decode()
     return tuple(next(csv.reader([first], delimiter=delimiter, strict=True), ()))
-
-
-def _unpacked(path: str) -> BinaryIO:
-    if path.endswith(".gz"):
-        return cast("BinaryIO", gzip.open(path))
-    return open(path, "rb")  # noqa: PTH123 (the caller closes it)
 
 
 @final
@@ -137,7 +144,7 @@ class ParquetFiles:
         itself if all can be read together.
         """
         connection.execute("SET disable_parquet_prefetching = true")
-        return f"read_parquet({_listed(self.paths)}, hive_partitioning = false)"
+        return f"read_parquet({listed(connection, self.paths)}, hive_partitioning = false)"
 
 
 def _fields(schema: pa.Schema) -> list[tuple[str, str]]:

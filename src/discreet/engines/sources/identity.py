@@ -24,7 +24,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import astuple, dataclass, field
-from glob import glob, has_magic
+from glob import escape, glob, has_magic
 from pathlib import Path
 from stat import S_ISREG
 from typing import Final, Self, TypeVar, final
@@ -154,7 +154,7 @@ def found_files(address: str) -> tuple[str, ...]:
 
     A file that is met under several names is read once.
     """
-    paths = glob(address, recursive=True) if has_magic(address) else [address]  # noqa: PTH207
+    paths = _matches(address) if has_magic(address) else [address]
     folders: dict[Path, Path] = {}
     found = []
     for path in map(Path, paths):
@@ -173,6 +173,15 @@ def found_files(address: str) -> tuple[str, ...]:
             do="give the path of a file that is there, or a pattern that some files match.",
         )
     return tuple(files.values())
+
+
+def _matches(address: str) -> list[str]:
+    """Return the paths that match a pattern; what is there as it is spelled is no pattern."""
+    path = Path(address)
+    there = next((each for each in (path, *path.parents) if os.path.exists(each)), None)  # noqa: PTH110 (never raises)
+    if there == path or there is None:
+        return [address]
+    return glob(str(Path(escape(str(there)), path.relative_to(there))), recursive=True)  # noqa: PTH207
 
 
 def _resolved(path: Path, folders: dict[Path, Path]) -> str:

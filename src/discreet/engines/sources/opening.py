@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 from functools import partial
 from typing import Final
 
@@ -15,7 +14,7 @@ import pyarrow as pa
 
 from discreet.engines.sources.database import Database, DatabaseTable
 from discreet.engines.sources.datasets import from_dataset
-from discreet.engines.sources.files import CsvFiles, ParquetFiles
+from discreet.engines.sources.files import CSV_ENDINGS, CsvFiles, ParquetFiles
 from discreet.engines.sources.frames import Frame, from_arrow, from_pandas
 from discreet.engines.sources.identity import FileStamp, found_files
 from discreet.engines.sources.source import Source, unreadable
@@ -24,10 +23,7 @@ from discreet.errors import DiscreetError, UnreadableSource
 
 __all__ = ["opened"]
 
-_FILES: Final[dict[tuple[str, ...], tuple[str, Callable[[FileStamp], Source]]]] = {
-    (".csv", ".tsv", ".csv.gz", ".tsv.gz"): ("csv", CsvFiles),
-    (".parquet", ".pq"): ("parquet", ParquetFiles),
-}
+_PARQUET: Final = (".parquet", ".pq")
 _DATABASES: Final = (".duckdb", ".ddb", ".db")
 
 
@@ -81,9 +77,11 @@ def _file(address: str, table: str) -> Source:
     lower = address.lower()
     if lower.endswith(_DATABASES):
         return DatabaseTable(Database(path=address, table=table))
-    for endings, (kind, files) in _FILES.items():
-        if lower.endswith(endings):
-            return files(FileStamp(partial(found_files, address), kind=kind))
+    if lower.endswith(_PARQUET):
+        return ParquetFiles(FileStamp(partial(found_files, address), kind="parquet"))
+    for ending in CSV_ENDINGS:
+        if lower.endswith(ending):
+            return CsvFiles(FileStamp(partial(found_files, address), kind="csv"), ending=ending)
     raise unreadable(
         "the file is of an unknown kind.",
         do="give a .parquet, .csv or .tsv file, or a .duckdb database.",

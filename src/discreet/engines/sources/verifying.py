@@ -8,6 +8,9 @@ make every question fail that reads its column.  Whether a question fails would 
 about one row.  So the columns that a question can name are read once, all of them, at opening: a
 source with a cell that cannot be read is refused as a whole, and its owner is told which columns
 to mend.  After that a question reads only cells that have been read before.
+
+CSV files are checked byte by byte.  Those that are packed are unpacked once by DuckDB too, which
+refuses some that Python unpacks, such as those with padding behind them.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from discreet.engines.sources.source import unreadable
 from discreet.engines.sql.words import name
 from discreet.errors import UnreadableSource
 
-__all__ = ["check_cells"]
+__all__ = ["check_cells", "check_packed"]
 
 _TEXT: Final = "VARCHAR"
 
@@ -37,6 +40,17 @@ def check_cells(
         return
     bad = [each for each in named if not _can_be_read(connection, view, native, [each])]
     raise _damaged(table, bad)
+
+
+def check_packed(
+    connection: DuckDBPyConnection, view: str, native: Mapping[str, str], *, table: str
+) -> None:
+    """Refuse a view of packed files that DuckDB cannot unpack to their ends."""
+    if not _can_be_read(connection, view, native, list(native)):
+        raise unreadable(
+            f"the files of table {table} cannot be unpacked.",
+            do="pack them again with gzip, with nothing behind the packed bytes.",
+        )
 
 
 def _can_be_read(

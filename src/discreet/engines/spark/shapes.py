@@ -21,7 +21,7 @@ __all__ = ["check_shape", "private_tables", "scans"]
 def scans(relation: Relation) -> Iterator[Scan]:
     """Yield all places where a table is read.
 
-    >>> [scan.table for scan in scans(Filter(Scan("visits", ()), None))]
+    >>> [scan.table for scan in scans(Named(Scan("visits", ()), "v"))]
     ['visits']
     """
     return (node for node in descend(relation) if isinstance(node, Scan))

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, final
 from discreet.engines.sources.native import UUID_TEXT, base_type, stored_form
 from discreet.engines.sources.source import check_names, unreadable
 from discreet.engines.spark.identity import SparkStamp
+from discreet.errors import DiscreetError
 from discreet.plan.stored import Stored
 from discreet.query.relations import folded
 
@@ -79,24 +80,28 @@ class SparkSource:
     @classmethod
     def of(cls, frame: DataFrame, *, table: str) -> Self:
         """Take a data frame; only what describes it is read."""
-        found: list[tuple[str, str | None]] | None = None
+        found: Self | None = None
+        streams = False
         try:
-            fields = frame.schema.fields
-            found = [(each.name, _native(each.dataType)) for each in fields]
-            types = {each.name: _type_name(each) for each in fields}
             streams = bool(frame.isStreaming)
-            stamp = None if streams else SparkStamp(frame)
+            fields = frame.schema.fields
+            check_names([each.name for each in fields], what="columns")
+            natives = {each.name: _native(each.dataType) for each in fields}
+            types = {each.name: _type_name(each) for each in fields}
+            found = None if streams else cls(frame, natives, SparkStamp(frame), types)
+        except DiscreetError:
+            raise
         except Exception:  # noqa: BLE001, S110 (whatever Spark says may quote the data)
             pass
+        if streams:
+            raise unreadable(f"table {table} is a stream.", do="give a data frame that has an end.")
         if found is None:  # raised here, where the other error is out of sight
             raise unreadable(
                 f"the data frame of table {table} cannot be described.",
-                do="check that its Spark session runs, and that its tables are still there.",
+                do="check that its Spark session runs, that its tables are still there, and that "
+                "Spark can optimize it.",
             )
-        if streams or stamp is None:
-            raise unreadable(f"table {table} is a stream.", do="give a data frame that has an end.")
-        check_names([name for name, _ in found], what="columns")
-        return cls(frame, dict(found), stamp, types)
+        return found
 
     @property
     def columns(self) -> Columns:

@@ -70,7 +70,7 @@ def same_findings(counting: Counting) -> Iterator[Finding]:
     for table in counting.schema.tables:
         for column in table.columns:
             if column.same is not None:
-                lists.setdefault(column.same, []).append((table, column.name))
+                lists.setdefault(column.same.label, []).append((table, column.name))
     for label, listed in sorted(lists.items()):
         parts = []
         names: list[str] = []
