@@ -209,7 +209,7 @@ def test_the_fewest_units_shift_the_threshold_only():
 
 
 def test_no_steps_lose_nothing():
-    assert keys().loss(distance="1/2") == Pure(epsilon=0)
+    assert keys().loss(distance=0) == Pure(epsilon=0)
 
 
 # --- the leak ------------------------------------------------------------------------------------

@@ -49,7 +49,7 @@ def prepared(lowered, order, rows, rows_at_once=7):
 
     return Preparing(
         schema=schema,
-        sources={"events": SparkSource(None, natives)},
+        sources={"events": SparkSource(None, natives, stamp=None)},
         public=public,
         memory="1GB",
         rows=rows_at_once,
