@@ -27,6 +27,7 @@ from discreet.units import row
 
 NAMES = ("", "-wal", "-shm", "-turn", "-next")
 SHORT, LONG = 250, 100_000
+PARTS = 10
 CHARGES = 12
 PROGRAM = """
 import os, signal, sys
@@ -157,8 +158,9 @@ def test_a_damaged_ledger_is_refused_or_whole(states, folder):
 
 
 @pytest.mark.slow
-def test_many_damaged_ledgers_are_refused_or_whole(states, folder, capsys):
-    accepted = fuzz(states, folder, LONG, seed=1)
+@pytest.mark.parametrize("part", range(PARTS))
+def test_a_million_damaged_ledgers_are_refused_or_whole(states, folder, capsys, part):
+    accepted = fuzz(states, folder, LONG, seed=1 + part)
     with capsys.disabled():
-        print(f"\n{LONG} damaged ledgers, {accepted} of them whole")  # noqa: T201
+        print(f"\n{LONG:,} damaged ledgers, {accepted} of them whole")  # noqa: T201
     assert 0 < accepted < LONG
