@@ -44,6 +44,7 @@ _CONFIG: Final[dict[str, str | bool | int | float | list[str]]] = {
 
 
 _NONE: Final[Mapping[str, pa.Table]] = {}
+_ALL_ROWS: Final = 2**63 - 1
 
 
 @final
@@ -70,6 +71,7 @@ class Connection:
         "_slow",
         "_stamps",
         "_swept",
+        "_unpruned",
         "_views",
         "columns",
         "stored",
@@ -87,6 +89,7 @@ class Connection:
         )
         self._views: dict[str, str] = {}
         self._slow: set[str] = set()
+        self._unpruned: dict[str, str] = {}
         self._native: dict[str, dict[str, str]] = {}
         try:
             self._view(sources)
@@ -119,6 +122,7 @@ class Connection:
             self._connection.execute(
                 f"CREATE TEMP VIEW {name(view)} AS SELECT * FROM {sql}"  # noqa: S608 (quoted names)
             )
+            self._unpruned[view] = f"{sql} LIMIT {_ALL_ROWS}"
             described = self._connection.execute(f"DESCRIBE {name(view)}").fetchall()
             native = {column: kind for column, kind, *_ in described}
         except DiscreetError:
@@ -218,10 +222,31 @@ class Connection:
         for alias, table in zip(aliases, tables.values(), strict=True):
             self._connection.register(alias, table)
         try:
-            return self._connection.sql(statement).to_arrow_table()
+            return self._read(statement)
         finally:
             for alias in aliases:
                 self._connection.unregister(alias)
+
+    def _read(self, statement: str) -> pa.Table:
+        """Run a statement; if it fails, run it once more on cells alone.
+
+        To pass over pages, a reader looks at statistics and Bloom filters, which lie beside the
+        cells and are not read when a source is opened: if those are damaged, only questions with
+        some filters fail.  A limit that no table reaches keeps filters from the reader, which then
+        reads what it read at opening.
+        """
+        try:
+            return self._connection.sql(statement).to_arrow_table()
+        except (duckdb.InterruptException, duckdb.OutOfMemoryException):
+            raise
+        except duckdb.Error:
+            pass
+        while self._unpruned:
+            view, sql = self._unpruned.popitem()
+            self._connection.execute(
+                f"CREATE OR REPLACE TEMP VIEW {name(view)} AS SELECT * FROM {sql}"  # noqa: S608
+            )
+        return self._connection.sql(statement).to_arrow_table()
 
     def size(self, scan: Scan) -> int | None:
         """Return the number of rows of a table, or None if these would have to be read for it."""

@@ -40,6 +40,7 @@ def questions():
     for where in (
         None,
         Call("=", (Column("ward"), Literal("ward 3"))),
+        Call("=", (Column("patient"), Literal(5))),
         Call(">", (Column("cost"), Literal(50))),
         Call("<", (Column("patient"), Literal(20))),
     ):
@@ -63,6 +64,13 @@ def parquet(folder):
             write_page_index=dictionary,
         )
         yield path, str
+    path = folder / "filtered.parquet"
+    with duckdb.connect() as made:
+        made.register("visits", TABLE)
+        made.execute(
+            f"COPY visits TO '{path}' (FORMAT parquet, ROW_GROUP_SIZE 25, PARQUET_VERSION v2)"
+        )
+    yield path, str
 
 
 def arrow(folder):
