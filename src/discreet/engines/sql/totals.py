@@ -179,10 +179,13 @@ def _scaled(total: Total, measured: Sequence[Expression], floats: Floats) -> str
 
 
 def _inside(whole: Whole, column: str) -> str:
-    """Print a float within its range, on which the exactness of the sum rests, too."""
+    """Print a float within its range, on which the exactness of the sum rests, too.
+
+    It is asked first what holds for nearly every row.
+    """
     low, high = f"({whole.low})::DOUBLE", f"({whole.high})::DOUBLE"
-    over, under = f"WHEN {column} >= {high} THEN {high}", f"WHEN {column} <= {low} THEN {low}"
-    return f"CASE {over} {under} ELSE {column} END"
+    over, under = f"WHEN {column} > {high} THEN {high}", f"WHEN {column} < {low} THEN {low}"
+    return f"CASE WHEN {column} BETWEEN {low} AND {high} THEN {column} {over} {under} END"
 
 
 def _clamped(total: Total, sql: str) -> str:
