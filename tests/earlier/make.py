@@ -42,8 +42,10 @@ QUESTIONS = (
     "SELECT MEDIAN(age) AS m, MAX(cost) AS x FROM visits",
     "SELECT VAR_SAMP(cost) AS v FROM visits WHERE ward = 'A'",
     "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward HAVING COUNT(*) > 5",
-    "SELECT COUNT(*) AS n FROM (SELECT patient, SUM(cost) AS c FROM visits GROUP BY patient) "
-    "WHERE c > 50",
+    (
+        "SELECT COUNT(*) AS n FROM (SELECT patient, SUM(cost) AS c FROM visits GROUP BY patient) "
+        "WHERE c > 50"
+    ),
     "SELECT COUNT(*) AS n FROM visits v JOIN visits w ON v.patient = w.patient AND v.age < w.age",
 )
 PRICES = ({"epsilon": "0.5"}, {"epsilon": "0.25", "delta": "1e-9"}, {"rho": "0.01"})
