@@ -26,10 +26,12 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from discreet.exact import float_up
-from discreet.mechanisms import Exponential
+
+if TYPE_CHECKING:  # in annotations alone
+    from discreet.mechanisms import Exponential
 
 __all__ = ["ranks_aside"]
 
@@ -39,6 +41,7 @@ _MORE: Final = 1 + 2.0**-40
 def ranks_aside(level: Fraction, select: Exponential, missed: Fraction, *, above: bool) -> int:
     """Return how many ranks beside a level an end of its interval has to aim.
 
+    >>> from discreet.mechanisms import Exponential
     >>> choose = Exponential(candidates=101, scale=2)
     >>> ranks_aside(Fraction(1, 2), choose, Fraction(1, 40), above=True)
     17

@@ -15,8 +15,7 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from discreet.release import outward
-from discreet.release.outward import Ends
+from discreet.release.outward import Ends, added, divided, multiplied, negated, widened
 from discreet.release.rationals import Floats
 from discreet.release.vectors import Mask
 
@@ -50,20 +49,20 @@ def fitting(ends: Ends, *parts: Range) -> Range:
 
 
 def _add(left: Range, right: Range) -> Range:
-    return fitting(outward.added(left.ends, right.ends), left, right)
+    return fitting(added(left.ends, right.ends), left, right)
 
 
 def _subtract(left: Range, right: Range) -> Range:
-    return fitting(outward.added(left.ends, outward.negated(right.ends)), left, right)
+    return fitting(added(left.ends, negated(right.ends)), left, right)
 
 
 def _multiply(left: Range, right: Range) -> Range:
-    return fitting(outward.multiplied(left.ends, right.ends), left, right)
+    return fitting(multiplied(left.ends, right.ends), left, right)
 
 
 def _divide(left: Range, right: Range) -> Range:
     zero = (right.low <= 0.0) & (right.high >= 0.0)
-    return Range(*outward.divided(left.ends, right.ends), left.null | right.null | zero)
+    return Range(*divided(left.ends, right.ends), left.null | right.null | zero)
 
 
 def _div(left: Range, right: Range) -> Range:
@@ -102,7 +101,7 @@ def _nearest(value: Floats) -> Floats:
 
 def _root(part: Range) -> Range:
     low, high = np.sqrt(np.maximum(part.low, 0.0)), np.sqrt(np.maximum(part.high, 0.0))
-    low, high = outward.widened(low, high)
+    low, high = widened(low, high)
     return Range(np.maximum(low, 0.0), high, part.null | (part.low < 0.0))
 
 
@@ -137,7 +136,7 @@ RANGES: Final[dict[str, Callable[..., Range]]] = {
     "/": _divide,
     "DIV": _div,
     "MOD": _mod,
-    "NEGATE": lambda part: fitting(outward.negated(part.ends), part),
+    "NEGATE": lambda part: fitting(negated(part.ends), part),
     "ABS": _absolute,
     "SIGN": _rising(np.sign),
     "FLOOR": _rising(np.floor),

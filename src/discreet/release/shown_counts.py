@@ -27,15 +27,17 @@ import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, final
+from typing import TYPE_CHECKING, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.mechanisms import NoisyKeys
 from discreet.plan.raw import Integers
 from discreet.release.noise_tails import near_reach, tail_bounds
 from discreet.release.rationals import Floats
+
+if TYPE_CHECKING:  # in annotations alone
+    from discreet.mechanisms import NoisyKeys
 
 __all__ = ["OTHERS", "clear_counts", "clear_missed", "shown_ends"]
 
@@ -60,6 +62,7 @@ def clear_counts(keys: NoisyKeys, counts: Integers, confidence: Fraction) -> NDA
     """Say which counts are clear of the threshold.
 
     >>> from discreet.mechanisms import Laplace
+    >>> from discreet.mechanisms import NoisyKeys
     >>> keys = NoisyKeys(noise=Laplace(scale=2), threshold=30, groups=1, relation="add_remove")
     >>> clear_counts(keys, np.array([30, 40, 50]), Fraction(19, 20)).tolist()
     [False, False, True]
@@ -75,6 +78,7 @@ def shown_ends(
     """Return between what the true counts of shown groups lie, each with this probability.
 
     >>> from discreet.mechanisms import Laplace
+    >>> from discreet.mechanisms import NoisyKeys
     >>> keys = NoisyKeys(noise=Laplace(scale=2), threshold=10, groups=1, relation="add_remove")
     >>> low, high = shown_ends(keys, np.array([10, 15, 90]), Fraction(9, 10))
     >>> low.tolist(), high.tolist()
