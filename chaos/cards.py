@@ -5,8 +5,7 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
-from discreet.ledger.birth import birth_of
-from discreet.ledger.card import Card
+from discreet.ledger.stores.file_identity import WitnessCard, birth_time
 
 _SLOT = 512
 
@@ -19,9 +18,9 @@ def carried(path: Path) -> Path:
     data = place.read_bytes()
     slots = []
     for slot in (data[:_SLOT], data[_SLOT:]):
-        card = Card.read(slot)
+        card = WitnessCard.read(slot)
         if card is not None:
-            inode, birth = path.stat().st_ino, birth_of(path)
+            inode, birth = path.stat().st_ino, birth_time(path)
             written = dataclasses.replace(card, inode=inode, birth=birth).written()
             slots.append(written + slot[len(written) :])
         else:
@@ -32,6 +31,6 @@ def carried(path: Path) -> Path:
 
 def adopted(path: Path) -> Path:
     """Give a lone copy a card that expects nothing of it."""
-    card = Card(path.stat().st_ino)
+    card = WitnessCard(path.stat().st_ino)
     path.with_name(f"{path.name}-turn").write_bytes(card.written())
     return path

@@ -9,9 +9,9 @@ from typing import Any
 from unittest import mock
 
 from discreet.ledger import ledger as opening
-from discreet.ledger import sqlite
-from discreet.ledger.entry import NO_HEAD, Row, canonical, head_after
-from discreet.ledger.store import store_for
+from discreet.ledger.canonical_lines import NO_HEAD, EntryRow, canonical, head_after
+from discreet.ledger.stores import sqlite
+from discreet.ledger.stores.store import store_for
 
 Wrapper = Callable[[Any], Any]
 """Makes a store of a store."""
@@ -80,7 +80,7 @@ class Unlocked(Wrapped):
         """Lock nothing, and dawdle."""
         yield
 
-    def append(self, rows: Sequence[Row]) -> None:
+    def append(self, rows: Sequence[EntryRow]) -> None:
         """Append after whatever is there by now."""
         time.sleep(0.05)
         with self.store.exclusive():
@@ -91,5 +91,5 @@ class Unlocked(Wrapped):
                 seq += 1
                 line = canonical({**row.fields(), "seq": seq})
                 head = head_after(head, line)
-                moved.append(Row(seq, row.kind, row.key, row.question, line, head, row.answer))
+                moved.append(EntryRow(seq, row.kind, row.key, row.question, line, head, row.answer))
             self.store.append(moved)

@@ -14,15 +14,15 @@ from benchmarks.report import OURS
 from benchmarks.truth import Truth
 from discreet.loss import GaussianDP
 from discreet.loss.bracket import Bracket
-from discreet.loss.calibrate import least_scale
+from discreet.loss.calibration import least_scale
 from discreet.loss.composition import Composition
 from discreet.loss.pairs.gaussian import GaussianPair
 from discreet.loss.pairs.laplace import LaplacePair
 from discreet.loss.pairs.pair import Pair
-from discreet.loss.pairs.response import ResponsePair
-from discreet.loss.pairs.sampled import Direction, SampledPair
-from discreet.loss.pairs.sampled_gaussian import sampled_gaussian
+from discreet.loss.pairs.randomized_response import ResponsePair
 from discreet.loss.profile import Profile
+from discreet.loss.sampling.poisson_sampling import Direction, SampledPair
+from discreet.loss.sampling.sampled_gaussian import sampled_gaussian
 
 GOOGLE, PRV = "dp_accounting", "prv"
 DELTAS = (1e-6, 1e-9, 1e-12)

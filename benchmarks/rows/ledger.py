@@ -22,7 +22,7 @@ from pathlib import Path
 
 from discreet.accounting import Box, Budget, equals
 from discreet.ledger import Ledger
-from discreet.ledger.layout import STEPS
+from discreet.ledger.stores.sqlite_files import MIGRATIONS
 from discreet.loss import Pure
 from discreet.units import row
 
@@ -69,7 +69,7 @@ class Single:
 
     def lay_out(self, *, limit: int) -> None:
         """Make the table of entries that the ledger has, and a counter with a limit."""
-        for statement in STEPS[0]:
+        for statement in MIGRATIONS[0]:
             self._connection.execute(statement)
         columns = "spent INTEGER NOT NULL, most INTEGER NOT NULL"
         self._connection.execute(f"CREATE TABLE account ({columns}) STRICT")

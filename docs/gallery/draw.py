@@ -17,10 +17,10 @@ from draw_counters import counters
 
 from discreet.charts import Axis, Chart
 from discreet.loss import Approximate, GaussianDP, Pure, gaussian_sigma, laplace_scale
-from discreet.loss.group import group_delta
+from discreet.loss.group_privacy import group_delta
 from discreet.mechanisms import Exponential, Laplace, PermuteAndFlip, points
-from discreet.mechanisms.above_threshold import AboveThreshold
 from discreet.mechanisms.randomized_response import RandomizedResponse
+from discreet.mechanisms.sparse_vector.above_threshold import AboveThreshold
 from discreet.noise import DiscreteGaussian, DiscreteLaplace
 
 HERE = Path(__file__).parent / "pictures"

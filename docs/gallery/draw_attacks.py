@@ -6,9 +6,9 @@ import math
 
 from discreet.attacks import claims
 from discreet.attacks.proportions import at_least, at_most
-from discreet.attacks.report import reconstruction_curve
-from discreet.attacks.suite.curve import curve
 from discreet.charts import Axis, Chart
+from discreet_audit.report import reconstruction_curve
+from discreet_audit.suite.figures import curve
 
 
 def reconstruction() -> Chart:

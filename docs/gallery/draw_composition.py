@@ -28,9 +28,9 @@ from discreet.accounting import (
     equals,
     exact_size,
 )
-from discreet.accounting.book import Book
-from discreet.accounting.budget import Budget
-from discreet.accounting.workload import Workload, compare
+from discreet.accounting.budgets.budget import Budget
+from discreet.accounting.budgets.privacy_filter import PrivacyFilter
+from discreet.accounting.budgets.workload import Workload, compare
 from discreet.charts import Axis, Chart
 from discreet.loss import GaussianDP, Profile, Pure
 from discreet.loss.pairs.laplace import LaplacePair
@@ -171,7 +171,7 @@ def choice() -> Tree:
 
 def loss_map() -> Chart:
     """What records of each state and age have paid after four charges."""
-    book = Book(Budget(epsilon=2), unit=row())
+    book = PrivacyFilter(Budget(epsilon=2), unit=row())
     old, west = {"age": at_least(65)}, {"state": equals("CA")}
     for cost, box in (("0.5", west), ("0.3", old), ("0.2", {**old, **west}), ("0.1", {})):
         book.charge(Pure(epsilon=cost), scope=Box(box))

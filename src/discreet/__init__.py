@@ -11,11 +11,10 @@ Trust: public.
 
 from __future__ import annotations
 
-import gc
-import importlib
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 from discreet import errors, exact, noise, units
+from discreet.doors import late_names
 from discreet.units import person, row
 
 if TYPE_CHECKING:  # loaded when first used, because SciPy and DuckDB take their time
@@ -60,42 +59,18 @@ __all__ = [
     "units",
 ]
 
-_LATE: Final = frozenset(
-    {"accounting", "attacks", "continual", "ledger", "loss", "mechanisms", "query", "theorems"}
-)
-_NAMES: Final = {
-    "Budget": "accounting",
-    "check": "session",
-    "estimate": "plan",
-    "open": "session",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Load a room the first time that it, or a name from it, is asked for."""
-    if name in _LATE:
-        return _loaded(name)
-    if name in _NAMES:
-        return _loaded(_NAMES[name], name)
-    message = f"module 'discreet' has no attribute {name!r}"
-    raise AttributeError(message)
-
-
-def _loaded(room: str, name: str | None = None) -> Any:
-    """Load a room, or a name of it, while no garbage is collected.
-
-    Nearly all that is made then is there to stay.
-    """
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        found = importlib.import_module(f"discreet.{room}")
-        return found if name is None else getattr(found, name)
-    finally:
-        if collecting:
-            gc.enable()
-
-
-def __dir__() -> list[str]:
-    """List what can be asked for, loaded or not."""
-    return sorted(__all__)
+if not TYPE_CHECKING:  # to which every name would be one of this package
+    __getattr__, __dir__ = late_names(
+        __name__,
+        {"accounting": ("Budget",), "plan": ("estimate",), "session": ("check", "open")},
+        rooms=(
+            "accounting",
+            "attacks",
+            "continual",
+            "ledger",
+            "loss",
+            "mechanisms",
+            "query",
+            "theorems",
+        ),
+    )

@@ -6,9 +6,9 @@ import random
 
 from hypothesis import strategies as st
 
-from discreet.accounting.box import Box
-from discreet.accounting.loss_map import LossMap
-from discreet.accounting.values import (
+from discreet.accounting.cells.loss_map import LossMap
+from discreet.accounting.scopes.box import Box
+from discreet.accounting.scopes.column_conditions import (
     above,
     at_least,
     below,

@@ -21,11 +21,11 @@ from discreet.accounting import (
     exact_size,
     one_of,
 )
-from discreet.accounting.amounts import QUANTUM, amount_up, number
-from discreet.accounting.book import Book
-from discreet.accounting.budget import Budget
-from discreet.accounting.contribution import Contribution
-from discreet.accounting.loss_map import LossMap
+from discreet.accounting.budgets.amounts import QUANTUM, amount_up, amount_value
+from discreet.accounting.budgets.budget import Budget
+from discreet.accounting.budgets.privacy_filter import PrivacyFilter
+from discreet.accounting.cells.loss_map import LossMap
+from discreet.accounting.scopes.contribution import Contribution
 from discreet.errors import NotComposable, OverBudget, WrongKind
 from discreet.loss import Approximate, GaussianDP, Pure, ZeroConcentrated
 from discreet.mechanisms import Gaussian, Laplace
@@ -41,7 +41,7 @@ def state(*names):
 
 
 def open_book(relation="add_remove", **limits):
-    return Book(Budget(**limits), unit=row(relation=relation))
+    return PrivacyFilter(Budget(**limits), unit=row(relation=relation))
 
 
 # --- one record ---------------------------------------------------------------------------------
@@ -96,8 +96,8 @@ def test_a_tree_is_one_charge_at_its_tight_price():
     assert basic.spent == (10 * 10**24, 0)
     named = open_book(epsilon=10, delta="1e-6", currency="basic")
     named.charge(plan, delta="1e-6")
-    assert number(named.spent[0]) < 5
-    assert number(named.spent[1]) == Fraction(1, 10**6)
+    assert amount_value(named.spent[0]) < 5
+    assert amount_value(named.spent[1]) == Fraction(1, 10**6)
 
 
 def test_parallel_parts_are_charged_where_they_are():
@@ -251,11 +251,11 @@ def test_only_what_has_a_price_is_charged(bad):
 
 def test_bad_books_and_scopes():
     with pytest.raises(WrongKind):
-        Book(1, unit=row())
+        PrivacyFilter(1, unit=row())
     with pytest.raises(WrongKind):
-        Book(Budget(epsilon=1), unit="person")
+        PrivacyFilter(Budget(epsilon=1), unit="person")
     with pytest.raises(WrongKind):
-        Book(Budget(epsilon=1), unit=row(), constant="age")
+        PrivacyFilter(Budget(epsilon=1), unit=row(), constant="age")
     with pytest.raises(WrongKind):
         open_book(epsilon=1).charge(Pure(epsilon=1), scope={"age": 1})
     with pytest.raises(WrongKind):
@@ -267,7 +267,7 @@ def test_bad_books_and_scopes():
 
 @pytest.mark.theorem("cell-filters")
 def test_a_person_is_charged_everywhere_for_a_column_that_can_change():
-    book = Book(Budget(epsilon=1), unit=person("patient"))
+    book = PrivacyFilter(Budget(epsilon=1), unit=person("patient"))
     book.charge(Pure(epsilon="0.3"), scope=Box({"ward": equals("A")}))
     book.charge(Pure(epsilon="0.3"), scope=Box({"ward": equals("B")}))
     assert book.spent == (6 * 10**23, 0)
@@ -276,7 +276,7 @@ def test_a_person_is_charged_everywhere_for_a_column_that_can_change():
 
 @pytest.mark.theorem("cell-filters")
 def test_but_not_for_columns_that_all_rows_of_a_person_share():
-    book = Book(Budget(epsilon=1), unit=person("patient"), constant=["birth_year"])
+    book = PrivacyFilter(Budget(epsilon=1), unit=person("patient"), constant=["birth_year"])
     for year in (1980, 1981):
         book.charge(Pure(epsilon="0.3"), scope=Box({"birth_year": equals(year)}))
     book.charge(Pure(epsilon="0.1"), scope=Box({"patient": equals(7)}))
@@ -290,10 +290,12 @@ def test_but_not_for_columns_that_all_rows_of_a_person_share():
 def test_parallel_parts_of_a_person_are_one_charge_unless_the_key_is_constant():
     limits = Contribution(rows=3)
     parts = Parallel("ward", {name: Leaf(Pure(epsilon="0.1")) for name in "ABCD"})
-    book = Book(Budget(epsilon=1), unit=person("patient"), contribution=limits)
+    book = PrivacyFilter(Budget(epsilon=1), unit=person("patient"), contribution=limits)
     book.charge(parts)
     assert book.spent == (3 * 10**23, 0)  # three rows, wherever they are
-    book = Book(Budget(epsilon=1), unit=person("patient"), constant=["ward"], contribution=limits)
+    book = PrivacyFilter(
+        Budget(epsilon=1), unit=person("patient"), constant=["ward"], contribution=limits
+    )
     charge = book.charge(parts)
     assert len(charge.pieces) == 4
     assert book.spent == (3 * 10**23, 0)
@@ -301,7 +303,7 @@ def test_parallel_parts_of_a_person_are_one_charge_unless_the_key_is_constant():
 
 
 def test_rows_are_not_counted_by_guessing():
-    book = Book(Budget(epsilon=1), unit=person("patient"))
+    book = PrivacyFilter(Budget(epsilon=1), unit=person("patient"))
     known = Leaf(Pure(epsilon="0.1"), unit=person("patient"))
     by_ward = Parallel("ward", {"A": known, "B": known})  # a person may be in both
     for what in (Laplace(scale=10), Leaf(Laplace(scale=10)), 2 * Leaf(Laplace(scale=10)), by_ward):
@@ -312,7 +314,9 @@ def test_rows_are_not_counted_by_guessing():
 
 
 def test_a_mechanism_by_itself_is_run_on_rows():
-    book = Book(Budget(epsilon=1), unit=person("patient"), contribution=Contribution(rows=3))
+    book = PrivacyFilter(
+        Budget(epsilon=1), unit=person("patient"), contribution=Contribution(rows=3)
+    )
     book.charge(Laplace(scale=10))
     assert book.spent == (3 * 10**23, 0)
     book = open_book(epsilon=1)
@@ -326,7 +330,7 @@ def test_a_scope_that_is_widened_may_see_one_of_two_people():
     ward = Box({"ward": equals("A")})
     for what, scope in [(COUNT, ward), (Where(ward, COUNT), None)]:
         patients = person("patient", relation="replace")
-        book = Book(Budget(epsilon=1), unit=patients, contribution=Contribution(rows=1))
+        book = PrivacyFilter(Budget(epsilon=1), unit=patients, contribution=Contribution(rows=1))
         book.charge(what, scope=scope)
         assert book.spent == (10**23, 0)
     book.charge(COUNT)  # everybody has rows that it sees
@@ -344,7 +348,7 @@ def test_parts_that_records_are_sent_to_later_are_one_charge():
     book = open_book(epsilon=1, delta="1e-6", currency="basic")
     (piece,) = book.charge(parts).pieces
     assert piece.box == Box.everything()
-    epsilon, delta = map(number, book.spent)
+    epsilon, delta = map(amount_value, book.spent)
     assert float(epsilon) == pytest.approx(0.1)
     assert float(delta) == pytest.approx(3e-7)  # the deltas of all parts
 
@@ -356,12 +360,12 @@ def test_parts_that_records_are_sent_to_later_are_one_charge():
 def test_one_request_about_both_cells_costs_four_times_its_rho():
     everything = open_book("replace", rho=1)
     everything.charge(ZeroConcentrated(rho="0.1"))
-    assert number(everything.spent[0]) == Fraction(4, 10)  # not 0.2
+    assert amount_value(everything.spent[0]) == Fraction(4, 10)  # not 0.2
     cells = open_book("replace", rho=1)
     for name in "AB":
         cells.charge(ZeroConcentrated(rho=0), scope=state(name))
     cells.charge(ZeroConcentrated(rho="0.1"), scope=state("A", "B"))
-    assert number(cells.spent[0]) == Fraction(4, 10)
+    assert amount_value(cells.spent[0]) == Fraction(4, 10)
 
 
 @pytest.mark.theorem("cell-pairs")
@@ -471,11 +475,11 @@ def test_a_charge_fits_just_if_what_is_owed_does(relation, requests, sets, added
         book.charge(leaf_of(one, both), scope=box_of(each))
     before = book.spent
     book.charge(leaf_of(added, replaced), scope=box_of(sets))
-    least = Book(Budget(epsilon=number(book.spent[0])), unit=book.unit)
+    least = PrivacyFilter(Budget(epsilon=amount_value(book.spent[0])), unit=book.unit)
     for each, one, both in (*requests, (sets, added, replaced)):
         least.charge(leaf_of(one, both), scope=box_of(each))
     if book.spent > before:
-        less = Book(Budget(epsilon=number(book.spent[0] - 1)), unit=book.unit)
+        less = PrivacyFilter(Budget(epsilon=amount_value(book.spent[0] - 1)), unit=book.unit)
         for each, one, both in requests:
             less.charge(leaf_of(one, both), scope=box_of(each))
         with pytest.raises(OverBudget):
@@ -605,13 +609,13 @@ def test_what_is_left_is_a_loss_that_fits_and_nothing_more():
 
 def test_what_is_shown_names_unit_relation_delta_and_currency_and_is_on_the_safe_side():
     budget = Budget(epsilon=2, delta=1e-9, currency="zcdp")
-    book = Book(budget, unit=person("patient", relation="replace"))
+    book = PrivacyFilter(budget, unit=person("patient", relation="replace"))
     charge = book.charge(Approximate(epsilon="1/30", delta="1e-12"))
     left = str(book.left())
     for word in ("person", "patient", "replace", "delta 1e-09", "zcdp", "epsilon 2", "rho"):
         assert word in left
     assert str(charge).startswith("rho 0.002222, delta ")  # 0.0022213995... rounded up
-    spent, limit = number(book.spent[0]), number(book.budget.limit[0])
+    spent, limit = amount_value(book.spent[0]), amount_value(book.budget.limit[0])
     shown = Fraction(left.split()[1])
     assert limit - spent - Fraction(1, 10**5) <= shown <= limit - spent
     with pytest.raises(OverBudget) as caught:
@@ -640,7 +644,7 @@ def test_either_currency_is_never_worse_than_both():
 
 def test_gaussian_noise_in_a_book():
     book = open_book(epsilon=2, delta="1e-9", currency="zcdp")
-    rho = number(book.budget.price(Gaussian(sigma=30).loss(distance=1))[0])
+    rho = amount_value(book.budget.price(Gaussian(sigma=30).loss(distance=1))[0])
     assert Fraction(1, 1800) <= rho < Fraction(1, 1800) + QUANTUM
     assert book.left().how_many(Gaussian(sigma=30)) >= 100
 
@@ -648,7 +652,7 @@ def test_gaussian_noise_in_a_book():
 def test_a_sequence_is_priced_by_what_it_is():
     book = open_book(rho=1)
     book.charge(Sequential(Leaf(GaussianDP(mu="0.5")), Leaf(ZeroConcentrated(rho="0.1"))))
-    assert number(book.spent[0]) == pytest.approx(0.225)
+    assert amount_value(book.spent[0]) == pytest.approx(0.225)
 
 
 def test_charges_with_a_delta_use_up_the_reserve():

@@ -9,16 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.accounting import Box, Leaf, Parallel, Where, at_least, between, equals, one_of
-from discreet.accounting.book import Book
-from discreet.accounting.budget import Budget
-from discreet.accounting.contribution import Contribution
-from discreet.accounting.loss_map import LossMap
-from discreet.accounting.owed import Piece, PricedFor
+from discreet.accounting.budgets.budget import Budget
+from discreet.accounting.budgets.cell_balances import ChargedBox, PriceBasis
+from discreet.accounting.budgets.privacy_filter import PrivacyFilter
+from discreet.accounting.cells.loss_map import LossMap
+from discreet.accounting.scopes.contribution import Contribution
 from discreet.errors import DiscreetError, OutOfRange, OverBudget, WrongKind
 from discreet.loss import Approximate, Pure, ZeroConcentrated
 from discreet.units import person, row
 
-ROWS = PricedFor(Budget(rho=1).currency, row())
+ROWS = PriceBasis(Budget(rho=1).currency, row())
 BUDGETS = [
     Budget(epsilon=1),
     Budget(epsilon=1, delta="1e-6"),
@@ -53,7 +53,7 @@ def text(book):
 
 
 def again(book):
-    return Book.read(json.loads(text(book)), budget=book.budget, unit=book.unit)
+    return PrivacyFilter.read(json.loads(text(book)), budget=book.budget, unit=book.unit)
 
 
 def asked(book, what, scope):
@@ -74,7 +74,7 @@ def asked(book, what, scope):
 def test_a_book_that_was_read_decides_as_the_first_would_have(
     budget, relation, requests, often, cap
 ):
-    straight = Book(budget, unit=row(relation=relation))
+    straight = PrivacyFilter(budget, unit=row(relation=relation))
     straight._owed.paid = LossMap(straight._owed.paid.width, cap=cap)
     paused = again(straight)
     for at, (what, scope) in enumerate(requests):
@@ -90,19 +90,19 @@ def test_a_book_that_was_read_decides_as_the_first_would_have(
 @settings(max_examples=8, deadline=None)
 @given(REQUESTS)
 def test_a_replay_of_stored_pieces_arrives_at_the_same_book(relation, requests):
-    straight, replayed = (Book(BUDGETS[1], unit=row(relation=relation)) for _ in range(2))
+    straight, replayed = (PrivacyFilter(BUDGETS[1], unit=row(relation=relation)) for _ in range(2))
     for what, scope in requests:
         charge = asked(straight, what, scope)
         if not isinstance(charge, str):
             stored = json.loads(json.dumps([piece.written() for piece in charge.pieces]))
-            terms = PricedFor(straight.budget.currency, straight.unit)
-            pieces = [Piece.read(data, terms) for data in stored]
+            terms = PriceBasis(straight.budget.currency, straight.unit)
+            pieces = [ChargedBox.read(data, terms) for data in stored]
             assert replayed.add(pieces) == charge
     assert text(replayed) == text(straight)
 
 
 def test_the_form_is_the_documented_one():
-    book = Book(Budget(rho=1), unit=row())
+    book = PrivacyFilter(Budget(rho=1), unit=row())
     book.charge(ZeroConcentrated(rho="0.1"))
     assert book.written() == {
         "version": 2,
@@ -130,7 +130,7 @@ def changed(data, **fields):
 
 
 def test_nothing_else_is_read_as_a_book():
-    book = Book(Budget(rho=1), unit=row())
+    book = PrivacyFilter(Budget(rho=1), unit=row())
     data = book.written()
     broken = [
         None,
@@ -150,11 +150,11 @@ def test_nothing_else_is_read_as_a_book():
     ]
     for each in broken:
         with pytest.raises(DiscreetError):
-            Book.read(each, budget=book.budget, unit=row())
+            PrivacyFilter.read(each, budget=book.budget, unit=row())
     with pytest.raises(WrongKind, match="relation"):
-        Book.read(data, budget=book.budget, unit=row(relation="replace"))
+        PrivacyFilter.read(data, budget=book.budget, unit=row(relation="replace"))
     with pytest.raises(WrongKind):
-        Book.read(data, budget=Budget(renyi={2: 1, 3: 1}), unit=row())
+        PrivacyFilter.read(data, budget=Budget(renyi={2: 1, 3: 1}), unit=row())
 
 
 @pytest.mark.parametrize(
@@ -163,29 +163,29 @@ def test_nothing_else_is_read_as_a_book():
      ["\u0661", "0"], [1, 0], ["1"], ["1", "0", "0"], None, "10", ["9" * 1001, "0"], [True, "0"]],
 )  # fmt: skip
 def test_nothing_else_is_read_as_a_piece(amounts):
-    data = Piece(Box.everything(), (1, 0), (2, 0), ROWS).written()
+    data = ChargedBox(Box.everything(), (1, 0), (2, 0), ROWS).written()
     for name in ("added", "replaced"):
         with pytest.raises(WrongKind):
-            Piece.read(changed(data, **{name: amounts}), ROWS)
+            ChargedBox.read(changed(data, **{name: amounts}), ROWS)
     for broken in (None, [], {}, {**data, "more": 1}, changed(data, box=None)):
         with pytest.raises(WrongKind):
-            Piece.read(broken, ROWS)
-    assert Piece.read(changed(data, added=["9" * 1000, "0"]), ROWS).added == (10**1000 - 1, 0)
+            ChargedBox.read(broken, ROWS)
+    assert ChargedBox.read(changed(data, added=["9" * 1000, "0"]), ROWS).added == (10**1000 - 1, 0)
 
 
 @pytest.mark.parametrize("amounts", [(-1, 0), (1.0, 0), (True, 0), (1,), (1, 2, 3), ("1", 0)])
 def test_a_piece_gives_nothing_back(amounts):
     with pytest.raises(OutOfRange):
-        Piece(Box.everything(), amounts, (1, 0))
+        ChargedBox(Box.everything(), amounts, (1, 0))
     with pytest.raises(OutOfRange):
-        Piece(Box.everything(), (1, 0), amounts)
+        ChargedBox(Box.everything(), (1, 0), amounts)
 
 
 # --- step by step -------------------------------------------------------------------------------
 
 
 def test_pricing_and_asking_change_nothing():
-    book = Book(Budget(epsilon=1), unit=row())
+    book = PrivacyFilter(Budget(epsilon=1), unit=row())
     book.charge(Pure(epsilon="0.7"), scope=BOXES[1])
     before = text(book)
     pieces = book.pieces(Pure(epsilon="0.5"), scope=BOXES[2])
@@ -198,7 +198,7 @@ def test_pricing_and_asking_change_nothing():
 
 
 def test_steps_are_a_charge():
-    one, other = (Book(Budget(epsilon=1), unit=row()) for _ in range(2))
+    one, other = (PrivacyFilter(Budget(epsilon=1), unit=row()) for _ in range(2))
     for scope in BOXES:
         pieces = one.pieces(Pure(epsilon="0.1"), scope=scope)
         assert one.fits(pieces)
@@ -219,7 +219,7 @@ def test_what_cannot_be_entered_is_refused_before_it_fits():
         },
     )
     for relation in RELATIONS:
-        book = Book(Budget(epsilon=1), unit=row(relation=relation))
+        book = PrivacyFilter(Budget(epsilon=1), unit=row(relation=relation))
         with pytest.raises(WrongKind, match="kinds"):
             book.fits(book.pieces(mixed))
         book.charge(Pure(epsilon="0.1"), scope=Box({"ward": equals("A")}))
@@ -232,8 +232,8 @@ def test_what_cannot_be_entered_is_refused_before_it_fits():
 
 
 def test_pieces_of_another_currency_are_refused():
-    book = Book(Budget(epsilon=1), unit=row())
-    pieces = Book(Budget(epsilon=1, delta="1e-6"), unit=row()).pieces(Pure(epsilon="0.1"))
+    book = PrivacyFilter(Budget(epsilon=1), unit=row())
+    pieces = PrivacyFilter(Budget(epsilon=1, delta="1e-6"), unit=row()).pieces(Pure(epsilon="0.1"))
     for step in (book.fits, book.add, book.refusal):
         for wrong in (pieces, [1], [Box.everything()]):
             with pytest.raises(WrongKind, match="amount"):
@@ -244,32 +244,34 @@ def test_pieces_of_another_currency_are_refused():
 @pytest.mark.parametrize(
     "other",
     [
-        Book(Budget(mu=1), unit=row()),
-        Book(Budget(epsilon=1), unit=row()),
-        Book(Budget(rho=1), unit=row(relation="replace")),
-        Book(Budget(rho=1), unit=row(relation="replace_null")),
-        Book(Budget(rho=1), unit=person("patient"), contribution=Contribution(rows=1)),
+        PrivacyFilter(Budget(mu=1), unit=row()),
+        PrivacyFilter(Budget(epsilon=1), unit=row()),
+        PrivacyFilter(Budget(rho=1), unit=row(relation="replace")),
+        PrivacyFilter(Budget(rho=1), unit=row(relation="replace_null")),
+        PrivacyFilter(Budget(rho=1), unit=person("patient"), contribution=Contribution(rows=1)),
     ],
     ids=["mu", "epsilon", "replace", "replace_null", "person"],
 )
 def test_as_many_amounts_of_something_else_are_refused(other):
-    book = Book(Budget(rho=1), unit=row())
+    book = PrivacyFilter(Budget(rho=1), unit=row())
     pieces = other.pieces(Leaf(Pure(epsilon="0.1")))
     for step in (book.fits, book.add, book.refusal):
         with pytest.raises(WrongKind, match="currency"):
             step(pieces)
         with pytest.raises(WrongKind, match="currency"):
-            step([Piece(Box.everything(), (1, 0), (1, 0))])
+            step([ChargedBox(Box.everything(), (1, 0), (1, 0))])
     for data in json.loads(json.dumps([piece.written() for piece in pieces])):
         with pytest.raises(WrongKind, match="another currency or unit"):
-            Piece.read(data, ROWS)
+            ChargedBox.read(data, ROWS)
     with pytest.raises(WrongKind, match="currency"):
-        Book.read(other.written(), budget=book.budget, unit=row())
+        PrivacyFilter.read(other.written(), budget=book.budget, unit=row())
     assert book.spent == (0, 0)
 
 
 def test_a_book_cannot_be_copied():
-    book = Book(Budget(epsilon=1), unit=person("patient"), contribution=Contribution(rows=2))
+    book = PrivacyFilter(
+        Budget(epsilon=1), unit=person("patient"), contribution=Contribution(rows=2)
+    )
     book.charge(Leaf(Pure(epsilon="0.1")), scope=BOXES[1])
     for copied in (copy.copy, copy.deepcopy, pickle.dumps, lambda one: copy.deepcopy([one])):
         with pytest.raises(WrongKind, match="copied"):
@@ -277,7 +279,7 @@ def test_a_book_cannot_be_copied():
 
 
 def test_a_raised_book_takes_the_place_of_the_first():
-    book = Book(Budget(epsilon=1), unit=row())
+    book = PrivacyFilter(Budget(epsilon=1), unit=row())
     raised = book.with_budget(Budget(epsilon=2))
     for spend in (
         lambda: book.charge(Pure(epsilon="0.1")),
@@ -297,7 +299,7 @@ def test_a_raised_book_takes_the_place_of_the_first():
 @given(REQUESTS, REQUESTS)
 def test_a_raised_book_owes_the_same_and_decides_by_the_new_limits(relation, before, after):
     low, high = Budget(epsilon=1, delta="1e-6"), Budget(epsilon=2, delta="1e-6")
-    book, accepted = Book(low, unit=row(relation=relation)), []
+    book, accepted = PrivacyFilter(low, unit=row(relation=relation)), []
     for what, scope in before:
         if not isinstance(asked(book, what, scope), str):
             accepted.append((what, scope))
@@ -305,7 +307,7 @@ def test_a_raised_book_owes_the_same_and_decides_by_the_new_limits(relation, bef
     raised = book.with_budget(high)
     assert (raised.budget, raised.guarantee) == (high, high.guarantee)
     assert text(raised) == kept
-    always = Book(high, unit=row(relation=relation))
+    always = PrivacyFilter(high, unit=row(relation=relation))
     for what, scope in accepted:
         always.charge(what, scope=scope)
     for what, scope in after:
@@ -330,13 +332,13 @@ def test_a_raised_book_owes_the_same_and_decides_by_the_new_limits(relation, bef
     ],
 )
 def test_what_is_not_above_in_the_same_currency_is_no_raise(old, new, error):
-    book = Book(old, unit=row())
+    book = PrivacyFilter(old, unit=row())
     with pytest.raises(error, match=r"raised"):
         book.with_budget(new)
 
 
 def test_a_raise_lets_just_so_much_more_be_spent():
-    book = Book(Budget(epsilon=1), unit=row())
+    book = PrivacyFilter(Budget(epsilon=1), unit=row())
     book.charge(Pure(epsilon=1))
     raised = book.with_budget(Budget(epsilon=1, delta="1e-6", currency="basic"))
     with pytest.raises(OverBudget):

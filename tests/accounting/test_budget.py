@@ -9,9 +9,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from discreet.accounting.amounts import QUANTUM, number
-from discreet.accounting.budget import Budget
-from discreet.accounting.leaf import UNPROTECTED
+from discreet.accounting.budgets.amounts import QUANTUM, amount_value
+from discreet.accounting.budgets.budget import Budget
+from discreet.accounting.tree.leaf import UNPROTECTED
 from discreet.errors import OutOfRange, WrongKind
 from discreet.loss import Approximate, GaussianDP, Pure, RenyiDP, ZeroConcentrated
 from discreet.loss.textbook import half_square
@@ -58,7 +58,7 @@ def test_a_budget_promises_what_it_was_made_for(epsilon, delta, currency):
 @pytest.mark.parametrize("reserve", [0, "0.1", "0.9"])
 def test_the_limits_imply_the_promise_and_are_hardly_smaller(epsilon, delta, currency, reserve):
     budget = Budget(epsilon=epsilon, delta=delta, currency=currency, reserve=reserve)
-    limit, aside = map(number, budget.limit)
+    limit, aside = map(amount_value, budget.limit)
     rest = Fraction(str(delta)) - aside
     chance = rest / (1 - aside)
     kind = ZeroConcentrated if currency == "zcdp" else _square
@@ -260,8 +260,8 @@ def test_a_loss_without_a_price_is_refused_with_advice():
 def test_a_named_delta_gives_a_price():
     budget = Budget(epsilon=1, delta="1e-6", currency="basic")
     epsilon, delta = budget.price(GaussianDP(mu="0.1"), delta="1e-7")
-    assert number(epsilon) >= Fraction(GaussianDP(mu="0.1").epsilon(delta="1e-7"))
-    assert number(delta) == Fraction(1, 10**7)
+    assert amount_value(epsilon) >= Fraction(GaussianDP(mu="0.1").epsilon(delta="1e-7"))
+    assert amount_value(delta) == Fraction(1, 10**7)
 
 
 @pytest.mark.parametrize("weights", [[], [0, 0], [1, -1]])

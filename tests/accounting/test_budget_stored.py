@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet import loss
-from discreet.accounting import limits
-from discreet.accounting.amounts import amount_up, number
-from discreet.accounting.budget import Budget
+from discreet.accounting.budgets import budget_limits as limits
+from discreet.accounting.budgets.amounts import amount_up, amount_value
+from discreet.accounting.budgets.budget import Budget
 from discreet.errors import DiscreetError
 from discreet.loss import GaussianDP, ZeroConcentrated
 
@@ -99,7 +99,7 @@ def test_limits_above_the_promise_are_refused(budget):
     at = len(budget.limit) - 2
     for factor in (Fraction(1, 10**9), Fraction(1, 1000), Fraction(1), Fraction(10**6)):
         limit = list(budget.limit)
-        limit[at] += amount_up(number(limit[at]) * factor)
+        limit[at] += amount_up(amount_value(limit[at]) * factor)
         with pytest.raises(DiscreetError, match="promise"):
             Budget.read(with_limit(budget, limit))
     limit = list(budget.limit)
@@ -153,9 +153,9 @@ def test_all_that_is_read_keeps_the_promise(budget, more, aside):
         found = Budget.read(with_limit(budget, limit))
     except DiscreetError:
         return
-    chance = number(found.limit[-1])
+    chance = amount_value(found.limit[-1])
     rest = (budget.promise.delta_bound - chance) / (1 - chance)
-    bound = number(found.limit[-2])
+    bound = amount_value(found.limit[-2])
     gaussian = budget.currency.name == "gaussian"
     loss = GaussianDP(mu_squared=bound) if gaussian else ZeroConcentrated(rho=bound)
     assert loss.delta(epsilon=budget.promise.epsilon_bound) <= rest

@@ -20,8 +20,8 @@ from discreet.accounting import (
     above,
     at_least,
     at_most,
-    read,
-    written,
+    decode,
+    encode,
 )
 from discreet.errors import DiscreetError, NotComposable, OutOfRange, WrongKind
 from discreet.loss import Approximate, Profile, Pure
@@ -46,7 +46,7 @@ SAMPLE = Sequential(
 
 
 def through_text(node):
-    return read(json.loads(json.dumps(written(node), allow_nan=False)))
+    return decode(json.loads(json.dumps(encode(node), allow_nan=False)))
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
@@ -56,11 +56,11 @@ def test_what_was_written_is_what_is_read(tree):
     assert again == tree
     assert hash(again) == hash(tree)
     assert str(again) == str(tree)
-    assert json.dumps(written(again)) == json.dumps(written(tree))
+    assert json.dumps(encode(again)) == json.dumps(encode(tree))
 
 
 def test_the_form_is_the_documented_one():
-    assert written(Repeat(Leaf(Laplace(scale="0.5"), name="visits", replaced=0), 3)) == {
+    assert encode(Repeat(Leaf(Laplace(scale="0.5"), name="visits", replaced=0), 3)) == {
         "version": 1,
         "kind": "Repeat",
         "child": {
@@ -92,26 +92,26 @@ def test_numbers_of_any_length_are_exact(mechanism):
 
 
 def test_whole_numbers_that_other_readers_would_round_are_text():
-    data = written(Leaf(AboveThreshold(threshold=2**53, epsilon=1)))
+    data = encode(Leaf(AboveThreshold(threshold=2**53, epsilon=1)))
     assert data["source"]["threshold"] == str(2**53)
 
 
 def test_every_public_mechanism_that_is_plain_data_can_be_written():
     from discreet import mechanisms  # noqa: PLC0415  (as a namespace)
-    from discreet.accounting.written_mechanisms import MECHANISM_KINDS  # noqa: PLC0415
+    from discreet.accounting.storage.source_schemas import MECHANISM_SCHEMAS  # noqa: PLC0415
 
     public = {getattr(mechanisms, name) for name in mechanisms.__all__}
     concrete = {kind for kind in public if isinstance(kind, type) and issubclass(kind, Mechanism)}
-    assert {kind.of for kind in MECHANISM_KINDS} == concrete - {Mechanism, mechanisms.Mapped}
+    assert {kind.of for kind in MECHANISM_SCHEMAS} == concrete - {Mechanism, mechanisms.Mapped}
 
 
 def test_every_public_notion_can_be_written():
     from discreet import loss  # noqa: PLC0415  (as a namespace)
-    from discreet.accounting.written_losses import LOSS_KINDS  # noqa: PLC0415
+    from discreet.accounting.storage.source_schemas import LOSS_SCHEMAS  # noqa: PLC0415
 
     public = {getattr(loss, name) for name in loss.__all__}
     notions = {k for k in public if isinstance(k, type) and issubclass(k, loss.PrivacyLoss)}
-    assert {kind.of for kind in LOSS_KINDS} == notions - {loss.PrivacyLoss}
+    assert {kind.of for kind in LOSS_SCHEMAS} == notions - {loss.PrivacyLoss}
 
 
 # --- what cannot be written ----------------------------------------------------------------------
@@ -123,17 +123,17 @@ class Homemade:
 
 def test_functions_are_not_written():
     with pytest.raises(WrongKind, match="function"):
-        written(Leaf(Laplace(scale=2).map(abs)))
+        encode(Leaf(Laplace(scale=2).map(abs)))
 
 
 def test_unknown_classes_are_not_written():
     with pytest.raises(WrongKind, match="Homemade"):
-        written(homemade())
+        encode(homemade())
     coin = FiniteMechanism(matrix=[[1], [1]], outputs=[1.5])
     with pytest.raises(WrongKind, match="float"):
-        written(Leaf(coin))
+        encode(Leaf(coin))
     with pytest.raises(WrongKind, match="node"):
-        written(Pure(epsilon=1))
+        encode(Pure(epsilon=1))
 
 
 def homemade():
@@ -149,7 +149,7 @@ def test_what_is_too_deep_to_be_read_is_not_written():
     for _ in range(99):
         deep = Post(deep)
     with pytest.raises(OutOfRange):
-        written(deep)
+        encode(deep)
     assert through_text(deep.child) == deep.child
 
 
@@ -158,13 +158,13 @@ def test_what_is_too_deep_to_be_read_is_not_written():
 
 def refused(data, error=WrongKind):
     with pytest.raises(DiscreetError) as caught:
-        read(data)
+        decode(data)
     assert caught.type is error, str(caught.value)
     for sentence in (caught.value.what, caught.value.why, caught.value.do):
         assert sentence.strip().endswith(".")
 
 
-LEAF = written(ONE)
+LEAF = encode(ONE)
 
 
 @pytest.mark.parametrize(
@@ -277,22 +277,22 @@ def test_a_count_below_zero_is_refused(count, error):
 
 
 def test_what_constructors_refuse_is_refused():
-    data = written(Parallel("age", {at_most(3): ONE, at_least(4): ONE}))
+    data = encode(Parallel("age", {at_most(3): ONE, at_least(4): ONE}))
     data["parts"][1]["values"] = at_least(3).written()
     refused(data, NotComposable)
-    data = written(Parallel("age", {at_most(3): ONE, at_least(4): ONE}))
+    data = encode(Parallel("age", {at_most(3): ONE, at_least(4): ONE}))
     data["parts"][1]["values"] = data["parts"][0]["values"]
     refused(data, WrongKind)
-    data = written(Parallel("age", {1: ONE}))
+    data = encode(Parallel("age", {1: ONE}))
     data["parts"][0]["child"]["relation"] = "replace"
     refused(data, NotComposable)
-    data = written(Repeat(ONE, 3))
+    data = encode(Repeat(ONE, 3))
     data["count"] = -1
     refused(data, OutOfRange)
-    data = written(Leaf(geometric_on_counts(largest=2, epsilon=1)))
+    data = encode(Leaf(geometric_on_counts(largest=2, epsilon=1)))
     data["source"]["matrix"][0][0] = "1"
     with pytest.raises(DiscreetError):
-        read(data)
+        decode(data)
 
 
 def test_deep_nesting_is_refused_before_it_exhausts_anything():
@@ -328,14 +328,14 @@ def mutants(data):
 
 def test_no_mutant_causes_anything_but_a_clear_error():
     accepted = 0
-    for path, other in mutants(written(SAMPLE)):
-        data = copy.deepcopy(written(SAMPLE))
+    for path, other in mutants(encode(SAMPLE)):
+        data = copy.deepcopy(encode(SAMPLE))
         target = data
         for key in path[:-1]:
             target = target[key]
         target[path[-1]] = other
         try:
-            tree = read(data)
+            tree = decode(data)
         except DiscreetError:
             continue
         assert through_text(tree) == tree
@@ -357,9 +357,9 @@ JSON = st.recursive(
 @given(JSON, st.sampled_from(sorted(LEAF)))
 def test_arbitrary_json_is_refused_clearly(data, field):
     with pytest.raises(DiscreetError):
-        read(data)
+        decode(data)
     try:
-        tree = read({**LEAF, field: data})
+        tree = decode({**LEAF, field: data})
     except DiscreetError:
         return
     assert through_text(tree) == tree

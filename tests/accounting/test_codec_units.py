@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from discreet.accounting.codec import read_unit, written_unit
-from discreet.accounting.contribution import Contribution
+from discreet.accounting.scopes.contribution import Contribution
+from discreet.accounting.storage.codec import decode_unit, encode_unit
 from discreet.errors import DiscreetError, WrongKind
 from discreet.units import Relation, custom, person, row
 
@@ -25,20 +25,20 @@ LIMITS = [
 
 @pytest.mark.parametrize("unit", UNITS, ids=str)
 def test_units(unit):
-    found = read_unit(json.loads(json.dumps(written_unit(unit))))
+    found = decode_unit(json.loads(json.dumps(encode_unit(unit))))
     assert found == unit
     assert (found.name, found.columns, found.relation) == (unit.name, unit.columns, unit.relation)
 
 
 def test_the_form_of_a_unit():
-    assert written_unit(person("patient", relation="replace")) == {
+    assert encode_unit(person("patient", relation="replace")) == {
         "kind": "PrivacyUnit",
         "name": "person",
         "columns": ["patient"],
         "relation": "replace",
     }
     with pytest.raises(WrongKind):
-        written_unit("person")
+        encode_unit("person")
 
 
 @pytest.mark.parametrize(
@@ -58,10 +58,10 @@ def test_the_form_of_a_unit():
     ],
 )
 def test_nothing_else_is_a_unit(change):
-    data = {**written_unit(person("patient")), **change}
+    data = {**encode_unit(person("patient")), **change}
     for each in (data, None, [], "row", {}, {"kind": "PrivacyUnit"}):
         with pytest.raises(DiscreetError):
-            read_unit(each)
+            decode_unit(each)
 
 
 @pytest.mark.parametrize("limits", LIMITS, ids=str)

@@ -8,16 +8,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.accounting.admission import (
+from discreet.accounting.budgets.amounts import (
+    NEVER,
+    amount_down,
+    amount_up,
+    amount_value,
+    format_down,
+    format_up,
+)
+from discreet.accounting.budgets.budget import Budget
+from discreet.accounting.budgets.budget_limits import EitherCurrency
+from discreet.accounting.budgets.currency import (
+    BasicCurrency,
+    ConcentratedCurrency,
+    GaussianCurrency,
+    RenyiCurrency,
+)
+from discreet.accounting.budgets.loss_prices import (
     concentrated_price,
     divergence_price,
     gaussian_price,
     point_price,
 )
-from discreet.accounting.amounts import NEVER, amount_down, amount_up, number, shown_down, shown_up
-from discreet.accounting.budget import Budget
-from discreet.accounting.currency import Basic, Concentrated, Gaussians, Orders
-from discreet.accounting.either import Either
 from discreet.loss import (
     Approximate,
     GaussianDP,
@@ -360,37 +372,39 @@ def test_a_named_delta_may_make_things_cheaper_and_is_charged_only_if_it_does():
 
 
 def test_either_price_is_about_one_event():
-    either = Either()
+    either = EitherCurrency()
     epsilon, rho, delta = either.price(Approximate(epsilon=1, delta="1e-6"))
-    assert (number(epsilon), number(delta)) == (1, Fraction(1, 10**6))
-    assert number(rho) == pytest.approx(0.46211715726)
+    assert (amount_value(epsilon), amount_value(delta)) == (1, Fraction(1, 10**6))
+    assert amount_value(rho) == pytest.approx(0.46211715726)
     assert either.price(GaussianDP(mu=1)) == (NEVER, 5 * 10**23, 0)
     assert either.price(RenyiDP(orders=[2], values=[1])) is None
     named, chance = GaussianDP(mu="0.1"), Fraction(1, 10**6)
     epsilon, rho, delta = either.price(named, chance)
-    assert number(delta) == chance
+    assert amount_value(delta) == chance
     assert rho == amount_up(Pure(epsilon=Fraction(named.epsilon(delta=chance))).concentrated())
 
 
 def test_either_price_uses_a_smaller_rho_where_no_event_is_needed():
     loss = Exponential(candidates=4, scale=2).loss(distance=1)
-    epsilon, rho, delta = Either().price(loss)
+    epsilon, rho, delta = EitherCurrency().price(loss)
     assert (epsilon, delta) == (10**24, 0)
-    assert number(rho) < Pure(epsilon=1).concentrated()
+    assert amount_value(rho) < Pure(epsilon=1).concentrated()
 
 
 def test_limits_imply_their_losses():
-    assert Basic().loss((10**24, 0)) == Pure(epsilon=1)
-    assert Basic().loss((10**24, 10**18)) == Approximate(epsilon=1, delta="1e-6")
-    assert Concentrated().loss((10**24, 0)) == ZeroConcentrated(rho=1)
-    assert Gaussians().loss((10**24, 0)) == GaussianDP(mu=1)
-    assert Orders((Fraction(2),)).loss((10**24, 0)) == RenyiDP(orders=[2], values=[1])
-    assert Either().loss((10**24, 0, 0)) == Pure(epsilon=1)
-    assert Either().loss((0, 10**24, 0)) == ZeroConcentrated(rho=1)
+    assert BasicCurrency().loss((10**24, 0)) == Pure(epsilon=1)
+    assert BasicCurrency().loss((10**24, 10**18)) == Approximate(epsilon=1, delta="1e-6")
+    assert ConcentratedCurrency().loss((10**24, 0)) == ZeroConcentrated(rho=1)
+    assert GaussianCurrency().loss((10**24, 0)) == GaussianDP(mu=1)
+    assert RenyiCurrency((Fraction(2),)).loss((10**24, 0)) == RenyiDP(orders=[2], values=[1])
+    assert EitherCurrency().loss((10**24, 0, 0)) == Pure(epsilon=1)
+    assert EitherCurrency().loss((0, 10**24, 0)) == ZeroConcentrated(rho=1)
 
 
 @pytest.mark.theorem("filter-approximate")
-@pytest.mark.parametrize("currency", [Concentrated(), Gaussians(), Orders((Fraction(8),))])
+@pytest.mark.parametrize(
+    "currency", [ConcentratedCurrency(), GaussianCurrency(), RenyiCurrency((Fraction(8),))]
+)
 def test_a_delta_beside_lifts_the_profile(currency):
     whole = currency.loss((10**23, 10**18))
     bare = currency.loss((10**23, 0))
@@ -409,15 +423,15 @@ FRACTIONS = st.fractions(min_value=0, max_value=10**6)
 @pytest.mark.theorem("directed-rounding")
 @given(FRACTIONS)
 def test_costs_round_up_and_limits_round_down(value):
-    assert number(amount_down(value)) <= value <= number(amount_up(value))
+    assert amount_value(amount_down(value)) <= value <= amount_value(amount_up(value))
     assert amount_up(value) - amount_down(value) <= 1
 
 
 @given(st.integers(0, 10**31))
 def test_what_is_shown_is_on_the_safe_side_and_close(amount):
-    up, down = Fraction(shown_up(amount)), Fraction(shown_down(amount))
-    assert down <= number(amount) <= up
-    assert up - down <= number(amount) / 1000
+    up, down = Fraction(format_up(amount)), Fraction(format_down(amount))
+    assert down <= amount_value(amount) <= up
+    assert up - down <= amount_value(amount) / 1000
 
 
 @pytest.mark.parametrize(
@@ -435,4 +449,4 @@ def test_what_is_shown_is_on_the_safe_side_and_close(amount):
     ],
 )
 def test_how_amounts_are_shown(amount, up, down):
-    assert (shown_up(amount), shown_down(amount)) == (up, down)
+    assert (format_up(amount), format_down(amount)) == (up, down)

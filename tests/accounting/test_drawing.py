@@ -18,7 +18,7 @@ from discreet.accounting import (
     below,
     drawn,
 )
-from discreet.accounting.drawing import short
+from discreet.accounting.tree.node import short_repr
 from discreet.loss import Profile, Pure
 from discreet.loss.pairs.laplace import LaplacePair
 from discreet.mechanisms import (
@@ -119,7 +119,7 @@ def test_titles(node, line):
     ],
 )  # fmt: skip
 def test_sources_are_short(value, shown):
-    assert short(value) == shown
+    assert short_repr(value) == shown
 
 
 def test_no_line_is_long_and_no_value_makes_two():

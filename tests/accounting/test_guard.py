@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from discreet.accounting import Book, Box, Budget, Slots, between
+from discreet.accounting import Box, Budget, PrivacyFilter, Slots, between
 from discreet.errors import DiscreetError, OutOfRange, OverBudget, WrongKind
 from discreet.loss import Pure
 from discreet.units import row
@@ -49,7 +49,7 @@ def raced(action, threads=8, times=25):
 @pytest.mark.parametrize("relation", ["add_remove", "replace"])
 def test_ten_charges_of_a_tenth_are_ten(relation):
     for _ in range(5):
-        book = Book(Budget(epsilon=1), unit=row(relation=relation))
+        book = PrivacyFilter(Budget(epsilon=1), unit=row(relation=relation))
         cost = Pure(epsilon="0.1" if relation == "add_remove" else "0.05")
         found = raced(lambda _, book=book, cost=cost: book.charge(cost), times=4)
         granted = [each for each in found if not isinstance(each, OverBudget)]
@@ -58,7 +58,7 @@ def test_ten_charges_of_a_tenth_are_ten(relation):
 
 
 def test_charges_about_parts_and_looks_at_what_is_left():
-    book = Book(Budget(epsilon=1), unit=row())
+    book = PrivacyFilter(Budget(epsilon=1), unit=row())
 
     def act(number):
         scope = Box({"age": between(number % 7, number % 7 + number % 5)})
@@ -81,7 +81,7 @@ def test_a_slot_is_taken_once():
 
 
 def budgets():
-    return [Book(Budget(epsilon=1), unit=row()), Slots({"a": Pure(epsilon=1)}, unit=row())]
+    return [PrivacyFilter(Budget(epsilon=1), unit=row()), Slots({"a": Pure(epsilon=1)}, unit=row())]
 
 
 @pytest.mark.parametrize("budget", budgets(), ids=lambda each: type(each).__name__)
@@ -97,7 +97,7 @@ def test_a_forked_process_spends_nothing(at):
     budget = budgets()[at]
     spend = (
         (lambda: budget.charge(Pure(epsilon=1)))
-        if isinstance(budget, Book)
+        if isinstance(budget, PrivacyFilter)
         else (lambda: budget.take("a", Pure(epsilon=1)))
     )
     child = os.fork()

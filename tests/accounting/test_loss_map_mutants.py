@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 from discreet.accounting.cells import partition
-from discreet.accounting.cells.cells import Cells
-from discreet.accounting.cells.column import Column
-from discreet.accounting.cells.story import Stories
-from discreet.accounting.cells.tally import Tally
+from discreet.accounting.cells.amount_arrays import AmountArray
+from discreet.accounting.cells.cell_table import CellTable
+from discreet.accounting.cells.column_amounts import ColumnAmounts
+from discreet.accounting.cells.histories import ChargeHistories
 from discreet.accounting.cells.witnesses import Witnesses
 from tests.accounting.map_model import check, some_charges
 
 
-def forget_a_piece(self, cells, condition, cut=Cells._cut):
+def forget_a_piece(self, cells, condition, cut=CellTable._cut):
     before = self.size
     cut(self, cells, condition)
     left = np.arange(before)
@@ -24,17 +24,17 @@ def forget_a_piece(self, cells, condition, cut=Cells._cut):
     self.stories.numbers, self.stories.mixed = self.stories.numbers[left], self.stories.mixed[left]
 
 
-def keep_what_sticks_out(self, cells, condition, cut=Cells._cut):
+def keep_what_sticks_out(self, cells, condition, cut=CellTable._cut):
     masks = self.masks[condition.at, cells].copy()
     cut(self, cells, condition)
     self.masks[condition.at, cells] = masks
 
 
-def merge_downward(self, order, starts, least=False, join=Tally.join):
+def merge_downward(self, order, starts, least=False, join=AmountArray.join):
     join(self, order, starts, least=True)
 
 
-def charge_the_others(self, bits, amounts, whole, charge=Column.charge):
+def charge_the_others(self, bits, amounts, whole, charge=ColumnAmounts.charge):
     charge(self, bits ^ ((1 << self.atoms.size) - 1), amounts, whole=whole)
 
 
@@ -57,12 +57,12 @@ def follow_nobody(self, at, cells, bits):
 @pytest.mark.parametrize(
     ("owner", "name", "mutant"),
     [
-        (Cells, "_cut", forget_a_piece),
-        (Cells, "_cut", keep_what_sticks_out),
-        (Cells, "raise_", raise_nothing),
-        (Tally, "join", merge_downward),
-        (Column, "charge", charge_the_others),
-        (Stories, "mix", mix_nothing),
+        (CellTable, "_cut", forget_a_piece),
+        (CellTable, "_cut", keep_what_sticks_out),
+        (CellTable, "raise_", raise_nothing),
+        (AmountArray, "join", merge_downward),
+        (ColumnAmounts, "charge", charge_the_others),
+        (ChargeHistories, "mix", mix_nothing),
         (Witnesses, "rename", believe_merged_atoms),
         (Witnesses, "inside", follow_nobody),
     ],

@@ -9,17 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.accounting.option import Frontier, both, times
+from discreet.accounting.worst_case.frontier import Frontier, compose_scenarios, times
 from discreet.loss.composition import Composition
 from discreet.loss.pairs.bounded_range import BoundedRangePair
-from discreet.loss.pairs.discrete_gaussian import DiscreteGaussianPair
-from discreet.loss.pairs.discrete_laplace import DiscreteLaplacePair
 from discreet.loss.pairs.finite import FinitePair
-from discreet.loss.pairs.gaussian import GaussianPair
-from discreet.loss.pairs.laplace import LaplacePair
+from discreet.loss.pairs.gaussian import DiscreteGaussianPair, GaussianPair
+from discreet.loss.pairs.laplace import DiscreteLaplacePair, LaplacePair
 from discreet.loss.pairs.pair import Pair
-from discreet.loss.pairs.response import ResponsePair
-from discreet.loss.renyi_curve import RenyiCurve
+from discreet.loss.pairs.randomized_response import ResponsePair
+from discreet.loss.renyi.divergences import RenyiCurve
 
 EPSILONS = (0.0, 0.2, 0.6, 1.4)
 SMALL = st.sampled_from(
@@ -150,7 +148,7 @@ def test_bags_compose_as_compositions_do(
 ) -> None:
     frontier = Frontier()
     first, second = (frontier.option(composition(each)) for each in (one, other))
-    together = both(times(first, 3), second)
+    together = compose_scenarios(times(first, 3), second)
     expected = composition(one).power(3).compose(composition(other))
     assert frontier.composition(together) == expected
     known = frontier.option(expected).moments

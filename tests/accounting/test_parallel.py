@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from discreet.accounting import (
-    Book,
     Box,
     Budget,
     Choice,
@@ -17,6 +16,7 @@ from discreet.accounting import (
     Leaf,
     Parallel,
     Post,
+    PrivacyFilter,
     Repeat,
     Sampled,
     Sequential,
@@ -286,16 +286,16 @@ def test_ranges_of_texts_that_look_the_same_may_be_different(relation, counts):
     one = Where(Box({"name": between("a", "z")}), count)
     assert account(one, relation="replace").epsilon(delta=0) == 1
     with pytest.raises(OverBudget):
-        Book(Budget(epsilon=2), unit=row(relation=relation)).charge(tree)
+        PrivacyFilter(Budget(epsilon=2), unit=row(relation=relation)).charge(tree)
 
 
 def test_a_book_refuses_parts_that_overlap_inside_of_others():
     """They would be charged one by one, each of them as if it were alone."""
     leaf = Leaf(Pure(epsilon="0.9"))
     tree = Parallel("tag", {"a": leaf, "b": Parallel("tag", {"b": leaf}, overlap=2)})
-    book = Book(Budget(epsilon=1), unit=row())
+    book = PrivacyFilter(Budget(epsilon=1), unit=row())
     with pytest.raises(NotComposable):
         book.charge(tree)
     with pytest.raises(NotComposable):
         account(tree, relation="add_remove")
-    assert book.spent == Book(Budget(epsilon=1), unit=row()).spent
+    assert book.spent == PrivacyFilter(Budget(epsilon=1), unit=row()).spent

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.accounting import Book, Box, Budget
-from discreet.accounting.scope_column import ScopeColumn, shared_columns, shown_column
-from discreet.accounting.values import equals
+from discreet.accounting import Box, Budget, PrivacyFilter
+from discreet.accounting.scopes.column_conditions import equals
+from discreet.accounting.scopes.scope_column import ScopeColumn, describe_column, shared_columns
 from discreet.loss import Pure
 from discreet.units import person
 
@@ -43,7 +43,7 @@ def test_names_are_read_back_and_differ_where_columns_do(one, other):
 @given(text=st.one_of(TEXTS, st.lists(TEXTS, min_size=3, max_size=3).map(json.dumps)))
 def test_no_plain_name_is_taken_for_a_structured_one(text):
     assert ScopeColumn.read(text) is None
-    assert shown_column(text) == text
+    assert describe_column(text) == text
 
 
 def ways():
@@ -86,7 +86,7 @@ def test_glued_text_is_no_name():
     age = ScopeColumn.of("visits", UNIT, None, ("age", "parquet", "int64", "INTEGER"))
     glued = ScopeColumn.of("visits", UNIT, None, ("age (integer)", "parquet", "string", "TEXT"))
     assert age.name != glued.name
-    book = Book(Budget(epsilon=1), unit=person("patient"), constant=[age.name, glued.name])
+    book = PrivacyFilter(Budget(epsilon=1), unit=person("patient"), constant=[age.name, glued.name])
     book.charge(Pure(epsilon="0.6"), scope=Box({age.name: equals(7)}))
     assert book.left(Box({glued.name: equals("8")})).amounts[0] == 4 * 10**23
 
@@ -132,7 +132,7 @@ def test_charges_under_two_names_add_up_and_under_one_do_not():
         for source, native in (("csv", "text"), ("parquet", "string"))
     ]
     for one, other in itertools.product(names, names):
-        book = Book(Budget(epsilon=2), unit=person("patient"), constant=names)
+        book = PrivacyFilter(Budget(epsilon=2), unit=person("patient"), constant=names)
         book.charge(Pure(epsilon=1), scope=Box({one: equals("f")}))
         book.charge(Pure(epsilon=1), scope=Box({other: equals("m")}))
         assert book.spent[0] == (1 if one == other else 2) * 10**24
@@ -140,7 +140,7 @@ def test_charges_under_two_names_add_up_and_under_one_do_not():
 
 def test_a_name_that_is_not_known_to_be_shared_makes_nothing_disjoint():
     name = ScopeColumn.of("visits", UNIT, None, COLUMN).name
-    book = Book(Budget(epsilon=2), unit=person("patient"))
+    book = PrivacyFilter(Budget(epsilon=2), unit=person("patient"))
     for value in ("f", "m"):
         book.charge(Pure(epsilon=1), scope=Box({name: equals(value)}))
     assert book.spent[0] == 2 * 10**24

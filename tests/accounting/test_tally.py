@@ -5,18 +5,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.accounting.cells.tally import (
-    Tally,
-    digits_of,
+from discreet.accounting.cells.amount_arrays import (
+    AmountArray,
+    add_digits,
+    decode_hexadecimal,
+    encode_hexadecimal,
+    from_digits,
     greatest,
+    group_runs,
     highest,
-    levels,
-    numbers,
     places_for,
-    plus,
-    read_amounts,
-    runs,
-    written_amounts,
+    relative_heights,
+    to_digits,
 )
 from discreet.errors import InputError
 
@@ -30,8 +30,8 @@ AMOUNTS = st.one_of(
 
 
 def tally_of(cells):
-    columns = [digits_of(cell, places=PLACES) for cell in cells]
-    return Tally(np.concatenate(columns, axis=2))
+    columns = [to_digits(cell, places=PLACES) for cell in cells]
+    return AmountArray(np.concatenate(columns, axis=2))
 
 
 def tables(width=2):
@@ -43,7 +43,7 @@ def test_sums_are_exact(cells, amounts):
     tally = tally_of(cells)
     assert tally.amounts() == cells
     chosen = np.arange(0, len(cells), 2)
-    tally.add(chosen, digits_of(amounts, places=PLACES))
+    tally.add(chosen, to_digits(amounts, places=PLACES))
     for at, (cell, before) in enumerate(zip(tally.amounts(), cells, strict=True)):
         added = amounts if at % 2 == 0 else (0, 0)
         assert cell == tuple(old + new for old, new in zip(before, added, strict=True))
@@ -51,8 +51,8 @@ def test_sums_are_exact(cells, amounts):
 
 @given(AMOUNTS, AMOUNTS)
 def test_plus_carries_through_all_places(left, right):
-    one, two = digits_of([left], places=PLACES), digits_of([right], places=PLACES)
-    assert numbers(plus(one, two)[:, :, 0]) == (left + right,)
+    one, two = to_digits([left], places=PLACES), to_digits([right], places=PLACES)
+    assert from_digits(add_digits(one, two)[:, :, 0]) == (left + right,)
 
 
 @given(tables(), st.data())
@@ -62,7 +62,7 @@ def test_joining_takes_the_highest_or_the_least(cells, data):
     numbered = np.array([names.index(group) for group in groups])
     for least, pick in ((False, max), (True, min)):
         tally = tally_of(cells)
-        tally.join(*runs(numbered), least=least)
+        tally.join(*group_runs(numbered), least=least)
         members = [
             [cell for cell, group in zip(cells, groups, strict=True) if group == name]
             for name in names
@@ -96,14 +96,18 @@ def test_cells_are_compared_as_wholes(cells, others):
 
 
 def test_levels_are_shares_of_the_highest():
-    assert levels(tally_of([(10**30, 0), (0, 5), (10**30 // 2, 1)]).digits).tolist() == [1, 1, 0.5]
-    assert levels(tally_of([(0, 0)]).digits).tolist() == [0]
+    assert relative_heights(tally_of([(10**30, 0), (0, 5), (10**30 // 2, 1)]).digits).tolist() == [
+        1,
+        1,
+        0.5,
+    ]
+    assert relative_heights(tally_of([(0, 0)]).digits).tolist() == [0]
 
 
 def test_places_grow_without_changing_amounts():
-    tally = Tally(digits_of([2**59], places=1))
+    tally = AmountArray(to_digits([2**59], places=1))
     tally.reach(places_for(2**60))
-    tally.add(np.array([0]), digits_of([2**59], places=2))
+    tally.add(np.array([0]), to_digits([2**59], places=2))
     assert tally.amounts() == [(2**60,)]
     tally.reach(1)
     assert len(tally.digits) == 2
@@ -112,11 +116,11 @@ def test_places_grow_without_changing_amounts():
 @given(tables())
 def test_tallies_survive_being_written(cells):
     tally = tally_of(cells)
-    assert Tally.read(tally.written(), width=2, places=PLACES).amounts() == cells
+    assert AmountArray.read(tally.written(), width=2, places=PLACES).amounts() == cells
 
 
 def test_text_has_no_longest_number():
-    assert read_amounts(written_amounts([10**9999]), width=1) == [10**9999]
+    assert decode_hexadecimal(encode_hexadecimal([10**9999]), width=1) == [10**9999]
 
 
 @pytest.mark.parametrize(
@@ -135,9 +139,9 @@ def test_text_has_no_longest_number():
 )
 def test_only_what_was_written_is_read(data):
     with pytest.raises(InputError):
-        Tally.read(data, width=2, places=1)
+        AmountArray.read(data, width=2, places=1)
 
 
 def test_amounts_that_do_not_fit_are_refused():
     with pytest.raises(InputError):
-        Tally.read([[written_amounts([2**60])[0]]], width=1, places=1)
+        AmountArray.read([[encode_hexadecimal([2**60])[0]]], width=1, places=1)

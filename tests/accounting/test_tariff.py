@@ -10,21 +10,25 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from discreet.accounting import Box, Leaf, Parallel, Post, equals
-from discreet.accounting import request as requests_module
-from discreet.accounting import tariff as tariff_module
-from discreet.accounting.book import Book
-from discreet.accounting.budget import Budget
-from discreet.accounting.contribution import Contribution
-from discreet.accounting.currency import Basic, Concentrated, Gaussians
-from discreet.accounting.either import Either
-from discreet.accounting.tariff import Tariff
+from discreet.accounting.budgets import price_cache as tariff_module
+from discreet.accounting.budgets import request as requests_module
+from discreet.accounting.budgets.budget import Budget
+from discreet.accounting.budgets.budget_limits import EitherCurrency
+from discreet.accounting.budgets.currency import (
+    BasicCurrency,
+    ConcentratedCurrency,
+    GaussianCurrency,
+)
+from discreet.accounting.budgets.price_cache import PriceCache
+from discreet.accounting.budgets.privacy_filter import PrivacyFilter
+from discreet.accounting.scopes.contribution import Contribution
 from discreet.errors import DiscreetError, OutOfRange, WrongKind
 from discreet.loss import GaussianDP, Pure, ZeroConcentrated
 from discreet.mechanisms import Laplace, Mechanism
 from discreet.units import person, row
 from tests.accounting.random_trees import trees
 
-CURRENCIES = [Basic(), Concentrated(), Gaussians(), Either()]
+CURRENCIES = [BasicCurrency(), ConcentratedCurrency(), GaussianCurrency(), EitherCurrency()]
 SCOPES = [None, Box({"ward": equals("A")}), Box({"ward": equals("B")})]
 
 
@@ -56,60 +60,62 @@ def outcome(tariff, *asked, **how):
 )
 def test_a_price_that_is_kept_is_the_price_worked_out_anew(tree, unit):
     limits = Contribution(rows=2)
-    kept = Tariff(unit=unit, contribution=limits)
+    kept = PriceCache(unit=unit, contribution=limits)
     for _ in range(2):
         for currency in CURRENCIES[:2]:
             for scope in SCOPES[:2]:
-                anew = Tariff(unit=unit, contribution=limits)
+                anew = PriceCache(unit=unit, contribution=limits)
                 how = {"scope": scope, "delta": "1e-9"}
                 assert outcome(kept, tree, currency, **how) == outcome(anew, tree, currency, **how)
 
 
 def test_one_accountant_works_for_all_budgets(worked):
     tree = 3 * Leaf(Laplace(scale=10))
-    tariff = Tariff(unit=row())
+    tariff = PriceCache(unit=row())
     budgets = [Budget(epsilon=1), Budget(epsilon=2), Budget(rho=1), Budget(epsilon=1, delta=1e-6)]
-    books = [Book(budget, unit=row(), tariff=tariff) for budget in budgets]
+    books = [PrivacyFilter(budget, unit=row(), tariff=tariff) for budget in budgets]
     for book in books:
         for scope in SCOPES:
             book.charge(tree, scope=scope)
     assert len(worked) == 1
     assert books[0].pieces(tree) is books[1].pieces(3 * Leaf(Laplace(scale=10)))
-    replaced = Book(Budget(epsilon=9), unit=row(relation="replace"))
+    replaced = PrivacyFilter(Budget(epsilon=9), unit=row(relation="replace"))
     for scope in SCOPES:
         replaced.charge(tree, scope=scope)
     assert len(worked) == 3  # once for one record, and once for two
 
 
 def test_what_differs_has_its_own_price():
-    tariff = Tariff(unit=row())
+    tariff = PriceCache(unit=row())
     tree = Leaf(Laplace(scale=10))
     loss = GaussianDP(mu=1)
     found = [
-        tariff.pieces(tree, Basic()),
-        tariff.pieces(tree, Concentrated()),
-        tariff.pieces(tree, Basic(), scope=SCOPES[1]),
-        tariff.pieces(Leaf(Laplace(scale=20)), Basic()),
-        tariff.pieces(2 * tree, Basic()),
-        tariff.pieces(tree, Basic(), delta="1e-9"),
-        tariff.pieces(loss, Basic(), delta="1e-9"),
-        tariff.pieces(loss, Basic(), delta="1e-6"),
+        tariff.pieces(tree, BasicCurrency()),
+        tariff.pieces(tree, ConcentratedCurrency()),
+        tariff.pieces(tree, BasicCurrency(), scope=SCOPES[1]),
+        tariff.pieces(Leaf(Laplace(scale=20)), BasicCurrency()),
+        tariff.pieces(2 * tree, BasicCurrency()),
+        tariff.pieces(tree, BasicCurrency(), delta="1e-9"),
+        tariff.pieces(loss, BasicCurrency(), delta="1e-9"),
+        tariff.pieces(loss, BasicCurrency(), delta="1e-6"),
     ]
     assert len(set(found)) == len(found)
-    assert tariff.pieces(tree, Basic(), delta=1e-9) is tariff.pieces(tree, Basic(), delta="1e-9")
+    assert tariff.pieces(tree, BasicCurrency(), delta=1e-9) is tariff.pieces(
+        tree, BasicCurrency(), delta="1e-9"
+    )
 
 
 def test_refusals_are_not_kept_as_prices():
-    tariff = Tariff(unit=row())
+    tariff = PriceCache(unit=row())
     for _ in range(2):
         with pytest.raises(WrongKind, match="no price"):
-            tariff.pieces(ZeroConcentrated(rho=1), Basic())
+            tariff.pieces(ZeroConcentrated(rho=1), BasicCurrency())
         with pytest.raises(WrongKind, match="charged"):
-            tariff.pieces([1], Basic())
+            tariff.pieces([1], BasicCurrency())
         with pytest.raises(WrongKind, match="scope"):
-            tariff.pieces(Pure(epsilon=1), Basic(), scope={"ward": "A"})
+            tariff.pieces(Pure(epsilon=1), BasicCurrency(), scope={"ward": "A"})
         with pytest.raises(OutOfRange):
-            tariff.pieces(Pure(epsilon=1), Basic(), delta=2)
+            tariff.pieces(Pure(epsilon=1), BasicCurrency(), delta=2)
 
 
 class Homemade(Mechanism):
@@ -129,23 +135,23 @@ class Homemade(Mechanism):
 
 
 def test_sources_from_elsewhere_are_priced_each_time():
-    tariff = Tariff(unit=row())
+    tariff = PriceCache(unit=row())
     noise, function = Homemade(), Laplace(scale=2).map(abs)
     for source in (noise, function):
         for what in (source, Leaf(source), 2 * Leaf(source), Post(Leaf(source))):
-            first, second = (tariff.pieces(what, Basic()) for _ in range(2))
+            first, second = (tariff.pieces(what, BasicCurrency()) for _ in range(2))
             assert first == second
             assert first is not second
 
 
 def test_profiles_are_priced_each_time():
     """Equal profiles may hold their pairs in another order, and be rounded in another way."""
-    tariff = Tariff(unit=row())
+    tariff = PriceCache(unit=row())
     profile = Pure(epsilon="0.1").profile()
     again = Pure(epsilon="0.1").profile()
     for what, same in [(profile, again), (Leaf(profile), Leaf(again))]:
         assert what == same
-        first, second = (tariff.pieces(each, Basic()) for each in (what, same))
+        first, second = (tariff.pieces(each, BasicCurrency()) for each in (what, same))
         assert first == second
         assert first is not second
 
@@ -153,14 +159,14 @@ def test_profiles_are_priced_each_time():
 def test_so_many_prices_are_kept_and_no_more(monkeypatch):
     monkeypatch.setattr(tariff_module, "_KEPT", 4)
     monkeypatch.setattr(tariff_module, "_KEPT_LONG", 2)
-    tariff = Tariff(unit=row())
+    tariff = PriceCache(unit=row())
     for size in (1, 40):
         trees_of = [
             Parallel("ward", dict.fromkeys(range(size), Leaf(Pure(epsilon=Fraction(k, 100)))))
             for k in range(1, 30)
         ]
         for tree in (*trees_of, *trees_of):
-            tariff.pieces(tree, Basic())
+            tariff.pieces(tree, BasicCurrency())
     short, long = (kept.cache_info() for kept in tariff._pieces[1:])
     assert (short.currsize, short.maxsize, long.currsize, long.maxsize) == (4, 4, 2, 2)
     for kept in (*tariff._one_sided[1:], *tariff._two_sided[1:]):
@@ -168,18 +174,20 @@ def test_so_many_prices_are_kept_and_no_more(monkeypatch):
 
 
 def test_the_bounds_are_those_that_are_said():
-    sizes = [kept.cache_info().maxsize for kept in Tariff(unit=row())._pieces[1:]]
+    sizes = [kept.cache_info().maxsize for kept in PriceCache(unit=row())._pieces[1:]]
     assert sizes == [4096, 64]
 
 
 def test_threads_share_prices():
-    tariff = Tariff(unit=row(relation="replace"))
+    tariff = PriceCache(unit=row(relation="replace"))
     trees_of = [k * Leaf(Pure(epsilon="0.01")) for k in range(1, 30)]
-    right = [Tariff(unit=row(relation="replace")).pieces(tree, Either()) for tree in trees_of]
+    right = [
+        PriceCache(unit=row(relation="replace")).pieces(tree, EitherCurrency()) for tree in trees_of
+    ]
     found = []
 
     def ask():
-        found.append([tariff.pieces(tree, Either()) for tree in trees_of])
+        found.append([tariff.pieces(tree, EitherCurrency()) for tree in trees_of])
 
     threads = [threading.Thread(target=ask) for _ in range(8)]
     for thread in threads:
@@ -191,8 +199,8 @@ def test_threads_share_prices():
 
 def test_prices_of_another_unit_are_not_shared():
     mine = {"unit": person("patient"), "constant": ["ward"], "contribution": Contribution(rows=2)}
-    tariff = Tariff(**mine)
-    assert Book(Budget(epsilon=1), **mine, tariff=tariff).tariff is tariff
+    tariff = PriceCache(**mine)
+    assert PrivacyFilter(Budget(epsilon=1), **mine, tariff=tariff).tariff is tariff
     for other in (
         {"unit": row()},
         {"unit": person("patient", relation="replace")},
@@ -202,15 +210,19 @@ def test_prices_of_another_unit_are_not_shared():
         {"tariff": "none"},
     ):
         with pytest.raises(WrongKind, match="prices"):
-            Book(Budget(epsilon=1), **{**mine, "tariff": tariff, **other})
+            PrivacyFilter(Budget(epsilon=1), **{**mine, "tariff": tariff, **other})
     with pytest.raises(WrongKind, match="columns"):
-        Tariff(unit=row(), constant="ward")
+        PriceCache(unit=row(), constant="ward")
 
 
 def test_a_copy_starts_anew():
-    tariff = Tariff(unit=person("patient"), constant=["ward"], contribution=Contribution(rows=2))
-    tariff.pieces(Pure(epsilon=1), Basic())
+    tariff = PriceCache(
+        unit=person("patient"), constant=["ward"], contribution=Contribution(rows=2)
+    )
+    tariff.pieces(Pure(epsilon=1), BasicCurrency())
     for twin in (copy.deepcopy(tariff), pickle.loads(pickle.dumps(tariff))):  # noqa: S301  our own
         assert twin.asker == tariff.asker
         assert twin._pieces[1].cache_info().currsize == 0
-        assert twin.pieces(Pure(epsilon=1), Basic()) == tariff.pieces(Pure(epsilon=1), Basic())
+        assert twin.pieces(Pure(epsilon=1), BasicCurrency()) == tariff.pieces(
+            Pure(epsilon=1), BasicCurrency()
+        )

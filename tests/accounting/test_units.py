@@ -36,7 +36,7 @@ from discreet.accounting import (
     exact_size,
     one_of,
 )
-from discreet.accounting.leaf import UNPROTECTED
+from discreet.accounting.tree.leaf import UNPROTECTED
 from discreet.errors import NotComposable, OutOfRange, WrongKind
 from discreet.loss import Pure
 from discreet.mechanisms import RandomizedResponse

@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.accounting.value_set import Values
-from discreet.accounting.values import (
+from discreet.accounting.scopes.column_conditions import (
     above,
     anything,
     at_least,
@@ -28,6 +27,7 @@ from discreet.accounting.values import (
     nothing,
     one_of,
 )
+from discreet.accounting.scopes.value_set import Values
 from discreet.errors import InputError, OutOfRange, WrongKind
 
 NAN = math.nan

@@ -3,8 +3,12 @@
 import pytest
 
 from discreet.accounting import Leaf, Parallel
-from discreet.accounting.currency import Basic, Concentrated, Gaussians
-from discreet.accounting.workload import Workload, compare
+from discreet.accounting.budgets.currency import (
+    BasicCurrency,
+    ConcentratedCurrency,
+    GaussianCurrency,
+)
+from discreet.accounting.budgets.workload import Workload, compare
 from discreet.errors import OutOfRange, WrongKind
 from discreet.loss import GaussianDP, Pure, RenyiDP, ZeroConcentrated
 from discreet.mechanisms import Gaussian, Laplace
@@ -51,16 +55,16 @@ def test_a_plan_never_costs_more(losses, delta):
 
 
 def test_prices_add_up():
-    assert FIFTY.price(Basic()) == (6 * 10**24, 0)
-    assert FIFTY.price(Concentrated())[1] == 0
-    assert Workload([ZeroConcentrated(rho=1)]).price(Gaussians()) is None
+    assert FIFTY.price(BasicCurrency()) == (6 * 10**24, 0)
+    assert FIFTY.price(ConcentratedCurrency())[1] == 0
+    assert Workload([ZeroConcentrated(rho=1)]).price(GaussianCurrency()) is None
 
 
 def test_a_workload_is_about_a_unit():
     replaced = Workload([Pure(epsilon="0.1")] * 2, unit=row(relation="replace"))
-    assert replaced.price(Basic()) == (4 * 10**23, 0)
+    assert replaced.price(BasicCurrency()) == (4 * 10**23, 0)
     either = Workload([Leaf(Pure(epsilon="0.1"), replaced=0)], unit=row(relation="either"))
-    assert either.price(Basic()) == (10**23, 0)
+    assert either.price(BasicCurrency()) == (10**23, 0)
     people = Workload([Pure(epsilon="0.1")], unit=person("patient"))
     assert people.unit == person("patient")
 

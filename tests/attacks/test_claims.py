@@ -10,8 +10,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from discreet.attacks import claims
+from discreet.attacks.claim import normal_gap, renyi_coins
 from discreet.attacks.claims import claim_of
-from discreet.attacks.coins import normal_gap, renyi_coins
 from discreet.errors import WrongKind
 from discreet.loss import Approximate, GaussianDP, Pure, ZeroConcentrated
 from discreet.mechanisms import Gaussian

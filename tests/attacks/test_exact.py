@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from discreet.attacks import Batches, Enumerated, claims, estimate_epsilon, exact_epsilon
-from discreet.attacks.twins.sparse_vector import BROKEN, PRIVATE, VARIANTS
 from discreet.errors import WrongKind
 from discreet.exact import Interval
 from discreet.loss import GaussianDP
 from discreet.mechanisms import AboveThreshold, Gaussian, Laplace, RandomizedResponse
 from discreet.mechanisms.finite import FiniteMechanism
+from discreet_audit.twins.sparse_vector import BROKEN, PRIVATE, VARIANTS
 from tests.mechanisms import quadrature
 from tests.twins.sparse_vector import neighbors
 

@@ -10,27 +10,20 @@ from itertools import product
 import pytest
 
 from discreet import continual, mechanisms
-from discreet.attacks.findings import Finding
-from discreet.attacks.guesses import guessed
-from discreet.attacks.implementation import ATTACKS
+from discreet.attacks.estimate import guessed
 from discreet.attacks.measured import Measured
-from discreet.attacks.report import (
-    claimed_and_measured,
-    document,
-    page,
-    reconstruction_curve,
-    tables,
-)
-from discreet.attacks.report.document import HEADS, WEAKNESSES
-from discreet.attacks.report.reached import reached
-from discreet.attacks.suite import LEVEL, Line, Report, all_rows, run_rows, running
-from discreet.attacks.suite.curve import curve
-from discreet.attacks.suite.figures import Figure, figures
-from discreet.attacks.suite.sharing import shared
-from discreet.attacks.twins import all_twins
 from discreet.errors import OutOfRange, WrongKind
 from discreet.noise import KeyedEntropy
 from discreet.query.signatures import AGGREGATES
+from discreet_audit.findings import Finding
+from discreet_audit.implementation import ATTACKS
+from discreet_audit.report import claimed_and_measured, document, page, reconstruction_curve, tables
+from discreet_audit.report.document import HEADS, WEAKNESSES
+from discreet_audit.report.numbers import audited_share
+from discreet_audit.suite import LEVEL, Line, Report, all_rows, run_rows, running
+from discreet_audit.suite.figures import Figure, curve, figures
+from discreet_audit.suite.running import run_in_processes
+from discreet_audit.twins import all_twins
 from tests.house.pages import ROOT
 
 ROWS = all_rows()
@@ -343,18 +336,24 @@ def made(at):
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_work_is_shared_in_its_order(jobs):
-    assert list(shared([partial(made, at) for at in range(5)], jobs=jobs)) == [0, 1, 4, 9, 16]
+    assert list(run_in_processes([partial(made, at) for at in range(5)], jobs=jobs)) == [
+        0,
+        1,
+        4,
+        9,
+        16,
+    ]
 
 
 def test_no_process_does_no_work():
     with pytest.raises(OutOfRange):
-        list(shared([], jobs=0))
+        list(run_in_processes([], jobs=0))
 
 
 def test_a_row_is_the_same_in_another_process():
     """A law has no chance in it."""
     at = next(at for at, row in enumerate(ROWS) if row.name == "Staircase, its law")
-    [found] = shared([partial(running._line, at, long=False, level=EACH)], jobs=2)
+    [found] = run_in_processes([partial(running._line, at, long=False, level=EACH)], jobs=2)
     assert found == ROWS[at].run(long=False, level=EACH)
 
 
@@ -387,12 +386,12 @@ def test_what_stays_far_below_its_claim_is_named():
         Line(part="questions", name="far", measured=measured(lower=0.25)),
         Line(part="reconstruction", name="guessed", measured=measured(lower=0.0)),
     )
-    told = reached(report(lines=lines))
+    told = audited_share(report(lines=lines))
     assert told.startswith("Of 2 mechanisms and questions")
     assert "at least 0.57 of the claim" in told
     assert told.endswith("where one is listed: far (0.25).")
-    assert reached(report(lines=lines[:1])).endswith("None is below a half.")
-    assert reached(report(lines=())).startswith("No mechanism")
+    assert audited_share(report(lines=lines[:1])).endswith("None is below a half.")
+    assert audited_share(report(lines=())).startswith("No mechanism")
 
 
 # --- the page in the documentation --------------------------------------------------------------

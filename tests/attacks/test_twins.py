@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from discreet.attacks import estimate_epsilon, exact_epsilon
-from discreet.attacks.twins import all_twins, catch, caught
-from discreet.attacks.twins.sessions import answers_told
-from discreet.attacks.twins.sparse_vector import BROKEN, TWINS, VARIANTS
-from discreet.attacks.twins.twin import Twin
 from discreet.noise import DiscreteLaplace, KeyedEntropy
+from discreet_audit.twins import all_twins, catch, caught
+from discreet_audit.twins.sessions import answers_told
+from discreet_audit.twins.sparse_vector import BROKEN, TWINS, VARIANTS
+from discreet_audit.twins.twin import Twin
 
 
 @pytest.mark.theorem("audit-bound")

@@ -6,15 +6,15 @@ from itertools import chain
 
 import pytest
 
-from discreet.attacks.suite.visitors import visitors, watersheds
 from discreet.mechanisms import Exponential
-from discreet.plan.noises import Choice
+from discreet.plan.pricing.group_sensitivity import QuantileChoice
+from discreet_audit.suite.question_rows import visitors, watersheds
 
 LEAVES = 111
 
 
 def choice(level, offset, scale):
-    return Choice(
+    return QuantileChoice(
         measure="leaves",
         level=Fraction(level),
         offset=offset,

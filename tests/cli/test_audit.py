@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from discreet.attacks import suite
-from discreet.cli import auditing
-from discreet.cli.codes import DONE, USAGE, VIOLATION
+from discreet.cli import audit_command as auditing
+from discreet.cli.exit_codes import DONE, USAGE, VIOLATION
+from discreet_audit import suite
 from tests.attacks.test_suite import Line, measured, report
 from tests.cli.test_commands import run
 

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from discreet.cli import app
-from discreet.session.owner_check.report import WARNING
+from discreet.session.owner_check.check_report import WARNING
 
 POLICY = """
 format = 1

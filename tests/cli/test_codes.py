@@ -4,8 +4,7 @@ import pytest
 import typer
 
 from discreet import errors
-from discreet.cli.codes import BUDGET, FAILED, LEDGER, REFUSED, USAGE, code_of
-from discreet.cli.reporting import reported
+from discreet.cli.exit_codes import BUDGET, FAILED, LEDGER, REFUSED, USAGE, code_of, errors_reported
 
 EXPECTED = {
     "E0": USAGE,
@@ -35,7 +34,7 @@ def test_every_error_has_its_code(kind):
 
 
 def test_errors_become_words(capsys):
-    with pytest.raises(typer.Exit) as caught, reported():
+    with pytest.raises(typer.Exit) as caught, errors_reported():
         raise errors.OverBudget(what="too much.", why="a promise.", do="less.")
     assert caught.value.exit_code == BUDGET
     out, err = capsys.readouterr()
@@ -44,7 +43,7 @@ def test_errors_become_words(capsys):
 
 
 def test_what_nobody_expected_is_not_quoted(capsys):
-    with pytest.raises(typer.Exit) as caught, reported(as_json=True):
+    with pytest.raises(typer.Exit) as caught, errors_reported(as_json=True):
         raise ValueError("a value of the data")
     assert caught.value.exit_code == FAILED
     assert caught.value.__suppress_context__

@@ -7,10 +7,10 @@ import pytest
 from typer.testing import CliRunner
 
 from discreet.cli import app
-from discreet.cli.project import project_of
+from discreet.cli.options import command_inputs
 from discreet.ledger import Ledger
-from discreet.ledger.addresses import is_server
-from discreet.plan.policy import read_policy
+from discreet.ledger.stores.store import is_server
+from discreet.plan.policy.policy import read_policy
 from tests.session.clinic import visits
 
 SECRET = "se55ret"  # noqa: S105 (nobody's)
@@ -96,7 +96,10 @@ def test_what_a_command_works_with_shows_no_password(tmp_path, monkeypatch):
     (tmp_path / "policy.toml").write_text(
         f'format = 1\n[session]\ndata = "{place}/visits"\nledger = "{place}#flu"\n'
     )
-    for project in (project_of(), project_of(data=f"{place}/visits", ledger=f"{place}#flu")):
+    for project in (
+        command_inputs(),
+        command_inputs(data=f"{place}/visits", ledger=f"{place}#flu"),
+    ):
         assert project.named_data() == f"{place}/visits"
         assert project.named_ledger() == f"{place}#flu"
         assert SECRET not in repr(project) + str(project)

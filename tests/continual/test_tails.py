@@ -15,8 +15,13 @@ from discreet.continual import (
     NoisyPrefixes,
     RefinedTreeCounter,
 )
-from discreet.continual.sums import reach_of_plain_sum, reach_of_tree, stays_within
-from discreet.continual.tails import reach_of_blend, reach_of_sum
+from discreet.continual.sum_tails import (
+    plain_sum_half_width,
+    stays_within,
+    sum_half_width,
+    tree_half_width,
+    weighted_sum_half_width,
+)
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.noise import DiscreteGaussian, DiscreteLaplace
 from tests.noise.laws import stream
@@ -61,7 +66,7 @@ def beyond(table, reach):
 def test_the_reach_of_a_plain_sum_is_the_smallest(law, count):
     table = blended(law, [1] * count)
     for tail in TAILS:
-        reach = reach_of_plain_sum(law, count, tail)
+        reach = plain_sum_half_width(law, count, tail)
         assert beyond(table, reach) <= tail + 1e-12
         assert reach == 0 or beyond(table, reach - 1) > float(tail) - 1e-10
 
@@ -73,7 +78,7 @@ def test_bounds_by_the_spread_hold(law):
         table = blended(law, steps)  # in quarters
         spread = sum(Fraction(step, 4) ** 2 for step in steps)
         for tail in TAILS:
-            reach = reach_of_sum(
+            reach = sum_half_width(
                 law, spread=spread, draws=len(steps), tail=tail, most=max(steps) / 4
             )
             assert beyond(table, 4 * reach) <= tail
@@ -87,7 +92,7 @@ def test_bounds_by_the_weights_hold_and_are_close(law):
         weights = [(step / 4, steps.count(step)) for step in sorted(set(steps))]
         deviation = math.sqrt(sum((s / 4) ** 2 for s in steps) * law.moments().variance.nearest())
         for tail in TAILS[:3]:
-            reach = reach_of_blend(law, weights=weights, tail=tail)
+            reach = weighted_sum_half_width(law, weights=weights, tail=tail)
             assert beyond(table, 4 * reach) <= tail
             close = 4 * (reach - 0.09 * deviation) - 1  # twice four hundredths, and one quarter
             assert reach < 0.1 or beyond(table, close) >= 0.99 * float(tail)
@@ -97,17 +102,17 @@ def test_bounds_by_the_weights_hold_and_are_close(law):
 def test_wide_gaussian_noise_is_as_good_as_normal():
     law = DiscreteGaussian(variance=10**8)
     for tail, normal in [(Fraction(1, 20), 1.959964), (Fraction(1, 10**6), 4.891638)]:
-        reach = reach_of_sum(law, spread=Fraction(9), draws=10**4, tail=tail)
+        reach = sum_half_width(law, spread=Fraction(9), draws=10**4, tail=tail)
         assert normal <= reach / 3e4 <= normal * 1.001
 
 
 @by_law
 def test_wide_or_rare_sums_fall_back_to_a_bound(law):
     rare = Fraction(1, 10**12)
-    assert reach_of_plain_sum(law, 3, rare) >= reach_of_plain_sum(law, 3, TAILS[-1])
-    assert reach_of_tree(law, 6, 1 - rare) >= reach_of_tree(law, 6, 1 - TAILS[-1])
+    assert plain_sum_half_width(law, 3, rare) >= plain_sum_half_width(law, 3, TAILS[-1])
+    assert tree_half_width(law, 6, 1 - rare) >= tree_half_width(law, 6, 1 - TAILS[-1])
     wide = DiscreteLaplace(scale=2**40)
-    plain, union = reach_of_plain_sum(wide, 3, TAILS[1]), reach_of_tree(wide, 6, 1 - TAILS[1])
+    plain, union = plain_sum_half_width(wide, 3, TAILS[1]), tree_half_width(wide, 6, 1 - TAILS[1])
     assert 2**40 * 5 < plain < union < 2**40 * 30
 
 
@@ -125,7 +130,7 @@ def test_the_chance_that_all_sums_of_a_tree_stay_within(law, length):
 def test_the_reach_of_a_tree_is_the_smallest():
     law = DiscreteLaplace(scale=2)
     for length in (1, 5, 8, 13):
-        reach = reach_of_tree(law, length, Fraction(9, 10))
+        reach = tree_half_width(law, length, Fraction(9, 10))
         assert stays_within(law, length, reach) >= 0.9 > stays_within(law, length, reach - 1)
 
 

@@ -7,9 +7,9 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from discreet.demo.data import POLICY, REGIONS, WARDS, visits
-from discreet.demo.pictures import Mark, error_bars
-from discreet.plan.policy import read_policy
+from discreet.demo.page import IntervalMark, error_bars
+from discreet.demo.tour import POLICY, REGIONS, WARDS, visits
+from discreet.plan.policy.policy import read_policy
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ def test_the_policy_of_the_demo_can_be_followed():
 
 
 def test_pictures_escape_names_and_survive_small_numbers():
-    mark = Mark(name="<a & b>", value=0.0, low=0.0, high=0.0, truth=0.0)
+    mark = IntervalMark(name="<a & b>", value=0.0, low=0.0, high=0.0, truth=0.0)
     picture = error_bars([mark], label='"quoted"')
     ET.fromstring(picture)  # noqa: S314  our own
     assert "&lt;a &amp; b&gt;" in picture

@@ -11,8 +11,7 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 
 import discreet as dp
-from discreet.accounting import account
-from discreet.accounting import written as encode
+from discreet.accounting import account, encode
 from tests.accounting.random_trees import trees
 
 HERE = Path(__file__).parent

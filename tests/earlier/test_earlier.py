@@ -8,9 +8,7 @@ import pytest
 
 import discreet as dp
 from chaos.cards import carried
-from discreet.accounting import account
-from discreet.accounting import read as decode
-from discreet.accounting import written as encode
+from discreet.accounting import account, decode, encode
 from discreet.ledger.verify import verify_file
 from tests.earlier.make import asked
 

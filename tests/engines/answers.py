@@ -3,9 +3,9 @@
 import atexit
 
 from discreet.engines.connection import Performance
-from discreet.engines.reference.engine import Reference
 from tests.engines.edges import filled, opened
 from tests.engines.questions import TYPES
+from tests.reference.engine import Reference
 
 ENGINE = opened(TYPES, performance=Performance(threads=1))
 atexit.register(ENGINE.close)

@@ -10,10 +10,10 @@ from fractions import Fraction
 import pyarrow as pa
 
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.reference.relations import rows_of
 from discreet.engines.sql.relations import relation
-from discreet.query.shape import columns
+from discreet.query.relation_columns import columns
 from discreet.query.types import Type
+from tests.reference.relations import rows_of
 
 ARROW = {
     Type.INTEGER: pa.int64(),

@@ -10,16 +10,23 @@ from fractions import Fraction
 import pyarrow as pa
 
 from discreet.accounting import Box
-from discreet.accounting.values import at_least, below, equals, is_not_null, is_null, one_of
-from discreet.engines.order import HashOrder
-from discreet.engines.reference.casts import read as read_value
+from discreet.accounting.scopes.column_conditions import (
+    at_least,
+    below,
+    equals,
+    is_not_null,
+    is_null,
+    one_of,
+)
+from discreet.engines.hash_order import HashOrder
 from discreet.errors import UnsupportedSQL
-from discreet.plan.policy import read_policy
-from discreet.plan.schema import Schema
-from discreet.plan.scope_names import scope_name
+from discreet.plan.binding.scope import scope_name
+from discreet.plan.policy.policy import read_policy
 from discreet.plan.steps import plan
-from discreet.query.sql.read import read
+from discreet.query.sql.parse import read
 from discreet.query.types import Type
+from discreet.requests.table_schema import Schema
+from tests.reference.casts import read as read_value
 
 ORDER = HashOrder(salt=3, portable=True)
 SHARED = """
@@ -217,7 +224,7 @@ def planted(monkeypatch, box, question, **more):
     None stands for a box that is refused, because no value could lie in it.
     """
     with monkeypatch.context() as patch:
-        patch.setattr("discreet.plan.scope.shared_box", lambda *_: box)
+        patch.setattr("discreet.plan.binding.truth_sets.scope_box", lambda *_: box)
         try:
             return planned(question, **more)
         except UnsupportedSQL as error:  # nothing lies before the first moment

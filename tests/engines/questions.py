@@ -8,14 +8,14 @@ from functools import cache
 
 from hypothesis import strategies as st
 
-from discreet.engines.order import HashOrder
-from discreet.plan.lowered import Distinct as DistinctValues
-from discreet.plan.lowered import Key, Leaves, Lowered, Total
-from discreet.plan.product import Product
+from discreet.engines.hash_order import HashOrder
 from discreet.query.expressions import Aggregate, Call, Case, Cast, Column, Literal, Order, Window
+from discreet.query.relation_columns import columns
 from discreet.query.relations import Aggregated, Distinct, Filter, Join, Project, Scan, UnionAll
-from discreet.query.shape import columns
 from discreet.query.types import Type
+from discreet.requests.engine_request import Distinct as DistinctValues
+from discreet.requests.engine_request import EngineRequest, KeyColumn, Leaves, Total
+from discreet.requests.key_product import Product
 from tests.engines.edges import EDGES
 
 EVENTS = {
@@ -319,10 +319,11 @@ def lowered_questions(draw, depth=1, by_row=None):
         )
     )
     keys = tuple(
-        Key(f"key {at}", draw(expressions(kind, types, at)), kind) for at, kind in enumerate(kinds)
+        KeyColumn(f"key {at}", draw(expressions(kind, types, at)), kind)
+        for at, kind in enumerate(kinds)
     )
     by_row = draw(st.integers(0, 4)) == 0 if by_row is None else by_row
-    return Lowered(
+    return EngineRequest(
         relation=relation,
         unit=() if by_row else (Column("u"),),
         keys=keys,
@@ -389,7 +390,7 @@ def crowded_tables(most=40):
 def plain_questions(draw, by_row=None):
     """Draw a question about the columns of the table as they are."""
     chosen = draw(st.lists(st.sampled_from(["k", "g", "b"]), unique=True, max_size=2))
-    keys = tuple(Key(name, Column(name), EVENTS[name]) for name in chosen)
+    keys = tuple(KeyColumn(name, Column(name), EVENTS[name]) for name in chosen)
     totals = [
         Total(name=f"{name} {rows}", row=row, low=low, high=high, rows=rows)
         for name, row in (("ones", Literal(1)), ("i", Column("i")), ("g", Column("g")))
@@ -398,7 +399,7 @@ def plain_questions(draw, by_row=None):
     ]
     values = draw(st.sampled_from(["i", "k", "f", "b"]))
     by_row = draw(st.integers(0, 5)) == 0 if by_row is None else by_row
-    return Lowered(
+    return EngineRequest(
         relation=Scan("events", tuple(EVENTS.items())),
         unit=() if by_row else (Column("u"), Column("b"))[: draw(st.integers(1, 2))],
         keys=keys,

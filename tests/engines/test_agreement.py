@@ -5,12 +5,12 @@ from fractions import Fraction
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from discreet.engines.order import HashOrder
-from discreet.plan.lowered import Distinct as DistinctValues
-from discreet.plan.lowered import Lowered
+from discreet.engines.hash_order import HashOrder
 from discreet.query.expressions import Aggregate, Column, Literal
 from discreet.query.relations import Aggregated, Scan
 from discreet.query.types import Type
+from discreet.requests.engine_request import Distinct as DistinctValues
+from discreet.requests.engine_request import EngineRequest
 from tests.engines.answers import ENGINE, reference, run
 from tests.engines.edges import both
 from tests.engines.questions import (
@@ -73,7 +73,7 @@ def test_zero_has_one_sign_in_the_portable_order():
     """Which of its values the first unit shows decides whether there are two or one."""
     pairs = [(1, -0.0), (1, 1.5), (2, 1.5)]
     events = [{**dict.fromkeys(EVENTS), "u": unit, "f": value} for unit, value in pairs]
-    lowered = Lowered(
+    lowered = EngineRequest(
         relation=Scan("events", tuple(EVENTS.items())),
         unit=(Column("u"),),
         keys=(),

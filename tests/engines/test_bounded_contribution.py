@@ -4,8 +4,8 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from discreet.engines.order import HashOrder
-from discreet.plan.lowered import Distinct, Leaves, Total
+from discreet.engines.hash_order import HashOrder
+from discreet.requests.engine_request import Distinct, Leaves, Total
 from tests.engines.answers import by_group, reference, run
 from tests.engines.questions import (
     crowded_tables,

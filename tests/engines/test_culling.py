@@ -9,15 +9,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from discreet.engines.choosing import kept, unit_codes
 from discreet.engines.connection import Performance
-from discreet.engines.culling import limit_for, source_of
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.order import HashOrder
-from discreet.plan.lowered import Key, Lowered, Total
+from discreet.engines.hash_order import HashOrder
+from discreet.engines.lowest_cells import lowest_cells, unit_codes
+from discreet.engines.threshold_bounding import limit_for, source_of
 from discreet.query.expressions import Call, Cast, Column, Literal, Window
 from discreet.query.relations import Distinct, Filter, Project, Scan
 from discreet.query.types import Type
+from discreet.requests.engine_request import EngineRequest, KeyColumn, Total
 from tests.engines.answers import flat, reference, run
 from tests.engines.questions import (
     EVENTS,
@@ -38,10 +38,10 @@ def culled(lowered, rows, order, *, limit, at_once=2**23):
     """Answer by culling, whatever the size of the table."""
     with (
         patch("discreet.engines.duckdb.MANY", 0),
-        patch("discreet.engines.culling.limit_for", lambda *_: limit),
-        patch("discreet.engines.culling._CELLS_AT_ONCE", at_once),
-        patch("discreet.engines.culling._SHARE", 2),
-        patch("discreet.engines.culling._DENSE", 9),
+        patch("discreet.engines.threshold_bounding.limit_for", lambda *_: limit),
+        patch("discreet.engines.threshold_bounding._CELLS_AT_ONCE", at_once),
+        patch("discreet.engines.threshold_bounding._SHARE", 2),
+        patch("discreet.engines.threshold_bounding._DENSE", 9),
     ):
         return run(lowered, rows, order)
 
@@ -60,7 +60,7 @@ def test_the_first_cells_of_each_unit_are_kept(cells, most, limit):
         sum(unit == other and there < place for other, there in cells) < most
         for unit, place in cells
     ]
-    assert kept(units, places, most, limit).tolist() == expected
+    assert lowest_cells(units, places, most, limit).tolist() == expected
 
 
 @given(cells=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 9)), min_size=1, max_size=40))
@@ -68,7 +68,7 @@ def test_two_cells_of_one_place_are_told_apart_by_nobody(cells):
     """There is no answer, or one that every order of the two agrees with."""
     units = np.array([unit for unit, _ in cells], np.int64)
     places = np.array([place * 2**60 for _, place in cells], np.uint64)
-    found = kept(units, places, 3)
+    found = lowest_cells(units, places, 3)
     if found is None:
         assert len(set(cells)) < len(cells)
         return
@@ -80,7 +80,13 @@ def test_two_cells_of_one_place_are_told_apart_by_nobody(cells):
 
 def test_places_that_differ_in_their_last_bits_are_told_apart():
     places = np.array([9, 8, 7, 6, 5], np.uint64) + np.uint64(2**63)
-    assert kept(np.zeros(5, np.int64), places, 2).tolist() == [False, False, False, True, True]
+    assert lowest_cells(np.zeros(5, np.int64), places, 2).tolist() == [
+        False,
+        False,
+        False,
+        True,
+        True,
+    ]
 
 
 @given(
@@ -144,10 +150,10 @@ def crowds(draw):
 )
 @settings(FEW, max_examples=150)
 def test_a_crowd_is_culled_like_the_reference(rows, unit, groups, public, order, limit, at_once):  # noqa: PLR0917 (all drawn)
-    lowered = Lowered(
+    lowered = EngineRequest(
         relation=Scan("events", tuple(EVENTS.items())),
         unit=tuple(map(Column, unit)),
-        keys=(Key("k", Column("k"), Type.TEXT),),
+        keys=(KeyColumn("k", Column("k"), Type.TEXT),),
         groups=groups,
         public=None if public is None else tuple((each,) for each in public),
         measures=(
@@ -185,10 +191,10 @@ def scaled_questions(draw, by_row):
     relation = Scan("events", tuple(EVENTS.items()))
     if draw(st.booleans()):
         relation = Filter(relation, Call(">", (Column("f"), Literal(-2))))
-    return Lowered(
+    return EngineRequest(
         relation=relation,
         unit=() if by_row else (Column("u"),),
-        keys=(Key("k", Column("k"), Type.TEXT), Key("g", Column("g"), Type.INTEGER))[
+        keys=(KeyColumn("k", Column("k"), Type.TEXT), KeyColumn("g", Column("g"), Type.INTEGER))[
             draw(st.integers(0, 1)) :
         ],
         groups=None if by_row else draw(st.integers(1, 3)),
@@ -218,10 +224,10 @@ def test_sums_in_floats_are_those_of_integers(exact, rows, order, limit, draw):
 def test_integers_are_added_up_where_floats_would_round(by_row):
     most = 2**53
     row = Call("GREATEST", (Call("LEAST", (Column("i"), Literal(most))), Literal(-most)))
-    lowered = Lowered(
+    lowered = EngineRequest(
         relation=Scan("events", tuple(EVENTS.items())),
         unit=() if by_row else (Column("u"),),
-        keys=(Key("k", Column("k"), Type.TEXT),),
+        keys=(KeyColumn("k", Column("k"), Type.TEXT),),
         groups=None if by_row else 1,
         measures=(Total(name="i", row=row, low=-(2**60), high=2**60),),
     )

@@ -8,14 +8,14 @@ import pytest
 
 from discreet.engines.connection import Performance
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.order import HashOrder
+from discreet.engines.hash_order import HashOrder
 from discreet.engines.sources.identity import FileStamp
 from discreet.errors import EngineFailed
-from discreet.plan.lowered import Lowered, Total
+from discreet.query.expression_types import CASTS, FUNCTIONS, PARTS
 from discreet.query.expressions import Call, Case, Cast, Column, Literal
-from discreet.query.functions import CASTS, FUNCTIONS, PARTS
 from discreet.query.relations import Filter, Project, Scan
 from discreet.query.types import Type
+from discreet.requests.engine_request import EngineRequest, Total
 from tests.engines.answers import flat
 from tests.engines.edges import EDGES, WRITTEN, arrow_table, both
 from tests.engines.visits import by_ward, visits
@@ -95,7 +95,9 @@ def test_a_guard_cannot_be_moved_behind_what_it_guards():
 def test_totals_of_extreme_numbers_are_clamped(rows):
     total = Total(name="x", row=Column("x"), low=-(2**63), high=2**63 - 1, rows=rows)
     scan = Scan("t", (("u", Type.INTEGER), ("x", Type.INTEGER)))
-    lowered = Lowered(relation=scan, unit=(Column("u"),), keys=(), groups=1, measures=(total,))
+    lowered = EngineRequest(
+        relation=scan, unit=(Column("u"),), keys=(), groups=1, measures=(total,)
+    )
     for value, expected in ((2**63 - 1, 2**62), (-(2**63), -(2**62))):
         table = pa.table({"u": [1, 1, 1, 2, 2, 3] * 50, "x": [value] * 300})
         with DuckDB({"t": table}, Performance(threads=1)) as engine:
@@ -161,7 +163,7 @@ def test_too_much_memory_fails_with_the_same_words():
     )
     scan = Scan("t", (("u", Type.INTEGER), ("x", Type.TEXT)))
     twice = Call("CONCAT", (Column("x"),) * 16)
-    lowered = Lowered(
+    lowered = EngineRequest(
         relation=Project(scan, (("u", Column("u")), ("x", twice))),
         unit=(Column("u"), Column("x")),
         keys=(),

@@ -3,12 +3,12 @@
 import math
 import random
 
-from discreet.engines.reference.float_sums import float_sum
 from discreet.engines.sql.relations import relation
 from discreet.query.expressions import Aggregate, Call, Column, Literal, Window
 from discreet.query.relations import Aggregated, Project, Scan
 from discreet.query.types import Type
 from tests.engines.edges import both, opened
+from tests.reference.float_sums import float_sum
 
 TYPES = {"t": {"k": Type.INTEGER, "x": Type.FLOAT, "s": Type.TEXT}}
 SCAN = Scan("t", tuple(TYPES["t"].items()))

@@ -11,8 +11,8 @@ from fractions import Fraction
 import pytest
 
 from discreet.errors import WrongType
+from discreet.query.expression_types import CASTS, FUNCTIONS, PARTS, typed
 from discreet.query.expressions import Call, Case, Cast, Column, Literal
-from discreet.query.functions import CASTS, FUNCTIONS, PARTS, typed
 from discreet.query.relations import Project, Scan
 from discreet.query.types import Type
 from tests.engines.edges import EDGES, WRITTEN, both, products

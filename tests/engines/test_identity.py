@@ -15,21 +15,21 @@ from pyarrow import fs
 
 from discreet.engines.connection import Connection, Performance
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.order import HashOrder
-from discreet.engines.sources.headers import check_header
-from discreet.engines.sources.held import Held, copied
+from discreet.engines.hash_order import HashOrder
+from discreet.engines.sources.csv_structure import check_header
+from discreet.engines.sources.frames import MemoryStamp, copy_table
 from discreet.engines.sources.identity import FileStamp, FileState, found_files
 from discreet.errors import EngineFailed, SourceChanged, UnreadableSource
-from discreet.plan.lowered import Lowered, Total
 from discreet.query.expressions import Column
 from discreet.query.relations import Scan
 from discreet.query.types import Type
+from discreet.requests.engine_request import EngineRequest, Total
 from tests.engines.answers import flat
 
 ORDER = HashOrder(salt=3)
 ONE = Performance(threads=1)
 COLUMNS = (("patient", Type.INTEGER), ("age", Type.INTEGER))
-QUESTION = Lowered(
+QUESTION = EngineRequest(
     relation=Scan("people", COLUMNS),
     unit=(Column("patient"),),
     keys=(),
@@ -350,22 +350,27 @@ def test_a_copy_has_all_types():
         }
     )
     pieces = pa.concat_tables([table.slice(0, 1), table.slice(1, 2), table.slice(3)])
-    assert copied(pieces).equals(table)
-    assert Held(copied(pieces)).content() == Held(copied(table)).content()
-    assert Held(copied(table.slice(0, 0))).content() != Held(copied(table)).content()
+    assert copy_table(pieces).equals(table)
+    assert MemoryStamp(copy_table(pieces)).content() == MemoryStamp(copy_table(table)).content()
+    assert (
+        MemoryStamp(copy_table(table.slice(0, 0))).content()
+        != MemoryStamp(copy_table(table)).content()
+    )
     for place, field in enumerate(table.schema):
         values = table.column(place).to_pylist()
         other = table.set_column(place, field.name, pa.array([*values[:-1], None], field.type))
-        assert Held(copied(other)).content() != Held(copied(table)).content()
+        assert MemoryStamp(copy_table(other)).content() != MemoryStamp(copy_table(table)).content()
         other = table.set_column(place, field.name, pa.array(values[::-1], field.type))
-        assert Held(copied(other)).content() != Held(copied(table)).content()
+        assert MemoryStamp(copy_table(other)).content() != MemoryStamp(copy_table(table)).content()
 
 
 def test_what_lies_under_a_null_is_not_content():
     known = pa.py_buffer(b"\x01")
     values = [pa.array([7, under]).buffers()[1] for under in (8, 9)]
     one, other = (pa.Array.from_buffers(pa.int64(), 2, [known, each]) for each in values)
-    assert Held(pa.table({"a": one})).content() == Held(pa.table({"a": other})).content()
+    assert (
+        MemoryStamp(pa.table({"a": one})).content() == MemoryStamp(pa.table({"a": other})).content()
+    )
 
 
 @pytest.mark.parametrize("elsewhere", [False, True])

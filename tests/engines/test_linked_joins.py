@@ -7,11 +7,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from discreet.engines.connection import Performance
-from discreet.engines.order import HashOrder
-from discreet.engines.reference.engine import Reference
+from discreet.engines.hash_order import HashOrder
 from tests.engines.answers import flat
 from tests.engines.edges import filled, opened
 from tests.plan.clinic import TYPES, databases, planned
+from tests.reference.engine import Reference
 
 ENGINE = opened(TYPES, performance=Performance(threads=1))
 atexit.register(ENGINE.close)

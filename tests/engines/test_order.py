@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.engines.order import GROUPS, LEAVES, HashOrder, value_text
+from discreet.engines.hash_order import GROUPS, LEAVES, HashOrder, value_text
 from discreet.errors import OutOfRange, WrongKind
 
 PARTS = st.lists(st.none() | st.text(max_size=3) | st.integers(-9, 9), min_size=2, max_size=2)

@@ -7,8 +7,7 @@ import pytest
 from discreet.accounting import Box
 from discreet.engines.connection import Performance
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.reference.engine import Reference
-from discreet.plan.bounds_asked import BoundsPrice
+from discreet.plan.pricing.requested_price import BoundsPrice
 from discreet.query.relations import Filter, Scan
 from tests.engines.answers import flat
 from tests.engines.planted import (
@@ -25,6 +24,7 @@ from tests.engines.planted import (
     record,
     without,
 )
+from tests.reference.engine import Reference
 
 FULL = clinic()
 
@@ -94,7 +94,7 @@ def test_rows_that_are_units_do_not_count_outside_either(monkeypatch, answer):
 
 def test_without_the_filters_they_would_count(monkeypatch):
     """A mutant: the box is charged as it was inferred."""
-    monkeypatch.setattr("discreet.plan.asked.enforced", lambda rows, *_: rows)
+    monkeypatch.setattr("discreet.plan.binding.bound_question.enforced", lambda rows, *_: rows)
     (box, *_) = boxes(seed=1, count=0)
     with pytest.raises(AssertionError):
         check(planted(monkeypatch, box, QUESTIONS[0]), by_reference)

@@ -12,15 +12,19 @@ from dataclasses import replace
 import pytest
 
 from discreet.engines import duckdb as duckdb_engine
-from discreet.engines.order import HashOrder
+from discreet.engines.hash_order import HashOrder
 from discreet.engines.sql import totals as totals_printed
 from discreet.engines.sql.expressions import expression
-from discreet.engines.sql.wholes import Whole
+from discreet.engines.sql.whole_floats import WholeFloat
 from discreet.errors import OutOfRange
-from discreet.plan import facts, groups, joins, sketching, steps
-from discreet.plan.policy import read_policy
-from discreet.plan.schema import Schema
+from discreet.plan import steps
+from discreet.plan.binding import joins
+from discreet.plan.binding import value_facts as facts
+from discreet.plan.policy.policy import read_policy
+from discreet.plan.pricing import noise_steps as sketching
+from discreet.plan.statistics import partition_selection as groups
 from discreet.query.expressions import Literal
+from discreet.requests.table_schema import Schema
 from discreet.units import person, row
 from tests.engines.contract.cases import Asked
 from tests.engines.contract.places import DuckDBPlace, PostgresPlace, ReferencePlace, SparkPlace
@@ -192,7 +196,7 @@ def test_a_wrong_inference_costs_accuracy_alone_on_spark(monkeypatch):
 def narrow(node, columns):
     """Believe that whatever is measured is a float between 0 and 1."""
     value = as_float(node, columns)
-    return None if value is None else Whole(value, 0, 1)
+    return None if value is None else WholeFloat(value, 0, 1)
 
 
 def as_float(node, columns):
@@ -272,7 +276,7 @@ def in_one_group(part):
 
 
 UNCOVERED = {
-    "fewer groups in all": (BY_CITY, groups.Groups, "available", 1),
+    "fewer groups in all": (BY_CITY, groups.GroupSelection, "available", 1),
     "smaller distances": (TOTALS, sketching, "_part", as_parts(narrower)),
     "fewer rows in ranks": (MEDIAN, sketching, "_part", as_parts(narrower)),
     "fewer groups": (TOTALS, sketching, "_part", as_parts(in_one_group)),

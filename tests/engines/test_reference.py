@@ -5,16 +5,16 @@ from datetime import date
 
 import pytest
 
-from discreet.engines.order import HashOrder
-from discreet.engines.reference.bounding import _thinned, kept_cells, one_unit_total
-from discreet.engines.reference.engine import Reference
-from discreet.engines.reference.expressions import compiled
-from discreet.engines.reference.relations import rows_of
-from discreet.plan.lowered import Distinct, Key, Leaves, Lowered, Total
+from discreet.engines.hash_order import HashOrder
 from discreet.query.expressions import Aggregate, Call, Cast, Column, Literal, Order, Window
 from discreet.query.relations import Aggregated, Filter, Join, Project, Scan, Table, UnionAll
 from discreet.query.types import Type
+from discreet.requests.engine_request import Distinct, EngineRequest, KeyColumn, Leaves, Total
 from tests.engines.answers import flat
+from tests.reference.bounding import _thinned, kept_cells, one_unit_total
+from tests.reference.engine import Reference
+from tests.reference.expressions import compiled
+from tests.reference.relations import rows_of
 
 TYPES = {"u": Type.INTEGER, "k": Type.TEXT, "x": Type.INTEGER}
 SCAN = Scan("t", tuple(TYPES.items()))
@@ -109,7 +109,7 @@ def question(**changes):
     fields = {
         "relation": SCAN,
         "unit": (Column("u"),),
-        "keys": (Key("k", Column("k"), Type.TEXT),),
+        "keys": (KeyColumn("k", Column("k"), Type.TEXT),),
         "groups": 2,
         "measures": (
             Total(name="x", row=Column("x"), low=-5, high=20),
@@ -119,7 +119,7 @@ def question(**changes):
         ),
         **changes,
     }
-    return Lowered(**fields)
+    return EngineRequest(**fields)
 
 
 def answer(lowered):

@@ -17,7 +17,7 @@ import pytest
 
 from discreet.engines.connection import Performance
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.order import HashOrder
+from discreet.engines.hash_order import HashOrder
 from discreet.engines.sources.database import Database
 from discreet.errors import UnreadableSource
 from discreet.query.relations import Scan

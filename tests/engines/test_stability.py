@@ -6,7 +6,7 @@ import pytest
 
 from discreet.engines.connection import Performance
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.order import HashOrder
+from discreet.engines.hash_order import HashOrder
 from tests.engines.answers import flat
 from tests.engines.visits import by_ward, visits
 

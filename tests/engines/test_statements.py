@@ -7,14 +7,14 @@ import pytest
 
 from discreet.engines.connection import Performance
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.order import HashOrder
+from discreet.engines.hash_order import HashOrder
 from discreet.engines.sql.expressions import expression
 from discreet.engines.sql.relations import relation
 from discreet.errors import UnknownName, WrongType
-from discreet.plan.lowered import Key, Lowered, Total
 from discreet.query.expressions import Aggregate, Call, Column, Literal, Window
 from discreet.query.relations import Aggregated, Filter, Join, Project, Scan
 from discreet.query.types import Type
+from discreet.requests.engine_request import EngineRequest, KeyColumn, Total
 from tests.engines.answers import flat
 from tests.engines.edges import arrow_table, both
 from tests.engines.visits import TYPES, VISITS, by_ward, cents, visits
@@ -156,10 +156,10 @@ def test_names_of_the_question_and_our_own_do_not_meet(first):
         Filter(scan, Call(">=", (Column("m'x\""), Literal(0)))),
         ((second, Column(second)), (first, Column(first)), ("w", rank), ("v", Column("m'x\""))),
     )
-    lowered = Lowered(
+    lowered = EngineRequest(
         relation=node,
         unit=(Column(first),),
-        keys=(Key("it's", Column(second), Type.TEXT),),
+        keys=(KeyColumn("it's", Column(second), Type.TEXT),),
         groups=1,
         measures=(Total(name="v", row=Column("v"), low=0, high=100),),
     )

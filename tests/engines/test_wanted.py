@@ -3,10 +3,8 @@
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from discreet.engines.wanted import wanted
+from discreet.engines.required_columns import required_columns
 from discreet.errors import UnsupportedSQL
-from discreet.plan.lowered import Distinct as DistinctValues
-from discreet.plan.lowered import Key, Leaves, Lowered, Total
 from discreet.query.expressions import Aggregate, Call, Column, Literal, Order, Window
 from discreet.query.relations import (
     Aggregated,
@@ -20,6 +18,8 @@ from discreet.query.relations import (
     UnionAll,
 )
 from discreet.query.types import Type
+from discreet.requests.engine_request import Distinct as DistinctValues
+from discreet.requests.engine_request import EngineRequest, KeyColumn, Leaves, Total
 from tests.engines.answers import reference
 from tests.engines.questions import (
     EVENTS,
@@ -39,7 +39,7 @@ U, K, I = Column("u"), Column("k"), Column("i")
 
 def blanked(rows, lowered):
     """Return rows in which everything that is not wanted is NULL."""
-    found = wanted(lowered)
+    found = required_columns(lowered)
     return {
         table: [
             {name: value if name in found.get(table, ()) else None for name, value in row.items()}
@@ -60,10 +60,10 @@ def test_what_is_not_wanted_makes_no_difference(rows, lowered, order):
 
 
 def of(relation, *, unit=(U,), keys=(), measures=()):
-    lowered = Lowered(
+    lowered = EngineRequest(
         relation=relation, unit=unit, keys=keys, groups=1 if unit else None, measures=measures
     )
-    return {table: "".join(sorted(names)) for table, names in wanted(lowered).items()}
+    return {table: "".join(sorted(names)) for table, names in required_columns(lowered).items()}
 
 
 def test_a_scan():
@@ -73,7 +73,7 @@ def test_a_scan():
     leaves = Leaves(name="l", row=Column("g"), leaves=2, rows=1)
     values = DistinctValues(name="v", expression=Column("f"), most=1)
     assert of(VISITS, measures=(total, leaves, values)) == {"events": "fgiu"}
-    assert of(VISITS, keys=(Key("k", K, Type.TEXT),)) == {"events": "ku"}
+    assert of(VISITS, keys=(KeyColumn("k", K, Type.TEXT),)) == {"events": "ku"}
     with pytest.raises(UnsupportedSQL):  # an alias is there in unbound relations only
         of(Named(VISITS, "v"))
 
@@ -87,7 +87,7 @@ def test_filters_and_projections():
     assert of(Filter(VISITS, Column("b"))) == {"events": "bu"}
     renamed = Project(VISITS, (("u", U), ("x", Call("+", (I, Column("g")))), ("y", K)))
     assert of(renamed) == {"events": "u"}
-    assert of(renamed, keys=(Key("x", Column("x"), Type.INTEGER),)) == {"events": "giu"}
+    assert of(renamed, keys=(KeyColumn("x", Column("x"), Type.INTEGER),)) == {"events": "giu"}
 
 
 def test_the_ties_of_a_window_are_broken_by_all_columns():

@@ -12,10 +12,9 @@ import pytest
 import discreet as dp
 from discreet.engines.connection import Performance
 from discreet.errors import NotAllowed, UnsupportedSQL
-from discreet.plan.fan_out import MOST
-from discreet.plan.text_work import HELD
-from discreet.plan.text_work import MOST as MOST_TEXTS
-from discreet.query.texts import LONGEST
+from discreet.plan.binding.fan_out import MOST_FAN_OUT
+from discreet.query.scalar_functions import LONGEST_TEXT
+from discreet.requests.text_limits import LONGEST_HELD, MOST_TEXTS
 
 POLICY = """
 format = 1
@@ -43,10 +42,12 @@ area = {type = "integer"}
 tag = {type = "text"}
 """
 PEOPLE = 50
-AREAS = pa.table({"area": range(MOST), "tag": ["x"] * MOST})
-MANY = pa.table({"area": range(MOST + 1), "tag": ["x"] * (MOST + 1)})
-NOTE = "\N{MATHEMATICAL SCRIPT SMALL A}" * (HELD // MOST)  # the longest that is held
-MEMO = "a" * LONGEST  # the longest that functions take
+AREAS = pa.table({"area": range(MOST_FAN_OUT), "tag": ["x"] * MOST_FAN_OUT})
+MANY = pa.table({"area": range(MOST_FAN_OUT + 1), "tag": ["x"] * (MOST_FAN_OUT + 1)})
+NOTE = "\N{MATHEMATICAL SCRIPT SMALL A}" * (
+    LONGEST_HELD // MOST_FAN_OUT
+)  # the longest that is held
+MEMO = "a" * LONGEST_TEXT  # the longest that functions take
 SMALL = Performance(threads=2, memory="400MB")
 
 PERSON = (
@@ -61,7 +62,7 @@ def by_person(what, tables, by=""):
     return PERSON.format(what=f"v.patient, {what} AS c", tables=tables, by=by)
 
 
-UNION = " UNION ALL ".join(["SELECT patient, cost FROM visits"] * MOST)
+UNION = " UNION ALL ".join(["SELECT patient, cost FROM visits"] * MOST_FAN_OUT)
 TOWER = "note"
 for _ in range(5):
     TOWER = f"CONCAT({TOWER}, note)"
@@ -145,7 +146,7 @@ def test_what_multiplies_further_is_refused_from_the_question_alone(tables):
 
 
 def test_the_owner_may_allow_more():
-    policy = POLICY.replace("[limits]", f"[limits]\nmax_fan_out = {MOST + 1}")
+    policy = POLICY.replace("[limits]", f"[limits]\nmax_fan_out = {MOST_FAN_OUT + 1}")
     with opened(1, present=True, policy=policy) as session:
         session.ask(by_person("SUM(v.cost)", "visits v JOIN many a ON v.tag = a.tag"), epsilon=1)
 

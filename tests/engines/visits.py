@@ -4,10 +4,10 @@ from fractions import Fraction
 
 import pyarrow as pa
 
-from discreet.plan.lowered import Distinct, Key, Leaves, Lowered, Total
 from discreet.query.expressions import Call, Cast, Column, Literal
 from discreet.query.relations import Scan
 from discreet.query.types import Type
+from discreet.requests.engine_request import Distinct, EngineRequest, KeyColumn, Leaves, Total
 
 TYPES = {"patient": Type.INTEGER, "ward": Type.TEXT, "cost": Type.FLOAT}
 VISITS = Scan("visits", tuple(TYPES.items()))
@@ -40,7 +40,7 @@ def by_ward(**changes):
     fields = {
         "relation": VISITS,
         "unit": (Column("patient"),),
-        "keys": (Key("ward", Column("ward"), Type.TEXT),),
+        "keys": (KeyColumn("ward", Column("ward"), Type.TEXT),),
         "groups": 3,
         "measures": (
             Total(name="visits", row=Literal(1), low=0, high=5),
@@ -51,4 +51,4 @@ def by_ward(**changes):
         ),
         **changes,
     }
-    return Lowered(**fields)
+    return EngineRequest(**fields)

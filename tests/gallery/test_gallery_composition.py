@@ -9,8 +9,8 @@ from itertools import combinations_with_replacement, product
 import pytest
 
 from discreet.accounting import Box, Contribution, Leaf, Parallel, account, equals
-from discreet.accounting.book import Book
-from discreet.accounting.budget import Budget
+from discreet.accounting.budgets.budget import Budget
+from discreet.accounting.budgets.privacy_filter import PrivacyFilter
 from discreet.loss import GaussianDP, Pure, ZeroConcentrated
 from discreet.mechanisms.finite import FiniteMechanism
 from discreet.units import NeighborGraph, person, row, table_distance
@@ -142,7 +142,7 @@ def test_which_ward_is_worst_depends_on_epsilon(epsilon, coins_are_worse):
 
 @pytest.mark.theorem("cell-filters")
 def test_nobody_pays_for_more_than_their_own_state():
-    book = Book(Budget(epsilon=20), unit=row())
+    book = PrivacyFilter(Budget(epsilon=20), unit=row())
     for state in range(50):
         for _ in range(20):
             book.charge(Pure(epsilon=1), scope=Box({"state": equals(state)}))

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from discreet.plan.owner_promises import Kind
+from discreet.plan.policy.owner_promises import PromiseKind
 from tests.house.pages import ROOT, SOURCE
 
 PAGE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
@@ -63,7 +63,7 @@ def test_the_guide_has_every_kind_of_promise():
     guide = (ROOT / "docs" / "guide" / "promises.md").read_text(encoding="utf-8")
     section = guide[guide.index("## What only you can promise") : guide.index("## The check")]
     rows = [line for line in section.splitlines() if line.startswith("| ")][1:]
-    assert len(rows) == len(Kind.__args__)
+    assert len(rows) == len(PromiseKind.__args__)
 
 
 def test_pages_lead_owners_to_the_guide():

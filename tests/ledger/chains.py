@@ -6,8 +6,9 @@ import copy
 import hashlib
 import json
 
-from discreet.accounting import Box, Budget, Leaf, codec, equals
-from discreet.accounting.tariff import Tariff
+from discreet.accounting import Box, Budget, Leaf, equals
+from discreet.accounting.budgets.price_cache import PriceCache
+from discreet.accounting.storage import codec
 from discreet.ledger.verify import verify
 from discreet.loss import Pure
 from discreet.mechanisms import Laplace
@@ -33,12 +34,12 @@ class Chain:
         self.unit, self.constant, self.contribution = unit or row(), constant, contribution
         budget = budget or Budget(epsilon=10)
         self.entries, self.answers = [], []
-        self.tariff = Tariff(unit=self.unit, constant=constant, contribution=contribution)
+        self.tariff = PriceCache(unit=self.unit, constant=constant, contribution=contribution)
         self.budgets = {"data": budget}
         self.add(
             "open",
             ledger=name,
-            unit=codec.written_unit(self.unit),
+            unit=codec.encode_unit(self.unit),
             constant=list(constant),
             contribution=None if contribution is None else contribution.written(),
             account="data",
@@ -64,7 +65,7 @@ class Chain:
         what = Pure(epsilon="0.5") if what is None else what
         box = scope or Box.everything()
         node = self.tariff.asker.node(what)
-        tree = codec.written(node)
+        tree = codec.encode(node)
         parts = account.split("/")
         paths = ["/".join(parts[: k + 1]) for k in range(len(parts))]
         pieces = {

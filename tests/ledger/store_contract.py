@@ -13,11 +13,11 @@ from contextlib import contextmanager
 import pytest
 
 from discreet.errors import DamagedLedger, LedgerError, NotALedger
-from discreet.ledger.entry import NO_HEAD, Row, head_after, line_of
-from discreet.ledger.store import Store
+from discreet.ledger.canonical_lines import NO_HEAD, EntryRow, head_after, line_of
+from discreet.ledger.stores.store import LedgerStore
 
 
-def made(store: Store, rows: Iterable[Row] = ()) -> Store:
+def made(store: LedgerStore, rows: Iterable[EntryRow] = ()) -> LedgerStore:
     """Make a store unless there is one, and open it."""
     store.create(rows)
     store.open()
@@ -38,7 +38,7 @@ class Chain:
         said = {"key": key, "question": question}
         fields = {name: text for name, text in said.items() if text is not None}
         line = line_of(seq, kind, AT, fields)
-        row = Row(seq, kind, key, question, line, head_after(head, line), answer)
+        row = EntryRow(seq, kind, key, question, line, head_after(head, line), answer)
         self.rows.append(row)
         return row
 
@@ -51,16 +51,16 @@ class Chain:
 class Place:
     """One address, and all stores that were made for it."""
 
-    def __init__(self, make: Callable[[float], Store]):
+    def __init__(self, make: Callable[[float], LedgerStore]):
         self._make = make
-        self._made: list[Store] = []
+        self._made: list[LedgerStore] = []
 
-    def store(self, *, timeout: float = 60) -> Store:
+    def store(self, *, timeout: float = 60) -> LedgerStore:
         store = self._make(timeout)
         self._made.append(store)
         return store
 
-    def opened(self, *, timeout: float = 60) -> Store:
+    def opened(self, *, timeout: float = 60) -> LedgerStore:
         store = self.store(timeout=timeout)
         made(store)
         return store
@@ -71,7 +71,7 @@ class Place:
 
 
 @contextmanager
-def place_of(make: Callable[[float], Store]) -> Iterator[Place]:
+def place_of(make: Callable[[float], LedgerStore]) -> Iterator[Place]:
     """Yield a place whose stores are closed at the end; ``make`` takes a timeout."""
     place = Place(make)
     try:
@@ -240,12 +240,12 @@ def check_rows_that_cannot_be_are_refused(place):
         with pytest.raises(DamagedLedger):
             write(store, again)
     last = chain.rows[-1]
-    for twin in (last, Row(4, "start", "k", None, last.line, last.head)):
+    for twin in (last, EntryRow(4, "start", "k", None, last.line, last.head)):
         with pytest.raises(DamagedLedger):
             write(store, twin)
     for seq in (3, 5):
         with pytest.raises(DamagedLedger):
-            write(store, Row(seq, "start", "k", None, "{}", head_after(last.head, "{}")))
+            write(store, EntryRow(seq, "start", "k", None, "{}", head_after(last.head, "{}")))
     for kind, answer in (("start", b"42"), ("release", None)):
         with pytest.raises(DamagedLedger):
             write(store, Chain(chain.rows).add(kind, key="other", answer=answer))

@@ -27,9 +27,9 @@ from discreet.errors import (
     WrongKind,
 )
 from discreet.ledger import Ledger
-from discreet.ledger.entry import canonical, head_after
-from discreet.ledger.layout import STEPS
-from discreet.ledger.sqlite import SQLiteStore
+from discreet.ledger.canonical_lines import canonical, head_after
+from discreet.ledger.stores.sqlite import SQLiteStore
+from discreet.ledger.stores.sqlite_files import MIGRATIONS
 from discreet.loss import GaussianDP, Pure
 from discreet.mechanisms import Laplace
 from discreet.units import person, row
@@ -146,7 +146,7 @@ def test_what_is_no_address_is_refused(address):
 
 def test_a_later_file_is_left_alone(ledger, path):
     ledger.close()
-    direct(path, f"PRAGMA user_version = {len(STEPS) + 1}")
+    direct(path, f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
     with pytest.raises(NewerFormat):
         Ledger.open(path)
 

@@ -7,8 +7,8 @@ import pytest
 from discreet.accounting import Budget
 from discreet.errors import DamagedLedger, NotCharged, OutOfRange, QuestionClosed, WrongKind
 from discreet.ledger import Ledger
-from discreet.ledger.entry import digest
-from discreet.ledger.state import State
+from discreet.ledger.canonical_lines import digest
+from discreet.ledger.state import LedgerState
 from discreet.ledger.verify import verify
 from discreet.loss import Pure
 from discreet.session.record import NoLedger, Rehearsal
@@ -134,7 +134,7 @@ def test_checkpoints_of_the_version_before_are_passed_over(path):
         text = f"{digest(old.encode('ascii'))}\n{old}"
         raw.execute("UPDATE checkpoint SET state = ?", (text,))
     with pytest.raises(DamagedLedger):
-        State.read(text)
+        LedgerState.read(text)
     with Ledger.open(path) as again:
         assert str(again.left()).startswith("epsilon 0.9 of 1")
 

@@ -17,19 +17,27 @@ from discreet.accounting import (
     equals,
     one_of,
 )
-from discreet.accounting.tariff import Tariff
+from discreet.accounting.budgets.price_cache import PriceCache
 from discreet.errors import DamagedLedger, NewerFormat
-from discreet.ledger.entry import NO_HEAD, Row, canonical, digest, head_after, line_of, now
-from discreet.ledger.kinds import (
-    NewAccount,
-    Opening,
-    Raising,
-    Restoring,
-    Start,
-    Stored,
+from discreet.ledger.canonical_lines import (
+    NO_HEAD,
+    EntryRow,
+    canonical,
+    digest,
+    head_after,
+    line_of,
+    now,
+)
+from discreet.ledger.charge import Pricer
+from discreet.ledger.entry_kinds import (
+    AccountEntry,
+    OpenEntry,
+    RaiseEntry,
+    ReleaseEntry,
+    RestoreEntry,
+    StartEntry,
     read_entry,
 )
-from discreet.ledger.pricing import Pricer
 from discreet.ledger.values import Account
 from discreet.loss import Pure
 from discreet.mechanisms import Laplace
@@ -71,7 +79,7 @@ def entries():
     """Any entry of any kind."""
     return st.one_of(
         st.builds(
-            Opening,
+            OpenEntry,
             ledger=st.just("1" * 32),
             unit=UNITS,
             constant=st.lists(TEXTS, max_size=2).map(tuple),
@@ -79,12 +87,12 @@ def entries():
             account=st.just("data"),
             budget=BUDGETS,
         ),
-        st.builds(NewAccount, account=PATHS, budget=st.none() | BUDGETS, by=TEXTS),
-        st.builds(Raising, account=PATHS, budget=BUDGETS, **PEOPLE),
+        st.builds(AccountEntry, account=PATHS, budget=st.none() | BUDGETS, by=TEXTS),
+        st.builds(RaiseEntry, account=PATHS, budget=BUDGETS, **PEOPLE),
         PATHS.flatmap(charges),
-        st.builds(Start, key=TEXTS, attempt=st.integers(1, 99)),
-        st.builds(Stored.of, TEXTS, st.binary()),
-        st.builds(Restoring, head=HEADS, **PEOPLE),
+        st.builds(StartEntry, key=TEXTS, attempt=st.integers(1, 99)),
+        st.builds(ReleaseEntry.of, TEXTS, st.binary()),
+        st.builds(RestoreEntry, head=HEADS, **PEOPLE),
     )
 
 
@@ -92,7 +100,7 @@ def entries():
 def charges(draw, path="data/flu"):
     budgets = {"data": draw(BUDGETS), "data/flu": draw(st.none() | BUDGETS)}
     accounts = {each: Account(each, budgets.get(each)) for each in ("data", "data/flu", path)}
-    pricer = Pricer(Tariff(unit=row()))
+    pricer = Pricer(PriceCache(unit=row()))
     priced = pricer.priced(
         draw(TREES), accounts, path, scope=draw(SCOPES), delta=draw(st.sampled_from([None, "1e-9"]))
     )
@@ -102,7 +110,7 @@ def charges(draw, path="data/flu"):
 def stored(entry, seq=7, head=NO_HEAD, answer=None):
     line = entry.line(seq, AT)
     after = head_after(head, line)
-    return Row(seq, entry.kind, entry.key, entry.question, line, after, answer)
+    return EntryRow(seq, entry.kind, entry.key, entry.question, line, after, answer)
 
 
 @given(entries())
@@ -156,12 +164,12 @@ def test_a_head_is_the_sha_256_of_head_newline_line():
 
 
 def test_a_row_follows_by_its_number_and_its_hash():
-    entry = Start(key="k", attempt=1)
+    entry = StartEntry(key="k", attempt=1)
     found = stored(entry, seq=3, head="a" * 64)
     assert found.follows(2, "a" * 64)
     assert not found.follows(3, "a" * 64)
     assert not found.follows(2, "b" * 64)
-    strange = Row(3, "start", "k", None, found.line.replace("k", "é"), found.head)
+    strange = EntryRow(3, "start", "k", None, found.line.replace("k", "é"), found.head)
     assert not strange.follows(2, "a" * 64)
 
 
@@ -185,15 +193,17 @@ def test_a_row_follows_by_its_number_and_its_hash():
 )
 def test_a_row_that_says_something_else_than_its_line_is_damaged(line):
     with pytest.raises(DamagedLedger):
-        read_entry(Row(3, "start", "k", None, line, NO_HEAD))
+        read_entry(EntryRow(3, "start", "k", None, line, NO_HEAD))
 
 
 def test_an_unknown_kind_is_damage_and_a_later_format_is_not():
     line = line_of(3, "refund", AT, {"key": "k"})
     with pytest.raises(DamagedLedger):
-        read_entry(Row(3, "refund", "k", None, line, NO_HEAD))
+        read_entry(EntryRow(3, "refund", "k", None, line, NO_HEAD))
     with pytest.raises(NewerFormat):
-        read_entry(Row(3, "refund", "k", None, line.replace('"format":1', '"format":2'), NO_HEAD))
+        read_entry(
+            EntryRow(3, "refund", "k", None, line.replace('"format":1', '"format":2'), NO_HEAD)
+        )
 
 
 @given(charges(), st.data())
@@ -215,12 +225,12 @@ def test_a_charge_with_something_missing_or_strange_is_damaged(charge, data):
             return
     line = canonical(fields)
     with pytest.raises(DamagedLedger):
-        read_entry(Row(7, "charge", charge.key, charge.question, line, NO_HEAD))
+        read_entry(EntryRow(7, "charge", charge.key, charge.question, line, NO_HEAD))
 
 
 def test_answers_are_never_shown():
-    assert "secret" not in repr(Row(1, "release", "k", None, "{}", NO_HEAD, answer=b"secret"))
-    assert "secret" not in repr(Stored.of("k", b"secret"))
+    assert "secret" not in repr(EntryRow(1, "release", "k", None, "{}", NO_HEAD, answer=b"secret"))
+    assert "secret" not in repr(ReleaseEntry.of("k", b"secret"))
 
 
 def test_the_time_is_utc_to_the_microsecond():

@@ -19,8 +19,9 @@ from discreet.errors import (
     OverBudget,
     Tampered,
 )
-from discreet.ledger import Ledger, exchange
-from discreet.ledger.entry import Row
+from discreet.ledger import Ledger
+from discreet.ledger import backup as exchange
+from discreet.ledger.canonical_lines import EntryRow
 from discreet.ledger.verify import verify, verify_file
 from discreet.loss import Pure
 from discreet.mechanisms import Gaussian, Laplace
@@ -209,7 +210,7 @@ def test_many_entries_are_copied(tmp_path):
 
 
 def written(path, chain=HONEST):
-    exchange.export((Row(*each) for each in chain.rows()), NAME, path)
+    exchange.export((EntryRow(*each) for each in chain.rows()), NAME, path)
     return path
 
 
@@ -238,7 +239,7 @@ def test_an_export_replaces_nothing(study, tmp_path):
 
 
 def test_an_export_that_fails_leaves_nothing(tmp_path):
-    rows = [Row(*each) for each in HONEST.rows()]
+    rows = [EntryRow(*each) for each in HONEST.rows()]
     with pytest.raises(DamagedLedger):
         exchange.export([*rows[:5], *rows[6:]], NAME, tmp_path / "study.jsonl")
 

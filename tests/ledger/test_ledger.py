@@ -20,7 +20,7 @@ from discreet.errors import (
     OverBudget,
 )
 from discreet.ledger import Ledger, Receipt, Release, Started
-from discreet.ledger.sqlite import SQLiteStore
+from discreet.ledger.stores.sqlite import SQLiteStore
 from discreet.loss import Approximate, GaussianDP, Pure, ZeroConcentrated
 from discreet.mechanisms import Laplace
 from discreet.units import person, row

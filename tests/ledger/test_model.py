@@ -13,8 +13,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from chaos.cards import carried
 from discreet.accounting import Box, Budget, but_not, equals, one_of
-from discreet.accounting.amounts import amount_up
-from discreet.accounting.values import is_null
+from discreet.accounting.budgets.amounts import amount_up
+from discreet.accounting.scopes.column_conditions import is_null
 from discreet.errors import (
     KeyReused,
     NotCharged,
@@ -24,9 +24,9 @@ from discreet.errors import (
     Tampered,
 )
 from discreet.ledger import Ledger, Release
-from discreet.ledger.replay import catch_up, restored
-from discreet.ledger.sqlite import SQLiteStore
-from discreet.ledger.state import State
+from discreet.ledger.batch import catch_up, restore_state
+from discreet.ledger.state import LedgerState
+from discreet.ledger.stores.sqlite import SQLiteStore
 from discreet.loss import Approximate
 from discreet.units import row
 from tests.ledger.model import HOLDS, Model, Refused, Request
@@ -325,7 +325,7 @@ class Uses(RuleBasedStateMachine):
 def checkpoint_state(path):
     with closing(SQLiteStore(str(path), timeout=60)) as store:
         store.open()
-        state = restored(store)
+        state = restore_state(store)
         list(catch_up(state, store))
         return state.written()
 
@@ -333,7 +333,7 @@ def checkpoint_state(path):
 def replayed_state(path):
     with closing(SQLiteStore(str(path), timeout=60)) as store:
         store.open()
-        state = State()
+        state = LedgerState()
         list(catch_up(state, store))
         return state.written()
 

@@ -15,8 +15,7 @@ import pytest
 from discreet.accounting import Box, Budget, equals
 from discreet.errors import DamagedLedger, LedgerError, NotALedger, OtherLedger, OverBudget
 from discreet.ledger import Ledger
-from discreet.ledger.birth import birth_of
-from discreet.ledger.card import Card
+from discreet.ledger.stores.file_identity import WitnessCard, birth_time
 from discreet.ledger.verify import verify, verify_file
 from discreet.loss import Pure
 from discreet.units import row
@@ -236,14 +235,14 @@ def with_all_files(path, copy):
 
 def test_a_copy_that_got_the_same_inode_number_on_another_file_system(path, tmp_path):
     """Such a copy differs from the original in nothing but the time at which it was made."""
-    if not birth_of(tmp_path):
+    if not birth_time(tmp_path):
         unavailable("this file system does not keep when files were made")
     with Ledger.open(path, **TERMS) as ledger:
         ledger.charge(LITTLE, key="k")
     copy = tmp_path / "copy.ledger"
     with_all_files(path, copy)
-    card = Card.read(beside(copy, "-turn").read_bytes())
-    for birth, refused in ((card.birth, True), (birth_of(copy), False)):
+    card = WitnessCard.read(beside(copy, "-turn").read_bytes())
+    for birth, refused in ((card.birth, True), (birth_time(copy), False)):
         same = replace(card, inode=copy.stat().st_ino, birth=birth)
         beside(copy, "-turn").write_bytes(same.written())
         if refused:
@@ -282,13 +281,13 @@ def test_a_card_that_does_not_say_when_the_file_was_made(path):
     """Cards of the version before name the inode alone; they are written anew."""
     with Ledger.open(path, **TERMS) as ledger:
         ledger.charge(LITTLE, key="k")
-    card = Card.read(beside(path, "-turn").read_bytes())
+    card = WitnessCard.read(beside(path, "-turn").read_bytes())
     said = f"discreet 1 {card.inode:020d} {card.seq:018d} {card.head}"
     check = hashlib.sha256(said.encode()).hexdigest()[:32]
     beside(path, "-turn").write_text(f"{said} {check}\n")
     assert verify_file(path).ok
     Ledger.open(path).close()
-    assert Card.read(beside(path, "-turn").read_bytes()) == card
+    assert WitnessCard.read(beside(path, "-turn").read_bytes()) == card
 
 
 def test_the_first_entry_is_in_the_file_before_anything_else(path):
@@ -327,7 +326,7 @@ def test_a_file_that_is_damaged_while_it_is_open_takes_no_charges(path, how):
 
 def test_where_making_a_ledger_was_cut_short_one_can_be_made(path):
     """Nothing was charged there yet, so that nothing can be forgotten."""
-    beside(path, "-turn").write_bytes(Card(7).written())
+    beside(path, "-turn").write_bytes(WitnessCard(7).written())
     path.with_name(f".{path.name}.123.new").write_bytes(b"half of a ledger")
     with Ledger.open(path, **TERMS) as ledger:
         ledger.charge(LITTLE, key="k")
@@ -358,7 +357,7 @@ def test_a_ledger_of_the_version_before_opens_as_it_did(path):
         beside(path, name).unlink()
     with Ledger.open(path) as ledger:
         assert ledger.left().amounts[0] == 9 * 10**23
-        assert Card.read(beside(path, "-turn").read_bytes()).seq == 2
+        assert WitnessCard.read(beside(path, "-turn").read_bytes()).seq == 2
         assert ledger.verify().ok
     shutil.copy(path, path.with_name("copy"))
     with pytest.raises(DamagedLedger, match="copy"):

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import OutOfRange, WrongKind
-from discreet.ledger.paths import checked_path, parent, upward
-from discreet.ledger.texts import checked_text
+from discreet.ledger.values import checked_path, checked_text, parent_account, path_and_ancestors
 
 PARTS = st.lists(st.text("abcXYZ019_-.", min_size=1, max_size=64), min_size=1, max_size=8)
 
@@ -16,11 +15,11 @@ PARTS = st.lists(st.text("abcXYZ019_-.", min_size=1, max_size=64), min_size=1, m
 @given(PARTS)
 def test_what_is_above_a_path_are_its_beginnings(parts):
     path = checked_path("/".join(parts))
-    above = upward(path)
+    above = path_and_ancestors(path)
     assert above[-1] == path
     assert [len(each.split("/")) for each in above] == list(range(1, len(parts) + 1))
-    assert all(parent(below) == each for each, below in itertools.pairwise(above))
-    assert parent(above[0]) == ""
+    assert all(parent_account(below) == each for each, below in itertools.pairwise(above))
+    assert parent_account(above[0]) == ""
     assert list(above) == sorted(above)
 
 

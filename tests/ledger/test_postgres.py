@@ -9,8 +9,8 @@ import traceback
 import pytest
 
 from discreet.errors import LedgerError, LedgerUnavailable, WrongKind
-from discreet.ledger.postgres import PostgresStore
-from discreet.ledger.store import store_for
+from discreet.ledger.stores.postgres import PostgresStore
+from discreet.ledger.stores.store import store_for
 from tests.ledger.store_contract import (
     CHECKS,
     Chain,

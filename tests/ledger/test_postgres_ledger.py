@@ -7,7 +7,7 @@ import pytest
 from psycopg import conninfo
 
 from discreet.accounting import Budget
-from discreet.cli.project import project_of
+from discreet.cli.options import command_inputs
 from discreet.errors import (
     KeyReused,
     NotALedger,
@@ -161,9 +161,9 @@ def test_a_child_process_goes_on_with_the_ledger(ledger):
 
 
 def test_planning_sees_a_ledger_on_a_server_and_makes_none(address, ledger, postgres, name):
-    assert project_of(ledger=address).before_asking().ledger == address
+    assert command_inputs(ledger=address).before_asking().ledger == address
     absent = postgres.address(f"{name}_none")
-    assert project_of(ledger=absent).before_asking().ledger is None
+    assert command_inputs(ledger=absent).before_asking().ledger is None
     with pytest.raises(NotALedger):
         Ledger.open(absent)
 

@@ -8,10 +8,10 @@ import pytest
 from discreet.accounting import Budget
 from discreet.errors import DamagedLedger, LedgerError, LedgerUnavailable
 from discreet.ledger import Ledger
-from discreet.ledger.connection import Connection
-from discreet.ledger.seen import Seen
-from discreet.ledger.sqlite import SQLiteStore
-from discreet.ledger.terms import Terms
+from discreet.ledger.batch import LastSeenEntry
+from discreet.ledger.connection import LedgerConnection
+from discreet.ledger.opening_terms import OpeningTerms
+from discreet.ledger.stores.sqlite import SQLiteStore
 from discreet.loss import Pure
 from discreet.units import row
 from tests.ledger.disk import Disk, DiskStore
@@ -151,9 +151,9 @@ def test_what_is_read_later_is_of_the_same_ledger(folders, verb):
 def test_a_session_that_was_begun_again_reads_the_same_ledger():
     """A store on a server connects again by itself when it has lost its session."""
     disks = [Disk(), Disk()]
-    terms = Terms(unit=row(), budget=Budget(epsilon=1))
+    terms = OpeningTerms(unit=row(), budget=Budget(epsilon=1))
     ours, theirs = (
-        Connection(lambda disk=disk: DiskStore(disk), terms, timeout=20, seen=Seen())
+        LedgerConnection(lambda disk=disk: DiskStore(disk), terms, timeout=20, seen=LastSeenEntry())
         for disk in disks
     )
     assert [each.kind for each in ours.rows(0, answers=False)] == ["open"]

@@ -13,10 +13,10 @@ import pytest
 from chaos.cards import adopted
 from chaos.trace import strace
 from discreet.errors import DamagedLedger, LedgerUnavailable, NewerFormat, NotALedger
-from discreet.ledger import sqlite, sqlite_files
-from discreet.ledger.failures import file_failure, sqlite_failure
-from discreet.ledger.layout import APPLICATION, STEPS
-from discreet.ledger.sqlite import SQLiteStore
+from discreet.ledger.stores import sqlite, sqlite_files
+from discreet.ledger.stores.failures import file_failure, sqlite_failure
+from discreet.ledger.stores.sqlite import SQLiteStore
+from discreet.ledger.stores.sqlite_files import APPLICATION_ID, MIGRATIONS
 from tests.ledger.store_contract import CHECKS, Chain, made, place_of, stored, write
 
 KEPT = ("", "-wal", "-shm", "-next", "-turn")
@@ -55,8 +55,8 @@ def direct(path, *statements):
 def test_a_file_says_what_it_is(place, path):
     write(place.opened(), Chain().add("open"))
     assert direct(path, "PRAGMA application_id") == [(0x44504C31,)]
-    assert direct(path, "PRAGMA user_version") == [(len(STEPS),)]
-    assert APPLICATION.to_bytes(4, "big") == b"DPL1"
+    assert direct(path, "PRAGMA user_version") == [(len(MIGRATIONS),)]
+    assert APPLICATION_ID.to_bytes(4, "big") == b"DPL1"
 
 
 @pytest.mark.theorem("sqlite-durable")
@@ -71,7 +71,7 @@ def test_the_log_is_synced_between_writing_and_telling(tmp_path):
     """The calls of a process that charges: each write to the log is synced before it is told."""
     run = f"""
         import os
-        from discreet.ledger.sqlite import SQLiteStore
+        from discreet.ledger.stores.sqlite import SQLiteStore
         from tests.ledger.store_contract import Chain, made, write
         store = SQLiteStore({str(tmp_path / "l")!r}, timeout=5)
         made(store)
@@ -169,8 +169,8 @@ def test_entries_cannot_be_changed_through_sql(place, path, statement):
 # --- versions -----------------------------------------------------------------------------------
 
 
-def lay_out(path, version, *, application=APPLICATION):
-    statements = [statement for step in STEPS[:version] for statement in step]
+def lay_out(path, version, *, application=APPLICATION_ID):
+    statements = [statement for step in MIGRATIONS[:version] for statement in step]
     direct(
         path,
         *statements,
@@ -193,7 +193,7 @@ def test_a_file_of_the_first_version_takes_the_missing_steps(path, place):
     store.open()
     assert stored(store) == chain.rows
     assert store.checkpoint() is None
-    assert direct(path, "PRAGMA user_version") == [(len(STEPS),)]
+    assert direct(path, "PRAGMA user_version") == [(len(MIGRATIONS),)]
     with store.exclusive():
         store.keep_checkpoint(3, "state")
     assert store.checkpoint() == (3, "state")
@@ -201,7 +201,7 @@ def test_a_file_of_the_first_version_takes_the_missing_steps(path, place):
 
 def test_a_later_version_is_left_alone(path, place):
     lay_out(path, 2)
-    direct(path, f"PRAGMA user_version = {len(STEPS) + 1}")
+    direct(path, f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
     before = path.read_bytes()
     for create in (True, False):
         with pytest.raises(NewerFormat):

@@ -7,14 +7,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.accounting import Book, Box, Budget, Leaf, Parallel, at_least, equals
+from discreet.accounting import Box, Budget, Leaf, Parallel, PrivacyFilter, at_least, equals
 from discreet.errors import DamagedLedger, OverBudget
-from discreet.ledger.batch import Batch
-from discreet.ledger.entry import NO_HEAD, Row, canonical, digest, head_after
-from discreet.ledger.kinds import NewAccount, Opening, Raising, Restoring, Start, Stored, read_entry
-from discreet.ledger.pricing import Pricer
-from discreet.ledger.replay import catch_up, restored
-from discreet.ledger.state import State
+from discreet.ledger.batch import Batch, catch_up, restore_state
+from discreet.ledger.canonical_lines import NO_HEAD, EntryRow, canonical, digest, head_after
+from discreet.ledger.charge import Pricer
+from discreet.ledger.entry_kinds import (
+    AccountEntry,
+    OpenEntry,
+    RaiseEntry,
+    ReleaseEntry,
+    RestoreEntry,
+    StartEntry,
+    read_entry,
+)
+from discreet.ledger.state import LedgerState
 from discreet.loss import Pure
 from discreet.units import row
 from tests.ledger.disk import Disk, DiskStore
@@ -35,9 +42,9 @@ class Written:
     """A ledger that is written by hand: a state, and the rows that lead to it."""
 
     def __init__(self, relation="add_remove", **limits):
-        self.state = State()
+        self.state = LedgerState()
         self.rows = []
-        opening = Opening(
+        opening = OpenEntry(
             ledger="1" * 32,
             unit=row(relation=relation),
             constant=(),
@@ -61,11 +68,11 @@ class Written:
         self.add(priced.charge(key, ""))
 
     def account(self, path, budget=None):
-        self.add(NewAccount(account=path, budget=budget, by="ana"))
+        self.add(AccountEntry(account=path, budget=budget, by="ana"))
 
 
 def replayed(rows, state=None):
-    state = State() if state is None else state
+    state = LedgerState() if state is None else state
     for each in rows:
         state.follow(each)
     return state
@@ -108,7 +115,7 @@ def test_a_raise_keeps_what_was_spent():
         ledger.charge(f"k{number}", path="data/flu")
     with pytest.raises(OverBudget):
         ledger.charge("more", path="data/flu")
-    ledger.add(Raising(account="data/flu", budget=Budget(epsilon="1.5"), **PEOPLE))
+    ledger.add(RaiseEntry(account="data/flu", budget=Budget(epsilon="1.5"), **PEOPLE))
     assert ledger.state.book("data/flu").spent == (10**24, 0)
     assert ledger.state.accounts["data/flu"].budget == Budget(epsilon="1.5")
     ledger.charge("more", path="data/flu")
@@ -119,9 +126,9 @@ def test_starts_releases_and_restores_cost_nothing():
     ledger = tree()
     ledger.charge("k")
     before = ledger.state.book("data").written()
-    ledger.add(Start(key="k", attempt=1))
-    ledger.add(Stored.of("k", b"42"), b"42")
-    ledger.add(Restoring(head="a" * 64, spent=False, **PEOPLE))
+    ledger.add(StartEntry(key="k", attempt=1))
+    ledger.add(ReleaseEntry.of("k", b"42"), b"42")
+    ledger.add(RestoreEntry(head="a" * 64, spent=False, **PEOPLE))
     assert ledger.state.book("data").written() == before
     assert ledger.state.seq == 8
 
@@ -131,7 +138,7 @@ def test_accounts_that_were_handed_out_do_not_change():
     before = ledger.state.accounts
     seen = dict(before)
     ledger.account("data/more", Budget(epsilon=1))
-    ledger.add(Raising(account="data", budget=Budget(epsilon=3), **PEOPLE))
+    ledger.add(RaiseEntry(account="data", budget=Budget(epsilon=3), **PEOPLE))
     assert before == seen
     assert ledger.state.accounts != seen
 
@@ -139,15 +146,15 @@ def test_accounts_that_were_handed_out_do_not_change():
 @pytest.mark.parametrize(
     "entry",
     [
-        NewAccount(account="data", budget=None, by="ana"),
-        NewAccount(account="data/flu", budget=None, by="ana"),
-        NewAccount(account="data/cold/ana", budget=None, by="ana"),
-        NewAccount(account="other", budget=None, by="ana"),
-        Raising(account="data/cold", budget=Budget(epsilon=9), **PEOPLE),
-        Raising(account="data/flu/ana", budget=Budget(epsilon=9), **PEOPLE),
-        Raising(account="data", budget=Budget(epsilon=2), **PEOPLE),
-        Raising(account="data", budget=Budget(epsilon=1), **PEOPLE),
-        Raising(account="data", budget=Budget(rho=9), **PEOPLE),
+        AccountEntry(account="data", budget=None, by="ana"),
+        AccountEntry(account="data/flu", budget=None, by="ana"),
+        AccountEntry(account="data/cold/ana", budget=None, by="ana"),
+        AccountEntry(account="other", budget=None, by="ana"),
+        RaiseEntry(account="data/cold", budget=Budget(epsilon=9), **PEOPLE),
+        RaiseEntry(account="data/flu/ana", budget=Budget(epsilon=9), **PEOPLE),
+        RaiseEntry(account="data", budget=Budget(epsilon=2), **PEOPLE),
+        RaiseEntry(account="data", budget=Budget(epsilon=1), **PEOPLE),
+        RaiseEntry(account="data", budget=Budget(rho=9), **PEOPLE),
     ],
     ids=lambda entry: f"{entry.kind} {entry.account}",
 )
@@ -156,7 +163,7 @@ def test_entries_that_cannot_follow_are_damage(entry):
     line = entry.line(ledger.state.seq + 1, "")
     head = head_after(ledger.state.head, line)
     with pytest.raises(DamagedLedger):
-        ledger.state.follow(Row(ledger.state.seq + 1, entry.kind, None, None, line, head))
+        ledger.state.follow(EntryRow(ledger.state.seq + 1, entry.kind, None, None, line, head))
 
 
 def test_the_first_entry_opens_and_no_other_does():
@@ -165,15 +172,15 @@ def test_the_first_entry_opens_and_no_other_does():
     with pytest.raises(DamagedLedger):
         ledger.state.apply(opening, 2, NO_HEAD)
     with pytest.raises(DamagedLedger):
-        State().apply(Start(key="k", attempt=1), 1, NO_HEAD)
+        LedgerState().apply(StartEntry(key="k", attempt=1), 1, NO_HEAD)
     with pytest.raises(DamagedLedger):
-        State().follow(Row(1, "start", "k", None, "{}", head_after(NO_HEAD, "{}")))
+        LedgerState().follow(EntryRow(1, "start", "k", None, "{}", head_after(NO_HEAD, "{}")))
     low = {name: getattr(opening, name) for name in opening.__slots__} | {"account": "a/b"}
     with pytest.raises(DamagedLedger):
-        State().apply(Opening(**low), 1, NO_HEAD)
+        LedgerState().apply(OpenEntry(**low), 1, NO_HEAD)
     for name in ("opening", "tariff"):
         with pytest.raises(DamagedLedger):
-            getattr(State(), name)
+            getattr(LedgerState(), name)
 
 
 @pytest.mark.parametrize("change", ["missing", "extra", "unknown", "short"])
@@ -192,7 +199,7 @@ def test_a_charge_debits_just_the_accounts_on_its_path(change):
         amounts["data"] = [[["1"], ["1"]]]
     line = canonical(fields)
     before = replayed(ledger.rows[:-1])
-    changed = Row(5, "charge", "k", "", line, head_after(before.head, line))
+    changed = EntryRow(5, "charge", "k", "", line, head_after(before.head, line))
     with pytest.raises(DamagedLedger):
         before.follow(changed)
 
@@ -212,10 +219,10 @@ def test_rows_that_were_changed_taken_out_or_swapped_do_not_follow(data):
             other = data.draw(st.sampled_from("x0 é").filter(lambda sign: sign != line[place]))
             changed = line[:place] + other + line[place + 1 :]
             old = rows[at]
-            rows[at] = Row(old.seq, old.kind, old.key, old.question, changed, old.head)
+            rows[at] = EntryRow(old.seq, old.kind, old.key, old.question, changed, old.head)
         case "head":
             old = rows[at]
-            rows[at] = Row(old.seq, old.kind, old.key, old.question, old.line, "0" * 64)
+            rows[at] = EntryRow(old.seq, old.kind, old.key, old.question, old.line, "0" * 64)
         case "out":
             if at == len(rows) - 1:
                 return  # the last entry is missed by whoever holds a receipt for it
@@ -225,7 +232,7 @@ def test_rows_that_were_changed_taken_out_or_swapped_do_not_follow(data):
             rows[at], rows[other] = rows[other], rows[at]
         case "seq":
             old = rows[at]
-            rows[at] = Row(old.seq + 1, old.kind, old.key, old.question, old.line, old.head)
+            rows[at] = EntryRow(old.seq + 1, old.kind, old.key, old.question, old.line, old.head)
     with pytest.raises(DamagedLedger):
         replayed(rows)
 
@@ -255,9 +262,9 @@ def histories(draw):
             case "raise":
                 if ledger.state.opening.budget.currency == limit.currency:
                     budget = Budget(epsilon=3 + number)
-                    ledger.add(Raising(account="data", budget=budget, **PEOPLE))
+                    ledger.add(RaiseEntry(account="data", budget=budget, **PEOPLE))
             case "start":
-                ledger.add(Start(key=f"k{number}", attempt=1))
+                ledger.add(StartEntry(key=f"k{number}", attempt=1))
     return ledger
 
 
@@ -269,7 +276,7 @@ def test_a_checkpoint_and_the_rest_come_to_what_all_entries_come_to(ledger):
     assert whole.written() == ledger.state.written()
     for at in range(len(ledger.rows) + 1):
         kept = replayed(ledger.rows[:at]).written()
-        state = replayed(ledger.rows[at:], State.read(kept))
+        state = replayed(ledger.rows[at:], LedgerState.read(kept))
         assert state.written() == whole.written()
         assert (state.seq, state.head) == (whole.seq, whole.head)
         assert dict(state.accounts) == dict(whole.accounts)
@@ -280,7 +287,7 @@ def test_a_checkpoint_and_the_rest_come_to_what_all_entries_come_to(ledger):
 @given(histories(), st.sampled_from([ONE, WARDS]), st.sampled_from(SCOPES))
 @settings(max_examples=40)
 def test_a_state_that_was_read_decides_as_the_one_that_was_written(ledger, what, scope):
-    read = State.read(ledger.state.written())
+    read = LedgerState.read(ledger.state.written())
     for path in ledger.state.accounts:
         for each in ledger.state.debited(path):
             one, other = ledger.state.book(each), read.book(each)
@@ -302,9 +309,9 @@ def test_a_good_checkpoint_counts():
     ledger = tree()
     ledger.charge("k")
     disk, store = kept_by(ledger)
-    assert restored(store).seq == 5
+    assert restore_state(store).seq == 5
     disk.kept = None
-    assert restored(store).seq == 0
+    assert restore_state(store).seq == 0
 
 
 @pytest.mark.parametrize(
@@ -320,7 +327,7 @@ def test_a_good_checkpoint_counts():
         lambda seq, text: (seq, forged(text, f'"seq":{seq}', f'"seq":{seq - 1}')),
         lambda seq, text: (seq, text + "é"),
         lambda seq, text: (seq - 1, text),
-        lambda seq, text: (seq, State().written()),
+        lambda seq, text: (seq, LedgerState().written()),
         lambda seq, text: (seq, "[" * 100_000),
     ],
 )
@@ -329,7 +336,7 @@ def test_any_other_checkpoint_is_passed_over(damage):
     ledger.charge("k")
     disk, store = kept_by(ledger)
     disk.kept = damage(*disk.kept)
-    state = restored(store)
+    state = restore_state(store)
     assert state.seq == 0
     assert list(catch_up(state, store)) == [1, 2, 3, 4, 5]
     assert state.written() == ledger.state.written()
@@ -343,7 +350,7 @@ def test_a_checkpoint_ahead_of_the_entries_is_proof_of_loss():
         disk.kept = (ledger.state.seq, kept(ledger.state.written()))
         disk.rows.pop()
         with pytest.raises(DamagedLedger, match="missing"):
-            restored(store)
+            restore_state(store)
 
 
 def forged(text, old, new):
@@ -360,7 +367,7 @@ def test_a_checkpoint_of_another_chain_is_passed_over():
     other.charge("l")
     disk, store = kept_by(ledger)
     disk.kept = kept_by(other)[0].kept
-    assert restored(store).seq == 0
+    assert restore_state(store).seq == 0
 
 
 def test_a_state_does_not_follow_an_older_or_another_chain():
@@ -384,4 +391,4 @@ def test_what_a_charge_cost_is_told_from_the_record():
     told = dict(ledger.state.costs(charge.pieces))
     assert told["data"] == told["data/flu"] == (2 * 10**23, 0)
     assert told["data/flu/ana/draft"] == Budget(rho=1).price(Pure(epsilon="0.2"))
-    assert [type(ledger.state.book(path)) for path in told] == [Book] * 3
+    assert [type(ledger.state.book(path)) for path in told] == [PrivacyFilter] * 3

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from discreet.ledger.turns import Turn
+from discreet.ledger.stores.fair_lock import FairLock
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_a_turn_is_taken_by_one_at_a_time(path):
     inside, most = [], []
 
     def work():
-        turn = Turn(path)
+        turn = FairLock(path)
         for _ in range(30):
             with turn.taken():
                 inside.append(1)
@@ -62,7 +62,7 @@ def test_a_turn_is_taken_by_one_at_a_time(path):
 
 def test_whoever_has_just_written_comes_after_whoever_waits(path):
     order = []
-    first, second = Turn(path), Turn(path)
+    first, second = FairLock(path), FairLock(path)
 
     def wait():
         with second.taken():
@@ -81,7 +81,7 @@ def test_whoever_has_just_written_comes_after_whoever_waits(path):
 
 
 def test_an_error_gives_the_turn_back(path):
-    turn = Turn(path)
+    turn = FairLock(path)
     with pytest.raises(ValueError), turn.taken():
         raise ValueError
     assert not locked(path + "-turn")
@@ -96,7 +96,7 @@ def process(code):
 def test_a_process_that_is_killed_gives_its_turn_back(path):
     held = process(f"""
         import time
-        from discreet.ledger.turns import Turn
+        from discreet.ledger.stores.fair_lock import Turn
         turn = Turn({path!r})
         with turn.taken():
             print("taken", flush=True)
@@ -107,14 +107,14 @@ def test_a_process_that_is_killed_gives_its_turn_back(path):
     held.kill()
     held.wait()
     held.stdout.close()
-    with Turn(path).taken():
+    with FairLock(path).taken():
         pass
 
 
 def test_a_forked_process_does_not_keep_the_turn_of_its_parent(path):
     held = process(f"""
         import os, time
-        from discreet.ledger.turns import Turn
+        from discreet.ledger.stores.fair_lock import Turn
         turn = Turn({path!r})
         with turn.taken():
             child = os.fork()
@@ -128,7 +128,7 @@ def test_a_forked_process_does_not_keep_the_turn_of_its_parent(path):
         held.kill()
         held.wait()
         os.kill(child, 0)
-        with Turn(path).taken():
+        with FairLock(path).taken():
             pass
     finally:
         os.kill(child, signal.SIGKILL)
@@ -136,7 +136,7 @@ def test_a_forked_process_does_not_keep_the_turn_of_its_parent(path):
 
 
 def test_a_forked_process_takes_turns_of_its_own(path):
-    turn = Turn(path)
+    turn = FairLock(path)
     with turn.taken():
         child = os.fork()
         if not child:
@@ -147,7 +147,7 @@ def test_a_forked_process_takes_turns_of_its_own(path):
 
 
 def test_closing_twice_does_nothing_and_a_closed_turn_can_be_taken_again(path):
-    turn = Turn(path)
+    turn = FairLock(path)
     turn.close()
     with turn.taken():
         pass
@@ -158,13 +158,13 @@ def test_closing_twice_does_nothing_and_a_closed_turn_can_be_taken_again(path):
 
 
 def test_a_folder_that_is_not_there_is_the_callers_to_explain(tmp_path):
-    with pytest.raises(OSError), Turn(str(tmp_path / "no" / "ledger")).taken():
+    with pytest.raises(OSError), FairLock(str(tmp_path / "no" / "ledger")).taken():
         pass
 
 
 def test_links_are_not_followed(path, tmp_path):
     os.symlink(tmp_path / "elsewhere", path + "-turn")  # noqa: PTH211
-    turn = Turn(path)
+    turn = FairLock(path)
     with pytest.raises(OSError), turn.taken():
         pass
     assert turn._files == ()

@@ -16,7 +16,7 @@ from discreet.accounting import (
     one_of,
 )
 from discreet.ledger.verify import verify
-from discreet.ledger.verify.lines import next_head
+from discreet.ledger.verify.entry_format import next_head
 from discreet.loss import GaussianDP, Pure
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.units import person, row

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from discreet.accounting import Box, Budget, equals
 from discreet.errors import Tampered
 from discreet.ledger.verify import verify
-from discreet.ledger.verify.entries import Entry, by_looks, slowly
-from discreet.ledger.verify.lines import canonical, read_canonical
+from discreet.ledger.verify.entry_format import canonical, read_canonical
+from discreet.ledger.verify.parsing import ParsedEntry, parse_fast, parse_slow
 from discreet.ledger.verify.report import MOST
 from discreet.loss import Pure
 from tests.ledger.chains import (
@@ -32,8 +32,8 @@ def same(quick, slow):
 
 def test_nearly_all_lines_are_read_by_their_looks():
     for cells in honest().rows():
-        quick, slow = by_looks(cells[4]), slowly(cells[4])
-        assert isinstance(slow, Entry)
+        quick, slow = parse_fast(cells[4]), parse_slow(cells[4])
+        assert isinstance(slow, ParsedEntry)
         assert (quick is not None) == (cells[1] in {"charge", "start", "release"})
         assert quick is None or same(quick, slow)
 
@@ -77,11 +77,11 @@ def test_the_quick_way_never_says_more_than_the_slow_way(data):
         start = data.draw(st.integers(0, len(line)))
         end = data.draw(st.integers(start, min(start + 3, len(line))))
         line = line[:start] + data.draw(st.sampled_from(SNIPPETS)) + line[end:]
-    quick, slow = by_looks(line), slowly(line)
+    quick, slow = parse_fast(line), parse_slow(line)
     if quick is not None:
-        assert isinstance(slow, Entry)
+        assert isinstance(slow, ParsedEntry)
         assert same(quick, slow)
-    if isinstance(slow, Entry):
+    if isinstance(slow, ParsedEntry):
         assert canonical(json.loads(line)) == line
 
 
@@ -96,8 +96,8 @@ def test_looks_do_not_deceive(kind):
     changes += [('"delta":null', '"delta":NaN'), ('"boxes":[', '"boxes":[,'), ("}", "} ")]
     for old, new in changes:
         if old in line:
-            assert by_looks(line.replace(old, new)) is None, new
-            assert not isinstance(slowly(line.replace(old, new)), Entry), new
+            assert parse_fast(line.replace(old, new)) is None, new
+            assert not isinstance(parse_slow(line.replace(old, new)), ParsedEntry), new
 
 
 def test_columns_called_as_fields_are_read():

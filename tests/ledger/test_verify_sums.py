@@ -8,27 +8,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.accounting import (
-    Book,
     Box,
     Budget,
     Contribution,
     Leaf,
     Parallel,
     Post,
+    PrivacyFilter,
     Where,
     at_least,
+    encode,
     equals,
     is_null,
     one_of,
-    written,
 )
-from discreet.accounting.owed import Piece
-from discreet.accounting.tariff import Tariff
+from discreet.accounting.budgets.cell_balances import ChargedBox
+from discreet.accounting.budgets.price_cache import PriceCache
 from discreet.errors import DiscreetError
 from discreet.ledger.verify import verify
-from discreet.ledger.verify.covering import covers
-from discreet.ledger.verify.prices import Prices
-from discreet.ledger.verify.sums import History
+from discreet.ledger.verify.accounts import AccountHistory
+from discreet.ledger.verify.charges import RecomputedPrices, covers
 from discreet.loss import Pure
 from discreet.mechanisms import Laplace
 from discreet.units import Relation, person, row
@@ -98,8 +97,8 @@ MOVES = st.one_of(
 def test_sums_by_segment_say_what_one_by_one_says(relation, moves, limit):
     unit = row(relation=relation)
     book, history = (
-        Book(Budget(epsilon=limit), unit=unit),
-        History(Budget(epsilon=limit), unit.relation),
+        PrivacyFilter(Budget(epsilon=limit), unit=unit),
+        AccountHistory(Budget(epsilon=limit), unit.relation),
     )
     refused = 0
     for seq, (kind, size, at) in enumerate(moves, start=1):
@@ -120,10 +119,10 @@ def test_sums_by_segment_say_what_one_by_one_says(relation, moves, limit):
 def test_adding_up_equal_boxes_changes_no_sum(counts):
     """Also where two records pay more than twice what one does, in some charges alone."""
     charges = [
-        Piece(box, (2, 3), two) for box in (CA, SCOPES[3]) for two in ((5, 3), (3, 7), (4, 6))
+        ChargedBox(box, (2, 3), two) for box in (CA, SCOPES[3]) for two in ((5, 3), (3, 7), (4, 6))
     ]
-    budget, owed = Budget(epsilon=1), Book(Budget(epsilon=1), unit=row(relation="replace"))
-    history = History(budget, Relation.REPLACE)
+    budget, owed = Budget(epsilon=1), PrivacyFilter(Budget(epsilon=1), unit=row(relation="replace"))
+    history = AccountHistory(budget, Relation.REPLACE)
     for piece, count in zip(charges, counts, strict=True):
         for _ in range(count):
             owed.enter((piece,))
@@ -151,11 +150,11 @@ UNITS += [person("patient", relation=relation) for relation in ("add_remove", "r
 def test_prices_are_those_of_a_book(unit):
     """Written twice, they are the same; also where a scope may hold one of two records."""
     terms = {"unit": unit, "constant": ("state",), "contribution": Contribution(rows=2)}
-    prices, tariff, lower = Prices(**terms), Tariff(**terms), 0
+    prices, tariff, lower = RecomputedPrices(**terms), PriceCache(**terms), 0
     for tree, scope in itertools.product(TREES, [*SCOPES, Box({"ward": equals("A")})]):
         for currency in (Budget(epsilon=1).currency, Budget(rho=1).currency):
             box = scope or Box.everything()
-            texts = (json.dumps(each) for each in (written(tree), box.written(), None))
+            texts = (json.dumps(each) for each in (encode(tree), box.written(), None))
             try:
                 pieces = tariff.pieces(tree, currency, scope=scope)
             except DiscreetError:
@@ -192,7 +191,7 @@ def owed_by(pair, pieces):
 
 
 def as_pieces(said):
-    return [Piece(BOXES[which], (one,), (two,)) for which, one, two in said]
+    return [ChargedBox(BOXES[which], (one,), (two,)) for which, one, two in said]
 
 
 @pytest.mark.theorem("covering-charges")
@@ -213,13 +212,13 @@ def test_what_covers_is_never_too_low():
 
 def test_one_large_box_does_not_cover_two():
     """Two records in two parts pay for both, and in one box only once."""
-    parts = [Piece(CA, (1,), (1,)), Piece(NY, (1,), (1,))]
+    parts = [ChargedBox(CA, (1,), (1,)), ChargedBox(NY, (1,), (1,))]
     assert covers(parts, parts)
-    assert not covers([Piece(Box.everything(), (1,), (1,))], parts)
+    assert not covers([ChargedBox(Box.everything(), (1,), (1,))], parts)
     assert not covers([*parts, parts[0]], parts)
     assert not covers(parts[::-1], parts)
     assert not covers(parts[:1], parts)
     assert covers([], [])
-    assert covers([Piece(Box.everything(), (1,), (1,))], parts[:1])
-    assert not covers([Piece(Box.everything(), (2,), (1,))], [Piece(CA, (2,), (1,))])
-    assert covers([Piece(CA, (2,), (1,))], [Piece(CA, (2,), (1,))])
+    assert covers([ChargedBox(Box.everything(), (1,), (1,))], parts[:1])
+    assert not covers([ChargedBox(Box.everything(), (2,), (1,))], [ChargedBox(CA, (2,), (1,))])
+    assert covers([ChargedBox(CA, (2,), (1,))], [ChargedBox(CA, (2,), (1,))])

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from discreet.accounting import Budget
-from discreet.accounting.tariff import Tariff
+from discreet.accounting.budgets.price_cache import PriceCache
 from discreet.errors import (
     DamagedLedger,
     KeyReused,
@@ -19,22 +19,27 @@ from discreet.errors import (
     OverBudget,
 )
 from discreet.ledger import writer as module
-from discreet.ledger.acts import ChargeRequest, ReleaseRequest, StartRequest
-from discreet.ledger.kinds import NewAccount, Raising
-from discreet.ledger.management import AccountRequest, LookRequest, OpenRequest, RaiseRequest
-from discreet.ledger.pricing import Pricer
-from discreet.ledger.seen import Seen
-from discreet.ledger.state import State
-from discreet.ledger.terms import Terms
+from discreet.ledger.batch import LastSeenEntry
+from discreet.ledger.charge import Pricer
+from discreet.ledger.entry_kinds import AccountEntry, RaiseEntry
+from discreet.ledger.ledger_requests import (
+    AccountRequest,
+    OpenRequest,
+    RaiseRequest,
+    SnapshotRequest,
+)
+from discreet.ledger.opening_terms import OpeningTerms
+from discreet.ledger.question_requests import ChargeRequest, ReleaseRequest, StartRequest
+from discreet.ledger.state import LedgerState
 from discreet.ledger.values import Account
 from discreet.ledger.writer import Writer
 from discreet.loss import Pure
 from discreet.units import row
 from tests.ledger.disk import Disk, DiskStore, lost
 
-TERMS = Terms(unit=row(), budget=Budget(epsilon=1))
+TERMS = OpeningTerms(unit=row(), budget=Budget(epsilon=1))
 FIRST = (TERMS.first_row("1" * 32),)
-PRICER = Pricer(Tariff(unit=row()))
+PRICER = Pricer(PriceCache(unit=row()))
 ACCOUNTS = {"data": Account("data", TERMS.budget)}
 
 
@@ -82,7 +87,7 @@ def interrupts():
 
 @pytest.fixture
 def writer(disk, steps):
-    made = Writer(DiskStore(disk, steps), first=FIRST, timeout=20, seen=Seen())
+    made = Writer(DiskStore(disk, steps), first=FIRST, timeout=20, seen=LastSeenEntry())
     made.call(OpenRequest(TERMS))
     yield made
     for gate in steps.gates.values():
@@ -92,7 +97,7 @@ def writer(disk, steps):
 
 def hasty(disk, steps):
     """A writer whose callers do not wait for long, once it is open."""
-    writer = Writer(DiskStore(disk, steps), first=FIRST, timeout=20, seen=Seen())
+    writer = Writer(DiskStore(disk, steps), first=FIRST, timeout=20, seen=LastSeenEntry())
     writer.call(OpenRequest(TERMS))
     writer._timeout = 0.3
     return writer
@@ -129,7 +134,7 @@ def until(condition):
 def held(writer, steps, requests):
     """Have requests wait for one batch: a first one is held up in its commit meanwhile."""
     gate = steps.hold("commit")
-    first = Caller(writer, LookRequest())
+    first = Caller(writer, SnapshotRequest())
     until(lambda: steps.seen[-1:] == ["commit"])
     callers = []
     for request in requests:
@@ -203,7 +208,7 @@ def test_a_refusal_writes_nothing(writer, disk):
         writer.call(charge("a", "1.1"))
     with pytest.raises(NotCharged):
         writer.call(StartRequest("a"))
-    writer.call(LookRequest())
+    writer.call(SnapshotRequest())
     assert disk.rows == before
     assert disk.written == written
 
@@ -221,7 +226,7 @@ def test_at_most_so_many_requests_share_a_commit(writer, steps, monkeypatch, dis
 
 
 def test_entries_of_others_count_before_anything_is_accepted(writer, disk):
-    other = Writer(DiskStore(disk), first=None, timeout=20, seen=Seen())
+    other = Writer(DiskStore(disk), first=None, timeout=20, seen=LastSeenEntry())
     other.call(charge("theirs", "0.7"))
     with pytest.raises(OverBudget):
         writer.call(charge("ours", "0.4"))
@@ -229,8 +234,8 @@ def test_entries_of_others_count_before_anything_is_accepted(writer, disk):
     writer.call(charge("ours", "0.3"))
     with pytest.raises(OverBudget):
         other.call(charge("more", "0.1"))
-    other.call(AccountRequest(NewAccount(account="data/flu", budget=None, by="ana")))
-    assert sorted(writer.call(LookRequest()).accounts) == ["data", "data/flu"]
+    other.call(AccountRequest(AccountEntry(account="data/flu", budget=None, by="ana")))
+    assert sorted(writer.call(SnapshotRequest()).accounts) == ["data", "data/flu"]
     other.stop()
 
 
@@ -305,7 +310,7 @@ def test_each_caller_has_an_error_of_its_own(writer, steps):
 
 def test_an_entry_that_cannot_be_applied_spoils_its_batch(writer, disk, steps, monkeypatch):
     gate, callers = held(writer, steps, [charge("a"), charge("b"), charge("c")])
-    real = State.apply
+    real = LedgerState.apply
 
     def failing(self, entry, seq, head):
         if entry.key == "b":
@@ -313,7 +318,7 @@ def test_an_entry_that_cannot_be_applied_spoils_its_batch(writer, disk, steps, m
             raise MemoryError
         real(self, entry, seq, head)
 
-    monkeypatch.setattr(State, "apply", failing)
+    monkeypatch.setattr(LedgerState, "apply", failing)
     finish(gate, callers)
     assert all(isinstance(caller.error, LedgerUnavailable) for caller in callers[1:])
     assert isinstance(callers[1].error.__cause__, MemoryError)
@@ -325,7 +330,7 @@ def test_an_entry_that_cannot_be_applied_spoils_its_batch(writer, disk, steps, m
 
 def test_a_raise_that_is_none_is_for_one_caller_alone(writer, steps):
     people = {"reason": "none", "by": "ana", "approved_by": "ben"}
-    lower = RaiseRequest(Raising(account="data", budget=Budget(epsilon="0.5"), **people))
+    lower = RaiseRequest(RaiseEntry(account="data", budget=Budget(epsilon="0.5"), **people))
     gate, callers = held(writer, steps, [charge("a"), lower, charge("b")])
     finish(gate, callers)
     assert callers[1].told.new
@@ -352,34 +357,34 @@ def test_an_error_while_checking_is_for_one_caller_alone(writer, steps):
 
 def test_checkpoints_are_kept_along_the_way_and_at_the_end(disk, steps, monkeypatch):
     monkeypatch.setattr(module, "_KEPT_EVERY", 5)
-    writer = Writer(DiskStore(disk, steps), first=FIRST, timeout=20, seen=Seen())
+    writer = Writer(DiskStore(disk, steps), first=FIRST, timeout=20, seen=LastSeenEntry())
     writer.call(OpenRequest(TERMS))
     for number in range(12):
         writer.call(charge(f"k{number}", "0.01"))
     assert disk.kept[0] == 10
     writer.stop()
     assert disk.kept[0] == 13
-    state = State()
+    state = LedgerState()
     for each in disk.rows:
         state.follow(each)
     assert disk.kept[1] == state.written()
     before = disk.written
-    again = Writer(DiskStore(disk, steps), first=None, timeout=20, seen=Seen())
-    again.call(LookRequest())
+    again = Writer(DiskStore(disk, steps), first=None, timeout=20, seen=LastSeenEntry())
+    again.call(SnapshotRequest())
     assert again._state.written() == state.written()
     again.stop()
     assert disk.written == before
 
 
 def test_a_writer_that_starts_from_a_checkpoint_reads_only_what_follows(disk, monkeypatch):
-    writer = Writer(DiskStore(disk), first=FIRST, timeout=20, seen=Seen())
+    writer = Writer(DiskStore(disk), first=FIRST, timeout=20, seen=LastSeenEntry())
     writer.call(OpenRequest(TERMS))
     for number in range(5):
         writer.call(charge(f"k{number}"))
     writer.stop()
-    followed, real = [], State.follow
-    monkeypatch.setattr(State, "follow", lambda s, r: (followed.append(r.seq), real(s, r))[1])
-    other = Writer(DiskStore(disk), first=None, timeout=20, seen=Seen())
+    followed, real = [], LedgerState.follow
+    monkeypatch.setattr(LedgerState, "follow", lambda s, r: (followed.append(r.seq), real(s, r))[1])
+    other = Writer(DiskStore(disk), first=None, timeout=20, seen=LastSeenEntry())
     with pytest.raises(OverBudget):
         other.call(charge("more", "0.6"))
     other.call(charge("more", "0.5"))
@@ -401,7 +406,7 @@ def test_a_request_that_was_not_taken_in_time_is_withdrawn(disk, steps):
     gate.set()
     writer._timeout = 20
     until(lambda: len(steps.seen) and steps.seen[-1] == "committed")
-    assert writer.call(LookRequest()).receipt.seq == 1
+    assert writer.call(SnapshotRequest()).receipt.seq == 1
     assert writer.call(charge("a")).new
     writer.stop()
 
@@ -421,16 +426,16 @@ def test_a_request_that_was_taken_may_be_recorded_later(disk, steps):
 
 
 def test_reading_old_entries_is_not_waiting(disk, monkeypatch):
-    writer = Writer(DiskStore(disk), first=FIRST, timeout=20, seen=Seen())
+    writer = Writer(DiskStore(disk), first=FIRST, timeout=20, seen=LastSeenEntry())
     writer.call(OpenRequest(TERMS))
     for number in range(6):
         writer.call(charge(f"k{number}"))
     writer.stop()
     disk.kept = None
-    real = State.follow
-    monkeypatch.setattr(State, "follow", lambda s, r: (time.sleep(0.2), real(s, r))[1])
-    slow = Writer(DiskStore(disk), first=None, timeout=0.6, seen=Seen())
-    assert slow.call(LookRequest()).receipt.seq == 7
+    real = LedgerState.follow
+    monkeypatch.setattr(LedgerState, "follow", lambda s, r: (time.sleep(0.2), real(s, r))[1])
+    slow = Writer(DiskStore(disk), first=None, timeout=0.6, seen=LastSeenEntry())
+    assert slow.call(SnapshotRequest()).receipt.seq == 7
     slow.stop()
 
 
@@ -443,7 +448,7 @@ def test_an_interrupt_ends_the_waiting_and_withdraws_the_request(writer, steps, 
         writer.call(charge("a"))
     alarm.join()
     finish(gate, callers)
-    assert writer.call(LookRequest()).receipt.seq == 1
+    assert writer.call(SnapshotRequest()).receipt.seq == 1
     assert writer.call(charge("a")).new
 
 
@@ -464,10 +469,10 @@ def test_an_interrupt_does_not_end_a_batch(writer, steps, disk):
 
 
 def test_what_opening_fails_with_is_told_to_everybody(disk):
-    writer = Writer(DiskStore(disk), first=None, timeout=20, seen=Seen())
+    writer = Writer(DiskStore(disk), first=None, timeout=20, seen=LastSeenEntry())
     for _ in range(3):
         with pytest.raises(NotALedger):
-            writer.call(LookRequest())
+            writer.call(SnapshotRequest())
     assert writer.rest()
     writer.wake()
     writer.stop()
@@ -485,19 +490,19 @@ def test_what_waits_is_served_before_the_end(writer, steps):
     assert all(caller.told.new for caller in callers[1:])
     assert "closed" in late.error.what
     with pytest.raises(LedgerUnavailable):
-        writer.call(LookRequest())
+        writer.call(SnapshotRequest())
     writer.stop()
 
 
 def test_a_writer_stops_however_much_is_asked(disk):
-    writer = Writer(DiskStore(disk), first=FIRST, timeout=20, seen=Seen())
+    writer = Writer(DiskStore(disk), first=FIRST, timeout=20, seen=LastSeenEntry())
     writer.call(OpenRequest(TERMS))
     stopped = threading.Event()
 
     def ask():
         while not stopped.is_set():
             try:
-                writer.call(LookRequest())
+                writer.call(SnapshotRequest())
             except LedgerUnavailable:
                 return
 

@@ -4,13 +4,13 @@ import mpmath
 import pytest
 
 from discreet.loss import Approximate, GaussianDP, Pure, RenyiDP
-from discreet.loss.amplification import (
+from discreet.loss.renyi.divergences import sampled_gaussian_renyi
+from discreet.loss.sampling.amplification import (
     inner_ratio,
     poisson_epsilon,
     poisson_profile,
     poisson_replace_profile,
 )
-from discreet.loss.divergences import sampled_gaussian_renyi
 from tests.loss.oracles import coin, hockey_stick, product_law, real
 
 

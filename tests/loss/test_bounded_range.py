@@ -12,7 +12,7 @@ from discreet.loss.composition import Composition
 from discreet.loss.engine.finite_part import FinitePart
 from discreet.loss.pairs.bounded_range import BoundedRangePair
 from discreet.loss.pairs.laplace import LaplacePair
-from discreet.loss.pairs.response import ResponsePair
+from discreet.loss.pairs.randomized_response import ResponsePair
 from discreet.mechanisms import Exponential
 
 F = Fraction

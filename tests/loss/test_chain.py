@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.loss import Profile, Pure
-from discreet.loss.envelope import _profile, finite_envelope
+from discreet.loss.pairs.envelope import _profile, finite_envelope
 from discreet.loss.pairs.finite import FinitePair
 
 

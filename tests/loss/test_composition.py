@@ -12,14 +12,13 @@ from hypothesis import strategies as st
 from discreet.errors import OutOfRange
 from discreet.loss.composition import Composition
 from discreet.loss.engine.finite_part import FinitePart
-from discreet.loss.engine.search import LatticeSearch
-from discreet.loss.pairs.discrete_laplace import DiscreteLaplacePair
+from discreet.loss.engine.lattice_search import LatticeSearch
 from discreet.loss.pairs.finite import FinitePair
 from discreet.loss.pairs.gaussian import GaussianPair
-from discreet.loss.pairs.laplace import LaplacePair
-from discreet.loss.pairs.response import ResponsePair
-from discreet.loss.pairs.sampled import Direction, SampledPair
-from discreet.loss.renyi_curve import RenyiCurve
+from discreet.loss.pairs.laplace import DiscreteLaplacePair, LaplacePair
+from discreet.loss.pairs.randomized_response import ResponsePair
+from discreet.loss.renyi.divergences import RenyiCurve
+from discreet.loss.sampling.poisson_sampling import Direction, SampledPair
 from tests.loss import truth
 
 F = Fraction

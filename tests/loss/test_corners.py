@@ -9,12 +9,11 @@ from mpmath import mpf
 
 from discreet.loss import Approximate, GaussianDP, Profile, Pure
 from discreet.loss.composition import Composition
-from discreet.loss.pairs.corners import corners
-from discreet.loss.pairs.discrete_laplace import DiscreteLaplacePair
 from discreet.loss.pairs.finite import FinitePair
-from discreet.loss.pairs.laplace import LaplacePair
-from discreet.loss.pairs.response import ResponsePair
-from discreet.loss.pairs.sampled import Direction, SampledPair
+from discreet.loss.pairs.laplace import DiscreteLaplacePair, LaplacePair
+from discreet.loss.pairs.products import finite_profile
+from discreet.loss.pairs.randomized_response import ResponsePair
+from discreet.loss.sampling.poisson_sampling import Direction, SampledPair
 from discreet.mechanisms import RandomizedResponse
 from tests.loss import oracles
 
@@ -59,7 +58,7 @@ def test_profiles_are_enclosed_to_the_last_place(pairs):
 @pytest.mark.parametrize("pairs", PRODUCTS)
 def test_the_inverse_is_enclosed_to_the_last_place(pairs):
     p, q = laws(pairs)
-    known = corners(tuple(pairs))
+    known = finite_profile(tuple(pairs))
     values = [known.infinite + known._high(ratio) for ratio in known.ratios]
     for delta in [*values, Fraction(1, 10**6), Fraction(1, 7), Fraction(2, 7)]:
         found = of(*pairs).epsilon(delta)
@@ -78,10 +77,10 @@ def test_the_inverse_is_enclosed_to_the_last_place(pairs):
 def test_equal_ratios_merge_and_large_products_are_left_to_the_other_engines():
     response = RandomizedResponse(epsilon=1, categories=["a", "b", "c", "d"]).loss()
     ((pair, _),) = response.remove[0].pairs
-    assert len(corners(((pair, 20),)).ratios) == 41
-    assert corners(((pair, 10**9),)) is None
-    assert corners(((THREE, 1), (LaplacePair(Fraction(1)), 1))) is None
-    assert corners(()) is None
+    assert len(finite_profile(((pair, 20),)).ratios) == 41
+    assert finite_profile(((pair, 10**9),)) is None
+    assert finite_profile(((THREE, 1), (LaplacePair(Fraction(1)), 1))) is None
+    assert finite_profile(()) is None
     exact, beyond = response.power(20).interval(delta=1e-6), response.power(200)
     assert exact.width < 1e-14
     assert beyond.interval(delta=1e-6).high > exact.high

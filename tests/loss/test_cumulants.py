@@ -12,11 +12,9 @@ from discreet.exact import float_up
 from discreet.loss import RenyiCurve
 from discreet.loss.engine.rounding import UNIT, quotient_up
 from discreet.loss.pairs.bounded_range import BoundedRangePair
-from discreet.loss.pairs.discrete_gaussian import DiscreteGaussianPair
-from discreet.loss.pairs.discrete_laplace import DiscreteLaplacePair
-from discreet.loss.pairs.gaussian import GaussianPair
-from discreet.loss.pairs.laplace import LaplacePair
-from discreet.loss.pairs.response import ResponsePair
+from discreet.loss.pairs.gaussian import DiscreteGaussianPair, GaussianPair
+from discreet.loss.pairs.laplace import DiscreteLaplacePair, LaplacePair
+from discreet.loss.pairs.randomized_response import ResponsePair
 
 F = Fraction
 ORDERS = [2.0**-12, 1e-3, 0.1, 0.5, 0.75, 1.0, 3.0, 47.0, 1e3, 4e6]

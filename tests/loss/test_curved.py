@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.loss import Composition
-from discreet.loss.envelope import Joined, joined
-from discreet.loss.pairs.curved import CurvedPair, single
+from discreet.loss.pairs.composition_curve import CompositionShape, table_of_composition
+from discreet.loss.pairs.curved_pair import CurvedPair, curved_composition
+from discreet.loss.pairs.envelope import EnvelopeShape, upper_envelope
 from discreet.loss.pairs.gaussian import GaussianPair
 from discreet.loss.pairs.laplace import LaplacePair
-from discreet.loss.pairs.plain import Plain, table_of
-from discreet.loss.pairs.response import ResponsePair
-from discreet.loss.pairs.sampled import Direction, SampledPair
+from discreet.loss.pairs.randomized_response import ResponsePair
+from discreet.loss.sampling.poisson_sampling import Direction, SampledPair
 from tests.loss.finite_laws import EPSILONS, laws, of, profile, times
 
 F = Fraction
@@ -33,7 +33,7 @@ def laplace(epsilon):
 @given(laws(2, most=6))
 def test_polygons_enclose_the_profile_at_every_ratio(pq):
     p, q = pq
-    table = table_of(of(p, q))
+    table = table_of_composition(of(p, q))
     x = np.linspace(-4.0, 4.0, 61)
     for eps, low, high in zip(x, table.lower(x), table.upper(x), strict=True):
         truth = float(profile(p, q, F(math.exp(eps))))
@@ -47,7 +47,7 @@ def test_polygons_enclose_the_profile_at_every_ratio(pq):
 @given(laws(2, most=3), st.integers(2, 3))
 def test_powers_enclose_the_truth(pq, count):
     p, q = pq
-    curved = single(Plain(of(p, q))).power(count)
+    curved = curved_composition(CompositionShape(of(p, q))).power(count)
     first, second = times(*[p] * count), times(*[q] * count)
     for eps in EPSILONS:
         bracket = curved.delta(eps)
@@ -61,7 +61,7 @@ def test_powers_enclose_the_truth(pq, count):
 @pytest.mark.parametrize("count", [2, 10, 1000])
 @pytest.mark.parametrize("delta", [1e-3, 1e-9])
 def test_compositions_are_as_tight_as_without_a_table(one, count, delta):
-    found = single(Plain(one)).power(count).epsilon(delta)
+    found = curved_composition(CompositionShape(one)).power(count).epsilon(delta)
     exact = one.power(count).epsilon(delta)
     assert exact.low <= found.high
     assert found.low <= exact.high
@@ -74,15 +74,15 @@ def test_compositions_are_as_tight_as_without_a_table(one, count, delta):
 )
 @pytest.mark.parametrize("t", [0.01, 0.7, 3.0, 40.0])
 def test_moments_are_bounded_and_close(one, t):
-    pair = CurvedPair(Plain(one))
+    pair = CurvedPair(CompositionShape(one))
     exact = one.log_moment(t)
     assert exact * (1 - 1e-12) - 1e-14 <= pair.log_moment(t) <= exact * (1 + 1e-4) + 1e-12
 
 
 def test_a_pair_is_what_defines_it():
-    shape = Joined((gaussian(1), laplace(1)))
-    assert CurvedPair(shape) == CurvedPair(Joined((gaussian(1), laplace(1))))
-    assert hash(CurvedPair(shape)) == hash(CurvedPair(Joined((gaussian(1), laplace(1)))))
+    shape = EnvelopeShape((gaussian(1), laplace(1)))
+    assert CurvedPair(shape) == CurvedPair(EnvelopeShape((gaussian(1), laplace(1))))
+    assert hash(CurvedPair(shape)) == hash(CurvedPair(EnvelopeShape((gaussian(1), laplace(1)))))
     assert CurvedPair(shape).reverse().reverse() == CurvedPair(shape)
     assert CurvedPair(shape).group(1) == CurvedPair(shape)
     assert CurvedPair(shape).group(2) is None
@@ -90,7 +90,7 @@ def test_a_pair_is_what_defines_it():
 
 def test_infinite_losses_are_kept_apart():
     leaky = Composition(((ResponsePair(F(1, 2), F(1, 1000)), 1),))
-    curved = single(Plain(leaky))
+    curved = curved_composition(CompositionShape(leaky))
     assert curved.infinity().overlaps(leaky.infinity())
     assert curved.infinity().width <= 1e-16
     assert math.isinf(curved.pairs[0][0].log_moment(1.0))
@@ -103,9 +103,9 @@ def test_infinite_losses_are_kept_apart():
 
 def test_nothing_lost_is_nothing_lost():
     even = of((F(1, 2), F(1, 2)), (F(1, 2), F(1, 2)))
-    assert single(Plain(even)).power(4).delta(0.0).high <= 1e-12
+    assert curved_composition(CompositionShape(even)).power(4).delta(0.0).high <= 1e-12
     gone = of((F(1), F(0)), (F(0), F(1)))
-    assert single(Plain(gone)).power(2).delta(5.0).low >= 1 - 1e-9
+    assert curved_composition(CompositionShape(gone)).power(2).delta(5.0).low >= 1 - 1e-9
 
 
 @pytest.mark.theorem("poisson-sampling")
@@ -129,7 +129,7 @@ def test_sampled_curves_enclose_the_truth(pq, rate, count):
 
 @pytest.mark.theorem("poisson-sampling")
 def test_samples_of_joined_losses_compose_tightly():
-    inner = joined([laplace(1), gaussian(1)])
+    inner = upper_envelope([laplace(1), gaussian(1)])
     pair = SampledPair(inner, F(1, 5), Direction.REMOVE)
     bracket = Composition(((pair, 100),)).epsilon(1e-6)
     assert bracket.width <= 1e-4 * bracket.high

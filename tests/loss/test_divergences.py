@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.loss.divergences import (
+from discreet.loss.renyi.divergences import (
     gaussian_renyi,
     laplace_renyi,
     pure_renyi,

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from discreet.errors import WrongKind
 from discreet.loss import Composition, Profile, Pure
-from discreet.loss.envelope import _profile, finite_envelope, joined, largest_only
+from discreet.loss.pairs.envelope import _profile, finite_envelope, largest_only, upper_envelope
 from discreet.loss.pairs.finite import FinitePair
 from discreet.loss.pairs.gaussian import GaussianPair
 from discreet.loss.pairs.laplace import LaplacePair
-from discreet.loss.pairs.response import ResponsePair
-from discreet.loss.pairs.sampled import Direction, SampledPair
+from discreet.loss.pairs.randomized_response import ResponsePair
+from discreet.loss.sampling.poisson_sampling import Direction, SampledPair
 
 
 @st.composite
@@ -104,18 +104,18 @@ def gaussian_pair(mu):
 
 @pytest.mark.theorem("adaptive-choice")
 def test_golden_values_of_a_join():
-    found = joined([response_pair(1), laplace_pair("1.2")])
+    found = upper_envelope([response_pair(1), laplace_pair("1.2")])
     assert found.delta(0.0).high == pytest.approx(0.46211715726, rel=1e-10)
     assert found.delta(1.1).high == pytest.approx(0.04877057549929, rel=1e-11)
     assert found.epsilon(0).high == pytest.approx(1.2)
-    assert found == joined([laplace_pair("1.2"), response_pair(1), laplace_pair("0.3")])
+    assert found == upper_envelope([laplace_pair("1.2"), response_pair(1), laplace_pair("0.3")])
 
 
 @pytest.mark.theorem("adaptive-choice")
 def test_the_golden_value_of_a_tree_of_joins():
     """Laplace, then a choice, then a sampled choice: 6.733746 at 1e-6."""
-    first = joined([gaussian_pair("1.2"), response_pair(1).power(2)])
-    inner = joined([laplace_pair(1), gaussian_pair(1)])
+    first = upper_envelope([gaussian_pair("1.2"), response_pair(1).power(2)])
+    inner = upper_envelope([laplace_pair(1), gaussian_pair(1)])
     sampled = Composition(((SampledPair(inner, Fraction(1, 5), Direction.REMOVE), 1),))
     total = laplace_pair("0.5").compose(first).compose(sampled).epsilon(1e-6)
     assert 6.733746 - 1e-6 <= total.high <= 6.733746 + 1e-5
@@ -127,7 +127,7 @@ def test_the_golden_value_of_a_tree_of_joins():
 @given(finite_pairs(), finite_pairs(), st.fractions(min_value=0, max_value=2, max_denominator=9))
 def test_a_join_with_a_curve_is_above_both_ways(one, two, epsilon):
     parts = [Composition(((pair, 1),)) for pair in (one, two)]
-    whole = joined([*parts, laplace_pair(epsilon)])
+    whole = upper_envelope([*parts, laplace_pair(epsilon)])
     for eps in (-1.0, -0.2, 0.0, 0.3, 1.1):
         ratio = Fraction(math.exp(eps))
         for pair in (one, two):
@@ -138,23 +138,23 @@ def test_a_join_with_a_curve_is_above_both_ways(one, two, epsilon):
 
 
 def test_what_another_covers_is_dropped():
-    assert joined([laplace_pair(1), laplace_pair("0.5")]) == laplace_pair(1)
-    assert joined([gaussian_pair(1)]) == gaussian_pair(1)
+    assert upper_envelope([laplace_pair(1), laplace_pair("0.5")]) == laplace_pair(1)
+    assert upper_envelope([gaussian_pair(1)]) == gaussian_pair(1)
     assert largest_only([laplace_pair(1), response_pair(1)]) == (response_pair(1),)
     with pytest.raises(WrongKind):
-        joined([])
+        upper_envelope([])
 
 
 @pytest.mark.theorem("adaptive-choice")
 def test_finite_pairs_join_in_their_order():
     one = FinitePair((Fraction(1, 2), Fraction(1, 2)), (Fraction(1, 10), Fraction(9, 10)))
     two = response(Fraction(3))
-    found = joined([Composition(((one, 1),)), Composition(((two, 1),))])
+    found = upper_envelope([Composition(((one, 1),)), Composition(((two, 1),))])
     assert found.pairs == ((finite_envelope([one, two]), 1),)
 
 
 def test_moments_of_a_join_are_bounded():
-    found = joined([laplace_pair(1), gaussian_pair("0.8")])
+    found = upper_envelope([laplace_pair(1), gaussian_pair("0.8")])
     for t in (0.1, 1.0, 8.0, 60.0):
         parts = [laplace_pair(1).log_moment(t), gaussian_pair("0.8").log_moment(t)]
         assert max(parts) * (1 - 1e-12) <= found.log_moment(t)

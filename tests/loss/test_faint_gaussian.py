@@ -8,11 +8,15 @@ import pytest
 
 from discreet.accounting import Leaf, Repeat, Sequential, account
 from discreet.loss import Bracket, GaussianDP, Pure
-from discreet.loss.engine.closed import FAINTEST, gaussian, gaussians
-from discreet.loss.engine.grid import Errors, Lattice, Tilted
+from discreet.loss.elementary import gaussian_profile
+from discreet.loss.engine.closed_forms import FAINTEST, gaussian_delta, gaussian_deltas
+from discreet.loss.engine.privacy_loss_distribution import (
+    ConvolutionErrors,
+    Lattice,
+    TiltedConvolution,
+)
 from discreet.loss.engine.rounding import bound_above, bound_below
-from discreet.loss.normal import gaussian_profile
-from discreet.loss.pairs.pair import Law
+from discreet.loss.pairs.pair import PrivacyLossDistribution
 from discreet.mechanisms import Gaussian, Laplace
 
 FAINT = ["1e-60", "1e-100", "1e-150", "1e-154", "1e-158", "1e-161", "1e-162", "1e-170", "1e-200"]
@@ -53,16 +57,16 @@ def test_a_faint_gaussian_alone_has_a_small_profile(mu, rate):
 def test_the_closed_form_encloses_faint_profiles(mu):
     square = Fraction(mu) ** 2
     for eps in (0.0, 1e-200, 1e-20, 1.0, 1e6):
-        found = gaussian(square, eps)
+        found = gaussian_delta(square, eps)
         most = gaussian_profile(square, Fraction(min(eps, 100.0))).high
         assert found.low <= most
-        assert gaussian_profile(square, Fraction(0)).low <= gaussian(square, 0.0).high
+        assert gaussian_profile(square, Fraction(0)).low <= gaussian_delta(square, 0.0).high
 
 
 def test_many_closed_forms_hold_below_the_least_square_and_at_it():
     eps = np.array([-3.0, -1e-70, 0.0, 1e-70, 3.0, 1e7])
     for square in (0.0, 5e-324, FAINTEST / 2, FAINTEST):
-        value, error = gaussians(square, eps)
+        value, error = gaussian_deltas(square, eps)
         low, high = value - error, value + error
         flat = -np.expm1(np.minimum(eps, 0.0))
         assert (low <= flat).all()
@@ -73,15 +77,17 @@ def test_many_closed_forms_hold_below_the_least_square_and_at_it():
 def test_nothing_is_claimed_where_rounding_hides_the_difference():
     mu = 1e20
     for eps in (mu * mu / 2, mu * mu / 2 * (1 + 1e-15), mu * mu / 2 * (1 - 1e-15)):
-        value, error = gaussians(mu * mu, np.array([eps]))
+        value, error = gaussian_deltas(mu * mu, np.array([eps]))
         assert float(value[0] - error[0]) <= 0.0
         assert float(value[0] + error[0]) >= 1.0
 
 
 @pytest.mark.parametrize("side", ["above", "below"])
 def test_a_lattice_that_is_no_number_claims_nothing(side):
-    lattice = Lattice.of(side, Fraction(1), [(Law(0, np.array([0.5, 0.5])), 1)], 0.0)
-    broken = Tilted.of(lattice, 1.0, np.full(16, np.nan), 0, Errors(0.0, 0.0))
+    lattice = Lattice.of(
+        side, Fraction(1), [(PrivacyLossDistribution(0, np.array([0.5, 0.5])), 1)], 0.0
+    )
+    broken = TiltedConvolution.of(lattice, 1.0, np.full(16, np.nan), 0, ConvolutionErrors(0.0, 0.0))
     assert broken.bound(0.5) == (math.inf if side == "above" else 0.0)
 
 

@@ -14,8 +14,7 @@ from discreet.loss import (
     RenyiDP,
     ZeroConcentrated,
 )
-from discreet.loss.envelope import joined
-from discreet.loss.group import (
+from discreet.loss.group_privacy import (
     chained,
     group_delta,
     group_profile,
@@ -23,10 +22,11 @@ from discreet.loss.group import (
     group_truncated_concentrated,
     grouped,
 )
+from discreet.loss.pairs.envelope import upper_envelope
 from discreet.loss.pairs.gaussian import GaussianPair
 from discreet.loss.pairs.laplace import LaplacePair
-from discreet.loss.pairs.response import ResponsePair
-from discreet.loss.renyi_curve import RenyiCurve
+from discreet.loss.pairs.randomized_response import ResponsePair
+from discreet.loss.renyi.divergences import RenyiCurve
 from tests.loss.finite_laws import covers, laws, of, times
 from tests.loss.oracles import gaussian, real, response
 
@@ -162,7 +162,7 @@ def test_steps_that_lose_nothing_or_everything():
 def test_pairs_that_know_no_group_are_chained():
     """A joined loss at distance three is above both of its parts there."""
     parts = [LaplacePair(Fraction(1, 2)), GaussianPair(Fraction(1, 4))]
-    both = joined([Composition(((pair, 1),)) for pair in parts])
+    both = upper_envelope([Composition(((pair, 1),)) for pair in parts])
     far = grouped(both, 3)
     for pair in parts:
         for eps in (0.1, 0.8, 1.4):

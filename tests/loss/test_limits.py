@@ -4,7 +4,7 @@ from fractions import Fraction
 import pytest
 
 from discreet.errors import DiscreetError
-from discreet.loss.limits import (
+from discreet.loss.parameters import (
     checked_count,
     checked_delta,
     checked_epsilon,

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from discreet.errors import WrongKind
 from discreet.loss import Composition, GaussianDP, Pure
-from discreet.loss.amplification import poisson_replace_profile
-from discreet.loss.mixtures import poisson_replaced, routed, sampled_group
 from discreet.loss.pairs.gaussian import GaussianPair
 from discreet.loss.pairs.laplace import LaplacePair
-from discreet.loss.pairs.response import ResponsePair
-from discreet.loss.pairs.sampled import Direction, SampledPair
+from discreet.loss.pairs.randomized_response import ResponsePair
+from discreet.loss.sampling.amplification import poisson_replace_profile
+from discreet.loss.sampling.mixtures import poisson_replaced, routed, sampled_group
+from discreet.loss.sampling.poisson_sampling import Direction, SampledPair
 from tests.loss.finite_laws import EPSILONS, covers, laws, mixed, of, profile, times
 
 F = Fraction

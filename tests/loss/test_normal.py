@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.exact import Interval
-from discreet.loss.normal import gaussian_profile, normal_cdf, normal_quantile_up
+from discreet.loss.elementary import gaussian_profile, normal_cdf, normal_quantile_up
 from tests.loss.oracles import gaussian, real
 
 

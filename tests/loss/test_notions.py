@@ -18,9 +18,9 @@ from discreet.loss import (
     ZeroConcentrated,
 )
 from discreet.loss.pairs.laplace import LaplacePair
-from discreet.loss.shuffle import Shuffle, shuffled_epsilon_closed_form
+from discreet.loss.privacy_loss import missed_detections
+from discreet.loss.sampling.shuffle import Shuffle, shuffled_epsilon_closed_form
 from discreet.loss.textbook import advanced, group_loose
-from discreet.loss.tradeoff import missed_detections
 from tests.loss.oracles import at_least, gaussian, laplace, real, response
 
 ALL = [

@@ -10,13 +10,11 @@ from flint import acb, arb, ctx
 from discreet.errors import OutOfRange
 from discreet.loss.composition import Composition
 from discreet.loss.pairs.bounded_range import BoundedRangePair
-from discreet.loss.pairs.discrete_gaussian import DiscreteGaussianPair
-from discreet.loss.pairs.discrete_laplace import DiscreteLaplacePair
 from discreet.loss.pairs.finite import FinitePair
-from discreet.loss.pairs.gaussian import GaussianPair
-from discreet.loss.pairs.laplace import LaplacePair
-from discreet.loss.pairs.response import ResponsePair
-from discreet.loss.pairs.sampled import Direction, SampledPair
+from discreet.loss.pairs.gaussian import DiscreteGaussianPair, GaussianPair
+from discreet.loss.pairs.laplace import DiscreteLaplacePair, LaplacePair
+from discreet.loss.pairs.randomized_response import ResponsePair
+from discreet.loss.sampling.poisson_sampling import Direction, SampledPair
 from tests.loss import truth
 
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)

@@ -3,8 +3,8 @@ from fractions import Fraction
 import pytest
 
 from discreet.loss import Approximate, GaussianDP, Profile, Pure, ZeroConcentrated
-from discreet.loss.pairs.discrete_gaussian import DiscreteGaussianPair
 from discreet.loss.pairs.finite import FinitePair
+from discreet.loss.pairs.gaussian import DiscreteGaussianPair
 from discreet.loss.pairs.laplace import LaplacePair
 from discreet.loss.pairs.smoothed_gaussian import SmoothedGaussianPair
 from tests.loss.oracles import hockey_stick, mpmath, product_law, real

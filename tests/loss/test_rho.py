@@ -16,18 +16,17 @@ from discreet.loss import (
     RenyiDP,
     ZeroConcentrated,
 )
-from discreet.loss.envelope import joined
-from discreet.loss.group import chained
-from discreet.loss.growth import Growth, growth
-from discreet.loss.mixtures import poisson_replaced, routed, sampled_group
+from discreet.loss.group_privacy import chained
 from discreet.loss.pairs.bounded_range import BoundedRangePair
-from discreet.loss.pairs.discrete_gaussian import DiscreteGaussianPair
+from discreet.loss.pairs.envelope import upper_envelope
 from discreet.loss.pairs.finite import FinitePair
-from discreet.loss.pairs.gaussian import GaussianPair
+from discreet.loss.pairs.gaussian import DiscreteGaussianPair, GaussianPair
 from discreet.loss.pairs.laplace import LaplacePair
-from discreet.loss.pairs.sampled import Direction, SampledPair
 from discreet.loss.pairs.smoothed_gaussian import SmoothedGaussianPair
-from discreet.loss.rho import approximate_rho, approximately_concentrated, least_rho
+from discreet.loss.renyi.least_rho import approximate_rho, approximately_concentrated, least_rho
+from discreet.loss.renyi.moment_growth import MomentGrowth, growth
+from discreet.loss.sampling.mixtures import poisson_replaced, routed, sampled_group
+from discreet.loss.sampling.poisson_sampling import Direction, SampledPair
 from tests.laws.losses import any_loss
 from tests.loss.finite_laws import laws, of
 
@@ -47,7 +46,7 @@ CASES = {
     "gaussian": gaussian(1),
     "laplace": laplace(1),
     "many": laplace("0.2").power(7).compose(gaussian("0.5")),
-    "joined": joined([laplace(1), gaussian(1)]),
+    "joined": upper_envelope([laplace(1), gaussian(1)]),
     "sampled": Composition(((SampledPair(laplace(1), F(1, 10), Direction.REMOVE), 3),)),
     "sampled gaussian": Composition(((SampledPair(gaussian(1), F(1, 10), Direction.ADD), 1),)),
     "chained": chained(laplace("0.5"), gaussian("0.5")),
@@ -161,7 +160,7 @@ def test_the_profile_is_what_rho_and_the_chance_allow(found, ratio):
 
 
 def test_growth_adds_up():
-    one, two = Growth(rho=F(1, 2)), Growth(linear=1.0, constant=0.5)
+    one, two = MomentGrowth(rho=F(1, 2)), MomentGrowth(linear=1.0, constant=0.5)
     assert (one + two).rho == F(1, 2)
     assert (one + two).times(3).rho == F(3, 2)
     assert one.then(one).rho >= 2

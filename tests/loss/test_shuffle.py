@@ -8,8 +8,8 @@ import pytest
 from discreet.errors import DiscreetError, OutOfRange
 from discreet.loss import Composition, GaussianDP, Pure
 from discreet.loss.pairs.finite import FinitePair
-from discreet.loss.pairs.shuffled import Shuffled
-from discreet.loss.shuffle import Shuffle, shuffled_epsilon_closed_form
+from discreet.loss.sampling.shuffle import Shuffle, shuffled_epsilon_closed_form
+from discreet.loss.sampling.shuffle_shape import ShuffledShape
 from tests.loss.oracles import coin, hockey_stick, real
 
 
@@ -104,7 +104,7 @@ def test_the_ends():
 def test_sums_in_floats_enclose_the_exact_sums(local, n, binary):
     shuffle = Shuffle(epsilon=local, population=n, binary=binary)
     x = np.array([0.0, 1e-9, 0.01, 0.1, 0.3, 0.7, 0.999, 1.0, 1.5]) * float(Fraction(local))
-    low, high = Shuffled(shuffle)._bounds(x)
+    low, high = ShuffledShape(shuffle)._bounds(x)
     for eps, least, most in zip(x, low, high, strict=True):
         exact = shuffle.bracket(float(eps))
         assert exact.low <= shuffle.delta(epsilon=Fraction(float(eps)))

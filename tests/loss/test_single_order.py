@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.loss.single_order import (
+from discreet.loss.renyi.divergences import (
     concentrated_delta,
     concentrated_epsilon,
     renyi_delta,

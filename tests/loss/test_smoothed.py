@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.loss import Composition, Profile
-from discreet.loss.engine.search import LatticeSearch
-from discreet.loss.engine.smoothed import Smoothed
+from discreet.loss.engine.lattice_search import LatticeSearch
+from discreet.loss.engine.smoothed_contour import SmoothedContour
 from discreet.loss.pairs.finite import FinitePair
-from discreet.loss.pairs.response import ResponsePair
+from discreet.loss.pairs.randomized_response import ResponsePair
 from tests.loss.truth import enumerated
 
 F = Fraction
@@ -22,7 +22,7 @@ def smoothed(*pairs):
     families = {}
     for pair, count in pairs:
         families.setdefault(type(pair), []).append((pair, count))
-    return Smoothed([kind.bundle(members) for kind, members in families.items()], 8)
+    return SmoothedContour([kind.bundle(members) for kind, members in families.items()], 8)
 
 
 @st.composite
@@ -121,5 +121,5 @@ def test_responses_without_a_common_spacing_are_tight():
 
 def test_a_transform_with_too_many_terms_is_left_alone():
     pair = four_way_response()
-    assert Smoothed([FinitePair.bundle([(pair, 2)])], 1 << 40).delta(0.5) is not None
-    assert Smoothed([FinitePair.bundle([(pair, 2)])], 1 << 40).delta(0.5).width > 0.1
+    assert SmoothedContour([FinitePair.bundle([(pair, 2)])], 1 << 40).delta(0.5) is not None
+    assert SmoothedContour([FinitePair.bundle([(pair, 2)])], 1 << 40).delta(0.5).width > 0.1

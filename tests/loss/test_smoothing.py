@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from discreet.errors import OutOfRange
 from discreet.loss import GaussianDP, Profile, ZeroConcentrated
 from discreet.loss.composition import Composition
-from discreet.loss.concentration import concentration
-from discreet.loss.dominance import covers
-from discreet.loss.engine.whole import Whole
+from discreet.loss.dominance import dominates
+from discreet.loss.engine.composed_profile import ProductProfile
 from discreet.loss.pairs.gaussian import GaussianPair
 from discreet.loss.pairs.laplace import LaplacePair
-from discreet.loss.pairs.product import opened
-from discreet.loss.pairs.response import ResponsePair
-from discreet.loss.pairs.sampled import Direction, SampledPair
+from discreet.loss.pairs.products import split_product
+from discreet.loss.pairs.randomized_response import ResponsePair
 from discreet.loss.pairs.smoothed_gaussian import LEAK, SmoothedGaussianPair, smoothing
+from discreet.loss.renyi.moment_growth import concentration
+from discreet.loss.sampling.poisson_sampling import Direction, SampledPair
 
 F = Fraction
 pytestmark = pytest.mark.theorem("gaussian-smoothing")
@@ -116,7 +116,7 @@ MOVES = [(30, (3,)), (30, (2, 2)), (100, (1,)), (100, (6,)), (100, (4, 4)), (400
 def test_the_pair_dominates_the_noise_and_is_close(variance, move):
     squared = sum(step * step for step in move)
     pair = SmoothedGaussianPair.of(variance=F(variance), squared=squared, coordinates=len(move))
-    whole = Whole(((pair, 1),), None)  # without the curve
+    whole = ProductProfile(((pair, 1),), None)  # without the curve
     composition = Composition(((pair, 1),))
     ratio = variance / (variance - float(smoothing(len(move))))
     wider = GaussianDP(mu_squared=pair.mu_squared)
@@ -196,7 +196,7 @@ def test_many_merge_into_one():
     assert together.power(3) == together.compose(together).compose(together)
     assert together.power(0) == Composition()
     assert together.reverse() == together
-    apart = opened(together.compose(Composition(((GaussianPair(F(1)), 2),))).pairs)
+    apart = split_product(together.compose(Composition(((GaussianPair(F(1)), 2),))).pairs)
     assert apart.pairs == ((GaussianPair(merged.mu_squared + 2), 1),)
     assert apart.leaks == ((ResponsePair(F(0), merged.leak), 1),)
 
@@ -236,11 +236,11 @@ def test_order():
         Composition(((SmoothedGaussianPair.of(variance=F(100), squared=d, coordinates=2), 1),))
         for d in (4, 9)
     )
-    assert covers(far, near)
-    assert not covers(near, far)
-    assert covers(far, Composition(((GaussianPair(F(4, 100)), 1),)))
+    assert dominates(far, near)
+    assert not dominates(near, far)
+    assert dominates(far, Composition(((GaussianPair(F(4, 100)), 1),)))
     slightly = far.pairs[0][0].mu_squared
-    assert not covers(far, Composition(((GaussianPair(slightly), 1),)))  # it is above the curve
+    assert not dominates(far, Composition(((GaussianPair(slightly), 1),)))  # it is above the curve
     assert concentration(far) == F(9, 200)
 
 

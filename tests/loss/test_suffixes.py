@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import fft
 
-from discreet.loss.engine.grid import _fast_length
+from discreet.loss.engine.privacy_loss_distribution import _fast_length, decayed_sums, suffix_sums
 from discreet.loss.engine.rounding import UNIT
-from discreet.loss.engine.suffixes import decayed, suffixes
 
 RNG = np.random.default_rng(20250102)
 
@@ -41,7 +40,7 @@ def tolerance(rate, size):
 @pytest.mark.parametrize("rate", [1e-4, 0.01, 0.7, 40.0, 900.0])
 def test_decayed_sums_err_by_less_than_single_steps_may(size, rate):
     entries = RNG.dirichlet(np.full(size, 0.3))
-    for found, truth in zip(decayed(entries, rate), exactly(entries, rate), strict=True):
+    for found, truth in zip(decayed_sums(entries, rate), exactly(entries, rate), strict=True):
         wrong = abs(float((arb(float(found)) - truth).mid()))
         assert wrong <= tolerance(rate, size) * float(truth.mid()) + 1e-300
 
@@ -49,7 +48,7 @@ def test_decayed_sums_err_by_less_than_single_steps_may(size, rate):
 @pytest.mark.theorem("tilted-lattice")
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=60))
 def test_decayed_sums_of_whole_numbers(entries):
-    found = decayed(np.array(entries, float), math.log(2))
+    found = decayed_sums(np.array(entries, float), math.log(2))
     for k, value in enumerate(found):
         truth = sum(Fraction(entry, 2**j) for j, entry in enumerate(entries[k:]))
         assert math.isclose(value, float(truth), rel_tol=1e-13, abs_tol=0)
@@ -59,7 +58,7 @@ def test_decayed_sums_of_whole_numbers(entries):
 def test_suffixes_are_the_sums_of_the_definition():
     c, h = 0.8, 0.05
     entries = RNG.dirichlet(np.full(300, 0.3))
-    near, far = suffixes(entries, c, h)
+    near, far = suffix_sums(entries, c, h)
     for k in range(0, 300, 13):
         u = h * np.arange(300 - k)
         assert math.isclose(far[k], float(entries[k:] @ np.exp(-(c + 1) * u)), rel_tol=1e-12)

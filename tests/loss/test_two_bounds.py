@@ -11,18 +11,17 @@ from hypothesis import strategies as st
 
 from discreet.loss import ZeroConcentrated
 from discreet.loss.composition import Composition
-from discreet.loss.concentration import concentration
-from discreet.loss.dominance import covers
-from discreet.loss.engine.renyi_part import RenyiPart
-from discreet.loss.engine.whole import Whole
+from discreet.loss.dominance import dominates
+from discreet.loss.engine.composed_profile import ProductProfile
+from discreet.loss.engine.connect_the_dots import RenyiPart
 from discreet.loss.pairs.bounded_range import BoundedRangePair
-from discreet.loss.pairs.discrete_gaussian import DiscreteGaussianPair
 from discreet.loss.pairs.finite import FinitePair
-from discreet.loss.pairs.gaussian import GaussianPair
+from discreet.loss.pairs.gaussian import DiscreteGaussianPair, GaussianPair
 from discreet.loss.pairs.laplace import LaplacePair
-from discreet.loss.pairs.response import ResponsePair
-from discreet.loss.pairs.sampled import Direction, SampledPair
-from discreet.loss.renyi_curve import RenyiCurve
+from discreet.loss.pairs.randomized_response import ResponsePair
+from discreet.loss.renyi.divergences import RenyiCurve
+from discreet.loss.renyi.moment_growth import concentration
+from discreet.loss.sampling.poisson_sampling import Direction, SampledPair
 from discreet.mechanisms import Exponential
 
 F = Fraction
@@ -39,7 +38,7 @@ def runs(epsilon, count):
 
 
 def pairs_only(composition):
-    return Whole(composition.pairs, composition.renyi)
+    return ProductProfile(composition.pairs, composition.renyi)
 
 
 def curves_only(*runs_of, renyi=0):
@@ -216,14 +215,14 @@ def test_groups_move_pair_and_curve():
 
 @pytest.mark.theorem("dominance")
 def test_what_lies_below_both_bounds_is_covered():
-    assert covers(runs(1, 3), runs("0.9", 3))
-    assert not covers(runs("0.9", 3), runs(1, 3))
-    assert covers(of((ResponsePair(F(1)), 3)), runs(1, 3))
-    assert not covers(runs(1, 3), of((LaplacePair(F(1, 9)), 1)))  # no curve is known of it
+    assert dominates(runs(1, 3), runs("0.9", 3))
+    assert not dominates(runs("0.9", 3), runs(1, 3))
+    assert dominates(of((ResponsePair(F(1)), 3)), runs(1, 3))
+    assert not dominates(runs(1, 3), of((LaplacePair(F(1, 9)), 1)))  # no curve is known of it
     far, near = (of((DiscreteGaussianPair(F(9), d), 2)) for d in (3, 2))
-    assert covers(far, near)
-    assert not covers(near, far)
-    assert not covers(far, of((DiscreteGaussianPair(F(10), 2), 2)))
+    assert dominates(far, near)
+    assert not dominates(near, far)
+    assert not dominates(far, of((DiscreteGaussianPair(F(10), 2), 2)))
     for eps in (0.0, 0.3, 1.0):
         assert near.delta(eps).low <= far.delta(eps).high
 

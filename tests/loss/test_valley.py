@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.loss.engine.moments import MomentBound, log_constant
-from discreet.loss.engine.valley import lowest
+from discreet.loss.engine.line_search import MomentBound, log_constant, minimizer
 
 
 @given(bottom=st.floats(-20, 20), tilt=st.floats(0.01, 100), ends=st.floats(0.1, 50))
@@ -15,21 +14,21 @@ def test_the_bottom_is_found_wherever_it_lies(bottom, tilt, ends):
     def valley(x):
         return math.exp(tilt * (x - bottom) / 10) - tilt * (x - bottom) / 10
 
-    found = lowest(valley, -ends, ends)
+    found = minimizer(valley, -ends, ends)
     best = min(max(bottom, -ends), ends)
     assert valley(found) <= valley(best) * (1 + 1e-9)
 
 
 def test_what_is_infinite_on_the_right_is_left_alone():
-    found = lowest(lambda x: math.inf if x > -3 else (x + 5) ** 2, -20.0, 20.0)
+    found = minimizer(lambda x: math.inf if x > -3 else (x + 5) ** 2, -20.0, 20.0)
     assert abs(found + 5) < 1e-6
-    edge = lowest(lambda x: math.inf if x > -3 else -x, -20.0, 20.0)
+    edge = minimizer(lambda x: math.inf if x > -3 else -x, -20.0, 20.0)
     assert -3.1 < edge <= -3
 
 
 def test_few_points_are_tried():
     tried = []
-    lowest(lambda x: tried.append(x) or (x - 1) ** 2 + (x - 1) ** 4, -9.0, 16.0)
+    minimizer(lambda x: tried.append(x) or (x - 1) ** 2 + (x - 1) ** 4, -9.0, 16.0)
     assert len(tried) < 30
 
 

@@ -36,11 +36,11 @@ from discreet.noise import (
     DiscreteGaussian,
     DiscreteLaplace,
     bounded,
-    finite,
     gaussian,
     laplace,
     selection,
 )
+from discreet.noise import categorical as finite
 from discreet.noise.bernoulli import CoinWords
 from tests.noise.laws import ALPHA, TINY_COINS, TINY_TABLE, WrongLaw, check_law, stream
 from tests.twins.mechanisms import Twin

@@ -7,7 +7,7 @@ import pytest
 
 from discreet.errors import NotExact, OutOfRange, WrongKind
 from discreet.loss import Pure
-from discreet.mechanisms.above_threshold import AboveThreshold
+from discreet.mechanisms.sparse_vector.above_threshold import AboveThreshold
 from discreet.noise import DiscreteLaplace
 from tests.mechanisms import quadrature
 from tests.twins.sparse_vector import neighbors, worst

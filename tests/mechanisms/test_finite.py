@@ -13,7 +13,7 @@ from discreet.errors import OutOfRange, WrongKind
 from discreet.loss import Pure
 from discreet.mechanisms.finite import FiniteMechanism
 from discreet.mechanisms.matrix import hockey_stick
-from discreet.noise import finite as noise_finite
+from discreet.noise import categorical as noise_finite
 from discreet.units import NeighborGraph
 from tests.mechanisms import contract
 from tests.noise.laws import TINY_TABLE, check_law

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.accounting import Book, Budget, Leaf
+from discreet.accounting import Budget, Leaf, PrivacyFilter
 from discreet.errors import InputError
 from discreet.loss import PrivacyLoss
 from discreet.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip
@@ -52,10 +52,10 @@ def test_one_number_moves_by_whole_distances_and_vectors_by_roots():
 
 @pytest.mark.parametrize("mechanism", [Laplace(scale=10), Gaussian(sigma=10)])
 def test_a_book_records_no_fraction_as_free(mechanism):
-    book = Book(Budget(rho=1), unit=row())
+    book = PrivacyFilter(Budget(rho=1), unit=row())
     book.charge(Leaf(mechanism, added="0.5"))
     assert book.spent[0] > 0
-    again = Book(Budget(rho=1), unit=row())
+    again = PrivacyFilter(Budget(rho=1), unit=row())
     again.charge(Leaf(mechanism))
     assert book.spent == again.spent
 

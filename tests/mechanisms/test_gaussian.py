@@ -7,10 +7,10 @@ from fractions import Fraction
 import pytest
 
 from discreet.loss import GaussianDP, Profile, ZeroConcentrated
-from discreet.loss.pairs.discrete_gaussian import DiscreteGaussianPair
+from discreet.loss.pairs.gaussian import DiscreteGaussianPair
 from discreet.loss.pairs.smoothed_gaussian import SmoothedGaussianPair
 from discreet.mechanisms import Gaussian
-from discreet.mechanisms.moves import _covers, worst_moves
+from discreet.mechanisms.additive import _covers, worst_moves
 from discreet.noise import DiscreteGaussian, DyadicGrid
 
 F = Fraction

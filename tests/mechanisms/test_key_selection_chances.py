@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 
 from discreet.certified import exp_neg
 from discreet.errors import OutOfRange
-from discreet.mechanisms.key_selection_chances import (
+from discreet.mechanisms.partition_selection.optimal_selection import (
     checked_length,
     halfway,
     optimal_chances,

@@ -6,11 +6,12 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from discreet.accounting import Leaf, read, written
+from discreet.accounting import Leaf, decode, encode
 from discreet.errors import DiscreetError, NotExact, OutOfRange, WrongKind
 from discreet.loss import Approximate, Pure
-from discreet.mechanisms import Laplace, NoisyKeys, OptimalKeys, key_selection_optimal
-from discreet.mechanisms.key_selection import worst_move
+from discreet.mechanisms import Laplace, NoisyKeys, OptimalKeys
+from discreet.mechanisms.partition_selection import optimal_selection as key_selection_optimal
+from discreet.mechanisms.partition_selection.selection import worst_move
 from discreet.units import Relation
 from tests.mechanisms.key_selection_laws import exceeded, largest, moves, replacements
 from tests.noise.laws import LAZY_COINS, TINY_COINS, WrongLaw, check_law, stream
@@ -261,7 +262,7 @@ def test_a_leaf_is_priced_by_units():
 
 @pytest.mark.parametrize("choice", [keys(), keys(groups=7, relation="replace", fewest=5)])
 def test_a_leaf_can_be_written_and_read(choice):
-    assert read(written(Leaf(choice))) == Leaf(choice)
+    assert decode(encode(Leaf(choice))) == Leaf(choice)
 
 
 # --- what is refused -----------------------------------------------------------------------------

@@ -9,12 +9,12 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from discreet.accounting import Leaf, read, written
+from discreet.accounting import Leaf, decode, encode
 from discreet.errors import DiscreetError, NotExact, OutOfRange, TooLarge, WrongKind
 from discreet.loss import Pure
 from discreet.mechanisms import Gaussian, Laplace, NoisyKeys
-from discreet.mechanisms.key_selection_interval import Shown
-from discreet.mechanisms.key_selection_leak import leaked
+from discreet.mechanisms.partition_selection.confidence_interval import ThresholdedLaw
+from discreet.mechanisms.partition_selection.selection import leak_probability
 from discreet.noise import DiscreteGaussian, DiscreteLaplace, DyadicGrid
 from tests.mechanisms.key_selection_laws import (
     divergence,
@@ -234,7 +234,7 @@ def test_no_way_to_enter_groups_leaks_more(law, distance, steps, groups):
     most = max(
         1 - math.prod(hidden(j) for j in way) for way in entries(steps * groups, steps) if way
     )
-    bound = leaked(law, distance=distance, groups=groups, steps=steps)
+    bound = leak_probability(law, distance=distance, groups=groups, steps=steps)
     assert most <= bound <= most * (1 + Fraction(1, 10**12))
 
 
@@ -243,8 +243,12 @@ def test_either_end_can_leak_more():
     """High thresholds are reached together, low ones by many groups of one unit."""
     law = DiscreteLaplace(scale=1)
     high, low = ({"distance": d, "groups": 2} for d in (12, -4))
-    assert leaked(law, steps=3, **high) > leaked(law, steps=1, distance=12, groups=6)
-    assert leaked(law, steps=3, **low) == leaked(law, steps=1, distance=-4, groups=6)
+    assert leak_probability(law, steps=3, **high) > leak_probability(
+        law, steps=1, distance=12, groups=6
+    )
+    assert leak_probability(law, steps=3, **low) == leak_probability(
+        law, steps=1, distance=-4, groups=6
+    )
 
 
 @pytest.mark.parametrize("noise", [Laplace(scale=3), Gaussian(sigma=4)], ids=repr)
@@ -369,7 +373,7 @@ def test_far_above_the_threshold_it_is_the_error_of_the_noise(noise):
     reach = noise.error(confidence="0.9")
     assert (low[0], high[0]) == (10**6 - reach, 10**6 + reach)
     assert high[-1] == 2**63 - 1
-    exact = Shown(choice._law(), 30, 1, Fraction(1, 20))
+    exact = ThresholdedLaw(choice._law(), 30, 1, Fraction(1, 20))
     for at, answer in enumerate(answers[:-1].tolist()):
         assert (low[at], high[at]) == exact.interval(answer)
 
@@ -403,7 +407,7 @@ def test_a_leaf_is_priced_by_units(noise):
 @pytest.mark.parametrize("noise", NOISES, ids=repr)
 def test_a_leaf_can_be_written_and_read(noise):
     leaf = Leaf(keys(noise=noise, threshold=-5, groups=7, relation="either", fewest=5, most=3))
-    assert read(written(leaf)) == leaf
+    assert decode(encode(leaf)) == leaf
 
 
 # --- what is refused -----------------------------------------------------------------------------

@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.loss.pairs.discrete_laplace import DiscreteLaplacePair
+from discreet.loss.pairs.laplace import DiscreteLaplacePair
 from discreet.mechanisms import Laplace, counts
-from discreet.mechanisms.pricing import laplace_pair, priced
+from discreet.mechanisms.additive import laplace_pair, loss_of_move
 from discreet.noise import DiscreteLaplace, DyadicGrid
 from discreet.units import average_sensitivity, count_sensitivity, sum_sensitivity
 from tests.noise.laws import stream
@@ -104,7 +104,7 @@ def test_the_mean_of_coins(p, n, epsilon):
 @pytest.mark.parametrize("scale", [F(1, 2), F(2), F(5)])
 def test_one_coordinate_is_the_worst_of_all_moves_of_one_length(scale):
     def delta(move, epsilon):
-        loss = priced([DiscreteLaplacePair(scale, step) for step in move])
+        loss = loss_of_move([DiscreteLaplacePair(scale, step) for step in move])
         return loss.delta_interval(epsilon=epsilon)
 
     for epsilon in (0, 0.2, 0.9, 2):
@@ -117,8 +117,8 @@ def test_one_coordinate_is_the_worst_of_all_moves_of_one_length(scale):
 def test_coarser_noise_stands_in_for_finer():
     fine, coarse = DiscreteLaplacePair(F(300), 600), DiscreteLaplacePair(F(10), 20)
     for epsilon in (0, 0.05, 0.1, 0.77, 1.99):
-        small = priced([fine]).delta_interval(epsilon=epsilon)
-        large = priced([coarse]).delta_interval(epsilon=epsilon)
+        small = loss_of_move([fine]).delta_interval(epsilon=epsilon)
+        large = loss_of_move([coarse]).delta_interval(epsilon=epsilon)
         assert small.low <= large.high <= small.high + F(2, 20) ** 2 / 2
         curve = max(0.0, 1 - math.exp((epsilon - 2) / 2))
         assert curve <= small.high + 1e-12

@@ -7,8 +7,7 @@ import pytest
 
 from discreet.errors import OutOfRange, WrongKind
 from discreet.loss import Pure
-from discreet.mechanisms.numeric_sparse import NumericSparse
-from discreet.mechanisms.sparse import Sparse
+from discreet.mechanisms.sparse_vector.sparse import NumericSparse, Sparse
 from tests.twins.sparse_vector import neighbors, worst
 
 WINDOW = range(-2, 3)

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.mechanisms import Gaussian, Laplace, NoisyKeys
-from discreet.mechanisms.key_selection_leak import leaked, likely_distance
-from discreet.mechanisms.quantiles import first_true
+from discreet.mechanisms.exact_quantiles import first_true
+from discreet.mechanisms.partition_selection.selection import estimated_distance, leak_probability
 from discreet.noise import DiscreteGaussian, DiscreteLaplace
 
 F = Fraction
@@ -39,13 +39,17 @@ def test_a_start_changes_nothing_but_the_time(answer, near):
 def test_the_estimate_is_close_and_the_threshold_least(law, size, chance, groups, most):
     gaussian = law is DiscreteGaussian
     noise = law(variance=size**2) if gaussian else law(scale=size)
-    near = likely_distance(noise, chance=chance, groups=groups, most=most)
+    near = estimated_distance(noise, chance=chance, groups=groups, most=most)
     mechanism = Gaussian(variance=size**2) if gaussian else Laplace(scale=size)
     found = NoisyKeys.for_delta(
         delta=chance, noise=mechanism, groups=groups, relation="add_remove", most=most
     )
     distance = found.threshold - found.fewest
     assert abs(distance - near) <= 2 + distance / 1000
-    assert found.leak() == leaked(noise, distance=distance, groups=groups, most=most) <= chance
+    assert (
+        found.leak()
+        == leak_probability(noise, distance=distance, groups=groups, most=most)
+        <= chance
+    )
     if distance:
-        assert leaked(noise, distance=distance - 1, groups=groups, most=most) > chance
+        assert leak_probability(noise, distance=distance - 1, groups=groups, most=most) > chance

@@ -6,10 +6,10 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.attacks.twins.sparse_vector import BROKEN, PRIVATE, VARIANTS
 from discreet.errors import OutOfRange, WrongKind
 from discreet.loss import Pure
-from discreet.mechanisms.sparse import Sparse, threshold_share
+from discreet.mechanisms.sparse_vector.sparse import Sparse, threshold_share
+from discreet_audit.twins.sparse_vector import BROKEN, PRIVATE, VARIANTS
 from tests.twins.sparse_vector import neighbors, worst
 
 

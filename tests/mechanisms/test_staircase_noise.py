@@ -5,9 +5,9 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.mechanisms import staircase_noise
-from discreet.mechanisms.staircase_noise import StaircaseNoise
-from discreet.noise import geometric
+from discreet.mechanisms import staircase as staircase_noise
+from discreet.mechanisms.staircase import StaircaseNoise
+from discreet.noise import laplace as geometric
 from tests.noise.laws import ALPHA, TINY_FREE, TINY_TABLE, check_law, chi_square, stream
 
 F = Fraction

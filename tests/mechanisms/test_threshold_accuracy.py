@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from discreet.errors import OutOfRange, WrongKind
-from discreet.mechanisms.above_threshold import AboveThreshold
-from discreet.mechanisms.sparse import Sparse
-from discreet.mechanisms.threshold_accuracy import Accuracy
+from discreet.mechanisms.sparse_vector.above_threshold import AboveThreshold
+from discreet.mechanisms.sparse_vector.sparse import Sparse
+from discreet.mechanisms.sparse_vector.threshold_law import Accuracy
 from discreet.noise import DiscreteLaplace
 
 

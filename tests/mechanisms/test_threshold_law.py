@@ -5,10 +5,10 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.attacks.twins.sparse_vector import Nothing
 from discreet.errors import OutOfRange
-from discreet.mechanisms.threshold_law import Comparison
+from discreet.mechanisms.sparse_vector.threshold_law import Comparison
 from discreet.noise import DiscreteLaplace
+from discreet_audit.twins.sparse_vector import Nothing
 
 NARROW = DiscreteLaplace(scale=Fraction(1, 3))
 WIDE = DiscreteLaplace(scale=Fraction(2, 3))

@@ -20,10 +20,9 @@ from discreet.errors import (
     OutOfRange,
     WrongKind,
 )
-from discreet.mechanisms.above_threshold import AboveThreshold
-from discreet.mechanisms.numeric_sparse import NumericSparse
-from discreet.mechanisms.sparse import Sparse
-from discreet.mechanisms.threshold_run import RunTerms, ThresholdRun
+from discreet.mechanisms.sparse_vector.above_threshold import AboveThreshold
+from discreet.mechanisms.sparse_vector.sparse import NumericSparse, Sparse
+from discreet.mechanisms.sparse_vector.threshold_run import RunTerms, ThresholdRun
 from discreet.noise import DiscreteLaplace, KeyedEntropy
 
 ALPHA = 1e-6

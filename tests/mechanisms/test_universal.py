@@ -6,9 +6,8 @@ from fractions import Fraction
 import pytest
 
 from discreet.errors import OutOfRange, WrongKind
-from discreet.mechanisms.costs import expectation
-from discreet.mechanisms.optimal import optimal_mechanism
-from discreet.mechanisms.universal import bayes_remap, geometric_on_counts
+from discreet.mechanisms.matrix import expectation
+from discreet.mechanisms.optimal import bayes_remap, geometric_on_counts, optimal_mechanism
 from discreet.noise import DiscreteLaplace, Truncated
 from discreet.units import NeighborGraph
 from tests.mechanisms.test_optimal import COSTS, PRIORS

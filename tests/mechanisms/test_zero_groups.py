@@ -10,10 +10,11 @@ from scipy import stats
 
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import Interval
-from discreet.mechanisms import Gaussian, Laplace, zero_groups
-from discreet.mechanisms.zero_groups import ShownZeros, ZeroGroups
+from discreet.mechanisms import Gaussian, Laplace
+from discreet.mechanisms.partition_selection import empty_groups as zero_groups
+from discreet.mechanisms.partition_selection.empty_groups import EmptyGroups, ShownEmptyGroups
 from discreet.noise import DiscreteGaussian, DiscreteLaplace, DyadicGrid
-from discreet.noise.coins import CoinSizes
+from discreet.noise.bernoulli import CoinSizes
 from discreet.noise.tablefree import FreeSizes
 from tests.noise.laws import ALPHA, WrongLaw, check_law, stream
 
@@ -48,7 +49,7 @@ def materialised(noise, threshold, groups, touched):
 
 
 def check(noise, *, threshold, groups, touched, unexplored=Fraction(1, 16)):
-    zeros = ZeroGroups(noise=noise, threshold=threshold, groups=groups)
+    zeros = EmptyGroups(noise=noise, threshold=threshold, groups=groups)
 
     def program(entropy):
         found = zeros.run(np.array(touched, np.int64), entropy=entropy, sizes=BITS)
@@ -109,8 +110,8 @@ def flipped(*, coins, chance, entropy, sizes):
 def check_steps(monkeypatch, touched, groups=3):
     law = Steps(5)
     monkeypatch.setattr(zero_groups, "rare_heads", flipped)
-    monkeypatch.setattr(ZeroGroups, "_law", lambda _: law)
-    zeros = ZeroGroups(noise=Laplace(scale=1), threshold=5, groups=groups)
+    monkeypatch.setattr(EmptyGroups, "_law", lambda _: law)
+    zeros = EmptyGroups(noise=Laplace(scale=1), threshold=5, groups=groups)
 
     def program(entropy):
         found = zeros.run(np.array(touched, np.int64), entropy=entropy)
@@ -131,25 +132,27 @@ def test_the_law_is_that_of_all_groups(monkeypatch, touched):
 
 @pytest.mark.parametrize("slip", ["lower", "higher", "touched", "tail", "sign"])
 def test_slips_are_found(monkeypatch, slip):
-    beyond, run, chance = Steps.beyond, ZeroGroups.run, ZeroGroups.chance
+    beyond, run, chance = Steps.beyond, EmptyGroups.run, EmptyGroups.chance
 
     def signed(self, *rest, **more):
         found = run(self, *rest, **more)
-        return ShownZeros(found.places, np.where(found.places % 2, found.counts, -found.counts))
+        return ShownEmptyGroups(
+            found.places, np.where(found.places % 2, found.counts, -found.counts)
+        )
 
     def other(step):
         return lambda self, bits=64: chance(replace(self, threshold=self.threshold + step), bits)
 
     slips = {
-        "lower": (ZeroGroups, "chance", other(-1)),
-        "higher": (ZeroGroups, "chance", other(1)),
-        "touched": (ZeroGroups, "run", lambda self, _, **more: run(self, NONE, **more)),
+        "lower": (EmptyGroups, "chance", other(-1)),
+        "higher": (EmptyGroups, "chance", other(1)),
+        "touched": (EmptyGroups, "run", lambda self, _, **more: run(self, NONE, **more)),
         "tail": (
             Steps,
             "beyond",
             lambda self, t, *rest, **more: beyond(self, t + 1, *rest, **more),
         ),
-        "sign": (ZeroGroups, "run", signed),
+        "sign": (EmptyGroups, "run", signed),
     }
     monkeypatch.setattr(*slips[slip])
     with pytest.raises(WrongLaw):
@@ -168,8 +171,8 @@ def shown_by_all(noise, threshold, groups, label):
 def test_many_groups_one_by_one_and_drawn(noise):
     """Two samples, of places and of counts; the false-alarm rate of each test is ALPHA."""
     groups = 10**6
-    threshold = ZeroGroups(noise=noise, threshold=1, groups=groups).least(DRAWS)
-    zeros = ZeroGroups(noise=noise, threshold=threshold, groups=groups)
+    threshold = EmptyGroups(noise=noise, threshold=1, groups=groups).least(DRAWS)
+    zeros = EmptyGroups(noise=noise, threshold=threshold, groups=groups)
     found = [zeros.run(NONE, entropy=stream(f"drawn {at}")) for at in range(4)]
     places, counts = (
         np.concatenate([getattr(each, name) for each in found]) for name in ("places", "counts")
@@ -187,7 +190,7 @@ def test_many_groups_one_by_one_and_drawn(noise):
 
 @pytest.mark.parametrize("noise", [Laplace(scale=3), Gaussian(sigma=4)], ids=str)
 def test_touched_groups_are_never_drawn(noise):
-    zeros = ZeroGroups(noise=noise, threshold=2, groups=1000)
+    zeros = EmptyGroups(noise=noise, threshold=2, groups=1000)
     odd = np.arange(1, 1000, 2)
     found = zeros.run(odd, entropy=stream("odd"))
     assert found.places.size > 50
@@ -198,7 +201,7 @@ def test_touched_groups_are_never_drawn(noise):
 
 def test_what_is_drawn_does_not_depend_on_touched_groups():
     """The same words are read, and other groups are the same."""
-    zeros = ZeroGroups(noise=Laplace(scale=2), threshold=5, groups=10**4)
+    zeros = EmptyGroups(noise=Laplace(scale=2), threshold=5, groups=10**4)
     sources = stream("same"), stream("same")
     whole, some = (
         zeros.run(touched, entropy=source)
@@ -214,16 +217,16 @@ def test_what_is_drawn_does_not_depend_on_touched_groups():
 @pytest.mark.parametrize("groups", [10**7, 10**9, 2**62])
 @pytest.mark.parametrize("most", [1, 1000, 10**6])
 def test_the_least_threshold_is_exact(noise, groups, most):
-    start = ZeroGroups(noise=noise, threshold=1, groups=groups)
+    start = EmptyGroups(noise=noise, threshold=1, groups=groups)
     least = start.least(most)
-    enough = ZeroGroups(noise=noise, threshold=least, groups=groups)
+    enough = EmptyGroups(noise=noise, threshold=least, groups=groups)
     assert enough.expected().high <= most
-    assert ZeroGroups(noise=noise, threshold=least - 1, groups=groups).expected().low > most
+    assert EmptyGroups(noise=noise, threshold=least - 1, groups=groups).expected().low > most
 
 
 def test_a_threshold_is_never_below_one():
-    assert ZeroGroups(noise=Laplace(scale=1), threshold=9, groups=10).least(10) == 1
-    assert ZeroGroups(noise=Laplace(scale=1), threshold=9, groups=10).least(9) == 1
+    assert EmptyGroups(noise=Laplace(scale=1), threshold=9, groups=10).least(10) == 1
+    assert EmptyGroups(noise=Laplace(scale=1), threshold=9, groups=10).least(9) == 1
 
 
 @pytest.mark.parametrize(
@@ -238,4 +241,4 @@ def test_a_threshold_is_never_below_one():
 )
 def test_bad_arguments(change, error):
     with pytest.raises(error):
-        ZeroGroups(**{"noise": Laplace(scale=1), "threshold": 5, "groups": 100, **change})
+        EmptyGroups(**{"noise": Laplace(scale=1), "threshold": 5, "groups": 100, **change})

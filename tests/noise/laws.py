@@ -13,7 +13,7 @@ import numpy as np
 from scipy import stats
 
 from discreet.noise import KeyedEntropy, exact_law
-from discreet.noise.coins import CoinSizes
+from discreet.noise.bernoulli import CoinSizes
 from discreet.noise.table import TableSizes
 from discreet.noise.tablefree import FreeSizes
 

@@ -23,7 +23,7 @@ from discreet.noise import (
     Truncated,
     Uniform,
 )
-from discreet.noise.gaussian_tail import normalizer, tail_ratio
+from discreet.noise.gaussian import normalizer, tail_ratio
 
 LAPLACE = [Fraction(1, 50), Fraction(1), Fraction(7, 3), Fraction(1000), Fraction(10**12)]
 GAUSSIAN = [Fraction(1, 50), Fraction(1), Fraction(17, 4), Fraction(10**4), Fraction(99_999)]
@@ -131,7 +131,7 @@ def test_wide_gaussian_tails_do_not_need_their_terms(variance, depth, bits):
 @pytest.mark.parametrize("k", [0, 1, 255, 256, 257, 700, 4095])
 def test_the_methods_of_gaussian_tails_agree(k, monkeypatch):
     """Term by term, and by Euler-Maclaurin with either form of Mills' ratio."""
-    from discreet.noise import gaussian_tail  # noqa: PLC0415  private functions under test
+    from discreet.noise import gaussian as gaussian_tail  # noqa: PLC0415  private functions under test
 
     variance = Fraction(2**16)
     by_terms = gaussian_tail._term_by_term(variance, k, 80)
@@ -145,7 +145,7 @@ def test_the_methods_of_gaussian_tails_agree(k, monkeypatch):
 @pytest.mark.theorem("gaussian-tail")
 def test_a_smaller_remainder_would_be_noticed(monkeypatch):
     """Mutant: Euler-Maclaurin without its remainder, cut after one term."""
-    from discreet.noise import gaussian_tail  # noqa: PLC0415  private functions under test
+    from discreet.noise import gaussian as gaussian_tail  # noqa: PLC0415  private functions under test
 
     variance, k = Fraction(2**16), 4000
     truth = gaussian_tail._term_by_term(variance, k, 120)

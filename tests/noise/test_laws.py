@@ -21,12 +21,11 @@ from discreet.noise import (
     permute_and_flip,
     tablefree,
 )
-from discreet.noise.bernoulli import CoinWords
-from discreet.noise.blocks import BlockSampler
-from discreet.noise.coins import CoinSizes, exp_coins
-from discreet.noise.finite import WeightedTable
-from discreet.noise.signed import SignedSampler
+from discreet.noise.bernoulli import CoinSizes, CoinWords, exp_coins
+from discreet.noise.categorical import WeightedTable
+from discreet.noise.table import SignedSampler
 from discreet.noise.tablefree import FreeSizes, Parameters, geometric_into
+from discreet.noise.wide_table import BlockSampler
 from tests.noise.laws import (
     LAZY_COINS,
     LAZY_FREE,

@@ -14,17 +14,15 @@ from discreet.noise import (
     DiscreteGaussian,
     DiscreteLaplace,
     Uniform,
-    blocks,
-    coins,
     permute_and_flip,
     selection,
     table,
     tablefree,
 )
-from discreet.noise.bernoulli import CoinWords
-from discreet.noise.coins import CoinSizes
-from discreet.noise.series import Decay
-from discreet.noise.signed import SignedSampler
+from discreet.noise import bernoulli as coins
+from discreet.noise import wide_table as blocks
+from discreet.noise.bernoulli import CoinSizes, CoinWords
+from discreet.noise.table import Decay, SignedSampler
 from discreet.noise.tablefree import Parameters
 from tests.noise.laws import TINY_COINS, TINY_FREE, TINY_TABLE, WrongLaw, check_law
 from tests.noise.test_laws import attempt, one, permute_and_flip_law
@@ -119,7 +117,7 @@ def test_boundaries_off_by_one(monkeypatch, shift):
             [at + shift for at in known.low], [at + shift for at in known.high], known.finite
         )
 
-    monkeypatch.setattr("discreet.noise.signed.boundaries", shifted)
+    monkeypatch.setattr("discreet.noise.table.boundaries", shifted)
     with pytest.raises(WrongLaw):
         check_table(LAPLACE)
 
@@ -127,7 +125,7 @@ def test_boundaries_off_by_one(monkeypatch, shift):
 def test_tail_cut_off(monkeypatch):
     true = table.boundaries
     monkeypatch.setattr(
-        "discreet.noise.signed.boundaries",
+        "discreet.noise.table.boundaries",
         lambda low, high, rest, bits: true(low[:7], high[:7], 0, bits),
     )
     with pytest.raises(WrongLaw):
@@ -138,7 +136,7 @@ def test_tail_counted_once(monkeypatch):
     """The mass beyond the last boundary is forgotten in the total, not in the support."""
     true = table.boundaries
     monkeypatch.setattr(
-        "discreet.noise.signed.boundaries",
+        "discreet.noise.table.boundaries",
         lambda low, high, rest, bits: true(low[:7], high[:7], 1, bits),
     )
     with pytest.raises((WrongLaw, AssertionError)):

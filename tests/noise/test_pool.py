@@ -12,7 +12,8 @@ import pytest
 from scipy import stats
 
 from discreet.errors import EntropyUnavailable
-from discreet.noise import DiscreteGaussian, DiscreteLaplace, Uniform, entropy, pool
+from discreet.noise import DiscreteGaussian, DiscreteLaplace, Uniform, entropy
+from discreet.noise import distribution as pool
 from tests.noise.laws import ALPHA, chi_square
 
 

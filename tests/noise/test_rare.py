@@ -11,10 +11,11 @@ from scipy import stats
 
 from discreet.errors import OutOfRange
 from discreet.exact import Interval
-from discreet.noise import DiscreteGaussian, DiscreteLaplace, beyond, rare
-from discreet.noise.beyond import laplace_beyond_into
-from discreet.noise.coins import CoinSizes
-from discreet.noise.rare import rare_heads
+from discreet.noise import DiscreteGaussian, DiscreteLaplace
+from discreet.noise import rare_events as beyond
+from discreet.noise import rare_events as rare
+from discreet.noise.bernoulli import CoinSizes
+from discreet.noise.rare_events import laplace_beyond_into, rare_heads
 from discreet.noise.tablefree import FreeSizes, Parameters
 from tests.noise.laws import ALPHA, LAZY_FREE, TINY_FREE, WrongLaw, check_law, stream
 

@@ -153,7 +153,7 @@ def test_values_beyond_64_bits_stop_at_the_ends(law):
     if isinstance(law, DiscreteLaplace):
         assert law.sample(3, Extreme(negative=False)).tolist() == [INT64_MAX] * 3
         assert law.sample(3, Extreme(negative=True)).tolist() == [INT64_MIN] * 3
-    wide = tablefree.Wide(np.array([2**62]), np.array(3), np.array([5]))
+    wide = tablefree.WideIntegers(np.array([2**62]), np.array(3), np.array([5]))
     assert wide.exact(0) == 2**65 + 5
     assert wide.floats()[0] == 2.0**65
     assert wide.clamped(np.array([False])).tolist() == [INT64_MAX]

@@ -6,10 +6,8 @@ import flint
 import numpy as np
 import pytest
 
-from discreet.noise.blocks import BlockLaw, block_number
-from discreet.noise.series import Decay
-from discreet.noise.signed import SignedLaw, signed
-from discreet.noise.table import Table, TableSizes
+from discreet.noise.table import Decay, SignedLaw, Table, TableSizes, signed
+from discreet.noise.wide_table import BlockLaw, block_number
 
 SMALL = [
     Decay(linear=Fraction(1)),

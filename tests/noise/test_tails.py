@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from discreet.certified import exp_neg
 from discreet.exact import Interval
 from discreet.noise import DiscreteLaplace
-from discreet.noise.exponential import Scaled
-from discreet.noise.gaussian_tail import _euler_maclaurin, _term_by_term, tail_ratio
+from discreet.noise.chance import ScaledExponential
+from discreet.noise.gaussian import _euler_maclaurin, _term_by_term, tail_ratio
 
 F = Fraction
 
@@ -34,7 +34,7 @@ def test_both_ways_to_sum_a_tail_agree(deviation, share, bits):
 @given(x=st.fractions(513, 4000), bits=st.sampled_from([24, 64, 300]))
 def test_far_exponentials_are_enclosed_to_a_relative_precision(x, bits):
     one = Interval(F(1), F(1))
-    found = Scaled(x, one).bounds(bits)
+    found = ScaledExponential(x, one).bounds(bits)
     scale = bits + 40 + math.ceil(2 * x)
     low, high = exp_neg(x, scale)
     assert found.low <= F(high, 1 << scale)

@@ -2,13 +2,13 @@
 
 from hypothesis import strategies as st
 
-from discreet.engines.order import HashOrder
-from discreet.engines.reference.engine import Reference
-from discreet.engines.reference.relations import rows_of
-from discreet.plan.policy import read_policy
-from discreet.plan.schema import Schema
+from discreet.engines.hash_order import HashOrder
+from discreet.plan.policy.policy import read_policy
 from discreet.plan.steps import plan
-from discreet.query.sql.read import read
+from discreet.query.sql.parse import read
+from discreet.requests.table_schema import Schema
+from tests.reference.engine import Reference
+from tests.reference.relations import rows_of
 
 TEXT = """
 format = 1

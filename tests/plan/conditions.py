@@ -8,7 +8,7 @@ import random
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 
-from discreet.plan.facts import Facts
+from discreet.plan.binding.value_facts import Facts
 from discreet.query.expressions import Call, Column, Literal
 from discreet.query.types import Type
 

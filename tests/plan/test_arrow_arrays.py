@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.plan.arrow_arrays import arrow_numbers, arrow_values, nulls, numbers, taken
+from discreet.requests.raw_totals import arrow_numbers, arrow_values, nulls, numbers, taken
 
 KINDS = {
     pa.int64(): st.integers(-(2**63), 2**63 - 1),
@@ -122,5 +122,5 @@ def test_a_column_of_nothing_but_null():
 
 
 def test_texts_that_are_too_long_together_are_left_to_arrow(monkeypatch):
-    monkeypatch.setattr("discreet.plan.arrow_arrays._LONGEST", 3)
+    monkeypatch.setattr("discreet.requests.raw_totals._LONGEST", 3)
     assert arrow_values(["ab", "cd"], pa.string()).to_pylist() == ["ab", "cd"]

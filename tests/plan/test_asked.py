@@ -3,13 +3,13 @@
 import pytest
 
 from discreet.errors import QuestionError, UnsupportedSQL, WrongType
-from discreet.plan.asked import asked
-from discreet.query.sql.read import read
+from discreet.plan.binding.bound_question import bind_question
+from discreet.query.sql.parse import read
 from tests.plan.clinic import SCHEMA, public_rows
 
 
 def bound(text):
-    return asked(read(text), SCHEMA, public_rows)
+    return bind_question(read(text), SCHEMA, public_rows)
 
 
 def test_aggregates_are_bound_once():

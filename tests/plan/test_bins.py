@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.order import HashOrder
-from discreet.engines.reference.engine import Reference
-from discreet.plan.bins import FLOATS, WHOLE, bins_of
-from discreet.plan.lowered import Leaves, Lowered
+from discreet.engines.hash_order import HashOrder
+from discreet.plan.bounds_search.bounds_search import FLOATS, WHOLE, bins_of
 from discreet.query.expressions import Column
 from discreet.query.relations import Scan
 from discreet.query.types import Type
+from discreet.requests.engine_request import EngineRequest, Leaves
+from tests.reference.engine import Reference
 
 WHOLES = sorted(
     {0, 2**63 - 1, -(2**63)}
@@ -49,7 +49,7 @@ def histograms(values, kind):
     """Return the bin of each value on both engines; every value is a group of its own."""
     bins = bins_of(kind)
     columns = (("u", Type.INTEGER), ("x", kind))
-    lowered = Lowered(
+    lowered = EngineRequest(
         relation=Scan("t", columns),
         unit=(Column("u"),),
         keys=(),

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.mechanisms import NoisyKeys, OptimalKeys
-from discreet.plan.bounds_asked import estimate
-from discreet.plan.choosing import UNIT_COUNTS, Choosing
-from discreet.plan.lowered import Distinct, Total
-from discreet.plan.rows_seen import ONE
-from discreet.plan.search import FoundBounds
-from discreet.plan.settling import settled
+from discreet.plan.binding.value_facts import ONE
+from discreet.plan.bounds_search.bounds_search import FoundBounds
+from discreet.plan.bounds_search.second_stage import plan_second_stage
+from discreet.plan.pricing.requested_price import estimate
+from discreet.plan.statistics.partition_selection import UNIT_COUNTS, SelectionRule
 from discreet.query.expressions import Column
+from discreet.requests.engine_request import Distinct, Total
 from discreet.units import person
 from tests.plan.clinic import POLICY, SCHEMA, answers, databases, planned, public_rows
 
@@ -155,7 +155,7 @@ def test_bounds_that_are_found_do_not_decide_which_count_chooses(ends, options):
     low, high = map(Fraction, ends)
     bounds = FoundBounds(about=first.search.targets[0].about, low=low, high=high, seen=True)
     known = {"policy": POLICY, "schema": SCHEMA, "public_rows": public_rows}
-    second, _ = settled(first, (bounds,), **known)
+    second, _ = plan_second_stage(first, (bounds,), **known)
     assert isinstance(second.selection, NoisyKeys)
     assert second.chosen_by == ("units" if options == ONE_ROW else "count")
 
@@ -175,7 +175,7 @@ def test_rows_of_which_one_counts_are_units(tables, salt, one):
 
 
 def test_what_may_choose():
-    both = Choosing(units=True, rows=True)
+    both = SelectionRule(units=True, rows=True)
     for total in (
         Total(name="", row=Column("age"), low=0, high=5),
         Total(name="", row=ONE, low=-1, high=5),
@@ -188,8 +188,8 @@ def test_what_may_choose():
     rows = Total(name="", row=ONE, low=0, high=2)
     assert both.by(rows, units=False)
     assert not both.by(rows, units=True)
-    assert not Choosing(units=True).by(rows, units=False)
-    assert not Choosing().by(UNIT_COUNTS[0], units=False)
+    assert not SelectionRule(units=True).by(rows, units=False)
+    assert not SelectionRule().by(UNIT_COUNTS[0], units=False)
     assert both.among({"d": Distinct(name="d", expression=Column("age"), most=3)}) is None
     few = replace(rows, high=1, low=1)
     assert both.among({"many": rows, "few": few}) == ("few", 1)

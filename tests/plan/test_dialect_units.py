@@ -3,8 +3,8 @@
 import pytest
 
 from discreet.errors import NotPerUnit
-from discreet.plan.policy import read_policy
-from discreet.plan.schema import Schema
+from discreet.plan.policy.policy import read_policy
+from discreet.requests.table_schema import Schema
 from tests.plan.clinic import planned
 from tests.query.dialect import APART, MIXED, TABLES, underlined
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from discreet.plan.policy import read_policy
-from discreet.plan.schema import Schema
+from discreet.plan.policy.policy import read_policy
+from discreet.requests.table_schema import Schema
 from discreet.units import person
 from tests.plan.clinic import TEXT, planned
 

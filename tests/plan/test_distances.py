@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.mechanisms.pricing import laplace_pair
-from discreet.plan.distances import Distances, root_up, steps_up
+from discreet.mechanisms.additive import laplace_pair
+from discreet.plan.pricing.group_sensitivity import GroupSensitivity, root_up, steps_up
 from discreet.units import Relation
 
 CASES = [
@@ -31,7 +31,7 @@ def contributions(low, high, groups, available):
 @pytest.mark.parametrize("case", CASES)
 def test_no_unit_moves_totals_further(case):
     low, high, groups, available = case
-    far = Distances(low=low, high=high, groups=groups, available=available)
+    far = GroupSensitivity(low=low, high=high, groups=groups, available=available)
     units = set(contributions(*case))
     assert max(sum(map(abs, unit)) for unit in units) == far.added
     assert max(sum(x * x for x in unit) for unit in units) == far.added_squared
@@ -48,8 +48,8 @@ def test_no_unit_moves_totals_further(case):
 @pytest.mark.parametrize("case", [case for case in CASES if case[3] >= 2 * case[2]])
 def test_more_groups_than_two_units_reach_are_as_good_as_any_number(case):
     low, high, groups, _ = case
-    known = Distances(low=low, high=high, groups=groups, available=case[3])
-    unknown = Distances(low=low, high=high, groups=groups, available=None)
+    known = GroupSensitivity(low=low, high=high, groups=groups, available=case[3])
+    unknown = GroupSensitivity(low=low, high=high, groups=groups, available=None)
     for relation in Relation:
         assert known.moved(relation) == unknown.moved(relation)
         assert known.moved_squared(relation) == unknown.moved_squared(relation)

@@ -7,15 +7,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.accounting import Box
-from discreet.accounting.values import at_least, below, equals, is_null, one_of
-from discreet.engines.reference.relations import rows_of
+from discreet.accounting.scopes.column_conditions import at_least, below, equals, is_null, one_of
 from discreet.errors import UnsupportedSQL
-from discreet.plan.bind import Binder
-from discreet.plan.enforced import enforced
+from discreet.plan.binding.binder import Binder
+from discreet.plan.binding.scope import enforce_scope
 from discreet.query.relations import Filter, Scan, descend
-from discreet.query.sql.read import read_relation
+from discreet.query.sql.parse import read_relation
 from tests.plan.clinic import POLICY, SCHEMA, databases, planned
 from tests.plan.test_scope import RELATIONS, named, record
+from tests.reference.relations import rows_of
 
 NAMES = POLICY.unit.columns
 JOINED = "SELECT {} FROM visits v {} JOIN drugs d ON v.patient = d.person"
@@ -74,7 +74,7 @@ def boxes(draw):
 @settings(max_examples=25)
 @given(tables=databases(), box=boxes())
 def test_units_with_rows_lie_in_the_box_whatever_it_is(text, tables, box):
-    found = enforced(bound(text, box), SCHEMA, NAMES)
+    found = enforce_scope(bound(text, box), SCHEMA, NAMES)
     for row in rows_of(found.relation, tables):
         (who,) = (row[name] for name in found.unit)
         if who is not None:
@@ -85,14 +85,14 @@ def test_units_with_rows_lie_in_the_box_whatever_it_is(text, tables, box):
 @pytest.mark.parametrize(("text", "kept"), SHAPES.items())
 def test_a_condition_is_kept_where_it_guards_every_row(text, kept):
     box = Box({UNIT: equals(1), SEX: equals("f")})
-    found = enforced(bound(text, box), SCHEMA, NAMES)
+    found = enforce_scope(bound(text, box), SCHEMA, NAMES)
     conditions = [name for name, _ in found.scope.conditions]
     assert (UNIT in conditions, SEX in conditions) == kept
 
 
 def test_filters_stand_directly_above_scans():
     box = Box({UNIT: equals(1), SEX: equals("f")})
-    found = enforced(bound(JOINED.format("v.ward", "INNER"), box), SCHEMA, NAMES)
+    found = enforce_scope(bound(JOINED.format("v.ward", "INNER"), box), SCHEMA, NAMES)
     parents = {
         child.table: node
         for node in descend(found.relation)
@@ -106,7 +106,7 @@ def test_filters_stand_directly_above_scans():
 
 def test_a_box_of_everything_changes_nothing():
     rows = bound("SELECT ward FROM visits", Box.everything())
-    assert enforced(rows, SCHEMA, NAMES) == rows
+    assert enforce_scope(rows, SCHEMA, NAMES) == rows
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_columns_that_units_do_not_share_are_in_no_box(table, column):
     """Not even if an inference says so: no name in a box is theirs."""
     assert named(SCHEMA, table, column, NAMES) is None
     glued = Box({column: equals("A"), f"{table}.{column}": equals("A")})
-    found = enforced(bound("SELECT ward FROM visits", glued), SCHEMA, NAMES)
+    found = enforce_scope(bound("SELECT ward FROM visits", glued), SCHEMA, NAMES)
     assert found.scope == Box.everything()
     assert found.relation == bound("SELECT ward FROM visits", glued).relation
 

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from discreet.engines.reference.expressions import compiled
 from discreet.errors import QuestionError
-from discreet.plan.facts import Facts, facts_of
+from discreet.plan.binding.value_facts import Facts, facts_of
 from discreet.query.expressions import Aggregate, Call, Cast, Column, Literal, Window
 from discreet.query.types import Type
 from tests.engines.questions import expressions
+from tests.reference.expressions import compiled
 
 TYPES = {"i": Type.INTEGER, "j": Type.INTEGER, "f": Type.FLOAT, "g": Type.FLOAT, "b": Type.BOOLEAN}
 EDGES = [0, 1, -1, 2**31, -(2**40), 2**53 + 1, 2**62, 2**63 - 1, -(2**63)]

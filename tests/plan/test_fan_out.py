@@ -5,13 +5,13 @@ from collections import Counter
 
 import pytest
 
-from discreet.engines.reference.relations import rows_of
 from discreet.errors import BadPolicy, NotAllowed
-from discreet.plan.bind import Binder
-from discreet.plan.fan_out import MOST, FanOut, within
-from discreet.plan.policy import read_policy
-from discreet.plan.schema import Schema
-from discreet.query.sql.read import read_relation
+from discreet.plan.binding.binder import Binder
+from discreet.plan.binding.fan_out import MOST_FAN_OUT, FanOut, within
+from discreet.plan.policy.policy import read_policy
+from discreet.query.sql.parse import read_relation
+from discreet.requests.table_schema import Schema
+from tests.reference.relations import rows_of
 
 POLICY = read_policy("""
 format = 1
@@ -186,6 +186,6 @@ def test_a_limit_is_a_whole_number(limit):
 
 
 def test_the_policy_names_the_limit():
-    assert read_policy("format = 1").limits.max_fan_out == MOST
+    assert read_policy("format = 1").limits.max_fan_out == MOST_FAN_OUT
     policy = read_policy("format = 1\n[limits]\nmax_fan_out = 7")
     assert read_policy(policy.written()).limits.max_fan_out == 7

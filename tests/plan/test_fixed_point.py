@@ -6,13 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.engines.reference.casts import read as read_value
-from discreet.engines.reference.expressions import compiled
 from discreet.errors import OutOfRange
-from discreet.plan.fixed_point import fixed, fixed_open, fixed_square
-from discreet.plan.grids import grid_of
+from discreet.plan.statistics.fixed_point import fixed, fixed_open, fixed_square, grid_of
 from discreet.query.expressions import Column
 from discreet.query.types import Type
+from tests.reference.casts import read as read_value
+from tests.reference.expressions import compiled
 
 X = Column("x")
 WHOLE = st.sampled_from([None, 0, 1, -1, 2**53 + 1, 2**63 - 1, -(2**63)]) | st.integers(

@@ -5,14 +5,14 @@ import math
 import pytest
 from hypothesis import given, settings
 
-from discreet.engines.reference.casts import read
-from discreet.engines.reference.relations import rows_of
 from discreet.errors import NotPerUnit
-from discreet.plan.bind import Binder
+from discreet.plan.binding.binder import Binder
 from discreet.query.expressions import Literal
-from discreet.query.sql.read import read_relation
+from discreet.query.sql.parse import read_relation
 from discreet.query.types import Type
 from tests.plan.clinic import SCHEMA, databases, planned
+from tests.reference.casts import read
+from tests.reference.relations import rows_of
 
 
 def bound(text):
@@ -106,7 +106,7 @@ def test_pairs_of_different_units_are_left_out(monkeypatch):
         return sorted((row[found.unit[0]], row[ward]) for row in rows_of(found.relation, tables))
 
     assert pairs() == [(1, "A"), (2, "B")]
-    monkeypatch.setattr("discreet.plan.joins.equal_units", lambda *_: (Literal(True),))
+    monkeypatch.setattr("discreet.plan.binding.joins.equal_units", lambda *_: (Literal(True),))
     assert pairs() == [(1, "A"), (1, "B"), (2, "A"), (2, "B")]
 
 

@@ -5,12 +5,12 @@ from datetime import date
 import pytest
 from hypothesis import given, settings
 
-from discreet.engines.reference.expressions import compiled
-from discreet.engines.reference.relations import rows_of
-from discreet.plan.asked import asked
-from discreet.query.shape import columns
-from discreet.query.sql.read import read
+from discreet.plan.binding.bound_question import bind_question
+from discreet.query.relation_columns import columns
+from discreet.query.sql.parse import read
 from tests.plan.clinic import SCHEMA, databases, public_rows
+from tests.reference.expressions import compiled
+from tests.reference.relations import rows_of
 
 PUBLIC = {
     "ward": ("A", "B", "C", None),
@@ -38,7 +38,7 @@ LISTED = [
 
 def values(key, where="TRUE"):
     text = f"SELECT {key} AS k, COUNT(*) AS n FROM visits WHERE {where} GROUP BY {key}"  # noqa: S608
-    return asked(read(text), SCHEMA, public_rows).keys[0].values
+    return bind_question(read(text), SCHEMA, public_rows).keys[0].values
 
 
 @pytest.mark.parametrize("key", PUBLIC)
@@ -64,7 +64,7 @@ COMPUTED = [key for key in PUBLIC if key not in {"ward", "sex", "RANGE_BUCKET(co
 def test_computed_keys_have_no_other_values(tables):
     for key in COMPUTED:
         text = f"SELECT {key} AS k, COUNT(*) AS n FROM visits GROUP BY {key}"  # noqa: S608
-        found = asked(read(text), SCHEMA, public_rows)
+        found = bind_question(read(text), SCHEMA, public_rows)
         rule = compiled(found.keys[0].key.expression, dict(columns(found.rows.relation)))
         seen = {rule(row) for row in rows_of(found.rows.relation, tables)}
         assert seen <= set(PUBLIC[key])

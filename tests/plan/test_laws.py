@@ -7,12 +7,20 @@ import pytest
 
 from discreet.loss import GaussianDP, least_scale
 from discreet.mechanisms import Gaussian, Laplace, NoisyKeys
-from discreet.plan.calibration import by_epsilon, by_point
-from discreet.plan.distances import Distances
-from discreet.plan.laws import gaussian_rho, laplace_error, smaller_errors
-from discreet.plan.parts import GAUSSIAN, LAPLACE, OPTIMAL, SMALLEST, Keys, Level, Totals
-from discreet.plan.sketch import Sketch
-from discreet.plan.spread import spread
+from discreet.plan.forecast.noise_quantiles import noise_half_width
+from discreet.plan.pricing.calibration import by_epsilon, by_point
+from discreet.plan.pricing.choose_noise import choose_noise, gaussian_rho, laplace_error
+from discreet.plan.pricing.group_sensitivity import GroupSensitivity
+from discreet.plan.pricing.release_parts import (
+    GAUSSIAN,
+    LAPLACE,
+    OPTIMAL,
+    SMALLEST,
+    NoisyTotals,
+    PartitionSelection,
+    QuantileLevel,
+)
+from discreet.plan.pricing.unpriced_release import UnpricedRelease
 from discreet.units import person
 from tests.plan.clinic import planned
 
@@ -21,13 +29,13 @@ PRICE = Fraction(1), DELTA, Fraction(19, 20)
 
 
 def totals(groups, most=5):
-    far = Distances(low=0, high=most, groups=groups, available=None)
-    return Totals(measure=f"count of {most}", distances=far)
+    far = GroupSensitivity(low=0, high=most, groups=groups, available=None)
+    return NoisyTotals(measure=f"count of {most}", distances=far)
 
 
 def sketch_of(*parts, columns=None, weights=None):
     one = Fraction(1)
-    return Sketch(
+    return UnpricedRelease(
         parts=parts,
         weights=weights or (1,) * len(parts),
         fixed=(None,) * len(parts),
@@ -42,15 +50,15 @@ def sketch_of(*parts, columns=None, weights=None):
 def test_sums_of_laplace_noise_reach_as_far_as_they_are_said_to(scales, miss):
     """Scales of a thousand times as much are continuous noise, nearly."""
     terms = tuple((Fraction(1), Laplace(scale=1000 * scale)) for scale in scales if scale)
-    exact = float(spread(terms, 1 - Fraction(miss))) / 1000
+    exact = float(noise_half_width(terms, 1 - Fraction(miss))) / 1000
     assert laplace_error(map(float, scales), miss) == pytest.approx(exact, rel=0.02)
 
 
 def test_few_groups_have_laplace_noise_and_many_gaussian():
     few, many = sketch_of(totals(1)), sketch_of(totals(100))
-    assert smaller_errors(few, *PRICE) == LAPLACE
-    assert smaller_errors(many, *PRICE) == GAUSSIAN
-    assert smaller_errors(many, Fraction(10**6), *PRICE[1:]) == LAPLACE
+    assert choose_noise(few, *PRICE) == LAPLACE
+    assert choose_noise(many, *PRICE) == GAUSSIAN
+    assert choose_noise(many, Fraction(10**6), *PRICE[1:]) == LAPLACE
 
 
 def errors_of(sketch, found):
@@ -60,9 +68,12 @@ def errors_of(sketch, found):
     if isinstance(keys, NoisyKeys):
         laws["keys"] = keys.noise
     names = [getattr(part, "measure", "keys") for part in sketch.parts]
-    names = ["keys" if isinstance(p, Keys) else n for p, n in zip(sketch.parts, names, strict=True)]
+    names = [
+        "keys" if isinstance(p, PartitionSelection) else n
+        for p, n in zip(sketch.parts, names, strict=True)
+    ]
     return [
-        float(spread(tuple((factor, laws[names[at]]) for at, factor in column), PRICE[2]))
+        float(noise_half_width(tuple((factor, laws[names[at]]) for at, factor in column), PRICE[2]))
         for column in sketch.columns
     ]
 
@@ -71,7 +82,7 @@ def errors_of(sketch, found):
 @pytest.mark.parametrize("private", [False, True])
 def test_the_law_is_the_one_whose_columns_err_less(groups, private):
     """One count, and a sum and a mean of it: products of errors agree with the choice."""
-    first = Keys(law=None, groups=groups, fewest=1, measure="keys", most=5)
+    first = PartitionSelection(law=None, groups=groups, fewest=1, measure="keys", most=5)
     columns = (((0, Fraction(1)),), ((0, Fraction(50)), (1, Fraction(1, 2))))
     sketch = sketch_of(
         first if private else totals(groups),
@@ -84,48 +95,50 @@ def test_the_law_is_the_one_whose_columns_err_less(groups, private):
         GAUSSIAN: by_point(sketch, *PRICE[:2]),
     }
     products = {law: math.prod(errors_of(sketch, each)) for law, each in found.items()}
-    chosen = smaller_errors(sketch, *PRICE)
+    chosen = choose_noise(sketch, *PRICE)
     assert products[chosen] <= min(products.values()) * 1.03
 
 
 def test_errors_come_before_the_size_of_groups():
     """Gaussian noise would show smaller groups, and err more."""
-    keys = Keys(law=None, groups=10, fewest=1)
+    keys = PartitionSelection(law=None, groups=10, fewest=1)
     sketch = sketch_of(keys)
-    assert smaller_errors(sketch, *PRICE) == LAPLACE
+    assert choose_noise(sketch, *PRICE) == LAPLACE
     laplace, gaussian = by_epsilon(sketch, *PRICE[:2]), by_point(sketch, *PRICE[:2])
     assert laplace.releases.selection.threshold > gaussian.releases.selection.threshold
     assert errors_of(sketch, laplace) < errors_of(sketch, gaussian)
 
 
 def test_a_choice_that_no_column_needs_does_not_decide():
-    apart = Keys(law=SMALLEST, groups=6, fewest=1)
+    apart = PartitionSelection(law=SMALLEST, groups=6, fewest=1)
     for groups, law in ((2, LAPLACE), (30, GAUSSIAN)):
         sketch = sketch_of(apart, totals(groups), columns=(((1, Fraction(1)),),))
-        assert smaller_errors(sketch, *PRICE) == law
+        assert choose_noise(sketch, *PRICE) == law
 
 
 @pytest.mark.parametrize(("law", "many"), [(SMALLEST, GAUSSIAN), (OPTIMAL, LAPLACE)])
 def test_where_nothing_is_asked_for_smaller_groups_decide(law, many):
     def taken(groups):
-        keys = Keys(law=law, groups=groups, fewest=1)
-        sketch = Sketch(parts=(keys,), weights=(1,), fixed=(None,), unit=person("patient"))
-        return smaller_errors(sketch, *PRICE)
+        keys = PartitionSelection(law=law, groups=groups, fewest=1)
+        sketch = UnpricedRelease(parts=(keys,), weights=(1,), fixed=(None,), unit=person("patient"))
+        return choose_noise(sketch, *PRICE)
 
     assert (taken(1), taken(100)) == (LAPLACE, many)
 
 
 @pytest.mark.parametrize(("groups", "law"), [(1, LAPLACE), (200, GAUSSIAN)])
 def test_choices_by_rank_are_compared_by_ranks(groups, law):
-    level = Level(
+    level = QuantileLevel(
         measure="leaves", level=Fraction(1, 2), leaves=64, rows=2, groups=groups, available=None
     )
-    assert smaller_errors(sketch_of(level), *PRICE) == law
+    assert choose_noise(sketch_of(level), *PRICE) == law
 
 
 def test_nothing_that_moves_decides_nothing():
-    still = Totals(measure="sum", distances=Distances(low=0, high=0, groups=100, available=None))
-    assert smaller_errors(sketch_of(still), *PRICE) == LAPLACE
+    still = NoisyTotals(
+        measure="sum", distances=GroupSensitivity(low=0, high=0, groups=100, available=None)
+    )
+    assert choose_noise(sketch_of(still), *PRICE) == LAPLACE
 
 
 @pytest.mark.parametrize(

@@ -7,15 +7,15 @@ from datetime import UTC, date, datetime
 import pytest
 
 from discreet.errors import OutOfRange, TooLarge, WrongKind
-from discreet.plan.lowered import Distinct, Key, Leaves, Lowered, Total
 from discreet.query.expressions import Column, Literal
 from discreet.query.relations import Scan
 from discreet.query.types import Type
+from discreet.requests.engine_request import Distinct, EngineRequest, KeyColumn, Leaves, Total
 
 ONES = Total(name="ones", row=Literal(1), low=0, high=5)
 VISITS = Scan("visits", (("patient", Type.INTEGER), ("ward", Type.TEXT)))
-WARD = Key("ward", Column("ward"), Type.TEXT)
-OPEN = Key("open", Column("open"), Type.BOOLEAN)
+WARD = KeyColumn("ward", Column("ward"), Type.TEXT)
+OPEN = KeyColumn("open", Column("open"), Type.BOOLEAN)
 
 
 def lowered(**changes):
@@ -27,7 +27,7 @@ def lowered(**changes):
         "measures": (ONES,),
         **changes,
     }
-    return Lowered(**fields)
+    return EngineRequest(**fields)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_distinct_values_are_bounded_too():
 
 def test_floats_tell_no_groups_apart():
     with pytest.raises(WrongKind):
-        Key("cost", Column("cost"), Type.FLOAT)
+        KeyColumn("cost", Column("cost"), Type.FLOAT)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_floats_tell_no_groups_apart():
     ],
 )
 def test_public_values_have_the_type_of_their_key(kind, value, fits):
-    assert Key("k", Column("k"), kind).holds(value) is fits
+    assert KeyColumn("k", Column("k"), kind).holds(value) is fits
 
 
 def test_groups_are_chosen_only_where_a_unit_may_touch_more():

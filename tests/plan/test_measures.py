@@ -8,8 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import MissingBounds, UnsupportedSQL, WrongType
-from discreet.plan.estimators import Count, Mean, Quantile, Quantiles, Sum, Units, Variance
-from discreet.plan.lowered import Distinct, Leaves, Total
+from discreet.plan.statistics.estimators import (
+    Count,
+    Mean,
+    QuantileEstimator,
+    QuantilesEstimator,
+    Sum,
+    Units,
+    Variance,
+)
+from discreet.requests.engine_request import Distinct, Leaves, Total
 from tests.plan.clinic import answers, planned
 
 ROW = {"sex": "f", "height": 1.5, "born": 1980, "city": "x", "day": None, "ward": "A", "paid": True}
@@ -146,11 +154,11 @@ def test_what_becomes_of_each_aggregate():
     assert [each.leaves for each in found.values() if isinstance(each, Leaves)] == [111, 4096]
     plan = plan_of("APPROX_QUANTILES(age, 2) AS q, MAX(age) AS h")
     each = plan.estimates[0].estimator.each
-    assert isinstance(plan.estimates[0].estimator, Quantiles)
+    assert isinstance(plan.estimates[0].estimator, QuantilesEstimator)
     assert [one.level for one in each] == [0, Fraction(1, 2), 1]
     assert [choice.side for choice in plan.choices] == [1, 0, -1, 1, -1]  # the highest once
     assert each[0].offset > 0 > each[2].offset == plan.estimates[1].estimator.offset
-    assert isinstance(plan.estimates[1].estimator, Quantile)
+    assert isinstance(plan.estimates[1].estimator, QuantileEstimator)
     assert all(isinstance(one, Total) for one in measures("VAR_POP(age) AS v").values())
 
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 import pyarrow as pa
 import pytest
 
-from discreet.accounting.values import (
+from discreet.accounting.scopes.column_conditions import (
     above,
     anything,
     at_least,
@@ -20,17 +20,17 @@ from discreet.accounting.values import (
     one_of,
 )
 from discreet.engines.connection import Connection, Performance
-from discreet.engines.reference.casts import read
-from discreet.engines.reference.expressions import compiled
 from discreet.engines.sql.expressions import expression
-from discreet.plan.membership import membership
-from discreet.plan.raw import ARROW_TYPES
+from discreet.plan.binding.value_sets import membership
+from discreet.query.expression_text import said
+from discreet.query.expression_types import typed
 from discreet.query.expressions import Column, Literal, walk
-from discreet.query.functions import typed
 from discreet.query.relations import Scan
 from discreet.query.types import Type
-from discreet.query.wording import said
+from discreet.requests.raw_totals import ARROW_TYPES
 from tests.plan.conditions import LITERALS, TYPES, place, values
+from tests.reference.casts import read
+from tests.reference.expressions import compiled
 
 SETS = [equals, at_least, above, at_most, below]
 

@@ -3,9 +3,9 @@
 import pytest
 
 from discreet.errors import UnknownName, UnsupportedSQL, WrongType
-from discreet.plan.bind import Binder
+from discreet.plan.binding.binder import Binder
 from discreet.query.relations import Filter
-from discreet.query.sql.read import read_relation
+from discreet.query.sql.parse import read_relation
 from tests.plan.clinic import SCHEMA
 
 

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from discreet.accounting import Leaf
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.plan.lowered import Total
-from discreet.plan.policy import read_policy
-from discreet.plan.schema import Schema
-from discreet.plan.tree import Releases, tree_of
+from discreet.plan.policy.policy import read_policy
+from discreet.plan.pricing.release_composition import Releases, composition_of
 from discreet.query.expressions import Column
+from discreet.requests.engine_request import Total
+from discreet.requests.table_schema import Schema
 from discreet.units import person, row
 from tests.plan.clinic import (
     FLOATS,
@@ -211,7 +211,7 @@ def mutants(plan):
     noises = plan.noises
 
     def with_noises(changed):
-        return replace(plan, tree=tree_of(Releases(noises=changed), plan.unit))
+        return replace(plan, tree=composition_of(Releases(noises=changed), plan.unit))
 
     def narrower(noise, **change):
         return replace(noise, distances=replace(noise.distances, **change))

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.mechanisms import Exponential
-from discreet.plan.noises import Choice
+from discreet.plan.pricing.group_sensitivity import QuantileChoice
 from tests.plan.clinic import scores
 
 LEVELS = st.sampled_from(
@@ -17,7 +17,7 @@ COUNTS = st.lists(st.integers(0, 3), min_size=1, max_size=6)
 
 
 def choice_of(level, offset, leaves):
-    return Choice(
+    return QuantileChoice(
         measure="x",
         level=level,
         offset=offset,

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.order import HashOrder
+from discreet.engines.hash_order import HashOrder
 from discreet.errors import DiscreetError
 from discreet.plan.steps import plan
 from discreet.query.question import Clause

@@ -4,11 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from discreet.plan.owner_promises import OwnerPromise, promises_of
-from discreet.plan.policy import read_policy
-from discreet.plan.same_columns import same_columns
-from discreet.plan.schema import Schema
-from discreet.plan.show import branches_of, html_of
+from discreet.plan.plan_text import branches_of, html_of
+from discreet.plan.policy.owner_promises import OwnerPromise, promises_of, same_columns
+from discreet.plan.policy.policy import read_policy
+from discreet.requests.table_schema import Schema
 from discreet.units import person, row
 from tests.plan.clinic import POLICY, SCHEMA, planned
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from discreet.accounting import Budget
 from discreet.errors import BadPolicy
-from discreet.plan.policy import Limits, Policy, Session, read_policy
-from discreet.plan.schema import ColumnFacts, Link, TableFacts
+from discreet.plan.policy.policy import Limits, Policy, SessionSettings, read_policy
 from discreet.query.types import Type
+from discreet.requests.table_schema import ColumnFacts, Link, TableFacts
 from discreet.units import custom, row
 from tests.plan.clinic import POLICY, TEXT
 
@@ -129,7 +129,7 @@ def policies(draw):
         ),
         analysts=draw(st.none() | st.lists(NAMES, max_size=2, unique=True).map(tuple)),
         tables=tuple(tables),
-        session=draw(st.none() | st.just(Session(data="a.parquet"))),
+        session=draw(st.none() | st.just(SessionSettings(data="a.parquet"))),
     )
 
 
@@ -145,7 +145,7 @@ def test_the_clinic_is_written():
 
 def test_a_policy_shows_no_password():
     place = "postgresql://ana:se55ret@db/clinic"
-    session = Session(data=f"{place}/visits", ledger=f"{place}#flu")
+    session = SessionSettings(data=f"{place}/visits", ledger=f"{place}#flu")
     for shown in (session, Policy(session=session)):
         assert "se55ret" not in repr(shown) + str(shown)
 

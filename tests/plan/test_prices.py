@@ -7,27 +7,34 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.accounting import Book, Budget, account, read, written
-from discreet.accounting.admission import concentrated_price, point_price
+from discreet.accounting import Budget, PrivacyFilter, account, decode, encode
+from discreet.accounting.budgets.loss_prices import concentrated_price, point_price
 from discreet.errors import OutOfRange
 from discreet.mechanisms import Gaussian, Laplace, NoisyKeys, OptimalKeys
-from discreet.plan.calibration import by_epsilon, by_point, by_rho
-from discreet.plan.distances import Distances
-from discreet.plan.parts import (
+from discreet.plan.pricing.calibration import (
+    Price,
+    by_epsilon,
+    by_point,
+    by_rho,
+    epsilon_sum,
+    loss_of,
+    rho_sum,
+)
+from discreet.plan.pricing.group_sensitivity import GroupSensitivity
+from discreet.plan.pricing.noise_steps import check_kept
+from discreet.plan.pricing.release_composition import Releases, composition_of
+from discreet.plan.pricing.release_parts import (
     GAUSSIAN,
     LAPLACE,
     OPTIMAL,
-    Keys,
-    Level,
-    Totals,
+    NoisyTotals,
+    PartitionSelection,
+    QuantileLevel,
     dyadic_up,
     root_down,
 )
-from discreet.plan.price_asked import Ask
-from discreet.plan.prices import Price, epsilon_sum, loss_of, rho_sum
-from discreet.plan.scaling import check_kept
-from discreet.plan.sketch import Sketch
-from discreet.plan.tree import Releases, tree_of
+from discreet.plan.pricing.requested_price import RequestedPrice
+from discreet.plan.pricing.unpriced_release import UnpricedRelease
 from discreet.units import person
 from tests.plan.clinic import planned
 
@@ -36,12 +43,12 @@ RELATIONS = ["add_remove", "replace", "either"]
 
 
 def totals(groups, available, most=5):
-    far = Distances(low=-1, high=most, groups=groups, available=available)
-    return Totals(measure="count", distances=far)
+    far = GroupSensitivity(low=-1, high=most, groups=groups, available=available)
+    return NoisyTotals(measure="count", distances=far)
 
 
 def level(groups, available):
-    return Level(
+    return QuantileLevel(
         measure="leaves",
         level=Fraction(3, 4),
         leaves=64,
@@ -55,14 +62,21 @@ PARTS = [
     *(totals(groups, available) for groups, available in ((1, 1), (1, None), (3, 4), (3, None))),
     totals(2, None, most=2**29),
     *(level(groups, available) for groups, available in ((1, 1), (2, None))),
-    *(Keys(law=law, groups=groups, fewest=2) for law in (OPTIMAL, LAPLACE) for groups in (1, 3)),
-    Keys(law=GAUSSIAN, groups=3, fewest=1),
-    *(Keys(law=law, groups=2, fewest=1, measure="count", most=4) for law in (LAPLACE, GAUSSIAN)),
+    *(
+        PartitionSelection(law=law, groups=groups, fewest=2)
+        for law in (OPTIMAL, LAPLACE)
+        for groups in (1, 3)
+    ),
+    PartitionSelection(law=GAUSSIAN, groups=3, fewest=1),
+    *(
+        PartitionSelection(law=law, groups=2, fewest=1, measure="count", most=4)
+        for law in (LAPLACE, GAUSSIAN)
+    ),
 ]
 
 
 def sketch_of(*parts, relation="add_remove"):
-    return Sketch(
+    return UnpricedRelease(
         parts=parts,
         weights=tuple(range(1, len(parts) + 1)),
         fixed=(None,) * len(parts),
@@ -79,7 +93,7 @@ def test_a_share_of_epsilon_is_kept(part, relation):
     epsilon, delta = point_price(loss_of(found.tree, sketch.unit))
     assert epsilon == found.price.epsilon <= Fraction(1, 2)
     assert delta <= DELTA
-    if not isinstance(part, Keys):
+    if not isinstance(part, PartitionSelection):
         assert delta == found.price.delta == 0
     assert epsilon > Fraction(499, 1000)
 
@@ -92,7 +106,9 @@ def test_a_share_of_epsilon_is_kept(part, relation):
 def test_a_share_of_rho_is_kept(part, law, relation):
     sketch = sketch_of(part, relation=relation)
     found = by_rho(sketch, Fraction(1, 10), DELTA, law)
-    if not isinstance(part, Level) or relation == "add_remove":  # which takes long to work out
+    if (
+        not isinstance(part, QuantileLevel) or relation == "add_remove"
+    ):  # which takes long to work out
         rho, delta = concentrated_price(loss_of(found.tree, sketch.unit))
         assert rho <= found.price.rho
         assert delta <= DELTA
@@ -103,7 +119,11 @@ def test_a_share_of_rho_is_kept(part, law, relation):
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_epsilon_and_delta_are_kept_together(relation, count):
-    parts = [totals(3, None), totals(3, None, most=2**29), Keys(law=OPTIMAL, groups=3, fewest=1)]
+    parts = [
+        totals(3, None),
+        totals(3, None, most=2**29),
+        PartitionSelection(law=OPTIMAL, groups=3, fewest=1),
+    ]
     for chosen in itertools.combinations(parts, count):
         sketch = sketch_of(*chosen, relation=relation)
         found = by_point(sketch, Fraction(1), DELTA)
@@ -127,14 +147,16 @@ def test_books_charge_no_more_than_was_asked(text, relation):
     unit = person("patient", relation=relation)
     plan = planned(text, unit=unit, epsilon="1/2", delta=DELTA)
     if plan.delta is None:
-        charge = Book(Budget(epsilon=1, delta=1e-8, currency="basic"), unit=unit).charge(plan.tree)
+        charge = PrivacyFilter(Budget(epsilon=1, delta=1e-8, currency="basic"), unit=unit).charge(
+            plan.tree
+        )
         assert charge.amounts[0] <= 5 * 10**23
         assert charge.amounts[1] <= 10**15
         assert charge.amounts == Budget(epsilon=1, delta=1e-8, currency="basic").price(plan.loss)
     if plan.choices:
         return  # a rho of choices by rank takes long to work out
     plan = planned(text, unit=unit, rho="1/20", delta=DELTA)
-    charge = Book(Budget(rho=1, delta=1e-8), unit=unit).charge(plan.tree)
+    charge = PrivacyFilter(Budget(rho=1, delta=1e-8), unit=unit).charge(plan.tree)
     assert charge.amounts[0] <= 5 * 10**22
     assert charge.amounts[1] <= 10**15
 
@@ -146,7 +168,7 @@ def test_a_scope_that_not_all_are_in_has_a_price(relation):
         "SELECT ward, COUNT(*) AS n FROM visits WHERE sex = 'f' GROUP BY ward", unit=unit, epsilon=1
     )
     shared = [name for name, _ in plan.scope.conditions]
-    book = Book(Budget(epsilon=1), unit=unit, constant=shared)
+    book = PrivacyFilter(Budget(epsilon=1), unit=unit, constant=shared)
     book.charge(plan.tree, scope=plan.scope)
     other = planned(
         "SELECT ward, COUNT(*) AS n FROM visits WHERE sex = 'm' GROUP BY ward", unit=unit, epsilon=1
@@ -156,7 +178,9 @@ def test_a_scope_that_not_all_are_in_has_a_price(relation):
 
 
 def test_sums_are_those_of_the_parts():
-    sketch = sketch_of(totals(3, None), level(3, None), Keys(law=LAPLACE, groups=3, fewest=1))
+    sketch = sketch_of(
+        totals(3, None), level(3, None), PartitionSelection(law=LAPLACE, groups=3, fewest=1)
+    )
     found = by_epsilon(sketch, Fraction(1), DELTA)
     assert epsilon_sum(found.tree, sketch.unit) == (found.price.epsilon, found.price.delta)
     assert rho_sum(found.tree, sketch.unit)[0] == found.price.rho
@@ -164,13 +188,13 @@ def test_sums_are_those_of_the_parts():
 
 
 def test_nothing_costs_nothing():
-    tree = tree_of(Releases(), person("patient"))
+    tree = composition_of(Releases(), person("patient"))
     assert epsilon_sum(tree, person("patient")) == rho_sum(tree, person("patient")) == (0, 0)
 
 
 @functools.cache
 def keys_of(law):
-    sketch = sketch_of(Keys(law=law, groups=2, fewest=1))
+    sketch = sketch_of(PartitionSelection(law=law, groups=2, fewest=1))
     return by_epsilon(sketch, Fraction(1), DELTA).releases.selection
 
 
@@ -178,7 +202,7 @@ def test_laws_of_keys():
     assert isinstance(keys_of(OPTIMAL), OptimalKeys)
     assert isinstance(keys_of(LAPLACE), NoisyKeys)
     assert isinstance(keys_of(None).noise, Laplace)
-    sketch = sketch_of(Keys(law=None, groups=2, fewest=1))
+    sketch = sketch_of(PartitionSelection(law=None, groups=2, fewest=1))
     noise = by_rho(sketch, Fraction(1), DELTA, GAUSSIAN).releases.selection.noise
     assert isinstance(noise, Gaussian)
 
@@ -193,7 +217,7 @@ def test_rounding_goes_the_safe_way(value):
 
 def test_a_price_above_the_asked_one_is_refused():
     half = Fraction(1, 2)
-    asked = Ask(epsilon=half, delta=DELTA, confidence=half)
+    asked = RequestedPrice(epsilon=half, delta=DELTA, confidence=half)
     check_kept(asked, Price(epsilon=half, delta=DELTA))
     for price in (
         Price(epsilon=half + DELTA),
@@ -203,7 +227,7 @@ def test_a_price_above_the_asked_one_is_refused():
         with pytest.raises(OutOfRange):
             check_kept(asked, price)
     with pytest.raises(OutOfRange):
-        check_kept(Ask(rho=half, confidence=half), Price(rho=half, beside=DELTA))
+        check_kept(RequestedPrice(rho=half, confidence=half), Price(rho=half, beside=DELTA))
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -215,7 +239,7 @@ def test_trees_are_stored_and_read(relation, price):
         "SELECT city, MEDIAN(age) AS n FROM visits GROUP BY city",
     ):
         tree = planned(text, unit=unit, **price).tree
-        assert read(json.loads(json.dumps(written(tree)))) == tree
+        assert decode(json.loads(json.dumps(encode(tree)))) == tree
 
 
 def test_a_plan_says_its_price_in_the_words_of_a_budget():

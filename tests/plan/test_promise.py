@@ -13,12 +13,12 @@ from discreet.errors import NotAllowed, OutOfRange, WrongKind
 from discreet.exact import float_up
 from discreet.loss import Approximate, Pure, ZeroConcentrated
 from discreet.mechanisms import Laplace
-from discreet.plan import settling
-from discreet.plan.bounds_asked import estimate
-from discreet.plan.prices import Price, epsilon_sum, loss_of
-from discreet.plan.promise import Promise, check_promise
-from discreet.plan.search import FoundBounds
-from discreet.plan.settling import settled
+from discreet.plan.bounds_search import second_stage as settling
+from discreet.plan.bounds_search.bounds_search import FoundBounds
+from discreet.plan.bounds_search.second_stage import plan_second_stage
+from discreet.plan.pricing.calibration import Price, epsilon_sum, loss_of
+from discreet.plan.pricing.price_promise import PricePromise, check_promise
+from discreet.plan.pricing.requested_price import estimate
 from discreet.units import person, row
 from tests.plan.clinic import POLICY, SCHEMA, planned, public_rows
 
@@ -59,7 +59,7 @@ def with_bounds(plan, *pairs):
         FoundBounds(about=target.about, low=low, high=high, seen=True)
         for target, (low, high) in zip(plan.search.targets, pairs, strict=True)
     ]
-    return settled(plan, found, schema=SCHEMA, policy=POLICY, public_rows=public_rows)
+    return plan_second_stage(plan, found, schema=SCHEMA, policy=POLICY, public_rows=public_rows)
 
 
 @st.composite
@@ -142,12 +142,12 @@ def test_an_answer_that_costs_more_is_refused(price):
 
 
 def test_a_delta_that_was_not_promised_is_refused():
-    promise = Promise(price=Price(epsilon=Fraction(1)), leaves=())
+    promise = PricePromise(price=Price(epsilon=Fraction(1)), leaves=())
     with pytest.raises(OutOfRange):
         check_promise(
             promise, Leaf(Pure(epsilon=1)), Price(epsilon=Fraction(1), delta=Fraction(1, 9)), row()
         )
-    rho = Promise(price=Price(rho=Fraction(1)), leaves=())
+    rho = PricePromise(price=Price(rho=Fraction(1)), leaves=())
     with pytest.raises(OutOfRange):
         check_promise(
             rho, Leaf(Pure(epsilon=1)), Price(rho=Fraction(1), beside=Fraction(1, 9)), row()
@@ -157,7 +157,7 @@ def test_a_delta_that_was_not_promised_is_refused():
 def test_a_part_without_a_share_is_refused():
     plan, other = asked(QUESTIONS[0], 0, 0), asked(QUESTIONS[1], 0, 0)
     with pytest.raises(OutOfRange):
-        settled(
+        plan_second_stage(
             replace(other, search=replace(other.search, promise=plan.search.promise)),
             other.search.widest,
             schema=SCHEMA,
@@ -165,7 +165,7 @@ def test_a_part_without_a_share_is_refused():
             public_rows=public_rows,
         )
     with pytest.raises(WrongKind):
-        settled(plan, (), schema=SCHEMA, policy=POLICY, public_rows=public_rows)
+        plan_second_stage(plan, (), schema=SCHEMA, policy=POLICY, public_rows=public_rows)
 
 
 def test_the_policy_limits_search_and_answer_together():

@@ -11,21 +11,22 @@ from hypothesis import strategies as st
 
 from discreet.errors import OutOfRange, UnsupportedSQL, WrongKind
 from discreet.mechanisms import Laplace
-from discreet.plan import groups, reached
-from discreet.plan.bounds_asked import BoundsPrice
-from discreet.plan.estimators import Sum
-from discreet.plan.lowered import Key, Lowered
-from discreet.plan.policy import read_policy
-from discreet.plan.product import Product
-from discreet.plan.reached import least_total
-from discreet.plan.schema import Schema
+from discreet.plan.policy.policy import read_policy
+from discreet.plan.pricing.requested_price import BoundsPrice
+from discreet.plan.statistics import having_threshold as reached
+from discreet.plan.statistics import partition_selection as groups
+from discreet.plan.statistics.estimators import Sum
+from discreet.plan.statistics.having_threshold import least_total
 from discreet.query.expressions import Call, Column, Literal
 from discreet.query.relations import Scan
 from discreet.query.types import Type
 from discreet.release.estimates import estimated
 from discreet.release.formulas import Formulas
-from discreet.release.noisy import Noisy, NoisyTotal, Run
-from discreet.release.vectors import vector
+from discreet.release.noisy_totals import Noisy, NoisyTotal, Run
+from discreet.release.value_arrays import vector
+from discreet.requests.engine_request import EngineRequest, KeyColumn
+from discreet.requests.key_product import Product
+from discreet.requests.table_schema import Schema
 from discreet.units import person
 from tests.plan.clinic import PEOPLE, answers, databases, planned, without
 from tests.plan.test_neighbors import check
@@ -79,10 +80,12 @@ def test_a_huge_product_takes_no_room():
 
 
 def lowered(product, kind=Type.TEXT):
-    keys = (Key("ward", Column("ward"), kind),)
+    keys = (KeyColumn("ward", Column("ward"), kind),)
     visits = Scan("visits", (("patient", Type.INTEGER), ("ward", kind)))
     unit = (Column("patient"),)
-    return Lowered(relation=visits, unit=unit, keys=keys, groups=1, public=product, measures=())
+    return EngineRequest(
+        relation=visits, unit=unit, keys=keys, groups=1, public=product, measures=()
+    )
 
 
 def test_what_an_engine_is_told_of_a_product():

@@ -1,7 +1,7 @@
 """Tables and columns are found by their names, in any case."""
 
-from discreet.plan.schema import ColumnFacts, Link, Schema, TableFacts
 from discreet.query.types import Type
+from discreet.requests.table_schema import ColumnFacts, Link, Schema, TableFacts
 from tests.plan.clinic import SCHEMA
 
 

@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 
 import discreet
 from discreet.accounting import Box
-from discreet.accounting.values import equals
-from discreet.engines.reference.casts import read as read_value
-from discreet.engines.reference.relations import rows_of
+from discreet.accounting.scopes.column_conditions import equals
 from discreet.errors import DiscreetError
-from discreet.plan.bind import Binder
-from discreet.plan.policy import read_policy
-from discreet.plan.schema import Schema
-from discreet.plan.scope_names import scope_name
-from discreet.query.sql.read import read_relation
+from discreet.plan.binding.binder import Binder
+from discreet.plan.binding.scope import scope_name
+from discreet.plan.policy.policy import read_policy
+from discreet.query.sql.parse import read_relation
+from discreet.requests.table_schema import Schema
 from tests.plan.clinic import SCHEMA, TYPES, databases, planned
+from tests.reference.casts import read as read_value
+from tests.reference.relations import rows_of
 
 CONDITIONS = [
     "sex = 'f'",

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 import discreet
 from discreet.accounting import Leaf
 from discreet.errors import DiscreetError, MissingBounds, WrongKind
-from discreet.plan.bounds_asked import BoundsPrice, estimate
-from discreet.plan.open_errors import REFERENCE
+from discreet.plan.bounds_search.bounds_search import FoundBounds
+from discreet.plan.bounds_search.second_stage import plan_second_stage
+from discreet.plan.forecast.errors_by_width import REFERENCE
 from discreet.plan.plan import Plan
-from discreet.plan.search import FoundBounds
-from discreet.plan.settling import settled
-from discreet.plan.tree import Releases, tree_of
+from discreet.plan.pricing.release_composition import Releases, composition_of
+from discreet.plan.pricing.requested_price import BoundsPrice, estimate
 from discreet.units import person
 from tests.plan.clinic import (
     PEOPLE,
@@ -58,14 +58,14 @@ def second(plan, data):
         first, last = sorted((data.draw(places), data.draw(places)))
         low, high = target.bins.span(first, last)
         found.append(FoundBounds(about=target.about, low=low, high=high, seen=True))
-    final, _ = settled(plan, found, schema=SCHEMA, policy=POLICY, public_rows=public_rows)
+    final, _ = plan_second_stage(plan, found, schema=SCHEMA, policy=POLICY, public_rows=public_rows)
     releases = Releases(
         selection=final.selection,
         chosen_by=final.chosen_by,
         noises=final.noises,
         choices=final.choices,
     )
-    return replace(final, tree=tree_of(releases, final.unit))
+    return replace(final, tree=composition_of(releases, final.unit))
 
 
 def check_search(plan, here, there, *, replaced):
@@ -153,7 +153,9 @@ def test_bounds_that_happen_to_be_those_of_others_change_no_measure(what, price)
             FoundBounds(about=target.about, low=Fraction(low), high=Fraction(high), seen=True)
             for target, (low, high) in zip(plan.search.targets, ends, strict=True)
         ]
-        final, _ = settled(plan, found, schema=SCHEMA, policy=POLICY, public_rows=public_rows)
+        final, _ = plan_second_stage(
+            plan, found, schema=SCHEMA, policy=POLICY, public_rows=public_rows
+        )
         assert [each.name for each in final.lowered.measures] == names
 
 
@@ -237,7 +239,9 @@ def test_they_are_what_they_turn_out_to_be(what, ends):
     found = FoundBounds(
         about=target.about, low=Fraction(ends[0]), high=Fraction(ends[1]), seen=True
     )
-    final, _ = settled(plan, [found], schema=SCHEMA, policy=POLICY, public_rows=public_rows)
+    final, _ = plan_second_stage(
+        plan, [found], schema=SCHEMA, policy=POLICY, public_rows=public_rows
+    )
     said = float(plan.predicted[0].words.split()[2])
     width = ends[1] - ends[0] if what.startswith("AVG") else max(map(abs, ends))
     assert float(final.predicted[0].half_width) == pytest.approx(said * width, rel=0.02)
@@ -253,7 +257,7 @@ def test_a_plan_shows_both_stages():
     assert "the answer epsilon 1" in text
     assert "costs epsilon 1.1" in text
     assert "1048578" not in text
-    final, _ = settled(
+    final, _ = plan_second_stage(
         plan, plan.search.widest, schema=SCHEMA, policy=POLICY, public_rows=public_rows
     )
     assert isinstance(final, Plan)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from discreet.errors import WrongKind
-from discreet.plan.split import divided, shares
+from discreet.plan.pricing.unpriced_release import divide_epsilon, price_shares
 
 WEIGHTS = st.lists(st.integers(1, 20), min_size=1, max_size=5)
 
@@ -17,7 +17,7 @@ WEIGHTS = st.lists(st.integers(1, 20), min_size=1, max_size=5)
 @settings(max_examples=25)
 @given(weights=WEIGHTS)
 def test_no_search_finds_better_shares(weights):
-    found = shares(weights, Fraction(1))
+    found = price_shares(weights, Fraction(1))
     assert sum(found) == 1
 
     def total(parts):
@@ -38,17 +38,17 @@ def test_no_search_finds_better_shares(weights):
 
 @given(weights=WEIGHTS, total=st.fractions(Fraction(1, 1000), 10))
 def test_shares_of_any_total_add_up(weights, total):
-    assert sum(shares(weights, total)) == total
+    assert sum(price_shares(weights, total)) == total
 
 
 def test_epsilons_that_are_named_are_kept():
     half, quarter = Fraction(1, 2), Fraction(1, 4)
-    assert divided([1, 4, 9], [half, None, None], Fraction(1)) == (
+    assert divide_epsilon([1, 4, 9], [half, None, None], Fraction(1)) == (
         half,
         Fraction(1, 5),
         Fraction(3, 10),
     )
-    assert divided([1, 1], [quarter, quarter], Fraction(1)) == (quarter, quarter)
+    assert divide_epsilon([1, 1], [quarter, quarter], Fraction(1)) == (quarter, quarter)
     for total in (Fraction(1, 4), Fraction(1, 2)):
         with pytest.raises(WrongKind):
-            divided([1, 1], [half, None], total)
+            divide_epsilon([1, 1], [half, None], total)

@@ -17,7 +17,7 @@ from discreet.errors import (
     WrongType,
 )
 from discreet.mechanisms import Gaussian, Laplace, NoisyKeys, OptimalKeys
-from discreet.plan.policy import Limits, Policy
+from discreet.plan.policy.policy import Limits, Policy
 from discreet.plan.steps import STEPS
 from discreet.plan.steps import plan as plan_question
 from discreet.query import table

@@ -6,7 +6,7 @@ import pytest
 
 from discreet.errors import NotAllowed, OutOfRange, UnknownName, WrongKind
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.plan.policy import Limits, Policy
+from discreet.plan.policy.policy import Limits, Policy
 from tests.plan.clinic import POLICY, planned
 
 COUNT = "SELECT ward, COUNT(*) AS visits FROM visits GROUP BY ward"

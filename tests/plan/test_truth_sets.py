@@ -5,21 +5,19 @@ import random
 import pyarrow as pa
 import pytest
 
-import discreet.plan.truth_sets as truth
+import discreet.plan.binding.truth_sets as truth
 from discreet.accounting import Box
-from discreet.accounting.values import nothing
+from discreet.accounting.scopes.column_conditions import nothing
 from discreet.engines.connection import Connection, Performance
-from discreet.engines.reference.casts import read
-from discreet.engines.reference.expressions import compiled
 from discreet.engines.sql.expressions import expression
 from discreet.errors import DiscreetError
-from discreet.plan.facts import Facts
-from discreet.plan.raw import ARROW_TYPES
+from discreet.plan.binding.value_facts import Facts
+from discreet.query.expression_types import check_condition
 from discreet.query.expressions import Call
-from discreet.query.functions import check_condition
 from discreet.query.relations import Scan
-from discreet.query.sql.read import read_relation
+from discreet.query.sql.parse import read_relation
 from discreet.query.types import Type
+from discreet.requests.raw_totals import ARROW_TYPES
 from tests.plan.conditions import (
     FACTS,
     SIMPLE,
@@ -31,6 +29,8 @@ from tests.plan.conditions import (
     place,
     values,
 )
+from tests.reference.casts import read
+from tests.reference.expressions import compiled
 
 ROWS = {kind: [{kind.value.lower(): read(value, kind)} for value in values(kind)] for kind in Type}
 LEAVES = {kind: atoms(kind) for kind in Type}

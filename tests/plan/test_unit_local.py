@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.engines.reference.relations import rows_of
 from discreet.errors import NotPerUnit, QuestionError
-from discreet.plan.bind import Binder
-from discreet.plan.schema import ColumnFacts, Link, Schema, TableFacts
-from discreet.query.sql.read import read_relation
+from discreet.plan.binding.binder import Binder
+from discreet.query.sql.parse import read_relation
 from discreet.query.types import Type
+from discreet.requests.table_schema import ColumnFacts, Link, Schema, TableFacts
+from tests.reference.relations import rows_of
 
 VISITS = TableFacts(
     name="visits",

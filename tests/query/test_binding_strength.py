@@ -10,8 +10,8 @@ from sqlglot import exp
 
 from discreet.errors import QuestionError
 from discreet.query import read, read_expression
+from discreet.query.expression_text import said
 from discreet.query.expressions import Call, Case, Cast, Column, Literal
-from discreet.query.wording import said
 
 NAMES = {
     exp.Or: "OR",

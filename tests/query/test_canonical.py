@@ -18,9 +18,8 @@ from discreet.query import (
     transformed,
     walk,
 )
-from discreet.query.canonical import relation_form
+from discreet.query.canonical import form, relation_form
 from discreet.query.expressions import Call, Column
-from discreet.query.operands import form
 from tests.query.dialect import ACCEPTED
 from tests.query.expressions import expressions
 

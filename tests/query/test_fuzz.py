@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from discreet.errors import QuestionError, UnknownName, UnreadableSQL, UnsupportedSQL
 from discreet.query import canonical, drawn, read
 from discreet.query.signatures import AGGREGATES, FUNCTIONS, WINDOWS
-from discreet.query.sql.clause import OPTIONS
-from discreet.query.sql.tokens import Kind, tokens
-from discreet.query.sql.words import RESERVED
+from discreet.query.sql.privacy_clause import OPTIONS
+from discreet.query.sql.tokens import RESERVED, TokenKind, tokens
 from tests.query.dialect import ACCEPTED, REFUSED
 
 WORDS = sorted(
@@ -47,7 +46,7 @@ def check(text):
 def pieces(text):
     """Cut a text into its tokens, or into letters where it has none."""
     try:
-        return [token.span.words for token in tokens(text) if token.kind is not Kind.END]
+        return [token.span.words for token in tokens(text) if token.kind is not TokenKind.END]
     except QuestionError:
         return text.split()
 

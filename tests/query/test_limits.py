@@ -8,7 +8,7 @@ import pytest
 
 from discreet.errors import QuestionError, UnsupportedSQL
 from discreet.query import canonical, drawn, read
-from discreet.query.sql.limits import DEEPEST, LONGEST, TALLEST
+from discreet.query.question import DEEPEST_NESTING, LONGEST_QUESTION, TALLEST_TREE
 
 COUNT = "SELECT COUNT(*) FROM t WHERE "
 
@@ -57,7 +57,7 @@ TOO_DEEP = {
     + " FROM t)"
     + "".join(f", b{at} AS (SELECT x1 FROM a)" for at in range(1000))
     + " SELECT COUNT(*) FROM a",
-    "length": COUNT + "a " + " " * LONGEST,
+    "length": COUNT + "a " + " " * LONGEST_QUESTION,
 }
 
 
@@ -98,15 +98,15 @@ WITHIN = {
     "alternatives": COUNT + " OR ".join(f"(a = {at} AND b)" for at in range(3000)),
     "a list": COUNT + f"a IN ({', '.join(map(str, range(10_000)))})",
     "outputs": f"SELECT {', '.join(f'SUM(a{at})' for at in range(2000))} FROM t",
-    "parentheses": COUNT + nested("(", "a", ")", DEEPEST - 2),
-    "a sum": COUNT + " + ".join(["a"] * (TALLEST - 2)) + " = 1",
+    "parentheses": COUNT + nested("(", "a", ")", DEEPEST_NESTING - 2),
+    "a sum": COUNT + " + ".join(["a"] * (TALLEST_TREE - 2)) + " = 1",
     "tables": "WITH a0 AS (SELECT * FROM t)"
     + "".join(f", a{at} AS (SELECT * FROM a{at - 1})" for at in range(1, 45))
     + " SELECT COUNT(*) FROM a44",
     "everything at once": "WITH a0 AS (SELECT * FROM t)"
     + "".join(f", a{at} AS (SELECT * FROM a{at - 1})" for at in range(1, 45))
     + " SELECT COUNT(*) FROM a44 WHERE "
-    + " + ".join(["a"] * (TALLEST - 2))
+    + " + ".join(["a"] * (TALLEST_TREE - 2))
     + " = 1",
 }
 

@@ -21,7 +21,7 @@ from discreet.query import (
     transformed,
     walk,
 )
-from discreet.query.sql.limits import held
+from discreet.query.question import expressions_in
 from tests.query.dialect import ACCEPTED
 from tests.query.expressions import expressions
 
@@ -32,7 +32,7 @@ def everything(question):
     above += [item.expression for item in question.order]
     above += [] if question.having is None else [question.having]
     for relation in descend(question.relation):
-        above.extend(held(relation))
+        above.extend(expressions_in(relation))
     for expression in above:
         yield from walk(expression)
 

@@ -4,8 +4,7 @@ import pytest
 
 from discreet.errors import QuestionError
 from discreet.query import canonical, read
-from discreet.query.sql.tokens import Kind, tokens
-from discreet.query.sql.words import RESERVED
+from discreet.query.sql.tokens import RESERVED, TokenKind, tokens
 from tests.query.dialect import ACCEPTED
 
 # Words that may be left out, or added, without changing what is asked.
@@ -21,7 +20,7 @@ def asked(sql):
 
 
 def words_of(sql):
-    return [token.span.words for token in tokens(sql) if token.kind is not Kind.END]
+    return [token.span.words for token in tokens(sql) if token.kind is not TokenKind.END]
 
 
 @pytest.mark.parametrize("entry", ACCEPTED, ids=lambda entry: entry.rule)
@@ -63,8 +62,8 @@ def test_space_comments_and_case_do_not_matter(entry):
     assert asked(spaced) == asked(entry.sql)
     assert asked(f"-- first\n{entry.sql} -- last") == asked(entry.sql)
     swapped = "".join(
-        token.text.swapcase() + " " if token.kind is Kind.NAME else token.span.words + " "
+        token.text.swapcase() + " " if token.kind is TokenKind.NAME else token.span.words + " "
         for token in tokens(entry.sql)
-        if token.kind is not Kind.END
+        if token.kind is not TokenKind.END
     )
     assert asked(swapped) == asked(entry.sql)

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import QuestionError, UnreadableSQL
-from discreet.query.sql.literals import moment
-from discreet.query.sql.tokens import Kind, number, tokens
+from discreet.query.sql.cursor import moment
+from discreet.query.sql.tokens import TokenKind, number, tokens
 from discreet.query.types import Type
 from tests.query.dialect import underlined
 
@@ -19,11 +19,11 @@ def kinds(text):
 
 def test_kinds():
     assert kinds("a `b c` 'd''e' 1.5 <>") == [
-        (Kind.NAME, "a"),
-        (Kind.QUOTED, "b c"),
-        (Kind.TEXT, "d'e"),
-        (Kind.NUMBER, "1.5"),
-        (Kind.SIGN, "<>"),
+        (TokenKind.NAME, "a"),
+        (TokenKind.QUOTED, "b c"),
+        (TokenKind.TEXT, "d'e"),
+        (TokenKind.NUMBER, "1.5"),
+        (TokenKind.SIGN, "<>"),
     ]
 
 
@@ -34,7 +34,7 @@ def test_signs_are_as_long_as_they_can_be():
 
 @pytest.mark.parametrize("text", ["-- x", "# x", "/* x */", "/* -- */", "/* a\n\n b */", " \t\n"])
 def test_what_is_skipped(text):
-    assert kinds(f"a {text}\n b") == [(Kind.NAME, "a"), (Kind.NAME, "b")]
+    assert kinds(f"a {text}\n b") == [(TokenKind.NAME, "a"), (TokenKind.NAME, "b")]
 
 
 @pytest.mark.parametrize(
@@ -79,8 +79,8 @@ def test_quoted_words_are_no_words_of_sql():
 
 
 def test_adjacent_texts_stay_apart():
-    assert kinds("'a' 'b'") == [(Kind.TEXT, "a"), (Kind.TEXT, "b")]
-    assert kinds("'' ''") == [(Kind.TEXT, ""), (Kind.TEXT, "")]
+    assert kinds("'a' 'b'") == [(TokenKind.TEXT, "a"), (TokenKind.TEXT, "b")]
+    assert kinds("'' ''") == [(TokenKind.TEXT, ""), (TokenKind.TEXT, "")]
 
 
 @settings(max_examples=500)

@@ -29,7 +29,7 @@ from discreet.query import (
     read_expression,
     typed,
 )
-from discreet.query.functions import CASTS, FUNCTIONS
+from discreet.query.expression_types import CASTS, FUNCTIONS
 from discreet.query.types import type_of
 from tests.query.dialect import underlined
 from tests.query.expressions import expressions

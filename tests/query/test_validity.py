@@ -7,7 +7,6 @@ from fractions import Fraction
 import pytest
 
 from discreet.errors import DiscreetError, InputError, QuestionError
-from discreet.query.builder import Rows, table
 from discreet.query.expressions import (
     Aggregate,
     Call,
@@ -33,8 +32,9 @@ from discreet.query.relations import (
     Table,
     UnionAll,
 )
-from discreet.query.span import Span
-from discreet.query.sql.syntax import Item, Select
+from discreet.query.source_text import Span
+from discreet.query.sql.select_syntax import Item, Select
+from discreet.query.table_builder import Rows, table
 from discreet.query.types import Type
 
 A, ONE = Column("a"), Literal(1)

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 
 from discreet.query import drawn, read, read_expression, said
+from discreet.query.expression_text import quoted, said_number
 from discreet.query.expressions import Column, Star, Window, walk
+from discreet.query.question import expressions_in
 from discreet.query.relations import descend
-from discreet.query.sql.limits import held
-from discreet.query.wording import quoted, said_number
 from tests.query.dialect import ACCEPTED
 from tests.query.expressions import expressions
 
@@ -24,7 +24,7 @@ def test_what_is_said_is_read_again(expression):
 def test_expressions_of_the_dialect_are_read_again(entry):
     question = read(entry.sql)
     for relation in descend(question.relation):
-        for expression in held(relation):
+        for expression in expressions_in(relation):
             if not isinstance(expression, Star):
                 assert read_expression(said(expression)) == expression
     for _, key in question.keys:

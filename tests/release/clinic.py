@@ -2,11 +2,11 @@
 
 from functools import cache
 
-from discreet.engines.order import HashOrder
-from discreet.engines.reference.engine import Reference
+from discreet.engines.hash_order import HashOrder
 from discreet.release.answer import answer
 from tests.noise.laws import stream
 from tests.plan.clinic import TYPES, WARDS, planned
+from tests.reference.engine import Reference
 
 WARD = "ABC"
 CITIES = "xy"

@@ -6,11 +6,11 @@ import numpy as np
 from scipy import stats
 
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.plan.lowered import Key, Lowered, Total
 from discreet.query.expressions import Column, Literal
 from discreet.query.relations import Scan
 from discreet.query.types import Type
-from discreet.release.noisy import Noisy, NoisyTotal, Run
+from discreet.release.noisy_totals import Noisy, NoisyTotal, Run
+from discreet.requests.engine_request import EngineRequest, KeyColumn, Total
 from tests.noise.laws import ALPHA, stream
 
 CONFIDENCES = [Fraction(1, 2), Fraction(19, 20), Fraction(99, 100)]
@@ -37,10 +37,10 @@ def drawn(truths, mechanisms, *, groups, label="draws"):
 def lowered(**bounds):
     """Return totals with these bounds on what a unit adds."""
     visits = Scan("visits", (("patient", Type.INTEGER), ("ward", Type.TEXT)))
-    return Lowered(
+    return EngineRequest(
         relation=visits,
         unit=(Column("patient"),),
-        keys=(Key("ward", Column("ward"), Type.TEXT),),
+        keys=(KeyColumn("ward", Column("ward"), Type.TEXT),),
         groups=1,
         measures=tuple(
             Total(name=name, row=Literal(1), low=low, high=high)

@@ -13,11 +13,11 @@ import pytest
 from discreet.errors import DiscreetError, EngineFailed, EntropyUnavailable, WrongKind
 from discreet.mechanisms import NoisyKeys, OptimalKeys
 from discreet.noise.entropy import SYSTEM
-from discreet.plan.raw import Raw
 from discreet.release import answer as answering
 from discreet.release.answer import answer
 from discreet.release.leaf_choice import chosen_leaves
 from discreet.release.release import Release
+from discreet.requests.raw_totals import RawTotals
 from tests.noise.laws import stream
 from tests.plan.test_neighbors import QUESTIONS
 from tests.release.clinic import asked, plan_of, raw_of
@@ -175,7 +175,7 @@ class Failing:
 
 def marked(raw):
     """Put a canary into every number of the totals."""
-    return Raw(
+    return RawTotals(
         keys=raw.keys,
         units=np.full_like(raw.units, CANARY),
         totals={name: np.full_like(values, CANARY) for name, values in raw.totals.items()},
@@ -341,7 +341,7 @@ def test_many_groups_take_about_a_second_for_a_million():
     )
     keys = pa.array([f"{at:07d}" for at in range(groups)])
     values = {each.name: np.full(groups, 10**6) for each in plan.lowered.measures}
-    raw = Raw(keys=(keys,), units=np.full(groups, 1000), totals=values, leaves={})
+    raw = RawTotals(keys=(keys,), units=np.full(groups, 1000), totals=values, leaves={})
     started = time.process_time()
     found = answer(plan, raw)
     assert len(found) == groups

@@ -12,14 +12,13 @@ import pytest
 from discreet.errors import DiscreetError, EngineFailed, EntropyUnavailable
 from discreet.mechanisms import Laplace
 from discreet.noise import DiscreteLaplace
-from discreet.plan.bins import FLOATS, Bins
-from discreet.plan.bounds_asked import estimate
-from discreet.plan.raw import Raw
-from discreet.plan.search import FALSE_ALARM
-from discreet.release.bounds_found import bounds_within, found_bounds
+from discreet.plan.bounds_search.bounds_search import FALSE_ALARM, FLOATS, SearchBins
+from discreet.plan.pricing.requested_price import estimate
+from discreet.release.noisy_thresholds import bounds_from_bins, private_bounds
+from discreet.requests.raw_totals import RawTotals
 from tests.plan.clinic import planned
 
-SMALL = Bins(ends=((Fraction(1), Fraction(1)), (Fraction(2), Fraction(3))), whole=True)
+SMALL = SearchBins(ends=((Fraction(1), Fraction(1)), (Fraction(2), Fraction(3))), whole=True)
 TARGET = SimpleNamespace(about="x", bins=SMALL)
 
 
@@ -29,7 +28,7 @@ def noise_of(scale):
 
 def raw_of(**leaves):
     none = np.zeros(1, np.int64)
-    return Raw(keys=(), units=none, totals={}, leaves=leaves)
+    return RawTotals(keys=(), units=none, totals={}, leaves=leaves)
 
 
 @pytest.mark.theorem("bounds-found")
@@ -38,7 +37,7 @@ def test_bounds_are_those_of_the_bins_that_stand_out():
     least = noise.mechanism.error(confidence=1 - FALSE_ALARM, coordinates=5)
     for above in itertools.product([False, True], repeat=5):
         noisy = np.array([least + one for one in above], np.int64)
-        found = bounds_within(TARGET, noise, noisy)
+        found = bounds_from_bins(TARGET, noise, noisy)
         places = [place for place, one in enumerate(above) if one]
         assert found.seen == bool(places)
         assert found.bounds == (SMALL.span(places[0], places[-1]) if places else SMALL.widest)
@@ -60,7 +59,7 @@ def outcomes(scale):
     found = []
     for above in itertools.product([False, True], repeat=5):
         noisy = np.array([least + one for one in above], np.int64)
-        outcome = bounds_within(TARGET, noise_of(scale), noisy)
+        outcome = bounds_from_bins(TARGET, noise_of(scale), noisy)
         found.append((above, (outcome.bounds, outcome.seen)))
     return least, found
 
@@ -116,7 +115,7 @@ def test_the_histogram_gets_the_noise_of_the_plan():
         targets=plan.search.targets, noises=(SimpleNamespace(mechanism=Spy()),)
     )
     leaves = np.array([0, 0]), np.array([FLOATS.zero + 65, FLOATS.zero + 67]), np.array([3, 200])
-    (found,) = found_bounds(search, raw_of(bounds=leaves))
+    (found,) = private_bounds(search, raw_of(bounds=leaves))
     assert found.bounds == (0, 8)  # from 2 on, and zero is near
     assert found.seen
     assert seen[0].sum() == 203
@@ -126,7 +125,7 @@ def test_the_histogram_gets_the_noise_of_the_plan():
 def test_what_fails_on_the_way_says_nothing():
     plan = planned("SELECT AVG(note) AS m FROM visits", epsilon=1, bounds=estimate(epsilon="0.1"))
     with pytest.raises(EngineFailed) as caught:
-        found_bounds(plan.search, raw_of(other=()))
+        private_bounds(plan.search, raw_of(other=()))
     assert caught.value.__context__ is None
 
     class Dry:
@@ -137,12 +136,12 @@ def test_what_fails_on_the_way_says_nothing():
 
     leaves = (np.zeros(0, np.int64),) * 3
     with pytest.raises(DiscreetError) as dry:
-        found_bounds(plan.search, raw_of(bounds=leaves), entropy=Dry())
+        private_bounds(plan.search, raw_of(bounds=leaves), entropy=Dry())
     frames = []
     trace = dry.value.__traceback__
     while trace is not None:
         frames.append(trace.tb_frame)
         trace = trace.tb_next
     assert not any(
-        isinstance(value, Raw) for each in frames[1:] for value in each.f_locals.values()
+        isinstance(value, RawTotals) for each in frames[1:] for value in each.f_locals.values()
     )

@@ -10,8 +10,8 @@ from discreet.errors import WrongKind
 from discreet.ledger.values import Receipt
 from discreet.mechanisms import Gaussian, Laplace, NoisyKeys
 from discreet.release.answer import answer
-from discreet.release.combined import _averaged, _variance, combinable, combined
-from discreet.release.noisy import Noisy, NoisyTotal, Run
+from discreet.release.combination import _averaged, _variance, combinable, combine
+from discreet.release.noisy_totals import Noisy, NoisyTotal, Run
 from discreet.release.release import Release
 from tests.noise.laws import stream
 from tests.release.clinic import asked, plan_of, raw_of
@@ -76,7 +76,7 @@ def test_means_of_counts_that_showed_their_groups_are_held():
 @pytest.mark.parametrize("sql", [COUNTS, PEOPLE, MEDIAN])
 def test_both_together_are_more_exact_and_cost_both(sql):
     first, second = asked(sql, label="first", **ONE), asked(sql, label="second", **TWO)
-    both = combined(first, second)
+    both = combine(first, second)
     assert both.names == second.names
     assert both.plans == (first.plan, second.plan)
     assert both.loss == first.loss.compose(second.loss)
@@ -95,8 +95,8 @@ def test_both_together_are_more_exact_and_cost_both(sql):
 
 def test_chosen_leaves_are_those_of_the_sharper_choice():
     first, second = asked(MEDIAN, label="first", **TWO), asked(MEDIAN, label="second", **ONE)
-    assert combined(first, second)["a"].to_pylist() == first["a"].to_pylist()
-    assert combined(second, first)["a"].to_pylist() == first["a"].to_pylist()
+    assert combine(first, second)["a"].to_pylist() == first["a"].to_pylist()
+    assert combine(second, first)["a"].to_pylist() == first["a"].to_pylist()
 
 
 def test_groups_that_only_one_answer_shows_keep_their_numbers():
@@ -104,7 +104,7 @@ def test_groups_that_only_one_answer_shows_keep_their_numbers():
     first, second = (
         Release.of(plan, [some(plan, names)]) for plan, names in ((one, "abc"), (two, "bcd"))
     )
-    both = combined(first, second)
+    both = combine(first, second)
     assert both["city"].to_pylist() == ["a", "b", "c", "d"]
     values = dict(zip(both["city"].to_pylist(), both["p"].to_pylist(), strict=True))
     lows = dict(zip(both["city"].to_pylist(), both["p_low"].to_pylist(), strict=True))
@@ -134,7 +134,7 @@ def test_three_answers_are_combined_one_after_the_other():
     releases = [
         asked(COUNTS, label=str(epsilon), epsilon=epsilon, delta="1e-9") for epsilon in (1, 2, 3)
     ]
-    both = combined(combined(releases[0], releases[1]), releases[2])
+    both = combine(combine(releases[0], releases[1]), releases[2])
     assert len(both.plans) == 3
     runs = both.parts[0].totals["count"].runs
     assert sum(run.weight for run in runs) == 1
@@ -144,9 +144,9 @@ def test_three_answers_are_combined_one_after_the_other():
 def test_an_answer_is_not_combined_with_itself():
     first = asked(COUNTS, **ONE)
     with pytest.raises(WrongKind, match="one answer"):
-        combined(first, first)
+        combine(first, first)
     with pytest.raises(WrongKind, match="one answer"):
-        combined(first, Release.read(first.written(), first.plan))
+        combine(first, Release.read(first.written(), first.plan))
 
 
 def test_entries_of_a_ledger_tell_answers_apart():
@@ -156,29 +156,29 @@ def test_entries_of_a_ledger_tell_answers_apart():
         answer(plan, raw_of(plan), entropy=stream(str(receipt.seq))).recorded(receipt)
         for receipt in receipts
     )
-    assert len(combined(first, second)) == 4
+    assert len(combine(first, second)) == 4
     with pytest.raises(WrongKind, match="one answer"):
-        combined(first, second.recorded(receipts[0]))
+        combine(first, second.recorded(receipts[0]))
 
 
 def test_plans_tell_beforehand_whether_answers_can_be_combined():
     assert combinable(plan_of(COUNTS, **ONE), plan_of(COUNTS, **TWO))
     assert not combinable(plan_of(COUNTS, **ONE), plan_of(MEDIAN, **ONE))
     first = asked(COUNTS, **ONE).recorded(None, private=False)
-    assert not combined(first, asked(COUNTS, **TWO)).private
+    assert not combine(first, asked(COUNTS, **TWO)).private
 
 
 def test_answers_to_other_questions_are_refused():
     with pytest.raises(WrongKind, match="same question"):
-        combined(asked(COUNTS, **ONE), asked(MEDIAN, **ONE))
+        combine(asked(COUNTS, **ONE), asked(MEDIAN, **ONE))
     mapped = asked(COUNTS, **ONE).map(lambda table: table)
     with pytest.raises(WrongKind, match="mapped"):
-        combined(mapped, asked(COUNTS, **TWO))
+        combine(mapped, asked(COUNTS, **TWO))
 
 
 def test_a_combined_answer_is_written_and_read_with_both_plans():
     first, second = asked(COUNTS, label="first", **ONE), asked(COUNTS, label="second", **TWO)
-    both = combined(first, second)
+    both = combine(first, second)
     again = Release.read(both.written(), first.plan, second.plan)
     assert again.rows() == both.rows()
     assert again.written() == both.written()

@@ -6,17 +6,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.engines.reference.casts import read
-from discreet.engines.reference.expressions import compiled
 from discreet.errors import WrongType
+from discreet.query.expression_types import CASTS, FUNCTIONS, typed
 from discreet.query.expressions import Call, Case, Cast, Column, Grouped, Literal
-from discreet.query.functions import CASTS, FUNCTIONS, typed
 from discreet.query.types import Type
 from discreet.release.formulas import Formulas
-from discreet.release.vectors import Vector
+from discreet.release.value_arrays import Vector
 from tests.engines.edges import ARROW, EDGES, products
 from tests.engines.questions import EVENTS, expressions, tables
 from tests.engines.test_functions import SMALL, calls, signatures
+from tests.reference.casts import read
+from tests.reference.expressions import compiled
 
 
 def columns_of(rows, types):

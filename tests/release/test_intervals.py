@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from discreet.mechanisms import Gaussian, Laplace, NoisyKeys
-from discreet.plan.estimators import Count, Mean, Sum, Units, Variance
+from discreet.plan.statistics.estimators import Count, Mean, Sum, Units, Variance
 from discreet.query.types import Type
-from discreet.release import ratios
+from discreet.release.confidence_intervals import aggregate_intervals as ratios
+from discreet.release.confidence_intervals.aggregate_intervals import variance_range
+from discreet.release.confidence_intervals.half_width import coordinate_confidence
+from discreet.release.confidence_intervals.intervals import Intervals
 from discreet.release.estimates import estimated
-from discreet.release.intervals import Intervals
-from discreet.release.noisy import Noisy, NoisyTotal, Run
-from discreet.release.reach import share
-from discreet.release.variances import variance_range
+from discreet.release.noisy_totals import Noisy, NoisyTotal, Run
 from tests.noise.laws import stream
 from tests.release.draws import CONFIDENCES, LAWS, drawn, enough, held, lowered
 
@@ -267,7 +267,7 @@ def test_a_count_that_showed_its_group_shares_the_confidence_too():
     counts = np.array([12, 15, 40])
     total = NoisyTotal((Run(values=counts, mechanism=KEYS.noise, keys=KEYS),))
     for coordinates in (1, 2, 3):
-        each = share(C95, coordinates)
+        each = coordinate_confidence(C95, coordinates)
         low, high = total.interval(C95, coordinates)
         expected = KEYS.intervals(counts, confidence=each.high)
         assert low.tolist() == expected[0].tolist()

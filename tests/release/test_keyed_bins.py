@@ -12,11 +12,10 @@ import pytest
 from discreet.errors import EngineFailed, WrongKind
 from discreet.mechanisms import Laplace
 from discreet.noise import SYSTEM, DiscreteLaplace, KeyedEntropy
-from discreet.plan.raw import Raw
 from discreet.release import noised
-from discreet.release.answer import answer
-from discreet.release.keyed_bins import KeyedBins
+from discreet.release.answer import KeyedBins, answer
 from discreet.release.release import Release
+from discreet.requests.raw_totals import RawTotals
 from tests.noise.laws import ALPHA, cells_of, count_cells, p_value, stream
 from tests.release.clinic import plan_of
 
@@ -33,7 +32,7 @@ def raw_with(plan, names, units=LARGE):
     exact = np.full(size, units)
     keys = (pa.array(names), *(pa.array(["f"] * size) for _ in plan.lowered.keys[1:]))
     totals = {each.name: exact for each in plan.lowered.measures}
-    return Raw(keys=keys, units=exact, totals=totals, leaves={})
+    return RawTotals(keys=keys, units=exact, totals=totals, leaves={})
 
 
 def names_of(count, start="c"):

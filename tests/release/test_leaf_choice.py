@@ -11,8 +11,8 @@ from scipy import stats
 
 from discreet.exact import Interval
 from discreet.mechanisms import Exponential
-from discreet.noise.coins import CoinSizes
-from discreet.plan.noises import Choice
+from discreet.noise.bernoulli import CoinSizes
+from discreet.plan.pricing.group_sensitivity import QuantileChoice
 from discreet.release import leaf_choice
 from discreet.release.leaf_choice import chosen_leaves
 from tests.noise.laws import ALPHA, WrongLaw, check_law, stream
@@ -21,7 +21,7 @@ TINY = CoinSizes(word_bits=4, step_bits=3)
 
 
 def choice_of(*, leaves, level="1/2", offset=0, scale=1):
-    return Choice(
+    return QuantileChoice(
         measure="x",
         level=Fraction(level),
         offset=offset,

@@ -8,8 +8,12 @@ import pytest
 from scipy import stats
 
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.release.noise_tails import near_reach, sure_reach, tail_bounds
-from discreet.release.paired import paired_reaches
+from discreet.release.confidence_intervals.noise_tails import (
+    exact_tail_quantile,
+    paired_half_widths,
+    tail_bounds,
+    tail_quantile,
+)
 from tests.release.test_reach import law_of, masses
 
 NOISES = [Laplace(scale=1), Laplace(scale=3), Gaussian(variance=1), Gaussian(sigma=4)]
@@ -30,7 +34,7 @@ def missed(step, first, second, weight, far):
 @pytest.mark.parametrize("chance", [0.5, 0.05, 0.001])
 def test_no_more_is_missed_at_any_smaller_weight(first, second, chance):
     for step in (Fraction(1), Fraction(1, 3), Fraction(5, 2)):
-        found = paired_reaches((step, first), second, WEIGHTS, chance)
+        found = paired_half_widths((step, first), second, WEIGHTS, chance)
         for weight, far in zip(WEIGHTS, found, strict=True):
             for part in (0.0, 0.3, 0.8, 0.99, 1.0):
                 assert missed(float(step), first, second, part * weight, far) <= chance
@@ -67,7 +71,7 @@ def test_continuous_noise_of_the_same_size_is_at_most_one_step_nearer(noise):
 )
 def test_little_is_wasted_where_noise_is_wide(fine, coarse, weight):
     """Both laws are as good as continuous: draws of them tell what is missed."""
-    (found,) = paired_reaches(fine, coarse, np.array([weight]), 0.05)
+    (found,) = paired_half_widths(fine, coarse, np.array([weight]), 0.05)
     source = np.random.default_rng(1)
 
     def draws(noise):
@@ -82,16 +86,16 @@ def test_little_is_wasted_where_noise_is_wide(fine, coarse, weight):
 
 def test_what_is_not_known_is_left_to_others():
     narrow, noise = Gaussian(variance="1/2"), Laplace(scale=2)
-    assert paired_reaches((Fraction(1), narrow), noise, WEIGHTS, 0.05) is None
-    assert paired_reaches((Fraction(1), noise), noise, WEIGHTS, 1e-12) is None
+    assert paired_half_widths((Fraction(1), narrow), noise, WEIGHTS, 0.05) is None
+    assert paired_half_widths((Fraction(1), noise), noise, WEIGHTS, 1e-12) is None
 
 
 @pytest.mark.parametrize("noise", [*NOISES, Gaussian(sigma=300), Laplace(scale=1000)])
 @pytest.mark.parametrize("chance", [Fraction(1, 2), Fraction(1, 20), Fraction(1, 1000)])
 def test_single_reaches_agree_with_the_exact_ones(noise, chance):
     exact = noise.error(confidence=1 - chance)
-    assert exact <= near_reach(noise, float(chance)) <= exact + 2
-    found = sure_reach(noise, float(chance))
+    assert exact <= tail_quantile(noise, float(chance)) <= exact + 2
+    found = exact_tail_quantile(noise, float(chance))
     assert found == exact if isinstance(noise, Gaussian) and exact else found in (None, exact)
 
 

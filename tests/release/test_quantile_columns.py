@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.release.combined import combinable, combined
+from discreet.release.combination import combinable, combine
 from discreet.release.release import Release
 from tests.release.clinic import asked, plan_of, tables
 
@@ -83,7 +83,7 @@ def test_answers_at_other_prices_are_combined_end_by_end():
     first, second = asked(sql, label="first", **ROUGH), asked(sql, label="second", **FINE)
     assert first.plan.choices[1].offset != second.plan.choices[1].offset
     assert combinable(first.plan, second.plan)
-    for both in (combined(first, second), combined(second, first)):
+    for both in (combine(first, second), combine(second, first)):
         assert both["m"].equals(second["m"])
         assert both["m_low"].equals(second["m_low"])
         assert both["l_high"].equals(second["l_high"])

@@ -11,16 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.mechanisms import Exponential
-from discreet.plan.estimators import Grid, Quantile, Quantiles
-from discreet.plan.noises import Choice
-from discreet.plan.parts import VALUE_SHARE, Level
-from discreet.plan.rank_ends import ranks_aside
+from discreet.plan.forecast.noise_quantiles import ranks_aside
+from discreet.plan.pricing.group_sensitivity import QuantileChoice
+from discreet.plan.pricing.release_parts import VALUE_SHARE, QuantileLevel
+from discreet.plan.statistics.estimators import Grid, QuantileEstimator, QuantilesEstimator
 from discreet.query.types import Type
+from discreet.release.confidence_intervals.aggregate_intervals import quantile_interval
+from discreet.release.confidence_intervals.intervals import Intervals
 from discreet.release.estimates import estimated
-from discreet.release.intervals import Intervals
 from discreet.release.leaf_choice import chosen_leaves
-from discreet.release.noisy import Chosen, Noisy
-from discreet.release.quantile_ends import quantile_interval
+from discreet.release.noisy_totals import Chosen, Noisy
 from discreet.units import Relation
 from tests.noise.laws import stream
 from tests.plan.clinic import scores
@@ -31,7 +31,7 @@ LEVELS = [Fraction(0), Fraction(1, 10), Fraction(1, 3), Fraction(1, 2), Fraction
 
 
 def choice_of(level, leaves, scale, offset):
-    return Choice(
+    return QuantileChoice(
         measure="x",
         level=level,
         offset=offset,
@@ -184,7 +184,7 @@ def truth_of(counts, level):
 )
 def test_quantiles_are_held(level, counts):
     noisy = noisy_of(counts, level, Fraction(4))
-    quantile = Quantile(measure="x", level=level, offset=0, grid=AGES)
+    quantile = QuantileEstimator(measure="x", level=level, offset=0, grid=AGES)
     ends = Intervals(lowered(), noisy, C95).alone(quantile)
     assert enough(held(ends, truth_of(counts, level)), noisy.size, C95)
     value = estimated(quantile, Type.FLOAT, noisy)
@@ -202,7 +202,7 @@ def test_quantiles_are_held(level, counts):
 def test_a_mutant_that_aims_at_the_quantile_itself_is_noticed(forgotten):
     counts, level = ages(900, (0, 80)), Fraction(1, 2)
     noisy = noisy_of(counts, level, Fraction(4), forgotten=forgotten)
-    quantile = Quantile(measure="x", level=level, offset=0, grid=AGES)
+    quantile = QuantileEstimator(measure="x", level=level, offset=0, grid=AGES)
     ends = quantile_interval(quantile, noisy, C95)
     assert not enough(held(ends, truth_of(counts, level)), noisy.size, C95)
 
@@ -224,7 +224,7 @@ def test_the_lowest_and_the_highest_value_have_one_end(level, rows):
     found = chosen_leaves(choice, sparse, groups=groups, entropy=stream("lowest"))
     chosen = (Chosen(choice=choice, leaves=found),)
     noisy = Noisy(size=groups, keys=(), totals={}, chosen=chosen)
-    quantile = Quantile(measure="x", level=level, offset=choice.offset, grid=AGES)
+    quantile = QuantileEstimator(measure="x", level=level, offset=choice.offset, grid=AGES)
     ends = quantile_interval(quantile, noisy, C95)
     assert enough(held(ends, truth_of(counts, level)), groups, C95)
     assert (ends[0] == 20).all() if level == 0 else (ends[1] == 100).all()
@@ -234,14 +234,14 @@ def test_the_lowest_and_the_highest_value_have_one_end(level, rows):
 
 def test_a_higher_confidence_than_was_paid_for_leaves_the_bounds():
     noisy = noisy_of(ages(900, (0, 80)), Fraction(1, 2), Fraction(4), groups=50)
-    quantile = Quantile(measure="x", level=Fraction(1, 2), offset=0, grid=AGES)
+    quantile = QuantileEstimator(measure="x", level=Fraction(1, 2), offset=0, grid=AGES)
     known = Intervals(lowered(), noisy, Fraction(99, 100))
     assert [set(end.tolist()) for end in known.alone(quantile)] == [{20.0}, {100.0}]
     lower = Intervals(lowered(), noisy, Fraction(1, 2)).alone(quantile)
     assert (lower[1] - lower[0]).max() < 30
     both = Intervals(lowered(), noisy, C95).boxed(quantile, {}, 2)
     assert [set(end.tolist()) for end in both] == [{20.0}, {100.0}]
-    assert Intervals(lowered(), noisy, C95).alone(Quantiles((quantile,))) is None
+    assert Intervals(lowered(), noisy, C95).alone(QuantilesEstimator((quantile,))) is None
 
 
 def test_edges_of_leaves_hold_what_is_in_them():
@@ -251,18 +251,20 @@ def test_edges_of_leaves_hold_what_is_in_them():
     wide = Grid(
         low=Fraction(0), width=Fraction(5), leaves=4, shift=Fraction(2, 5), high=Fraction(17)
     )
-    ends = quantile_interval(Quantile(measure="x", level=level, offset=0, grid=wide), noisy, C95)
+    ends = quantile_interval(
+        QuantileEstimator(measure="x", level=level, offset=0, grid=wide), noisy, C95
+    )
     assert [end[0] for end in ends] == [5.0, 9.0]
     fine = Grid(low=Fraction(0), width=Fraction(1, 3), leaves=4, shift=Fraction(1, 2))
     low, high = quantile_interval(
-        Quantile(measure="x", level=level, offset=0, grid=fine), noisy, C95
+        QuantileEstimator(measure="x", level=level, offset=0, grid=fine), noisy, C95
     )
     assert 0.333333 < low[0] < 1 / 3
     assert 2 / 3 < high[0] < 0.666667
 
 
 def test_ends_that_cross_are_both_held():
-    quantile = Quantile(measure="x", level=Fraction(1, 2), offset=0, grid=AGES)
+    quantile = QuantileEstimator(measure="x", level=Fraction(1, 2), offset=0, grid=AGES)
     noisy = noisy_of(ages(40), Fraction(1, 2), Fraction(1), groups=1)
     value, below, above = noisy.chosen
     crossed = replace(
@@ -280,7 +282,9 @@ def test_ends_that_cross_are_both_held():
 @pytest.mark.theorem("part-prices")
 def test_a_quantile_and_its_ends_share_one_price():
     """Half of it stays with the value; the lowest and the highest value keep all of it."""
-    level = Level(measure="x", level=Fraction(1, 4), leaves=100, rows=3, groups=2, available=None)
+    level = QuantileLevel(
+        measure="x", level=Fraction(1, 4), leaves=100, rows=3, groups=2, available=None
+    )
     value, below, above = level.within_epsilon(Fraction(1), Relation.ADD_REMOVE)
     spent = [
         choice.groups * 2 * choice.added / choice.mechanism.scale

@@ -12,8 +12,8 @@ from scipy import stats
 
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.noise import DiscreteGaussian, DiscreteLaplace
-from discreet.release.noise_tails import tails_above
-from discreet.release.reach import reach, share
+from discreet.release.confidence_intervals.half_width import coordinate_confidence, half_width
+from discreet.release.confidence_intervals.noise_tails import tails_above
 
 C95 = Fraction(19, 20)
 
@@ -68,7 +68,7 @@ WEIGHTS = st.sampled_from([Fraction(w) for w in ("1", "2", "1/2", "-3", "5/3", "
 )
 def test_two_noises_reach_exactly_as_far_as_the_sum_of_all_outcomes_says(first, second, confidence):
     terms = (first, second)
-    far = reach(terms, confidence)
+    far = half_width(terms, confidence)
     assert within(terms, far) >= confidence - 1e-8
     if far:  # on the lattice of both weights the reach is the smallest
         assert within(terms, far - Fraction(1, 6)) < confidence + 1e-8
@@ -78,7 +78,7 @@ def test_two_noises_reach_exactly_as_far_as_the_sum_of_all_outcomes_says(first, 
 @pytest.mark.parametrize("noise", [Laplace(scale=2), Gaussian(sigma=3), Laplace(scale="1/9")])
 @pytest.mark.parametrize("coordinates", [1, 2, 3])
 def test_one_noise_reaches_as_far_as_its_own_error(noise, coordinates):
-    far = reach(((Fraction(3), noise),), C95, coordinates)
+    far = half_width(((Fraction(3), noise),), C95, coordinates)
     assert far == 3 * noise.error(confidence=C95, coordinates=coordinates)
 
 
@@ -105,37 +105,37 @@ def test_fine_steps_are_summed_with_little_to_spare(terms, ends, confidence):
     def missed(r):
         return 2 * (chances * law.sf(float(r) - float(coarse) * outcomes)).sum()
 
-    far = reach(terms, confidence)
+    far = half_width(terms, confidence)
     assert missed(far) <= float(1 - confidence) * (1 + 1e-6)
     assert missed(far * Fraction(995, 1000)) > float(1 - confidence)
 
 
 def test_a_mutant_one_step_narrower_misses_too_often():
     terms = ((Fraction(1), Laplace(scale=2)), (Fraction(2), Laplace(scale=1)))
-    far = reach(terms, C95)
+    far = half_width(terms, C95)
     assert within(terms, far) >= C95 > within(terms, far - 1)
 
 
 def test_coordinates_share_the_confidence():
     terms = ((Fraction(1), Laplace(scale=2)), (Fraction(1), Laplace(scale=3)))
-    once, thrice = reach(terms, C95), reach(terms, C95, 3)
+    once, thrice = half_width(terms, C95), half_width(terms, C95, 3)
     assert thrice > once
-    each = share(C95, 3)
+    each = coordinate_confidence(C95, 3)
     assert each.low**3 <= C95 <= each.high**3
     assert within(terms, thrice) >= each.low - 1e-8
 
 
 def test_weights_of_zero_and_no_noise_at_all():
     noise = Laplace(scale=2)
-    assert reach(((Fraction(0), noise), (Fraction(1), noise)), C95) == 6
-    assert reach((), C95) == 0
+    assert half_width(((Fraction(0), noise), (Fraction(1), noise)), C95) == 6
+    assert half_width((), C95) == 0
 
 
 def test_very_rare_events_are_left_to_the_sum_of_single_reaches():
     rare = 1 - Fraction(1, 10**12)
     noise = Laplace(scale=2)
     single = noise.error(confidence=rare, coordinates=2)
-    assert reach(((Fraction(1), noise), (Fraction(1), noise)), rare) == 2 * single
+    assert half_width(((Fraction(1), noise), (Fraction(1), noise)), rare) == 2 * single
 
 
 @pytest.mark.theorem("reach-rises")

@@ -11,13 +11,13 @@ from scipy import stats
 
 from discreet.errors import EngineFailed, WrongKind
 from discreet.mechanisms import Laplace
-from discreet.mechanisms.zero_groups import ZeroGroups
-from discreet.plan import groups
-from discreet.plan.raw import Raw
+from discreet.mechanisms.partition_selection.empty_groups import EmptyGroups
+from discreet.plan.statistics import partition_selection as groups
 from discreet.release import leaf_choice
 from discreet.release.answer import answer, noised
-from discreet.release.combined import combinable, combined
+from discreet.release.combination import combinable, combine
 from discreet.release.release import Release
+from discreet.requests.raw_totals import RawTotals
 from tests.noise.laws import ALPHA, stream
 from tests.plan.clinic import planned
 from tests.release.clinic import raw_of, tables
@@ -147,7 +147,7 @@ def test_the_law_is_that_of_all_groups_after_having(few, price):
 
 @pytest.mark.parametrize("slip", ["threshold", "touched", "tail"])
 def test_slips_are_found(few, monkeypatch, slip):
-    run = ZeroGroups.run
+    run = EmptyGroups.run
 
     def other(self, touched, *, entropy):
         match slip:
@@ -159,7 +159,7 @@ def test_slips_are_found(few, monkeypatch, slip):
                 found = run(self, touched, entropy=entropy)
                 return replace(found, counts=found.counts + 3)
 
-    monkeypatch.setattr(ZeroGroups, "run", other)
+    monkeypatch.setattr(EmptyGroups, "run", other)
     one, other_ = shown(*few(BOTH, epsilon=1), label="slip")
     assert min(p_values(one, other_)) < ALPHA
 
@@ -235,7 +235,7 @@ def test_a_group_outside_of_the_product_stops_the_answer(few):
     _, drawn = few(BOTH, epsilon=1)
     raw = raw_of(drawn, FEW)
     wards = raw.keys[0].to_pylist()
-    strange = Raw(
+    strange = RawTotals(
         keys=(pa.array(["Z", *wards[1:]]), raw.keys[1]),
         units=raw.units,
         totals=raw.totals,
@@ -251,7 +251,7 @@ def test_answers_of_drawn_groups_are_not_combined(few):
     assert not combinable(one, two)
     first, second = (answer(plan, raw_of(plan, FEW), entropy=stream("c")) for plan in (one, two))
     with pytest.raises(WrongKind):
-        combined(first, second)
+        combine(first, second)
 
 
 @pytest.mark.usefixtures("weighed")

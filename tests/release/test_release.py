@@ -25,8 +25,8 @@ from discreet.ledger.values import Receipt
 from discreet.query.types import Type
 from discreet.release.columns import ReleasedColumn
 from discreet.release.release import Release
-from discreet.release.vectors import ARROW
-from discreet.release.written import read_release, written_release
+from discreet.release.serialization import decode_release, encode_release
+from discreet.release.value_arrays import ARROW
 from tests.plan.test_neighbors import QUESTIONS
 from tests.release.clinic import asked, plan_of
 
@@ -305,10 +305,10 @@ def columns(draw):
 @given(st.lists(columns(), max_size=4))
 def test_every_value_of_every_type_comes_back(found):
     plans = (plan_of(COUNTS, **PRICE),)
-    data = written_release(plans, found, ())
-    again, parts, _ = read_release(data, plans)
+    data = encode_release(plans, found, ())
+    again, parts, _ = decode_release(data, plans)
     assert parts == ()
-    assert written_release(plans, again, ()) == data
+    assert encode_release(plans, again, ()) == data
     for one, other in zip(found, again, strict=True):
         assert (one.name, one.type, one.listed) == (other.name, other.type, other.listed)
         for here, there in (
@@ -367,14 +367,14 @@ def test_days_and_moments_are_written_as_iso_text(release):
             values=pa.array([datetime(2024, 2, 29, 12, 0, 0, 5)], pa.timestamp("us")),  # noqa: DTZ001
         ),
     ]
-    text = written_release(release.plans, found, ()).decode()
+    text = encode_release(release.plans, found, ()).decode()
     assert '"2024-02-29"' in text
     assert '"2024-02-29T12:00:00.000005"' in text
 
 
 def read_back(data, release):
     """Return the values of the only column."""
-    (found,), _, _ = read_release(data, release.plans)
+    (found,), _, _ = decode_release(data, release.plans)
     return found.values.to_pylist()  # noqa: PD011 (no pandas)
 
 
@@ -392,22 +392,22 @@ FLOATS = [0.1, -0.0, math.inf, -math.inf, 5e-324, 1.7976931348623157e308]
 )
 def test_floats_are_written_to_the_last_bit(release, values, text):
     column = ReleasedColumn(name="f", type=Type.FLOAT, values=pa.array(values, pa.float64()))
-    data = written_release(release.plans, [column], ())
+    data = encode_release(release.plans, [column], ())
     assert text is None or f'"values":{text}' in data.decode()
     assert list(map(str, read_back(data, release))) == list(map(str, values))
 
 
 def test_floats_that_were_written_one_by_one_are_read_all_the_same(release):
     column = ReleasedColumn(name="f", type=Type.FLOAT, values=pa.array([*FLOATS, None]))
-    data = written_release(release.plans, [column], ()).replace(b",null]", b"]")
+    data = encode_release(release.plans, [column], ()).replace(b",null]", b"]")
     assert list(map(str, read_back(data, release))) == list(map(str, FLOATS))
 
 
 def test_floats_that_are_cut_short_are_refused(release):
     column = ReleasedColumn(name="f", type=Type.FLOAT, values=pa.array([0.1]))
-    data = written_release(release.plans, [column], ()).replace(b"9a", b"")
+    data = encode_release(release.plans, [column], ()).replace(b"9a", b"")
     with pytest.raises(WrongKind):
-        read_release(data, release.plans)
+        decode_release(data, release.plans)
 
 
 def test_the_loss_is_that_of_the_plan(release):

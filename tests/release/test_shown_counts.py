@@ -7,10 +7,15 @@ import pytest
 from scipy import stats
 
 from discreet.mechanisms import Gaussian, Laplace, NoisyKeys
-from discreet.plan.estimators import Mean, Sum
-from discreet.release.intervals import Intervals
-from discreet.release.noisy import Noisy, NoisyTotal, Run
-from discreet.release.shown_counts import OTHERS, clear_counts, clear_missed, shown_ends
+from discreet.plan.statistics.estimators import Mean, Sum
+from discreet.release.confidence_intervals.half_width import (
+    OTHERS,
+    clear_counts,
+    clear_miss_chance,
+    selected_count_intervals,
+)
+from discreet.release.confidence_intervals.intervals import Intervals
+from discreet.release.noisy_totals import Noisy, NoisyTotal, Run
 from tests.noise.laws import stream
 from tests.release.draws import enough, held, lowered
 from tests.release.test_reach import law_of
@@ -38,7 +43,7 @@ KEYS = [
 @pytest.mark.parametrize("confidence", [Fraction(1, 2), C95, Fraction(999, 1000)])
 def test_floats_give_the_exact_intervals(keys, confidence):
     counts = np.arange(keys.threshold, 4 * keys.threshold, max(1, keys.threshold // 12))
-    low, high = shown_ends(keys, counts[::-1], confidence)
+    low, high = selected_count_intervals(keys, counts[::-1], confidence)
     exact = keys.intervals(counts[::-1], confidence=confidence)
     assert low.tolist() == exact[0].tolist()
     assert high.tolist() == exact[1].tolist()
@@ -48,7 +53,7 @@ def test_floats_give_the_exact_intervals(keys, confidence):
 def test_wide_noise_is_never_held_narrower_than_exact():
     keys = keys_of(Gaussian(sigma=2000), 15_000)
     counts = np.array([15_000, 15_040, 17_000, 22_000, 60_000])
-    low, high = shown_ends(keys, counts, C95)
+    low, high = selected_count_intervals(keys, counts, C95)
     exact = keys.intervals(counts, confidence=C95)
     assert (low <= exact[0]).all()
     assert (high >= exact[1]).all()
@@ -58,7 +63,7 @@ def test_wide_noise_is_never_held_narrower_than_exact():
 
 def test_chances_that_floats_do_not_know_are_decided_exactly():
     keys, rare = keys_of(Laplace(scale=2), 10), 1 - Fraction(1, 10**12)
-    found = shown_ends(keys, np.array([10, 90]), rare)
+    found = selected_count_intervals(keys, np.array([10, 90]), rare)
     exact = keys.intervals(np.array([10, 90]), confidence=rare)
     assert [end.tolist() for end in found] == [end.tolist() for end in exact]
 
@@ -69,7 +74,7 @@ def test_chances_that_floats_do_not_know_are_decided_exactly():
 def test_errors_of_clear_counts_are_as_rare_as_they_should(keys, confidence):
     """The worst event of the chance allowed, for every number that a group may count, exactly."""
     law = law_of(keys.noise)
-    most = float(clear_missed(confidence))
+    most = float(clear_miss_chance(confidence))
     allowed = float((1 - confidence) * (1 - OTHERS))
     start = next(y for y in range(keys.threshold, 10**6) if all_clear(keys, y, confidence))
     worst = 0.0

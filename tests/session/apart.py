@@ -7,10 +7,10 @@ from zlib import crc32
 import numpy as np
 import pyarrow as pa
 
-from discreet.engines.spark import writers
-from discreet.engines.spark import written as writing
-from discreet.engines.spark.limbs import limb_names
-from discreet.plan.lowered import Total
+from discreet.engines.spark import bin_writer as writing
+from discreet.engines.spark import workers as writers
+from discreet.engines.spark.statements import limb_names
+from discreet.requests.engine_request import Total
 
 MASK = 2**42 - 1
 
@@ -100,7 +100,7 @@ class Job:
         found = []
         for batches in batches_of(binned, engine.bins, engine.tasks):
             engine.before(self)
-            reports = writing.finished(
+            reports = writing.finish_bins(
                 batches,
                 lowered=self.lowered,
                 finish=self.finish,

@@ -17,8 +17,8 @@ from discreet.errors import (
     QuestionClosed,
     WrongKind,
 )
-from discreet.release import bounds_found
-from discreet.session import bounding
+from discreet.release import noisy_thresholds as bounds_found
+from discreet.session import two_stages as bounding
 from discreet.session.record import Rehearsal
 from tests.session.test_crashes import kinds, raising
 from tests.session.test_secrets import NUMBER, WORD, clean, everything_about

@@ -12,8 +12,8 @@ import pytest
 
 from discreet.engines.connection import Connection
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.failing import stopped
-from discreet.engines.order import HashOrder
+from discreet.engines.execution import stopped_error
+from discreet.engines.hash_order import HashOrder
 from discreet.errors import (
     EngineFailed,
     EngineStopped,
@@ -22,11 +22,11 @@ from discreet.errors import (
     QuestionClosed,
 )
 from discreet.ledger import Ledger
-from discreet.plan.lowered import Lowered
 from discreet.query.expressions import Column
 from discreet.query.relations import Scan
 from discreet.query.types import Type
-from discreet.session import answering
+from discreet.requests.engine_request import EngineRequest
+from discreet.session import answer_pipeline as answering
 from tests.session.clinic import BY_WARD, COUNT, opened
 
 ROOT = Path(__file__).parents[2]
@@ -98,7 +98,7 @@ def test_a_failure_after_noise_was_drawn_is_the_answer(tmp_path, monkeypatch, er
 
 def test_what_is_told_does_not_depend_on_the_reason(tmp_path, monkeypatch):
     told = set()
-    reasons = [(DuckDB, "run"), (answering, "answer"), (answering.Desk, "order")]
+    reasons = [(DuckDB, "run"), (answering, "answer"), (answering.AnswerPipeline, "order")]
     for number, (place, step) in enumerate(reasons):
         folder = tmp_path / str(number)
         folder.mkdir()
@@ -122,7 +122,7 @@ def test_a_failure_is_on_record_before_it_is_told(tmp_path, monkeypatch):
         failure_of(session)
 
 
-@pytest.mark.parametrize("stop", [KeyboardInterrupt(), stopped()])
+@pytest.mark.parametrize("stop", [KeyboardInterrupt(), stopped_error()])
 def test_what_no_row_can_bring_about_is_asked_again(tmp_path, monkeypatch, stop):
     with opened(tmp_path) as session:
         with monkeypatch.context() as patch:
@@ -138,7 +138,7 @@ def test_random_bits_that_are_missing_before_any_noise_are_asked_for_again(tmp_p
     missing = EntropyUnavailable(what="no bits.", why="a test.", do="wait.")
     with opened(tmp_path) as session:
         with monkeypatch.context() as patch:
-            patch.setattr(answering.Desk, "order", raising(missing))
+            patch.setattr(answering.AnswerPipeline, "order", raising(missing))
             with pytest.raises(EntropyUnavailable):
                 session.ask(COUNT, epsilon=1)
         assert kinds(session) == ["open", "charge", "start"]
@@ -147,7 +147,7 @@ def test_random_bits_that_are_missing_before_any_noise_are_asked_for_again(tmp_p
 
 def test_duckdb_says_that_it_was_interrupted(monkeypatch):
     visits = pa.table({"patient": [1]})
-    lowered = Lowered(
+    lowered = EngineRequest(
         relation=Scan("visits", (("patient", Type.INTEGER),)),
         unit=(Column("patient"),),
         keys=(),

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 import discreet as dp
 import discreet.session as sessions
-from discreet.session.owner_check.report import WARNING, CheckReport, Finding
-from discreet.session.owner_check.spread import Spread
+from discreet.session.owner_check.check_report import WARNING, CheckReport, Finding, Spread
 from tests.engines.postgres.rows import connect
 from tests.servers.spark import local_session
 from tests.session import clinic
@@ -360,7 +359,7 @@ def test_a_check_needs_no_ledger_and_writes_into_none(tmp_path, monkeypatch):
 
 
 def test_the_check_is_called_by_nothing_that_answers(tmp_path, monkeypatch):
-    import discreet.session.owner_check.checking as checking  # noqa: PLC0415, PLR0402
+    import discreet.session.owner_check.checker as checking  # noqa: PLC0415
 
     def never(*_, **__):
         message = "the check was called"

@@ -4,8 +4,8 @@ import pytest
 
 from discreet.accounting import Budget
 from discreet.errors import BadPolicy, NotAllowed, WrongKind
-from discreet.plan.policy import Policy
-from discreet.session.policies import budget_of, check_analyst, policy_of, unit_of
+from discreet.plan.policy.policy import Policy
+from discreet.session.opening_arguments import budget_of, check_analyst, policy_of, unit_of
 from discreet.units import person, row
 
 TEXT = 'format = 1\nunit = "patient"\n[budget]\nepsilon = "2"\n[who]\nanalysts = ["ana"]\n'

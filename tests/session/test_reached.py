@@ -8,11 +8,11 @@ import pytest
 
 import discreet.session as sessions
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.order import HashOrder
-from discreet.engines.reference.engine import Reference
+from discreet.engines.hash_order import HashOrder
 from discreet.errors import WrongKind
 from discreet.query.types import Type
 from tests.engines.answers import flat
+from tests.reference.engine import Reference
 
 POLICY = """
 format = 1

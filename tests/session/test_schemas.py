@@ -3,7 +3,7 @@
 import pytest
 
 from discreet.errors import BadPolicy, UnreadableSource
-from discreet.plan.policy import Policy, read_policy
+from discreet.plan.policy.policy import Policy, read_policy
 from discreet.query.types import Type
 from discreet.session.schemas import schema_of
 from discreet.units import custom, person, row

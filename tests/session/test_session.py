@@ -27,7 +27,7 @@ from discreet.ledger import Ledger
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.plan.plan import Plan
 from discreet.query import read, table
-from discreet.session.answering import Desk
+from discreet.session.answer_pipeline import AnswerPipeline
 from tests.session.clinic import BY_WARD, COUNT, EXACT, POLICY, in_test_mode, opened, visits
 
 
@@ -236,13 +236,13 @@ class PlanOfALiar(Plan):
 
 def test_what_is_carried_out_is_the_plan_that_was_made(tmp_path, monkeypatch):
     carried = []
-    answered = Desk.answered
+    answered = AnswerPipeline.answered
 
     def watched(self, plan, **named):
         carried.append(plan)
         return answered(self, plan, **named)
 
-    monkeypatch.setattr(Desk, "answered", watched)
+    monkeypatch.setattr(AnswerPipeline, "answered", watched)
     with opened(tmp_path) as session:
         dear, cheap = session.plan(COUNT, epsilon=1), session.plan(COUNT, epsilon="0.001")
         session.ask(replace(cheap, noises=Liar(dear.noises)))

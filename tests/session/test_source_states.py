@@ -15,7 +15,7 @@ from discreet.engines.connection import Connection
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import BadPolicy, SourceChanged, WrongKind
 from discreet.ledger import Ledger
-from discreet.session.answering import Desk
+from discreet.session.answer_pipeline import AnswerPipeline
 
 POLICY = """
 format = 1
@@ -85,7 +85,7 @@ def test_a_plan_that_was_made_before_the_change_is_refused(visits):
 def test_a_change_after_the_charge_gives_no_answer_and_the_next_session_completes_it(
     visits, monkeypatch
 ):
-    charged = Desk._charged
+    charged = AnswerPipeline._charged
 
     def late(self, *arguments):
         found = charged(self, *arguments)
@@ -94,7 +94,7 @@ def test_a_change_after_the_charge_gives_no_answer_and_the_next_session_complete
 
     with opened(visits) as session:
         with monkeypatch.context() as patched:
-            patched.setattr(Desk, "_charged", late)
+            patched.setattr(AnswerPipeline, "_charged", late)
             with pytest.raises(SourceChanged):
                 session.ask(COUNT, epsilon=1)
         assert spent(session) == 1
@@ -289,7 +289,7 @@ def test_nothing_tells_that_a_frame_is_the_same_in_another_session(tmp_path):
 
 def test_an_answer_of_an_older_version_is_not_combined(visits, monkeypatch):
     with opened(visits) as session:
-        monkeypatch.setattr(Desk, "sources", lambda *_: ())
+        monkeypatch.setattr(AnswerPipeline, "sources", lambda *_: ())
         first = session.ask(COUNT, epsilon="0.5")
         monkeypatch.undo()
         assert first.sources == ()

@@ -7,7 +7,7 @@ import pytest
 
 from discreet.engines.postgres.address import address_of
 from discreet.errors import WrongKind
-from discreet.session.sources import named_sources, without_password
+from discreet.session.opening_arguments import named_sources, without_password
 
 FRAME = pa.table({"a": [1]})
 SERVER = "postgresql://ana:secret@db.example/clinic"

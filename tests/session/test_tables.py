@@ -6,7 +6,7 @@ import pytest
 import discreet.session as sessions
 from discreet.errors import BadPolicy, NotPerUnit
 from discreet.query import read
-from discreet.session.public_tables import PublicTables
+from discreet.session.planning import PublicTableReader
 from tests.session.clinic import EXACT, LINKED, POLICY, bills, visits, wards
 
 RULES = POLICY + LINKED
@@ -82,7 +82,7 @@ def test_a_public_table_lists_groups(clinic):
 
 
 def test_private_tables_are_not_read_as_public_ones(clinic):
-    reader = PublicTables(clinic._engine, clinic.schema)
+    reader = PublicTableReader(clinic._engine, clinic.schema)
     relation = clinic.plan("SELECT COUNT(*) AS n FROM visits", epsilon=1).lowered.relation
     with pytest.raises(NotPerUnit):
         reader(relation)

@@ -7,12 +7,12 @@ import pyarrow.parquet
 import pytest
 
 import discreet as dp
-from discreet.engines.order import HashOrder
-from discreet.engines.reference.engine import Reference
+from discreet.engines.hash_order import HashOrder
 from discreet.errors import BadPolicy
-from discreet.plan.policy import read_policy
+from discreet.plan.policy.policy import read_policy
 from discreet.query.types import Type
 from discreet.session.schemas import schema_of
+from tests.reference.engine import Reference
 from tests.session.test_scope_names import TOP, ask, spent
 
 ONE = "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"

@@ -28,12 +28,13 @@ from discreet.errors import (
 from discreet.ledger import Ledger
 from discreet.noise import SYSTEM
 from discreet.plan import estimate
-from discreet.release.answer import answer
-from discreet.release.keyed_bins import KeyedBins
-from discreet.session import WrittenRelease, drawn_files, writing
-from discreet.session import manifest as manifests
-from discreet.session import places as placing
-from discreet.session.places import Place
+from discreet.release.answer import KeyedBins, answer
+from discreet.session import WrittenRelease
+from discreet.session.files import answer_folder as placing
+from discreet.session.files import draw_files as drawn_files
+from discreet.session.files import manifest as manifests
+from discreet.session.files import write_answer as writing
+from discreet.session.files.answer_folder import AnswerFolder
 from tests.session.apart import kept_apart, without_spark
 from tests.session.clinic import BY_WARD, COUNT, POLICY, in_test_mode, opened
 
@@ -386,18 +387,18 @@ SEAMS = {
     "before the charge": (Ledger, "charge", "before"),
     "after the charge": (Ledger, "charge", "after"),
     "after the start": (Ledger, "start", "after"),
-    "before the folder": (Place, "begin", "before"),
-    "after the folder": (Place, "begin", "after"),
+    "before the folder": (AnswerFolder, "begin", "before"),
+    "after the folder": (AnswerFolder, "begin", "after"),
     "while data is read": (DuckDB, "run", "after"),
     "while files are written": (drawn_files, "write_table", "after"),
     "in a task": (KeyedBins, "__call__", "after"),
-    "before the seal": (Place, "seal", "before"),
-    "after the seal": (Place, "seal", "after"),
+    "before the seal": (AnswerFolder, "seal", "before"),
+    "after the seal": (AnswerFolder, "seal", "after"),
     "before the release": (Ledger, "release", "before"),
     "after the release": (Ledger, "release", "after"),
-    "before the publication": (Place, "publish", "before"),
+    "before the publication": (AnswerFolder, "publish", "before"),
     "in the publication": (placing, "sync_folder", "after"),
-    "after the publication": (Place, "publish", "after"),
+    "after the publication": (AnswerFolder, "publish", "after"),
 }
 HERE = sorted(set(SEAMS) - {"in a task"})
 APART = ["in a task", "before the seal", "before the release", "after the release"]
@@ -417,7 +418,7 @@ def dying(patch, seam):
 
     patch.setattr(kind, name, act)
     for cleaning in ("clear", "discard"):
-        patch.setattr(Place, cleaning, lambda self, *_: None)
+        patch.setattr(AnswerFolder, cleaning, lambda self, *_: None)
 
 
 @pytest.mark.parametrize(
@@ -495,7 +496,7 @@ def test_nobody_else_can_look_at_what_is_not_on_record(tmp_path, monkeypatch):
 HOLDER = """
 import sys, time
 sys.path.insert(0, {root!r})
-from discreet.session.places import Place
+from discreet.session.files.answer_folder import Place
 with Place.of({target!r}, "0" * 64).locked():
     print("locked", flush=True)
     time.sleep(60)
@@ -509,7 +510,7 @@ def test_a_process_that_is_killed_lets_go_of_the_place(tmp_path):
         entered = threading.Event()
 
         def wait():
-            with Place.of(tmp_path / "out", "0" * 64).locked():
+            with AnswerFolder.of(tmp_path / "out", "0" * 64).locked():
                 entered.set()
 
         waiting = threading.Thread(target=wait)

@@ -14,8 +14,8 @@ from discreet.errors import (
     WrongKind,
 )
 from discreet.ledger import Ledger
-from discreet.session import drawn_files
-from discreet.session.places import Place
+from discreet.session.files import draw_files as drawn_files
+from discreet.session.files.answer_folder import AnswerFolder
 from tests.session.clinic import BY_WARD, COUNT, opened
 from tests.session.test_written import BY_CITY, PRICE, beside, kinds, open_towns
 
@@ -239,13 +239,13 @@ def test_a_place_that_cannot_be_written_to_is_refused_before_the_charge(tmp_path
 def test_a_parent_that_goes_away_is_told_before_the_charge(tmp_path, monkeypatch, step):
     parent = tmp_path / "answers"
     parent.mkdir()
-    real = getattr(Place, step)
+    real = getattr(AnswerFolder, step)
 
     def late(place):
         parent.rename(tmp_path / "gone")
         return real(place)
 
-    monkeypatch.setattr(Place, step, late)
+    monkeypatch.setattr(AnswerFolder, step, late)
     with opened(tmp_path) as session:
         with pytest.raises(WrongKind):
             session.write(COUNT, parent / "out", epsilon=1)
@@ -270,7 +270,7 @@ def test_a_parent_that_goes_away_after_the_charge_closes_the_question(tmp_path, 
 
 
 def test_names_cannot_be_guessed(tmp_path):
-    place = Place.of(tmp_path / "out", "ledger", "question")
+    place = AnswerFolder.of(tmp_path / "out", "ledger", "question")
     names = set()
     for _ in range(5):
         names.add(place.begin().path.parent.name)

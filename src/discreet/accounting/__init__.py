@@ -5,28 +5,20 @@ Trust: kernel.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 from discreet.accounting.account import account
+from discreet.doors import late_names
 
 if TYPE_CHECKING:  # each is loaded when first used, because most questions need few of them
-    from discreet.accounting.book import Book, Charge
-    from discreet.accounting.box import Box
-    from discreet.accounting.budget import Budget
-    from discreet.accounting.codec import read, written
-    from discreet.accounting.contribution import Contribution
-    from discreet.accounting.drawing import drawn
-    from discreet.accounting.leaf import UNPROTECTED, Leaf, exact_size
-    from discreet.accounting.left import Left
-    from discreet.accounting.loss_map import LossMap
-    from discreet.accounting.node import Choice, Node, Repeat, Sequential
-    from discreet.accounting.parallel import Parallel, Part
-    from discreet.accounting.sampled import Sampled
-    from discreet.accounting.shuffled import Shuffled
-    from discreet.accounting.slots import Slots
-    from discreet.accounting.statement import Place, Statement, Witness
-    from discreet.accounting.values import (
+    from discreet.accounting.budgets.budget import Budget
+    from discreet.accounting.budgets.privacy_filter import Charge, PrivacyFilter
+    from discreet.accounting.budgets.slots import Slots
+    from discreet.accounting.budgets.spending import Left
+    from discreet.accounting.budgets.workload import Comparison, Workload, compare
+    from discreet.accounting.cells.loss_map import LossMap
+    from discreet.accounting.scopes.box import Box
+    from discreet.accounting.scopes.column_conditions import (
         Values,
         above,
         anything,
@@ -41,13 +33,16 @@ if TYPE_CHECKING:  # each is loaded when first used, because most questions need
         nothing,
         one_of,
     )
-    from discreet.accounting.where import Where
-    from discreet.accounting.workload import Comparison, Workload, compare
-    from discreet.accounting.wrappers import Group, Post
+    from discreet.accounting.scopes.contribution import Contribution
+    from discreet.accounting.storage.codec import decode, encode
+    from discreet.accounting.tree.leaf import UNPROTECTED, Leaf, exact_size
+    from discreet.accounting.tree.node import Choice, Node, Repeat, Sequential, drawn
+    from discreet.accounting.tree.parallel import Parallel, Part, Where
+    from discreet.accounting.tree.processing import Group, Post, Sampled, Shuffled
+    from discreet.accounting.worst_case.statement import Place, Statement, Witness
 
 __all__ = [
     "UNPROTECTED",
-    "Book",
     "Box",
     "Budget",
     "Charge",
@@ -63,6 +58,7 @@ __all__ = [
     "Part",
     "Place",
     "Post",
+    "PrivacyFilter",
     "Repeat",
     "Sampled",
     "Sequential",
@@ -82,76 +78,50 @@ __all__ = [
     "between",
     "but_not",
     "compare",
+    "decode",
     "drawn",
+    "encode",
     "equals",
     "exact_size",
     "is_not_null",
     "is_null",
     "nothing",
     "one_of",
-    "read",
-    "written",
 ]
 
-_FILES: Final = {
-    "UNPROTECTED": "leaf",
-    "Book": "book",
-    "Box": "box",
-    "Budget": "budget",
-    "Charge": "book",
-    "Choice": "node",
-    "Comparison": "workload",
-    "Contribution": "contribution",
-    "Group": "wrappers",
-    "Leaf": "leaf",
-    "Left": "left",
-    "LossMap": "loss_map",
-    "Node": "node",
-    "Parallel": "parallel",
-    "Part": "parallel",
-    "Place": "statement",
-    "Post": "wrappers",
-    "Repeat": "node",
-    "Sampled": "sampled",
-    "Sequential": "node",
-    "Shuffled": "shuffled",
-    "Slots": "slots",
-    "Statement": "statement",
-    "Values": "values",
-    "Where": "where",
-    "Witness": "statement",
-    "Workload": "workload",
-    "above": "values",
-    "anything": "values",
-    "at_least": "values",
-    "at_most": "values",
-    "below": "values",
-    "between": "values",
-    "but_not": "values",
-    "compare": "workload",
-    "drawn": "drawing",
-    "equals": "values",
-    "exact_size": "leaf",
-    "is_not_null": "values",
-    "is_null": "values",
-    "nothing": "values",
-    "one_of": "values",
-    "read": "codec",
-    "written": "codec",
-}
-
 if not TYPE_CHECKING:  # to which every name would be one of this room
-
-    def __getattr__(name: str) -> Any:
-        """Load the file of a name the first time that it is asked for."""
-        if name not in _FILES:
-            message = f"module {__name__!r} has no attribute {name!r}"
-            raise AttributeError(message)
-        found = getattr(importlib.import_module(f"{__name__}.{_FILES[name]}"), name)
-        globals()[name] = found
-        return found
-
-
-def __dir__() -> list[str]:
-    """List what can be asked for, loaded or not."""
-    return sorted(__all__)
+    __getattr__, __dir__ = late_names(
+        __name__,
+        {
+            "budgets.budget": ("Budget",),
+            "budgets.privacy_filter": ("Charge", "PrivacyFilter"),
+            "budgets.slots": ("Slots",),
+            "budgets.spending": ("Left",),
+            "budgets.workload": ("Comparison", "Workload", "compare"),
+            "cells.loss_map": ("LossMap",),
+            "scopes.box": ("Box",),
+            "scopes.column_conditions": (
+                "Values",
+                "above",
+                "anything",
+                "at_least",
+                "at_most",
+                "below",
+                "between",
+                "but_not",
+                "equals",
+                "is_not_null",
+                "is_null",
+                "nothing",
+                "one_of",
+            ),
+            "scopes.contribution": ("Contribution",),
+            "storage.codec": ("decode", "encode"),
+            "tree.leaf": ("Leaf", "UNPROTECTED", "exact_size"),
+            "tree.node": ("Choice", "Node", "Repeat", "Sequential", "drawn"),
+            "tree.parallel": ("Parallel", "Part", "Where"),
+            "tree.processing": ("Group", "Post", "Sampled", "Shuffled"),
+            "worst_case.statement": ("Place", "Statement", "Witness"),
+        },
+        renamed={"Book": "PrivacyFilter", "read": "decode", "written": "encode"},
+    )

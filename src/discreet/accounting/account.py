@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # the accountant is loaded when it is called: a question is priced by its leaf
-    from discreet.accounting.box import Box
-    from discreet.accounting.contribution import Contribution
-    from discreet.accounting.node import Node
-    from discreet.accounting.statement import Statement
+    from discreet.accounting.scopes.box import Box
+    from discreet.accounting.scopes.contribution import Contribution
+    from discreet.accounting.tree.node import Node
+    from discreet.accounting.worst_case.statement import Statement
     from discreet.units import PrivacyUnit, Relation
 
 __all__ = ["account"]
@@ -37,7 +37,7 @@ def account(
     >>> account(wards, relation="add_remove").epsilon(delta=0)
     1.0
     """
-    from discreet.accounting.accountant import statement_of  # noqa: PLC0415  as above
+    from discreet.accounting.worst_case.accountant import statement_of  # noqa: PLC0415  as above
 
     return statement_of(
         tree, relation=relation, unit=unit, contribution=contribution, impossible=impossible

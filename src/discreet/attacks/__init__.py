@@ -10,19 +10,18 @@ False
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
+
+from discreet.doors import late_names
 
 if TYPE_CHECKING:  # loaded when first used: SciPy and DuckDB take their time
     from discreet.attacks import claims
-    from discreet.attacks.commands import Command
-    from discreet.attacks.estimate import estimate_epsilon
+    from discreet.attacks.estimate import estimate_epsilon, guessed
     from discreet.attacks.exact import Enumerated, exact_epsilon
-    from discreet.attacks.guesses import guessed
     from discreet.attacks.measured import Measured
     from discreet.attacks.neighbors import removals, shifts, without_units
     from discreet.attacks.questions import Asked, Question
-    from discreet.attacks.subjects import Batches, Calls, Raised, Runs
+    from discreet.attacks.subjects import Batches, Calls, Command, Raised, Runs
 
 __all__ = [
     "Asked",
@@ -43,36 +42,16 @@ __all__ = [
     "without_units",
 ]
 
-_MODULES: Final = frozenset({"claims"})
-_NAMES: Final = {
-    "Asked": "questions",
-    "Batches": "subjects",
-    "Calls": "subjects",
-    "Command": "commands",
-    "Enumerated": "exact",
-    "Measured": "measured",
-    "Question": "questions",
-    "Raised": "subjects",
-    "Runs": "subjects",
-    "estimate_epsilon": "estimate",
-    "exact_epsilon": "exact",
-    "guessed": "guesses",
-    "removals": "neighbors",
-    "shifts": "neighbors",
-    "without_units": "neighbors",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Load a module the first time that it, or a name from it, is asked for."""
-    if name in _MODULES:
-        return importlib.import_module(f"discreet.attacks.{name}")
-    if name in _NAMES:
-        return getattr(importlib.import_module(f"discreet.attacks.{_NAMES[name]}"), name)
-    message = f"module 'discreet.attacks' has no attribute {name!r}"
-    raise AttributeError(message)
-
-
-def __dir__() -> list[str]:
-    """List what can be asked for, loaded or not."""
-    return sorted(__all__)
+if not TYPE_CHECKING:  # to which every name would be one of this room
+    __getattr__, __dir__ = late_names(
+        __name__,
+        {
+            "estimate": ("estimate_epsilon", "guessed"),
+            "exact": ("Enumerated", "exact_epsilon"),
+            "measured": ("Measured",),
+            "neighbors": ("removals", "shifts", "without_units"),
+            "questions": ("Asked", "Question"),
+            "subjects": ("Batches", "Calls", "Command", "Raised", "Runs"),
+        },
+        rooms=("claims",),
+    )

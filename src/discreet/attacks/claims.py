@@ -27,13 +27,20 @@ from typing import Any, ClassVar, Final, final
 
 import numpy as np
 
-from discreet.attacks.claim import Claim, Floats, Level, log_ratio, log_ratios
-from discreet.attacks.coins import normal_gap, renyi_coins
+from discreet.attacks.claim import (
+    Claim,
+    Floats,
+    Level,
+    log_ratio,
+    log_ratios,
+    normal_gap,
+    renyi_coins,
+)
 from discreet.errors import WrongKind
 from discreet.exact import float_down, float_up
 from discreet.loss import Approximate as ApproximateLoss
 from discreet.loss import GaussianDP, PrivacyLoss, ZeroConcentrated
-from discreet.loss.limits import checked_delta, checked_epsilon, checked_parameter
+from discreet.loss.parameters import checked_delta, checked_epsilon, checked_parameter
 
 __all__ = [
     "ORDERS",

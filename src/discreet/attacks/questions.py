@@ -31,7 +31,7 @@ from discreet.noise import SYSTEM
 
 if TYPE_CHECKING:  # a session brings the engine, which takes its time
     from discreet.plan.plan import Plan
-    from discreet.plan.raw import Raw, SparseLeaves
+    from discreet.requests.raw_totals import RawTotals, SparseLeaves
     from discreet.session import Session
 
 __all__ = ["Asked", "Question", "noisy_copies"]
@@ -69,15 +69,15 @@ class Question:
         """Compute the totals once, and draw n answers."""
         return self.drawn(*self.totals(data), n)
 
-    def totals(self, data: Any) -> tuple[Plan, Raw]:
+    def totals(self, data: Any) -> tuple[Plan, RawTotals]:
         """Return what is computed before noise is drawn."""
-        from discreet.engines.order import HashOrder  # noqa: PLC0415  (DuckDB takes its time)
+        from discreet.engines.hash_order import HashOrder  # noqa: PLC0415  (DuckDB takes its time)
 
         with self._planned(data) as (session, plan):
             engine = session._engine  # noqa: SLF001  (totals leave it for nobody else)
             return plan, engine.run(plan.lowered, order=HashOrder(salt=self.salt))
 
-    def drawn(self, plan: Plan, raw: Raw, n: int) -> Answers:
+    def drawn(self, plan: Plan, raw: RawTotals, n: int) -> Answers:
         """Draw n answers on totals."""
         if plan.reached is not None:
             return [_reaching(plan, raw) for _ in range(n)]
@@ -142,7 +142,7 @@ class Asked:
             return Raised(type(error).__name__)
 
 
-def noisy_copies(plan: Plan, raw: Raw, copies: int) -> dict[str, Column]:
+def noisy_copies(plan: Plan, raw: RawTotals, copies: int) -> dict[str, Column]:
     """Draw so many answers at once, by the function that draws each answer of a session.
 
     All groups are repeated, with their number as their key.  Noise is drawn for each group
@@ -178,7 +178,7 @@ def noisy_copies(plan: Plan, raw: Raw, copies: int) -> dict[str, Column]:
     return found
 
 
-def _reaching(plan: Plan, raw: Raw) -> dict[str, int]:
+def _reaching(plan: Plan, raw: RawTotals) -> dict[str, int]:
     """Draw one answer about more groups than could be listed: empty ones are drawn with the rest.
 
     Which of them reach the threshold is another each time, so that copies cannot share a draw.
@@ -212,7 +212,7 @@ def _repeated(leaves: SparseLeaves, groups: int, copies: int) -> SparseLeaves:
     return np.tile(group, copies) + start, np.tile(leaf, copies), np.tile(count, copies)
 
 
-def _names(raw: Raw) -> list[str]:
+def _names(raw: RawTotals) -> list[str]:
     """Name groups by their keys, so that the same group has one name on both sides."""
     return _named(raw.keys) if raw.keys else [""] * raw.units.size
 

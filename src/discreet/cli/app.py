@@ -1,25 +1,48 @@
-"""The command ``discreet``.
+"""The command ``discreet``, and its guided tour.
 
 Trust: public.
+
+``discreet demo``: a guided tour.
+
+The command ``discreet``.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from discreet import __version__
-from discreet.cli.auditing import audit
-from discreet.cli.checking import check
-from discreet.cli.codes import DONE
-from discreet.cli.examples import EXAMPLES
-from discreet.cli.initial import init
-from discreet.cli.questions import ask, plan
-from discreet.cli.records import app as ledger
-from discreet.cli.touring import demo
+from discreet.cli.ask_commands import ask, plan
+from discreet.cli.audit_command import audit
+from discreet.cli.check_command import check
+from discreet.cli.exit_codes import DONE, errors_reported, write_json
+from discreet.cli.init_command import init
+from discreet.cli.ledger_commands import app as ledger
+from discreet.cli.options import EXAMPLES, JsonOption
+from discreet.demo.tour import PAGE, tour
 
-__all__ = ["app", "main"]
+__all__ = ["app", "demo", "main"]
+
+
+def demo(
+    *,
+    page: Annotated[Path, typer.Option(help="Where to write the page of pictures.")] = Path(PAGE),
+    as_json: JsonOption = False,
+) -> None:
+    """Take a guided tour on made-up data; needs no network, and takes a few seconds."""
+    with errors_reported(as_json=as_json):
+        if not as_json:
+            tour(page)
+            return
+        stops = [
+            {"title": stop.title, "words": stop.words, "code": stop.code, "result": stop.result}
+            for stop in tour(page, silent=True)
+        ]
+        write_json("demo", {"page": str(page), "stops": stops})
+
 
 app = typer.Typer(
     name="discreet",

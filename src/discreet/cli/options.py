@@ -1,21 +1,43 @@
-"""Options that several commands share.
+r"""What commands share: options, where data, policy and ledger are, and examples for the help.
 
 Trust: public.
+
+Where data, policy and ledger are: from options, and from the policy.
+
+A policy may name data and ledger in its table ``[session]``; the paths are relative to it.  A file
+``policy.toml`` in the current folder is the policy unless another is named.  So in a folder that
+``discreet init`` has set up, a question is all that a command needs.
+
+Options that several commands share.
+
+Examples that the help of each command ends with.
+
+A line that begins with ``\b`` keeps the lines below it as they are.
 """
 
 from __future__ import annotations
 
-from typing import Annotated
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Final, final
 
 import typer
 
-from discreet.cli.project import SERVERS
-from discreet.errors import WrongKind
+from discreet.errors import NotALedger, WrongKind
+from discreet.ledger import Ledger
+from discreet.ledger.stores.store import is_server
+from discreet.plan.policy.policy import Policy, read_policy
 
 __all__ = [
+    "EXAMPLES",
+    "POLICY",
+    "SERVERS",
     "AccountOption",
     "AnalystOption",
     "BoundsOption",
+    "CommandInputs",
     "ConfidenceOption",
     "DataOption",
     "DeltaOption",
@@ -27,9 +49,91 @@ __all__ = [
     "QuestionArgument",
     "RhoOption",
     "SizeOption",
+    "command_inputs",
     "data_of",
-    "pairs",
+    "name_value_pairs",
 ]
+
+POLICY: Final = "policy.toml"
+SERVERS: Final = ("postgresql://", "postgres://")
+
+Data = str | Mapping[str, str]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandInputs:
+    """The rules, the data and the ledger that a command works with.
+
+    Where they are is not shown, because a password may be in an address.
+    """
+
+    policy: Policy
+    data: Data | None = field(repr=False)
+    ledger: str | None = field(repr=False)
+
+    def named_ledger(self) -> str:
+        """Return the address of the ledger, or say how to name it."""
+        return self.ledger if self.ledger is not None else _missing("ledger")
+
+    def named_data(self) -> Data:
+        """Return where the data is, or say how to name it."""
+        return self.data if self.data is not None else _missing("data")
+
+    def before_asking(self) -> CommandInputs:
+        """Return the same without a ledger that is not there: planning does not make one.
+
+        A ledger whose id is in the policy has to be there; it is never left out.
+        """
+        said = self.policy.session
+        if self.ledger is None or (said is not None and said.ledger_id is not None):
+            return self
+        if not is_server(self.ledger) and os.path.lexists(self.ledger):
+            return self
+        try:
+            Ledger.open(self.ledger).close()
+        except NotALedger:
+            return replace(self, ledger=None)
+        return self
+
+
+def command_inputs(
+    *, data: Data | None = None, policy: str | None = None, ledger: str | None = None
+) -> CommandInputs:
+    """Put options before what the policy says.
+
+    >>> command_inputs(data="visits.csv", ledger="visits.ledger").named_data()
+    'visits.csv'
+    """
+    path = Path(POLICY if policy is None else policy)
+    if policy is None and not path.is_file():
+        return CommandInputs(policy=Policy(), data=data, ledger=ledger)
+    if not path.is_file():
+        raise WrongKind(
+            what="there is no policy at this path.",
+            why="without the owner's rules nothing is answered.",
+            do="check --policy, or make a policy with `discreet init`.",
+        )
+    rules, folder = read_policy(path), path.parent
+    said = rules.session
+    return CommandInputs(
+        policy=rules,
+        data=data if data is not None or said is None else _beside(said.data, folder),
+        ledger=ledger if ledger is not None or said is None else _beside(said.ledger, folder),
+    )
+
+
+def _beside(path: str | None, folder: Path) -> str | None:
+    return path if path is None or is_server(path) else str(folder / path)
+
+
+def _missing(name: str) -> str:
+    raise WrongKind(
+        what=f"no {name} is named.",
+        why=f"neither an option nor the policy says where the {name} is.",
+        do=f"give --{name}, or write it into the policy: [session], {name} = ...",
+    )
+
 
 QuestionArgument = Annotated[str, typer.Argument(help="SQL, or - to read it from stdin.")]
 DataOption = Annotated[
@@ -56,10 +160,10 @@ BoundsOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="Write JSON to stdout.")]
 
 
-def pairs(given: list[str] | None, *, option: str, of: str) -> dict[str, str]:
+def name_value_pairs(given: list[str] | None, *, option: str, of: str) -> dict[str, str]:
     """Read options of the form NAME=VALUE.
 
-    >>> pairs(["visits=5"], option="--error", of="number")
+    >>> name_value_pairs(["visits=5"], option="--error", of="number")
     {'visits': '5'}
     """
     found: dict[str, str] = {}
@@ -85,4 +189,59 @@ def data_of(given: list[str] | None) -> str | dict[str, str] | None:
         return None
     if len(given) == 1 and ("=" not in given[0] or given[0].startswith(SERVERS)):
         return given[0]
-    return pairs(given, option="--data", of="file")
+    return name_value_pairs(given, option="--data", of="file")
+
+
+_LINES: Final = {
+    "discreet": (
+        "discreet demo",
+        "discreet init visits.csv",
+        "discreet check policy.toml",
+        'discreet plan "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward" --error n=20',
+        'discreet ask "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward" --epsilon 0.1',
+        "discreet ledger show",
+        "discreet audit",
+    ),
+    "demo": ("discreet demo", "discreet demo --page tour.html"),
+    "init": (
+        "discreet init visits.csv",
+        "discreet init visits.csv --unit patient --bounds cost=0:900 --categories ward=A,B,C --yes",
+    ),
+    "check": ("discreet check", "discreet check clinic.toml --data visits.csv --json"),
+    "plan": (
+        'discreet plan "SELECT COUNT(*) AS n FROM visits" --epsilon 0.1',
+        'discreet plan "SELECT AVG(cost) AS c FROM visits" --error c=9 --size 500',
+        "discreet plan - --epsilon 0.1 --json < question.sql",
+    ),
+    "ask": (
+        'discreet ask "SELECT COUNT(*) AS n FROM visits" --epsilon 0.1',
+        'discreet ask "SELECT COUNT(*) AS n FROM visits" --epsilon 0.1 --dry-run',
+        'discreet ask "SELECT COUNT(*) AS n FROM visits" --error n=20 --json',
+    ),
+    "audit": (
+        "discreet audit",
+        "discreet audit --long --out audit",
+        (
+            'discreet audit --command "python3 count.py {data}" --data with.csv --data without.csv '
+            "--epsilon 1 --runs 2000"
+        ),
+    ),
+    "ledger": ("discreet ledger show", "discreet ledger verify", "discreet ledger backup FILE"),
+    "show": ("discreet ledger show", "discreet ledger show clinic.ledger --json"),
+    "verify": ("discreet ledger verify", "discreet ledger verify clinic.ledger --receipt RECEIPT"),
+    "backup": ("discreet ledger backup backup.jsonl",),
+    "restore": (
+        "discreet ledger restore backup.jsonl --reason moved --by ana --approved-by ben",
+        "discreet ledger restore backup.jsonl new.ledger --reason moved --by ana --approved-by ben",
+    ),
+    "reopen": (
+        'discreet ledger reopen KEY --reason "a broken disk was replaced" --by ana',
+        "discreet ledger reopen KEY clinic.ledger --reason ... --by ana --json",
+    ),
+    "export": ("discreet ledger export backup.jsonl",),
+}
+EXAMPLES: Final = {
+    name: "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+    for name, lines in _LINES.items()
+}
+"""The examples of each command, by its name."""

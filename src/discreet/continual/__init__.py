@@ -3,7 +3,8 @@
 Trust: kernel.
 """
 
-from discreet.continual.binary_tree import BinaryTreeCounter
+from discreet.continual.binary_tree import BinaryTreeCounter, RefinedTreeCounter
+from discreet.continual.consistency import monotone
 from discreet.continual.counter import Counter
 from discreet.continual.counter_run import CounterRun
 from discreet.continual.error_table import (
@@ -15,12 +16,8 @@ from discreet.continual.error_table import (
     predicted_errors,
 )
 from discreet.continual.factorized import FactorizedCounter
-from discreet.continual.hierarchy import Hierarchy
-from discreet.continual.monotone import monotone
-from discreet.continual.noisy_bits import NoisyBits
-from discreet.continual.noisy_prefixes import NoisyPrefixes
-from discreet.continual.noisy_thresholds import NoisyThresholds
-from discreet.continual.refined_tree import RefinedTreeCounter
+from discreet.continual.hierarchy import Hierarchy, NoisyThresholds
+from discreet.continual.simple_counters import NoisyBits, NoisyPrefixes
 
 __all__ = [
     "BinaryTreeCounter",

@@ -29,13 +29,13 @@ from numpy.typing import NDArray
 
 from discreet.accounting import Leaf, Node, Repeat, account
 from discreet.arrays import INT64_MAX, INT64_MIN, listed
-from discreet.continual.counter_run import CounterRun, Steps
+from discreet.continual.counter_run import CounterRun, CounterState
 from discreet.continual.stream import Noise, Stream, read_stream
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import Interval, whole
 from discreet.loss import PrivacyLoss, Pure
 from discreet.mechanisms import Gaussian, Mechanism
-from discreet.mechanisms.arguments import Number, at_confidence, steps_at
+from discreet.mechanisms.mechanism import Number, at_confidence, steps_at
 from discreet.noise import SYSTEM, DiscreteGaussian, DiscreteLaplace, Entropy
 from discreet.noise.entropy import checked_entropy
 
@@ -77,7 +77,7 @@ class Counter(Mechanism[Stream, NDArray[Any]]):
         """Return how far one estimate, or any of them, is from the truth with this chance."""
 
     @abstractmethod
-    def _steps(self) -> Steps[Any]:
+    def _steps(self) -> CounterState[Any]:
         """Return what a run remembers, before the first value."""
 
     @abstractmethod

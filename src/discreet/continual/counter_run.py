@@ -22,13 +22,13 @@ from discreet.errors import EntropyBusy, EntropyCopied, EntropyForked, OutOfRang
 from discreet.noise import Distribution, Entropy
 from discreet.noise.entropy import process_stamp
 
-__all__ = ["CounterRun", "Steps"]
+__all__ = ["CounterRun", "CounterState"]
 
 Answer = TypeVar("Answer", int, float)
 Sum_co = TypeVar("Sum_co", int, float, covariant=True)
 
 
-class Steps(Protocol[Sum_co]):
+class CounterState(Protocol[Sum_co]):
     """What a counter remembers: how many draws the next value needs, and what becomes of it."""
 
     def draws(self, time: int) -> int:
@@ -74,11 +74,17 @@ class CounterRun(Generic[Answer]):
     _length: int
     _lock: threading.RLock
     _stamp: tuple[int, int]
-    _steps: Steps[Answer]
+    _steps: CounterState[Answer]
     _time: int
 
     def __init__(
-        self, *, length: int, bound: int, law: Distribution, steps: Steps[Answer], entropy: Entropy
+        self,
+        *,
+        length: int,
+        bound: int,
+        law: Distribution,
+        steps: CounterState[Answer],
+        entropy: Entropy,
     ) -> None:
         """Start before the first position."""
         keep = object.__setattr__  # assignment is refused below

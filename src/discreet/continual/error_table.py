@@ -17,19 +17,17 @@ from typing import Final, final
 
 import numpy as np
 
-from discreet.continual.binary_tree import BinaryTreeCounter
+from discreet.continual.binary_tree import BinaryTreeCounter, RefinedTreeCounter
 from discreet.continual.counter import Counter
 from discreet.continual.dyadic import depth
 from discreet.continual.factorized import FactorizedCounter
-from discreet.continual.noisy_bits import NoisyBits
-from discreet.continual.noisy_prefixes import NoisyPrefixes
-from discreet.continual.refined_tree import RefinedTreeCounter
+from discreet.continual.simple_counters import NoisyBits, NoisyPrefixes
 from discreet.continual.stream import Noise, checked_length_and_bound
 from discreet.errors import WrongKind
 from discreet.exact import decimal, positive, whole
 from discreet.loss import PrivacyLoss, ZeroConcentrated, least_scale
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.mechanisms.arguments import Number
+from discreet.mechanisms.mechanism import Number
 from discreet.noise import SYSTEM, Entropy
 
 __all__ = [

@@ -35,14 +35,14 @@ from numpy.typing import NDArray
 from discreet.accounting import Leaf, Node, Parallel
 from discreet.continual.counter import Counter
 from discreet.continual.stream import checked_length_and_bound
-from discreet.continual.tails import reach_of_sum
+from discreet.continual.sum_tails import sum_half_width
 from discreet.errors import TooLarge, WrongKind
 from discreet.exact import Interval, whole
 from discreet.loss import PrivacyLoss, ZeroConcentrated
 from discreet.loss.pairs.smoothed_gaussian import SmoothedGaussianPair
 from discreet.mechanisms import Gaussian
-from discreet.mechanisms.arguments import Number, steps_at
-from discreet.mechanisms.pricing import priced
+from discreet.mechanisms.additive import loss_of_move
+from discreet.mechanisms.mechanism import Number, steps_at
 from discreet.noise import DiscreteGaussian
 
 __all__ = ["FactorizedCounter"]
@@ -161,10 +161,10 @@ class FactorizedCounter(Counter):
         if prefix is None:
             share /= self.length  # and the last sum has the most noise
         spread = self.spread(prefix=last) / 4**self.bits
-        return Fraction(reach_of_sum(self.law, spread=spread, draws=last, tail=share))
+        return Fraction(sum_half_width(self.law, spread=spread, draws=last, tail=share))
 
-    def _steps(self) -> _FactorSteps:
-        return _FactorSteps(self.coefficients)
+    def _steps(self) -> _FactorState:
+        return _FactorState(self.coefficients)
 
     def _measured(self, values: Sequence[int]) -> list[int]:
         rows = range(1, self.length + 1)
@@ -192,7 +192,7 @@ class FactorizedCounter(Counter):
 
 
 @final
-class _FactorSteps:
+class _FactorState:
     """The last values, what they were measured as with R undone, and the sum of the latter."""
 
     def __init__(self, coefficients: Sequence[int]) -> None:
@@ -220,7 +220,7 @@ class _FactorSteps:
 def _price(variance: Fraction, squared: int, places: int) -> PrivacyLoss:
     """Price a move of this squared length: below one Gaussian, if the noise is wide enough."""
     pair = SmoothedGaussianPair.of(variance=variance, squared=squared, coordinates=places)
-    return ZeroConcentrated(rho=squared / (2 * variance)) if pair is None else priced([pair])
+    return ZeroConcentrated(rho=squared / (2 * variance)) if pair is None else loss_of_move([pair])
 
 
 @functools.lru_cache(maxsize=32)
@@ -236,7 +236,7 @@ def _coefficients(count: int, bits: int) -> tuple[int, ...]:
 @functools.lru_cache(maxsize=32)
 def _weights(counter: FactorizedCounter) -> NDArray[np.float64]:
     """Return how much one draw, in units of 2**-bits, moves this sum and those after it."""
-    steps = _FactorSteps(counter.coefficients)
+    steps = _FactorState(counter.coefficients)
     return np.array([steps.step(0, [int(t == 0)]) for t in range(counter.length)])
 
 

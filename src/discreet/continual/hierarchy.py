@@ -1,6 +1,8 @@
-"""A hierarchy of histograms: counts of cells, of groups of cells, of groups of groups.
+"""A hierarchy of histograms, and from it the number of rows up to each cell.
 
 Trust: kernel.
+
+A hierarchy of histograms: counts of cells, of groups of cells, of groups of groups.
 
 Definition.  Each row is in exactly one cell of a public, ordered list.  Cells are grouped by
 ``branching``, groups again, and so on up to one group of all rows; the counts of all nodes are
@@ -11,6 +13,12 @@ as many answers at distance 1 as there are levels.  Under replace, one row leave
 another comes to its own: two answers for each level below the root, fewer where the paths meet.
 Both are attained by rows whose cells share no group but the root, so it is enough to account for
 two such cells.
+
+How many rows lie up to each cell, from a hierarchy of noisy counts that is made to add up.
+
+Definition.  Release a ``Hierarchy``, and estimate the count up to each cell by least squares (see
+``consistency``).  A distribution function is these counts divided by the last one.
+The loss is that of the hierarchy; estimates are post-processing.
 """
 
 from __future__ import annotations
@@ -35,20 +43,20 @@ from discreet.accounting import (
     exact_size,
 )
 from discreet.arrays import saturating_add
-from discreet.continual.consistency import sizes_of
-from discreet.continual.counter import MOST_LISTED, law_of, too_long
+from discreet.continual.consistency import Consistency, sizes_of
+from discreet.continual.counter import MOST_LISTED, Law, law_of, too_long
 from discreet.continual.stream import Noise, checked_noise
-from discreet.errors import OutOfRange
+from discreet.continual.sum_tails import sum_half_width, weighted_sum_half_width
+from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import Interval, whole
 from discreet.loss import PrivacyLoss, Pure
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.additive import integers
-from discreet.mechanisms.arguments import Number, steps_at
-from discreet.mechanisms.mechanism import ReferenceLaw
+from discreet.mechanisms.mechanism import Number, ReferenceLaw, at_confidence, steps_at
 from discreet.noise import SYSTEM, Entropy
 from discreet.units import Relation
 
-__all__ = ["Counts", "Hierarchy"]
+__all__ = ["Counts", "Hierarchy", "NoisyThresholds"]
 
 Counts = Sequence[int] | NDArray[np.integer[Any]]
 
@@ -167,3 +175,91 @@ class Hierarchy(Mechanism[Counts, NDArray[np.int64]]):
         for below in self.sizes[:-1]:
             levels.append(np.add.reduceat(levels[-1], np.arange(0, below, self.branching)))
         return np.concatenate(levels)
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class NoisyThresholds(Mechanism[Counts, NDArray[np.float64]]):
+    """Release the counts up to each of an ordered list of cells.
+
+    >>> from discreet.mechanisms import Laplace
+    >>> ages = NoisyThresholds(cells=8, noise=Laplace(scale=4), relation="add_remove")
+    >>> ages.loss().epsilon(delta=0), ages.spread(threshold=6)
+    (1.0, Fraction(106, 105))
+    >>> ages.run([1, 0, 0, 2, 0, 0, 0, 4]).shape
+    (8,)
+    """
+
+    hierarchy: Hierarchy
+
+    def __init__(
+        self, *, cells: int, noise: Noise, relation: Relation | str, branching: int = 2
+    ) -> None:
+        """Take the number of cells, the noise of one count, and who counts as a neighbor."""
+        nodes = Hierarchy(cells=cells, noise=noise, relation=relation, branching=branching)
+        object.__setattr__(self, "hierarchy", nodes)
+
+    def tree(self, *, distance: int = 1) -> Node:
+        """Return the composition of the hierarchy."""
+        return self.hierarchy.tree(distance=distance)
+
+    def loss(self, *, distance: Number = 1) -> PrivacyLoss:
+        """Return the loss between tables so many steps of the relation apart."""
+        return self.hierarchy.loss(distance=distance)
+
+    def spread(self, *, threshold: int) -> Fraction:
+        """Return the variance of the count up to a cell, in multiples of that of one draw."""
+        return self._consistency().spread(self._checked(threshold))
+
+    def variance(self, *, threshold: int) -> Interval:
+        """Enclose the variance of the count up to a cell."""
+        one = law_of(self.hierarchy.noise).moments().variance
+        times = self.spread(threshold=threshold)
+        return Interval(times * one.low, times * one.high)
+
+    def error(self, *, confidence: Number, threshold: int | None = None) -> Fraction:
+        """Return how far all counts, or the count up to one cell, are off at most."""
+        tail, tree = 1 - at_confidence(confidence), self._consistency()
+        law, draws = law_of(self.hierarchy.noise), self.hierarchy.noisy
+        if draws == 0:
+            return Fraction(0)
+        if threshold is not None:
+            weights = tree.weights(self._checked(threshold))[:draws]
+            return _half_width_of_one(law, weights, tail)
+        reach = sum_half_width(
+            law,
+            spread=Fraction(tree.largest_spread()),
+            draws=draws,
+            tail=tail / tree.cells,
+            most=tree.largest_weight(),
+        )
+        return Fraction(reach)
+
+    def run(self, value: Counts, *, entropy: Entropy = SYSTEM) -> NDArray[np.float64]:
+        """Return the estimated count up to each cell."""
+        return self._consistency().thresholds(self.hierarchy.run(value, entropy=entropy))
+
+    def reference_pmf(self, value: Counts) -> Any:  # noqa: ARG002
+        """Refuse: estimates blend the counts of all nodes."""
+        raise WrongKind(
+            what="the law of these counts has no simple form.",
+            why="each is a blend of more noisy counts than there are cells.",
+            do="ask for the law of the hierarchy, which they are computed from.",
+        )
+
+    def _checked(self, threshold: object) -> int:
+        return whole(threshold, name="threshold", low=0, high=self.hierarchy.cells - 1)
+
+    def _consistency(self) -> Consistency:
+        nodes = self.hierarchy
+        return Consistency(nodes.cells, nodes.branching, nodes.relation.size_is_public)
+
+
+def _half_width_of_one(law: Law, weights: NDArray[np.float64], tail: Fraction) -> Fraction:
+    sizes, counts = np.unique(np.abs(weights).round(15), return_counts=True)
+    used = [
+        (size, count)
+        for size, count in zip(sizes.tolist(), counts.tolist(), strict=True)
+        if size > 0
+    ]
+    return Fraction(weighted_sum_half_width(law, weights=used, tail=tail)) if used else Fraction(0)

@@ -1,17 +1,109 @@
-"""The page of the demo: everything that the tour says, with pictures, in one file.
+"""The page of the demo: all that the tour says, with pictures as SVG, in one file.
 
-Trust: public.  It needs no script, no font and no other file.
+Trust: public.
+
+Pictures of the demo, as SVG text: answers with error bars, and ticks where the truth is.
+
+The page of the demo: everything that the tour says, with pictures, in one file.
+
+ It needs no script, no font and no other file.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Final, final
 
-__all__ = ["Stop", "write_page"]
+__all__ = ["IntervalMark", "Stop", "error_bars", "write_page"]
+
+_WIDTH: Final = 640
+_LEFT: Final = 130
+_RIGHT: Final = 600
+_TOP: Final = 44
+_STEP: Final = 30
+_INK: Final = "#0060a8"
+_TRUTH: Final = "#c24e00"
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntervalMark:
+    """One answer: its name, its value, the ends of its interval, and the truth."""
+
+    name: str
+    value: float
+    low: float
+    high: float
+    truth: float
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    """Where values lie on the page, and the round numbers among them."""
+
+    low: float
+    high: float
+
+    @classmethod
+    def over(cls, marks: Sequence[IntervalMark]) -> _Axis:
+        values = [end for mark in marks for end in (mark.low, mark.high, mark.truth, mark.value)]
+        return cls(min(0.0, *values), max(0.0, *values) or 1.0)
+
+    def place(self, value: float) -> float:
+        return _LEFT + (_RIGHT - _LEFT) * (value - self.low) / (self.high - self.low)
+
+    def ticks(self) -> list[float]:
+        rough = (self.high - self.low) / 5
+        power = 10.0 ** math.floor(math.log10(rough))
+        step = next(power * each for each in (1, 2, 5, 10) if power * each >= rough)
+        first, last = math.ceil(self.low / step), math.floor(self.high / step)
+        return [step * number for number in range(first, last + 1)]
+
+
+def error_bars(marks: Sequence[IntervalMark], *, label: str) -> str:
+    """Draw one line for each answer, with its interval, and a tick where the truth is.
+
+    >>> picture = error_bars([IntervalMark(name="A", value=5, low=3, high=7, truth=4)],
+    ...     label="visits")
+    >>> picture.startswith("<svg "), picture.count("<circle")
+    (True, 1)
+    """
+    axis = _Axis.over(marks)
+    bottom = _TOP + _STEP * len(marks)
+    lines = [_line(mark, _TOP + _STEP * at, axis) for at, mark in enumerate(marks)]
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {bottom + 28}" '
+        f'width="{_WIDTH}" height="{bottom + 28}" role="img" aria-label="{escape(label)}" '
+        'font-family="sans-serif" font-size="13" fill="currentColor">'
+        f'<text x="{_LEFT}" y="16" font-weight="bold">{escape(label)}</text>'
+        f"{''.join(lines)}{_scale(axis, bottom)}</svg>"
+    )
+
+
+def _line(mark: IntervalMark, y: int, axis: _Axis) -> str:
+    low, value, high, truth = map(axis.place, (mark.low, mark.value, mark.high, mark.truth))
+    return (
+        f'<text x="{_LEFT - 12}" y="{y + 4}" text-anchor="end">{escape(mark.name)}</text>'
+        f'<line x1="{low:.1f}" y1="{y}" x2="{high:.1f}" y2="{y}" stroke="{_INK}" '
+        'stroke-width="3" stroke-opacity="0.45"/>'
+        f'<circle cx="{value:.1f}" cy="{y}" r="5" fill="{_INK}"/>'
+        f'<line x1="{truth:.1f}" y1="{y - 9}" x2="{truth:.1f}" y2="{y + 9}" stroke="{_TRUTH}" '
+        'stroke-width="2"/>'
+    )
+
+
+def _scale(axis: _Axis, y: int) -> str:
+    marks = "".join(
+        f'<text x="{axis.place(tick):.1f}" y="{y + 18}" text-anchor="middle">{tick:g}</text>'
+        for tick in axis.ticks()
+    )
+    return f'<line x1="{_LEFT}" y1="{y}" x2="{_RIGHT}" y2="{y}" stroke="currentColor"/>{marks}'
+
 
 _STYLE: Final = """
 body { font: 16px/1.5 sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }

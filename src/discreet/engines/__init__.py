@@ -5,17 +5,16 @@ Trust: kernel.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
+from discreet.doors import late_names
 from discreet.engines.connection import Performance
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import Columns, Engine
-from discreet.engines.order import HashOrder
+from discreet.engines.hash_order import HashOrder
 from discreet.engines.sources.database import Database
 
 if TYPE_CHECKING:  # another engine is loaded when first used
-    from discreet.engines.reference.engine import Reference
     from discreet.engines.spark.engine import Spark
     from discreet.engines.spark.performance import SparkPerformance
 
@@ -26,29 +25,12 @@ __all__ = [
     "Engine",
     "HashOrder",
     "Performance",
-    "Reference",
     "Spark",
     "SparkPerformance",
 ]
 
-_FILES: Final = {
-    "Reference": "reference.engine",
-    "Spark": "spark.engine",
-    "SparkPerformance": "spark.performance",
-}
-
 if not TYPE_CHECKING:  # to which every name would be one of this room
-
-    def __getattr__(name: str) -> Any:
-        """Load the file of a name the first time that it is asked for."""
-        if name not in _FILES:
-            message = f"module {__name__!r} has no attribute {name!r}"
-            raise AttributeError(message)
-        found = getattr(importlib.import_module(f"{__name__}.{_FILES[name]}"), name)
-        globals()[name] = found
-        return found
-
-
-def __dir__() -> list[str]:
-    """List what can be asked for, loaded or not."""
-    return sorted(__all__)
+    __getattr__, __dir__ = late_names(
+        __name__,
+        {"spark.engine": ("Spark",), "spark.performance": ("SparkPerformance",)},
+    )

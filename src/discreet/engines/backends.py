@@ -25,13 +25,13 @@ __all__ = [
     "NOTIMPL",
     "NOTYET",
     "SECTIONS",
-    "Cell",
-    "Mark",
+    "FeatureSupport",
+    "SupportLevel",
     "reason",
 ]
 
 
-class Mark(Enum):
+class SupportLevel(Enum):
     """How far a feature is on an engine."""
 
     DONE = "done"
@@ -40,21 +40,21 @@ class Mark(Enum):
     NEVER = "never"
 
 
-DONE, NOTYET, NOTIMPL, NEVER = Mark
+DONE, NOTYET, NOTIMPL, NEVER = SupportLevel
 ENGINES: Final = ("DuckDB", "Spark", "PostgreSQL", "reference")
 """Engines by their names; the reference computes row by row, to check the others."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Cell:
+class FeatureSupport:
     """One feature on one engine; what is not done has a reason, which its refusal gives.
 
-    >>> Cell()
-    Cell(mark=<Mark.DONE: 'done'>, reason='')
+    >>> FeatureSupport()
+    FeatureSupport(mark=<Mark.DONE: 'done'>, reason='')
     """
 
-    mark: Mark = DONE
+    mark: SupportLevel = DONE
     reason: str = ""
 
     def __post_init__(self) -> None:
@@ -64,25 +64,29 @@ class Cell:
             raise ValueError(message)
 
 
-_EVERYWHERE: Final[Mapping[str, Cell]] = MappingProxyType({})
-_CLOSED: Final = Cell(NEVER, "a table is read only in ways that no row of it can disturb.")
-_READ: Final = Cell(NEVER, "a value is read only in ways that cannot fail.")
-_APART: Final = Cell(NOTIMPL, "each task sees some of the groups only, and totals stay in it.")
-_OPTIONS: Final = Cell(NOTIMPL, "what makes an engine faster is different for each.")
+_EVERYWHERE: Final[Mapping[str, FeatureSupport]] = MappingProxyType({})
+_CLOSED: Final = FeatureSupport(
+    NEVER, "a table is read only in ways that no row of it can disturb."
+)
+_READ: Final = FeatureSupport(NEVER, "a value is read only in ways that cannot fail.")
+_APART: Final = FeatureSupport(
+    NOTIMPL, "each task sees some of the groups only, and totals stay in it."
+)
+_OPTIONS: Final = FeatureSupport(NOTIMPL, "what makes an engine faster is different for each.")
 _SESSION: Final = {"reference": _CLOSED}  # lists of rows are nothing that a session opens
 
-SECTIONS: Final[Mapping[str, Mapping[str, Mapping[str, Cell]]]] = {
+SECTIONS: Final[Mapping[str, Mapping[str, Mapping[str, FeatureSupport]]]] = {
     "Where rows come from": {
         "public tables from elsewhere": _SESSION,
         "private tables from elsewhere": {
             **_SESSION,
-            "Spark": Cell(
+            "Spark": FeatureSupport(
                 NOTIMPL, "rows of a person are brought together by Spark, from all private tables."
             ),
         },
         "public tables of more than 64 MiB": {
             **_SESSION,
-            "Spark": Cell(NOTIMPL, "a public table goes along with every task."),
+            "Spark": FeatureSupport(NOTIMPL, "a public table goes along with every task."),
         },
         "views": {**_SESSION, "DuckDB": _CLOSED, "PostgreSQL": _CLOSED},
         "streams": dict.fromkeys(ENGINES, _CLOSED),
@@ -93,7 +97,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, Mapping[str, Cell]]]] = {
         "row units": _EVERYWHERE,
         "units of several columns": _EVERYWHERE,
         "units named by floats": {
-            "Spark": Cell(NOTIMPL, "the rows of a unit could not be brought together."),
+            "Spark": FeatureSupport(NOTIMPL, "the rows of a unit could not be brought together."),
         },
         "linked tables": _EVERYWHERE,
     },
@@ -139,11 +143,11 @@ SECTIONS: Final[Mapping[str, Mapping[str, Mapping[str, Cell]]]] = {
 """Features by section, each with the cells of engines that do not have it."""
 
 
-def _whole(cells: Mapping[str, Cell]) -> Mapping[str, Cell]:
-    return MappingProxyType({engine: cells.get(engine, Cell()) for engine in ENGINES})
+def _whole(cells: Mapping[str, FeatureSupport]) -> Mapping[str, FeatureSupport]:
+    return MappingProxyType({engine: cells.get(engine, FeatureSupport()) for engine in ENGINES})
 
 
-MATRIX: Final[Mapping[str, Mapping[str, Cell]]] = MappingProxyType(
+MATRIX: Final[Mapping[str, Mapping[str, FeatureSupport]]] = MappingProxyType(
     {feature: _whole(cells) for part in SECTIONS.values() for feature, cells in part.items()}
 )
 """Every feature on every engine."""

@@ -13,24 +13,24 @@ from weakref import finalize
 import duckdb
 import pyarrow as pa
 
+from discreet.engines.sources.cell_checks import check_cells, check_packed
 from discreet.engines.sources.database import DatabaseTable, collated
 from discreet.engines.sources.files import CsvFiles
 from discreet.engines.sources.identity import Identity, identified
-from discreet.engines.sources.native import UUID_TEXT, base_type, reading, stored_form
-from discreet.engines.sources.opening import opened
+from discreet.engines.sources.open_source import open_source
 from discreet.engines.sources.paths import pattern
-from discreet.engines.sources.source import Source, check_names, unreadable
-from discreet.engines.sources.verifying import check_cells, check_packed
+from discreet.engines.sources.source import TableSource, check_names, unreadable
 from discreet.engines.spilling import SpillFolder
-from discreet.engines.sql.words import name, text
+from discreet.engines.sql.casts import UUID_TEXT, base_type, reading, stored_form
+from discreet.engines.sql.fragments import name, text
 from discreet.errors import DiscreetError, UnknownName, WrongType
-from discreet.plan.stored import Stored
 from discreet.query.relations import Scan, folded
 from discreet.query.types import Type
+from discreet.requests.table_schema import StoredColumn
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
     from discreet.engines.engine import Columns
-    from discreet.plan.schema import Schema
+    from discreet.requests.table_schema import Schema
 
 __all__ = ["Connection", "Performance"]
 
@@ -80,7 +80,7 @@ class Connection:
     def __init__(self, tables: Mapping[str, object], performance: Performance) -> None:
         """Open every source, and let go of all of them if one cannot be read."""
         check_names(list(tables), what="tables")
-        sources = {table: opened(data, table=table) for table, data in tables.items()}
+        sources = {table: open_source(data, table=table) for table, data in tables.items()}
         self._stamps = {folded(table): source.stamp for table, source in sources.items()}
         folder = SpillFolder()  # for what does not fit in memory
         self._swept = finalize(self, folder.remove)
@@ -101,7 +101,7 @@ class Connection:
             for table in tables
         }
 
-    def _view(self, sources: Mapping[str, Source]) -> None:
+    def _view(self, sources: Mapping[str, TableSource]) -> None:
         """Make a view of every source, check all cells, and lock the door."""
         for number, (table, source) in enumerate(sources.items()):
             view = f"table {number}"
@@ -109,12 +109,12 @@ class Connection:
             if isinstance(source, CsvFiles):
                 self._slow.add(view)
             self._native[folded(table)] = self._viewed(source, f"source {number}", view, table)
-        self.stored: dict[str, dict[str, Stored]] = {
+        self.stored: dict[str, dict[str, StoredColumn]] = {
             table: self._stored(source, table) for table, source in sources.items()
         }
         self._lock([path for source in sources.values() for path in source.paths])
 
-    def _viewed(self, source: Source, alias: str, view: str, table: str) -> dict[str, str]:
+    def _viewed(self, source: TableSource, alias: str, view: str, table: str) -> dict[str, str]:
         """Make a view of a source, and return its columns with DuckDB's types."""
         native: dict[str, str] = {}
         try:
@@ -141,7 +141,7 @@ class Connection:
             check_packed(self._connection, view, native, table=table)
         return native
 
-    def _stored(self, source: Source, table: str) -> dict[str, Stored]:
+    def _stored(self, source: TableSource, table: str) -> dict[str, StoredColumn]:
         """Return how a source holds its columns."""
         native, view = self._native[folded(table)], self._views[folded(table)]
         texts = [column for column, kind in native.items() if kind == "VARCHAR"]
@@ -149,7 +149,7 @@ class Connection:
         if isinstance(source, DatabaseTable):
             blurred = collated(self._connection, view, texts)
         return {
-            column: Stored(
+            column: StoredColumn(
                 source=source.kind,
                 native=source.types.get(column) or _without_values(kind),
                 form=stored_form(kind),

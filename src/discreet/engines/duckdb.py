@@ -2,6 +2,19 @@
 
 Trust: kernel.
 
+The memory that a question may need at once, from its plan alone.
+
+ A question that might not fit is refused before anything is charged: whether it does
+must not depend on a row.
+
+Definition.  DuckDB computes with vectors of ``ROWS`` rows, one after the other in every thread.  So
+at any moment a thread holds at most ``ROWS`` texts of ``LONGEST_TEXT`` bytes for every text that
+the question makes of a row (:mod:`discreet.requests.text_limits`), if all rows at hand have texts
+as long as can be.  These may take half of the memory.  What has to be held longer, in joins, sums,
+windows and sorts, goes to disk where it does not fit.
+
+The engine on DuckDB.
+
 Nothing that an analyst writes reaches DuckDB: statements are printed from checked nodes.  The
 connection reads the sources and nothing else: no other file and no extension, and no setting can be
 changed once it is open.  Whatever fails, fails with one and the same sentence.
@@ -10,7 +23,7 @@ changed once it is open.  Whatever fails, fails with one and the same sentence.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self, final
 
@@ -18,26 +31,47 @@ import duckdb
 import pyarrow as pa
 
 from discreet.engines.connection import Connection, Performance
-from discreet.engines.culling import Culling, source_of
-from discreet.engines.failing import in_one_sentence, stopped
-from discreet.engines.listening import listening
-from discreet.engines.memory import check_memory
-from discreet.engines.order import HashOrder
-from discreet.engines.public_groups import public_tables
-from discreet.engines.sources.identity import Identity, scanned, unchanged
-from discreet.engines.sql.bounding import PUBLIC, Bounding
-from discreet.engines.sql.cells import distinct, leaves
+from discreet.engines.execution import run_interruptibly, run_sanitized, stopped_error
+from discreet.engines.hash_order import HashOrder
+from discreet.engines.sources.identity import Identity, run_if_unchanged, scanned_tables
+from discreet.engines.sql.contribution_bounding import PUBLIC, ContributionBounding, public_tables
+from discreet.engines.sql.distinct_and_quantiles import distinct, leaves
 from discreet.engines.sql.totals import exact_rows, totals, whole_floats
-from discreet.plan.arrow_arrays import numbers
-from discreet.plan.lowered import Distinct, Leaves, Lowered, Total
-from discreet.plan.raw import Integers, Raw, SparseLeaves
+from discreet.engines.threshold_bounding import ThresholdBounding, source_of
+from discreet.errors import UnsupportedSQL
+from discreet.query.scalar_functions import LONGEST_TEXT
+from discreet.requests.engine_request import Distinct, EngineRequest, Leaves, Total
+from discreet.requests.raw_totals import Integers, RawTotals, SparseLeaves, numbers
+from discreet.requests.text_limits import text_work
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
     from discreet.engines.engine import Columns
-    from discreet.plan.schema import Schema
-    from discreet.plan.stored import Stored
+    from discreet.requests.table_schema import Schema, StoredColumn
 
-__all__ = ["MANY", "DuckDB", "Statements"]
+__all__ = ["MANY", "ROWS", "DuckDB", "Statements", "check_memory"]
+
+ROWS: Final = 2048
+
+
+def check_memory(lowered: EngineRequest, memory: Callable[[], tuple[int, int]]) -> None:
+    """Refuse a question whose texts may take more than half of the memory.
+
+    Args:
+        lowered: what is to be computed.
+        memory: says how many bytes the engine may use, and how many threads share them.
+    """
+    work = text_work(lowered)
+    if not work:
+        return
+    most, threads = memory()
+    if work * ROWS * LONGEST_TEXT * threads > most // 2:
+        raise UnsupportedSQL(
+            what="the texts that the question makes might not fit into the memory of the engine.",
+            why="an engine that runs out of memory tells whose rows were too long.",
+            do="use fewer functions of texts, or have the owner open the tables with more memory "
+            "or fewer threads (discreet.engines.Performance).",
+        )
+
 
 MANY: Final = 2**16
 """From so many rows on, it pays to look at some of them first."""
@@ -80,7 +114,7 @@ class DuckDB:
         """Return the columns of every table."""
         return self._connection.columns
 
-    def stored(self) -> Mapping[str, Mapping[str, Stored]]:
+    def stored(self) -> Mapping[str, Mapping[str, StoredColumn]]:
         """Return how the source of every table holds its columns."""
         return self._connection.stored
 
@@ -92,12 +126,12 @@ class DuckDB:
         """Return the state that tables were opened in; refuse what has changed since."""
         return self._connection.identities(tables)
 
-    def check(self, lowered: Lowered) -> None:
+    def check(self, lowered: EngineRequest) -> None:
         """Refuse what cannot be printed, and what may need more memory than there is."""
         self.statements(lowered, order=HashOrder(salt=0))
         check_memory(lowered, self._connection.memory)
 
-    def statements(self, lowered: Lowered, *, order: HashOrder) -> Statements:
+    def statements(self, lowered: EngineRequest, *, order: HashOrder) -> Statements:
         """Print the statements; they hold nothing but the question and public numbers."""
         bounding = self._bounding(lowered, order)
         measures = lowered.measures
@@ -116,33 +150,35 @@ class DuckDB:
             },
         )
 
-    def _bounding(self, lowered: Lowered, order: HashOrder) -> Bounding:
-        return Bounding(lowered, self._connection.scan, order, self._connection.open_scan)
+    def _bounding(self, lowered: EngineRequest, order: HashOrder) -> ContributionBounding:
+        return ContributionBounding(
+            lowered, self._connection.scan, order, self._connection.open_scan
+        )
 
     def cell_counts(self, table: str) -> Mapping[str, int]:
         """Count the cells of each column that the source holds; for the owner's check alone."""
         with self._lock:
-            return in_one_sentence(lambda: self._connection.cell_counts(table))
+            return run_sanitized(lambda: self._connection.cell_counts(table))
 
-    def run(self, lowered: Lowered, *, order: HashOrder) -> Raw:
+    def run(self, lowered: EngineRequest, *, order: HashOrder) -> RawTotals:
         """Compute the answers."""
-        tables = scanned(lowered.relation)
+        tables = scanned_tables(lowered.relation)
         with self._lock:
-            return unchanged(
+            return run_if_unchanged(
                 lambda: self.identities(tables),
-                lambda: in_one_sentence(lambda: self._listening(lowered, order)),
+                lambda: run_sanitized(lambda: self._listening(lowered, order)),
             )
 
-    def _listening(self, lowered: Lowered, order: HashOrder) -> Raw:
+    def _listening(self, lowered: EngineRequest, order: HashOrder) -> RawTotals:
         statements = self.statements(lowered, order=order)
         try:
-            return listening(
+            return run_interruptibly(
                 lambda: self._run(lowered, statements, order), stop=self._connection.interrupt
             )
         except duckdb.InterruptException:  # comes of an interrupt, and of nothing else
-            raise stopped() from None
+            raise stopped_error() from None
 
-    def _run(self, lowered: Lowered, statements: Statements, order: HashOrder) -> Raw:
+    def _run(self, lowered: EngineRequest, statements: Statements, order: HashOrder) -> RawTotals:
         tables = public_tables(lowered)
         first = self._totals(lowered, statements, order, tables)
         named = first if lowered.listed is None else tables[PUBLIC]
@@ -156,11 +192,11 @@ class DuckDB:
             each: _sparse(self._connection.fetched(statement, tables))
             for each, statement in statements.leaves.items()
         }
-        return Raw(keys=keys, units=_integers(first, "units"), totals=found, leaves=sparse)
+        return RawTotals(keys=keys, units=_integers(first, "units"), totals=found, leaves=sparse)
 
     def _totals(
         self,
-        lowered: Lowered,
+        lowered: EngineRequest,
         statements: Statements,
         order: HashOrder,
         tables: dict[str, pa.Table],
@@ -170,7 +206,7 @@ class DuckDB:
         source = source_of(lowered) if self._culls else None
         size = None if source is None else self._connection.size(source)
         if size is not None and size >= MANY:
-            found = Culling(self._connection, bounding, added, tables).totals()
+            found = ThresholdBounding(self._connection, bounding, added, tables).totals()
             if found is not None:
                 return found
         found = self._connection.fetched(statements.totals, tables)
@@ -191,7 +227,7 @@ class DuckDB:
         self.close()
 
 
-def _totals(lowered: Lowered) -> list[Total]:
+def _totals(lowered: EngineRequest) -> list[Total]:
     return [each for each in lowered.measures if isinstance(each, Total)]
 
 
@@ -208,7 +244,7 @@ def _sparse(table: pa.Table) -> SparseLeaves:
     return _integers(table, "g"), _integers(table, "leaf"), _integers(table, "c")
 
 
-def _same_groups(first: pa.Table, second: pa.Table, lowered: Lowered) -> None:
+def _same_groups(first: pa.Table, second: pa.Table, lowered: EngineRequest) -> None:
     """Make sure that two statements saw the same rows."""
     keys = [] if lowered.listed is not None else [f"k{at}" for at in range(len(lowered.keys))]
     if first.num_rows != second.num_rows or not first.select(keys).equals(second.select(keys)):

@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Protocol, runtime_checkable
 
-from discreet.engines.order import HashOrder
+from discreet.engines.hash_order import HashOrder
 from discreet.engines.sources.identity import Identity
-from discreet.plan.lowered import Lowered
-from discreet.plan.raw import Raw
-from discreet.plan.schema import Schema
-from discreet.plan.stored import Stored
 from discreet.query.types import Type
+from discreet.requests.engine_request import EngineRequest
+from discreet.requests.raw_totals import RawTotals
+from discreet.requests.table_schema import Schema, StoredColumn
 
 __all__ = ["CellCounts", "Columns", "Engine"]
 
@@ -29,7 +28,7 @@ class Engine(Protocol):
         """Return the columns of every table, read from what describes them and never from rows."""
         ...
 
-    def stored(self) -> Mapping[str, Mapping[str, Stored]]:
+    def stored(self) -> Mapping[str, Mapping[str, StoredColumn]]:
         """Return how the source of every table holds its columns."""
         ...
 
@@ -41,11 +40,11 @@ class Engine(Protocol):
         """Return the state that tables were opened in, by folded name; refuse what has changed."""
         ...
 
-    def check(self, lowered: Lowered) -> None:
+    def check(self, lowered: EngineRequest) -> None:
         """Refuse a question that cannot be computed, before anything is charged."""
         ...
 
-    def run(self, lowered: Lowered, *, order: HashOrder) -> Raw:
+    def run(self, lowered: EngineRequest, *, order: HashOrder) -> RawTotals:
         """Compute the answers; refuse if a table changes before they are there."""
         ...
 

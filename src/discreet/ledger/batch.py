@@ -1,6 +1,32 @@
-"""A batch: requests that are checked and recorded one after another, and become durable together.
+"""Batches: the state replayed from what is stored, checked, and appended to in one go.
 
 Trust: kernel.
+
+Replay: the state of a ledger from what is stored.
+
+Theorem (key ``checkpoint-replay``).  The state that is read from a checkpoint, followed by the
+entries after it, equals the state that all entries lead to, byte for byte.
+    Proof.  A checkpoint is written state, and what is written is read as it was; applying an entry
+    depends on nothing but the state and the entry.
+A checkpoint counts only if its digest is right and its head is that of the stored entry with its
+number; any other is passed over, and everything is replayed.  A checkpoint that is ahead of the
+entries is proof that entries were lost.
+Every row that is replayed has to follow from the one before, by its number and its hash.
+
+What a process has seen of a ledger: the last entry, which every later opening has to find again.
+
+Definition.  Stores are opened more than once in the life of a ledger object: by the writer and by
+the reader, after a fork, and after a write that failed.  Each time the address is looked up anew,
+and something else may lie there by then.  So the number and head of the last entry that the writer
+knew to be durable are kept, and a store counts only if it holds that entry.
+Theorem (key ``one-ledger``).  All that one ledger object reads and writes, in a process and in its
+forks, is one chain of entries.
+    Proof.  Heads are chained from the first entry on, which names the ledger: a store that holds
+    an entry with this head holds everything before it, and is the same ledger.  The writer looks
+    while nobody else can append, before it serves anybody; the reader after it has read, before
+    anything is told.  A child process inherits what its parent has seen.
+
+A batch: requests that are checked and recorded one after another, and become durable together.
 
 Definition.  A batch works on the state of the ledger as of all entries that there are, while nobody
 else can append.  A request looks at the state and at what its key has come to, and then appends
@@ -9,28 +35,88 @@ what follows; the next request sees that.  Rows are written when all requests ha
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import final
 
-from discreet.ledger.entry import Row, now
-from discreet.ledger.kinds import Entry, row_of
-from discreet.ledger.state import State
+from discreet.errors import DiscreetError
+from discreet.ledger.canonical_lines import NO_HEAD, EntryRow, now
+from discreet.ledger.entry_kinds import Entry, row_of
+from discreet.ledger.state import LedgerState
+from discreet.ledger.stores.failures import exchanged_ledger_error, missing_entries_error
+from discreet.ledger.stores.store import LedgerStore
 from discreet.ledger.values import Receipt
 
-__all__ = ["Batch", "History"]
+__all__ = ["Batch", "KeyHistory", "LastSeenEntry", "catch_up", "restore_state"]
+
+
+def restore_state(store: LedgerStore) -> LedgerState:
+    """Return the state of the last checkpoint that counts, or that of no entries at all."""
+    kept = store.checkpoint()
+    if kept is None:
+        return LedgerState()
+    if next(store.rows(after=kept[0] - 1), None) is None:
+        raise missing_entries_error()
+    try:
+        state = LedgerState.read(kept[1])
+    except DiscreetError:
+        return LedgerState()
+    last = _at(store, state.seq)
+    known = last is not None and (state.seq, state.head) == (kept[0], last.head)
+    return state if known else LedgerState()
+
+
+def catch_up(state: LedgerState, store: LedgerStore) -> Iterator[int]:
+    """Apply all entries that a state does not know yet, and yield their numbers."""
+    rows = store.rows(after=max(state.seq - 1, 0))
+    if state.seq:
+        last = next(rows, None)
+        if last is None or (last.seq, last.head) != (state.seq, state.head):
+            raise exchanged_ledger_error(state.seq)
+    for row in rows:
+        state.follow(row)
+        yield row.seq
+
+
+def _at(store: LedgerStore, seq: int) -> EntryRow | None:
+    found = list(islice(store.rows(after=seq - 1), 1))
+    return found[0] if found and found[0].seq == seq else None
+
+
+@final
+class LastSeenEntry:
+    """The last entry that is known to be durable; none before a ledger was opened."""
+
+    __slots__ = ("_last",)
+
+    def __init__(self) -> None:
+        """Begin with no entry."""
+        self._last: tuple[int, str] = (0, NO_HEAD)  # one value, so that threads see all of it
+
+    def note(self, state: LedgerState) -> None:
+        """Keep where a state stands, whose entries are all durable."""
+        self._last = (state.seq, state.head)
+
+    def check(self, store: LedgerStore) -> None:
+        """Refuse a store that does not hold the entry."""
+        seq, head = self._last
+        if seq:
+            found = next(store.rows(after=seq - 1), None)
+            if found is None or (found.seq, found.head) != (seq, head):
+                raise exchanged_ledger_error(seq)
 
 
 @final
 @dataclass(slots=True)
-class History:
+class KeyHistory:
     """What a key has come to: charged, started so many times, released."""
 
-    charge: Row | None = None
+    charge: EntryRow | None = None
     attempts: int = 0
-    release: Row | None = None
+    release: EntryRow | None = None
 
-    def follow(self, row: Row) -> None:
+    def follow(self, row: EntryRow) -> None:
         """Take one more row of the key."""
         match row.kind:
             case "charge":
@@ -47,21 +133,21 @@ class Batch:
 
     __slots__ = ("_at", "_keys", "rows", "spoiled", "state")
 
-    def __init__(self, state: State, known: Iterable[Row]) -> None:
+    def __init__(self, state: LedgerState, known: Iterable[EntryRow]) -> None:
         """Take the state, and all rows of the keys that requests will ask for."""
         self.state = state
-        self.rows: list[Row] = []
+        self.rows: list[EntryRow] = []
         self.spoiled = False
         self._at = now()
-        self._keys: dict[str, History] = {}
+        self._keys: dict[str, KeyHistory] = {}
         for row in known:
             self._follow(row)
 
-    def history(self, key: str) -> History:
+    def history(self, key: str) -> KeyHistory:
         """Return what a key has come to."""
-        return self._keys.get(key) or History()
+        return self._keys.get(key) or KeyHistory()
 
-    def append(self, entry: Entry, answer: bytes | None = None) -> Row:
+    def append(self, entry: Entry, answer: bytes | None = None) -> EntryRow:
         """Record an entry that was checked; if that fails the whole batch is spoiled."""
         state = self.state
         row = row_of(entry, (state.seq, state.head), self._at, answer)
@@ -72,10 +158,10 @@ class Batch:
         self._follow(row)
         return row
 
-    def receipt(self, row: Row) -> Receipt:
+    def receipt(self, row: EntryRow) -> Receipt:
         """Return the receipt of an entry."""
         return Receipt(self.state.opening.ledger, row.seq, row.head)
 
-    def _follow(self, row: Row) -> None:
+    def _follow(self, row: EntryRow) -> None:
         if row.key is not None:
-            self._keys.setdefault(row.key, History()).follow(row)
+            self._keys.setdefault(row.key, KeyHistory()).follow(row)

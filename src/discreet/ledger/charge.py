@@ -1,11 +1,18 @@
-"""The entry of a charge: what was asked, of whom, and what it costs each account.
+"""Charges: what a request costs each account that it debits, and the entry that records it.
 
 Trust: kernel.
+
+The entry of a charge: what was asked, of whom, and what it costs each account.
 
 Definition.  Amounts are whole quanta, as decimal text; for each account of the path that has limits
 there is one pair a box: what one record pays, and what two of the box pay where one is replaced.
 The body is the SHA-256 of the canonical text of [account, tree, scope, delta, question]: two
 requests are the same if their bodies are.
+
+What a request costs the accounts that it debits, worked out before anybody waits for it.
+
+The price follows from the request and the currencies of the accounts, which never change: so it is
+worked out by whoever asks, while others may be writing.  Requests that come again are found.
 """
 
 from __future__ import annotations
@@ -13,17 +20,25 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, ClassVar, Final, Self, final
 
-from discreet.accounting.box import Box
-from discreet.accounting.currency import Amounts
-from discreet.accounting.decimals import read_decimals, written_decimals
-from discreet.accounting.owed import Piece
-from discreet.ledger.entry import FORMAT, canonical, digest
+from discreet.accounting.budgets.amounts import decode_amounts, encode_amounts
+from discreet.accounting.budgets.cell_balances import ChargedBox
+from discreet.accounting.budgets.currency import Amounts
+from discreet.accounting.budgets.price_cache import PriceCache
+from discreet.accounting.budgets.privacy_filter import Charge as BookCharge
+from discreet.accounting.budgets.request import Priceable
+from discreet.accounting.scopes.box import Box
+from discreet.accounting.scopes.scope_column import shared_columns
+from discreet.accounting.storage import codec
+from discreet.ledger.canonical_lines import FORMAT, DescriptionEntry, canonical, digest
+from discreet.ledger.values import Account, path_and_ancestors
+from discreet.loss.parameters import checked_delta
 
-__all__ = ["Charge", "Costs", "Pieces", "Priced"]
+__all__ = ["ChargeEntry", "Costs", "Pieces", "PricedRequest", "Pricer"]
 
-Pieces = tuple[tuple[str, tuple[Piece, ...]], ...]
+Pieces = tuple[tuple[str, tuple[ChargedBox, ...]], ...]
 """For each account that is debited, the root first, what its records pay."""
 
 Costs = tuple[tuple[str, Amounts], ...]
@@ -35,7 +50,7 @@ _WRITTEN: Final = _EVERYTHING.written()
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Charge:
+class ChargeEntry:
     """A request that is charged; the texts of its line are there if it was made here."""
 
     kind: ClassVar[str] = "charge"
@@ -75,7 +90,7 @@ class Charge:
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Priced:
+class PricedRequest:
     """A request with its price, before it has a key: the same for all who ask for it."""
 
     account: str
@@ -122,9 +137,9 @@ class Priced:
             ),
         )
 
-    def charge(self, key: str, question: str) -> Charge:
+    def charge(self, key: str, question: str) -> ChargeEntry:
         """Return the entry for somebody's key and question."""
-        return Charge(
+        return ChargeEntry(
             account=self.account,
             key=key,
             question=question,
@@ -134,15 +149,98 @@ class Priced:
         )
 
 
-def _pair(piece: Piece) -> list[list[str]]:
-    return [written_decimals(piece.added), written_decimals(piece.replaced)]
+def _pair(piece: ChargedBox) -> list[list[str]]:
+    return [encode_amounts(piece.added), encode_amounts(piece.replaced)]
 
 
-def _piece(box: Box, pair: Any) -> Piece:
+def _piece(box: Box, pair: Any) -> ChargedBox:
     one, both = pair
-    return Piece(box, _amounts(tuple(one)), _amounts(tuple(both)))
+    return ChargedBox(box, _amounts(tuple(one)), _amounts(tuple(both)))
 
 
 @functools.lru_cache(1024)
 def _amounts(texts: tuple[str, ...]) -> Amounts:
-    return read_decimals(list(texts), width=len(texts))
+    return decode_amounts(list(texts), width=len(texts))
+
+
+_KEPT: Final = 512
+_LONGEST: Final = 1 << 16
+_ALL_RECORDS: Final = Box.everything()
+
+
+@final
+class Pricer:
+    """Prices of requests, those that were asked for before at hand.
+
+    >>> from discreet.accounting import Budget
+    >>> from discreet.loss import Pure
+    >>> from discreet.units import row
+    >>> pricer = Pricer(PriceCache(unit=row()))
+    >>> accounts = {"data": Account("data", Budget(epsilon=1))}
+    >>> pricer.priced(Pure(epsilon="0.1"), accounts, "data", scope=None, delta=None).costs
+    (('data', (100000000000000000000000, 0)),)
+    """
+
+    __slots__ = ("_known", "_tariff")
+
+    def __init__(self, tariff: PriceCache) -> None:
+        """Take the prices for one unit."""
+        self._tariff = tariff
+        self._known: dict[object, PricedRequest] = {}
+
+    def learn(self, description: DescriptionEntry) -> None:
+        """Take what is recorded of a table: what all rows of a unit share in it."""
+        if description.what == "schema":
+            self._tariff.learn(shared_columns(description.content()))
+            self._known = {}
+
+    def priced(
+        self,
+        what: Priceable,
+        accounts: Mapping[str, Account],
+        account: str,
+        *,
+        scope: Box | None,
+        delta: object,
+    ) -> PricedRequest:
+        """Return what a request costs an account and all above it that have limits."""
+        box = _ALL_RECORDS if scope is None else scope
+        chance = None if delta is None else checked_delta(delta)
+        name = (account, type(what), what, box, chance)
+        try:
+            known = self._known.get(name)
+        except TypeError:  # not a value, so it is not one of ours
+            return self._price(what, accounts, account, box, chance)
+        if known is None:
+            known = self._price(what, accounts, account, box, chance)
+            if len(known.asked) <= _LONGEST:
+                if len(self._known) >= _KEPT:
+                    self._known = {}
+                self._known[name] = known
+        return known
+
+    def _price(
+        self,
+        what: Priceable,
+        accounts: Mapping[str, Account],
+        account: str,
+        scope: Box,
+        delta: Fraction | None,
+    ) -> PricedRequest:
+        tree = codec.encode(self._tariff.asker.node(what))
+        pieces, costs = [], []
+        for path in path_and_ancestors(account):
+            budget = accounts[path].budget
+            if budget is not None:
+                found = self._tariff.pieces(what, budget.currency, scope=scope, delta=delta)
+                pieces.append((path, found))
+                charge = BookCharge(0, found, budget, self._tariff.asker.unit)
+                costs.append((path, charge.amounts))
+        return PricedRequest.of(
+            account,
+            tuple(pieces),
+            tuple(costs),
+            tree=tree,
+            scope=scope,
+            delta=None if delta is None else str(delta),
+        )

@@ -1,33 +1,49 @@
-"""A connection: the writer of one process to one ledger, and a second store to read from.
+"""Connections: a writer and a reader for each process, made anew after a fork.
 
 Trust: kernel.
 
+A connection: the writer of one process to one ledger, and a second store to read from.
+
 Requests go through the writer.  What is only looked up is read from a store of its own, by one
-thread at a time; whatever can be read there is durable (:mod:`discreet.ledger.store`), and belongs
-to the same ledger (:mod:`discreet.ledger.seen`).
+thread at a time; whatever can be read there is durable (:mod:`discreet.ledger.stores.store`), and
+belongs to the same ledger (:mod:`discreet.ledger.batch`).
+
+A link: the connection of a ledger in whichever process it is used.
+
+A connection must not cross a fork: SQLite keeps count of its locks in memory, and a child process
+that inherits the count takes locks that it does not have for its own.  So connections are let go of
+before a process forks, and made again afterwards, in the parent and in the child, when they are
+needed.  Where that fails, because another process keeps the ledger for too long, the child is
+refused the ledger (:mod:`discreet.ledger.stores.sqlite`).
+Every connection of a link is to the ledger that the first one found, or is refused: what was seen
+of it goes along (:mod:`discreet.ledger.batch`).
+A ledger that nobody holds any more, or whose process ends, is closed.
 """
 
 from __future__ import annotations
 
 import functools
+import os
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Final, TypeVar, final
 
-from discreet.accounting.tariff import Tariff
+from discreet.accounting.budgets.price_cache import PriceCache
 from discreet.errors import DamagedLedger
-from discreet.ledger.entry import Row
-from discreet.ledger.management import LookRequest, OpenRequest
-from discreet.ledger.pricing import Pricer
-from discreet.ledger.seen import Seen
-from discreet.ledger.store import Store
-from discreet.ledger.terms import Terms
+from discreet.ledger.batch import LastSeenEntry
+from discreet.ledger.canonical_lines import EntryRow
+from discreet.ledger.charge import Pricer
+from discreet.ledger.ledger_requests import OpenRequest, SnapshotRequest
+from discreet.ledger.opening_terms import OpeningTerms
+from discreet.ledger.stores.failures import never_finalize
+from discreet.ledger.stores.store import LedgerStore
 from discreet.ledger.values import Account
-from discreet.ledger.writer import Request, Writer, closed
+from discreet.ledger.writer import LedgerRequest, Writer, closed
 from discreet.noise import SYSTEM
 
-__all__ = ["Connection"]
+__all__ = ["ForkSafeConnection", "LedgerConnection"]
 
 _PAGE: Final = 500
 
@@ -35,7 +51,7 @@ Result = TypeVar("Result")
 
 
 @final
-class Connection:
+class LedgerConnection:
     """What a process needs to use a ledger."""
 
     __slots__ = (
@@ -53,13 +69,18 @@ class Connection:
     )
 
     def __init__(
-        self, make: Callable[[], Store], terms: Terms, *, timeout: float, seen: Seen
+        self,
+        make: Callable[[], LedgerStore],
+        terms: OpeningTerms,
+        *,
+        timeout: float,
+        seen: LastSeenEntry,
     ) -> None:
         """Connect, and open the ledger on these terms."""
         self._make = make
         self._seen = seen
         self._lock = threading.Lock()
-        self._reader: Store | None = None
+        self._reader: LedgerStore | None = None
         self._closed = False
         self._resting = False
         self._timeout = timeout
@@ -73,7 +94,7 @@ class Connection:
         self.opening = look.opening
         self.accounts = look.accounts
         self.pricer = Pricer(
-            Tariff(
+            PriceCache(
                 unit=look.opening.unit,
                 constant=look.opening.constant,
                 contribution=look.opening.contribution,
@@ -82,17 +103,17 @@ class Connection:
         for each in look.descriptions:
             self.pricer.learn(each)
 
-    def call(self, request: Request[Result]) -> Result:
+    def call(self, request: LedgerRequest[Result]) -> Result:
         """Have a request served by the writer."""
         return self._writer.call(request)
 
     def known(self, path: str) -> Mapping[str, Account]:
         """Return the accounts, looking again if one is not among them."""
         if path not in self.accounts:
-            self.accounts = self.call(LookRequest()).accounts
+            self.accounts = self.call(SnapshotRequest()).accounts
         return self.accounts
 
-    def read(self, verb: Callable[[Store], Result]) -> Result:
+    def read(self, verb: Callable[[LedgerStore], Result]) -> Result:
         """Read from the second store; what it says counts if it is still the same ledger."""
         with self._lock:
             if self._closed:
@@ -110,7 +131,7 @@ class Connection:
                 raise
             return found
 
-    def rows(self, after: int, *, answers: bool) -> Iterator[Row]:
+    def rows(self, after: int, *, answers: bool) -> Iterator[EntryRow]:
         """Read rows, a page at a time; others may read in between."""
         while True:
             page = self.read(functools.partial(_page, after=after, answers=answers))
@@ -145,5 +166,121 @@ class Connection:
         self._writer.stop(wait=wait)
 
 
-def _page(store: Store, *, after: int, answers: bool) -> list[Row]:
+def _page(store: LedgerStore, *, after: int, answers: bool) -> list[EntryRow]:
     return list(islice(store.rows(after, answers=answers), _PAGE))
+
+
+_AT_EXIT: Final = 5.0
+
+
+@final
+class ForkSafeConnection:
+    """A connection that is made when it is needed, once in every process."""
+
+    __slots__ = (
+        "__weakref__",
+        "_closed",
+        "_connection",
+        "_finish",
+        "_lock",
+        "_make",
+        "_seen",
+        "_terms",
+        "_timeout",
+    )
+
+    def __init__(
+        self, make: Callable[[], LedgerStore], terms: OpeningTerms, *, timeout: float
+    ) -> None:
+        """Connect, and open the ledger on these terms."""
+        self._make = make
+        self._terms = terms
+        self._timeout = timeout
+        self._seen = LastSeenEntry()
+        self._lock = threading.Lock()
+        self._closed = False
+        self._connection: LedgerConnection | None = None
+        self._finish: weakref.finalize[[], ForkSafeConnection] | None = None
+        self.live()
+        _LINKS.add(self)
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed."""
+        return self._closed
+
+    def live(self) -> LedgerConnection:
+        """Return the connection of this process."""
+        connection = self._connection
+        if connection is not None:
+            return connection
+        with self._lock:
+            if self._closed:
+                raise closed()
+            if self._connection is None:
+                connection = LedgerConnection(
+                    self._make, self._terms, timeout=self._timeout, seen=self._seen
+                )
+                self._terms = OpeningTerms()  # they are on record now
+                self._finish = weakref.finalize(self, connection.close, wait=_AT_EXIT)
+                self._connection = connection
+            return self._connection
+
+    def close(self) -> None:
+        """Serve what waits, and let go; closing twice does nothing."""
+        with self._lock:
+            self._closed = True
+            connection, self._connection = self._connection, None
+        if connection is not None:
+            if self._finish is not None:
+                self._finish.detach()
+            connection.close()
+
+    # --- around a fork ------------------------------------------------------------------------
+
+    def rest(self) -> None:
+        """Let go of the connection, as far as that is possible in time."""
+        if self._connection is not None:
+            self._connection.rest()
+
+    def wake(self) -> None:
+        """In the parent: go on."""
+        if self._connection is not None:
+            self._connection.wake()
+
+    def leave(self) -> None:
+        """In the child: leave to the parent what is the parent's, and connect when needed."""
+        self._lock = threading.Lock()
+        if self._finish is not None:
+            self._finish.detach()
+        if self._connection is not None:
+            never_finalize(self._connection)
+            self._connection = None
+
+
+_LINKS: Final[weakref.WeakSet[ForkSafeConnection]] = weakref.WeakSet()
+_FORKING = threading.Lock()
+
+
+def _before_fork() -> None:
+    _FORKING.acquire()
+    for link in list(_LINKS):
+        link.rest()
+
+
+def _after_in_parent() -> None:
+    for link in list(_LINKS):
+        link.wake()
+    _FORKING.release()
+
+
+def _after_in_child() -> None:
+    global _FORKING  # noqa: PLW0603  a lock that was held elsewhere is of no use here
+    _FORKING = threading.Lock()
+    for link in list(_LINKS):
+        link.leave()
+
+
+os.register_at_fork(
+    before=_before_fork, after_in_parent=_after_in_parent, after_in_child=_after_in_child
+)

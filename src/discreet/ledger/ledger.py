@@ -28,38 +28,51 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, final
 
-from discreet.accounting.box import Box
-from discreet.accounting.budget import Budget
-from discreet.accounting.contribution import Contribution
-from discreet.accounting.request import What
-from discreet.accounting.tariff import checked_scope
+from discreet.accounting.budgets.budget import Budget
+from discreet.accounting.budgets.price_cache import checked_scope
+from discreet.accounting.budgets.request import Priceable
+from discreet.accounting.scopes.box import Box
+from discreet.accounting.scopes.contribution import Contribution
 from discreet.errors import WrongKind
-from discreet.ledger.acts import ChargeRequest, ReleaseRequest, StartRequest, checked_answer
-from discreet.ledger.closing import Reopening
-from discreet.ledger.closing_acts import FailRequest, ReopenRequest
-from discreet.ledger.description import Description
-from discreet.ledger.kinds import NewAccount, Raising
-from discreet.ledger.link import Link
-from discreet.ledger.management import (
+from discreet.ledger.canonical_lines import DescriptionEntry
+from discreet.ledger.connection import ForkSafeConnection
+from discreet.ledger.entry_kinds import AccountEntry, RaiseEntry, ReopenEntry
+from discreet.ledger.ledger_requests import (
     AccountRequest,
     DescribeRequest,
     LeftRequest,
-    LookRequest,
     RaiseRequest,
+    SnapshotRequest,
     StatementRequest,
     checked_account,
 )
-from discreet.ledger.paths import checked_path, upward
-from discreet.ledger.store import Address, settled, store_for
-from discreet.ledger.terms import Terms, checked_budget, checked_timeout
-from discreet.ledger.texts import checked_text, refuse_one_person
-from discreet.ledger.values import Account, Charged, Receipt, Release, Started
-from discreet.ledger.writer import Request
+from discreet.ledger.opening_terms import OpeningTerms, checked_budget, checked_timeout
+from discreet.ledger.question_requests import (
+    ChargeRequest,
+    FailRequest,
+    ReleaseRequest,
+    ReopenRequest,
+    StartRequest,
+    checked_answer,
+)
+from discreet.ledger.stores.store import LedgerAddress, resolve_address, store_for
+from discreet.ledger.values import (
+    Account,
+    Charged,
+    Receipt,
+    Release,
+    Started,
+    check_two_people,
+    checked_path,
+    checked_text,
+    path_and_ancestors,
+)
+from discreet.ledger.writer import LedgerRequest
 from discreet.loss import PrivacyLoss
 from discreet.units import PrivacyUnit
 
 if TYPE_CHECKING:  # the auditor is loaded when it is called
-    from discreet.accounting.left import Left
+    from discreet.accounting.budgets.spending import Left
     from discreet.ledger.verify import Report
 
 __all__ = ["Ledger"]
@@ -95,14 +108,14 @@ class Ledger:
 
     __slots__ = ("_link",)
 
-    _link: Link
+    _link: ForkSafeConnection
 
     # --- opening and closing ------------------------------------------------------------------
 
     @classmethod
     def open(  # noqa: PLR0913  what stays on record for ever
         cls,
-        address: Address,
+        address: LedgerAddress,
         *,
         unit: PrivacyUnit | None = None,
         budget: Budget | None = None,
@@ -127,7 +140,7 @@ class Ledger:
             id: the name of the ledger, if it has to be there already.
             timeout: how many seconds a call may wait for others.
         """
-        terms = Terms.checked(
+        terms = OpeningTerms.checked(
             unit=unit,
             budget=budget,
             account=account,
@@ -136,10 +149,12 @@ class Ledger:
             ledger=id,
         )
         wait = checked_timeout(timeout)
-        place = settled(address)
+        place = resolve_address(address)
         store_for(place, timeout=wait)  # refuses what is no address
         ledger = object.__new__(cls)
-        ledger._link = Link(lambda: store_for(place, timeout=wait), terms, timeout=wait)
+        ledger._link = ForkSafeConnection(
+            lambda: store_for(place, timeout=wait), terms, timeout=wait
+        )
         return ledger
 
     def close(self) -> None:
@@ -161,7 +176,7 @@ class Ledger:
 
     def charge(  # noqa: PLR0913  a request and where it is charged
         self,
-        what: What,
+        what: Priceable,
         *,
         key: str | None = None,
         question: str = "",
@@ -237,7 +252,7 @@ class Ledger:
             reason: why it may be attempted again.
             by: who decides it.
         """
-        entry = Reopening(
+        entry = ReopenEntry(
             key=checked_text(key, name="key", most=_KEY),
             reason=checked_text(reason, name="reason", most=_TEXT),
             by=checked_text(by, name="name", most=_TEXT),
@@ -247,7 +262,7 @@ class Ledger:
     @property
     def closed(self) -> tuple[str, ...]:
         """The keys of questions that a failed attempt has closed, the oldest first."""
-        return self._ask(LookRequest()).closed
+        return self._ask(SnapshotRequest()).closed
 
     # --- descriptions -------------------------------------------------------------------------
 
@@ -255,13 +270,13 @@ class Ledger:
         """Record how the data looks, unless an equal description is there; return its digest.
 
         A schema, which describes a table, says in which columns all rows of a unit agree: from now
-        on conditions on these tell units apart (:mod:`discreet.accounting.scope_column`).
+        on conditions on these tell units apart (:mod:`discreet.accounting.scopes.scope_column`).
 
         Args:
             what: what is described, such as "schema".
             content: an object that JSON can write.
         """
-        entry = Description.of(checked_text(what, name="word", most=_KEY), content)
+        entry = DescriptionEntry.of(checked_text(what, name="word", most=_KEY), content)
         connection = self._link.live()
         connection.call(DescribeRequest(entry))
         connection.pricer.learn(entry)
@@ -269,7 +284,7 @@ class Ledger:
 
     def descriptions(self, what: str) -> tuple[Mapping[str, Any], ...]:
         """Return all descriptions of one thing, in the order in which they were recorded."""
-        found = self._ask(LookRequest()).descriptions
+        found = self._ask(SnapshotRequest()).descriptions
         return tuple(each.content() for each in found if each.what == what)
 
     # --- accounts -----------------------------------------------------------------------------
@@ -282,7 +297,7 @@ class Ledger:
             budget: its limits; without any, only those above limit it.
             by: who opens it.
         """
-        entry = NewAccount(
+        entry = AccountEntry(
             account=checked_path(path),
             budget=None if budget is None else checked_budget(budget),
             by=checked_text(by, name="name", most=_TEXT),
@@ -304,14 +319,14 @@ class Ledger:
             by: who wants it.
             approved_by: who agrees, somebody else.
         """
-        entry = Raising(
+        entry = RaiseEntry(
             account=checked_path(account),
             budget=checked_budget(budget),
             reason=checked_text(reason, name="reason", most=_TEXT),
             by=checked_text(by, name="name", most=_TEXT),
             approved_by=checked_text(approved_by, name="name", most=_TEXT),
         )
-        refuse_one_person(entry.by, entry.approved_by)
+        check_two_people(entry.by, entry.approved_by)
         return self._ask(RaiseRequest(entry)).accounts[entry.account]
 
     def left(self, scope: Box | None = None, *, account: str | None = None) -> Left:
@@ -328,13 +343,13 @@ class Ledger:
         """Return what holds of all answers that an account pays for, whatever will be asked."""
         path, accounts = self._path(account), self.accounts
         checked_account(accounts, path)
-        budgets = (accounts[each].budget for each in reversed(upward(path)))
+        budgets = (accounts[each].budget for each in reversed(path_and_ancestors(path)))
         return next(budget for budget in budgets if budget is not None).guarantee
 
     @property
     def accounts(self) -> Mapping[str, Account]:
         """All accounts, by their paths."""
-        return self._ask(LookRequest()).accounts
+        return self._ask(SnapshotRequest()).accounts
 
     # --- the record ---------------------------------------------------------------------------
 
@@ -351,7 +366,7 @@ class Ledger:
     @property
     def receipt(self) -> Receipt:
         """Where the ledger stands now; keep it, to show later that nothing was taken away."""
-        return self._ask(LookRequest()).receipt
+        return self._ask(SnapshotRequest()).receipt
 
     def entries(self, after: int = 0) -> Iterator[dict[str, object]]:
         """Return what the entries after a number say, without answers."""
@@ -366,7 +381,7 @@ class Ledger:
 
     def export(self, path: str | os.PathLike[str]) -> Receipt:
         """Write everything, answers included, to a file that ``restore`` reads."""
-        from discreet.ledger import exchange  # noqa: PLC0415  calls the auditor
+        from discreet.ledger import backup as exchange  # noqa: PLC0415  calls the auditor
 
         return exchange.export(self._link.live().rows(0, answers=True), self.id, Path(path))
 
@@ -376,7 +391,7 @@ class Ledger:
         Return the receipt of its last entry.  A backup is no ledger: it takes no charges, and two
         people make a ledger of it with ``restore``.
         """
-        from discreet.ledger import exchange  # noqa: PLC0415  calls the auditor
+        from discreet.ledger import backup as exchange  # noqa: PLC0415  calls the auditor
 
         receipt = self.export(path)
         exchange.check_backup(Path(path), receipt)
@@ -385,7 +400,7 @@ class Ledger:
     @classmethod
     def restore(  # noqa: PLR0913  two people, and what they say
         cls,
-        address: Address,
+        address: LedgerAddress,
         source: str | os.PathLike[str],
         *,
         reason: str,
@@ -411,15 +426,15 @@ class Ledger:
                 that nothing was charged after it; the source has to end there.
             timeout: how many seconds a call may wait for others.
         """
-        from discreet.ledger import exchange  # noqa: PLC0415  calls the auditor
+        from discreet.ledger import backup as exchange  # noqa: PLC0415  calls the auditor
 
         said = {
             "reason": checked_text(reason, name="reason", most=_TEXT),
             "by": checked_text(by, name="name", most=_TEXT),
             "approved_by": checked_text(approved_by, name="name", most=_TEXT),
         }
-        refuse_one_person(by, approved_by)
-        place = settled(address)
+        check_two_people(by, approved_by)
+        place = resolve_address(address)
         store = store_for(place, timeout=checked_timeout(timeout))
         exchange.restore(store, Path(source), receipts=receipts, last=last, **said)
         return cls.open(place, timeout=timeout)
@@ -436,7 +451,7 @@ class Ledger:
         """Show which ledger it is."""
         return "<closed ledger>" if self._link.closed else f"<ledger {self.id}>"
 
-    def _ask(self, request: Request[Result]) -> Result:
+    def _ask(self, request: LedgerRequest[Result]) -> Result:
         return self._link.live().call(request)
 
     def _path(self, account: str | None) -> str:

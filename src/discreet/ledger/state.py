@@ -20,45 +20,51 @@ from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Any, Final, Self, assert_never, final
 
-from discreet.accounting.book import Book
-from discreet.accounting.book import Charge as BookCharge
-from discreet.accounting.box import Box
-from discreet.accounting.budget import Budget
-from discreet.accounting.owed import Piece
-from discreet.accounting.scope_column import shared_columns
-from discreet.accounting.tariff import Tariff
+from discreet.accounting.budgets.budget import Budget
+from discreet.accounting.budgets.cell_balances import ChargedBox
+from discreet.accounting.budgets.price_cache import PriceCache
+from discreet.accounting.budgets.privacy_filter import Charge as BookCharge
+from discreet.accounting.budgets.privacy_filter import PrivacyFilter
+from discreet.accounting.scopes.box import Box
+from discreet.accounting.scopes.scope_column import shared_columns
 from discreet.errors import DamagedLedger, NewerFormat
-from discreet.ledger.charge import Charge, Costs, Pieces
-from discreet.ledger.closing import Failing, Reopening
-from discreet.ledger.description import Description
-from discreet.ledger.entry import NO_HEAD, Row, canonical, damaged, digest
-from discreet.ledger.kinds import (
-    GARBAGE,
+from discreet.ledger.canonical_lines import (
+    NO_HEAD,
+    DescriptionEntry,
+    EntryRow,
+    canonical,
+    damaged_entry_error,
+    digest,
+)
+from discreet.ledger.charge import ChargeEntry, Costs, Pieces
+from discreet.ledger.entry_kinds import (
+    PARSE_ERRORS,
+    AccountEntry,
     Entry,
-    NewAccount,
-    Opening,
-    Raising,
-    Restoring,
-    Start,
-    Stored,
+    FailEntry,
+    OpenEntry,
+    RaiseEntry,
+    ReleaseEntry,
+    ReopenEntry,
+    RestoreEntry,
+    StartEntry,
     read_entry,
 )
-from discreet.ledger.paths import parent, upward
-from discreet.ledger.values import Account
+from discreet.ledger.values import Account, parent_account, path_and_ancestors
 
-__all__ = ["State"]
+__all__ = ["LedgerState"]
 
 _VERSION: Final = 2
 
 
 @final
-class State:
+class LedgerState:
     """What a ledger knows at one entry; nothing before the first.
 
     >>> from discreet.accounting import Budget
     >>> from discreet.units import row
-    >>> state = State()
-    >>> opening = Opening(ledger="1" * 32, unit=row(), constant=(), contribution=None,
+    >>> state = LedgerState()
+    >>> opening = OpenEntry(ledger="1" * 32, unit=row(), constant=(), contribution=None,
     ...                   account="data", budget=Budget(epsilon=1))
     >>> state.apply(opening, 1, "a" * 64)
     >>> state.seq, list(state.accounts), state.book("data").spent
@@ -84,18 +90,18 @@ class State:
         self.head = NO_HEAD
         self._accounts: dict[str, Account] = {}
         self._shown: Mapping[str, Account] | None = None
-        self._opening: Opening | None = None
-        self._tariff: Tariff | None = None
-        self._books: dict[str, Book] = {}
+        self._opening: OpenEntry | None = None
+        self._tariff: PriceCache | None = None
+        self._books: dict[str, PrivacyFilter] = {}
         self._paths: dict[str, tuple[str, ...]] = {}
         self._closed: dict[str, None] = {}
-        self._descriptions: dict[Description, None] = {}
+        self._descriptions: dict[DescriptionEntry, None] = {}
 
     @property
-    def opening(self) -> Opening:
+    def opening(self) -> OpenEntry:
         """The first entry."""
         if self._opening is None:
-            raise damaged(1)
+            raise damaged_entry_error(1)
         return self._opening
 
     @property
@@ -106,10 +112,10 @@ class State:
         return self._shown
 
     @property
-    def tariff(self) -> Tariff:
+    def tariff(self) -> PriceCache:
         """The prices of requests, which threads may share."""
         if self._tariff is None:
-            raise damaged(1)
+            raise damaged_entry_error(1)
         return self._tariff
 
     @property
@@ -118,11 +124,11 @@ class State:
         return self._closed.keys()
 
     @property
-    def descriptions(self) -> Collection[Description]:
+    def descriptions(self) -> Collection[DescriptionEntry]:
         """All descriptions, in the order in which they were recorded."""
         return self._descriptions.keys()
 
-    def book(self, path: str) -> Book:
+    def book(self, path: str) -> PrivacyFilter:
         """Return what was charged to an account with limits."""
         return self._books[path]
 
@@ -140,91 +146,91 @@ class State:
 
     # --- the fold -----------------------------------------------------------------------------
 
-    def follow(self, row: Row) -> None:
+    def follow(self, row: EntryRow) -> None:
         """Apply a stored row, if it follows from the last one."""
         if not row.follows(self.seq, self.head):
-            raise damaged(row.seq)
+            raise damaged_entry_error(row.seq)
         try:
             self.apply(read_entry(row), row.seq, row.head)
         except (DamagedLedger, NewerFormat):
             raise
-        except GARBAGE:
-            raise damaged(row.seq) from None
+        except PARSE_ERRORS:
+            raise damaged_entry_error(row.seq) from None
 
     def apply(self, entry: Entry, seq: int, head: str) -> None:
         """Take the next entry; if it raises, the state is of no use any more."""
-        if (self._opening is None) != isinstance(entry, Opening):
-            raise damaged(seq)
+        if (self._opening is None) != isinstance(entry, OpenEntry):
+            raise damaged_entry_error(seq)
         match entry:
-            case Charge():
+            case ChargeEntry():
                 self._charge(entry, seq)
-            case Start() | Stored():
+            case StartEntry() | ReleaseEntry():
                 pass
-            case Failing() | Reopening() | Description():
+            case FailEntry() | ReopenEntry() | DescriptionEntry():
                 self._note(entry)
-            case Restoring():
+            case RestoreEntry():
                 self._restored(entry)
-            case Opening():
+            case OpenEntry():
                 self._open(entry)
-            case NewAccount():
+            case AccountEntry():
                 self._add(entry.account, entry.budget, seq)
-            case Raising():
+            case RaiseEntry():
                 self._books[entry.account] = self._books[entry.account].with_budget(entry.budget)
                 self._put(entry.account, entry.budget)
             case _:
                 assert_never(entry)
         self.seq, self.head = seq, head
 
-    def _describe(self, entry: Description) -> None:
+    def _describe(self, entry: DescriptionEntry) -> None:
         """Keep a description; that of a table says what all rows of a unit share in it."""
         self._descriptions[entry] = None
         if entry.what == "schema":
             self.tariff.learn(shared_columns(entry.content()))
 
-    def _open(self, entry: Opening) -> None:
-        if parent(entry.account):
-            raise damaged(1)
+    def _open(self, entry: OpenEntry) -> None:
+        if parent_account(entry.account):
+            raise damaged_entry_error(1)
         self._opening = entry
-        self._tariff = Tariff(
+        self._tariff = PriceCache(
             unit=entry.unit, constant=entry.constant, contribution=entry.contribution
         )
         self._add(entry.account, entry.budget, 1)
 
     def _add(self, path: str, budget: Budget | None, seq: int) -> None:
-        above = parent(path)
+        above = parent_account(path)
         if path in self._accounts or (above in self._accounts) != bool(self._accounts):
-            raise damaged(seq)
+            raise damaged_entry_error(seq)
         if budget is not None:
-            self._books[path] = Book(budget, **self._terms())
+            self._books[path] = PrivacyFilter(budget, **self._terms())
         self._put(path, budget)
-        self._paths[path] = tuple(each for each in upward(path) if each in self._books)
+        self._paths[path] = tuple(each for each in path_and_ancestors(path) if each in self._books)
 
     def _put(self, path: str, budget: Budget | None) -> None:
         self._accounts[path] = Account(path, budget)
         self._shown = None
 
-    def _charge(self, charge: Charge, seq: int) -> None:
+    def _charge(self, charge: ChargeEntry, seq: int) -> None:
         if tuple(path for path, _ in charge.pieces) != self._paths.get(charge.account):
-            raise damaged(seq)
+            raise damaged_entry_error(seq)
         for path, pieces in charge.pieces:
             self._books[path].enter(pieces)
 
-    def _note(self, entry: Failing | Reopening | Description) -> None:
+    def _note(self, entry: FailEntry | ReopenEntry | DescriptionEntry) -> None:
         match entry:
-            case Failing():
+            case FailEntry():
                 self._closed[entry.key] = None
-            case Reopening():
+            case ReopenEntry():
                 del self._closed[entry.key]
-            case Description():
+            case DescriptionEntry():
                 self._describe(entry)
 
-    def _restored(self, entry: Restoring) -> None:
+    def _restored(self, entry: RestoreEntry) -> None:
         """Where charges may be unknown, every record owes what could have been charged: all."""
         if entry.spent:
             for path, book in self._books.items():
                 limit = book.budget.limit
-                self._books[path] = Book(book.budget, **self._terms())
-                self._books[path].enter((Piece(Box.everything(), limit, limit),))
+                self._books[path] = PrivacyFilter(book.budget, **self._terms())
+                self._books[path].enter((ChargedBox(Box.everything(), limit, limit),))
 
     def _terms(self) -> dict[str, Any]:
         opening = self.opening
@@ -240,7 +246,7 @@ class State:
     def written(self) -> str:
         """Return the state as text: a digest, and what it is the digest of.
 
-        >>> State.read(State().written()).written() == State().written()
+        >>> LedgerState.read(LedgerState().written()).written() == LedgerState().written()
         True
         """
         accounts = {
@@ -269,8 +275,8 @@ class State:
         """Read what ``written`` wrote, and refuse everything else as damaged."""
         try:
             return cls._read(text)
-        except GARBAGE:
-            raise damaged(0) from None
+        except PARSE_ERRORS:
+            raise damaged_entry_error(0) from None
 
     @classmethod
     def _read(cls, text: str) -> Self:
@@ -282,12 +288,12 @@ class State:
             raise ValueError
         state = cls()
         if data["opening"] is not None:
-            opening = Opening.read(json.loads(data["opening"]))
+            opening = OpenEntry.read(json.loads(data["opening"]))
             state.apply(opening, 1, "")
             state._restore(data["accounts"])
         state._closed = dict.fromkeys(data["closed"])
         for what, content in data["descriptions"]:
-            state._describe(Description.of(what, content))
+            state._describe(DescriptionEntry.of(what, content))
         state.seq, state.head = data["seq"], data["head"]
         if type(state.seq) is not int or not isinstance(state.head, str):
             raise TypeError
@@ -300,7 +306,7 @@ class State:
             if path != self.opening.account:
                 self._add(path, budget, 0)
             if budget is not None:
-                self._books[path] = Book.read(
+                self._books[path] = PrivacyFilter.read(
                     accounts[path]["book"], budget=budget, **self._terms()
                 )
             self._put(path, budget)

@@ -1,6 +1,18 @@
-"""What a ledger hands out: receipts, charges, starts and releases.
+"""Values at the door of a ledger: checked texts and account paths go in, receipts come out.
 
 Trust: kernel.
+
+Texts of entries: keys, questions, reasons and names of people.
+
+ A text that reads the same and is not the same hides one request behind another.
+
+Accounts are named by paths: data, data/flu, data/flu/ana.
+
+Definition.  A path is one to eight parts with slashes between them; a part is 1 to 64 letters,
+digits or ``_ - .`` of ASCII.  What is above a path are its beginnings: a charge to an account is a
+charge to all accounts above it too.
+
+What a ledger hands out: receipts, charges, starts and releases.
 
 Definition.  A receipt names a ledger, the number of an entry and the head after it.  Whoever holds
 one can show later that the entry, and everything before it, is still there (or is not).
@@ -12,11 +24,103 @@ import re
 from dataclasses import dataclass, field
 from typing import Final, Self, final
 
-from discreet.accounting.budget import Budget
-from discreet.accounting.currency import Amounts
-from discreet.errors import WrongKind
+from discreet.accounting.budgets.budget import Budget
+from discreet.accounting.budgets.currency import Amounts
+from discreet.errors import OutOfRange, WrongKind
 
-__all__ = ["Account", "Charged", "Receipt", "Release", "Started"]
+__all__ = [
+    "Account",
+    "Charged",
+    "Receipt",
+    "Release",
+    "Started",
+    "check_two_people",
+    "checked_path",
+    "checked_text",
+    "parent_account",
+    "path_and_ancestors",
+]
+
+
+def checked_text(text: object, *, name: str, most: int) -> str:
+    """Refuse what is no text that people can read: empty, too long, or with control characters.
+
+    >>> checked_text("visits by ward", name="key", most=200)
+    'visits by ward'
+    """
+    if not isinstance(text, str):
+        raise WrongKind(
+            what=f"the {name} is a {type(text).__name__}, not text.",
+            why="it is kept in an entry, for people to read and to look up.",
+            do=f"give the {name} as text.",
+        )
+    if not text.strip() or len(text) > most or not text.isprintable():
+        raise OutOfRange(
+            what=f"the {name} is blank, longer than {most} characters, or has control characters.",
+            why="it is kept in an entry, for people to read and to look up.",
+            do=f"give a {name} of 1 to {most} printable characters.",
+        )
+    return text
+
+
+def check_two_people(by: str, approved_by: str) -> None:
+    """Refuse that the same person asks and agrees.
+
+    >>> check_two_people("ana", "ben")
+    """
+    if by.strip().casefold() == approved_by.strip().casefold():
+        raise OutOfRange(
+            what="the same person asks and agrees.",
+            why="what weakens a promise takes two people.",
+            do="have somebody else approve it.",
+        )
+
+
+_DEEPEST: Final = 8
+_PART: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}", re.ASCII)
+
+
+def checked_path(path: object) -> str:
+    """Refuse what is no path of an account.
+
+    >>> checked_path("data/flu")
+    'data/flu'
+    """
+    if not isinstance(path, str):
+        raise WrongKind(
+            what=f"the path of an account is a {type(path).__name__}, not text.",
+            why="accounts are told apart by their paths.",
+            do="give a path such as 'data/flu/ana'.",
+        )
+    parts = path.split("/")
+    if len(parts) > _DEEPEST or not all(_PART.fullmatch(part) for part in parts):
+        raise OutOfRange(
+            what="the path of an account has a part that is empty, too long or of other signs, "
+            f"or more than {_DEEPEST} parts.",
+            why="paths stand in every entry, and have to read the same everywhere.",
+            do="give up to 8 parts of 1 to 64 letters, digits, '_', '-' or '.': 'data/flu/ana'.",
+        )
+    return path
+
+
+def path_and_ancestors(path: str) -> tuple[str, ...]:
+    """Return a path and everything above it, the root first.
+
+    >>> path_and_ancestors("data/flu/ana")
+    ('data', 'data/flu', 'data/flu/ana')
+    """
+    parts = path.split("/")
+    return tuple("/".join(parts[: k + 1]) for k in range(len(parts)))
+
+
+def parent_account(path: str) -> str:
+    """Return what lies right above a path; nothing for a root.
+
+    >>> parent_account("data/flu"), parent_account("data")
+    ('data', '')
+    """
+    return path.rpartition("/")[0]
+
 
 _RECEIPT: Final = re.compile(r"([0-9a-f]{32}):([1-9][0-9]{0,17}):([0-9a-f]{64})", re.ASCII)
 

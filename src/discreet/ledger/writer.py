@@ -9,7 +9,7 @@ durable, refusals included, since they may rest on charges of the same batch.
 
 If a commit fails, every request of the batch gets the error, and the state is thrown away and built
 anew from what is stored: memory and disk agree again, whichever way the commit went.  What is then
-stored has to hold the last entry that was seen before (:mod:`discreet.ledger.seen`).
+stored has to hold the last entry that was seen before (:mod:`discreet.ledger.batch`).
 A caller waits for a limited time, not counting that in which old entries are read.  A request that
 was not taken by then is withdrawn; of one that was taken nothing is known yet, and asking again
 under the same key finds what has become of it.
@@ -26,14 +26,12 @@ from contextlib import suppress
 from typing import Final, Protocol, TypeVar, cast, final
 
 from discreet.errors import DiscreetError, LedgerUnavailable
-from discreet.ledger.batch import Batch
-from discreet.ledger.entry import Row
-from discreet.ledger.replay import catch_up, restored
-from discreet.ledger.seen import Seen
-from discreet.ledger.state import State
-from discreet.ledger.store import Store
+from discreet.ledger.batch import Batch, LastSeenEntry, catch_up, restore_state
+from discreet.ledger.canonical_lines import EntryRow
+from discreet.ledger.state import LedgerState
+from discreet.ledger.stores.store import LedgerStore
 
-__all__ = ["Request", "Writer", "closed"]
+__all__ = ["LedgerRequest", "Writer", "closed"]
 
 _MOST: Final = 512
 _KEPT_EVERY: Final = 1000
@@ -42,7 +40,7 @@ Result = TypeVar("Result")
 Result_co = TypeVar("Result_co", covariant=True)
 
 
-class Request(Protocol[Result_co]):
+class LedgerRequest(Protocol[Result_co]):
     """Something to be checked and recorded."""
 
     @property
@@ -61,7 +59,7 @@ class _Ticket:
 
     __slots__ = ("claim", "done", "error", "request", "result")
 
-    def __init__(self, request: Request[object]) -> None:
+    def __init__(self, request: LedgerRequest[object]) -> None:
         self.request = request
         self.claim = threading.Lock()
         self.done = threading.Lock()
@@ -103,13 +101,18 @@ class Writer:
     )
 
     def __init__(
-        self, store: Store, *, first: Sequence[Row] | None, timeout: float, seen: Seen
+        self,
+        store: LedgerStore,
+        *,
+        first: Sequence[EntryRow] | None,
+        timeout: float,
+        seen: LastSeenEntry,
     ) -> None:
         """Open a store in the thread that will use it, made with its first rows if need be."""
         self._store = store
         self._seen = seen
         self._timeout = timeout
-        self._state: State | None = None
+        self._state: LedgerState | None = None
         self._kept = 0
         self._open = False
         self._replayed = 0
@@ -124,12 +127,12 @@ class Writer:
 
     # --- callers ------------------------------------------------------------------------------
 
-    def call(self, request: Request[Result]) -> Result:
+    def call(self, request: LedgerRequest[Result]) -> Result:
         """Have a request served, and return what it came to once that is durable."""
         ticket = _Ticket(request)
         self._queue.put(ticket)
         if self._ended is not None and ticket.claim.acquire(blocking=False):
-            raise again(self._ended)
+            raise copy_of_error(self._ended)
         try:
             done = self._wait(ticket)
         except BaseException:
@@ -173,7 +176,7 @@ class Writer:
 
     # --- the thread ---------------------------------------------------------------------------
 
-    def _run(self, first: Sequence[Row] | None) -> None:
+    def _run(self, first: Sequence[EntryRow] | None) -> None:
         ended: DiscreetError = closed()
         try:
             if first is not None:
@@ -262,23 +265,23 @@ class Writer:
         self._state = state
         self._seen.note(state)
 
-    def _rebuilt(self) -> State:
+    def _rebuilt(self) -> LedgerState:
         """Build the state from what is stored, before others are locked out."""
-        state = restored(self._store)
+        state = restore_state(self._store)
         self._kept = state.seq
         self._catch_up(state)
         return state
 
-    def _batch(self, state: State, keys: set[str]) -> Batch:
+    def _batch(self, state: LedgerState, keys: set[str]) -> Batch:
         """Begin a batch: nobody else can append any more."""
         self._catch_up(state)
         return Batch(state, self._store.rows_of(keys) if keys else ())
 
-    def _catch_up(self, state: State) -> None:
+    def _catch_up(self, state: LedgerState) -> None:
         for seq in catch_up(state, self._store):
             self._replayed = seq
 
-    def _checkpoint(self, state: State) -> None:
+    def _checkpoint(self, state: LedgerState) -> None:
         self._store.keep_checkpoint(state.seq, state.written())
         self._kept = state.seq
 
@@ -299,18 +302,18 @@ class Writer:
                 if isinstance(item, _Rest):
                     item.resting.release()
                 elif item is not None and item.claim.acquire(blocking=False):
-                    item.error = again(error)
+                    item.error = copy_of_error(error)
                     item.done.release()
 
 
-def again(error: DiscreetError) -> DiscreetError:
+def copy_of_error(error: DiscreetError) -> DiscreetError:
     """Return an error like another, for one more caller."""
     return type(error)(what=error.what, why=error.why, do=error.do)
 
 
 def _explained(error: BaseException) -> DiscreetError:
     if isinstance(error, DiscreetError):
-        return again(error)
+        return copy_of_error(error)
     found = LedgerUnavailable(
         what=f"the writer of the ledger was stopped by a {type(error).__name__}.",
         why="nothing is told before it is durable, so nobody was told anything.",

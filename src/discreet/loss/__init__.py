@@ -5,13 +5,13 @@ Trust: kernel.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
+
+from discreet.doors import late_names
 
 if TYPE_CHECKING:  # each is loaded when first used, because most questions need few of them
-    from discreet.loss.approximate import Approximate
     from discreet.loss.bracket import Bracket
-    from discreet.loss.calibrate import (
+    from discreet.loss.calibration import (
         gaussian_sigma,
         laplace_scale,
         least_scale,
@@ -21,14 +21,12 @@ if TYPE_CHECKING:  # each is loaded when first used, because most questions need
     from discreet.loss.composition import Composition
     from discreet.loss.conversions import CONVERSIONS, Conversion, convert
     from discreet.loss.gaussian_dp import GaussianDP
-    from discreet.loss.notion import PrivacyLoss
-    from discreet.loss.optimal import optimal_delta
+    from discreet.loss.privacy_loss import PrivacyLoss
     from discreet.loss.profile import Profile
-    from discreet.loss.pure import Pure
-    from discreet.loss.renyi_curve import RenyiCurve
-    from discreet.loss.renyi_dp import RenyiDP
-    from discreet.loss.shuffle import Shuffle
-    from discreet.loss.zero_concentrated import ZeroConcentrated
+    from discreet.loss.pure_and_approximate import Approximate, Pure, optimal_delta
+    from discreet.loss.renyi.divergences import RenyiCurve
+    from discreet.loss.renyi.renyi_and_zcdp import RenyiDP, ZeroConcentrated
+    from discreet.loss.sampling.shuffle import Shuffle
 
 __all__ = [
     "CONVERSIONS",
@@ -53,41 +51,26 @@ __all__ = [
     "optimal_delta",
 ]
 
-_FILES: Final = {
-    "CONVERSIONS": "conversions",
-    "Approximate": "approximate",
-    "Bracket": "bracket",
-    "Composition": "composition",
-    "Conversion": "conversions",
-    "GaussianDP": "gaussian_dp",
-    "PrivacyLoss": "notion",
-    "Profile": "profile",
-    "Pure": "pure",
-    "RenyiCurve": "renyi_curve",
-    "RenyiDP": "renyi_dp",
-    "Shuffle": "shuffle",
-    "ZeroConcentrated": "zero_concentrated",
-    "convert": "conversions",
-    "gaussian_sigma": "calibrate",
-    "laplace_scale": "calibrate",
-    "least_scale": "calibrate",
-    "most_queries": "calibrate",
-    "most_repeats": "calibrate",
-    "optimal_delta": "optimal",
-}
-
 if not TYPE_CHECKING:  # to which every name would be one of this room
-
-    def __getattr__(name: str) -> Any:
-        """Load the file of a name the first time that it is asked for."""
-        if name not in _FILES:
-            message = f"module {__name__!r} has no attribute {name!r}"
-            raise AttributeError(message)
-        found = getattr(importlib.import_module(f"{__name__}.{_FILES[name]}"), name)
-        globals()[name] = found
-        return found
-
-
-def __dir__() -> list[str]:
-    """List what can be asked for, loaded or not."""
-    return sorted(__all__)
+    __getattr__, __dir__ = late_names(
+        __name__,
+        {
+            "bracket": ("Bracket",),
+            "calibration": (
+                "gaussian_sigma",
+                "laplace_scale",
+                "least_scale",
+                "most_queries",
+                "most_repeats",
+            ),
+            "composition": ("Composition",),
+            "conversions": ("CONVERSIONS", "Conversion", "convert"),
+            "gaussian_dp": ("GaussianDP",),
+            "privacy_loss": ("PrivacyLoss",),
+            "profile": ("Profile",),
+            "pure_and_approximate": ("Approximate", "Pure", "optimal_delta"),
+            "renyi.divergences": ("RenyiCurve",),
+            "renyi.renyi_and_zcdp": ("RenyiDP", "ZeroConcentrated"),
+            "sampling.shuffle": ("Shuffle",),
+        },
+    )

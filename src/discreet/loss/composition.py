@@ -20,12 +20,11 @@ from typing import final
 
 from discreet.errors import OutOfRange
 from discreet.loss.bracket import Bracket
-from discreet.loss.engine.query import Account
+from discreet.loss.engine.composed_profile import CompositionProfile
 from discreet.loss.pairs.gaussian import GaussianPair
-from discreet.loss.pairs.pair import Pair
+from discreet.loss.pairs.pair import Pair, knows_curve
 from discreet.loss.pairs.smoothed_gaussian import SmoothedGaussianPair
-from discreet.loss.pairs.two_bounds import knows_curve
-from discreet.loss.renyi_curve import RenyiCurve
+from discreet.loss.renyi.divergences import RenyiCurve
 
 __all__ = ["Composition"]
 
@@ -45,7 +44,7 @@ class Composition:
     pairs: tuple[tuple[Pair, int], ...] = ()
     renyi: RenyiCurve | None = None
     _merged: _Merged = field(init=False, repr=False)
-    _account: Account = field(init=False, repr=False)
+    _account: CompositionProfile = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Merge equal pairs, all Gaussians into one, and all smoothed ones into one."""
@@ -54,7 +53,7 @@ class Composition:
     def _fill(self, merged: _Merged, renyi: RenyiCurve | None) -> None:
         """Set the fields."""
         pairs = merged.pairs()
-        fields = (pairs, renyi, merged, Account(pairs, renyi))
+        fields = (pairs, renyi, merged, CompositionProfile(pairs, renyi))
         for name, value in zip(self.__slots__, fields, strict=True):
             object.__setattr__(self, name, value)
 

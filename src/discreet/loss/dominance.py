@@ -23,16 +23,14 @@ from fractions import Fraction
 
 from discreet.loss.composition import Composition
 from discreet.loss.pairs.bounded_range import BoundedRangePair
-from discreet.loss.pairs.discrete_gaussian import DiscreteGaussianPair
-from discreet.loss.pairs.discrete_laplace import DiscreteLaplacePair
-from discreet.loss.pairs.gaussian import GaussianPair
-from discreet.loss.pairs.laplace import LaplacePair
+from discreet.loss.pairs.gaussian import DiscreteGaussianPair, GaussianPair
+from discreet.loss.pairs.laplace import DiscreteLaplacePair, LaplacePair
 from discreet.loss.pairs.pair import Pair
-from discreet.loss.pairs.response import ResponsePair
+from discreet.loss.pairs.randomized_response import ResponsePair
 from discreet.loss.pairs.smoothed_gaussian import SmoothedGaussianPair
-from discreet.loss.renyi_curve import RenyiCurve
+from discreet.loss.renyi.divergences import RenyiCurve
 
-__all__ = ["covers", "largest_loss"]
+__all__ = ["dominates", "largest_loss"]
 
 
 def largest_loss(composition: Composition) -> Fraction | None:
@@ -60,12 +58,12 @@ def largest_loss(composition: Composition) -> Fraction | None:
     return total
 
 
-def covers(larger: Composition, smaller: Composition) -> bool:
+def dominates(larger: Composition, smaller: Composition) -> bool:
     """Say whether a matching proves that ``larger`` dominates ``smaller``.
 
     >>> one = Composition(pairs=((LaplacePair(Fraction(1)), 2),), renyi=None)
     >>> two = Composition(pairs=((ResponsePair(Fraction(1)), 3),), renyi=None)
-    >>> covers(two, one), covers(one, two)
+    >>> dominates(two, one), dominates(one, two)
     (True, False)
     """
     if larger == smaller:

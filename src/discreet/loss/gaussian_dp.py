@@ -18,19 +18,18 @@ from typing import Final, final
 from discreet.errors import WrongKind
 from discreet.exact import Interval, float_down, float_up
 from discreet.loss.bracket import Bracket
-from discreet.loss.divergences import gaussian_renyi
-from discreet.loss.elementary import exp, sqrt
-from discreet.loss.limits import (
+from discreet.loss.elementary import exp, gaussian_profile, normal_cdf, normal_quantile_up, sqrt
+from discreet.loss.pairs.gaussian import GaussianPair
+from discreet.loss.parameters import (
     checked_count,
     checked_delta,
     checked_epsilon,
     checked_parameter,
     dyadic_up,
 )
-from discreet.loss.normal import gaussian_profile, normal_cdf, normal_quantile_up
-from discreet.loss.notion import PrivacyLoss
-from discreet.loss.pairs.gaussian import GaussianPair
+from discreet.loss.privacy_loss import PrivacyLoss
 from discreet.loss.profile import Profile
+from discreet.loss.renyi.divergences import gaussian_renyi
 
 __all__ = ["GaussianDP", "pure_to_gaussian_mu"]
 

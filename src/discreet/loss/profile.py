@@ -26,17 +26,16 @@ from typing import Self, final
 from discreet.exact import float_down, float_up
 from discreet.loss.bracket import Bracket
 from discreet.loss.composition import Composition
-from discreet.loss.dominance import covers, largest_loss
-from discreet.loss.limits import (
+from discreet.loss.dominance import dominates, largest_loss
+from discreet.loss.pairs.pair import Pair
+from discreet.loss.parameters import (
     checked_count,
     checked_delta,
     checked_epsilon,
     checked_order,
     checked_rate,
 )
-from discreet.loss.notion import PrivacyLoss, checked_loss, no_pure_bound
-from discreet.loss.pairs.pair import Pair
-from discreet.loss.tradeoff import missed_detections
+from discreet.loss.privacy_loss import PrivacyLoss, checked_loss, missed_detections, no_pure_bound
 
 __all__ = ["Profile"]
 
@@ -122,7 +121,7 @@ class Profile(PrivacyLoss):
 
     def concentrated(self) -> Fraction | None:
         """Return a rho within a thousandth of the least; None where a loss can be infinite."""
-        from discreet.loss.rho import least_rho  # noqa: PLC0415  rare
+        from discreet.loss.renyi.least_rho import least_rho  # noqa: PLC0415  rare
 
         found = [least_rho(composition) for composition in self._all()]
         known = [rho for rho in found if rho is not None]
@@ -164,9 +163,9 @@ class Profile(PrivacyLoss):
         """Return one alternative in each direction that dominates all of them."""
         if len(self.remove) == len(self.add) == 1:
             return self
-        from discreet.loss.envelope import joined  # noqa: PLC0415  rare
+        from discreet.loss.pairs.envelope import upper_envelope  # noqa: PLC0415  rare
 
-        return replace(self, remove=(joined(self.remove),), add=(joined(self.add),))
+        return replace(self, remove=(upper_envelope(self.remove),), add=(upper_envelope(self.add),))
 
     def group(self, size: int) -> Profile:
         """Move every pair to several times its distance, or chain an indivisible product.
@@ -181,7 +180,7 @@ class Profile(PrivacyLoss):
         count = checked_count(size, name="size")
         if count == 1:
             return self
-        from discreet.loss.group import grouped, repeated  # noqa: PLC0415  rare
+        from discreet.loss.group_privacy import grouped, repeated  # noqa: PLC0415  rare
 
         ours, far = self._decided(), repeated if self.indivisible else grouped
         return replace(ours, remove=(far(ours.remove[0], count),), add=(far(ours.add[0], count),))
@@ -192,7 +191,7 @@ class Profile(PrivacyLoss):
             marked = self.indivisible and isinstance(other, Profile)
             return other.profile().as_one() if marked else other
         theirs = other.profile()
-        from discreet.loss.envelope import largest_only  # noqa: PLC0415  rare
+        from discreet.loss.pairs.envelope import largest_only  # noqa: PLC0415  rare
 
         return Profile(
             remove=largest_only((*self.remove, *theirs.remove)),
@@ -210,7 +209,7 @@ class Profile(PrivacyLoss):
         chance = checked_rate(rate)
         if chance == 1:
             return self
-        from discreet.loss.pairs.sampled import Direction, SampledPair  # noqa: PLC0415  rare
+        from discreet.loss.sampling.poisson_sampling import Direction, SampledPair  # noqa: PLC0415  rare
 
         removed = (SampledPair(c, chance, Direction.REMOVE) for c in self.remove)
         added = (SampledPair(c.reverse(), chance, Direction.ADD) for c in self.add)
@@ -223,23 +222,23 @@ class Profile(PrivacyLoss):
         rate = checked_rate(Fraction(taken, people), name="size / population")
         if rate == 1:
             return self
-        from discreet.loss.envelope import largest_only  # noqa: PLC0415  rare
-        from discreet.loss.pairs.curved import CurvedPair  # noqa: PLC0415  rare
-        from discreet.loss.pairs.fixed_size import FixedSize  # noqa: PLC0415  rare
+        from discreet.loss.pairs.curved_pair import CurvedPair  # noqa: PLC0415  rare
+        from discreet.loss.pairs.envelope import largest_only  # noqa: PLC0415  rare
+        from discreet.loss.sampling.replaced_record import FixedSizeShape  # noqa: PLC0415  rare
 
-        return Profile.of_symmetric(CurvedPair(FixedSize(largest_only(self._all()), rate)))
+        return Profile.of_symmetric(CurvedPair(FixedSizeShape(largest_only(self._all()), rate)))
 
     def shuffled(self, *, population: int) -> Profile:
         """Return the profile of the shuffled reports of a purely private local randomizer."""
         local = self.pure_bound()
         if local is None:
             raise no_pure_bound()
-        from discreet.loss.pairs.curved import CurvedPair  # noqa: PLC0415  rare
-        from discreet.loss.pairs.shuffled import Shuffled  # noqa: PLC0415  rare
-        from discreet.loss.shuffle import Shuffle  # noqa: PLC0415  rare
+        from discreet.loss.pairs.curved_pair import CurvedPair  # noqa: PLC0415  rare
+        from discreet.loss.sampling.shuffle import Shuffle  # noqa: PLC0415  rare
+        from discreet.loss.sampling.shuffle_shape import ShuffledShape  # noqa: PLC0415  rare
 
         shuffle = Shuffle(epsilon=local, population=population)
-        return Profile.of_symmetric(CurvedPair(Shuffled(shuffle)))
+        return Profile.of_symmetric(CurvedPair(ShuffledShape(shuffle)))
 
 
 def _largest(brackets: Iterable[Bracket]) -> Bracket:
@@ -252,4 +251,4 @@ def _single(pairs: Iterable[Pair]) -> tuple[Composition, ...]:
 
 
 def _covered(larger: tuple[Composition, ...], smaller: tuple[Composition, ...]) -> bool:
-    return all(any(covers(big, small) for big in larger) for small in smaller)
+    return all(any(dominates(big, small) for big in larger) for small in smaller)

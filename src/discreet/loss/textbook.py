@@ -20,9 +20,8 @@ from fractions import Fraction
 
 from discreet.errors import OutOfRange
 from discreet.exact import float_up
-from discreet.loss.approximate import Approximate
 from discreet.loss.elementary import exp, log, sqrt, tanh_half
-from discreet.loss.limits import (
+from discreet.loss.parameters import (
     checked_count,
     checked_delta,
     checked_epsilon,
@@ -30,6 +29,7 @@ from discreet.loss.limits import (
     checked_parameter,
     dyadic_up,
 )
+from discreet.loss.pure_and_approximate import Approximate
 
 __all__ = [
     "advanced",

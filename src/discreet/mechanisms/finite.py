@@ -25,14 +25,15 @@ from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import Interval, decimal, float_up
 from discreet.loss import PrivacyLoss, Profile, Pure
 from discreet.loss.elementary import exp, log
-from discreet.loss.envelope import finite_envelope
+from discreet.loss.pairs.envelope import finite_envelope
 from discreet.loss.pairs.finite import FinitePair
-from discreet.mechanisms.arguments import Number, at_confidence, factor, steps_at
-from discreet.mechanisms.costs import Cost, cost_table, expectation
-from discreet.mechanisms.dominance import extreme_pairs
 from discreet.mechanisms.matrix import (
+    Cost,
     Matrix,
     Row,
+    cost_table,
+    expectation,
+    extreme_pairs,
     hockey_stick,
     max_ratio,
     multiply,
@@ -40,7 +41,7 @@ from discreet.mechanisms.matrix import (
     renyi,
     stochastic,
 )
-from discreet.mechanisms.mechanism import Mechanism
+from discreet.mechanisms.mechanism import Mechanism, Number, at_confidence, factor, steps_at
 from discreet.noise import SYSTEM, Categorical, Entropy
 from discreet.units import NeighborGraph
 

@@ -27,10 +27,8 @@ from discreet.errors import WrongKind
 from discreet.exact import decimal, whole
 from discreet.loss import PrivacyLoss, Pure, ZeroConcentrated
 from discreet.loss.pairs.smoothed_gaussian import SmoothedGaussianPair
-from discreet.mechanisms.additive import Additive, Numbers, checked_grid
-from discreet.mechanisms.arguments import Number, at_distance, steps_at
-from discreet.mechanisms.mechanism import Mechanism, ReferenceLaw
-from discreet.mechanisms.pricing import priced
+from discreet.mechanisms.additive import Additive, Numbers, checked_grid, loss_of_move
+from discreet.mechanisms.mechanism import Mechanism, Number, ReferenceLaw, at_distance, steps_at
 from discreet.noise import SYSTEM, DyadicGrid, Entropy
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
@@ -93,16 +91,18 @@ class Gaussian(Mechanism[Numbers, Any]):
         variance = self._noise().variance
         moves = _worst_moves(squared, places)
         if len(moves) == 1:
-            from discreet.loss.pairs.discrete_gaussian import (  # noqa: PLC0415  rare
+            from discreet.loss.pairs.gaussian import (  # noqa: PLC0415  rare
                 DiscreteGaussianPair,
             )
 
             exact = [DiscreteGaussianPair(variance=variance, distance=d) for d in moves[0]]
             if exact[0].listed:
-                return priced(exact)
+                return loss_of_move(exact)
         smooth = SmoothedGaussianPair.of(variance=variance, squared=squared, coordinates=places)
         return (
-            ZeroConcentrated(rho=squared / (2 * variance)) if smooth is None else priced([smooth])
+            ZeroConcentrated(rho=squared / (2 * variance))
+            if smooth is None
+            else loss_of_move([smooth])
         )
 
     def concentrated(self, *, distance: Number = 1, coordinates: int = 1) -> ZeroConcentrated:
@@ -148,7 +148,7 @@ def _worst_moves(squared: int, places: int) -> tuple[tuple[int, ...], ...]:
     """Return the costliest moves, or none where there are too many to list."""
     if places == 1:
         return ((math.isqrt(squared),),)
-    from discreet.mechanisms.moves import MOST_SQUARED, worst_moves  # noqa: PLC0415  rare
+    from discreet.mechanisms.additive import MOST_SQUARED, worst_moves  # noqa: PLC0415  rare
 
     if squared > MOST_SQUARED:
         return ()

@@ -32,10 +32,9 @@ from discreet.certified import exp_neg, log
 from discreet.errors import OutOfRange
 from discreet.exact import Interval, decimal, whole
 from discreet.loss import PrivacyLoss, Pure
-from discreet.mechanisms.arguments import Number, at_confidence, steps_at
-from discreet.mechanisms.mechanism import Mechanism, ReferenceLaw
-from discreet.mechanisms.pricing import laplace_pair, priced
-from discreet.mechanisms.quantiles import BITS, at_most, first_true, two_sided_quantile
+from discreet.mechanisms.additive import laplace_pair, loss_of_move
+from discreet.mechanisms.exact_quantiles import BITS, decide_at_most, first_true, two_sided_quantile
+from discreet.mechanisms.mechanism import Mechanism, Number, ReferenceLaw, at_confidence, steps_at
 from discreet.noise import SYSTEM, Bounded, DiscreteLaplace, Entropy, Truncated
 
 __all__ = ["BoundedGeometric", "TruncatedGeometric"]
@@ -66,7 +65,7 @@ class TruncatedGeometric(Mechanism[int, int]):
         steps = min(steps_at(distance), self.high - self.low)
         if steps == 0:
             return Pure(epsilon=0)
-        return priced([laplace_pair(self.scale, steps)])
+        return loss_of_move([laplace_pair(self.scale, steps)])
 
     def error(self, *, confidence: Number) -> int:
         """Return the exact error at the worst input.
@@ -195,7 +194,8 @@ def _log_weight(mechanism: BoundedGeometric, i: int) -> Interval:
 def _reach(law: Bounded, chance: Fraction, width: int) -> int:
     """Return the smallest r with P[|Z| <= r] >= chance."""
     return first_true(
-        lambda r: r >= width or at_most(lambda bits: _outside(law, r, bits), 1 - chance), high=width
+        lambda r: r >= width or decide_at_most(lambda bits: _outside(law, r, bits), 1 - chance),
+        high=width,
     )
 
 

@@ -25,10 +25,9 @@ from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import whole
 from discreet.loss import PrivacyLoss, Pure
 from discreet.mechanisms.additive import integers
-from discreet.mechanisms.arguments import Number, steps_at
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
-from discreet.mechanisms.mechanism import Mechanism, ReferenceLaw
+from discreet.mechanisms.mechanism import Mechanism, Number, ReferenceLaw, steps_at
 from discreet.noise import SYSTEM, Entropy
 from discreet.units import Relation
 

@@ -20,10 +20,8 @@ from typing import Any, final
 
 from discreet.exact import decimal, whole
 from discreet.loss import PrivacyLoss, Pure
-from discreet.mechanisms.additive import Additive, Numbers, checked_grid
-from discreet.mechanisms.arguments import Number, at_distance, steps_at
-from discreet.mechanisms.mechanism import Mechanism, ReferenceLaw
-from discreet.mechanisms.pricing import laplace_pair, priced
+from discreet.mechanisms.additive import Additive, Numbers, checked_grid, laplace_pair, loss_of_move
+from discreet.mechanisms.mechanism import Mechanism, Number, ReferenceLaw, at_distance, steps_at
 from discreet.noise import SYSTEM, DiscreteLaplace, DyadicGrid, Entropy
 
 __all__ = ["Laplace"]
@@ -64,7 +62,7 @@ class Laplace(Mechanism[Numbers, Any]):
         steps = self._steps(at_distance(distance), coordinates)
         if steps == 0:
             return Pure(epsilon=0)
-        return priced([laplace_pair(self._noise().scale, steps)])
+        return loss_of_move([laplace_pair(self._noise().scale, steps)])
 
     def error(self, *, confidence: Number, coordinates: int = 1) -> int | Fraction:
         """Return the smallest r such that all coordinates are within r, with this probability."""

@@ -1,6 +1,8 @@
-"""Exact stochastic matrices: rows are the laws of a mechanism on each of its inputs.
+"""Exact stochastic matrices: divergences of rows, the worst pairs, and what answers cost.
 
 Trust: kernel.
+
+Exact stochastic matrices: rows are the laws of a mechanism on each of its inputs.
 
 Definition.  P is row-stochastic: P[i][o] >= 0 is the chance of output o on input i, and each row
 sums to one.  For two rows p and q, with 0/0 = 0:
@@ -12,14 +14,28 @@ sums to one.  For two rows p and q, with 0/0 = 0:
 Theorem (key ``finite-mechanism``).  The mechanism is (epsilon, delta)-DP for a set of ordered pairs
 of inputs if and only if hockey_stick(P[i], P[j], e^epsilon) <= delta for each of them, and
 epsilon-DP if and only if max_ratio <= e^epsilon.
+
+Which pairs of finite laws are the worst: an exact comparison at every epsilon at once.
+
+Definition.  A pair (p, q) dominates (p', q') if its hockey stick is at least as large at every
+factor a >= 0.  Outputs with the same ratio p/q can be merged without changing the hockey stick.
+Theorem (key ``finite-dominance``).  The hockey stick is linear between the ratios p[o]/q[o], equals
+one at a = 0, and is constant beyond the largest ratio.  So one pair dominates another if and only
+if it does so at the finitely many ratios of both.
+
+What a wrong answer costs, and how likely each truth is.
+
+ Costs and priors choose among private mechanisms; they cannot make one less private.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from fractions import Fraction
-from typing import Final
+from typing import Any, Final
+
+import numpy as np
 
 from discreet.arrays import listed
 from discreet.errors import OutOfRange, WrongKind
@@ -27,12 +43,19 @@ from discreet.exact import decimal, float_up
 from discreet.loss.elementary import exp, log
 
 __all__ = [
+    "Cost",
     "Matrix",
     "Row",
+    "cost_table",
+    "dominates",
+    "expectation",
+    "extreme_pairs",
     "hockey_stick",
     "max_ratio",
+    "merge_equal_ratios",
     "multiply",
     "pair_up",
+    "prior_on",
     "renyi",
     "stochastic",
 ]
@@ -157,3 +180,97 @@ def pair_up(left: Matrix, right: Matrix) -> Matrix:
         tuple(a * b for a in first for b in second)
         for first, second in zip(left, right, strict=True)
     )
+
+
+def dominates(large: tuple[Row, Row], small: tuple[Row, Row]) -> bool:
+    """Say whether one pair of laws has the larger hockey stick at every factor, exactly.
+
+    >>> p, q = (Fraction(1), Fraction(0)), (Fraction(0), Fraction(1))
+    >>> dominates((p, q), (p, p)), dominates((p, p), (p, q))
+    (True, False)
+    """
+    ratios = {
+        one / other for p, q in (large, small) for one, other in zip(p, q, strict=True) if other
+    }
+    return all(hockey_stick(*large, ratio) >= hockey_stick(*small, ratio) for ratio in ratios)
+
+
+def merge_equal_ratios(p: Row, q: Row) -> tuple[Row, Row]:
+    """Merge outputs of equal ratio, and sort by it: equal profiles become equal pairs.
+
+    >>> half, quarter = Fraction(1, 2), Fraction(1, 4)
+    >>> merge_equal_ratios((quarter, half, quarter), (quarter, half, quarter))
+    ((Fraction(1, 1),), (Fraction(1, 1),))
+    """
+    groups: dict[Fraction, tuple[Fraction, Fraction]] = {}
+    for one, other in zip(p, q, strict=True):
+        if one or other:
+            share = one / (one + other)
+            before = groups.get(share, (Fraction(0), Fraction(0)))
+            groups[share] = (before[0] + one, before[1] + other)
+    shares = sorted(groups)
+    return tuple(groups[share][0] for share in shares), tuple(groups[share][1] for share in shares)
+
+
+def extreme_pairs(pairs: Iterable[tuple[Row, Row]]) -> list[tuple[Row, Row]]:
+    """Keep the pairs that no other dominates, merged.
+
+    >>> p, q = (Fraction(3, 4), Fraction(1, 4)), (Fraction(1, 4), Fraction(3, 4))
+    >>> len(extreme_pairs([(p, q), (q, p), (p, p)]))  # both orders have one profile
+    1
+    """
+    kept: list[tuple[Row, Row]] = []
+    for pair in dict.fromkeys(merge_equal_ratios(p, q) for p, q in pairs):
+        if not any(dominates(large, pair) for large in kept):
+            kept = [*(small for small in kept if not dominates(pair, small)), pair]
+    return kept
+
+
+Cost = Callable[[Any, Any], object]
+"""A function of the truth and the answer, with numbers or truth values as results."""
+
+
+def cost_table(cost: Cost, inputs: Sequence[Hashable], outputs: Sequence[Hashable]) -> Matrix:
+    """Return the cost of each output on each input, exactly.
+
+    >>> cost_table(lambda truth, answer: abs(truth - answer), (0, 1), (0, 1))
+    ((Fraction(0, 1), Fraction(1, 1)), (Fraction(1, 1), Fraction(0, 1)))
+    """
+    if not callable(cost):
+        raise WrongKind(
+            what=f"the cost is a {type(cost).__name__}, which cannot be called.",
+            why="it is asked for each truth and each answer.",
+            do="give a function of two arguments, the truth and the answer.",
+        )
+    return tuple(tuple(_number(cost(x, y)) for y in outputs) for x in inputs)
+
+
+def prior_on(prior: Iterable[object], size: int) -> Row:
+    """Read how likely each input is.
+
+    >>> prior_on(["0.5", 0.5], 2)
+    (Fraction(1, 2), Fraction(1, 2))
+    """
+    (row,) = stochastic([listed(prior, name="prior")], name="prior")
+    if len(row) != size:
+        raise WrongKind(
+            what="the prior does not have one chance for each input.",
+            why="it says how likely each input is.",
+            do=f"give {size} chances that sum to one.",
+        )
+    return row
+
+
+def expectation(law: Iterable[Fraction], values: Iterable[Fraction]) -> Fraction:
+    """Return the mean of values under a law.
+
+    >>> expectation([Fraction(1, 2), Fraction(1, 2)], [Fraction(0), Fraction(3)])
+    Fraction(3, 2)
+    """
+    return sum((p * v for p, v in zip(law, values, strict=True)), Fraction(0))
+
+
+def _number(value: object) -> Fraction:
+    if isinstance(value, bool | np.bool_):
+        return Fraction(int(value))
+    return decimal(value, name="each cost")

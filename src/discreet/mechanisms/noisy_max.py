@@ -25,10 +25,9 @@ from typing import NamedTuple, final
 
 from discreet.exact import Interval, decimal, whole
 from discreet.loss import Pure
-from discreet.mechanisms.arguments import Number, at_confidence, steps_at
 from discreet.mechanisms.candidates import ScoreChange, Scores, integer_scores, read_change
-from discreet.mechanisms.mechanism import Mechanism
-from discreet.mechanisms.quantiles import BITS, at_most, first_true
+from discreet.mechanisms.exact_quantiles import BITS, decide_at_most, first_true
+from discreet.mechanisms.mechanism import Mechanism, Number, at_confidence, steps_at
 from discreet.noise import SYSTEM, DiscreteLaplace, Entropy
 
 __all__ = ["NoisyMax", "Winner"]
@@ -85,7 +84,7 @@ class NoisyMax(Mechanism[Scores, Winner]):
         sum over the noise of the best takes time in proportion to the scale.
         """
         chance = at_confidence(confidence)
-        return first_true(lambda r: at_most(lambda bits: self._miss(r, bits), 1 - chance))
+        return first_true(lambda r: decide_at_most(lambda bits: self._miss(r, bits), 1 - chance))
 
     def run(self, value: Scores, *, entropy: Entropy = SYSTEM) -> Winner:
         """Return the winner and its gap."""

@@ -28,9 +28,8 @@ from discreet.errors import OutOfRange
 from discreet.exact import Interval, decimal, probability, whole
 from discreet.loss import Profile, ZeroConcentrated
 from discreet.mechanisms.additive import integers
-from discreet.mechanisms.arguments import Number, steps_at
 from discreet.mechanisms.exponential import Exponential
-from discreet.mechanisms.mechanism import Mechanism, ReferenceLaw
+from discreet.mechanisms.mechanism import Mechanism, Number, ReferenceLaw, steps_at
 from discreet.noise import SYSTEM, Entropy
 from discreet.units import Relation
 

@@ -33,10 +33,9 @@ from discreet.exact import Interval, whole
 from discreet.loss import PrivacyLoss, Profile, Pure
 from discreet.loss.elementary import exp
 from discreet.loss.pairs.finite import FinitePair
-from discreet.mechanisms.arguments import Number, at_confidence, factor, steps_at
-from discreet.mechanisms.mechanism import Mechanism
+from discreet.mechanisms.mechanism import Mechanism, Number, at_confidence, factor, steps_at
 from discreet.noise import SYSTEM, Entropy, Uniform
-from discreet.noise.finite import WeightedTable
+from discreet.noise.categorical import WeightedTable
 from discreet.noise.table import TableSizes
 
 __all__ = ["RandomizedResponse"]

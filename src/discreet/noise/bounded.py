@@ -26,14 +26,13 @@ from numpy.typing import NDArray
 from discreet.arrays import INT64_MAX, INT64_MIN
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import Interval, whole
+from discreet.noise.categorical import WeightedTable
+from discreet.noise.chance import ScaledExponential
 from discreet.noise.distribution import Distribution, Moments, log_of
 from discreet.noise.entropy import Entropy
-from discreet.noise.exponential import Scaled
-from discreet.noise.finite import WeightedTable
 from discreet.noise.gaussian import DiscreteGaussian
 from discreet.noise.laplace import DiscreteLaplace
-from discreet.noise.series import Progression
-from discreet.noise.table import TableSizes
+from discreet.noise.table import Progression, TableSizes
 
 __all__ = ["Bounded", "Truncated"]
 
@@ -177,13 +176,15 @@ class Bounded(Distribution):
         share = self._scaled(first, last, bits).bounds(bits)
         return Interval(share.low, min(share.high, Fraction(1)))
 
-    def _scaled(self, first: int, last: int, bits: int) -> Scaled:
+    def _scaled(self, first: int, last: int, bits: int) -> ScaledExponential:
         """Write P[first <= Z <= last] as the weight nearest to zero times a moderate factor."""
         exponent = self.law.decay.exponent
         depth = exponent(_nearest(first, last)) - exponent(_nearest(self.low, self.high))
         part_low, part_high = _total(self.law, first, last, bits)
         all_low, all_high = _total(self.law, self.low, self.high, bits)
-        return Scaled(depth, Interval(Fraction(part_low, all_high), Fraction(part_high, all_low)))
+        return ScaledExponential(
+            depth, Interval(Fraction(part_low, all_high), Fraction(part_high, all_low))
+        )
 
 
 def _weights(law: TwoSided, first: int, last: int, bits: int) -> tuple[list[int], list[int]]:

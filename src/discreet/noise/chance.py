@@ -1,23 +1,103 @@
-"""Chances that are known exactly: rationals, exp(-x), and 1 / (1 + exp(x)).
+"""Chances, enclosed: rationals, exp(-x), 1 / (1 + exp(x)), and exp(-h) times a factor.
 
 Trust: kernel.
+
+Probabilities of the form exp(-h) times a moderate factor.
+
+Tails of noise are astronomically small, and their factors are not.  Keeping the two apart gives
+logarithms at any depth and relative precision at every depth.
+
+Chances that are known exactly: rationals, exp(-x), and 1 / (1 + exp(x)).
 
 Each encloses itself between integers at any scale: ``low <= 2**bits * p <= high``.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from typing import Final, final
 
-from discreet.certified import exp_neg
+from discreet.certified import exp_neg, log
 from discreet.errors import OutOfRange
 from discreet.exact import ExactNumber, Interval, probability, rational
-from discreet.noise.exponential import Scaled
-from discreet.noise.limits import checked_bits
+from discreet.noise.distribution import log_of
+from discreet.noise.scale_limits import checked_bits
 
-__all__ = ["Chance", "ExpNeg", "Logistic", "Ratio"]
+__all__ = ["Chance", "ExpNeg", "Logistic", "Ratio", "ScaledExponential", "ratio"]
+
+_DEEPEST: Final = 1 << 16
+_FAR: Final = 512
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ScaledExponential:
+    """The number exp(-exponent) * factor, with a positive enclosed factor."""
+
+    exponent: Fraction
+    factor: Interval
+
+    def bounds(self, bits: int) -> Interval:
+        """Enclose the number, to a relative 2**-bits or so unless it is astronomically small.
+
+        Below exp(-65536), and below exp(-64 bits), an upper bound is all that is computed.
+
+        >>> half = Interval(Fraction(1, 2), Fraction(1, 2))
+        >>> ScaledExponential(Fraction(1), half).bounds(64).nearest()
+        0.18393972058572117
+        """
+        deepest = max(_DEEPEST, 64 * bits)
+        if self.exponent > deepest:  # exp(-x) < 2**-x
+            return Interval(Fraction(0), Fraction(1, 1 << deepest) * self.factor.high)
+        if self.exponent > _FAR:
+            low, high, scale = _halved(self.exponent, bits)
+        else:
+            scale = bits + 8 + math.ceil(self.exponent * Fraction(3, 2))
+            low, high = exp_neg(self.exponent, scale)
+        one = 1 << scale
+        return Interval(
+            Fraction(low, one) * self.factor.low, Fraction(high, one) * self.factor.high
+        )
+
+    def log_bounds(self, bits: int) -> Interval:
+        """Enclose the logarithm of the number.
+
+        >>> ScaledExponential(Fraction(1000), Interval(Fraction(1),
+        ...     Fraction(1))).log_bounds(64).nearest()
+        -1000.0
+        """
+        rest = log_of(self.factor, bits)
+        return Interval(rest.low - self.exponent, rest.high - self.exponent)
+
+
+def _halved(x: Fraction, bits: int) -> tuple[int, int, int]:
+    """Enclose exp(-x) for large x at a scale that is returned too: 2**-n exp(-(x - n ln 2)).
+
+    With ln 2 to as many more bits as x has, what is left of x is known to a relative 2**-bits.
+
+    >>> low, high, scale = _halved(Fraction(1000), 64)
+    >>> (high - low) << 64 < low, abs(math.log(low) - scale * math.log(2) + 1000) < 1e-9
+    (True, True)
+    """
+    fine = bits + 16 + math.ceil(2 * x).bit_length()
+    two_low, two_high = log(Fraction(2), fine)
+    n = (x.numerator << fine) // (x.denominator * two_high)
+    most, least = (x - Fraction(n * two, 1 << fine) for two in (two_low, two_high))
+    precise = bits + 16
+    return exp_neg(most, precise)[0], exp_neg(least, precise)[1], precise + n
+
+
+def ratio(scale: Fraction, bits: int) -> Interval:
+    """Enclose a = exp(-1/scale), so finely that 1 - a too has a relative precision of 2**-bits.
+
+    >>> ratio(Fraction(1), 64).nearest()
+    0.36787944117144233
+    """
+    fine = bits + 16 + 2 * math.ceil(scale).bit_length()
+    low, high = exp_neg(1 / scale, fine)
+    return Interval(Fraction(low, 1 << fine), Fraction(high, 1 << fine))
 
 
 @final
@@ -88,17 +168,19 @@ class Logistic:
 Chance = Ratio | ExpNeg | Logistic
 
 
-def chance_scaled(chance: ExpNeg | Logistic, bits: int) -> Scaled:
+def chance_scaled(chance: ExpNeg | Logistic, bits: int) -> ScaledExponential:
     """Write an irrational chance as exp(-x) times a moderate factor.
 
     >>> chance_scaled(ExpNeg(3), 64).exponent
     Fraction(3, 1)
     """
     if isinstance(chance, ExpNeg):
-        return Scaled(chance.x, Interval(Fraction(1), Fraction(1)))
+        return ScaledExponential(chance.x, Interval(Fraction(1), Fraction(1)))
     one = 1 << (bits + 8)
     low, high = exp_neg(chance.x, bits + 8)
-    return Scaled(chance.x, Interval(Fraction(one, one + high), Fraction(one, one + low)))
+    return ScaledExponential(
+        chance.x, Interval(Fraction(one, one + high), Fraction(one, one + low))
+    )
 
 
 def _exponent(x: ExactNumber) -> Fraction:

@@ -1,6 +1,17 @@
-"""What every law on the integers offers: exact draws and certified probabilities.
+"""Laws on the integers: exact draws, single ones from blocks, and certified probabilities.
 
 Trust: kernel.
+
+Single draws, served from small blocks drawn ahead.
+
+A block of values is drawn at once by the vectorized sampler, and handed out one by one.  So a
+single draw costs well below a microsecond, its value is one of an independent sample, and the time
+that it takes does not depend on the value: all work on values was done earlier, for a whole block.
+
+Blocks belong to one thread and one process.  A fork drops them in the child, a value leaves its
+block when it is served, and no copy of a law takes values along: pools are not part of any law.
+
+What every law on the integers offers: exact draws and certified probabilities.
 
 ``*_bounds`` methods return rationals that enclose the true probability, with a relative width of
 about 2**-bits on the small side of the law; privacy thresholds use their safe end.  ``pmf``,
@@ -10,10 +21,11 @@ about 2**-bits on the small side of the law; privacy thresholds use their safe e
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from typing import Final, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +33,49 @@ from numpy.typing import NDArray
 from discreet.certified import log
 from discreet.errors import OutOfRange
 from discreet.exact import ExactNumber, Interval, rational, whole
-from discreet.noise.entropy import SYSTEM, Entropy, checked_entropy
-from discreet.noise.limits import checked_bits, checked_count
-from discreet.noise.pool import serve
+from discreet.noise.entropy import SYSTEM, Entropy, checked_entropy, process_stamp
+from discreet.noise.scale_limits import checked_bits, checked_count
 
-__all__ = ["Distribution", "Moments"]
+__all__ = ["Distribution", "Moments", "draw_from_pool"]
+
+BLOCK: Final = 256
+MOST_LAWS: Final = 64
+
+
+class _Pools(threading.local):
+    """The blocks of one thread, by the identity of their law, which each keeps alive."""
+
+    def __init__(self) -> None:
+        self.stamp = (-1, -1)
+        self.blocks: dict[int, tuple[Distribution, list[int]]] = {}
+
+
+_pools: Final = _Pools()
+
+
+def draw_from_pool(law: Distribution) -> int:
+    """Return the next value of a law's block, drawing a new block where it is used up."""
+    pools, stamp = _pools, process_stamp()
+    if pools.stamp != stamp:
+        pools.blocks, pools.stamp = {}, stamp
+    held = pools.blocks.get(id(law))
+    if held is None or not held[1]:
+        held = _refill(law)
+    try:
+        return held[1].pop()
+    except IndexError:  # a signal handler took the last value in between
+        return draw_from_pool(law)
+
+
+def _refill(law: Distribution) -> tuple[Distribution, list[int]]:
+    held = law, law.sample(BLOCK, SYSTEM).tolist()
+    blocks = _pools.blocks
+    blocks.pop(id(law), None)
+    while len(blocks) >= MOST_LAWS:  # the law that was refilled longest ago
+        del blocks[next(iter(blocks))]
+    blocks[id(law)] = held
+    return held
+
 
 BITS = 64
 FEW_BITS = 24
@@ -77,7 +127,7 @@ class Distribution(ABC):
     def draw(self, entropy: Entropy = SYSTEM) -> int:
         """Return one draw; values beyond int64 stop at its ends."""
         if entropy is SYSTEM:
-            return serve(self)
+            return draw_from_pool(self)
         return int(self.sample(1, entropy)[0])
 
     def pmf_bounds(self, k: int, bits: int = BITS) -> Interval:

@@ -43,7 +43,7 @@ from discreet.errors import (
     WrongKind,
 )
 from discreet.exact import whole
-from discreet.noise.limits import checked_count
+from discreet.noise.scale_limits import checked_count
 
 __all__ = ["SYSTEM", "Entropy", "KeyedEntropy", "SystemEntropy"]
 

@@ -24,7 +24,7 @@ from discreet.arrays import listed
 from discreet.errors import EntropyExhausted, OutOfRange, WrongKind
 from discreet.exact import ExactNumber, probability, whole
 from discreet.noise.entropy import word_type
-from discreet.noise.limits import checked_count
+from discreet.noise.scale_limits import checked_count
 
 __all__ = ["ExactLaw", "ReplayEntropy", "exact_law"]
 

@@ -1,6 +1,23 @@
-"""The discrete Gaussian law.
+"""The discrete Gaussian law, with certified tails at any width and any depth.
 
 Trust: kernel.
+
+Certified tails of the discrete Gaussian, at any width and any depth.
+
+ Thresholds and error bars of Gaussian noise rest on these sums.
+
+Definition.  f(x) = exp(-x**2 / 2v).  ``tail_ratio(v, k)`` encloses (f(k) + f(k+1) + ...) / f(k), k
+>= 0.
+
+Theorem (key ``gaussian-tail``).  For narrow laws and deep tails the sum is taken term by term, the
+rest below a geometric series.  Otherwise Euler-Maclaurin summation gives
+    sum = integral + f(k)/2 - sum over i of B_2i/(2i)! f^(2i-1)(k) + R,
+    |R| <= |B_2q|/(2q)! * integral of |f^(2q)|,
+where every derivative of f, divided by f, is a rational polynomial.  The integral from k on,
+divided by f(k), is Mills' ratio: Laplace's continued fraction v/(k + v/(k + 2v/(k + ...))) for
+k**2 >= v, and sqrt(pi v / 2) / f(k) minus a series of positive terms below.
+
+The discrete Gaussian law.
 
 Definition.  P[Z = k] = exp(-k**2 / (2 variance)) / (sum of the same over all integers).
 The parameter is called ``variance`` after its continuous model; the variance of the law itself lies
@@ -19,25 +36,175 @@ from typing import Final, final
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.certified import exp_neg, pi, sqrt
 from discreet.exact import ExactNumber, Interval
-from discreet.noise.blocks import BlockSampler
+from discreet.noise.chance import ScaledExponential
 from discreet.noise.distribution import BITS, Distribution, Moments, complement, log_of
 from discreet.noise.entropy import SYSTEM, Entropy, checked_entropy
-from discreet.noise.exponential import Scaled
-from discreet.noise.gaussian_tail import normalizer, tail_ratio, variance_bounds
-from discreet.noise.limits import (
+from discreet.noise.scale_limits import (
     TABLE_FROM,
     checked_count,
     checked_least,
     checked_scale,
     empty,
 )
-from discreet.noise.series import Decay
-from discreet.noise.signed import SignedSampler
-from discreet.noise.table import TableSizes
+from discreet.noise.table import Decay, SignedSampler, TableSizes
 from discreet.noise.tablefree import SIZES, FreeSizes, Parameters, gaussian_into
+from discreet.noise.wide_table import BlockSampler
 
-__all__ = ["DiscreteGaussian"]
+__all__ = ["DiscreteGaussian", "normalizer", "tail_ratio", "variance_bounds"]
+
+_NARROW_TAIL: Final = 1 << 11  # tails of variances up to here are summed term by term
+_SHORT: Final = 32
+_EVEN: Final = 64  # from here on the variance of the law is its parameter to 2**-1500
+
+
+@functools.cache
+def _bernoulli(even: int) -> Fraction:
+    """Return the Bernoulli number B_n for even n > 0, from the sum of binomial(n+1, j) B_j = 0."""
+    n = even
+    total = Fraction(1 - n, 2)  # the terms of B_0 and B_1: 1 - (n + 1)/2
+    for j in range(2, n, 2):
+        total += math.comb(n + 1, j) * _bernoulli(j)
+    return -total / (n + 1)
+
+
+@functools.lru_cache(maxsize=256)
+def normalizer(variance: Fraction, bits: int) -> Interval:
+    """Enclose the sum of f over all integers, to a relative 2**-bits or so.
+
+    >>> total = normalizer(Fraction(1), 64)
+    >>> float(total.low) <= 2.5066282880429055 <= float(total.high)
+    True
+    """
+    half = tail_ratio(variance, 0, bits)
+    return Interval(2 * half.low - 1, 2 * half.high - 1)
+
+
+def tail_ratio(variance: Fraction, k: int, bits: int) -> Interval:
+    """Enclose (f(k) + f(k+1) + ...) / f(k) for k >= 0, to a relative 2**-bits or so."""
+    if variance <= _NARROW_TAIL or 16 * k >= variance:
+        return _term_by_term(variance, k, bits)
+    return _euler_maclaurin(variance, k, bits)
+
+
+def _term_by_term(variance: Fraction, k: int, bits: int) -> Interval:
+    decay = Decay(quadratic=1 / (2 * variance))
+    # h(k + i) - h(k) is at least i k / v and at least i**2 / 2v: whichever fades sooner
+    count = decay.reach(bits + 8)
+    if k:
+        count = min(count, math.ceil(Fraction(7 * (bits + 8), 10) * variance / k))
+    scale = bits + 64
+    run = decay.progression(start=k, step=1, count=count + 1, bits=scale, origin=k)
+    rest = decay.beyond(start=k + count + 1, step=1, bits=scale, origin=k)
+    one = 1 << scale
+    return Interval(Fraction(sum(run.low), one), Fraction(sum(run.high) + rest, one))
+
+
+def _euler_maclaurin(variance: Fraction, k: int, bits: int) -> Interval:
+    mills = _mills_ratio(variance, k, bits)
+    orders = bits // 12 + 2  # k/v <= 1/16: each order gains more than 12 bits
+    top, bottom = variance.numerator, variance.denominator
+    before, here, power, factorial = 1, -k * bottom, top, 2
+    correction = Fraction(1, 2)
+    for order in range(1, 2 * orders, 2):  # here / top**order is f^(order)/f; (order + 1)! follows
+        number = _bernoulli(order + 1)
+        correction -= Fraction(number.numerator * here, number.denominator * factorial * power)
+        for n in (order, order + 1):
+            before, here = here, -bottom * (k * here + n * top * before)
+        power *= top * top
+        factorial *= (order + 2) * (order + 3)
+    error = _remainder(variance, k, mills.high, 2 * orders)
+    return Interval(mills.low + correction - error, mills.high + correction + error)
+
+
+def _remainder(variance: Fraction, k: int, mills: Fraction, order: int) -> Fraction:
+    """Bound the Euler-Maclaurin remainder of even order, divided by f(k).
+
+    The derivative of order n is at most f(x) times the sum over j of
+    n! / (j! (n-2j)! 2**j) * x**(n-2j) / v**(n-j), and the integral of x**m f from k on obeys
+    I_m = v k**(m-1) f(k) + v (m-1) I_(m-2).  So with m = n - 2j every term has a factor v**(-n/2),
+    and the rest of it follows from I_m / v**(m/2), here rounded up to whole multiples of 2**-32.
+    """
+    square, moment = math.ceil((k * k << _SHORT) / variance), math.ceil(mills * (1 << _SHORT))
+    power, moments = k << _SHORT, [moment]
+    for m in range(2, order + 1, 2):
+        moment = power + (m - 1) * moment
+        power = -(-(power * square) >> _SHORT)
+        moments.append(moment)
+    total = 0
+    for j in range(order // 2 + 1):
+        ways = math.factorial(order) // (math.factorial(j) * math.factorial(order - 2 * j) << j)
+        total += ways * moments[order // 2 - j]
+    bound = Fraction(total, math.factorial(order) << _SHORT) / variance ** (order // 2)
+    return abs(_bernoulli(order)) * bound
+
+
+def _mills_ratio(variance: Fraction, k: int, bits: int) -> Interval:
+    """Enclose the integral of f from k on, divided by f(k)."""
+    if k * k >= variance:
+        return _continued_fraction(variance, k, bits)
+    scale = bits + 32 + variance.numerator.bit_length()
+    square = k * k / variance
+    series, term, odd = 0, 1 << scale, 1
+    while term:  # term ratio square/odd is at most 1/3; the rest is below one unit
+        series += term
+        odd += 2
+        term = term * square.numerator // (square.denominator * odd)
+    pi_low, pi_high = pi(scale)
+    root_low = sqrt(Fraction(pi_low, 1 << scale) * variance / 2, scale)[0]
+    root_high = sqrt(Fraction(pi_high, 1 << scale) * variance / 2, scale)[1]
+    f_low, f_high = exp_neg(square / 2, scale)
+    one = 1 << scale
+    terms = odd // 2 + 1
+    return Interval(
+        Fraction(root_low, f_high) - Fraction(k * (series + 2 * terms), one),
+        Fraction(root_high, f_low) - Fraction(k * series, one),
+    )
+
+
+def _continued_fraction(variance: Fraction, k: int, bits: int) -> Interval:
+    top, bottom = variance.numerator, variance.denominator
+    scale = bits + 32 + max(0, top.bit_length() - bottom.bit_length())
+    base = k << scale
+    square = 2 * scale
+    depth = 32
+    while True:
+        depth *= 2
+        # what follows level n lies between k and k + n v / k
+        low, high = base, base + -(-(depth * top << scale) // (bottom * k))
+        for level in range(depth - 1, 0, -1):
+            step = level * top << square
+            low, high = base + step // (bottom * high), base - (-step // (bottom * low))
+        value_low = (top << square) // (bottom * high)
+        value_high = -(-(top << square) // (bottom * low))
+        if (value_high - value_low) << bits <= value_low:
+            return Interval(Fraction(value_low, 1 << scale), Fraction(value_high, 1 << scale))
+
+
+def variance_bounds(variance: Fraction, bits: int) -> Interval:
+    """Enclose the variance of the law, which lies just below its parameter.
+
+    Poisson summation gives v - 8 pi**2 v**2 (q + 4 q**4 + 9 q**9 + ...)/(1 + 2q + 2q**4 + ...) with
+    q = exp(-2 pi**2 v).  From v = 64 on, the difference is below 160 v**2 exp(-18 v) < 2**-1500.
+    Narrow laws are summed term by term.
+
+    >>> variance_bounds(Fraction(1), 64).nearest()
+    0.9999997887677281
+    """
+    if variance >= _EVEN:
+        return Interval(variance - Fraction(1, 1 << 1500), variance)
+    decay = Decay(quadratic=1 / (2 * variance))
+    count = decay.reach(bits + 32) + 2
+    scale = bits + 64
+    run = decay.progression(start=0, step=1, count=count, bits=scale)
+    low = 2 * sum(at * at * weight for at, weight in enumerate(run.low))
+    high = 2 * sum(at * at * weight for at, weight in enumerate(run.high))
+    high += 4 * count * count * decay.beyond(start=count, step=1, bits=scale)
+    total = normalizer(variance, bits + 32)
+    one = 1 << scale
+    return Interval(Fraction(low, one) / total.high, Fraction(high, one) / total.low)
+
 
 _NARROW: Final = 64**2
 
@@ -82,7 +249,7 @@ class DiscreteGaussian(Distribution):
         >>> bool((DiscreteGaussian(variance=4).beyond(40, 100) >= 40).all())
         True
         """
-        from discreet.noise.beyond import gaussian_beyond_into  # noqa: PLC0415  rare
+        from discreet.noise.rare_events import gaussian_beyond_into  # noqa: PLC0415  rare
 
         out = empty(checked_count(count))
         bits = checked_entropy(entropy)
@@ -93,7 +260,7 @@ class DiscreteGaussian(Distribution):
         """Enclose P[Z = k]."""
         total = normalizer(self.variance, bits)
         factor = Interval(1 / total.high, 1 / total.low)
-        return Scaled(self.decay.exponent(abs(k)), factor).bounds(bits)
+        return ScaledExponential(self.decay.exponent(abs(k)), factor).bounds(bits)
 
     def _cdf(self, k: int, bits: int) -> Interval:
         """Enclose P[Z <= k]."""
@@ -121,10 +288,10 @@ class DiscreteGaussian(Distribution):
         size = -NormalDist().inv_cdf(tail) * math.sqrt(self.variance) if tail else 0.0
         return round(math.copysign(size, chance - Fraction(1, 2)))
 
-    def _tail(self, k: int, bits: int) -> Scaled:
+    def _tail(self, k: int, bits: int) -> ScaledExponential:
         ratio, total = tail_ratio(self.variance, k + 1, bits), normalizer(self.variance, bits)
         factor = Interval(ratio.low / total.high, ratio.high / total.low)
-        return Scaled(self.decay.exponent(k + 1), factor)
+        return ScaledExponential(self.decay.exponent(k + 1), factor)
 
 
 @functools.lru_cache(maxsize=32)

@@ -1,6 +1,13 @@
-"""The discrete Laplace law.
+"""The geometric law, and the discrete Laplace law, which is the two-sided geometric one.
 
 Trust: kernel.
+
+The geometric law.
+
+Definition.  P[Z = k] = (1 - a) a**k with a = exp(-1/scale), for k = 0, 1, 2, ...; P[Z > k] =
+a**(k+1).
+
+The discrete Laplace law.
 
 Definition.  P[Z = k] = (1 - a)/(1 + a) * a**|k| with a = exp(-1/scale), for every integer k.
 Also called the two-sided geometric law.  P[Z > k] = a**(k+1) / (1 + a) for k >= 0.
@@ -18,24 +25,80 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.exact import ExactNumber, Interval
+from discreet.noise.chance import ScaledExponential, ratio
 from discreet.noise.distribution import BITS, Distribution, Moments, complement, log_of
 from discreet.noise.entropy import SYSTEM, Entropy, checked_entropy
-from discreet.noise.exponential import Scaled, ratio
-from discreet.noise.limits import (
+from discreet.noise.scale_limits import (
     TABLE_FROM,
     checked_count,
     checked_least,
     checked_scale,
     empty,
 )
-from discreet.noise.tablefree import SIZES, FreeSizes, Parameters, laplace_into
+from discreet.noise.tablefree import SIZES, FreeSizes, Parameters, geometric_into, laplace_into
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
-    from discreet.noise.blocks import BlockSampler
-    from discreet.noise.series import Decay
-    from discreet.noise.signed import SignedSampler
+    from discreet.noise.table import Decay, SignedSampler
+    from discreet.noise.wide_table import BlockSampler
 
-__all__ = ["DiscreteLaplace"]
+__all__ = ["DiscreteLaplace", "Geometric"]
+
+_ONE = Interval(Fraction(1), Fraction(1))
+_NONE = Interval(Fraction(0), Fraction(0))
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class Geometric(Distribution):
+    """Waiting times: k >= 0 with P[Z = k] proportional to exp(-k / scale).
+
+    >>> law = Geometric(scale=3)
+    >>> law.quantile("0.95"), int(law.sample(1000).min()) >= 0
+    (8, True)
+    """
+
+    scale: Fraction
+
+    def __init__(self, *, scale: ExactNumber) -> None:
+        """Take an exact scale between 2**-200 and 2**57."""
+        object.__setattr__(self, "scale", checked_scale(scale, name="scale"))
+
+    def _sample(self, count: int, entropy: Entropy) -> NDArray[np.int64]:
+        """Return independent draws; values beyond int64 stop at its end."""
+        out = empty(count)
+        geometric_into(out, Parameters.same(self.scale), entropy)
+        return out
+
+    def _pmf(self, k: int, bits: int) -> Interval:
+        """Enclose P[Z = k]."""
+        if k < 0:
+            return _NONE
+        return ScaledExponential(k / self.scale, complement(ratio(self.scale, bits))).bounds(bits)
+
+    def _cdf(self, k: int, bits: int) -> Interval:
+        """Enclose P[Z <= k]."""
+        extra = 2 * math.ceil(self.scale).bit_length()
+        return complement(self._survival(k, bits + extra))
+
+    def _survival(self, k: int, bits: int) -> Interval:
+        """Enclose P[Z > k]."""
+        if k < 0:
+            return _ONE
+        return ScaledExponential((k + 1) / self.scale, _ONE).bounds(bits)
+
+    def _log_survival(self, k: int, bits: int) -> Interval:
+        """Enclose ln P[Z > k], at any depth."""
+        exponent = Fraction(max(0, k + 1)) / self.scale
+        return ScaledExponential(exponent, _ONE).log_bounds(bits)
+
+    def moments(self) -> Moments:
+        """Enclose mean and variance: a / (1 - a) and a / (1 - a)**2."""
+        a = ratio(self.scale, 2 * BITS)
+        return Moments(
+            mean=Interval(a.low / (1 - a.low), a.high / (1 - a.high)),
+            variance=Interval(a.low / (1 - a.low) ** 2, a.high / (1 - a.high) ** 2),
+        )
+
 
 _NARROW: Final = 16
 
@@ -61,7 +124,7 @@ class DiscreteLaplace(Distribution):
     @property
     def decay(self) -> Decay:
         """The exponent of the weights."""
-        from discreet.noise.series import Decay  # noqa: PLC0415  rare
+        from discreet.noise.table import Decay  # noqa: PLC0415  rare
 
         return Decay(linear=1 / self.scale)
 
@@ -82,7 +145,7 @@ class DiscreteLaplace(Distribution):
         >>> bool((DiscreteLaplace(scale=2).beyond(40, 100) >= 40).all())
         True
         """
-        from discreet.noise.beyond import laplace_beyond_into  # noqa: PLC0415  rare
+        from discreet.noise.rare_events import laplace_beyond_into  # noqa: PLC0415  rare
 
         out = empty(checked_count(count))
         bits = checked_entropy(entropy)
@@ -93,7 +156,7 @@ class DiscreteLaplace(Distribution):
         """Enclose P[Z = k]."""
         a = ratio(self.scale, bits)
         factor = Interval((1 - a.high) / (1 + a.high), (1 - a.low) / (1 + a.low))
-        return Scaled(abs(k) / self.scale, factor).bounds(bits)
+        return ScaledExponential(abs(k) / self.scale, factor).bounds(bits)
 
     def _cdf(self, k: int, bits: int) -> Interval:
         """Enclose P[Z <= k]."""
@@ -122,22 +185,22 @@ class DiscreteLaplace(Distribution):
         size = -math.log(2 * tail) * float(self.scale) if tail else 0.0
         return round(math.copysign(size, chance - Fraction(1, 2)))
 
-    def _tail(self, k: int, bits: int) -> Scaled:
+    def _tail(self, k: int, bits: int) -> ScaledExponential:
         a = ratio(self.scale, bits)
-        return Scaled((k + 1) / self.scale, Interval(1 / (1 + a.high), 1 / (1 + a.low)))
+        return ScaledExponential((k + 1) / self.scale, Interval(1 / (1 + a.high), 1 / (1 + a.low)))
 
 
 @functools.lru_cache(maxsize=32)
 def _sampler(scale: Fraction) -> SignedSampler | BlockSampler:
-    from discreet.noise.series import Decay  # noqa: PLC0415  rare
+    from discreet.noise.table import Decay  # noqa: PLC0415  rare
 
     decay = Decay(linear=1 / scale)
     from discreet.noise.table import TableSizes  # noqa: PLC0415  rare
 
     if scale <= _NARROW:
-        from discreet.noise.signed import SignedSampler  # noqa: PLC0415  rare
+        from discreet.noise.table import SignedSampler  # noqa: PLC0415  rare
 
         return SignedSampler(decay, TableSizes())
-    from discreet.noise.blocks import BlockSampler  # noqa: PLC0415  rare
+    from discreet.noise.wide_table import BlockSampler  # noqa: PLC0415  rare
 
     return BlockSampler(decay, max(1, math.floor(scale).bit_length() - 5), TableSizes())

@@ -29,9 +29,9 @@ from discreet.arrays import int64_range, listed
 from discreet.certified import exp_neg
 from discreet.errors import NotExact, OutOfRange, WrongKind
 from discreet.exact import ExactNumber, positive
-from discreet.noise.coins import SIZES, CoinSizes, exp_coins
+from discreet.noise.bernoulli import SIZES, CoinSizes, exp_coins
+from discreet.noise.categorical import Uniform
 from discreet.noise.entropy import SYSTEM, Entropy, checked_entropy
-from discreet.noise.uniform import Uniform
 
 __all__ = ["exponential_weights", "permute_and_flip"]
 

@@ -27,15 +27,15 @@ from numpy.typing import NDArray
 
 from discreet.arrays import INT64_MAX, INT64_MIN
 from discreet.certified import log
-from discreet.noise.coins import SIZES as COIN_SIZES
-from discreet.noise.coins import CoinSizes, exp_coins
+from discreet.noise.bernoulli import SIZES as COIN_SIZES
+from discreet.noise.bernoulli import CoinSizes, exp_coins
 from discreet.noise.entropy import Entropy
 
 __all__ = [
     "Attempt",
     "FreeSizes",
     "Parameters",
-    "Wide",
+    "WideIntegers",
     "gaussian_into",
     "geometric_into",
     "laplace_into",
@@ -148,7 +148,7 @@ def repeated(
 
 @final
 @dataclass(frozen=True, slots=True)
-class Wide:
+class WideIntegers:
     """Magnitudes ``high * 2**shift + low``, which may exceed int64 until they are clamped."""
 
     high: NDArray[np.int64]
@@ -220,7 +220,7 @@ def _gaussian_attempt(
 
 def magnitudes(
     scale: Parameters, count: int, entropy: Entropy, sizes: FreeSizes
-) -> tuple[Wide, NDArray[np.bool_]]:
+) -> tuple[WideIntegers, NDArray[np.bool_]]:
     """Attempt geometric draws, and say which are accepted."""
     mantissa, exponent = np.frexp(scale.floats)
     shift = np.maximum(exponent - BLOCK_BITS, 0)
@@ -233,7 +233,7 @@ def magnitudes(
     high = _floor_log(Parameters(narrow, exact), word, entropy, sizes)
     widest = int(shift.max(initial=0))
     if not widest:
-        return Wide(high, shift, np.zeros(count, np.int64)), np.ones(count, np.bool_)
+        return WideIntegers(high, shift, np.zeros(count, np.int64)), np.ones(count, np.bool_)
     offset = entropy.words(count, widest).astype(np.uint64)
     if shift.ndim:
         offset >>= (widest - shift).astype(np.uint64)
@@ -241,7 +241,7 @@ def magnitudes(
     accepted = exp_coins(
         low / scale.floats, lambda at: int(low[at]) / scale.exact(at), entropy, sizes.coins
     )
-    return Wide(high, shift, low), accepted
+    return WideIntegers(high, shift, low), accepted
 
 
 def _floor_log(

@@ -3,10 +3,10 @@
 Trust: kernel.
 """
 
-from discreet.plan.bounds_asked import BoundsPrice, estimate
 from discreet.plan.plan import Plan, Predicted, Price
-from discreet.plan.policy import Limits, Policy, read_policy
-from discreet.plan.schema import ColumnFacts, Link, Schema, TableFacts
+from discreet.plan.policy.policy import Limits, Policy, read_policy
+from discreet.plan.pricing.requested_price import BoundsPrice, estimate
+from discreet.requests.table_schema import ColumnFacts, Link, Schema, TableFacts
 
 __all__ = [
     "BoundsPrice",

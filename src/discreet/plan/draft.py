@@ -8,31 +8,31 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar, final
 
-from discreet.plan.asked import Asked
-from discreet.plan.calibration import Calibrated
-from discreet.plan.fan_out import PublicRows
-from discreet.plan.groups import Groups
-from discreet.plan.limits_of_unit import Contributions
-from discreet.plan.lowered import Lowered
-from discreet.plan.measures import Measured
-from discreet.plan.outputs import Estimate, Shown
+from discreet.plan.binding.bound_question import BoundQuestion
+from discreet.plan.binding.fan_out import PublicRows
 from discreet.plan.plan import Predicted
-from discreet.plan.policy import Policy
-from discreet.plan.price_asked import Ask, Given
-from discreet.plan.schema import Schema
-from discreet.plan.sketch import Sketch
+from discreet.plan.policy.policy import Policy
+from discreet.plan.pricing.calibration import Calibrated
+from discreet.plan.pricing.requested_price import PriceArguments, RequestedPrice
+from discreet.plan.pricing.unpriced_release import UnpricedRelease
+from discreet.plan.statistics.contribution_bounds import ContributionBounds
+from discreet.plan.statistics.estimators import AnswerLayout, Estimate
+from discreet.plan.statistics.measures import MeasuredAggregates
+from discreet.plan.statistics.partition_selection import GroupSelection
 from discreet.query.expressions import Expression
 from discreet.query.question import Clause, Question
+from discreet.requests.engine_request import EngineRequest
+from discreet.requests.table_schema import Schema
 from discreet.units import PrivacyUnit
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
-    from discreet.plan.promise import Promise
-    from discreet.plan.reached import Reached
-    from discreet.plan.search import FoundBounds, Search, Target
+    from discreet.plan.bounds_search.bounds_search import BoundsSearch, BoundsTarget, FoundBounds
+    from discreet.plan.pricing.price_promise import PricePromise
+    from discreet.plan.statistics.having_threshold import HavingThreshold
 
-__all__ = ["Draft", "found"]
+__all__ = ["Draft", "required"]
 
-Found = TypeVar("Found")
+Required = TypeVar("Required")
 
 
 @final
@@ -45,25 +45,25 @@ class Draft:
     policy: Policy
     unit: PrivacyUnit
     public_rows: PublicRows
-    given: Given
+    given: PriceArguments
     ceiling: bool
-    ask: Ask | None = None
-    asked: Asked | None = None
-    groups: Groups | None = None
-    contributions: Contributions | None = None
-    measured: Measured | None = None
+    ask: RequestedPrice | None = None
+    asked: BoundQuestion | None = None
+    groups: GroupSelection | None = None
+    contributions: ContributionBounds | None = None
+    measured: MeasuredAggregates | None = None
     estimates: tuple[Estimate, ...] = ()
-    shown: Shown | None = None
-    reached: Reached | None = None
-    sketch: Sketch | None = None
+    shown: AnswerLayout | None = None
+    reached: HavingThreshold | None = None
+    sketch: UnpricedRelease | None = None
     calibrated: Calibrated | None = None
-    lowered: Lowered | None = None
+    lowered: EngineRequest | None = None
     predicted: tuple[Predicted, ...] = ()
     found: tuple[FoundBounds, ...] = ()
-    promise: Promise | None = None
-    targets: tuple[Target, ...] = ()
+    promise: PricePromise | None = None
+    targets: tuple[BoundsTarget, ...] = ()
     searched: tuple[Expression | None, ...] = ()
-    search: Search | None = None
+    search: BoundsSearch | None = None
 
     @property
     def clause(self) -> Clause:
@@ -71,10 +71,10 @@ class Draft:
         return self.question.clause or Clause()
 
 
-def found(value: Found | None) -> Found:
+def required(value: Required | None) -> Required:
     """Return what an earlier step has found.
 
-    >>> found(3)
+    >>> required(3)
     3
     """
     if value is None:

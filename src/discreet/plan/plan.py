@@ -2,40 +2,93 @@
 
 Trust: kernel.
 
+Where a plan stands before the ledger that would pay for it.
+
+ All of it is in the ledger, and nothing of it is in the data.
+
+A plan: what will be computed, which mechanism protects it and what it costs, before any data.
+
 A plan is a value.  It was made from the question, the schema and the policy alone, so it may be
 shown to anybody.  Whoever carries it out charges ``tree`` to the records of ``scope``, lets an
 engine compute ``lowered``, shows the groups that ``selection`` chooses by the count ``chosen_by``
 (all of them where it is None, or those that reach what ``reached`` says), adds ``noises``, makes
 ``choices``, and computes the columns of ``shown`` from ``estimates``.  The price is right if
 ``promises`` are true, which only the owner of the data can know.
+
+The digest of a plan: the same for every way to write the same request.
+
+ Two plans with one digest are answered once.
+
+Definition.  The digest is the SHA-256 of a JSON text: the canonical question, whom it protects, the
+bound relation with the types of its columns, the groups, the measures with their bounds, all
+mechanisms, and the scope.  So it changes with the price, and with every declared fact that changes
+what is computed; spelling, the confidence at which errors are shown, and the hash that decides
+which groups of a unit are kept do not matter.  Only ends of intervals of quantiles are chosen for a
+confidence, of 95 % or a higher one that is asked for.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from datetime import date
 from fractions import Fraction
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, Final, final
 
-from discreet.accounting import Box, Budget, Node
-from discreet.accounting.currency import shown_amounts
+from discreet.accounting import Box, Budget, Node, encode
+from discreet.accounting.budgets.currency import format_amounts
+from discreet.accounting.storage.codec import encode_unit
 from discreet.errors import WrongKind
 from discreet.loss import PrivacyLoss
-from discreet.plan.lowered import Lowered
-from discreet.plan.noises import Choice, Noise
-from discreet.plan.outputs import Estimate, Shown
-from discreet.plan.owner_promises import OwnerPromise
-from discreet.plan.prices import Price, loss_of
+from discreet.plan.policy.owner_promises import OwnerPromise
+from discreet.plan.pricing.calibration import Price, loss_of
+from discreet.plan.pricing.group_sensitivity import Noise, QuantileChoice
+from discreet.plan.pricing.release_composition import Releases
+from discreet.plan.statistics.estimators import AnswerLayout, Estimate
+from discreet.query.canonical import canonical, form, relation_form
+from discreet.query.expressions import Expression
 from discreet.query.question import Question
+from discreet.requests.engine_request import EngineRequest, KeyValue, Measure, PublicGroups
+from discreet.requests.key_product import Product
 from discreet.units import PrivacyUnit
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
     from discreet.mechanisms import NoisyKeys, OptimalKeys
-    from discreet.plan.reached import Reached
-    from discreet.plan.search import FoundBounds, Search
-    from discreet.plan.standing import Standing
+    from discreet.plan.bounds_search.bounds_search import BoundsSearch, FoundBounds
+    from discreet.plan.statistics.having_threshold import HavingThreshold
 
-__all__ = ["Plan", "Predicted", "Price"]
+__all__ = ["BudgetPreview", "Plan", "Predicted", "Price", "plan_digest"]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetPreview:
+    """Whether a plan was answered before, whether it fits, and what is left after it.
+
+    ``entry`` is the number of the entry that holds its answer; ``left`` is what would be left for
+    questions about the same units, and what is left now where the plan does not fit.
+
+    >>> print(BudgetPreview(entry=None, fits=True, left="epsilon 2.5 of 3"))
+    leaves epsilon 2.5 of 3
+    >>> print(BudgetPreview(entry=4, fits=True, left=""))
+    was answered before, in entry 4, and costs nothing again
+    >>> print(BudgetPreview(entry=None, fits=False, left="epsilon 0.1 of 3"))
+    does not fit into what is left: epsilon 0.1 of 3
+    """
+
+    entry: int | None
+    fits: bool
+    left: str
+
+    def __str__(self) -> str:
+        """Say it in a line."""
+        if self.entry is not None:
+            return f"was answered before, in entry {self.entry}, and costs nothing again"
+        return (
+            f"leaves {self.left}" if self.fits else f"does not fit into what is left: {self.left}"
+        )
 
 
 @final
@@ -59,10 +112,10 @@ class Predicted:
 class Plan:
     r"""How a question will be answered, and what that costs.
 
-    >>> from discreet.plan.policy import read_policy
-    >>> from discreet.plan.schema import Schema
+    >>> from discreet.plan.policy.policy import read_policy
+    >>> from discreet.requests.table_schema import Schema
     >>> from discreet.plan.steps import plan
-    >>> from discreet.query.sql.read import read
+    >>> from discreet.query.sql.parse import read
     >>> policy = read_policy(
     ...     'format = 1\nunit = "patient"\n[limits]\nmax_rows = 5\n'
     ...     '[tables.visits.columns.patient]\ntype = "integer"')
@@ -83,13 +136,13 @@ class Plan:
 
     question: Question
     unit: PrivacyUnit
-    lowered: Lowered
+    lowered: EngineRequest
     selection: OptimalKeys | NoisyKeys | None
     chosen_by: str
     noises: tuple[Noise, ...]
-    choices: tuple[Choice, ...]
+    choices: tuple[QuantileChoice, ...]
     estimates: tuple[Estimate, ...]
-    shown: Shown
+    shown: AnswerLayout
     tree: Node
     scope: Box
     price: Price
@@ -98,14 +151,14 @@ class Plan:
     predicted: tuple[Predicted, ...]
     about: tuple[tuple[str, str], ...]
     digest: str
-    reached: Reached | None = None
-    search: Search | None = None
+    reached: HavingThreshold | None = None
+    search: BoundsSearch | None = None
     found: tuple[FoundBounds, ...] = ()
     promises: tuple[OwnerPromise, ...] = ()
-    look: Callable[[], Standing | None] | None = field(default=None, compare=False)
+    look: Callable[[], BudgetPreview | None] | None = field(default=None, compare=False)
 
     @property
-    def standing(self) -> Standing | None:
+    def standing(self) -> BudgetPreview | None:
         """Whether it was answered before, and what it would leave, as its ledger stands now."""
         return None if self.look is None else self.look()
 
@@ -120,21 +173,85 @@ class Plan:
             amounts = budget.price(self.loss)
         except WrongKind:
             amounts = budget.price(self.loss, delta=self.delta)
-        return shown_amounts(budget.currency, amounts)
+        return format_amounts(budget.currency, amounts)
 
     def __repr__(self) -> str:
         """Show the question and the price on one line."""
-        from discreet.plan.show import shown_price, shown_question  # noqa: PLC0415  rare
+        from discreet.plan.plan_text import shown_price, shown_question  # noqa: PLC0415  rare
 
         return f"<plan: {shown_question(self)}; costs {shown_price(self.price)}>"
 
     def __str__(self) -> str:
         """Show everything that will happen, as a tree of lines."""
-        from discreet.plan.show import branches_of, drawn  # noqa: PLC0415  rare
+        from discreet.plan.plan_text import branches_of, plan_text  # noqa: PLC0415  rare
 
-        return drawn(branches_of(self))
+        return plan_text(branches_of(self))
 
     def _repr_html_(self) -> str:
-        from discreet.plan.show import branches_of, html_of  # noqa: PLC0415  rare
+        from discreet.plan.plan_text import branches_of, html_of  # noqa: PLC0415  rare
 
         return html_of(branches_of(self))
+
+
+_FORMAT: Final = 1
+_ONE_TABLE: Final = [frozenset({""})]
+
+
+def plan_digest(  # noqa: PLR0913  all that decides an answer
+    question: Question,
+    *,
+    unit: PrivacyUnit,
+    lowered: EngineRequest,
+    releases: Releases,
+    tree: Node,
+    scope: Box,
+    search: BoundsSearch | None = None,
+) -> str:
+    """Return the digest of what will be answered, and how."""
+    data = {
+        "format": _FORMAT,
+        "question": canonical(question),
+        "unit": encode_unit(unit),
+        "relation": relation_form(lowered.relation),
+        "units": [_form(each) for each in lowered.unit],
+        "keys": [[_form(key.expression), key.type.value] for key in lowered.keys],
+        "groups": lowered.groups,
+        "public": _public(lowered.public),
+        "measures": [_measure(each) for each in lowered.measures],
+        "tree": encode(tree),
+        "chosen_by": releases.chosen_by,
+        "offsets": [choice.offset for choice in releases.choices],
+        "scope": scope.written(),
+    }
+    if search is not None:  # without one, digests are as they ever were
+        data["search"] = {
+            "relation": relation_form(search.lowered.relation),
+            "measures": [_measure(each) for each in search.lowered.measures],
+            "tree": encode(search.tree),
+            "answer": [encode(each) for each in search.promise.leaves],
+        }
+    text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def _form(expression: Expression) -> Any:
+    return form(expression, _ONE_TABLE)
+
+
+def _measure(measure: Measure) -> list[Any]:
+    values = (getattr(measure, item.name) for item in fields(measure))
+    shown = [value if isinstance(value, str | int | None) else _form(value) for value in values]
+    return [type(measure).__name__, *shown]
+
+
+def _public(groups: PublicGroups | None) -> list[list[Any]] | dict[str, Any] | None:
+    if groups is None:
+        return None
+    if isinstance(groups, Product):  # as many as there are values, not groups
+        lists = [sorted(map(_value, values), key=json.dumps) for values in groups.lists]
+        return {"product": lists}
+    return sorted(([_value(value) for value in group] for group in groups), key=json.dumps)
+
+
+def _value(value: KeyValue) -> Any:
+    return [type(value).__name__, value.isoformat()] if isinstance(value, date) else value

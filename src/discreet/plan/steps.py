@@ -12,41 +12,51 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from discreet.errors import UnsupportedSQL, WrongKind
-from discreet.mechanisms.arguments import Number
-from discreet.plan.asked import asked
-from discreet.plan.bounds_asked import BoundsPrice, checked_bounds
-from discreet.plan.choosing import Choosing
-from discreet.plan.claims import check_claims
-from discreet.plan.digest import digest_of
-from discreet.plan.draft import Draft, found
-from discreet.plan.errors_predicted import Forecast
-from discreet.plan.estimators import Estimator, Quantile, Quantiles
-from discreet.plan.fan_out import PublicRows
-from discreet.plan.groups import groups_of, within_categories
-from discreet.plan.limits_of_unit import most_groups
-from discreet.plan.lowered import Lowered
-from discreet.plan.measures import measured
-from discreet.plan.names import bound_expression
-from discreet.plan.outputs import answer_of
-from discreet.plan.owner_promises import promises_behind
-from discreet.plan.plan import Plan
-from discreet.plan.policy import Policy
-from discreet.plan.price_asked import Given, check_ask, read_ask
-from discreet.plan.product import Product
-from discreet.plan.scaling import scale_noise
-from discreet.plan.schema import Schema
-from discreet.plan.searching import miss_bounds, price_bounds
-from discreet.plan.sketching import sketch_of
-from discreet.plan.text_work import check_text_work
+from discreet.mechanisms.mechanism import Number
+from discreet.plan.binding.bound_question import bind_question
+from discreet.plan.binding.fan_out import PublicRows
+from discreet.plan.binding.names import bound_expression
+from discreet.plan.bounds_search.search_steps import find_missing_bounds, price_bounds_search
+from discreet.plan.draft import Draft, required
+from discreet.plan.forecast.error_forecast import ErrorForecast
+from discreet.plan.plan import Plan, plan_digest
+from discreet.plan.policy.owner_promises import promises_behind
+from discreet.plan.policy.policy import Policy
+from discreet.plan.pricing.noise_steps import scale_noise, unpriced_release
+from discreet.plan.pricing.release_composition import check_claims
+from discreet.plan.pricing.requested_price import (
+    BoundsPrice,
+    PriceArguments,
+    check_bounds_price,
+    check_requested_price,
+    read_requested_price,
+)
+from discreet.plan.statistics.contribution_bounds import contribution_bounds
+from discreet.plan.statistics.estimators import (
+    Estimator,
+    QuantileEstimator,
+    QuantilesEstimator,
+    answer_layout,
+)
+from discreet.plan.statistics.measures import measures_of
+from discreet.plan.statistics.partition_selection import (
+    SelectionRule,
+    partition_selection,
+    within_categories,
+)
 from discreet.query.expressions import Column
 from discreet.query.question import Question
-from discreet.query.span import pointed
+from discreet.query.source_text import pointed
+from discreet.requests.engine_request import EngineRequest
+from discreet.requests.key_product import Product
+from discreet.requests.table_schema import Schema
+from discreet.requests.text_limits import check_text_work
 from discreet.units import PrivacyUnit, Relation
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
-    from discreet.plan.search import FoundBounds
+    from discreet.plan.bounds_search.bounds_search import FoundBounds
 
-__all__ = ["STEPS", "plan", "worked_out"]
+__all__ = ["STEPS", "plan", "run_steps"]
 
 
 def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost
@@ -98,23 +108,23 @@ def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost
         policy=policy,
         unit=unit,
         public_rows=public_rows,
-        given=Given(
+        given=PriceArguments(
             epsilon=epsilon,
             delta=delta,
             rho=rho,
             error=error,
             size=size,
             confidence=confidence,
-            bounds=checked_bounds(bounds),
+            bounds=check_bounds_price(bounds),
             concentrated=concentrated,
         ),
         ceiling=ceiling,
         found=found_bounds,
     )
-    return worked_out(draft)
+    return run_steps(draft)
 
 
-def worked_out(draft: Draft) -> Plan:
+def run_steps(draft: Draft) -> Plan:
     """Take all steps."""
     for step in STEPS:
         draft = step(draft)
@@ -123,15 +133,15 @@ def worked_out(draft: Draft) -> Plan:
 
 def read_price(draft: Draft) -> Draft:
     """Read what is asked for, and hold it against the limits of the policy."""
-    ask = read_ask(draft.question, draft.policy.limits, draft.given)
+    ask = read_requested_price(draft.question, draft.policy.limits, draft.given)
     if draft.ceiling:
-        check_ask(ask, draft.policy.limits)
+        check_requested_price(ask, draft.policy.limits)
     return replace(draft, ask=ask)
 
 
 def bind_names(draft: Draft) -> Draft:
     """Find every name in the schema, and refuse what would mix units."""
-    known = asked(
+    known = bind_question(
         draft.question,
         draft.schema,
         draft.public_rows,
@@ -154,17 +164,17 @@ def bind_names(draft: Draft) -> Draft:
 
 def find_groups(draft: Draft) -> Draft:
     """Find out which groups are public."""
-    return replace(draft, groups=groups_of(found(draft.asked)))
+    return replace(draft, groups=partition_selection(required(draft.asked)))
 
 
 def bound_contributions(draft: Draft) -> Draft:
     """Limit the groups and rows in which one unit counts."""
-    known = found(draft.asked)
-    limits = most_groups(
+    known = required(draft.asked)
+    limits = contribution_bounds(
         known.keys,
         clause=draft.clause,
         limits=draft.policy.limits,
-        available=found(draft.groups).available,
+        available=required(draft.groups).available,
         single=not known.rows.unit,
     )
     return replace(draft, contributions=limits)
@@ -172,61 +182,61 @@ def bound_contributions(draft: Draft) -> Draft:
 
 def measure_aggregates(draft: Draft) -> Draft:
     """Turn aggregates into bounded totals."""
-    known = found(draft.asked)
+    known = required(draft.asked)
     bound = tuple(inner for _, inner in known.bound)
-    totals = measured(
+    totals = measures_of(
         bound,
         facts=known.rows.facts,
         unit=known.rows.unit or (),
-        contributions=found(draft.contributions),
-        choosing=Choosing.of(
-            found(draft.groups), draft.clause, blind=bool(draft.targets or draft.found)
+        contributions=required(draft.contributions),
+        choosing=SelectionRule.of(
+            required(draft.groups), draft.clause, blind=bool(draft.targets or draft.found)
         ),
         searched=draft.searched,
     )
     return replace(draft, measured=totals)
 
 
-def sketch_releases(draft: Draft) -> Draft:
+def split_releases(draft: Draft) -> Draft:
     """List what has to be released, with the weights of its parts."""
-    sketch = sketch_of(draft)
+    sketch = unpriced_release(draft)
     if draft.promise is None:
         return replace(draft, sketch=sketch)
-    from discreet.plan.promise import kept  # noqa: PLC0415  rare
+    from discreet.plan.pricing.price_promise import with_promised_shares  # noqa: PLC0415  rare
 
-    return replace(draft, sketch=kept(sketch, draft.promise))
+    return replace(draft, sketch=with_promised_shares(sketch, draft.promise))
 
 
 def name_outputs(draft: Draft) -> Draft:
     """Say how the columns of the answer are computed from aggregates."""
-    known = found(draft.asked)
-    estimates, shown = answer_of(known, found(draft.measured).estimators)
+    known = required(draft.asked)
+    estimates, shown = answer_layout(known, required(draft.measured).estimators)
     return replace(draft, estimates=estimates, shown=shown)
 
 
-def reach_threshold(draft: Draft) -> Draft:
+def find_having_threshold(draft: Draft) -> Draft:
     """Find out from which noisy number on groups are shown, where they are too many to list."""
-    if not isinstance(found(draft.groups).public, Product):
+    if not isinstance(required(draft.groups).public, Product):
         return draft
-    from discreet.plan import reached  # noqa: PLC0415  rare
+    from discreet.plan.statistics import having_threshold as reached  # noqa: PLC0415  rare
 
-    return reached.reach_threshold(draft)
+    return reached.having_threshold(draft)
 
 
 def aim_at_ends(draft: Draft) -> Draft:
     """Tell quantiles at the ends how far inside of them is aimed, now that noise is known."""
     offsets = {
         (each.measure, each.level): each.offset
-        for each in found(draft.calibrated).releases.choices
+        for each in required(draft.calibrated).releases.choices
         if each.side == 0 or not 0 < each.level < 1
     }
 
     def aimed(estimator: Estimator) -> Estimator:
         match estimator:
-            case Quantile(measure=measure, level=level):
+            case QuantileEstimator(measure=measure, level=level):
                 return replace(estimator, offset=offsets[measure, level])
-            case Quantiles(each=each):
-                return Quantiles(
+            case QuantilesEstimator(each=each):
+                return QuantilesEstimator(
                     tuple(replace(one, offset=offsets[one.measure, one.level]) for one in each)
                 )
             case _:
@@ -236,36 +246,36 @@ def aim_at_ends(draft: Draft) -> Draft:
     return replace(draft, estimates=estimates)
 
 
-def lower(draft: Draft) -> Draft:
+def request_totals(draft: Draft) -> Draft:
     """Write down what an engine has to compute."""
-    known, groups = found(draft.asked), found(draft.groups)
-    limits, rows = found(draft.contributions), known.rows
+    known, groups = required(draft.asked), required(draft.groups)
+    limits, rows = required(draft.contributions), known.rows
     relation = rows.relation
     if groups.public is None:
         relation = within_categories(relation, known.keys)
-    lowered = Lowered(
+    lowered = EngineRequest(
         relation=relation,
         unit=tuple(Column(name) for name in rows.unit or ()),
         keys=tuple(each.key for each in known.keys),
         groups=None if limits.single else limits.groups,
         public=groups.public if known.keys else None,
-        measures=found(draft.measured).measures,
+        measures=required(draft.measured).measures,
     )
-    check_claims(lowered, found(draft.calibrated).releases)
+    check_claims(lowered, required(draft.calibrated).releases)
     check_text_work(lowered)
     return replace(draft, lowered=lowered)
 
 
 def predict_errors(draft: Draft) -> Draft:
     """Say how exact the answer will be."""
-    ask = found(draft.ask)
-    forecast = Forecast(
-        releases=found(draft.calibrated).releases,
+    ask = required(draft.ask)
+    forecast = ErrorForecast(
+        releases=required(draft.calibrated).releases,
         estimates=draft.estimates,
         confidence=ask.confidence,
         size=ask.size,
     )
-    errors = (forecast.of(output) for output in found(draft.shown).outputs)
+    errors = (forecast.of(output) for output in required(draft.shown).outputs)
     return replace(draft, predicted=tuple(each for each in errors if each is not None))
 
 
@@ -274,30 +284,30 @@ STEPS: Final[tuple[Callable[[Draft], Draft], ...]] = (
     bind_names,
     find_groups,
     bound_contributions,
-    miss_bounds,
+    find_missing_bounds,
     measure_aggregates,
     name_outputs,
-    sketch_releases,
+    split_releases,
     scale_noise,
-    reach_threshold,
+    find_having_threshold,
     aim_at_ends,
-    lower,
+    request_totals,
     predict_errors,
-    price_bounds,
+    price_bounds_search,
 )
 """All of planning, in its order."""
 
 
 def _finished(draft: Draft) -> Plan:
-    calibrated, lowered = found(draft.calibrated), found(draft.lowered)
-    releases, scope = calibrated.releases, found(draft.asked).rows.scope
+    calibrated, lowered = required(draft.calibrated), required(draft.lowered)
+    releases, scope = calibrated.releases, required(draft.asked).rows.scope
     tree, price, search = calibrated.tree, calibrated.price, draft.search
     if search is not None:
-        from discreet.plan.promise import both, joined  # noqa: PLC0415  rare
+        from discreet.plan.pricing.price_promise import composed_with_search, total_price  # noqa: PLC0415  rare
 
-        tree = joined(search.tree, search.promise)
-        price = both(search.price, search.promise.price, found(draft.ask).delta)
-    digest = digest_of(
+        tree = composed_with_search(search.tree, search.promise)
+        price = total_price(search.price, search.promise.price, required(draft.ask).delta)
+    digest = plan_digest(
         draft.question,
         unit=draft.unit,
         lowered=lowered,
@@ -315,14 +325,14 @@ def _finished(draft: Draft) -> Plan:
         noises=releases.noises,
         choices=releases.choices,
         estimates=draft.estimates,
-        shown=found(draft.shown),
+        shown=required(draft.shown),
         tree=tree,
         scope=scope,
         price=price,
         delta=calibrated.delta,
-        confidence=found(draft.ask).confidence,
+        confidence=required(draft.ask).confidence,
         predicted=draft.predicted,
-        about=tuple(found(draft.measured).about.items()),
+        about=tuple(required(draft.measured).about.items()),
         digest=digest,
         reached=draft.reached,
         search=search,

@@ -5,15 +5,14 @@ Trust: kernel.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
+from discreet.doors import late_names
 from discreet.query.canonical import canonical
 
 if TYPE_CHECKING:  # each is loaded when first used, because most questions need few of them
-    from discreet.query.asked import Asked
-    from discreet.query.builder import Rows, subquery, table
-    from discreet.query.drawing import drawn, drawn_relation
+    from discreet.query.expression_text import said
+    from discreet.query.expression_types import typed
     from discreet.query.expressions import (
         Aggregate,
         Call,
@@ -29,8 +28,10 @@ if TYPE_CHECKING:  # each is loaded when first used, because most questions need
         transformed,
         walk,
     )
-    from discreet.query.functions import typed
+    from discreet.query.group_builder import Asked
     from discreet.query.question import Clause, Question, aggregates
+    from discreet.query.question_text import drawn, drawn_relation
+    from discreet.query.relation_columns import columns
     from discreet.query.relations import (
         Aggregated,
         Distinct,
@@ -45,11 +46,10 @@ if TYPE_CHECKING:  # each is loaded when first used, because most questions need
         descend,
         folded,
     )
-    from discreet.query.shape import columns
-    from discreet.query.span import Span, pointed, underlined
-    from discreet.query.sql.read import read, read_expression
+    from discreet.query.source_text import Span, pointed, underlined
+    from discreet.query.sql.parse import read, read_expression
+    from discreet.query.table_builder import Rows, subquery, table
     from discreet.query.types import Type
-    from discreet.query.wording import said
 
 __all__ = [
     "Aggregate",
@@ -98,64 +98,48 @@ __all__ = [
     "walk",
 ]
 
-_FILES: Final = {
-    "Aggregate": "expressions",
-    "Aggregated": "relations",
-    "Asked": "asked",
-    "Call": "expressions",
-    "Case": "expressions",
-    "Cast": "expressions",
-    "Clause": "question",
-    "Column": "expressions",
-    "Distinct": "relations",
-    "Expression": "expressions",
-    "Filter": "relations",
-    "Grouped": "expressions",
-    "Join": "relations",
-    "Literal": "expressions",
-    "Named": "relations",
-    "Order": "expressions",
-    "Project": "relations",
-    "Question": "question",
-    "Relation": "relations",
-    "Rows": "builder",
-    "Scan": "relations",
-    "Span": "span",
-    "Star": "expressions",
-    "Table": "relations",
-    "Type": "types",
-    "UnionAll": "relations",
-    "Window": "expressions",
-    "aggregates": "question",
-    "columns": "shape",
-    "descend": "relations",
-    "drawn": "drawing",
-    "drawn_relation": "drawing",
-    "folded": "relations",
-    "pointed": "span",
-    "read": "sql.read",
-    "read_expression": "sql.read",
-    "said": "wording",
-    "subquery": "builder",
-    "table": "builder",
-    "transformed": "expressions",
-    "typed": "functions",
-    "underlined": "span",
-    "walk": "expressions",
-}
-
 if not TYPE_CHECKING:  # to which every name would be one of this room
-
-    def __getattr__(name: str) -> Any:
-        """Load the file of a name the first time that it is asked for."""
-        if name not in _FILES:
-            message = f"module {__name__!r} has no attribute {name!r}"
-            raise AttributeError(message)
-        found = getattr(importlib.import_module(f"{__name__}.{_FILES[name]}"), name)
-        globals()[name] = found
-        return found
-
-
-def __dir__() -> list[str]:
-    """List what can be asked for, loaded or not."""
-    return sorted(__all__)
+    __getattr__, __dir__ = late_names(
+        __name__,
+        {
+            "expression_text": ("said",),
+            "expression_types": ("typed",),
+            "expressions": (
+                "Aggregate",
+                "Call",
+                "Case",
+                "Cast",
+                "Column",
+                "Expression",
+                "Grouped",
+                "Literal",
+                "Order",
+                "Star",
+                "Window",
+                "transformed",
+                "walk",
+            ),
+            "group_builder": ("Asked",),
+            "question": ("Clause", "Question", "aggregates"),
+            "question_text": ("drawn", "drawn_relation"),
+            "relation_columns": ("columns",),
+            "relations": (
+                "Aggregated",
+                "Distinct",
+                "Filter",
+                "Join",
+                "Named",
+                "Project",
+                "Relation",
+                "Scan",
+                "Table",
+                "UnionAll",
+                "descend",
+                "folded",
+            ),
+            "source_text": ("Span", "pointed", "underlined"),
+            "sql.parse": ("read", "read_expression"),
+            "table_builder": ("Rows", "subquery", "table"),
+            "types": ("Type",),
+        },
+    )

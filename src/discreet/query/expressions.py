@@ -6,7 +6,7 @@ Definition.  An expression is a tree of the nodes below.  Nodes are values: two 
 compute the same thing in the same words, wherever they were written (spans do not count).
 A node checks its parts when it is made: functions are known and have as many arguments as they
 take, what is below is an expression, and everything else is of the very class that it should be
-(:mod:`discreet.query.validity`).
+(:mod:`discreet.query.types`).
 ``children()`` are the expressions directly below; ``rebuilt(children)`` is the same node over
 others, in the same order and number.
 """
@@ -20,9 +20,10 @@ from typing import Final, Self, final
 
 from discreet.errors import UnknownName
 from discreet.query.signatures import AGGREGATES, FUNCTIONS, PLAIN, WINDOWS, Function
-from discreet.query.span import Span, pointed
-from discreet.query.types import Scalar, Type, type_of
-from discreet.query.validity import (
+from discreet.query.source_text import Span, pointed
+from discreet.query.types import (
+    Scalar,
+    Type,
     check_flag,
     check_name,
     check_place,
@@ -31,6 +32,7 @@ from discreet.query.validity import (
     fraction_of,
     pair_of,
     scalar_of,
+    type_of,
     wrong,
 )
 
@@ -118,7 +120,7 @@ class Literal(_Leaf):
 @final
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function of :mod:`discreet.query.functions`, or an operator, applied to arguments.
+    """A function of :mod:`discreet.query.expression_types`, or an operator, applied to arguments.
 
     >>> Call("+", (Column("a"), Literal(1)))
     Call(function='+', arguments=(Column(name='a', table=None), Literal(value=1)))

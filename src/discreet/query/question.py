@@ -1,9 +1,17 @@
-"""A question: what is asked about the groups of a relation, and under which clause.
+"""A question: what is asked about groups, under which clause, and how large it may be.
 
-Trust: kernel.  The plan prices exactly what stands here.
+Trust: kernel.
+
+How long, deep and large a question may be.
+
+ Within these limits every later step ends soon, and none runs out of stack.
+
+A question: what is asked about the groups of a relation, and under which clause.
+
+ The plan prices exactly what stands here.
 
 A question is unbound: it names tables and does not scan them.  It is small enough for every later
-step (:mod:`discreet.query.sql.limits`), and what its parts may be is checked when it is made.
+step (:mod:`discreet.query.question`), and what its parts may be is checked when it is made.
 """
 
 from __future__ import annotations
@@ -13,14 +21,128 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final, final
 
+from discreet.errors import UnsupportedSQL
 from discreet.query.expressions import Aggregate, Column, Expression, Order, walk
-from discreet.query.placing import check_group, check_row
-from discreet.query.relations import Output, Relation, Scan, check_outputs, check_relation, descend
-from discreet.query.span import Span
-from discreet.query.sql.limits import measured, measured_relation
-from discreet.query.validity import check_place, check_span, check_tuple, fraction_of, wrong
+from discreet.query.relations import (
+    Aggregated,
+    Filter,
+    Join,
+    Output,
+    Project,
+    Relation,
+    Scan,
+    check_outputs,
+    check_relation,
+    descend,
+)
+from discreet.query.row_level import check_group, check_row
+from discreet.query.source_text import Span, pointed
+from discreet.query.types import check_place, check_span, check_tuple, fraction_of, wrong
 
-__all__ = ["NOISES", "STRATEGIES", "Clause", "Question", "aggregates"]
+__all__ = [
+    "DEEPEST_NESTING",
+    "LARGEST_TREE",
+    "LONGEST_QUESTION",
+    "MOST_ENTRIES",
+    "NOISES",
+    "STRATEGIES",
+    "TALLEST_TREE",
+    "Clause",
+    "Question",
+    "aggregates",
+    "check_relation_size",
+    "check_size",
+    "too_much",
+]
+
+LONGEST_QUESTION: Final = 100_000
+"""Characters of a text."""
+DEEPEST_NESTING: Final = 80
+"""Parentheses, subqueries and prefix operators inside each other."""
+TALLEST_TREE: Final = 100
+"""Nodes below each other in a tree."""
+MOST_ENTRIES: Final = 100
+"""Entries of GROUP BY and of ORDER BY."""
+LARGEST_TREE: Final = 20_000
+"""Nodes of a tree, after names have been replaced by what they stand for."""
+
+
+def too_much(what: str, span: Span | None) -> UnsupportedSQL:
+    """Return the refusal of something that is too long, too deep or too large.
+
+    >>> too_much("the text is too long.", None).what
+    'the text is too long.'
+    """
+    return UnsupportedSQL(
+        what=pointed(what, span),
+        why="a question must be checked completely, in a time and a memory known in advance.",
+        do="split it into several questions, or prepare the table beforehand.",
+    )
+
+
+def check_size(*expressions: Expression) -> Expression:
+    """Return the last expression, unless all together are too tall or too large.
+
+    >>> from discreet.query.expressions import Column
+    >>> check_size(Column("ward"))
+    Column(name='ward', table=None)
+    """
+    waiting = [(expression, 1) for expression in expressions]
+    count = 0
+    while waiting:
+        node, height = waiting.pop()
+        count += 1
+        if height > TALLEST_TREE or count > LARGEST_TREE:
+            raise too_much("this expression is too large.", expressions[-1].span)
+        waiting.extend((child, height + 1) for child in node.children())
+    return expressions[-1]
+
+
+def check_relation_size(relation: Relation) -> int:
+    """Return the number of nodes of a relation and its expressions, unless it is too much.
+
+    >>> from discreet.query.relations import Table
+    >>> check_relation_size(Table("visits"))
+    1
+    """
+    waiting = [(relation, 1)]
+    count = 0
+    while waiting:
+        node, height = waiting.pop()
+        count += 1
+        below = [(expression, 1) for expression in expressions_in(node)]
+        while below and count <= LARGEST_TREE:
+            expression, depth = below.pop()
+            count += 1
+            if depth > TALLEST_TREE:
+                raise too_much("this expression is too large.", expression.span)
+            below.extend((child, depth + 1) for child in expression.children())
+        if height > TALLEST_TREE or count > LARGEST_TREE:
+            raise too_much("the tables of this question are too much.", relation.span)
+        waiting.extend((child, height + 1) for child in node.children())
+    return count
+
+
+def expressions_in(relation: Relation) -> tuple[Expression, ...]:
+    """Return the expressions that a node itself holds.
+
+    >>> from discreet.query.expressions import Column
+    >>> from discreet.query.relations import Table
+    >>> expressions_in(Filter(Table("visits"), Column("paid")))
+    (Column(name='paid', table=None),)
+    """
+    match relation:
+        case Filter(predicate=predicate):
+            return (predicate,)
+        case Project(outputs=outputs):
+            return tuple(value for _, value in outputs)
+        case Aggregated(keys=keys, outputs=totals):
+            return tuple(value for _, value in (*keys, *totals))
+        case Join(on=on):
+            return () if on is None else (on,)
+        case _:
+            return ()
+
 
 STRATEGIES: Final = ("LAPLACE_THRESHOLD", "GAUSSIAN_THRESHOLD", "OPTIMAL", "PUBLIC_GROUPS")
 """Ways to choose which groups appear."""
@@ -103,19 +225,19 @@ class Question:
         """Refuse what is bound already, misplaced, or too large."""
         check_span(self.span)
         check_relation(self.relation, self.span)
-        measured_relation(self.relation)
+        check_relation_size(self.relation)
         if any(type(node) is Scan for node in descend(self.relation)):
             raise wrong("a question scans a table, and does not name it.", self.span)
         for value in check_outputs(self.keys, self.span):
             check_row(value, span=self.span)
-            measured(value)
+            check_size(value)
         check_tuple(self.order, "the order of an answer", self.span)
         if not all(type(item) is Order for item in self.order):
             raise wrong("the order of an answer holds something else than Order.", self.span)
         above = [*check_outputs(self.outputs, self.span), *(item.expression for item in self.order)]
         for value in (*above, *(() if self.having is None else (self.having,))):
             check_group(value, len(self.keys), self.span)
-            measured(value)
+            check_size(value)
         if self.limit is not None and (type(self.limit) is not int or self.limit < 0):
             raise wrong("the limit of an answer is not a whole number from 0 on.", self.span)
         if self.clause is not None and type(self.clause) is not Clause:

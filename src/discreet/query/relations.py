@@ -23,11 +23,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Self, final
 
 from discreet.query.expressions import Aggregate, Expression, Star
-from discreet.query.placing import check_row
+from discreet.query.row_level import check_row
 from discreet.query.signatures import PLAIN
-from discreet.query.span import Span
-from discreet.query.types import Type
-from discreet.query.validity import check_name, check_names, check_span, check_tuple, wrong
+from discreet.query.source_text import Span
+from discreet.query.types import Type, check_name, check_names, check_span, check_tuple, wrong
 
 __all__ = [
     "KINDS",

@@ -19,7 +19,7 @@ from discreet.query.types import NUMBERS, Type
 
 __all__ = ["AGGREGATES", "FUNCTIONS", "PARTS", "PLAIN", "TIME_PARTS", "WINDOWS", "Function"]
 
-Kind = frozenset[Type]
+AcceptedTypes = frozenset[Type]
 
 _ANY: Final = frozenset(Type)
 _INTEGER: Final = frozenset({Type.INTEGER})
@@ -52,7 +52,7 @@ class Function:
     """
 
     name: str
-    takes: tuple[Kind, ...]
+    takes: tuple[AcceptedTypes, ...]
     gives: Type | str
     meaning: str
     repeats: bool = False

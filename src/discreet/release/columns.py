@@ -1,6 +1,12 @@
-"""The columns of an answer, from what the mechanisms gave.
+"""The columns of an answer, from what the mechanisms gave, and the order of its groups.
 
-Trust: public.  Nothing here sees a number without noise.
+Trust: public.
+
+The order of groups.
+
+The columns of an answer, from what the mechanisms gave.
+
+ Nothing here sees a number without noise.
 
 Definition.  Estimates of all groups are computed first, then the condition on groups (HAVING), the
 order and the limit, on the numbers that are released.  Without an order, groups are sorted by their
@@ -20,22 +26,72 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.plan.arrow_arrays import arrow_numbers, taken
-from discreet.plan.estimators import Estimator, Quantile, Quantiles
-from discreet.plan.outputs import Output
 from discreet.plan.plan import Plan
-from discreet.plan.raw import Integers
+from discreet.plan.statistics.estimators import (
+    AnswerColumn,
+    Estimator,
+    QuantileEstimator,
+    QuantilesEstimator,
+)
 from discreet.query.expressions import Column, Expression, Grouped, walk
 from discreet.query.types import Type
+from discreet.release.confidence_intervals.intervals import Intervals
 from discreet.release.estimates import estimated, measures_of
 from discreet.release.formulas import Formulas
-from discreet.release.intervals import Intervals
-from discreet.release.noisy import Noisy
-from discreet.release.ordering import Sorted, order_of
-from discreet.release.outward import Ends, everything
-from discreet.release.vectors import Vector, vector
+from discreet.release.interval_arithmetic import Ends, everything
+from discreet.release.noisy_totals import Noisy
+from discreet.release.value_arrays import Vector, vector
+from discreet.requests.raw_totals import Integers, arrow_numbers, numbers, taken
 
-__all__ = ["ReleasedColumn", "columns_of"]
+__all__ = ["ReleasedColumn", "Sorted", "columns_of", "order_of"]
+
+Sorted = tuple[pa.Array, bool, bool]
+"""What to sort by, whether from the largest on, and whether NULL comes first."""
+
+_FEW: Final = 256
+
+
+def order_of(items: Sequence[Sorted], size: int) -> Integers:
+    """Return the places of groups in their order; ties keep the order that they have.
+
+    >>> wards = pa.array(["b", None, "a"])
+    >>> order_of([(wards, False, True)], 3).tolist()
+    [1, 2, 0]
+    """
+    return _few(items, size) if size <= _FEW else _many(items, size)
+
+
+def _few(items: Sequence[Sorted], size: int) -> Integers:
+    """Sort Python's values, by the last item first; every sort keeps the order of equals."""
+    places = list(range(size))
+    for values, descending, nulls_first in reversed(items):
+        listed = values.to_pylist()
+        missing = [place for place in places if listed[place] is None]
+        there = [place for place in places if listed[place] is not None]
+        there.sort(key=listed.__getitem__, reverse=descending)
+        places = missing + there if nulls_first else there + missing
+    return np.array(places, np.int64)
+
+
+def _many(items: Sequence[Sorted], size: int) -> Integers:
+    """Sort columns, with what is NULL as a column of its own before each."""
+    import pyarrow.compute as pc  # noqa: PLC0415  takes its time, and few answers need it
+
+    columns: dict[str, pa.Array] = {}
+    keys: list[tuple[str, str]] = []
+    for at, (values, descending, nulls_first) in enumerate(items):
+        missing = values.is_null()
+        if pa.types.is_boolean(values.type):
+            values = values.cast(pa.int8())  # noqa: PLW2901 (truth is sorted as 0 and 1)
+        columns[f"null {at}"] = missing.cast(pa.int8())
+        keys.append((f"null {at}", "descending" if nulls_first else "ascending"))
+        if not pa.types.is_null(values.type):
+            columns[f"value {at}"] = values
+            keys.append((f"value {at}", "descending" if descending else "ascending"))
+    columns["place"] = arrow_numbers(np.arange(size), pa.int64())
+    keys.append(("place", "ascending"))
+    return numbers(pc.sort_indices(pa.table(columns), sort_keys=keys)).astype(np.int64)
+
 
 _NUMBERS: Final = frozenset({Type.INTEGER, Type.FLOAT})
 _EDGE: Final = 2.0**63
@@ -83,7 +139,7 @@ class _Table:
         lists: dict[str, tuple[Vector, ...]] = {}
         for each in plan.estimates:
             found: list[Any] = [estimated(each.estimator, each.type, part) for part in parts]
-            if isinstance(each.estimator, Quantiles):
+            if isinstance(each.estimator, QuantilesEstimator):
                 levels = zip(*found, strict=True)
                 lists[each.slot] = tuple(_joined(each.type, level) for level in levels)
             else:
@@ -111,7 +167,7 @@ class _Table:
             found = found[self.formulas.true(asked.having)[found]]
         return found if asked.limit is None else found[: asked.limit]
 
-    def column(self, output: Output, places: Integers) -> ReleasedColumn:
+    def column(self, output: AnswerColumn, places: Integers) -> ReleasedColumn:
         """Return one column of the answer."""
         expression, kind = output.expression, output.type
         if isinstance(expression, Grouped):
@@ -133,10 +189,10 @@ class _Table:
             high=_end(high, empty, kind),
         )
 
-    def _list(self, output: Output, places: Integers) -> ReleasedColumn:
+    def _list(self, output: AnswerColumn, places: Integers) -> ReleasedColumn:
         """Return a column of lists, the ends of which are lists too."""
         ((slot, several),) = self._used(output.expression).items()
-        assert isinstance(several, Quantiles)  # noqa: S101 (what lists are made of)
+        assert isinstance(several, QuantilesEstimator)  # noqa: S101 (what lists are made of)
         alone = Column(slot)
         ends = [self._ends(alone, {slot: each}, places) for each in several.each]
         low, high = ([_vector(end[at], output.type) for end in ends] for at in (0, 1))
@@ -186,7 +242,7 @@ class _Table:
             names = tuple(
                 dict.fromkeys(name for each in used.values() for name in measures_of(each))
             )
-            others = sum(isinstance(each, Quantile) for each in used.values())
+            others = sum(isinstance(each, QuantileEstimator) for each in used.values())
             box, count = known.box(names, others), len(names) + others
             boxes = {slot: known.boxed(each, box, count) for slot, each in used.items()}
         from discreet.release.formula_ranges import Ranges  # noqa: PLC0415  rare

@@ -2,11 +2,11 @@
 
 Trust: public.
 
-The definitions are those of :mod:`discreet.plan.estimators`.  Where a noisy number of rows is
-below 1, or below 2 for a variance of a sample, 1 or 2 takes its place.  A variance of values
-between two bounds is at most a quarter of the square of their distance, and that of a sample twice
-as much.  A quantile that was chosen outside of its own interval is moved to the nearer end.  Whole
-numbers are rounded to the nearest one, halves to the even one.
+The definitions are those of :mod:`discreet.plan.statistics.estimators`.  Where a noisy number of
+rows is below 1, or below 2 for a variance of a sample, 1 or 2 takes its place.  A variance of
+values between two bounds is at most a quarter of the square of their distance, and that of a sample
+twice as much.  A quantile that was chosen outside of its own interval is moved to the nearer end.
+Whole numbers are rounded to the nearest one, halves to the even one.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from typing import assert_never
 import numpy as np
 
 from discreet.exact import float_up
-from discreet.plan.estimators import (
+from discreet.plan.pricing.group_sensitivity import UNITS
+from discreet.plan.statistics.estimators import (
     Count,
     Estimator,
     Mean,
-    Quantile,
-    Quantiles,
+    QuantileEstimator,
+    QuantilesEstimator,
     Sum,
     Units,
     Variance,
 )
-from discreet.plan.noises import UNITS
-from discreet.plan.raw import Integers
 from discreet.query.types import Type
-from discreet.release.noisy import Chosen, Noisy
-from discreet.release.rationals import Floats, Rationals, weighted
+from discreet.release.noisy_totals import Chosen, Noisy
+from discreet.release.value_arrays import Floats, Rationals, weighted
+from discreet.requests.raw_totals import Integers
 
 __all__ = ["chosen_for", "ends_for", "estimated", "largest_variance", "measures_of", "summed"]
 
@@ -53,7 +53,7 @@ def measures_of(estimator: Estimator) -> tuple[str, ...]:
             return (measure, count)
         case Variance(mean=mean, squares=squares):
             return (*measures_of(mean), squares)
-        case Quantile() | Quantiles():
+        case QuantileEstimator() | QuantilesEstimator():
             return ()
         case _:
             assert_never(estimator)
@@ -74,9 +74,9 @@ def estimated(  # noqa: PLR0911 (one for each kind)
             return _mean(estimator, noisy)
         case Variance():
             return _variance(estimator, noisy)
-        case Quantile():
+        case QuantileEstimator():
             return _quantile(estimator, kind, noisy)
-        case Quantiles(each=each):
+        case QuantilesEstimator(each=each):
             return tuple(_quantile(one, kind, noisy) for one in each)
         case _:
             assert_never(estimator)
@@ -93,19 +93,19 @@ def summed(estimator: Sum, noisy: Noisy) -> Rationals:
     return weighted(terms)
 
 
-def chosen_for(quantile: Quantile, noisy: Noisy) -> Chosen:
+def chosen_for(quantile: QuantileEstimator, noisy: Noisy) -> Chosen:
     """Return what was chosen for a quantile."""
     side = (quantile.offset > 0) - (quantile.offset < 0)
     return next(each for each in _chosen(quantile, noisy) if each.choice.side == side)
 
 
-def ends_for(quantile: Quantile, noisy: Noisy) -> tuple[Chosen | None, Chosen | None]:
+def ends_for(quantile: QuantileEstimator, noisy: Noisy) -> tuple[Chosen | None, Chosen | None]:
     """Return what was chosen below and above a quantile; of the lowest value there is one side."""
     ends = {each.choice.side: each for each in _chosen(quantile, noisy)}
     return ends.get(-1), ends.get(1)
 
 
-def _chosen(quantile: Quantile, noisy: Noisy) -> list[Chosen]:
+def _chosen(quantile: QuantileEstimator, noisy: Noisy) -> list[Chosen]:
     place = quantile.measure, quantile.level
     return [each for each in noisy.chosen if (each.choice.measure, each.choice.level) == place]
 
@@ -140,7 +140,7 @@ def _variance(estimator: Variance, noisy: Noisy) -> Floats:
     return np.sqrt(inside) if estimator.root else inside
 
 
-def _quantile(quantile: Quantile, kind: Type, noisy: Noisy) -> Integers | Floats:
+def _quantile(quantile: QuantileEstimator, kind: Type, noisy: Noisy) -> Integers | Floats:
     leaves = chosen_for(quantile, noisy).leaves
     below, above = ends_for(quantile, noisy)
     if below is not None and above is not None:

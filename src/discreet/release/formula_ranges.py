@@ -22,11 +22,10 @@ import numpy as np
 
 from discreet.query.expressions import Call, Case, Cast, Column, Expression, Literal, walk
 from discreet.query.types import Type
-from discreet.release import outward
+from discreet.release import interval_arithmetic as outward
 from discreet.release.formulas import Formulas
-from discreet.release.outward import Ends
-from discreet.release.range_functions import RANGES, Range, fitting, rounded
-from discreet.release.vectors import Mask
+from discreet.release.interval_arithmetic import RANGES, Ends, Range, fitting, rounded
+from discreet.release.value_arrays import Mask
 
 __all__ = ["Ranges"]
 
@@ -48,7 +47,7 @@ class _Truth:
 class Ranges:
     """Released columns, and the intervals of slots.
 
-    >>> from discreet.release.vectors import vector
+    >>> from discreet.release.value_arrays import vector
     >>> formulas = Formulas(columns={"a0": vector(Type.INTEGER, np.array([40]))}, keys=(), size=1)
     >>> ranges = Ranges(formulas, {"a0": (np.array([34.0]), np.array([46.0]))})
     >>> found = ranges.of(Call("/", (Column("a0"), Literal(2))))

@@ -16,12 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import WrongType
+from discreet.query.expression_types import FUNCTIONS, typed
 from discreet.query.expressions import Call, Case, Cast, Column, Expression, Grouped, Literal
-from discreet.query.functions import FUNCTIONS, typed
 from discreet.query.types import Type
-from discreet.release.formula_numbers import NUMBERS, as_float, as_integer
-from discreet.release.formula_values import CASTS, VALUES
-from discreet.release.vectors import Mask, Vector, constant, vector
+from discreet.release.formula_functions import CASTS, NUMBERS, VALUES, as_float, as_integer
+from discreet.release.value_arrays import Mask, Vector, constant, vector
 
 __all__ = ["Formulas", "cast"]
 

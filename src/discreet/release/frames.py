@@ -13,7 +13,7 @@ import pyarrow as pa
 from discreet.errors import WrongKind
 from discreet.query.types import Type
 from discreet.release.columns import ReleasedColumn
-from discreet.release.vectors import ARROW
+from discreet.release.value_arrays import ARROW
 
 __all__ = ["columns_in", "missing_extra", "pandas_frame", "polars_frame", "table_of"]
 

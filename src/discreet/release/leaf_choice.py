@@ -31,10 +31,10 @@ from numpy.typing import NDArray
 
 from discreet.certified import exp_neg
 from discreet.noise import SYSTEM, Entropy
-from discreet.noise.coins import SIZES, CoinSizes
+from discreet.noise.bernoulli import SIZES, CoinSizes
 from discreet.noise.entropy import checked_entropy
-from discreet.plan.noises import Choice
-from discreet.plan.raw import Integers, SparseLeaves
+from discreet.plan.pricing.group_sensitivity import QuantileChoice
+from discreet.requests.raw_totals import Integers, SparseLeaves
 
 __all__ = ["chosen_leaves"]
 
@@ -44,7 +44,7 @@ _SAFE: Final = 1 << 62
 
 
 def chosen_leaves(
-    choice: Choice,
+    choice: QuantileChoice,
     sparse: SparseLeaves,
     *,
     groups: int,
@@ -56,7 +56,7 @@ def chosen_leaves(
     ``sparse`` are the leaves with rows, sorted by group and leaf.
 
     >>> from discreet.mechanisms import Exponential
-    >>> median = Choice(
+    >>> median = QuantileChoice(
     ...     measure="age", level=Fraction(1, 2), offset=0, rows=1, groups=1, available=None,
     ...     mechanism=Exponential(candidates=100, scale=1))
     >>> one = np.array([0]), np.array([41]), np.array([1000])

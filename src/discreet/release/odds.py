@@ -34,11 +34,11 @@ from fractions import Fraction
 from typing import Final, final
 
 from discreet.accounting import Leaf, Node, Repeat
-from discreet.accounting.admission import point_price
+from discreet.accounting.budgets.loss_prices import point_price
 from discreet.loss import Approximate, PrivacyLoss, Pure, ZeroConcentrated
 from discreet.mechanisms import Gaussian
-from discreet.plan.distances import TWO_SIDED
 from discreet.plan.plan import Plan
+from discreet.plan.pricing.group_sensitivity import TWO_SIDED
 from discreet.units import Relation
 
 __all__ = ["Odds", "odds_of", "odds_of_plans"]

@@ -18,10 +18,10 @@ from discreet.ledger.values import Receipt
 from discreet.loss import PrivacyLoss
 from discreet.plan.plan import Plan
 from discreet.release.columns import ReleasedColumn, columns_of
-from discreet.release.noisy import Noisy
+from discreet.release.display import rich_table, text_of
+from discreet.release.noisy_totals import Noisy
 from discreet.release.odds import Odds, odds_of_plans
-from discreet.release.texts import rich_table, text_of
-from discreet.release.written import read_release, written_release
+from discreet.release.serialization import decode_release, encode_release
 
 __all__ = ["Release"]
 
@@ -124,7 +124,7 @@ class Release:
 
     def plot(self, column: str | None = None) -> Any:
         """Draw one column as bars, its intervals as lines; return the axes of matplotlib."""
-        from discreet.release.plots import bars  # noqa: PLC0415  rare
+        from discreet.release.display import bars  # noqa: PLC0415  rare
 
         return bars(self.columns, column)
 
@@ -135,12 +135,12 @@ class Release:
 
     def written(self) -> bytes:
         """Return the whole answer as bytes, exactly; ``read`` gives it back."""
-        return written_release(self.plans, self.columns, self.parts, self.sources)
+        return encode_release(self.plans, self.columns, self.parts, self.sources)
 
     @classmethod
     def read(cls, data: bytes, *plans: Plan) -> Release:
         """Read what ``written`` returned; the plans are those of the answer."""
-        columns, parts, sources = read_release(data, plans)
+        columns, parts, sources = decode_release(data, plans)
         return cls(plans=plans, columns=columns, parts=parts, sources=sources)
 
     def __len__(self) -> int:
@@ -179,6 +179,6 @@ class Release:
         return rich_table(self)
 
     def _repr_html_(self) -> str:
-        from discreet.release.html import html_of  # noqa: PLC0415  rare
+        from discreet.release.display import html_of  # noqa: PLC0415  rare
 
         return html_of(self)

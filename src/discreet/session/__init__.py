@@ -5,17 +5,18 @@ Trust: kernel.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
+
+from discreet.doors import late_names
 
 if TYPE_CHECKING:  # each is loaded when first used, because most sessions need two of them
-    from discreet.session.describing import describe
+    from discreet.session.files.manifest import WrittenRelease
     from discreet.session.inquiry import Inquiry
     from discreet.session.opening import open  # noqa: A004  called discreet.open
+    from discreet.session.opening_arguments import describe
     from discreet.session.owner_check import CheckReport, check
     from discreet.session.record import NoLedger, Rehearsal
     from discreet.session.session import Session
-    from discreet.session.written_release import WrittenRelease
 
 __all__ = [
     "CheckReport",
@@ -29,30 +30,16 @@ __all__ = [
     "open",
 ]
 
-_FILES: Final = {
-    "CheckReport": "owner_check.report",
-    "Inquiry": "inquiry",
-    "NoLedger": "record",
-    "Rehearsal": "record",
-    "Session": "session",
-    "WrittenRelease": "written_release",
-    "check": "owner_check.checking",
-    "describe": "describing",
-    "open": "opening",
-}
-
 if not TYPE_CHECKING:  # to which every name would be one of this room
-
-    def __getattr__(name: str) -> Any:
-        """Load the file of a name the first time that it is asked for."""
-        if name not in _FILES:
-            message = f"module {__name__!r} has no attribute {name!r}"
-            raise AttributeError(message)
-        found = getattr(importlib.import_module(f"{__name__}.{_FILES[name]}"), name)
-        globals()[name] = found
-        return found
-
-
-def __dir__() -> list[str]:
-    """List what can be asked for, loaded or not."""
-    return sorted(__all__)
+    __getattr__, __dir__ = late_names(
+        __name__,
+        {
+            "files.manifest": ("WrittenRelease",),
+            "inquiry": ("Inquiry",),
+            "opening": ("open",),
+            "opening_arguments": ("describe",),
+            "owner_check": ("CheckReport", "check"),
+            "record": ("NoLedger", "Rehearsal"),
+            "session": ("Session",),
+        },
+    )

@@ -10,23 +10,23 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, final
 
 from discreet.errors import DiscreetError, WrongKind
-from discreet.mechanisms.arguments import Number
-from discreet.plan.bounds_asked import BoundsPrice
+from discreet.mechanisms.mechanism import Number
 from discreet.plan.plan import Plan
-from discreet.query.asked import Asked
+from discreet.plan.pricing.requested_price import BoundsPrice
 from discreet.query.expressions import Grouped
+from discreet.query.group_builder import Asked
 from discreet.query.question import Question
 from discreet.query.relations import Relation, Table, descend
-from discreet.query.sql.read import read
+from discreet.query.sql.parse import read
 from discreet.release.release import Release
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
-    from discreet.query.builder import Rows
+    from discreet.query.table_builder import Rows
 
-__all__ = ["Asking", "Inquiry", "Price", "question_of"]
+__all__ = ["Inquiry", "PriceOptions", "QuestionLike", "question_of"]
 
 
-class Price(TypedDict, total=False):
+class PriceOptions(TypedDict, total=False):
     """What a question may cost: one of the first three, and what goes with it."""
 
     epsilon: Number | None
@@ -57,7 +57,7 @@ class Inquiry:
 
     def question(self) -> Question:
         """Return the question as it stands."""
-        from discreet.query.builder import Rows  # noqa: PLC0415  rare
+        from discreet.query.table_builder import Rows  # noqa: PLC0415  rare
 
         if isinstance(self._built, Rows):
             raise WrongKind(
@@ -67,11 +67,11 @@ class Inquiry:
             )
         return self._built.question()
 
-    def plan(self, **price: Unpack[Price]) -> Plan:
+    def plan(self, **price: Unpack[PriceOptions]) -> Plan:
         """Plan the question; takes what ``Session.plan`` takes, and spends nothing."""
         return self._plan(self.question(), **price)
 
-    def ask(self, **price: Unpack[Price]) -> Release:
+    def ask(self, **price: Unpack[PriceOptions]) -> Release:
         """Answer the question; takes what ``Session.ask`` takes."""
         return self._ask(self.question(), **price)
 
@@ -85,7 +85,7 @@ class Inquiry:
         @functools.wraps(found)
         def step(*arguments: Any, **named: Any) -> Any:
             built = found(*map(_plain, arguments), **named)
-            from discreet.query.builder import Rows  # noqa: PLC0415  rare
+            from discreet.query.table_builder import Rows  # noqa: PLC0415  rare
 
             if not isinstance(built, Rows | Asked):
                 return built
@@ -100,7 +100,7 @@ class Inquiry:
 
     def __repr__(self) -> str:
         """Show on one line what is built, which is public, and how to go on."""
-        from discreet.query.builder import Rows  # noqa: PLC0415  rare
+        from discreet.query.table_builder import Rows  # noqa: PLC0415  rare
 
         if isinstance(self._built, Rows):
             return f"<rows of {_tables(self._built.source)}; go on with .group_by() or .count()>"
@@ -123,7 +123,7 @@ def _plain(value: object) -> object:
     return value._built if isinstance(value, Inquiry) else value  # noqa: SLF001 (its own)
 
 
-Asking = str | Question | Asked | Inquiry | Plan
+QuestionLike = str | Question | Asked | Inquiry | Plan
 """A question: SQL text, the table builder, or what has been read or planned already."""
 
 

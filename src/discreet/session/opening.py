@@ -9,22 +9,26 @@ import os
 from collections.abc import Mapping, Sequence
 
 from discreet.accounting import Budget
-from discreet.engines.choice import engine_for
 from discreet.engines.connection import Performance
+from discreet.engines.dispatch import engine_for
 from discreet.engines.engine import Engine
 from discreet.engines.spark.performance import SparkPerformance
 from discreet.errors import NotAllowed, OtherLedger, WrongKind
 from discreet.ledger import Ledger
-from discreet.plan.policy import Policy
-from discreet.plan.schema import Schema
-from discreet.session.policies import budget_of, check_analyst, policy_of, unit_of
-from discreet.session.public_tables import check_keys
+from discreet.plan.policy.policy import Policy
+from discreet.requests.table_schema import Schema
+from discreet.session.opening_arguments import (
+    budget_of,
+    check_analyst,
+    named_sources,
+    policy_of,
+    unit_of,
+)
+from discreet.session.planning import check_keys
 from discreet.session.record import NoLedger, Rehearsal
-from discreet.session.recorded_schema import record_schema
 from discreet.session.schemas import schema_of
 from discreet.session.session import Session
-from discreet.session.source_states import recorded_states
-from discreet.session.sources import named_sources
+from discreet.session.table_records import record_schema, record_source_states
 from discreet.units import PrivacyUnit
 
 __all__ = ["open"]
@@ -107,7 +111,7 @@ def _states(
 ) -> Mapping[str, str]:
     """Record what was opened; a ledger that was opened for it does not stay open if that fails."""
     try:
-        return recorded_states(record, engine, schema)
+        return record_source_states(record, engine, schema)
     except BaseException:
         if isinstance(record, Ledger) and not keeps:
             record.close()

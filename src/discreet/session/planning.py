@@ -1,33 +1,264 @@
 """Planning in a session: everything that can be refused is refused here, and nothing is spent.
 
 Trust: kernel.
+
+Public tables: what the session itself may look at.
+
+ Nothing but public tables may be read here: no noise is added.
+
+Theorem (key ``unit-local``) has it that a join with a public table does not multiply rows if the
+columns that it compares are a key of that table.  The owner declares the key; since anybody may see
+the table, the declaration is checked.
+
+The plans that a session has made: only these are carried out.
+
+ A plan from elsewhere may rest on other bounds, another unit or another policy, and
+would be answered for less than it costs here.
+
+What is carried out is never the object that a caller hands in, which may claim to equal a plan that
+was made here: it is a copy that no caller has held.
+
+Another draw of an answer: whether two of them may be combined.
+
+ What is refused here is refused before it is charged.
+
+Noise of several draws of one total averages out (key ``inverse-variance``); each draw is paid for.
+Draws of different data, or of totals with other bounds, say nothing about each other.
+
+Where a plan stands before the ledger: answered before, affordable, and what is left after it.
+
+Planning in a session: everything that can be refused is refused here, and nothing is spent.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final, TypeAlias, final
 
+from discreet.accounting import Left
+from discreet.accounting.budgets.amounts import format_down
+from discreet.accounting.budgets.currency import Amounts
 from discreet.engines.engine import Engine
-from discreet.plan.plan import Plan
-from discreet.plan.policy import Policy
-from discreet.plan.schema import Schema
+from discreet.engines.hash_order import HashOrder
+from discreet.errors import BadPolicy, LedgerError, NotPerUnit, WrongKind
+from discreet.ledger import Ledger
+from discreet.plan.plan import BudgetPreview, Plan
+from discreet.plan.policy.policy import Policy
 from discreet.plan.steps import plan as planned
+from discreet.query.expressions import Column
 from discreet.query.question import Question
-from discreet.session.inquiry import Price
-from discreet.session.public_tables import PublicTables
+from discreet.query.relation_columns import columns
+from discreet.query.relations import Relation, Scan, descend, folded
+from discreet.release.release import Release
+from discreet.requests.engine_request import KEY_TYPES, EngineRequest, KeyColumn, KeyValue
+from discreet.requests.raw_totals import RawTotals
+from discreet.requests.table_schema import Schema, TableFacts
+from discreet.session.inquiry import PriceOptions
 from discreet.units import PrivacyUnit
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
-    from discreet.plan.search import FoundBounds
-    from discreet.plan.settling import Settled
+    from discreet.plan.bounds_search.bounds_search import FoundBounds
+    from discreet.plan.bounds_search.second_stage import SecondStage
 
-__all__ = ["Planning"]
+__all__ = [
+    "PlanRegistry",
+    "PublicTableReader",
+    "SessionPlanner",
+    "budget_preview",
+    "check_combinable",
+    "check_keys",
+]
+
+Rows: TypeAlias = Sequence[tuple[KeyValue, ...]]
+
+
+class PublicTableReader:
+    """Reads the different rows of relations that are made of public tables alone."""
+
+    __slots__ = ("_engine", "_public")
+
+    def __init__(self, engine: Engine, schema: Schema) -> None:
+        """Take the engine, and which tables are public."""
+        self._engine = engine
+        self._public = {folded(table.name) for table in schema.tables if table.public}
+
+    def __call__(self, relation: Relation) -> Rows:
+        """Return the different rows, sorted."""
+        if not all(folded(table) in self._public for table in _tables(relation)):
+            raise NotPerUnit(
+                what="a private table stands where only public ones may.",
+                why="its rows would be shown without noise.",
+                do="list groups from public tables alone.",
+            )
+        raw = self.counted(relation)
+        return list(zip(*(column.to_pylist() for column in raw.keys), strict=True))
+
+    def counted(self, relation: Relation) -> RawTotals:
+        """Count how often each row is there."""
+        keys = tuple(KeyColumn(name, Column(name), kind) for name, kind in columns(relation))
+        lowered = EngineRequest(relation=relation, unit=(), keys=keys, groups=None, measures=())
+        return self._engine.run(lowered, order=HashOrder(salt=0))
+
+
+def check_keys(engine: Engine, schema: Schema) -> None:
+    """Refuse public tables in which two rows agree on their declared key."""
+    reader = PublicTableReader(engine, schema)
+    for table in schema.tables:
+        if table.public and table.key:
+            raw = reader.counted(_scan(table))
+            whole = [
+                None not in row for row in zip(*(c.to_pylist() for c in raw.keys), strict=True)
+            ]
+            if any(count > 1 and known for count, known in zip(raw.units, whole, strict=True)):
+                raise BadPolicy(
+                    what=f"table {table.name}: two of its rows agree on its key.",
+                    why="a join with it could multiply the rows of a person.",
+                    do="declare columns that tell all rows apart, or mend the table.",
+                )
+
+
+def _scan(table: TableFacts) -> Scan:
+    found = [column for name in table.key if (column := table.column(name)) is not None]
+    if any(column.type not in KEY_TYPES for column in found):
+        raise BadPolicy(
+            what=f"table {table.name}: a column of its key is a float.",
+            why="nearly equal numbers do not tell rows apart.",
+            do="declare whole numbers or texts as the key.",
+        )
+    return Scan(table.name, tuple((column.name, column.type) for column in found))
+
+
+def _tables(relation: Relation) -> Iterator[str]:
+    return (node.table for node in descend(relation) if isinstance(node, Scan))
+
+
+_KEPT: Final = 256
+
+
+@final
+class PlanRegistry:
+    """The last few hundred plans of a session."""
+
+    __slots__ = ("_lock", "_plans")
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._lock = threading.Lock()
+        self._plans: OrderedDict[object, Plan] = OrderedDict()
+
+    def keep(self, plan: Plan) -> None:
+        """Remember a plan."""
+        with self._lock:
+            self._plans[_name(plan)] = replace(plan)
+            self._plans.move_to_end(_name(plan))
+            while len(self._plans) > _KEPT:
+                self._plans.popitem(last=False)
+
+    def recalled(self, plan: Plan, price: tuple[object, ...]) -> Plan:
+        """Return a plan as it was made here; refuse any other, or one that comes with a price."""
+        if any(value is not None for value in price):
+            raise WrongKind(
+                what="a plan is given, and a price beside it.",
+                why="a plan has its price.",
+                do="ask for the plan alone, or plan the question anew.",
+            )
+        with self._lock:
+            known = self._plans.get(_name(plan)) if type(plan) is Plan else None
+        if known is None or known != plan:
+            raise WrongKind(
+                what="this plan was not made by this session, or long ago.",
+                why="it may rest on other bounds, another unit or another policy.",
+                do="plan the question with this session, and ask for that.",
+            )
+        return replace(known)
+
+
+def _name(plan: Plan) -> object:
+    """Return what tells plans apart: the digest, and how errors are shown."""
+    return plan.digest, plan.confidence, plan.predicted
+
+
+def check_combinable(
+    before: Release, plan: Plan, *, ledger: str, sources: tuple[tuple[str, str], ...] | None
+) -> None:
+    """Refuse to combine an answer with a draw of another question, or of other data.
+
+    ``sources`` are the states of the tables that another draw would be from; None if it is on
+    record, and its own states are compared when the two are combined.
+    """
+    if before.receipt is None or before.receipt.ledger != ledger:
+        raise WrongKind(
+            what="the answer was not recorded by this ledger.",
+            why="it may be about other people.",
+            do="remeasure an answer of this session, or ask the question anew.",
+        )
+    old = before.plan
+    if plan.reached is not None:
+        raise WrongKind(
+            what="groups that did not reach the threshold have no number to be averaged.",
+            why="a mean of only those that reached it would say more than is there.",
+            do="ask the question anew, at a higher price.",
+        )
+    same = (old.unit, old.lowered, old.estimates) == (plan.unit, plan.lowered, plan.estimates)
+    if not same or not before.parts:
+        raise WrongKind(
+            what="the answer cannot be combined with another draw.",
+            why="it was computed under other bounds, or changed since.",
+            do="remeasure an answer as it came, under the same policy; or ask the question anew.",
+        )
+    if sources is not None and before.sources != sources:
+        raise WrongKind(
+            what="the data may have changed since the answer was drawn.",
+            why="draws from two states of the data say nothing of each other; nothing was spent.",
+            do="ask the question anew at another price; to combine draws of several sessions, open "
+            "files, or declare frozen = true for the table.",
+        )
+
+
+def budget_preview(plan: Plan, ledger: Ledger, account: str | None) -> BudgetPreview | None:
+    """Look a plan up in a ledger, as things stand now; None where that cannot be told.
+
+    What is left after it is about the units of its scope.
+    """
+    try:
+        found = ledger.find(plan.digest)
+        if found is not None:
+            return BudgetPreview(entry=found.receipt.seq, fits=True, left="")
+        left = ledger.left(plan.scope, account=account)
+        fits, price = _priced(plan, left)
+    except (LedgerError, WrongKind):
+        return None
+    after = tuple(max(have - pay, 0) for have, pay in zip(left.amounts, price, strict=True))
+    return BudgetPreview(entry=None, fits=fits, left=_shown(left, after if fits else left.amounts))
+
+
+def _priced(plan: Plan, left: Left) -> tuple[bool, Amounts]:
+    """Say whether a plan fits, and what it costs; as for a charge, a delta only if it must be."""
+    delta: Fraction | None = None
+    try:
+        price = left.budget.price(plan.loss)
+    except WrongKind:
+        delta = plan.delta
+        price = left.budget.price(plan.loss, delta=delta)
+    return left.fitting(plan.tree, delta)(1), price
+
+
+def _shown(left: Left, amounts: Amounts) -> str:
+    parts = zip(left.budget.components, amounts, left.budget.limit, strict=True)
+    return ", ".join(
+        f"{name} {format_down(have)} of {format_down(limit)}"
+        for name, have, limit in parts
+        if limit or name != "delta"
+    )
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Planning:
+class SessionPlanner:
     """What plans are made from; ``ceiling`` says that the policy's highest price holds."""
 
     engine: Engine
@@ -39,7 +270,7 @@ class Planning:
     def planned(
         self,
         question: Question,
-        price: Price,
+        price: PriceOptions,
         *,
         found: tuple[FoundBounds, ...],
         concentrated: bool,
@@ -67,14 +298,14 @@ class Planning:
             self.engine.check(lowered)  # refuses what it cannot do
         return plan
 
-    def settled(self, plan: Plan, found: tuple[FoundBounds, ...]) -> Settled:
+    def settled(self, plan: Plan, found: tuple[FoundBounds, ...]) -> SecondStage:
         """Plan the answer once bounds are found."""
-        from discreet.plan.settling import settled  # noqa: PLC0415  rare
+        from discreet.plan.bounds_search.second_stage import plan_second_stage  # noqa: PLC0415  rare
 
-        return settled(
+        return plan_second_stage(
             plan, found, schema=self.schema, policy=self.policy, public_rows=self._public_rows
         )
 
     @property
-    def _public_rows(self) -> PublicTables:
-        return PublicTables(self.engine, self.schema)
+    def _public_rows(self) -> PublicTableReader:
+        return PublicTableReader(self.engine, self.schema)

@@ -13,8 +13,8 @@ from typing import Any, Final, Protocol, final
 from discreet.accounting import Box, Node
 from discreet.errors import WrongKind
 from discreet.ledger import Charged, Receipt, Release, Started
-from discreet.ledger.closing_acts import refuse_closed
-from discreet.ledger.description import Description
+from discreet.ledger.canonical_lines import DescriptionEntry
+from discreet.ledger.question_requests import refuse_closed
 
 __all__ = ["NoLedger", "Record", "Rehearsal"]
 
@@ -98,7 +98,7 @@ class Rehearsal:
         self._attempts: dict[str, int] = {}
         self._answers: dict[str, Release] = {}
         self._closed: dict[str, None] = {}
-        self._descriptions: dict[Description, None] = {}
+        self._descriptions: dict[DescriptionEntry, None] = {}
 
     @property
     def id(self) -> str:
@@ -175,7 +175,7 @@ class Rehearsal:
 
     def describe(self, what: str, content: Mapping[str, object]) -> str:
         """Keep a description until the session ends."""
-        entry = Description.of(what, content)
+        entry = DescriptionEntry.of(what, content)
         with self._lock:
             self._descriptions.setdefault(entry)
         return entry.digest
@@ -240,7 +240,7 @@ class NoLedger:
 
     def describe(self, what: str, content: Mapping[str, object]) -> str:
         """Return the digest, and record nothing."""
-        return Description.of(what, content).digest
+        return DescriptionEntry.of(what, content).digest
 
     def descriptions(self, what: str) -> tuple[Mapping[str, Any], ...]:  # noqa: ARG002
         """Return nothing, since nothing is recorded."""

@@ -20,12 +20,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from discreet.errors import UnreadableSource
-from discreet.plan.policy import Policy
-from discreet.plan.same_columns import same_columns
-from discreet.plan.schema import ColumnFacts, SameColumns, Schema, TableFacts
-from discreet.query.functions import CASTS
+from discreet.plan.policy.owner_promises import same_columns
+from discreet.plan.policy.policy import Policy
+from discreet.query.expression_types import CASTS
 from discreet.query.relations import folded
 from discreet.query.types import Type
+from discreet.requests.table_schema import ColumnFacts, SameColumns, Schema, TableFacts
 from discreet.session.unit_forms import (
     bad_table,
     check_alike,
@@ -37,7 +37,7 @@ from discreet.units import PrivacyUnit
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
     from discreet.engines.engine import Columns
-    from discreet.plan.stored import Stored
+    from discreet.requests.table_schema import StoredColumn
 
 __all__ = ["schema_of"]
 
@@ -62,7 +62,7 @@ def schema_of(
     policy: Policy,
     unit: PrivacyUnit,
     sources: Mapping[str, Columns],
-    stored: Mapping[str, Mapping[str, Stored]] | None = None,
+    stored: Mapping[str, Mapping[str, StoredColumn]] | None = None,
 ) -> Schema:
     """Return the tables of a session, from the columns of the sources and how they store them.
 
@@ -89,7 +89,7 @@ def schema_of(
 
 def _stored(
     table: TableFacts,
-    stored: Mapping[str, Stored],
+    stored: Mapping[str, StoredColumn],
     promised: Mapping[tuple[str, str], SameColumns],
 ) -> TableFacts:
     """Add how the source stores the columns, and which of them are promised to be the same."""

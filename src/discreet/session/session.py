@@ -4,7 +4,7 @@ Trust: kernel.  It is the only door to the data.
 
 Everything that can be refused is refused before anything is charged: the question is read, bound,
 priced and printed for the engine first.  Then one answer is paid for, drawn and recorded
-(:mod:`discreet.session.answering`).
+(:mod:`discreet.session.answer_pipeline`).
 Nothing that a session shows, raises or logs holds a value of a private table.
 """
 
@@ -18,31 +18,30 @@ from functools import partial
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Self, Unpack, final
 
-from discreet.accounting.currency import Basic
+from discreet.accounting.budgets.currency import BasicCurrency
 from discreet.engines.engine import Engine
 from discreet.errors import LedgerError, UnknownName, WrongKind
 from discreet.ledger import Ledger, Receipt
 from discreet.ledger import Release as Stored
-from discreet.mechanisms.arguments import Number
-from discreet.plan.bounds_asked import BoundsPrice
+from discreet.mechanisms.mechanism import Number
 from discreet.plan.plan import Plan
-from discreet.plan.policy import Policy
-from discreet.plan.schema import Schema, TableFacts
+from discreet.plan.policy.policy import Policy
+from discreet.plan.pricing.requested_price import BoundsPrice
 from discreet.query.question import Question
 from discreet.release.release import Release
-from discreet.session.answering import Desk
-from discreet.session.inquiry import Asking, Inquiry, Price, question_of
-from discreet.session.made_plans import MadePlans
-from discreet.session.manifest import in_files, read_elsewhere
-from discreet.session.planning import Planning
+from discreet.requests.table_schema import Schema, TableFacts
+from discreet.session.answer_pipeline import AnswerPipeline
+from discreet.session.files.manifest import answered_into_files_error, is_manifest
+from discreet.session.inquiry import Inquiry, PriceOptions, QuestionLike, question_of
+from discreet.session.planning import PlanRegistry, SessionPlanner
 from discreet.session.record import NoLedger, Rehearsal
 from discreet.units import PrivacyUnit
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
     from discreet.accounting import Left
-    from discreet.plan.search import FoundBounds
-    from discreet.plan.standing import Standing
-    from discreet.session.written_release import WrittenRelease
+    from discreet.plan.bounds_search.bounds_search import FoundBounds
+    from discreet.plan.plan import BudgetPreview
+    from discreet.session.files.manifest import WrittenRelease
 
 __all__ = ["Session"]
 
@@ -96,9 +95,11 @@ class Session:
         self._ledger = ledger
         self._account = account
         self._keeps = keeps
-        self._desk: Desk | None = Desk(engine=engine, record=ledger, account=account, states=states)
-        self._made = MadePlans()
-        self._planning = Planning(
+        self._desk: AnswerPipeline | None = AnswerPipeline(
+            engine=engine, record=ledger, account=account, states=states
+        )
+        self._made = PlanRegistry()
+        self._planning = SessionPlanner(
             engine=engine, schema=schema, policy=policy, unit=unit, ceiling=not self.test_mode
         )
         self._lock = threading.Lock()
@@ -107,7 +108,7 @@ class Session:
 
     def plan(  # noqa: PLR0913  one price, in one of three ways, and what goes with it
         self,
-        question: Asking,
+        question: QuestionLike,
         *,
         epsilon: Number | None = None,
         rho: Number | None = None,
@@ -133,7 +134,7 @@ class Session:
         if isinstance(question, Plan):
             price_beside = (epsilon, rho, error, delta, size, confidence, bounds)
             return self._made.recalled(question, price_beside)
-        price: Price = {
+        price: PriceOptions = {
             "epsilon": epsilon,
             "rho": rho,
             "error": error,
@@ -146,7 +147,7 @@ class Session:
 
     def ask(  # noqa: PLR0913  as ``plan``
         self,
-        question: Asking,
+        question: QuestionLike,
         *,
         epsilon: Number | None = None,
         rho: Number | None = None,
@@ -184,7 +185,7 @@ class Session:
         return self._answer(found)
 
     def write(
-        self, question: Asking, folder: str | os.PathLike[str], **price: Unpack[Price]
+        self, question: QuestionLike, folder: str | os.PathLike[str], **price: Unpack[PriceOptions]
     ) -> WrittenRelease:
         """Answer a question into a folder of Parquet files, however many groups it has.
 
@@ -200,12 +201,12 @@ class Session:
             price: epsilon, rho or error, and what goes with it, as in ``ask``.
         """
         found = self.plan(question, **price)
-        from discreet.session.writing import write  # noqa: PLC0415  rare
+        from discreet.session.files.write_answer import write  # noqa: PLC0415  rare
 
         told = partial(self._told, found)
         return write(self._open_desk(), found, folder, told=told, private=not self.test_mode)
 
-    def remeasure(self, answered: Release | Asking, **price: Unpack[Price]) -> Release:
+    def remeasure(self, answered: Release | QuestionLike, **price: Unpack[PriceOptions]) -> Release:
         """Buy another draw of an answer, and combine all draws as well as can be.
 
         The price is that of the new draw alone, given as in ``ask``; bounds that were found are
@@ -219,17 +220,17 @@ class Session:
         """
         before = answered if isinstance(answered, Release) else self.ask(answered, **price)
         found = self._planned(before.plan.question, price, before.plan.found)
-        from discreet.session.remeasuring import check_again  # noqa: PLC0415  rare
+        from discreet.session.planning import check_combinable  # noqa: PLC0415  rare
 
         desk = self._open_desk()
         draw = 1 + sum(plan.digest == found.digest for plan in before.plans)
         recorded = self._ledger.find(desk.question(found, draw)) is not None
         sources = None if recorded else desk.sources(found)
-        check_again(before, found, ledger=self._ledger.id, sources=sources)
+        check_combinable(before, found, ledger=self._ledger.id, sources=sources)
         after = self._answer(found, draw)
-        from discreet.release.combined import combined  # noqa: PLC0415  rare
+        from discreet.release.combination import combine  # noqa: PLC0415  rare
 
-        return self._marked(combined(before, after), after.receipt, replayed=after.replayed)
+        return self._marked(combine(before, after), after.receipt, replayed=after.replayed)
 
     def table(self, name: str) -> Inquiry:
         """Begin a question with all rows of a table; it ends with ``ask`` or ``plan``."""
@@ -240,7 +241,7 @@ class Session:
                 why="a question is about the tables that this session has opened.",
                 do=f"use one of: {known}.",
             )
-        from discreet.query.builder import table as rows_of  # noqa: PLC0415  rare
+        from discreet.query.table_builder import table as rows_of  # noqa: PLC0415  rare
 
         return Inquiry(rows_of(name), plan=self.plan, ask=self.ask)
 
@@ -312,12 +313,12 @@ class Session:
 
     def __repr__(self) -> str:
         """Show tables, unit and budget on one line, and no data."""
-        from discreet.session.showing import as_line  # noqa: PLC0415  rare
+        from discreet.session.display import as_line  # noqa: PLC0415  rare
 
         return as_line(self._schema, self._unit, None if self.closed else self._left())
 
     def _repr_html_(self) -> str:
-        from discreet.session.showing import as_html  # noqa: PLC0415  rare
+        from discreet.session.display import as_html  # noqa: PLC0415  rare
 
         return as_html(self._schema, self._unit, None if self.closed else self._left())
 
@@ -333,10 +334,10 @@ class Session:
         """Say whether the budget that pays is kept in something else than epsilon."""
         left = self.remaining
         budget = self._policy.budget if left is None else left.budget
-        return budget is not None and not isinstance(budget.currency, Basic)
+        return budget is not None and not isinstance(budget.currency, BasicCurrency)
 
     def _planned(
-        self, question: Question, price: Price, found: tuple[FoundBounds, ...] = ()
+        self, question: Question, price: PriceOptions, found: tuple[FoundBounds, ...] = ()
     ) -> Plan:
         """Plan a question, with bounds that were found for it before."""
         self._open_desk()
@@ -350,13 +351,13 @@ class Session:
         self._made.keep(plan)
         return plan
 
-    def _standing(self, plan: Plan) -> Standing | None:
+    def _standing(self, plan: Plan) -> BudgetPreview | None:
         """Look a plan up in the ledger, if there is one, and if it is still open."""
         if self.closed or not isinstance(self._ledger, Ledger):
             return None
-        from discreet.session.standings import standing_of  # noqa: PLC0415  rare
+        from discreet.session.planning import budget_preview  # noqa: PLC0415  rare
 
-        return standing_of(plan, self._ledger, self._account)
+        return budget_preview(plan, self._ledger, self._account)
 
     def _answer(self, plan: Plan, draw: int = 1) -> Release:
         desk = self._open_desk()
@@ -364,12 +365,12 @@ class Session:
 
     def _told(self, plan: Plan, stored: Stored) -> Release:
         """Read what is stored; errors are shown at the confidence that is asked for now."""
-        if in_files(stored.answer):
-            raise read_elsewhere()
+        if is_manifest(stored.answer):
+            raise answered_into_files_error()
         if plan.search is None:
             found = Release.read(stored.answer, plan)
         else:
-            from discreet.session.bounding import read_stages  # noqa: PLC0415  rare
+            from discreet.session.two_stages import read_stages  # noqa: PLC0415  rare
 
             found = read_stages(stored.answer, plan, self._planning.settled)
             self._made.keep(found.plan)
@@ -380,7 +381,7 @@ class Session:
     def _marked(self, release: Release, receipt: Receipt | None, *, replayed: bool) -> Release:
         return release.recorded(receipt, replayed=replayed, private=not self.test_mode)
 
-    def _open_desk(self) -> Desk:
+    def _open_desk(self) -> AnswerPipeline:
         if self._desk is None:
             raise WrongKind(
                 what="the session is closed.",

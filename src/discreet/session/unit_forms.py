@@ -16,12 +16,11 @@ from dataclasses import replace
 from typing import Final
 
 from discreet.errors import BadPolicy
-from discreet.plan.policy import Policy
-from discreet.plan.schema import ColumnFacts, Schema, TableFacts
-from discreet.plan.scope_names import unit_form
-from discreet.plan.stored import EXACT
+from discreet.plan.binding.scope import unit_form
+from discreet.plan.policy.policy import Policy
 from discreet.query.relations import folded
 from discreet.query.types import Type
+from discreet.requests.table_schema import EXACT, ColumnFacts, Schema, TableFacts
 from discreet.units import PrivacyUnit
 
 __all__ = ["bad_table", "check_alike", "check_forms", "check_same", "in_normal_form"]

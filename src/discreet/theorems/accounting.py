@@ -9,11 +9,11 @@ from typing import Final
 
 from discreet.theorems.theorem import Theorem
 
-__all__ = ["ENTRIES"]
+__all__ = ["ACCOUNTING"]
 
 _ACCOUNTING = "proof in docs/proofs/accounting.md"
 
-ENTRIES: Final = (
+ACCOUNTING: Final = (
     Theorem(
         key="dominating-pair",
         statement="If each mechanism is dominated by its pair at every real epsilon, an "
@@ -154,7 +154,7 @@ ENTRIES: Final = (
         key="smoothed-contour",
         statement="A product beside a Gaussian pair of a small mu loses more, by at most "
         "mu^2 (1 + mu) exp(mu^2 / 8) times the density of the smoothed loss, at every epsilon.",
-        source="Mills' ratio; proof in discreet.loss.engine.smoothed",
+        source="Mills' ratio; proof in discreet.loss.engine.smoothed_contour",
     ),
     Theorem(
         key="sampled-groups",
@@ -162,13 +162,14 @@ ENTRIES: Final = (
         "did has a profile of at most the weighted sum of theirs, at any ratios that average to "
         "the ratio asked for.",
         source="Ganesh 2024, Tight Group-Level DP Guarantees for DP-SGD with Sampling via Mixture "
-        "of Gaussians Mechanisms, for Gaussians; proof in discreet.loss.pairs.sampled_group",
+        "of Gaussians Mechanisms, for Gaussians; proof in discreet.loss.sampling.mixtures",
     ),
     Theorem(
         key="routing",
         statement="If a record is sent to one of several interactive mechanisms, chosen by their "
         "earlier answers, the excesses of their profiles over that of nothing add up.",
-        source="proof in discreet.loss.pairs.routed; Henzinger, Safavi and Vadhan 2024 for the "
+        source="proof in discreet.loss.sampling.mixtures; Henzinger, Safavi and Vadhan 2024 for "
+        "the "
         "failure of the maximum",
     ),
     Theorem(
@@ -176,19 +177,19 @@ ENTRIES: Final = (
         statement="The logarithm of the moment of order t of a loss is bounded by rho t (t + 1) + "
         "linear t + constant with numbers that add up in products, and are known for bounded "
         "losses, concentrated ones, mixtures and chains of them.",
-        source="proof in discreet.loss.growth",
+        source="proof in discreet.loss.renyi.moment_growth",
     ),
     Theorem(
         key="concentrated-orders",
         statement="Between orders that are looked at, the logarithm of a moment lies below its "
         "chord, so finitely many orders and a bound on its growth prove zero-concentrated privacy.",
-        source="convexity; proof in discreet.loss.rho",
+        source="convexity; proof in discreet.loss.renyi.least_rho",
     ),
     Theorem(
         key="approximately-concentrated",
         statement="A loss that is infinite with chance d one way and e the other way is "
         "concentrated but for a chance of max(d, e), with the rho of the laws given that it is "
         "finite; chances and rhos add up in adaptive compositions.",
-        source="Bun and Steinke 2016, definition 8.1; proof in discreet.loss.rho",
+        source="Bun and Steinke 2016, definition 8.1; proof in discreet.loss.renyi.least_rho",
     ),
 )

@@ -9,9 +9,9 @@ from typing import Final
 
 from discreet.theorems.theorem import Theorem
 
-__all__ = ["ENTRIES"]
+__all__ = ["ATTACKS"]
 
-ENTRIES: Final = (
+ATTACKS: Final = (
     Theorem(
         key="clopper-pearson",
         statement="If L(k) is such that k or more hits of n have a chance of at most a at L(k), "
@@ -32,7 +32,8 @@ ENTRIES: Final = (
         key="held-out-event",
         statement="If an event, or a pair of neighbors, is chosen before the answers that judge it "
         "are drawn, its bounds hold at their level, however many others were tried.",
-        source="conditioning; Bichsel and others 2021, DP-Sniper; proof in discreet.attacks.events",
+        source="conditioning; Bichsel and others 2021, DP-Sniper; proof in "
+        "discreet.attacks.distinguishers.events",
     ),
     Theorem(
         key="audit-bound",
@@ -60,7 +61,7 @@ ENTRIES: Final = (
         "number of bits that are guessed is stochastically at most that of n coins with chance "
         "e^epsilon / (1 + e^epsilon).",
         source="Steinke, Nasr and Jagielski 2023, Privacy Auditing with One Training Run; proof in "
-        "discreet.attacks.guesses",
+        "discreet.attacks.estimate",
     ),
     Theorem(
         key="fourier-attack",
@@ -90,6 +91,6 @@ ENTRIES: Final = (
         "them, with variance 1 / (n - 1); the area between two groups of m and k places that "
         "they choose is one half, with variance at most (m + k + 1) / (12 m k).",
         source="Hoeffding 1951, A Combinatorial Central Limit Theorem; Mann and Whitney 1947; "
-        "proof in discreet.attacks.implementation.ranks",
+        "proof in discreet_audit.rank_tests",
     ),
 )

@@ -1,6 +1,10 @@
-"""What counters of streams and hierarchies of counts rest on.
+"""What counters of streams, hierarchies of counts and the sparse vector technique rest on.
 
 Trust: public.
+
+What counters of streams and hierarchies of counts rest on.
+
+What the sparse vector technique rest on.
 """
 
 from __future__ import annotations
@@ -9,9 +13,9 @@ from typing import Final
 
 from discreet.theorems.theorem import Theorem
 
-__all__ = ["ENTRIES"]
+__all__ = ["CONTINUAL", "SPARSE_VECTOR"]
 
-ENTRIES: Final = (
+CONTINUAL: Final = (
     Theorem(
         key="linear-measurements",
         statement="Releasing linear functions of R x + Z loses what one row does in the "
@@ -64,21 +68,21 @@ ENTRIES: Final = (
         key="tree-walk",
         statement="The chance that all prefix sums of a binary tree stay within a reach obeys "
         "f_(h+1)(s) = f_h(s) E[f_h(s + Z); |s + Z| <= r].",
-        source="independence of the noise of disjoint blocks; proof in continual/sums.py",
+        source="independence of the noise of disjoint blocks; proof in continual/sum_tails.py",
     ),
     Theorem(
         key="chernoff-sum",
         statement="A sum of draws with weights of at most m in size and squares that add up to f "
         "exceeds r in size with a chance of at most 2 exp(f/m^2 K(m t) - t r), where K is the "
         "logarithm of the moment generating function of one draw.",
-        source="Chernoff 1952; K(t)/t^2 does not fall; proof in continual/tails.py",
+        source="Chernoff 1952; K(t)/t^2 does not fall; proof in continual/sum_tails.py",
     ),
     Theorem(
         key="smoothed-sum",
         statement="P[|S| > r] <= P[|S + N| > r - u] / P[|N| <= u] for independent S and N; with "
         "normal N the right side is a fast Fourier series, and for discrete Gaussian draws almost "
         "a normal tail.",
-        source="independence; Poisson's summation formula; proof in continual/tails.py",
+        source="independence; Poisson's summation formula; proof in continual/sum_tails.py",
     ),
     Theorem(
         key="hierarchy-levels",
@@ -98,6 +102,57 @@ ENTRIES: Final = (
         statement="The nearest sequence that does not fall is no further, at its worst place, from "
         "a truth that does not fall than the sequence itself.",
         source="Ayer, Brunk, Ewing, Reid and Silverman 1955, for the max-min formula; proof in "
-        "continual/monotone.py",
+        "continual/consistency.py",
+    ),
+)
+
+
+SPARSE_VECTOR: Final = (
+    Theorem(
+        key="above-threshold",
+        statement="Comparing integer queries of sensitivity D with one noisy threshold "
+        "(discrete Laplace, scale D/eps1; query noise of scale 2D/eps2, or D/eps2 for"
+        " monotone queries) and halting at the first above is (eps1 + eps2)-DP for "
+        "any number of adaptive queries, and no smaller epsilon holds for all "
+        "numbers.",
+        source="Dwork and Roth 2014, theorem 3.23; Lyu, Su and Li 2017; proof in "
+        "discreet.mechanisms.sparse_vector.above_threshold",
+    ),
+    Theorem(
+        key="sparse-vector",
+        statement="With c answers above, one noisy threshold of scale D/eps1 and query noise of"
+        " scale 2cD/eps2 (monotone: cD/eps2), a run is (eps1 + eps2)-DP for any "
+        "number of queries.",
+        source="Lyu, Su and Li 2017, theorems 2 and 4; proof in "
+        "discreet.mechanisms.sparse_vector.sparse",
+    ),
+    Theorem(
+        key="sparse-split",
+        statement="At a given eps1 + eps2 the variance of the noise of a comparison is smallest"
+        " where eps1 : eps2 = 1 : (2c)^(2/3), and 1 : c^(2/3) for monotone queries.",
+        source="Lyu, Su and Li 2017, section 4.2",
+    ),
+    Theorem(
+        key="numeric-sparse",
+        statement="Answering the at most c queries above with fresh discrete Laplace noise of "
+        "scale cD/eps3 adds eps3 to the loss of the comparisons.",
+        source="Dwork and Roth 2014, theorem 3.28; proof in "
+        "discreet.mechanisms.sparse_vector.sparse",
+    ),
+    Theorem(
+        key="threshold-law",
+        statement="The chance of a pattern of belows and aboves is a sum over the noise of the "
+        "threshold; terms in a window plus bounds of both tails enclose it, and an "
+        "impossible pattern has chance zero exactly.",
+        source="independence given the threshold, monotone tails; proof in "
+        "discreet.mechanisms.sparse_vector.threshold_law",
+    ),
+    Theorem(
+        key="threshold-accuracy",
+        statement="With k queries, adaptive or not, all answers are right within alpha with a "
+        "chance of at least sum over t of P[rho = t] P[t - alpha - 1 <= nu <= t + "
+        "alpha]^k.",
+        source="an event about the noise alone; proof in "
+        "discreet.mechanisms.sparse_vector.threshold_law",
     ),
 )

@@ -9,11 +9,11 @@ from typing import Final
 
 from discreet.theorems.theorem import Theorem
 
-__all__ = ["ENTRIES"]
+__all__ = ["NOISE"]
 
 _PROOFS: Final = "proof in docs/proofs/noise.md"
 
-ENTRIES: Final = (
+NOISE: Final = (
     Theorem(
         key="directed-rounding",
         statement="Every number that enters or leaves exact arithmetic as a float or fixed-"

@@ -9,9 +9,9 @@ from typing import Final
 
 from discreet.theorems.theorem import Theorem
 
-__all__ = ["ENTRIES"]
+__all__ = ["NOTIONS"]
 
-ENTRIES: Final = (
+NOTIONS: Final = (
     Theorem(
         key="post-processing",
         statement="A map of the output that does not look at the data again leaves every bound "
@@ -149,6 +149,6 @@ ENTRIES: Final = (
         statement="A release dominated by one of several pairs, whichever earlier outputs suggest, "
         "composes like the one pair whose profile is the largest of theirs.",
         source="Zhu, Dong and Wang 2022, Optimal Accounting of Differential Privacy via "
-        "Characteristic Function; proof in discreet.loss.envelope",
+        "Characteristic Function; proof in discreet.loss.pairs.envelope",
     ),
 )

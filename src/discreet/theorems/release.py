@@ -9,9 +9,9 @@ from typing import Final
 
 from discreet.theorems.theorem import Theorem
 
-__all__ = ["ENTRIES"]
+__all__ = ["RELEASE"]
 
-ENTRIES: Final = (
+RELEASE: Final = (
     Theorem(
         key="answer-loss",
         statement="An answer is a function of its plan and of one run of each mechanism of the "
@@ -31,20 +31,23 @@ ENTRIES: Final = (
         statement="If independent variables that are stochastically larger than the weighted "
         "noises, rounded up to a grid of step h, exceed m in sum with chance at most (1 - c) / 2, "
         "the sum of the weighted noises stays within m h with chance at least c.",
-        source="stochastic order is kept by independent sums; proof in discreet.release.reach",
+        source="stochastic order is kept by independent sums; proof in "
+        "discreet.release.confidence_intervals.half_width",
     ),
     Theorem(
         key="reach-rises",
         statement="For X symmetric and unimodal on the multiples of s, and Y symmetric and "
         "independent, P[|X + t' Y| <= r] <= P[|X + t Y| <= r + s] for 0 <= t <= t'.",
-        source="a discrete form of Anderson's inequality (1955); proof in discreet.release.ratios",
+        source="a discrete form of Anderson's inequality (1955); proof in "
+        "discreet.release.confidence_intervals.aggregate_intervals",
     ),
     Theorem(
         key="paired-reach",
         statement="Let C be continuous, symmetric and unimodal with P[Z >= k] <= P[C >= k - 1], "
         "and W stochastically larger than |Y|. If |s C + t W| exceeds r with some chance at most, "
         "|s Z - u Y| exceeds r + s with no larger one, for all u from 0 to t.",
-        source="Anderson's inequality (1955) in one dimension; proof in discreet.release.paired",
+        source="Anderson's inequality (1955) in one dimension; proof in "
+        "discreet.release.confidence_intervals.noise_tails",
     ),
     Theorem(
         key="clear-count",
@@ -52,14 +55,14 @@ ENTRIES: Final = (
         "chance that this count is far above the threshold and an error of chance m (1 - h) occurs "
         "is at most m, where h is the chance that a group far above it is hidden.",
         source="likelihood ratios of log-concave noise rise; proof in "
-        "discreet.release.shown_counts",
+        "discreet.release.confidence_intervals.half_width",
     ),
     Theorem(
         key="ratio-interval",
         statement="All theta within bounds for which |noisy sum - theta noisy count| is at most "
         "the reach of its noise hold the true ratio with at least the confidence.",
         source="after Fieller 1954, Some Problems in Interval Estimation; proof in "
-        "discreet.release.ratios",
+        "discreet.release.confidence_intervals.aggregate_intervals",
     ),
     Theorem(
         key="quantile-ends",
@@ -68,21 +71,21 @@ ENTRIES: Final = (
         "as many rows more in the first leaf, lies above the quantile with chance at most m, "
         "whatever the rows are; the same holds above it.",
         source="the accuracy of the exponential mechanism, McSherry and Talwar 2007, on one side; "
-        "proof in discreet.plan.rank_ends",
+        "proof in discreet.plan.forecast.noise_quantiles",
     ),
     Theorem(
         key="joint-box",
         statement="If k independent noises stay within their reaches with chance c^(1/k) each, the "
         "range of any function over the box of totals that are so near holds its true value with "
         "chance at least c.",
-        source="independence; proof in discreet.release.intervals",
+        source="independence; proof in discreet.release.confidence_intervals.intervals",
     ),
     Theorem(
         key="variance-box",
         statement="Over a box of count, sum and sum of squares a variance is largest at the "
         "vertex of a concave parabola in 1 / n, or at the nearest end, and smallest at one of its "
         "ends.",
-        source="direct; proof in discreet.release.variances",
+        source="direct; proof in discreet.release.confidence_intervals.aggregate_intervals",
     ),
     Theorem(
         key="formula-range",
@@ -94,7 +97,7 @@ ENTRIES: Final = (
         key="inverse-variance",
         statement="Of all weighted means of two independent unbiased numbers the one with weights "
         "in inverse proportion to their variances v, w has the least variance, v w / (v + w).",
-        source="direct; proof in discreet.release.combined",
+        source="direct; proof in discreet.release.combination",
     ),
     Theorem(
         key="guessing-odds",
@@ -109,7 +112,7 @@ ENTRIES: Final = (
         statement="With a chance of at least 1 - beta, every bin whose noisy number is above r, a "
         "size that no noise exceeds with that chance, holds somebody, and every bin with more than "
         "2 r units stands out.",
-        source="a union over bins; proof in discreet.release.bounds_found",
+        source="a union over bins; proof in discreet.release.noisy_thresholds",
     ),
     Theorem(
         key="keyed-bins",
@@ -117,7 +120,6 @@ ENTRIES: Final = (
         "each bin, sorted, with words of its own stream of a fresh secret key, then a bin that is "
         "computed again is the same, and all bins together have the law of one run of every "
         "mechanism, up to telling the streams from uniform words.",
-        source="independence of the draws of different groups; proof in "
-        "discreet.release.keyed_bins",
+        source="independence of the draws of different groups; proof in discreet.release.answer",
     ),
 )

@@ -5,13 +5,13 @@ Trust: kernel.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
+
+from discreet.doors import late_names
 
 if TYPE_CHECKING:  # each is loaded when first used, because most questions need two of them
-    from discreet.units.graph import NeighborGraph
-    from discreet.units.metrics import l0, l1, l2_squared, linf, steps, table_distance
-    from discreet.units.relation import Relation
+    from discreet.units.neighbor_graph import NeighborGraph
+    from discreet.units.relation import Relation, l0, l1, l2_squared, linf, steps, table_distance
     from discreet.units.sensitivity import (
         Sensitivity,
         average_sensitivity,
@@ -40,38 +40,18 @@ __all__ = [
     "table_distance",
 ]
 
-_FILES: Final = {
-    "NeighborGraph": "graph",
-    "PrivacyUnit": "unit",
-    "Relation": "relation",
-    "Sensitivity": "sensitivity",
-    "average_sensitivity": "sensitivity",
-    "count_sensitivity": "sensitivity",
-    "custom": "unit",
-    "l0": "metrics",
-    "l1": "metrics",
-    "l2_squared": "metrics",
-    "linf": "metrics",
-    "person": "unit",
-    "row": "unit",
-    "same_unit": "unit",
-    "steps": "metrics",
-    "sum_sensitivity": "sensitivity",
-    "table_distance": "metrics",
-}
-
 if not TYPE_CHECKING:  # to which every name would be one of this room
-
-    def __getattr__(name: str) -> Any:
-        """Load the file of a name the first time that it is asked for."""
-        if name not in _FILES:
-            message = f"module {__name__!r} has no attribute {name!r}"
-            raise AttributeError(message)
-        found = getattr(importlib.import_module(f"{__name__}.{_FILES[name]}"), name)
-        globals()[name] = found
-        return found
-
-
-def __dir__() -> list[str]:
-    """List what can be asked for, loaded or not."""
-    return sorted(__all__)
+    __getattr__, __dir__ = late_names(
+        __name__,
+        {
+            "neighbor_graph": ("NeighborGraph",),
+            "relation": ("Relation", "l0", "l1", "l2_squared", "linf", "steps", "table_distance"),
+            "sensitivity": (
+                "Sensitivity",
+                "average_sensitivity",
+                "count_sensitivity",
+                "sum_sensitivity",
+            ),
+            "unit": ("PrivacyUnit", "custom", "person", "row", "same_unit"),
+        },
+    )

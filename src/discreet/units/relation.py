@@ -1,6 +1,8 @@
-"""Neighbor relations: which two tables must look alike.
+"""Neighbor relations, and the distances of tables and vectors that follow from them.
 
 Trust: kernel.
+
+Neighbor relations: which two tables must look alike.
 
 Definition.  Tables are multisets of rows.  Two different tables are neighbors
 
@@ -17,16 +19,38 @@ Definition.  Tables are multisets of rows.  Two different tables are neighbors
     definition of privacy, for tables of one person.
 
 For units larger than a row, read "everything of one unit" in place of "row".
+
+Distances: of tables under each neighbor relation, and of exact vectors.
+
+Definition.  The canonical metric of a relation is the length of the shortest path of neighbors
+from one table to another, and infinity where there is no path.
+Theorem (key ``canonical-metric``; Guerra-Balboa, Miranda-Pascual, Parra-Arnau and Strufe 2024).
+With multiset differences L = D - D' and R = D' - D, the canonical metric is
+
+    add_remove      |L| + |R|
+    replace         |L|  if |D| = |D'|, else infinity
+    either          max(|L|, |R|)
+    replace_null    over all places: 1 if one side is null, 2 if two different rows, else 0
+    local           1 if D and D' are different single rows; infinity if they are other tables
+
+A mechanism is epsilon-DP for the relation if and only if it is (epsilon d)-private for its metric
+d, so a group of k units is nothing but a distance of k (key ``group-distance``).
 """
 
 from __future__ import annotations
 
+import math
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
 from enum import Enum
-from typing import final
+from fractions import Fraction
+from typing import assert_never, final
 
-from discreet.errors import WrongKind
+from discreet.arrays import listed
+from discreet.errors import OutOfRange, WrongKind
+from discreet.exact import rational
 
-__all__ = ["Relation"]
+__all__ = ["Relation", "l0", "l1", "l2_squared", "linf", "steps", "table_distance"]
 
 
 @final
@@ -65,3 +89,152 @@ class Relation(Enum):
     def size_is_public(self) -> bool:
         """Whether all neighbors have the same number of rows."""
         return self in {Relation.REPLACE, Relation.LOCAL}
+
+
+def table_distance(
+    left: Sequence[Hashable], right: Sequence[Hashable], *, relation: Relation | str
+) -> int | float:
+    """Return the canonical distance of two tables: a whole number, or infinity.
+
+    Rows can be any hashable values; ``None`` is a place without a row.
+
+    >>> table_distance(["a", "b"], ["b", "c"], relation="add_remove")
+    2
+    >>> table_distance(["a", "b"], ["b", "c"], relation="replace")
+    1
+    >>> table_distance(["a"], ["a", "b"], relation="replace")
+    inf
+    """
+    kind = Relation.read(relation)
+    first, second = _rows(left), _rows(right)
+    if kind is Relation.REPLACE_NULL:
+        return _by_place(first, second)
+    here, there = (Counter(row for row in rows if row is not None) for rows in (first, second))
+    gone, come = (here - there).total(), (there - here).total()
+    match kind:
+        case Relation.ADD_REMOVE:
+            return gone + come
+        case Relation.REPLACE:
+            return gone if gone == come else math.inf
+        case Relation.EITHER:
+            return max(gone, come)
+        case Relation.LOCAL:
+            if gone == come == 0:
+                return 0
+            return 1 if here.total() == there.total() == 1 else math.inf
+        case _:  # pragma: no cover
+            assert_never(kind)
+
+
+def steps(*, certified: Relation | str, wanted: Relation | str) -> int | float:
+    """Return how far neighbors of the wanted relation can be apart in the certified one.
+
+    A mechanism that is epsilon-DP under ``certified`` is (steps * epsilon)-DP under ``wanted``.
+
+    >>> steps(certified="add_remove", wanted="replace")
+    2
+    >>> steps(certified="replace", wanted="add_remove")  # a size was never protected
+    inf
+    """
+    source, target = Relation.read(certified), Relation.read(wanted)
+    return 1 if source is target else _STEPS.get((source, target), math.inf)
+
+
+_STEPS = {
+    (Relation.ADD_REMOVE, Relation.REPLACE): 2,
+    (Relation.ADD_REMOVE, Relation.EITHER): 2,
+    (Relation.ADD_REMOVE, Relation.REPLACE_NULL): 1,
+    (Relation.ADD_REMOVE, Relation.LOCAL): 2,
+    (Relation.REPLACE, Relation.LOCAL): 1,
+    (Relation.EITHER, Relation.ADD_REMOVE): 1,
+    (Relation.EITHER, Relation.REPLACE): 1,
+    (Relation.EITHER, Relation.REPLACE_NULL): 1,
+    (Relation.EITHER, Relation.LOCAL): 1,
+    (Relation.REPLACE_NULL, Relation.LOCAL): 2,
+}  # elsewhere no path exists: sizes differ, rows lose their places, or tables have more rows
+
+
+def l0(left: Sequence[object], right: Sequence[object]) -> int:
+    """Count the coordinates that differ.
+
+    >>> l0([1, 2, 3], [1, 5, 0])
+    2
+    """
+    return sum(gap != 0 for gap in _gaps(left, right))
+
+
+def l1(left: Sequence[object], right: Sequence[object]) -> Fraction:
+    """Add up the absolute differences.
+
+    >>> l1([1, 2, 3], [1, 5, "2.5"])
+    Fraction(7, 2)
+    """
+    return sum((abs(gap) for gap in _gaps(left, right)), Fraction(0))
+
+
+def l2_squared(left: Sequence[object], right: Sequence[object]) -> Fraction:
+    """Add up the squared differences: the square stays exact where the root would not.
+
+    >>> l2_squared([1, 2, 3], [1, 5, 0])
+    Fraction(18, 1)
+    """
+    return sum((gap * gap for gap in _gaps(left, right)), Fraction(0))
+
+
+def linf(left: Sequence[object], right: Sequence[object]) -> Fraction:
+    """Return the largest absolute difference.
+
+    >>> linf([1, 2, 3], [1, 5, 1])
+    Fraction(3, 1)
+    """
+    return max((abs(gap) for gap in _gaps(left, right)), default=Fraction(0))
+
+
+def _gaps(left: Sequence[object], right: Sequence[object]) -> list[Fraction]:
+    first, second = listed(left, name="entries"), listed(right, name="entries")
+    if len(first) != len(second):
+        raise WrongKind(
+            what="the two vectors have different lengths.",
+            why="a distance compares coordinate by coordinate.",
+            do="give two vectors of one length.",
+        )
+    return [
+        rational(one, name="each entry") - rational(other, name="each entry")
+        for one, other in zip(first, second, strict=True)
+    ]
+
+
+def _rows(table: Sequence[Hashable]) -> list[Hashable]:
+    rows = listed(table, name="rows")
+    for row in rows:
+        try:
+            hash(row)
+        except TypeError:
+            raise WrongKind(
+                what=f"a row is a {type(row).__name__}, which cannot be compared as a whole.",
+                why="tables are multisets of rows: equal rows must be seen to be equal.",
+                do="give rows as tuples, text or numbers.",
+            ) from None
+        if _has_nan(row):
+            raise OutOfRange(
+                what="a row holds a NaN.",
+                why="a NaN differs from itself, so no distance to it is defined.",
+                do="write missing values as None.",
+            )
+    return rows
+
+
+def _has_nan(row: object) -> bool:
+    if isinstance(row, tuple | frozenset):
+        return any(_has_nan(entry) for entry in row)
+    return isinstance(row, float) and math.isnan(row)
+
+
+def _by_place(left: Iterable[Hashable], right: Iterable[Hashable]) -> int | float:
+    first, second = list(left), list(right)
+    if len(first) != len(second):
+        return math.inf
+    return sum(
+        0 if one == other else 1 if one is None or other is None else 2
+        for one, other in zip(first, second, strict=True)
+    )

@@ -18,8 +18,7 @@ from typing import final
 from discreet.arrays import listed
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import whole
-from discreet.units.metrics import table_distance
-from discreet.units.relation import Relation
+from discreet.units.relation import Relation, table_distance
 
 __all__ = ["PrivacyUnit", "custom", "person", "row", "same_unit"]
 

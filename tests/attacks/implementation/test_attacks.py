@@ -6,9 +6,9 @@ them together stay below 1e-4.
 
 import pytest
 
-from discreet.attacks.findings import Finding
-from discreet.attacks.implementation import ATTACKS, claimed
-from discreet.attacks.suite import all_rows
+from discreet_audit.findings import Finding
+from discreet_audit.implementation import ATTACKS, claimed
+from discreet_audit.suite import all_rows
 
 
 def made(attack):

@@ -8,28 +8,28 @@ import pytest
 
 from discreet.accounting import Budget, Leaf
 from discreet.attacks.estimate import estimate_epsilon
-from discreet.attacks.implementation import (
+from discreet.attacks.subjects import Batches
+from discreet.errors import WrongKind
+from discreet.loss import optimal_delta
+from discreet.mechanisms import Laplace
+from discreet.noise import SYSTEM, KeyedEntropy
+from discreet_audit import clinic as totals
+from discreet_audit import rank_tests as ranks
+from discreet_audit.cases import CASES, Case
+from discreet_audit.clinic import rehearsed, row_of, visits
+from discreet_audit.implementation import (
     claimed,
     drift,
     float_support,
     odometer,
     poison,
-    ranks,
     sampler_timing,
     selection_weights,
-    totals,
 )
-from discreet.attacks.implementation import randomness as randomness_attack
-from discreet.attacks.implementation.cases import CASES, Case
-from discreet.attacks.implementation.clinic import rehearsed, row_of, visits
-from discreet.attacks.implementation.texts import changed
-from discreet.attacks.subjects import Batches
-from discreet.attacks.suite import Row
-from discreet.attacks.twins.noises import float_laplace
-from discreet.errors import WrongKind
-from discreet.loss import optimal_delta
-from discreet.mechanisms import Laplace
-from discreet.noise import SYSTEM, KeyedEntropy
+from discreet_audit.implementation import randomness as randomness_attack
+from discreet_audit.implementation.fuzz import changed
+from discreet_audit.suite import Row
+from discreet_audit.twins.noises import float_laplace
 from tests.twins.mechanisms import Twin
 
 
@@ -75,7 +75,7 @@ def test_ranks_have_the_variance_that_is_claimed(ties):
     found = []
     for _ in range(repeats):
         values = source.words(n, 32).astype(np.int64) % ties
-        found.append(ranks.told(values, times))
+        found.append(ranks.rank_test(values, times))
     correlations = np.array([each.correlation for each in found])
     areas = np.array([each.area for each in found])
     limit = np.array([each.area_limit for each in found])

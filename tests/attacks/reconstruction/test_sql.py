@@ -8,7 +8,7 @@ import pytest
 
 import discreet as dp
 from discreet.attacks.reconstruction import differencing, tracker
-from discreet.attacks.reconstruction.asking import Refused, exactly, guarded, privately
+from discreet.attacks.reconstruction.curators import Refused, exactly, guarded, privately
 from discreet.errors import OutOfRange, OverBudget
 from discreet.noise import DiscreteLaplace
 

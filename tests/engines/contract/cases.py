@@ -9,14 +9,14 @@ from functools import cache
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
-from discreet.engines.order import HashOrder
-from discreet.plan.lowered import Distinct as DistinctValues
-from discreet.plan.lowered import Key, Leaves, Lowered, Total
-from discreet.plan.product import Product
-from discreet.plan.schema import ColumnFacts, Schema, TableFacts
+from discreet.engines.hash_order import HashOrder
 from discreet.query.expressions import Aggregate, Call, Case, Column, Literal, Order, Window
 from discreet.query.relations import Aggregated, Distinct, Filter, Join, Project, Scan, UnionAll
 from discreet.query.types import Type
+from discreet.requests.engine_request import Distinct as DistinctValues
+from discreet.requests.engine_request import EngineRequest, KeyColumn, Leaves, Total
+from discreet.requests.key_product import Product
+from discreet.requests.table_schema import ColumnFacts, Schema, TableFacts
 from tests.engines.edges import EDGES
 from tests.engines.questions import (
     EVENTS,
@@ -35,7 +35,7 @@ OWN = HashOrder(salt=20240229)
 SCAN = Scan("events", tuple(EVENTS.items()))
 PUBLIC = Scan("wards", tuple(WARDS.items()))
 U, K, G, I = map(Column, "ukgi")
-BY_TEXT = Key("k", K, Type.TEXT)
+BY_TEXT = KeyColumn("k", K, Type.TEXT)
 ONES = Total(name="ones", row=Literal(1), low=0, high=3)
 
 
@@ -44,7 +44,7 @@ class Asked:
     """A question, the rows that it is asked about, and the features that it needs."""
 
     name: str
-    lowered: Lowered
+    lowered: EngineRequest
     features: frozenset[str] = frozenset()
     rows: dict = field(repr=False)
     types: dict = field(repr=False, default_factory=lambda: TYPES)
@@ -174,7 +174,7 @@ def ask(name, *features, rows=CROWD, local=(), **changes):
     }
     if not fields["unit"]:
         fields["groups"] = None
-    lowered = Lowered(**fields)
+    lowered = EngineRequest(**fields)
     return Asked(name=name, features=frozenset(features), rows=rows, lowered=lowered, local=local)
 
 
@@ -204,7 +204,7 @@ MEASURES = (
     Leaves(name="leaves", row=G, leaves=3, rows=2),
 )
 LATEST = Window("ROW_NUMBER", (), (U,), (Order(I, True, True), Order(Column("f"), False, True)))
-BY_BEDS = Key("beds", Column("beds"), Type.INTEGER)
+BY_BEDS = KeyColumn("beds", Column("beds"), Type.INTEGER)
 HUGE = Total(name="huge", row=Column("i"), low=-(2**63), high=2**63 - 1)
 EXTREME = {
     **NOTHING,
@@ -250,7 +250,7 @@ def many_texts():
         rows={"texts": rows},
         types={"texts": types},
         known=Schema([TableFacts(name="texts", columns=facts, unit=("u",))]),
-        lowered=Lowered(
+        lowered=EngineRequest(
             relation=Scan("texts", tuple(types.items())),
             unit=(U,),
             keys=(),
@@ -284,14 +284,14 @@ CASES = (
         "keys of all types",
         "private groups",
         rows=POISONED,
-        keys=tuple(Key(n, Column(n), EVENTS[n]) for n in ("k", "b", "d", "m", "t")),
+        keys=tuple(KeyColumn(n, Column(n), EVENTS[n]) for n in ("k", "b", "d", "m", "t")),
         groups=5,
         measures=MEASURES,
     ),
     ask(
         "listed groups",
         "public groups",
-        keys=(BY_TEXT, Key("g", G, Type.INTEGER)),
+        keys=(BY_TEXT, KeyColumn("g", G, Type.INTEGER)),
         public=(("ward 1", 2), ("nowhere", 0), ("ward 1", 0), (None, None), ("ward 3", 1)),
         measures=MEASURES,
     ),
@@ -299,7 +299,7 @@ CASES = (
     ask(
         "a product of groups",
         "zero groups",
-        keys=(BY_TEXT, Key("g", G, Type.INTEGER)),
+        keys=(BY_TEXT, KeyColumn("g", G, Type.INTEGER)),
         public=Product((("ward 1", "ward 2", None, "nowhere"), tuple(range(-1000, 3)))),
         measures=MEASURES,
     ),
@@ -326,7 +326,7 @@ CASES = (
         "units of several columns",
         unit=(Column("t"), K),
         rows=POISONED,
-        keys=(Key("g", G, Type.INTEGER),),
+        keys=(KeyColumn("g", G, Type.INTEGER),),
         measures=MEASURES,
     ),
     ask(
@@ -381,7 +381,7 @@ CASES = (
         "expressions",
         "functions and casts",
         relation=Filter(SCAN, Call("OR", (Column("b"), Call("IS NULL", (Column("f"),))))),
-        keys=(Key("part", Call("SUBSTR", (Column("t"), Literal(1), Literal(1))), Type.TEXT),),
+        keys=(KeyColumn("part", Call("SUBSTR", (Column("t"), Literal(1), Literal(1))), Type.TEXT),),
         measures=(
             Total(
                 name="case",

@@ -8,14 +8,14 @@ import traceback
 
 import pytest
 
-from discreet.engines.reference.engine import Reference
 from discreet.errors import EngineFailed, UnknownName, WrongType
-from discreet.plan.lowered import Lowered
 from discreet.query.expressions import Column
 from discreet.query.relations import Scan
 from discreet.query.types import Type
+from discreet.requests.engine_request import EngineRequest
 from tests.engines.answers import flat
 from tests.engines.contract.cases import CROWD, NOTHING, ONES, OWN, POISONED, PORTABLE, SECRET, ask
+from tests.reference.engine import Reference
 
 SENTENCE = """EngineFailed[E701]: the engine could not compute the answer.
   Why: what it says about the reason may hold values of the data.
@@ -50,7 +50,7 @@ def impossible():
     missing = Scan("events", (("u", Type.INTEGER), ("other", Type.TEXT)))
     fields = {"unit": (Column("u"),), "keys": (), "groups": 1}
     return [
-        (error, Lowered(relation=relation, measures=measures(column), **fields))
+        (error, EngineRequest(relation=relation, measures=measures(column), **fields))
         for error, relation, column in (
             (UnknownName, nowhere, "u"),
             (WrongType, wrong, "b"),
@@ -61,7 +61,7 @@ def impossible():
 
 def measures(column):
     """Return a count of rows, and one that looks at a column."""
-    from discreet.plan.lowered import Distinct  # noqa: PLC0415
+    from discreet.requests.engine_request import Distinct  # noqa: PLC0415
 
     return (ONES, Distinct(name="x", expression=Column(column), most=1))
 

@@ -10,18 +10,18 @@ import pytest
 
 import discreet as dp
 from discreet.engines.backends import DONE, MATRIX
-from discreet.engines.choice import engine_for
-from discreet.engines.reference.engine import Reference
+from discreet.engines.dispatch import engine_for
 from discreet.engines.spark.performance import SparkPerformance
 from discreet.errors import DiscreetError
-from discreet.plan.lowered import Distinct, Lowered
-from discreet.plan.schema import ColumnFacts, Schema, TableFacts
 from discreet.query.expressions import Column
 from discreet.query.relations import Scan
 from discreet.query.types import Type
+from discreet.requests.engine_request import Distinct, EngineRequest
+from discreet.requests.table_schema import ColumnFacts, Schema, TableFacts
 from tests.engines.answers import flat
 from tests.engines.contract.cases import CASES, CROWD, ONES, PORTABLE, ask
 from tests.engines.questions import TYPES
+from tests.reference.engine import Reference
 
 POLICY = """
 format = 1
@@ -80,7 +80,7 @@ def zoned(place, folder):
     facts = [ColumnFacts(name=name, type=kind) for name, kind in scan.columns]
     schema = Schema([TableFacts(name="moments", columns=tuple(facts), unit=("u",))])
     fields = {"unit": (Column("u"),), "keys": (), "groups": 1, "measures": (ONES, values)}
-    return answered(place.zoned(), schema, Lowered(relation=scan, **fields))
+    return answered(place.zoned(), schema, EngineRequest(relation=scan, **fields))
 
 
 def session(place):

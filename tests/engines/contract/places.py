@@ -9,15 +9,15 @@ from unittest import mock
 import duckdb
 import pyarrow as pa
 
-from discreet.engines.choice import engine_for
 from discreet.engines.connection import Connection
-from discreet.engines.reference.engine import Reference
+from discreet.engines.dispatch import engine_for
 from discreet.engines.sources.database import Database
 from discreet.query.types import Type
 from tests.engines.answers import flat
 from tests.engines.contract.cases import SECRET
 from tests.engines.edges import arrow_table
 from tests.engines.postgres.rows import connect, fill, make, storable
+from tests.reference.engine import Reference
 
 NUMBERS = itertools.count()
 NOON = datetime(2024, 2, 29, 12, tzinfo=UTC)

@@ -6,7 +6,7 @@ from functools import partial
 import pyarrow as pa
 
 import discreet as dp
-from discreet.engines.choice import engine_for
+from discreet.engines.dispatch import engine_for
 from discreet.engines.spark.engine import Spark, SparkPerformance
 from tests.engines.answers import flat
 from tests.engines.contract.cases import CROWD, OWN, PORTABLE, ask

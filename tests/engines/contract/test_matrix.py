@@ -2,7 +2,7 @@
 
 import pytest
 
-from discreet.engines.backends import DONE, ENGINES, MATRIX, NEVER, SECTIONS, Cell, reason
+from discreet.engines.backends import DONE, ENGINES, MATRIX, NEVER, SECTIONS, FeatureSupport, reason
 from tests.engines.contract.cases import CASES
 from tests.engines.contract.features import SCENES, to_try
 from tests.engines.contract.matrix import answered_by
@@ -34,6 +34,6 @@ def test_every_case_is_about_features_of_the_matrix():
 def test_only_what_is_missing_has_a_reason():
     assert reason("units named by floats", "Spark").startswith("the rows of a unit could")
     with pytest.raises(ValueError, match="no reason"):
-        Cell(NEVER)
+        FeatureSupport(NEVER)
     with pytest.raises(ValueError, match="no reason"):
-        Cell(DONE, "because")
+        FeatureSupport(DONE, "because")

@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, given, settings
 
 from discreet.engines.connection import Performance
 from discreet.engines.postgres.engine import Postgres
-from discreet.plan.schema import ColumnFacts, Schema, TableFacts
+from discreet.requests.table_schema import ColumnFacts, Schema, TableFacts
 from tests.engines.answers import flat, reference
 from tests.engines.postgres.rows import fill, make, storable
 from tests.engines.questions import (

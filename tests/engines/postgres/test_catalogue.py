@@ -4,8 +4,8 @@ import pytest
 
 from discreet.engines.postgres.engine import Postgres
 from discreet.errors import BadPolicy, SourceChanged
-from discreet.plan.schema import Schema, TableFacts
 from discreet.query.types import Type
+from discreet.requests.table_schema import Schema, TableFacts
 from discreet.session import open as opened
 from discreet.units import custom
 

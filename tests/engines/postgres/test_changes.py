@@ -2,20 +2,20 @@
 
 import pytest
 
-from discreet.engines.order import HashOrder
-from discreet.engines.postgres import reading
+from discreet.engines.hash_order import HashOrder
+from discreet.engines.postgres import row_reader as reading
 from discreet.engines.postgres.engine import Postgres
 from discreet.errors import BadPolicy, SourceChanged, UnreadableSource, WrongKind
-from discreet.plan.lowered import Lowered, Total
 from discreet.query.expressions import Call, Column
 from discreet.query.relations import Scan
 from discreet.query.types import Type
+from discreet.requests.engine_request import EngineRequest, Total
 from discreet.session import open as opened
 from tests.engines.answers import flat
 
 ORDER = HashOrder(salt=5)
 AGES = Total(name="n", row=Call("ABS", (Column("age"),)), low=0, high=99)
-QUESTION = Lowered(
+QUESTION = EngineRequest(
     relation=Scan("people", (("patient", Type.INTEGER), ("age", Type.INTEGER))),
     unit=(),
     keys=(),

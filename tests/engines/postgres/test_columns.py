@@ -8,13 +8,13 @@ import pyarrow as pa
 import pytest
 
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.order import HashOrder
-from discreet.engines.postgres.columns import TYPES
+from discreet.engines.hash_order import HashOrder
+from discreet.engines.postgres.column_types import TYPES
 from discreet.engines.postgres.engine import Postgres
-from discreet.plan.lowered import Distinct, Key, Lowered, Total
 from discreet.query.expressions import Call, Column, Literal
 from discreet.query.relations import Scan
 from discreet.query.types import Type
+from discreet.requests.engine_request import Distinct, EngineRequest, KeyColumn, Total
 from tests.engines.answers import flat
 from tests.engines.edges import ARROW, EDGES
 from tests.engines.postgres.rows import NATIVE, connect, make
@@ -28,7 +28,7 @@ def read(engine, table, column):
     """Return a column as the engine holds it while a question is answered."""
     kind = engine.tables()[table][column]
     scan = Scan(table, ((column, kind),))
-    lowered = Lowered(
+    lowered = EngineRequest(
         relation=scan,
         unit=(),
         keys=(),
@@ -196,11 +196,11 @@ def test_edges_are_what_duckdb_makes_of_them_in_arrow(kind, postgres, place):
     scan = Scan("edges", (("id", Type.INTEGER), ("x", kind)))
     by = Column("x") if kind is not Type.FLOAT else Call("ROUND", (Column("x"),))
     key = (
-        Key("x", by, kind)
+        KeyColumn("x", by, kind)
         if kind is not Type.FLOAT
-        else Key("x", Call("IS NULL", (by,)), Type.BOOLEAN)
+        else KeyColumn("x", Call("IS NULL", (by,)), Type.BOOLEAN)
     )
-    lowered = Lowered(
+    lowered = EngineRequest(
         relation=scan,
         unit=(Column("id"),),
         keys=(key,),
@@ -281,7 +281,7 @@ def test_the_texts_of_a_row_have_a_common_limit(owner, place):
         Total(name="n", row=Literal(1), low=0, high=1),
         Total(name="long", row=Call("LENGTH", (total,)), low=0, high=10**9),
     )
-    lowered = Lowered(relation=scan, unit=(), keys=(), groups=None, measures=measures)
+    lowered = EngineRequest(relation=scan, unit=(), keys=(), groups=None, measures=measures)
     expected = {"n": [1], "long": [60]}
     packed = f"CREATE TABLE packed AS SELECT repeat('y', {2**24}) AS v"
     huge = f"INSERT INTO wide SELECT 2, {', '.join(['v'] * 60)} FROM packed"  # noqa: S608

@@ -6,15 +6,15 @@ import psycopg
 import pyarrow as pa
 import pytest
 
-from discreet.engines.order import HashOrder
+from discreet.engines.hash_order import HashOrder
 from discreet.engines.postgres.address import address_of
-from discreet.engines.postgres.connecting import asked, begin, connected
+from discreet.engines.postgres.connections import begin, open_connection, query_rows
 from discreet.engines.postgres.engine import Postgres
 from discreet.errors import UnreadableSource, WrongKind
-from discreet.plan.lowered import Key, Lowered, Total
 from discreet.query.expressions import Call, Column, Literal
 from discreet.query.relations import Join, Project, Scan
 from discreet.query.types import Type
+from discreet.requests.engine_request import EngineRequest, KeyColumn, Total
 from tests.engines.answers import flat
 
 ORDER = HashOrder(salt=5)
@@ -39,7 +39,7 @@ def count(table, *, column="patient"):
     """Return the question of how many rows a table has."""
     scan = Scan(table, ((column, Type.INTEGER),))
     total = Total(name="n", row=Literal(1), low=0, high=1)
-    return Lowered(relation=scan, unit=(), keys=(), groups=None, measures=(total,))
+    return EngineRequest(relation=scan, unit=(), keys=(), groups=None, measures=(total,))
 
 
 def counted(engine, table, **options):
@@ -289,10 +289,10 @@ def test_public_tables_may_be_frames_and_files(plain, place, tmp_path):
         for table, found in (("wards", [2, 0]), ("beds", [1, 1])):
             right = Scan(table, (("ward", Type.TEXT),))
             joined = Join(left, _renamed(right), "inner", Call("=", (Column("ward"), Column("w"))))
-            lowered = Lowered(
+            lowered = EngineRequest(
                 relation=joined,
                 unit=(Column("patient"),),
-                keys=(Key("ward", Column("ward"), Type.TEXT),),
+                keys=(KeyColumn("ward", Column("ward"), Type.TEXT),),
                 groups=2,
                 public=(("A",), ("B",)),
                 measures=(Total(name="n", row=Literal(1), low=0, high=9),),
@@ -345,14 +345,14 @@ def test_settings_of_a_role_make_no_difference(owner, place):
         "ALTER ROLE owner SET default_transaction_isolation = 'read committed'",
     )
     scan = Scan("moments", (("m", Type.TIMESTAMP), ("d", Type.DATE)))
-    keys = (Key("m", Column("m"), Type.TIMESTAMP), Key("d", Column("d"), Type.DATE))
-    lowered = Lowered(relation=scan, unit=(), keys=keys, groups=None, measures=())
+    keys = (KeyColumn("m", Column("m"), Type.TIMESTAMP), KeyColumn("d", Column("d"), Type.DATE))
+    lowered = EngineRequest(relation=scan, unit=(), keys=keys, groups=None, measures=())
     try:
         with Postgres({"moments": place("moments")}) as engine:
             found = flat(engine.run(lowered, order=ORDER))["keys"]
-        with connected(address_of(place("moments"))) as connection:
+        with open_connection(address_of(place("moments"))) as connection:
             begin(connection)
-            settings = asked(connection, "SELECT " + ", ".join(map(_setting, SETTINGS)))
+            settings = query_rows(connection, "SELECT " + ", ".join(map(_setting, SETTINGS)))
     finally:
         owner("ALTER ROLE owner RESET ALL")
     assert settings == [tuple(SETTINGS.values())]

@@ -4,7 +4,7 @@ import pytest
 
 from discreet.engines.connection import Performance
 from discreet.engines.postgres.engine import Postgres
-from discreet.plan.schema import Schema
+from discreet.requests.table_schema import Schema
 from tests.engines.answers import flat
 from tests.engines.planted import (
     ORDER,

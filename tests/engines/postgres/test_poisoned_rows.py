@@ -9,9 +9,9 @@ from datetime import date, datetime, timedelta
 import pytest
 
 from discreet.engines.postgres.engine import Postgres
-from discreet.plan.lowered import Lowered, Total
 from discreet.query.expressions import Column
 from discreet.query.relations import Scan
+from discreet.requests.engine_request import EngineRequest, Total
 from tests.engines.postgres.rows import connect, make
 
 FORMS = {
@@ -92,7 +92,7 @@ def checked(postgres, place, rng, size):
     with Postgres({"poisoned": place("poisoned")}) as engine:
         scan = Scan("poisoned", tuple(engine.tables()["poisoned"].items()))
         measures = tuple(Total(name=each, row=Column(each), low=0, high=1) for each in FORMS)
-        lowered = Lowered(relation=scan, unit=(), keys=(), groups=None, measures=measures)
+        lowered = EngineRequest(relation=scan, unit=(), keys=(), groups=None, measures=measures)
         engine._fill(engine._requests(lowered))
         inner = engine._local._connection
         found = inner.fetched(f'{inner.scan(scan)} ORDER BY "row"')

@@ -10,16 +10,16 @@ import traceback
 import pytest
 
 from discreet.engines.connection import Performance
-from discreet.engines.order import HashOrder
-from discreet.engines.postgres import reading
+from discreet.engines.hash_order import HashOrder
+from discreet.engines.postgres import row_reader as reading
 from discreet.engines.postgres.engine import Postgres
-from discreet.engines.sources.staged import Staged
+from discreet.engines.sources.staging_table import StagingTable
 from discreet.errors import EngineFailed, EngineStopped, SourceChanged
-from discreet.plan.lowered import Key, Lowered, Total
-from discreet.plan.schema import ColumnFacts, Schema, TableFacts
 from discreet.query.expressions import Call, Column, Literal
 from discreet.query.relations import Join, Project, Scan, UnionAll
 from discreet.query.types import Type
+from discreet.requests.engine_request import EngineRequest, KeyColumn, Total
+from discreet.requests.table_schema import ColumnFacts, Schema, TableFacts
 from tests.engines.answers import flat
 from tests.engines.postgres.rows import connect
 
@@ -35,7 +35,7 @@ def scan(table, **columns):
 
 def question(relation, *measures, keys=()):
     chosen = measures or (ONES,)
-    return Lowered(relation=relation, unit=(), keys=keys, groups=None, measures=chosen)
+    return EngineRequest(relation=relation, unit=(), keys=keys, groups=None, measures=chosen)
 
 
 def total(engine, relation):
@@ -117,7 +117,7 @@ def test_only_what_is_needed_travels(moving, owner):
         assert [each.statement for each in requests.values()] == [
             'SELECT true AS c0 FROM "public"."here" AS "t"'
         ]
-        lowered = Lowered(
+        lowered = EngineRequest(
             relation=scan("here", Patient=Type.INTEGER, note=Type.TEXT),
             unit=(Column("Patient"),),
             keys=(),
@@ -145,7 +145,7 @@ def test_rows_are_gone_after_a_question(moving):
 def test_rows_that_an_interrupt_has_left_do_not_count(moving, monkeypatch):
     """A second interrupt may come while the rows of the first are thrown away."""
     with Postgres(moving) as engine:
-        empty = Staged.empty
+        empty = StagingTable.empty
         inner = engine._local._connection
 
         def interrupted(self):
@@ -153,7 +153,7 @@ def test_rows_that_an_interrupt_has_left_do_not_count(moving, monkeypatch):
                 raise KeyboardInterrupt
             empty(self)
 
-        monkeypatch.setattr(Staged, "empty", interrupted)
+        monkeypatch.setattr(StagingTable, "empty", interrupted)
         with pytest.raises(KeyboardInterrupt):
             total(engine, scan("here"))
         monkeypatch.undo()
@@ -277,7 +277,7 @@ SLOW = (
 @pytest.fixture
 def slow(owner, place, monkeypatch):
     """A table of 60 MB that is read in small batches, and not as fast as it could be."""
-    add = Staged.add
+    add = StagingTable.add
 
     def slowly(self, batch, columns):
         time.sleep(0.01)
@@ -285,7 +285,7 @@ def slow(owner, place, monkeypatch):
 
     owner("DROP TABLE IF EXISTS slow", SLOW)
     monkeypatch.setattr(reading, "_BATCHES", {"adbc.postgresql.batch_size_hint_bytes": "100000"})
-    monkeypatch.setattr(Staged, "add", slowly)
+    monkeypatch.setattr(StagingTable, "add", slowly)
     yield {"slow": place("slow")}
     owner("DROP TABLE slow")
 
@@ -421,7 +421,7 @@ def test_keys_of_groups_come_as_they_are(owner, place):
         "CREATE TABLE keyed (k text)",
         "INSERT INTO keyed VALUES ('b'), (NULL), ('é'), ('a'), ('b')",
     )
-    key = Key("k", Column("k"), Type.TEXT)
+    key = KeyColumn("k", Column("k"), Type.TEXT)
     with Postgres({"keyed": place("keyed")}) as engine:
         lowered = question(scan("keyed", k=Type.TEXT), keys=(key,))
         found = flat(engine.run(lowered, order=ORDER))

@@ -7,9 +7,9 @@ from tests.engines.postgres.rows import make
 
 PROGRAM = """
 import sys
-from discreet.engines.order import HashOrder
+from discreet.engines.hash_order import HashOrder
 from discreet.engines.postgres.engine import Postgres
-from discreet.plan.lowered import Lowered, Total
+from discreet.requests.engine_request import Lowered, Total
 from discreet.query.expressions import Literal
 from discreet.query.relations import Scan
 from discreet.query.types import Type

@@ -13,11 +13,11 @@ from typer.testing import CliRunner
 import discreet as dp
 import discreet.session as sessions
 from discreet.cli import app
-from discreet.engines.postgres import reading
-from discreet.engines.sources.staged import Staged
+from discreet.engines.postgres import row_reader as reading
+from discreet.engines.sources.staging_table import StagingTable
 from discreet.errors import BadPolicy, EngineStopped, UnreadableSource, WrongKind
 from discreet.query.types import Type
-from discreet.session.answering import Desk
+from discreet.session.answer_pipeline import AnswerPipeline
 from tests.engines.postgres.rows import connect, fill
 from tests.session.clinic import BY_WARD, COUNT, EXACT, LINKED, POLICY, bills, visits, wards
 
@@ -161,7 +161,9 @@ def test_a_server_that_is_gone_costs_one_charge(postgres, clinic, tmp_path, monk
             with pytest.raises(UnreadableSource):
                 session.ask(COUNT, epsilon="0.5")
             assert str(session.remaining).startswith("epsilon 2 of 2")
-            monkeypatch.setattr(Desk, "check_sources", lambda *_: None)  # it goes after the look
+            monkeypatch.setattr(
+                AnswerPipeline, "check_sources", lambda *_: None
+            )  # it goes after the look
             with pytest.raises(EngineStopped):
                 session.ask(COUNT, epsilon="0.5")
             monkeypatch.undo()
@@ -183,13 +185,13 @@ def test_an_interrupt_costs_one_charge(owner, clinic, tmp_path, monkeypatch):
         " FROM generate_series(1, 50000) i"
     )
     monkeypatch.setattr(reading, "_BATCHES", {"adbc.postgresql.batch_size_hint_bytes": "10000"})
-    add = Staged.add
+    add = StagingTable.add
 
     def slowly(self, batch, columns):
         time.sleep(0.02)
         add(self, batch, columns)
 
-    monkeypatch.setattr(Staged, "add", slowly)
+    monkeypatch.setattr(StagingTable, "add", slowly)
     try:
         with dp.open(f"{clinic}/clinic.visits", policy=POLICY, ledger=ledger) as session:
             alarm = threading.Timer(0.7, lambda: os.kill(os.getpid(), signal.SIGINT))
@@ -266,7 +268,7 @@ def test_a_ledger_without_its_password_is_used(clinic, postgres, owner, tmp_path
 
 def test_nothing_is_loaded_before_it_is_needed():
     program = (
-        "import sys, discreet as dp, discreet.session.sources, discreet.engines.choice;"
+        "import sys, discreet as dp, discreet.session.opening_arguments, discreet.engines.dispatch;"
         "late = {'psycopg', 'adbc_driver_manager', 'adbc_driver_postgresql', 'pyspark'};"
         "dp.open; print(late & set(sys.modules))"
     )

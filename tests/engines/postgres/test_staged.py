@@ -7,7 +7,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from discreet.engines.sources.staged import Staged
+from discreet.engines.sources.staging_table import StagingTable
 from discreet.errors import UnreadableSource
 from discreet.query.types import Type
 
@@ -38,7 +38,7 @@ class Waiting:
 
 
 def test_rows_come_and_go():
-    staged = Staged({"n": Type.INTEGER, "face": None, 'a "b"': Type.TEXT, "f": Type.FLOAT})
+    staged = StagingTable({"n": Type.INTEGER, "face": None, 'a "b"': Type.TEXT, "f": Type.FLOAT})
     with duckdb.connect() as connection:
         sql = staged.attached(connection, "source 0")
         for _ in range(2):
@@ -51,7 +51,7 @@ def test_rows_come_and_go():
 
 def test_an_interrupt_is_heard_while_rows_are_added():
     """DuckDB waits in another thread, and is told to stop."""
-    staged, connection = Staged({"n": Type.INTEGER}), Waiting()
+    staged, connection = StagingTable({"n": Type.INTEGER}), Waiting()
     staged.attached(connection, "source 0")
     threading.Timer(0.3, signal.raise_signal, [signal.SIGINT]).start()
     with pytest.raises(KeyboardInterrupt) as caught:
@@ -62,7 +62,7 @@ def test_an_interrupt_is_heard_while_rows_are_added():
 
 
 def test_a_failure_is_no_interrupt():
-    staged, connection = Staged({"n": Type.INTEGER}), Waiting()
+    staged, connection = StagingTable({"n": Type.INTEGER}), Waiting()
     staged.attached(connection, "source 0")
     connection.stopped.set()
     with pytest.raises(RuntimeError, match="something else"):
@@ -72,6 +72,6 @@ def test_a_failure_is_no_interrupt():
 
 def test_names_and_order_of_steps():
     with pytest.raises(UnreadableSource):
-        Staged({"a": Type.TEXT, "A": Type.TEXT})
+        StagingTable({"a": Type.TEXT, "A": Type.TEXT})
     with pytest.raises(RuntimeError):
-        Staged({"a": Type.TEXT}).empty()
+        StagingTable({"a": Type.TEXT}).empty()

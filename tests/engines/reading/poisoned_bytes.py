@@ -20,12 +20,12 @@ import pyarrow.parquet as pq
 
 from discreet.engines.connection import Performance
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.order import HashOrder
+from discreet.engines.hash_order import HashOrder
 from discreet.engines.sources.database import Database
 from discreet.errors import UnreadableSource
-from discreet.plan.lowered import Lowered, Total
 from discreet.query.expressions import Call, Column, Literal
 from discreet.query.relations import Filter
+from discreet.requests.engine_request import EngineRequest, Total
 from tests.engines.answers import flat
 from tests.engines.visits import TYPES, VISITS, by_ward, visits
 
@@ -45,7 +45,7 @@ def questions():
         Call("<", (Column("patient"), Literal(20))),
     ):
         relation = VISITS if where is None else Filter(VISITS, where)
-        yield Lowered(relation=relation, unit=(), keys=(), groups=None, measures=count)
+        yield EngineRequest(relation=relation, unit=(), keys=(), groups=None, measures=count)
     yield by_ward()
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from discreet.engines.connection import Performance
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.sources.quoting import CHUNK, LONGEST_RECORD, Structure
+from discreet.engines.sources.csv_structure import CHUNK, LONGEST_RECORD, CsvStructure
 from discreet.errors import UnreadableSource
 from discreet.query.relations import Scan
 from discreet.query.types import Type
@@ -26,7 +26,7 @@ SIGNS = b'"\n\r,\\ a;\t\0\xff\xc3\xa9'
 
 def accepted(*chunks):
     """Whether bytes are well formed, taken in some chunks."""
-    check = Structure(",")
+    check = CsvStructure(",")
     try:
         for chunk in chunks:
             check.take(chunk)

@@ -5,13 +5,13 @@ from collections import defaultdict
 import pyarrow as pa
 
 from discreet.engines.spark import task
-from discreet.engines.spark.answers import answered
-from discreet.engines.spark.jobs import Preparing
-from discreet.engines.spark.shapes import check_shape
-from discreet.engines.spark.sources import SparkSource
+from discreet.engines.spark.aggregation import raw_answer
+from discreet.engines.spark.data_frames import SparkSource
+from discreet.engines.spark.jobs import JobBuilder
+from discreet.engines.spark.partitioning import check_shape
 from discreet.engines.spark.statements import GROUP, SEEN
-from discreet.plan.schema import ColumnFacts, Schema, TableFacts
 from discreet.query.relations import folded
+from discreet.requests.table_schema import ColumnFacts, Schema, TableFacts
 from tests.engines.edges import arrow_table
 from tests.engines.questions import EVENTS, TYPES, WARDS
 
@@ -47,7 +47,7 @@ def prepared(lowered, order, rows, rows_at_once=7):
             return pa.table({"one": pa.array([1] * whole.num_rows)})
         return whole.select([name for name, _ in scan.columns])
 
-    return Preparing(
+    return JobBuilder(
         schema=schema,
         sources={"events": SparkSource(None, natives, stamp=None)},
         public=public,
@@ -110,7 +110,7 @@ def run(lowered, rows, order, parts):
             columns[name].append(whole[name])
     schema = found.job["schema"]
     table = pa.table({name: pa.array(columns[name], schema.field(name).type) for name in names})
-    return answered(table, found.bounding)
+    return raw_answer(table, found.bounding)
 
 
 __all__ = ["BY_ROW", "GROUP", "SCHEMA", "added", "batches", "facts", "folded", "prepared", "run"]

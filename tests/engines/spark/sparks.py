@@ -5,9 +5,9 @@ from contextlib import contextmanager
 import pyarrow as pa
 
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.order import HashOrder
+from discreet.engines.hash_order import HashOrder
 from discreet.engines.spark.engine import Spark
-from discreet.plan.schema import ColumnFacts, Schema, TableFacts
+from discreet.requests.table_schema import ColumnFacts, Schema, TableFacts
 from tests.engines.answers import flat
 
 ORDER = HashOrder(salt=5, portable=True)

@@ -5,11 +5,13 @@ from contextlib import contextmanager
 import pytest
 from pyspark.errors import PySparkException
 
-from discreet.engines.spark import parts, sums, workers
+from discreet.engines.spark import aggregation as sums
+from discreet.engines.spark import partitioning as parts
+from discreet.engines.spark import workers
 from discreet.engines.spark.engine import Spark
 from discreet.engines.spark.performance import SparkPerformance
 from discreet.errors import EngineFailed, UnreadableSource
-from discreet.plan.lowered import Total
+from discreet.requests.engine_request import Total
 from tests.engines.answers import flat
 from tests.engines.spark.sparks import ORDER, duckdb_answer, engine, facts
 from tests.engines.visits import TYPES, by_ward, visits

@@ -4,20 +4,20 @@ import pyarrow as pa
 import pytest
 
 import discreet.session as sessions
-from discreet.engines.spark import written
-from discreet.engines.spark.identity import SparkStamp, told_of
+from discreet.engines.spark import bin_writer as written
+from discreet.engines.spark.data_frames import SparkStamp, file_status
 from discreet.errors import BadPolicy, EngineFailed, SourceChanged
-from discreet.plan.lowered import Lowered, Total
 from discreet.query.expressions import Column
 from discreet.query.relations import Scan
 from discreet.query.types import Type
+from discreet.requests.engine_request import EngineRequest, Total
 from tests.engines.answers import flat
 from tests.engines.spark.sparks import ORDER, engine, facts
 from tests.servers.spark import local_session
 
 TYPES = {"patient": Type.INTEGER, "age": Type.INTEGER}
 KNOWN = facts("people", TYPES, unit=("patient",))
-QUESTION = Lowered(
+QUESTION = EngineRequest(
     relation=Scan("people", tuple(TYPES.items())),
     unit=(Column("patient"),),
     keys=(),
@@ -130,7 +130,7 @@ def test_frames_without_files_have_no_state_of_their_own(people, path):
     assert SparkStamp(made).holds()
     assert SparkStamp(people).state == SparkStamp(people).state
     assert SparkStamp(people.where("age > 3")).state != SparkStamp(people).state
-    name, size, modified = told_of(people, path.as_uri())
+    name, size, modified = file_status(people, path.as_uri())
     assert (name, size) == (path.as_uri(), len(ROWS))
     assert modified == path.stat().st_mtime_ns // 10**6
 
@@ -139,7 +139,7 @@ def test_files_that_tasks_wrote_of_data_that_changed_are_no_answer(
     people, path, tmp_path, monkeypatch
 ):
     """Tasks have drawn noise, which somebody may have seen: the question is closed."""
-    write = written.written
+    write = written.write_bins
 
     def late(*arguments, **named):
         found = write(*arguments, **named)

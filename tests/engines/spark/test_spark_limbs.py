@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.engines.spark.limbs import BITS, LIMBS, MOST_PARTS, limb_names, split, together
+from discreet.engines.spark.statements import (
+    BITS,
+    LIMBS,
+    MOST_PARTS,
+    joined_limbs,
+    limb_names,
+    split_limbs,
+)
 
 CONNECTION = duckdb.connect()
 LARGEST = 2**126 - 1
@@ -20,14 +27,14 @@ EDGES = sorted({sign * each for each in POWERS for sign in (1, -1) if each <= LA
 def limbs_of(values):
     """Split numbers with DuckDB."""
     rows = ", ".join(f"({value}::HUGEINT)" for value in values)
-    shown = ", ".join(split("t"))
+    shown = ", ".join(split_limbs("t"))
     return CONNECTION.execute(f"SELECT {shown} FROM (VALUES {rows}) AS x(t)").fetchall()
 
 
 def put_together(rows):
     names = [f"c{at}" for at in range(LIMBS)]
     values = ", ".join(str(tuple(row)) for row in rows)
-    sql = f"SELECT {together(names)} FROM (VALUES {values}) AS x({', '.join(names)})"
+    sql = f"SELECT {joined_limbs(names)} FROM (VALUES {values}) AS x({', '.join(names)})"
     return [value for (value,) in CONNECTION.execute(sql).fetchall()]
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from discreet.plan.schema import Schema
+from discreet.requests.table_schema import Schema
 from tests.engines.answers import flat
 from tests.engines.contract.places import spark_types
 from tests.engines.planted import (

@@ -7,16 +7,16 @@ from subprocess import run
 import pyarrow as pa
 import pytest
 
-from discreet.engines.choice import engine_for
 from discreet.engines.connection import Performance
-from discreet.engines.spark import public
+from discreet.engines.dispatch import engine_for
+from discreet.engines.spark import task_tables as public
 from discreet.engines.spark.engine import Spark
 from discreet.engines.spark.performance import SparkPerformance
 from discreet.errors import OutOfRange, UnreadableSource, WrongKind
-from discreet.plan.lowered import Distinct, Key, Leaves, Lowered, Total
 from discreet.query.expressions import Column, Literal
 from discreet.query.relations import Scan
 from discreet.query.types import Type
+from discreet.requests.engine_request import Distinct, EngineRequest, KeyColumn, Leaves, Total
 from tests.engines.spark.sparks import ORDER, duckdb_answer, engine, facts, spark_answer
 from tests.servers.spark import local_session
 
@@ -50,10 +50,13 @@ def test_names_are_never_looked_up():
         Type.TEXT,
     ]
     types = dict(zip(table.column_names, kinds, strict=True))
-    lowered = Lowered(
+    lowered = EngineRequest(
         relation=Scan("t", tuple(types.items())),
         unit=(Column("a.b"),),
-        keys=(Key("k", Column("`c`"), Type.TEXT), Key("p", Column("part"), Type.BOOLEAN)),
+        keys=(
+            KeyColumn("k", Column("`c`"), Type.TEXT),
+            KeyColumn("p", Column("part"), Type.BOOLEAN),
+        ),
         groups=2,
         measures=(
             Total(name="x", row=Column("d \"e\" 'f'"), low=-5, high=12, rows=2),
@@ -123,10 +126,10 @@ def test_types_are_known_before_anything_is_computed():
 def test_no_value_makes_a_task_fail():
     """What our types do not hold is NULL: texts that are not Unicode, days after year 9999."""
     types = {name: kind for name, kind in COLUMNS.items() if kind is not None}
-    lowered = Lowered(
+    lowered = EngineRequest(
         relation=Scan("t", tuple(types.items())),
         unit=(Column("u"),),
-        keys=tuple(Key(name, Column(name), types[name]) for name in ("d", "m")),
+        keys=tuple(KeyColumn(name, Column(name), types[name]) for name in ("d", "m")),
         groups=3,
         measures=tuple(
             Distinct(name=name, expression=Column(name), most=9)
@@ -144,7 +147,7 @@ def test_no_value_makes_a_task_fail():
     assert counts["l"] == counts["c"] == 2
     rows = every().toArrow().select([name for name in types if name != "t"])
     safe = [each for each in lowered.measures if each.name != "t"]
-    without = Lowered(
+    without = EngineRequest(
         relation=Scan("t", tuple((n, k) for n, k in types.items() if n != "t")),
         unit=lowered.unit,
         keys=lowered.keys,
@@ -159,7 +162,7 @@ def test_decimals_are_floats():
     session = local_session()
     values = [decimal.Decimal("0.1"), decimal.Decimal("99999999999999999999.123"), None]
     table = pa.table({"u": [1, 2, 3], "x": pa.array(values, pa.decimal128(38, 3))})
-    lowered = Lowered(
+    lowered = EngineRequest(
         relation=Scan("t", (("u", Type.INTEGER), ("x", Type.FLOAT))),
         unit=(Column("u"),),
         keys=(),
@@ -172,7 +175,7 @@ def test_decimals_are_floats():
 
 
 def test_rows_without_a_wanted_column_are_counted():
-    lowered = Lowered(
+    lowered = EngineRequest(
         relation=Scan("t", (("u", Type.INTEGER),)),
         unit=(),
         keys=(),
@@ -208,7 +211,7 @@ def test_streams_sessions_and_names_that_are_alike_are_refused():
 def test_a_public_table_that_is_too_large_is_refused_before_anything_is_charged(monkeypatch):
     monkeypatch.setattr(public, "MOST_ROWS", 5)
     session = local_session()
-    lowered = Lowered(
+    lowered = EngineRequest(
         relation=Scan("w", (("id", Type.INTEGER),)),
         unit=(),
         keys=(),
@@ -226,7 +229,7 @@ def test_a_public_table_that_is_too_large_is_refused_before_anything_is_charged(
 
 def test_nothing_loads_spark_before_it_is_used():
     program = (
-        "import sys, discreet, discreet.session, discreet.engines.choice; "
+        "import sys, discreet, discreet.session, discreet.engines.dispatch; "
         "assert not any(name.split('.')[0] == 'pyspark' for name in sys.modules)"
     )
     done = run([sys.executable, "-c", program], check=False)

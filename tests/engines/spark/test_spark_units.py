@@ -8,12 +8,12 @@ import pytest
 from discreet.engines.spark import task
 from discreet.engines.spark.performance import SparkPerformance
 from discreet.errors import BadPolicy, NotPerUnit, UnknownName
-from discreet.plan.lowered import Distinct, Key, Lowered, Total
-from discreet.plan.schema import Link, Schema
 from discreet.query.expressions import Call, Column, Literal
 from discreet.query.relations import Distinct as DistinctRows
 from discreet.query.relations import Join, Project, Scan
 from discreet.query.types import Type
+from discreet.requests.engine_request import Distinct, EngineRequest, KeyColumn, Total
+from discreet.requests.table_schema import Link, Schema
 from tests.engines.spark.sparks import duckdb_answer, engine, facts, spark_answer
 from tests.servers.spark import local_session
 
@@ -24,10 +24,10 @@ EXACT = (Total(name="n", row=Literal(1), low=0, high=10**6),)
 
 
 def counted(relation, unit, key="ward"):
-    return Lowered(
+    return EngineRequest(
         relation=relation,
         unit=(Column(unit),),
-        keys=(Key(key, Column(key), Type.TEXT),),
+        keys=(KeyColumn(key, Column(key), Type.TEXT),),
         groups=2,
         measures=(
             Total(name="n", row=Literal(1), low=0, high=2),
@@ -159,7 +159,7 @@ def test_what_cannot_be_divided_is_refused():
     session = local_session()
     frame = session.createDataFrame(texts())
     scan = Scan("visits", tuple(VISITS.items()))
-    by_row = Lowered(relation=DistinctRows(scan), unit=(), keys=(), groups=None, measures=())
+    by_row = EngineRequest(relation=DistinctRows(scan), unit=(), keys=(), groups=None, measures=())
     with engine({"visits": frame}, facts("visits", VISITS)) as found:
         with pytest.raises(NotPerUnit):
             found.check(by_row)

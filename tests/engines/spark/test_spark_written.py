@@ -18,20 +18,19 @@ import discreet
 import discreet.session as sessions
 from discreet.accounting import Budget
 from discreet.engines.parquet_files import ReleasedFile, read_table, write_table
-from discreet.engines.spark import writers
-from discreet.engines.spark import written as writing
-from discreet.engines.spark.limbs import BITS, limb_names
-from discreet.engines.spark.writers import check_writers, package
-from discreet.engines.spark.written import finished, written
+from discreet.engines.spark import bin_writer as writing
+from discreet.engines.spark import workers as writers
+from discreet.engines.spark.bin_writer import finish_bins, write_bins
+from discreet.engines.spark.statements import BITS, limb_names
+from discreet.engines.spark.workers import check_writers, package
 from discreet.errors import EngineFailed, UnreadableSource
 from discreet.noise import SYSTEM, KeyedEntropy
-from discreet.plan.lowered import Key
-from discreet.plan.raw import MOST, Raw
 from discreet.query.expressions import Column
 from discreet.query.types import Type
 from discreet.release import noised
-from discreet.release.answer import answer
-from discreet.release.keyed_bins import KeyedBins
+from discreet.release.answer import KeyedBins, answer
+from discreet.requests.engine_request import KeyColumn
+from discreet.requests.raw_totals import LARGEST_TOTAL, RawTotals
 from tests.release.clinic import plan_of
 from tests.servers.spark import local_session
 from tests.session.apart import batches_of, groups_of, limbs_of, with_bins
@@ -51,7 +50,7 @@ def groups(count=300, units=None):
     names = [None, *(f"city {at}" for at in range(1, count))]
     exact = (np.arange(count) * 7 % 400) if units is None else np.full(count, units)
     (measure,) = plan().lowered.measures
-    raw = Raw(keys=(pa.array(names),), units=exact, totals={measure.name: exact}, leaves={})
+    raw = RawTotals(keys=(pa.array(names),), units=exact, totals={measure.name: exact}, leaves={})
     return groups_of(raw, plan().lowered)
 
 
@@ -60,7 +59,7 @@ def contents(folder):
 
 
 def task(batches, finish, folder):
-    return finished(
+    return finish_bins(
         batches, lowered=plan().lowered, finish=finish, folder=folder, drawn_by=package()
     )
 
@@ -108,7 +107,9 @@ def test_a_file_holds_the_answer_of_its_bin_sorted_by_keys(tmp_path, binned):
             (name for name in place if place[name] == row["bin"]), key=lambda name: name or ""
         )
         units = np.array([exact[name] for name in names])
-        raw = Raw(keys=(pa.array(names),), units=units, totals={measure.name: units}, leaves={})
+        raw = RawTotals(
+            keys=(pa.array(names),), units=units, totals={measure.name: units}, leaves={}
+        )
         entropy = KeyedEntropy(key=bytes(32), label=f"bin {row['bin']} of {BINS}")
         noisy = noised(plan(), raw, entropy=entropy)
         file = ReleasedFile(name=row["name"], rows=row["rows"], digest=row["digest"])
@@ -183,7 +184,7 @@ def test_limbs_make_totals_that_are_clamped(sums):
     """Sums of limbs, as parts add them up, are what the numbers add up to."""
     columns = [np.array([limbs_of(part)[at].sum() for part in sums]) for at in range(3)]
     table = pa.table(dict(zip(limb_names(0), columns, strict=True)))
-    exact = [min(max(sum(part), -MOST), MOST) for part in sums]
+    exact = [min(max(sum(part), -LARGEST_TOTAL), LARGEST_TOTAL) for part in sums]
     assert writing._total(table, 0).tolist() == exact
 
 
@@ -193,7 +194,7 @@ def test_limbs_make_totals_that_are_clamped(sums):
 def test_limbs_at_their_edges(low, middle, high):
     table = pa.table(dict(zip(limb_names(0), ([low], [middle], [high]), strict=True)))
     exact = low + middle * 2**BITS + high * 2 ** (2 * BITS)
-    assert writing._total(table, 0).tolist() == [min(max(exact, -MOST), MOST)]
+    assert writing._total(table, 0).tolist() == [min(max(exact, -LARGEST_TOTAL), LARGEST_TOTAL)]
 
 
 def test_keys_of_all_types_are_sorted_with_null_first():
@@ -205,7 +206,7 @@ def test_keys_of_all_types_are_sorted_with_null_first():
         Type.TIMESTAMP: [datetime(2020, 1, 2), None, datetime(1960, 1, 1)],  # noqa: DTZ001
     }
     for kind, values in kinds.items():
-        keys = (Key("a", Column("a"), kind), Key("b", Column("b"), kind))
+        keys = (KeyColumn("a", Column("a"), kind), KeyColumn("b", Column("b"), kind))
         pairs = list(itertools.product(values, values))
         table = pa.table(
             {
@@ -253,9 +254,9 @@ def test_a_bin_in_two_parts_is_refused(monkeypatch, tmp_path):
     row = {"bin": 3, "rows": 0, "name": "", "digest": ""}
     job_of(monkeypatch, lambda: [row, row])
     with pytest.raises(EngineFailed):
-        written(None, plan().lowered, bins=BINS, finish=None, folder=tmp_path)
+        write_bins(None, plan().lowered, bins=BINS, finish=None, folder=tmp_path)
     job_of(monkeypatch, lambda: [row])
-    assert written(None, plan().lowered, bins=BINS, finish=None, folder=tmp_path) == ()
+    assert write_bins(None, plan().lowered, bins=BINS, finish=None, folder=tmp_path) == ()
 
 
 def test_a_job_that_fails_says_one_sentence(monkeypatch, tmp_path):
@@ -264,7 +265,7 @@ def test_a_job_that_fails_says_one_sentence(monkeypatch, tmp_path):
 
     job_of(monkeypatch, failing)
     with pytest.raises(EngineFailed) as caught:
-        written(None, plan().lowered, bins=BINS, finish=None, folder=tmp_path)
+        write_bins(None, plan().lowered, bins=BINS, finish=None, folder=tmp_path)
     assert caught.value.__context__ is None
     assert str(CANARY) not in "".join(traceback.format_exception(caught.value))
 
@@ -287,7 +288,7 @@ def test_spark_writes_the_same_files_on_any_partitioning(spark, tmp_path):
     for at, partitions in enumerate([1, 3]):
         folder = tmp_path / str(at)
         folder.mkdir()
-        files = written(
+        files = write_bins(
             frame.repartition(partitions), plan().lowered, bins=BINS, finish=finish, folder=folder
         )
         assert {file.name for file in files} == {path.name for path in folder.iterdir()}
@@ -324,7 +325,7 @@ def test_a_task_with_another_version_draws_nothing(tmp_path, binned):
     finish = KeyedBins.fresh(plan(), bins=BINS)
     sent = {"lowered": plan().lowered, "finish": finish, "folder": tmp_path}
     with pytest.raises(RuntimeError, match="a task could not compute"):
-        list(finished(batches, **sent, drawn_by="discreet 7.0"))
+        list(finish_bins(batches, **sent, drawn_by="discreet 7.0"))
     assert contents(tmp_path) == {}
 
 

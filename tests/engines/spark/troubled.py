@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from discreet.engines.spark.written import written
-from discreet.plan.raw import Raw
-from discreet.release.keyed_bins import KeyedBins
+from discreet.engines.spark.bin_writer import write_bins
+from discreet.release.answer import KeyedBins
+from discreet.requests.raw_totals import RawTotals
 from tests.release.clinic import plan_of
 from tests.session.apart import groups_of
 
@@ -81,7 +81,7 @@ def many_groups():
     (measure,) = plan.lowered.measures
     units = np.append(np.arange(399) * 7 % 400, CANARY)
     names = pa.array([f"city {at}" for at in range(400)])
-    raw = Raw(keys=(names,), units=units, totals={measure.name: units}, leaves={})
+    raw = RawTotals(keys=(names,), units=units, totals={measure.name: units}, leaves={})
     return plan, groups_of(raw, plan.lowered)
 
 
@@ -100,7 +100,7 @@ def main(address, folder):
         target = folder / trouble
         target.mkdir()
         mark = folder / f"{trouble}.mark"
-        files = written(
+        files = write_bins(
             session.createDataFrame(table).repartition(4),
             plan.lowered,
             bins=BINS,

@@ -1,15 +1,32 @@
-"""What every possible record has paid, in three parts: everyone's, each column's, each cell's.
+"""What every possible record has paid, and the two highest payments of different records.
 
-Trust: kernel.  A payment that is left out of the sum can be spent again.
+Trust: kernel.
+
+What every possible record has paid, in three parts: everyone's, each column's, each cell's.
+
+ A payment that is left out of the sum can be spent again.
 
 Definition.  A charge without conditions is booked for everyone, one with a condition on a single
-column to atoms of that column (:mod:`discreet.accounting.cells.column`), any other to cells
-(:mod:`discreet.accounting.cells.cells`).  A record has paid what everyone has paid, what its atom
-has in each column, and what its cell has.
+column to atoms of that column (:mod:`discreet.accounting.cells.column_amounts`), any other to cells
+(:mod:`discreet.accounting.cells.cell_table`).  A record has paid what everyone has paid, what its
+atom has in each column, and what its cell has.
 Theorem (key ``loss-map``).  Within a cell, the highest payment of a record is the payment of
 everyone, that of the cell, and for each column the highest of an atom that the cell holds there.
 Proof.  A cell is a product: its records may take any of its atoms in one column, whatever they have
 in the others, so the highest of the sum is the sum of the highest.
+
+The two highest payments of records that took part in different charges.
+
+ Replacing one record by another costs what both have paid.
+
+Definition.  The story of a record is the set of charges that held it.
+Theorem (key ``two-stories``).  Let a record x have the highest payment, and let its cell and its
+atoms be unmixed.  A record with another story lies in a cell with another story, or in a cell with
+the story of x's and, in some column, in an atom with another story than x's.  The highest payment
+of such records is the second highest that counts: of two records with different stories, at most
+one has the story of x.
+If x's cell or one of its atoms is mixed, or a charge for everyone may have meant some only, another
+record there may have paid as much as x.
 """
 
 from __future__ import annotations
@@ -19,16 +36,24 @@ from typing import TYPE_CHECKING, Final, Self, final
 
 import numpy as np
 
-from discreet.accounting.box import Box
-from discreet.accounting.cells.cells import Cells, Condition
-from discreet.accounting.cells.tally import Digits, Index, Tally, highest, plus
-from discreet.accounting.cuts import unreadable
-from discreet.accounting.point import same_kind
+from discreet.accounting.cells.amount_arrays import (
+    AmountArray,
+    Digits,
+    Index,
+    add_digits,
+    from_digits,
+    greatest,
+    highest,
+)
+from discreet.accounting.cells.cell_table import AtomCondition, CellTable
+from discreet.accounting.scopes.box import Box
+from discreet.accounting.scopes.cuts import undecodable_map
+from discreet.accounting.scopes.ordered_keys import common_kind
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
-    from discreet.accounting.cells.column import Column
+    from discreet.accounting.cells.column_amounts import ColumnAmounts
 
-__all__ = ["Partition"]
+__all__ = ["Partition", "two_highest"]
 
 _MANY: Final = 256
 """With more atoms than this, a column is searched for atoms that need not be told apart."""
@@ -48,9 +73,9 @@ class Partition:
     def __init__(self, *, width: int) -> None:
         """Start with one cell, in which nothing is paid."""
         self.width, self.places = width, 1
-        self.everyone = Tally.zeros(width=width, size=1, places=1)
-        self.cells = Cells(width=width, places=1)
-        self.columns: dict[str, Column] = {}
+        self.everyone = AmountArray.zeros(width=width, size=1, places=1)
+        self.cells = CellTable(width=width, places=1)
+        self.columns: dict[str, ColumnAmounts] = {}
         self.apart = False  # whether a charge for everyone may have meant some only
 
     @property
@@ -76,16 +101,16 @@ class Partition:
         """Refuse a box with values of another kind than earlier ones, before anything changes."""
         for name, values in box.conditions:
             if name in self.columns:
-                same_kind(self.columns[name].atoms.kind, values.kind)
+                common_kind(self.columns[name].atoms.kind, values.kind)
 
-    def refine(self, box: Box) -> list[Condition]:
+    def refine(self, box: Box) -> list[AtomCondition]:
         """Return the conditions of a box as sets of atoms, those on much used columns first."""
         wanted = dict(box.conditions)
-        from discreet.accounting.cells.column import Column  # noqa: PLC0415  rare
+        from discreet.accounting.cells.column_amounts import ColumnAmounts  # noqa: PLC0415  rare
 
         for name in wanted:
             if name not in self.columns:
-                self.columns[name] = Column(width=self.width, places=self.places)
+                self.columns[name] = ColumnAmounts(width=self.width, places=self.places)
                 self.cells.add_column()
         found = []
         for at, (name, column) in enumerate(self.columns.items()):
@@ -93,14 +118,14 @@ class Partition:
                 column.used += 1
                 bits, split = column.refine(wanted[name])
                 self.cells.witnesses.follow(at, bits, split)
-                found.append(Condition(at, column, bits))
+                found.append(AtomCondition(at, column, bits))
         return sorted(found, key=lambda condition: (-condition.column.used, condition.at))
 
-    def conditions(self, box: Box) -> list[Condition]:
+    def conditions(self, box: Box) -> list[AtomCondition]:
         """Return the conditions of a box as atoms that meet them, without changing anything."""
         wanted = dict(box.conditions)
         return [
-            Condition(at, column, column.atoms.meeting(wanted[name]))
+            AtomCondition(at, column, column.atoms.meeting(wanted[name]))
             for at, (name, column) in enumerate(self.columns.items())
             if name in wanted
         ]
@@ -122,21 +147,21 @@ class Partition:
             low: whether to return what some record has paid at least, not at most.
         """
         cells = self.cells.low if low else self.cells.paid
-        total = plus(cells.digits[:, components, chosen], self.everyone.digits[:, components])
+        total = add_digits(cells.digits[:, components, chosen], self.everyone.digits[:, components])
         for at, column in enumerate(self.columns.values()):
-            tally = Tally((column.low if low else column.paid).digits[:, components])
+            tally = AmountArray((column.low if low else column.paid).digits[:, components])
             if tally.digits.any():
                 atoms = (within or {}).get(at, (1 << column.atoms.size) - 1)
                 best = column.best(tally, atoms)[:, self.cells.masks[at, chosen]]
-                total = plus(total, tally.digits[:, np.arange(len(best))[:, None], best])
+                total = add_digits(total, tally.digits[:, np.arange(len(best))[:, None], best])
         return total
 
     def owed(self) -> list[tuple[int, ...]]:
         """Return payments that are owed for sure by some records, at least one of each cell."""
         cells = np.arange(self.cells.size)
-        seen = plus(self.cells.witnesses.seen.digits, self.everyone.digits)
+        seen = add_digits(self.cells.witnesses.seen.digits, self.everyone.digits)
         for atoms, column in zip(self.cells.witnesses.atoms, self.columns.values(), strict=True):
-            seen = plus(seen, column.low.digits[:, :, atoms])
+            seen = add_digits(seen, column.low.digits[:, :, atoms])
         return [highest(seen), highest(self.payments(cells, low=True))]
 
     def settle(self, most: int) -> bool:
@@ -174,21 +199,59 @@ class Partition:
     def read(cls, data: object, *, width: int, places: int) -> Self:
         """Read what ``written`` wrote, and refuse everything else."""
         if not isinstance(data, dict) or set(data) != {"everyone", "apart", "columns", "cells"}:
-            raise unreadable()
+            raise undecodable_map()
         parts = cls(width=width)
         parts.places, parts.apart = places, data["apart"]
-        parts.everyone = Tally.read([data["everyone"]], width=width, places=places)
+        parts.everyone = AmountArray.read([data["everyone"]], width=width, places=places)
         columns = data["columns"]
         if not isinstance(columns, list) or not isinstance(parts.apart, bool):
-            raise unreadable()
-        from discreet.accounting.cells.column import Column  # noqa: PLC0415  rare
+            raise undecodable_map()
+        from discreet.accounting.cells.column_amounts import ColumnAmounts  # noqa: PLC0415  rare
 
         for item in columns:
             if not isinstance(item, list) or len(item) != 2 or not isinstance(item[0], str):
-                raise unreadable()
-            parts.columns[item[0]] = Column.read(item[1], width=width, places=places)
+                raise undecodable_map()
+            parts.columns[item[0]] = ColumnAmounts.read(item[1], width=width, places=places)
         if len(parts.columns) != len(columns):
-            raise unreadable()
+            raise undecodable_map()
         held = list(parts.columns.values())
-        parts.cells = Cells.read(data["cells"], held, width=width, places=places)
+        parts.cells = CellTable.read(data["cells"], held, width=width, places=places)
         return parts
+
+
+def two_highest(
+    parts: Partition, cells: Index, within: Mapping[int, int], component: int
+) -> tuple[int, int]:
+    """Return the two highest payments of one component; the second is 0 if there is one story.
+
+    Args:
+        parts: what was paid.
+        cells: the cells to look at.
+        within: for columns, by place, the atoms to look at, as bits; the cells must meet them.
+        component: the component of the amounts.
+
+    >>> two_highest(Partition(width=1), np.array([0]), {}, 0)
+    (0, 0)
+    """
+    only = slice(component, component + 1)
+    payments = parts.payments(cells, within, components=only)
+    top = int(greatest(payments)[0])
+    first = from_digits(payments[:, :, top])[0]
+    stories = parts.cells.stories
+    if parts.apart or stories.mixed[cells[top]]:
+        return first, first
+    same = stories.numbers[cells] == stories.numbers[cells[top]]
+    second = highest(payments[:, :, ~same])[0] if not same.all() else 0
+    for at, column in enumerate(parts.columns.values()):
+        atoms = within.get(at, (1 << column.atoms.size) - 1)
+        masks = parts.cells.masks[at, cells]
+        best = column.best(AmountArray(column.paid.digits[:, only]), atoms)[0, masks[top]]
+        if column.stories.mixed[best]:
+            return first, first
+        told = np.flatnonzero(column.stories.numbers == column.stories.numbers[best])
+        others = atoms & ~sum(1 << atom for atom in told.tolist())
+        apart = cells[same & (column.met(others)[masks] > 0)]
+        if len(apart) and second < first:
+            rest = parts.payments(apart, {**within, at: others}, components=only)
+            second = max(second, highest(rest)[0])
+    return first, second

@@ -15,9 +15,9 @@ from typing import Self, final
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.accounting.cells.story import are_whole
-from discreet.accounting.cells.tally import Index, Tally, levels
-from discreet.accounting.cuts import unreadable
+from discreet.accounting.cells.amount_arrays import AmountArray, Index, relative_heights
+from discreet.accounting.cells.histories import are_indices
+from discreet.accounting.scopes.cuts import undecodable_map
 
 __all__ = ["Witnesses"]
 
@@ -37,7 +37,7 @@ class Witnesses:
     def __init__(self, *, width: int, places: int) -> None:
         """Start with one witness that has seen nothing."""
         self.atoms: Index = np.zeros((0, 1), dtype=np.intp)
-        self.seen = Tally.zeros(width=width, size=1, places=places)
+        self.seen = AmountArray.zeros(width=width, size=1, places=places)
 
     def add_column(self) -> None:
         """Let all witnesses have the only atom of a new column."""
@@ -57,7 +57,7 @@ class Witnesses:
         return np.array([bits >> atom & 1 == 1 for atom in atoms], dtype=bool)
 
     def split(
-        self, at: int, cells: Index, bits: int, firsts: tuple[Index, Index], low: Tally
+        self, at: int, cells: Index, bits: int, firsts: tuple[Index, Index], low: AmountArray
     ) -> None:
         """Split cells into what lies in ``bits`` and new cells; half of them need new witnesses.
 
@@ -76,7 +76,7 @@ class Witnesses:
         self.atoms[at, bare] = np.where(stays, firsts[1], firsts[0])
         self.seen.digits[:, :, bare] = low.digits[:, :, bare]
 
-    def rename(self, at: int, numbers: Index, low: Tally) -> None:
+    def rename(self, at: int, numbers: Index, low: AmountArray) -> None:
         """Give the atoms of a column new numbers; some may get the same one.
 
         Charges may have told such atoms apart, so their witnesses owe no more than all records.
@@ -88,11 +88,11 @@ class Witnesses:
 
     def join(self, cells: Index, others: Index, left: Index) -> None:
         """Let cells take in others, with the better witness of the two; keep the cells left."""
-        level = levels(self.seen.digits)
+        level = relative_heights(self.seen.digits)
         better = level[others] > level[cells]
         self.atoms[:, cells[better]] = self.atoms[:, others[better]]
         self.seen.digits[:, :, cells[better]] = self.seen.digits[:, :, others[better]]
-        self.atoms, self.seen = self.atoms[:, left], Tally(self.seen.digits[:, :, left])
+        self.atoms, self.seen = self.atoms[:, left], AmountArray(self.seen.digits[:, :, left])
 
     def copy(self) -> Witnesses:
         """Return witnesses that can be changed apart from these."""
@@ -108,14 +108,14 @@ class Witnesses:
     def read(cls, data: object, sizes: Sequence[int], *, width: int, places: int) -> Self:
         """Read what ``written`` wrote for columns of some sizes, and refuse everything else."""
         if not isinstance(data, dict) or set(data) != {"atoms", "seen"}:
-            raise unreadable()
+            raise undecodable_map()
         witnesses = cls(width=width, places=places)
-        witnesses.seen = Tally.read(data["seen"], width=width, places=places)
+        witnesses.seen = AmountArray.read(data["seen"], width=width, places=places)
         rows = data["atoms"]
         if not isinstance(rows, list) or len(rows) != len(sizes):
-            raise unreadable()
+            raise undecodable_map()
         for row, size in zip(rows, sizes, strict=True):
-            if not are_whole(row, below=size) or len(row) != witnesses.seen.size:
-                raise unreadable()
+            if not are_indices(row, below=size) or len(row) != witnesses.seen.size:
+                raise undecodable_map()
         witnesses.atoms = np.array(rows, dtype=np.intp).reshape(len(rows), witnesses.seen.size)
         return witnesses

@@ -1,6 +1,8 @@
-"""Who is attacked: somebody who holds a secret bit of everybody, and answers how many are set.
+"""Who is attacked: somebody who holds secret bits, or a database that is asked in SQL.
 
 Trust: public.
+
+Who is attacked: somebody who holds a secret bit of everybody, and answers how many are set.
 
 Definition.  A *curator* holds bits x of n people.  A question is a set of people, a row of zeros
 and ones; the answer is the number of bits in it that are set, exactly or not.
@@ -12,6 +14,10 @@ Proof.  Take one person, and all other bits as given.  Let a be the chance that 
 the bit is 1, and b the chance that it is 1 if the bit is 0.  The guess is right with chance
 (a + 1 - b) / 2, and a <= e^epsilon b + delta as well as 1 - b <= e^epsilon (1 - a) + delta.  The
 sum of the two, a + 1 - b <= e^epsilon (2 - (a + 1 - b)) + 2 delta, is the claim.
+
+Who is asked in SQL: a database that answers exactly, one that refuses small groups, a session.
+
+ An attack takes any function from the text of a question to a number.
 """
 
 from __future__ import annotations
@@ -19,25 +25,33 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import OutOfRange
-from discreet.exact import positive
+from discreet.exact import positive, whole
 from discreet.loss import PrivacyLoss
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.mechanisms.arguments import Number
+from discreet.mechanisms.mechanism import Number
 from discreet.noise import SYSTEM, DyadicGrid, Entropy
+
+if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+    from discreet.session import Session
 
 __all__ = [
     "Answers",
+    "Ask",
     "Bits",
     "Curator",
+    "Refused",
     "Sets",
     "ceiling",
+    "exactly",
+    "guarded",
     "holding",
+    "privately",
     "recovered",
     "releasing",
     "with_noise",
@@ -123,3 +137,49 @@ def _read(bits: Bits) -> NDArray[np.float64]:
             do="give one 0 or 1 for each person.",
         )
     return found
+
+
+Ask = Callable[[str], float]
+"""From the text of a question to its one number."""
+
+
+class Refused(Exception):
+    """What a database says that refuses a question."""
+
+
+def exactly(connection: Any) -> Ask:
+    """Ask a DuckDB connection, which answers exactly.
+
+    >>> import duckdb
+    >>> exactly(duckdb.connect())("SELECT COUNT(*) FROM range(5)")
+    5.0
+    """
+    return lambda sql: float(connection.execute(sql).fetchone()[0])
+
+
+def guarded(connection: Any, *, table: str, smallest: int) -> Ask:
+    """Ask one that counts exactly, but refuses counts of few people and of nearly all.
+
+    This is how databases were guarded before noise: no count below ``smallest``, and none of more
+    than all but ``smallest``.  Questions are written as ``SELECT COUNT(*) FROM table WHERE ...``.
+    """
+    ask, least = exactly(connection), whole(smallest, name="smallest", low=1)
+    everyone = ask(f"SELECT COUNT(*) FROM {table}")  # noqa: S608 (the attacker's own words)
+
+    def answer(sql: str) -> float:
+        found = ask(sql)
+        if not least <= found <= everyone - least:
+            raise Refused(sql)
+        return found
+
+    return answer
+
+
+def privately(session: Session, **price: Any) -> Ask:
+    """Ask a session; every question is paid for."""
+
+    def answer(sql: str) -> float:
+        release = session.ask(sql, **price)
+        return float(release[release.names[0]][0].as_py())
+
+    return answer

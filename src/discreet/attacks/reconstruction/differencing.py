@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from discreet.attacks.reconstruction.asking import Ask
+from discreet.attacks.reconstruction.curators import Ask
 from discreet.exact import whole
 from discreet.noise import Distribution
 
@@ -21,7 +21,7 @@ def attack(ask: Ask, *, table: str, secret: str, person: str) -> bool:
     """Guess whether a person has a secret; both are conditions on rows.
 
     >>> import duckdb
-    >>> from discreet.attacks.reconstruction.asking import exactly
+    >>> from discreet.attacks.reconstruction.curators import exactly
     >>> people = duckdb.connect()
     >>> _ = people.execute("CREATE TABLE people AS SELECT 'Ada' AS name, true AS ill")
     >>> attack(exactly(people), table="people", secret="ill", person="name = 'Ada'")

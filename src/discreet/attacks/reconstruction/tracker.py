@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from discreet.attacks.reconstruction.asking import Ask, Refused
+from discreet.attacks.reconstruction.curators import Ask, Refused
 from discreet.errors import OutOfRange
 
 __all__ = ["attack", "counted", "find"]

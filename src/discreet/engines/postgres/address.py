@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Final, final
 from urllib.parse import parse_qsl, quote, unquote
 
-from discreet.engines.sql.words import name
+from discreet.engines.sql.fragments import name
 from discreet.errors import WrongKind
 
 __all__ = ["SCHEMES", "Address", "address_of", "is_address"]

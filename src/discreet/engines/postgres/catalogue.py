@@ -1,30 +1,48 @@
-"""What the catalogue of a PostgreSQL server says of a table: no row of it is read.
+"""Tables on a PostgreSQL server: where they are, and what its catalogue says of them.
 
 Trust: kernel.
+
+What the catalogue of a PostgreSQL server says of a table: no row of it is read.
 
 Only plain and partitioned tables are opened, of which all parts lie on the server itself.  A view
 may hold anything, and be something else at every look; so may a foreign table, a column that is
 computed when it is read, and the rows that a policy of the server lets a role see: which these are
 may depend on the rows of other people.
+
+Opening tables on a PostgreSQL server: where they are, and what the catalogue says of them.
+
+How many cells the columns of a PostgreSQL table hold, for the owner's check.
+
+ The counts have no noise.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, final
 
-from discreet.engines.postgres.address import Address
-from discreet.engines.postgres.columns import TYPES
-from discreet.engines.postgres.connecting import asked
+from discreet.engines.postgres.address import Address, address_of, is_address
+from discreet.engines.postgres.column_types import TYPES
+from discreet.engines.postgres.connections import begin, open_connection, opening_error, query_rows
 from discreet.engines.sources.source import unreadable
-from discreet.errors import UnreadableSource
-from discreet.plan.stored import Stored
+from discreet.engines.sql.fragments import name
+from discreet.errors import DiscreetError, UnreadableSource, WrongKind
+from discreet.query.relations import folded
 from discreet.query.types import Type
+from discreet.requests.table_schema import StoredColumn
 
-if TYPE_CHECKING:  # an optional driver
+if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
     from adbc_driver_manager.dbapi import Connection
 
-__all__ = ["Described", "check_server", "described"]
+__all__ = [
+    "TableDescription",
+    "addresses_of",
+    "cell_counts",
+    "check_server",
+    "described",
+    "look_up_tables",
+]
 
 _OLDEST: Final = 120_000
 _SERVER: Final = (
@@ -82,10 +100,10 @@ _FORMS: Final = {
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Described:
+class TableDescription:
     """A table that can be read: its columns with their forms, and whether it can be locked.
 
-    >>> found = Described(columns={"age": "int4", "face": ""}, whole=True)
+    >>> found = TableDescription(columns={"age": "int4", "face": ""}, whole=True)
     >>> found.types
     {'age': INTEGER, 'face': None}
     """
@@ -110,10 +128,10 @@ class Described:
         return {column: TYPES.get(form) for column, form in self.columns.items()}
 
     @property
-    def stored(self) -> dict[str, Stored]:
+    def stored(self) -> dict[str, StoredColumn]:
         """How the server holds the columns."""
         return {
-            column: Stored(
+            column: StoredColumn(
                 source="postgres",
                 native=self.natives.get(column, form),
                 form=_FORMS.get(form),
@@ -125,7 +143,7 @@ class Described:
 
 def check_server(connection: Connection) -> None:
     """Refuse a server whose texts may be no texts, or which is too old."""
-    ((version, encoding),) = asked(connection, _SERVER)
+    ((version, encoding),) = query_rows(connection, _SERVER)
     if version < _OLDEST or encoding != "UTF8":
         raise unreadable(
             "the server is older than version 12, or its database is not encoded in UTF8.",
@@ -133,10 +151,10 @@ def check_server(connection: Connection) -> None:
         )
 
 
-def described(connection: Connection, address: Address) -> Described:
+def described(connection: Connection, address: Address) -> TableDescription:
     """Look a table up, and refuse what cannot be read safely."""
     where = (address.schema, str(address.table))
-    found = asked(connection, _TABLE, *where)
+    found = query_rows(connection, _TABLE, *where)
     if not found:
         raise unreadable(
             f"there is no table {address}.",
@@ -153,10 +171,10 @@ def described(connection: Connection, address: Address) -> Described:
             f"{address} is under row-level security for this role.",
             do="use a role that may see all rows (BYPASSRLS, or the owner of the table).",
         )
-    listed = asked(connection, _COLUMNS, *where)
+    listed = query_rows(connection, _COLUMNS, *where)
     if not usable or not any(TYPES.get(kind) for _, kind, _, _ in listed):
         raise _no_right(address)
-    return Described(
+    return TableDescription(
         columns={column: kind for column, kind, _, _ in listed},
         whole=whole,
         natives={column: native for column, _, _, native in listed},
@@ -172,3 +190,74 @@ def _no_right(address: Address) -> UnreadableSource:
         f"the role may not read {address}, or no column of it is of a type that can be read.",
         do="grant the role USAGE on the schema, and SELECT on the table or on some of its columns.",
     )
+
+
+def addresses_of(tables: Mapping[str, object]) -> dict[str, Address]:
+    """Return the addresses among some sources, by the folded names of their tables.
+
+    >>> addresses_of({"Visits": "postgresql://db.example/clinic/visits", "wards": "wards.csv"})
+    {'visits': Address(postgresql://db.example/clinic/visits)}
+    """
+    found = {
+        folded(table): _table_address(source)
+        for table, source in tables.items()
+        if is_address(source)
+    }
+    if len({address.server for address in found.values()}) != 1:
+        raise WrongKind(
+            what="the tables are on several servers, or in several databases.",
+            why="a question reads all of its tables as they are at one moment.",
+            do="open tables of one database, with one role and the same options in all addresses.",
+        )
+    return found
+
+
+def look_up_tables(addresses: Mapping[str, Address]) -> dict[str, TableDescription]:
+    """Return what the catalogue says of some tables of one database."""
+    first = next(iter(addresses.values()))
+    found: dict[str, TableDescription] | UnreadableSource
+    try:
+        connection = open_connection(first)
+    except DiscreetError:
+        raise
+    except Exception as error:  # noqa: BLE001 (what the driver says may hold a password)
+        found = opening_error(error, first)
+    else:
+        try:
+            begin(connection)
+            check_server(connection)
+            found = {table: described(connection, each) for table, each in addresses.items()}
+        except DiscreetError:
+            raise
+        except Exception:  # noqa: BLE001 (as above)
+            found = unreadable(
+                f"the catalogue of {first} cannot be read.",
+                do="check that the server runs; its log says more.",
+            )
+        finally:
+            connection.close()
+    if isinstance(found, UnreadableSource):  # raised here, where no other error is in sight
+        raise found
+    return found
+
+
+def _table_address(source: object) -> Address:
+    address = source if isinstance(source, Address) else address_of(str(source))
+    if address.table is None:
+        raise WrongKind(
+            what=f"{address} names a database and no table.",
+            why="a table is opened by the address of the table.",
+            do="give '.../database/table', or tables=['visits'] beside the address.",
+        )
+    return address
+
+
+def cell_counts(address: Address, known: TableDescription) -> dict[str, int]:
+    """Count the cells that are not NULL of each column that can be read."""
+    names = [column for column, kind in known.types.items() if kind is not None]
+    counts = ", ".join(f'count("t".{name(column)})' for column in names)
+    statement = f'SELECT {counts} FROM {address.sql} AS "t"'  # noqa: S608 (quoted names)
+    with open_connection(address) as connection:
+        begin(connection)
+        found = query_rows(connection, statement)
+    return dict(zip(names, map(int, found[0]), strict=True))

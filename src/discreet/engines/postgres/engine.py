@@ -23,26 +23,29 @@ from typing import TYPE_CHECKING, Final, Self, final
 
 from discreet.engines.connection import Performance
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.failing import in_one_sentence
-from discreet.engines.order import HashOrder
-from discreet.engines.postgres.catalogue import Described
-from discreet.engines.postgres.cell_counts import cell_counts
-from discreet.engines.postgres.opening import addresses_of, looked_up
-from discreet.engines.postgres.reading import Reading, Request
-from discreet.engines.sources.identity import Identity, changed, scanned, unchanged
-from discreet.engines.sources.staged import Staged
-from discreet.engines.wanted import wanted
+from discreet.engines.execution import run_sanitized
+from discreet.engines.hash_order import HashOrder
+from discreet.engines.postgres.catalogue import (
+    TableDescription,
+    addresses_of,
+    cell_counts,
+    look_up_tables,
+)
+from discreet.engines.postgres.row_reader import ReadRequest, RowReader
+from discreet.engines.required_columns import required_columns
+from discreet.engines.sources.identity import Identity, changed, run_if_unchanged, scanned_tables
+from discreet.engines.sources.staging_table import StagingTable
 from discreet.errors import UnreadableSource
-from discreet.plan.lowered import Key, Lowered
-from discreet.plan.raw import Raw
-from discreet.plan.schema import Schema, TableFacts
 from discreet.query.expressions import Column
 from discreet.query.relations import Join, Scan, descend, folded
 from discreet.query.types import Type
+from discreet.requests.engine_request import EngineRequest, KeyColumn
+from discreet.requests.raw_totals import RawTotals
+from discreet.requests.table_schema import Schema, TableFacts
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
     from discreet.engines.engine import Columns
-    from discreet.plan.stored import Stored
+    from discreet.requests.table_schema import StoredColumn
 
 __all__ = ["Postgres"]
 
@@ -74,8 +77,10 @@ class Postgres:
     ) -> None:
         """Look the tables up; no row is read."""
         self._addresses = addresses_of(tables)
-        self._described = looked_up(self._addresses)
-        self._staged = {table: Staged(found.types) for table, found in self._described.items()}
+        self._described = look_up_tables(self._addresses)
+        self._staged = {
+            table: StagingTable(found.types) for table, found in self._described.items()
+        }
         self._local = DuckDB(
             {table: self._staged.get(folded(table), source) for table, source in tables.items()},
             performance,
@@ -83,7 +88,7 @@ class Postgres:
         self._units: dict[str, tuple[str, ...]] = {}
         self._keys: dict[str, tuple[tuple[str, Type], ...]] = {}
         self._lock = threading.Lock()
-        self._reading: Reading | None = None
+        self._reading: RowReader | None = None
 
     def __repr__(self) -> str:
         """Show where the tables are, without a password."""
@@ -93,7 +98,7 @@ class Postgres:
         """Return the columns of every table."""
         return self._local.tables()
 
-    def stored(self) -> Mapping[str, Mapping[str, Stored]]:
+    def stored(self) -> Mapping[str, Mapping[str, StoredColumn]]:
         """Return how the server holds the columns of its tables, and others theirs."""
         found = {
             table: known.stored
@@ -119,14 +124,14 @@ class Postgres:
         wished = {folded(table) for table in tables}
         known = {table: each for table, each in self._described.items() if table in wished}
         if known:
-            now = looked_up({table: self._addresses[table] for table in known})
+            now = look_up_tables({table: self._addresses[table] for table in known})
             others = [table for table, then in known.items() if now[table] != then]
             if others:
                 raise changed(others)
         found = dict(self._local.identities(wished))
         return found | {table: _identity(each) for table, each in known.items()}
 
-    def check(self, lowered: Lowered) -> None:
+    def check(self, lowered: EngineRequest) -> None:
         """Refuse what cannot be computed."""
         self._local.check(lowered)
 
@@ -136,15 +141,15 @@ class Postgres:
         if known is None:
             return self._local.cell_counts(table)
         address = self._addresses[folded(table)]
-        return in_one_sentence(lambda: cell_counts(address, known))
+        return run_sanitized(lambda: cell_counts(address, known))
 
-    def run(self, lowered: Lowered, *, order: HashOrder) -> Raw:
+    def run(self, lowered: EngineRequest, *, order: HashOrder) -> RawTotals:
         """Compute the answers."""
-        tables = scanned(lowered.relation)
+        tables = scanned_tables(lowered.relation)
         with self._lock:
-            return unchanged(
+            return run_if_unchanged(
                 lambda: self._local.identities(tables),
-                lambda: in_one_sentence(lambda: self._run(lowered, order)),
+                lambda: run_sanitized(lambda: self._run(lowered, order)),
                 failed=lambda: self._look(tables),
             )
 
@@ -156,7 +161,7 @@ class Postgres:
         if not there:
             raise changed(tables)
 
-    def _run(self, lowered: Lowered, order: HashOrder) -> Raw:
+    def _run(self, lowered: EngineRequest, order: HashOrder) -> RawTotals:
         requests = self._requests(lowered)
         try:
             self._empty()  # an interrupt may have come while they were emptied
@@ -172,12 +177,12 @@ class Postgres:
         for staged in self._staged.values():
             staged.empty()
 
-    def _fill(self, requests: Mapping[str, Request]) -> None:
+    def _fill(self, requests: Mapping[str, ReadRequest]) -> None:
         """Read the rows of all tables, as they are at one moment."""
         tables = list(requests)
         if not tables:
             return
-        with Reading(list(requests.values())) as reading:
+        with RowReader(list(requests.values())) as reading:
             self._reading = reading
             try:
                 for number, batch in reading:
@@ -186,7 +191,7 @@ class Postgres:
             finally:
                 self._reading = None
 
-    def _check_keys(self, requests: Mapping[str, Request]) -> None:
+    def _check_keys(self, requests: Mapping[str, ReadRequest]) -> None:
         """Make sure that the keys of public tables are keys at this moment, too.
 
         A join is taken not to multiply rows where it compares all columns of a key.
@@ -194,8 +199,8 @@ class Postgres:
         for table, request in requests.items():
             scan = Scan(table, self._keys.get(table, ()))
             if scan.columns and {folded(each) for each, _ in scan.columns} <= request.folded:
-                keys = tuple(Key(each, Column(each), kind) for each, kind in scan.columns)
-                rows = Lowered(relation=scan, unit=(), keys=keys, groups=None, measures=())
+                keys = tuple(KeyColumn(each, Column(each), kind) for each, kind in scan.columns)
+                rows = EngineRequest(relation=scan, unit=(), keys=keys, groups=None, measures=())
                 raw = self._local.run(rows, order=_FIRST)
                 for count, *values in zip(
                     raw.units, *(key.to_pylist() for key in raw.keys), strict=True
@@ -203,13 +208,13 @@ class Postgres:
                     if count > 1 and None not in values:  # of a public table, which all may see
                         raise changed([table])
 
-    def _requests(self, lowered: Lowered) -> dict[str, Request]:
+    def _requests(self, lowered: EngineRequest) -> dict[str, ReadRequest]:
         """Return what to ask of the server."""
         found = {}
-        for table, names in wanted(lowered).items():
+        for table, names in required_columns(lowered).items():
             if (known := self._described.get(table)) is not None:
                 unit = self._units.get(table, ()) if lowered.unit else ()
-                found[table] = Request(
+                found[table] = ReadRequest(
                     address=self._addresses[table],
                     described=known,
                     columns=tuple(each for each in known.columns if folded(each) in names),
@@ -233,7 +238,7 @@ class Postgres:
         self.close()
 
 
-def _identity(known: Described) -> Identity:
+def _identity(known: TableDescription) -> Identity:
     columns = tuple(known.columns.items())
     state = hashlib.sha256(repr((columns, known.state)).encode("ascii", "backslashreplace"))
     return Identity(kind="postgresql", columns=columns, state=state.hexdigest())
@@ -244,7 +249,7 @@ def _key(table: TableFacts) -> tuple[tuple[str, Type], ...]:
     return tuple((each.name, each.type) for each in found if each is not None)
 
 
-def _spelled(names: Sequence[str], known: Described) -> tuple[str, ...]:
+def _spelled(names: Sequence[str], known: TableDescription) -> tuple[str, ...]:
     """Return columns as the server spells them."""
     wished = {folded(each) for each in names}
     return tuple(each for each in known.columns if folded(each) in wished)

@@ -16,7 +16,7 @@ from duckdb import DuckDBPyConnection
 from discreet.engines.sources.identity import FileStamp
 from discreet.engines.sources.paths import check_path
 from discreet.engines.sources.source import unreadable
-from discreet.engines.sql.words import name, text
+from discreet.engines.sql.fragments import name, text
 
 __all__ = ["Database", "DatabaseTable", "collated"]
 

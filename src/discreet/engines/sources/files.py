@@ -7,8 +7,9 @@ The columns of CSV files are the words of their first line, and all of them are 
 declares them to be is read from that text, NULL where it does not fit.  An empty field is NULL.
 No line can make reading fail, or move the rows of others.  A line that is too short is filled up
 with NULL, and of one that is too long the rest is left out.  Where lines end is beyond doubt,
-because each file is checked as a whole when it is opened (:mod:`discreet.engines.sources.quoting`).
-What a file is called where it is named says how it is read, wherever a link leads from there.
+because each file is checked as a whole when it is opened
+(:mod:`discreet.engines.sources.csv_structure`). What a file is called where it is named says how
+it is read, wherever a link leads from there.
 """
 
 from __future__ import annotations
@@ -22,12 +23,11 @@ from typing import BinaryIO, Final, cast, final
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
-from discreet.engines.sources.headers import check_header
+from discreet.engines.sources.csv_structure import CHUNK, LONGEST_RECORD, CsvStructure, check_header
 from discreet.engines.sources.identity import FileStamp
 from discreet.engines.sources.paths import listed
-from discreet.engines.sources.quoting import CHUNK, LONGEST_RECORD, Structure
 from discreet.engines.sources.source import check_names, type_name, unreadable
-from discreet.engines.sql.words import text
+from discreet.engines.sql.fragments import text
 
 __all__ = ["CSV_ENDINGS", "CsvFiles", "ParquetFiles"]
 
@@ -101,7 +101,7 @@ class CsvFiles:
 
 def _check_structure(file: BinaryIO, delimiter: str) -> None:
     """Refuse a file in which the end of a line may be in doubt."""
-    check = Structure(delimiter)
+    check = CsvStructure(delimiter)
     check.take(file.read(len(BOM_UTF8)).removeprefix(BOM_UTF8))
     while chunk := file.read(CHUNK):
         check.take(chunk)

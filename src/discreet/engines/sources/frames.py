@@ -1,29 +1,126 @@
-"""Tables in memory: Arrow tables and batches, pandas and Polars data frames.
+"""Tables in memory: Arrow, pandas and Polars data, read from copies that nobody can change.
 
 Trust: kernel.
 
+Tables that this process alone holds: copies, which nobody else can change.
+
+A frame shares its memory with whoever made it, who may go on to change it while a session is open.
+So what is read is a copy, made once; what is checked is the copy.
+
+Tables in memory: Arrow tables and batches, pandas and Polars data frames.
+
 The type of a column is that of its array or its dtype.  A pandas column of Python objects is TEXT,
 and what is no text in it is NULL.  Columns of other types are there, but cannot be named.
-What is read is a copy (:mod:`discreet.engines.sources.held`): whoever made the frame may change it.
+What is read is a copy (:mod:`discreet.engines.sources.frames`): whoever made the frame may change
+it.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.types as kinds
 from duckdb import DuckDBPyConnection
+from numpy.typing import NDArray
 
-from discreet.engines.sources.held import Held, copied
 from discreet.engines.sources.source import Stamp, check_names, type_name, unreadable
-from discreet.engines.sql.words import name
+from discreet.engines.sql.fragments import name
 
-if TYPE_CHECKING:  # loaded by whoever makes a dataset, because it takes pandas along
+if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
     import pyarrow.dataset as ds
 
-__all__ = ["Frame", "from_arrow", "from_pandas", "is_readable"]
+__all__ = ["Frame", "MemoryStamp", "copy_table", "from_arrow", "from_pandas", "is_readable"]
+
+_BYTE: Final = 8
+_TEXTS: Final = (kinds.is_string, kinds.is_large_string, kinds.is_string_view)
+
+
+@final
+class MemoryStamp:
+    """The stamp of a table in memory, which holds for as long as the table is there."""
+
+    __slots__ = ("_table", "kind", "state")
+
+    def __init__(self, table: pa.Table, *, kind: str = "frame") -> None:
+        """Take a table that nobody else holds."""
+        self._table = table
+        self.kind = kind
+        self.state = None
+
+    def holds(self) -> bool:
+        """Say yes."""
+        return True
+
+    def content(self) -> str:
+        """Return a digest of names, types and values, however they are divided into chunks."""
+        parts = [
+            [field.name, str(field.type), *_digests(column)]
+            for field, column in zip(self._table.schema, self._table.columns, strict=True)
+        ]
+        text = json.dumps([self._table.num_rows, parts])
+        return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def copy_table(table: pa.Table) -> pa.Table:
+    """Return a table of the same values in memory of its own.
+
+    >>> import numpy as np
+    >>> shared = np.array([1, 2])
+    >>> copy = copy_table(pa.table({"a": shared}))
+    >>> shared[0] = 9
+    >>> copy.column("a").to_pylist()
+    [1, 2]
+    """
+    size = pa.MockOutputStream()
+    _write(table, size)
+    memory = pa.allocate_buffer(size.size())
+    _write(table, pa.FixedSizeBufferWriter(memory))
+    return pa.ipc.open_stream(memory).read_all()
+
+
+def _write(table: pa.Table, sink: pa.NativeFile) -> None:
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+
+
+def _digests(column: pa.ChunkedArray) -> list[str]:
+    """Return digests of which values are NULL, of the others, and of the lengths of texts."""
+    missing, values, lengths = hashlib.sha256(), hashlib.sha256(), hashlib.sha256()
+    for chunk in column.chunks:
+        missing.update(_bytes(chunk.is_null().cast(pa.uint8())))
+        if any(test(chunk.type) for test in _TEXTS):
+            texts = chunk.cast(pa.large_binary()).drop_null()
+            ends = _ends(texts)
+            lengths.update(np.diff(ends).tobytes())
+            values.update(_view(texts.buffers()[2])[ends[0] : ends[-1]])
+        else:
+            flags = kinds.is_boolean(chunk.type)
+            values.update(_bytes((chunk.cast(pa.uint8()) if flags else chunk).drop_null()))
+    return [each.hexdigest() for each in (missing, values, lengths)]
+
+
+def _bytes(array: pa.Array) -> memoryview:
+    """Return the bytes of values of one width, of which none is NULL."""
+    width = array.type.bit_width // _BYTE
+    return _view(array.buffers()[1])[array.offset * width : (array.offset + len(array)) * width]
+
+
+def _ends(texts: pa.Array) -> NDArray[np.int64]:
+    """Return where texts begin and end among their bytes."""
+    if not len(texts):
+        return np.zeros(1, np.int64)
+    ends = np.frombuffer(_view(texts.buffers()[1]), np.int64)
+    return ends[texts.offset : texts.offset + len(texts) + 1]
+
+
+def _view(buffer: pa.Buffer | None) -> memoryview:
+    return memoryview(b"" if buffer is None else buffer)
+
 
 _PLAIN: Final = (
     kinds.is_boolean,
@@ -92,11 +189,11 @@ def from_arrow(
         raise _nothing()
     shared = pa.table(arrays)
     shared.validate()
-    read = copied(shared)
+    read = copy_table(shared)
     read.validate(full=True)
     own = {field.name: type_name(field.type) for field in table.schema}
     known = own if types is None else types
-    return Frame(read, tuple(hidden), Held(read), kind=kind, types=known)
+    return Frame(read, tuple(hidden), MemoryStamp(read), kind=kind, types=known)
 
 
 def from_pandas(frame: Any) -> Frame:

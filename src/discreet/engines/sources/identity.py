@@ -40,8 +40,8 @@ __all__ = [
     "changed",
     "found_files",
     "identified",
-    "scanned",
-    "unchanged",
+    "run_if_unchanged",
+    "scanned_tables",
 ]
 
 _ENDS: Final = 4096
@@ -204,17 +204,17 @@ def identified(opened: Mapping[str, tuple[Stamp, Columns]]) -> dict[str, Identit
     }
 
 
-def scanned(relation: Relation) -> tuple[str, ...]:
+def scanned_tables(relation: Relation) -> tuple[str, ...]:
     """Return the tables that a relation reads, by their folded names.
 
-    >>> scanned(Scan("Visits", ()))
+    >>> scanned_tables(Scan("Visits", ()))
     ('visits',)
     """
     names = (folded(node.table) for node in descend(relation) if isinstance(node, Scan))
     return tuple(dict.fromkeys(names))
 
 
-def unchanged(
+def run_if_unchanged(
     check: Callable[[], object],
     read: Callable[[], T],
     failed: Callable[[], object] | None = None,
@@ -223,7 +223,7 @@ def unchanged(
 
     ``failed`` is a look that is taken after a failure alone, because it takes its time.
 
-    >>> unchanged(lambda: None, lambda: 7)
+    >>> run_if_unchanged(lambda: None, lambda: 7)
     7
     """
     check()

@@ -18,7 +18,7 @@ from typing import Final
 from duckdb import DuckDBPyConnection
 
 from discreet.engines.sources.source import unreadable
-from discreet.engines.sql.words import text
+from discreet.engines.sql.fragments import text
 
 __all__ = ["check_path", "listed", "pattern"]
 

@@ -16,7 +16,7 @@ from discreet.query.relations import folded
 if TYPE_CHECKING:  # takes its time, and few sources need it
     import pyarrow as pa
 
-__all__ = ["Source", "Stamp", "check_names", "type_name", "unreadable"]
+__all__ = ["Stamp", "TableSource", "check_names", "type_name", "unreadable"]
 
 
 class Stamp(Protocol):
@@ -42,7 +42,7 @@ class Stamp(Protocol):
         ...
 
 
-class Source(Protocol):
+class TableSource(Protocol):
     """Files, a table of a database, or a frame in memory."""
 
     @property

@@ -16,35 +16,36 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Final, Self, TypeVar, final
 
 from discreet.engines.connection import Connection, Performance
-from discreet.engines.failing import in_one_sentence
-from discreet.engines.order import HashOrder
-from discreet.engines.sources.identity import Identity, identified, scanned, unchanged
-from discreet.engines.sources.opening import opened
-from discreet.engines.sources.source import Source, Stamp, check_names
+from discreet.engines.execution import run_sanitized
+from discreet.engines.hash_order import HashOrder
+from discreet.engines.sources.identity import Identity, identified, run_if_unchanged, scanned_tables
+from discreet.engines.sources.open_source import open_source
+from discreet.engines.sources.source import Stamp, TableSource, check_names
 from discreet.engines.spark import task
-from discreet.engines.spark.answers import answered
-from discreet.engines.spark.jobs import Prepared, Preparing
-from discreet.engines.spark.parts import brought_together, left_in_place
+from discreet.engines.spark.aggregation import group_totals, raw_answer, summed
+from discreet.engines.spark.data_frames import SparkSource, is_spark
+from discreet.engines.spark.job_monitor import JobMonitor
+from discreet.engines.spark.jobs import JobBuilder, PreparedJob
+from discreet.engines.spark.partitioning import (
+    check_shape,
+    left_in_place,
+    private_tables,
+    shuffled_by_unit,
+)
 from discreet.engines.spark.performance import SparkPerformance
-from discreet.engines.spark.public import PublicTables
-from discreet.engines.spark.sending import in_tasks, spark_schema
-from discreet.engines.spark.settings import check_settings
-from discreet.engines.spark.shapes import check_shape, private_tables
-from discreet.engines.spark.sources import SparkSource, is_spark
-from discreet.engines.spark.sums import group_totals, summed
-from discreet.engines.spark.watching import Watch
-from discreet.engines.spark.workers import check_workers
+from discreet.engines.spark.task_tables import CollectedTables
+from discreet.engines.spark.workers import check_settings, check_workers, in_tasks, spark_schema
 from discreet.errors import BadPolicy, WrongKind
-from discreet.plan.lowered import Lowered
-from discreet.plan.raw import Raw
-from discreet.plan.schema import Schema
 from discreet.query.relations import folded
+from discreet.requests.engine_request import EngineRequest
+from discreet.requests.raw_totals import RawTotals
+from discreet.requests.table_schema import Schema
 
 if TYPE_CHECKING:  # an optional library, and a type that is needed nowhere else
     from pyspark.sql import DataFrame, SparkSession
 
     from discreet.engines.engine import Columns
-    from discreet.plan.stored import Stored
+    from discreet.requests.table_schema import StoredColumn
 
 __all__ = ["Spark"]
 
@@ -90,9 +91,9 @@ class Spark:
         }
         self._session = _session(self._sources)
         check_settings(self._session)
-        self._watch = Watch(self._session, self._performance.progress)
-        self._local: dict[str, Source] = {
-            name: opened(data, table=name)
+        self._watch = JobMonitor(self._session, self._performance.progress)
+        self._local: dict[str, TableSource] = {
+            name: open_source(data, table=name)
             for name, data in tables.items()
             if name not in self._sources
         }
@@ -102,8 +103,8 @@ class Spark:
             for name in tables
         }
         self._schema: Schema | None = None
-        self._public: PublicTables | None = None
-        self._checked: Lowered | None = None
+        self._public: CollectedTables | None = None
+        self._checked: EngineRequest | None = None
         self._lock = threading.Lock()
         self._closed = False
 
@@ -111,7 +112,7 @@ class Spark:
         """Return the columns of every table."""
         return self._columns
 
-    def stored(self) -> Mapping[str, Mapping[str, Stored]]:
+    def stored(self) -> Mapping[str, Mapping[str, StoredColumn]]:
         """Return how the source of every table holds its columns."""
         return {**self._stored, **{name: each.stored for name, each in self._sources.items()}}
 
@@ -131,7 +132,7 @@ class Spark:
         shared = {name: each for name, each in self._sources.items() if folded(name) in public}
         self._schema = schema
         self._checked = None
-        self._public = PublicTables(shared, self._local, self.watched)
+        self._public = CollectedTables(shared, self._local, self.watched)
 
     def identities(self, tables: Iterable[str]) -> Mapping[str, Identity]:
         """Return the state that tables were opened in; refuse what has changed since."""
@@ -146,16 +147,14 @@ class Spark:
             }
         )
 
-    def check(self, lowered: Lowered) -> None:
+    def check(self, lowered: EngineRequest) -> None:
         """Refuse what cannot be computed from parts, or printed."""
         schema, _ = self._known()
         check_shape(lowered, schema)
         check_settings(self._session)
         if private_tables(lowered, schema):
             if lowered != self._checked:  # at another price it is the same job
-                in_one_sentence(
-                    lambda: summed(self._rows(self._prepared(lowered, _FIRST)), lowered)
-                )
+                run_sanitized(lambda: summed(self._rows(self._prepared(lowered, _FIRST)), lowered))
                 self._checked = lowered
             check_workers(self._session, self.watched)
 
@@ -166,40 +165,40 @@ class Spark:
         )
         if source is None:  # a public table from elsewhere
             return {}
-        return in_one_sentence(lambda: self.watched(source.cell_counts))
+        return run_sanitized(lambda: self.watched(source.cell_counts))
 
-    def run(self, lowered: Lowered, *, order: HashOrder) -> Raw:
+    def run(self, lowered: EngineRequest, *, order: HashOrder) -> RawTotals:
         """Compute the answers."""
-        tables = scanned(lowered.relation)
+        tables = scanned_tables(lowered.relation)
         with self._lock:
-            return unchanged(
+            return run_if_unchanged(
                 lambda: self.identities(tables),
-                lambda: in_one_sentence(lambda: self._run(lowered, order)),
+                lambda: run_sanitized(lambda: self._run(lowered, order)),
             )
 
-    def groups(self, lowered: Lowered, *, order: HashOrder) -> DataFrame:
+    def groups(self, lowered: EngineRequest, *, order: HashOrder) -> DataFrame:
         """Return the totals of all groups, which stay in Spark: keys, units and limbs.
 
         Columns are k0, k1, ..., units, and t0_0, t0_1, t0_2, t1_0, ...: the limbs of each total
-        (:mod:`discreet.engines.spark.limbs`), added up and not clamped.  There is no row for a
+        (:mod:`discreet.engines.spark.statements`), added up and not clamped.  There is no row for a
         public group that nobody touches.
         """
         schema, _ = self._known()
         check_shape(lowered, schema)
         return group_totals(self._rows(self._prepared(lowered, order)), lowered)
 
-    def _run(self, lowered: Lowered, order: HashOrder) -> Raw:
+    def _run(self, lowered: EngineRequest, order: HashOrder) -> RawTotals:
         schema, public = self._known()
         check_shape(lowered, schema)
         if not private_tables(lowered, schema):
             return public.run(lowered, order=order)
         found = self._prepared(lowered, order)
         rows = self.watched(lambda: summed(self._rows(found), lowered).toArrow())
-        return answered(rows, found.bounding)
+        return raw_answer(rows, found.bounding)
 
-    def _prepared(self, lowered: Lowered, order: HashOrder) -> Prepared:
+    def _prepared(self, lowered: EngineRequest, order: HashOrder) -> PreparedJob:
         schema, public = self._known()
-        preparing = Preparing(
+        preparing = JobBuilder(
             schema=schema,
             sources={folded(name): source for name, source in self._sources.items()},
             public=public.read,
@@ -208,11 +207,11 @@ class Spark:
         )
         return preparing.prepared(lowered, order)
 
-    def _rows(self, found: Prepared) -> DataFrame:
+    def _rows(self, found: PreparedJob) -> DataFrame:
         """Return the rows that tasks give."""
         if found.bounding.unit:
             tasks = self._performance.tasks
-            rows = brought_together(found.tables, job=found.job, tasks=tasks)
+            rows = shuffled_by_unit(found.tables, job=found.job, tasks=tasks)
             work = task.by_unit
         else:
             rows, work = left_in_place(found.tables[0]), task.by_row
@@ -229,7 +228,7 @@ class Spark:
         """
         self._watch.cancel()
 
-    def _known(self) -> tuple[Schema, PublicTables]:
+    def _known(self) -> tuple[Schema, CollectedTables]:
         if self._schema is None or self._public is None or self._closed:
             message = "the engine is closed, or nobody has said whose rows the tables hold"
             raise TypeError(message)
@@ -272,8 +271,8 @@ def _described_columns(columns: Columns) -> tuple[tuple[str, str], ...]:
 
 
 def _described(
-    local: Mapping[str, Source],
-) -> tuple[dict[str, Columns], dict[str, dict[str, Stored]]]:
+    local: Mapping[str, TableSource],
+) -> tuple[dict[str, Columns], dict[str, dict[str, StoredColumn]]]:
     """Return the columns of tables that are not Spark's, and how they are stored."""
     if not local:
         return {}, {}

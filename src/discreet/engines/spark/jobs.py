@@ -12,24 +12,28 @@ from typing import Any, Final, final
 import duckdb
 import pyarrow as pa
 
-from discreet.engines.order import HashOrder
-from discreet.engines.public_groups import public_tables
-from discreet.engines.spark.owned import Linked, Owned, Place
-from discreet.engines.spark.parts import TAG
-from discreet.engines.spark.reading import Reading, View
-from discreet.engines.spark.shapes import private_tables, scans
-from discreet.engines.spark.sources import SparkSource
+from discreet.engines.hash_order import HashOrder
+from discreet.engines.required_columns import required_columns
+from discreet.engines.spark.data_frames import SparkSource
+from discreet.engines.spark.partitioning import (
+    TAG,
+    Place,
+    PrivateTable,
+    UnitLink,
+    private_tables,
+    scans,
+)
 from discreet.engines.spark.statements import SEEN, SUMS, added, group_sums, names, others
 from discreet.engines.spark.task import ROWS, Job
-from discreet.engines.sql.bounding import Bounding
-from discreet.engines.sql.words import SQL_TYPES, name
-from discreet.engines.wanted import wanted
-from discreet.plan.lowered import Lowered
-from discreet.plan.raw import ARROW_TYPES
-from discreet.plan.schema import Link, Schema, TableFacts
+from discreet.engines.spark.task_tables import TaskReader, TaskView
+from discreet.engines.sql.contribution_bounding import ContributionBounding, public_tables
+from discreet.engines.sql.fragments import SQL_TYPES, name
 from discreet.query.relations import Scan, folded
+from discreet.requests.engine_request import EngineRequest
+from discreet.requests.raw_totals import ARROW_TYPES
+from discreet.requests.table_schema import Link, Schema, TableFacts
 
-__all__ = ["Prepared", "Preparing"]
+__all__ = ["JobBuilder", "PreparedJob"]
 
 _SETTINGS: Final[Mapping[str, Any]] = {
     "autoinstall_known_extensions": False,
@@ -43,17 +47,17 @@ _SETTINGS: Final[Mapping[str, Any]] = {
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
+class PreparedJob:
     """A question for tasks: its private tables, its statements, and what else they need."""
 
-    bounding: Bounding
-    tables: tuple[Owned, ...]
+    bounding: ContributionBounding
+    tables: tuple[PrivateTable, ...]
     job: Job
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Preparing:
+class JobBuilder:
     """What is known before a question: whose rows there are, and how tables are read."""
 
     schema: Schema
@@ -64,9 +68,9 @@ class Preparing:
     memory: str
     rows: int
 
-    def prepared(self, lowered: Lowered, order: HashOrder) -> Prepared:
+    def prepared(self, lowered: EngineRequest, order: HashOrder) -> PreparedJob:
         """Print all statements, and put together what tasks need; no private row is read."""
-        needed = wanted(lowered)
+        needed = required_columns(lowered)
         owned = tuple(
             self._owned(number, table, needed[folded(table.name)], by_unit=bool(lowered.unit))
             for number, table in enumerate(private_tables(lowered, self.schema))
@@ -80,8 +84,8 @@ class Preparing:
             view = _public_view(f"public table {len(views)}", scan, columns)
             views[folded(scan.table)] = view
             sent[name(view.alias)] = self.public(Scan(scan.table, columns))
-        reading = Reading(views)
-        bounding = Bounding(lowered, reading.scan, order, reading.open_scan)
+        reading = TaskReader(views)
+        bounding = ContributionBounding(lowered, reading.scan, order, reading.open_scan)
         job = Job(
             version=duckdb.__version__,
             settings={**_SETTINGS, "memory_limit": self.memory},
@@ -96,14 +100,14 @@ class Preparing:
             seen=SEEN,
             rows=self.rows,
         )
-        return Prepared(bounding=bounding, tables=owned, job=job)
+        return PreparedJob(bounding=bounding, tables=owned, job=job)
 
     def _owned(
         self, number: int, table: TableFacts, needed: frozenset[str], *, by_unit: bool
-    ) -> Owned:
+    ) -> PrivateTable:
         source = self.sources[folded(table.name)]
         link = table.link if by_unit else None
-        return Owned(
+        return PrivateTable(
             table=folded(table.name),
             source=source,
             number=number,
@@ -112,12 +116,12 @@ class Preparing:
             link=None if link is None else self._linked(table, link),
         )
 
-    def _linked(self, table: TableFacts, link: Link) -> Linked:
+    def _linked(self, table: TableFacts, link: Link) -> UnitLink:
         parent = self.schema.table(link.parent)
         if parent is None:
             message = "a table is linked to one that is not there"
             raise LookupError(message)
-        return Linked(
+        return UnitLink(
             column=self._place(table, link.column),
             parent=self._owned(0, parent, frozenset(), by_unit=True),
             key=self._place(parent, link.key),
@@ -130,22 +134,22 @@ class Preparing:
             raise LookupError(message)
         return self.sources[folded(table.name)].place(column), facts.type
 
-    def _public_scans(self, lowered: Lowered) -> list[Scan]:
+    def _public_scans(self, lowered: EngineRequest) -> list[Scan]:
         """Return each public table once; a scan names all of its columns."""
         private = {folded(table.name) for table in private_tables(lowered, self.schema)}
         found = {folded(scan.table): scan for scan in scans(lowered.relation)}
         return [scan for table, scan in found.items() if table not in private]
 
 
-def _public_view(alias: str, scan: Scan, columns: tuple[tuple[str, Any], ...]) -> View:
-    return View(
+def _public_view(alias: str, scan: Scan, columns: tuple[tuple[str, Any], ...]) -> TaskView:
+    return TaskView(
         alias,
         {folded(column): SQL_TYPES[kind] for column, kind in scan.columns},
         {folded(column): column for column, _ in columns},
     )
 
 
-def _selected(owned: Owned, tables: int) -> str:
+def _selected(owned: PrivateTable, tables: int) -> str:
     """Print how to select the rows of one of several tables."""
     where = f" WHERE {TAG} = {owned.number}" if tables > 1 else ""
     return f"SELECT * FROM {name(ROWS)}{where}"  # noqa: S608 (quoted names)
@@ -159,7 +163,7 @@ def _stream(table: pa.Table) -> bytes:
     return found
 
 
-def _schema(lowered: Lowered) -> pa.Schema:
+def _schema(lowered: EngineRequest) -> pa.Schema:
     """Return the form of the rows that tasks give."""
     kinds = {"kind": pa.int32(), "value": pa.string()}
     kinds |= {f"k{at}": ARROW_TYPES[key.type] for at, key in enumerate(lowered.keys)}

@@ -1,6 +1,23 @@
-"""The statements of a task: what the units of some parts add to every group.
+"""The statements of a task: what the units of some parts add to every group, in limbs.
 
-Trust: kernel.  Nothing is clamped here but what one unit adds: parts are added up first.
+Trust: kernel.
+
+Limbs: whole numbers of 127 bits in three of 64, which can be added up without a carry.
+
+Definition.  The limbs of a number t are t_0, t_1 and t_2 with t = t_0 + 2^42 t_1 + 2^84 t_2, where
+t_0 and t_1 lie in [0, 2^42).
+Theorem (key ``limbs``).  If |t| < 2^126, there are such limbs, and -2^42 <= t_2 < 2^42.  If the
+limbs of at most 2^20 numbers are added up, no sum needs more than 62 bits and a sign; put together,
+the sums are the sum of the numbers, and nothing on the way needs more than 127 bits and a sign if
+that sum is below 2^126 in size, too.  Proof.  Let w = t + 2^126, which is not negative and below
+2^127.  Its digits to the base 2^42 are t_0, t_1 and t_2 + 2^42, the last of them below 2^43.  A
+limb is at most 2^42 in size, and 2^20 of them are at most 2^62.  Putting together is linear.  The
+two lower sums stand for less than 2^105, and so the highest for less than 2^126 + 2^105.
+A total, of a part or of all, is below 2^126: fewer than 2^63 rows add at most 2^63 in size each.
+
+The statements of a task: what the units of some parts add to every group.
+
+ Nothing is clamped here but what one unit adds: parts are added up first.
 
 All statements give rows of one form (:func:`names`), told apart by their ``kind``: a part that was
 seen (its number stands in ``leaf``), the totals of a group, or for a measure the rows of a leaf or
@@ -14,16 +31,71 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from discreet.engines.spark.limbs import LIMBS, limb_names, split
-from discreet.engines.sql.bounding import Bounding, listed
-from discreet.engines.sql.cells import counted_leaves, shown_values
-from discreet.engines.sql.hashing import value_text
+from discreet.engines.sql.contribution_bounding import ContributionBounding, listed, value_text
+from discreet.engines.sql.distinct_and_quantiles import counted_leaves, shown_values
 from discreet.engines.sql.totals import NONE, cells, measured_rows, row_sum
-from discreet.plan.lowered import Distinct, Leaves, Lowered, Total
-from discreet.query.functions import typed
-from discreet.query.shape import columns
+from discreet.query.expression_types import typed
+from discreet.query.relation_columns import columns
+from discreet.requests.engine_request import Distinct, EngineRequest, Leaves, Total
 
-__all__ = ["GROUP", "MEASURES", "SEEN", "SUMS", "added", "group_sums", "names", "others"]
+__all__ = [
+    "BITS",
+    "GROUP",
+    "LIMBS",
+    "MEASURES",
+    "MOST_PARTS",
+    "SEEN",
+    "SUMS",
+    "added",
+    "group_sums",
+    "joined_limbs",
+    "limb_names",
+    "names",
+    "others",
+    "split_limbs",
+]
+
+BITS: Final = 42
+LIMBS: Final = 3
+MOST_PARTS: Final = 2**20
+"""How many limbs may be added up."""
+
+_BASE: Final = 2**BITS
+_SHIFT: Final = 2 ** (BITS * LIMBS)
+
+
+def limb_names(total: int) -> list[str]:
+    """Return the names of the columns of limbs.
+
+    >>> limb_names(7)
+    ['t7_0', 't7_1', 't7_2']
+    """
+    return [f"t{total}_{place}" for place in range(LIMBS)]
+
+
+def split_limbs(sql: str) -> list[str]:
+    """Print the limbs of a number, lowest first.
+
+    >>> split_limbs("t")[0]
+    'CAST((t + 85070591730234615865843651857942052864::HUGEINT) % 4398046511104 AS BIGINT)'
+    """
+    shifted = f"({sql} + {_SHIFT}::HUGEINT)"
+    return [
+        f"CAST({shifted} % {_BASE} AS BIGINT)",
+        f"CAST(({shifted} // {_BASE}) % {_BASE} AS BIGINT)",
+        f"CAST({shifted} // {_BASE**2} - {_BASE} AS BIGINT)",
+    ]
+
+
+def joined_limbs(names: Sequence[str]) -> str:
+    """Print the number that limbs, or their sums, stand for.
+
+    >>> joined_limbs(["a", "b"])
+    '(CAST(a AS HUGEINT) * 1 + CAST(b AS HUGEINT) * 4398046511104)'
+    """
+    parts = [f"CAST({name} AS HUGEINT) * {_BASE**place}" for place, name in enumerate(names)]
+    return f"({' + '.join(parts)})"
+
 
 SEEN: Final = 0
 GROUP: Final = 1
@@ -34,11 +106,11 @@ SUMS: Final = '"sums of groups"'
 """The table in which a task keeps the totals of its groups."""
 
 
-def names(lowered: Lowered) -> list[str]:
+def names(lowered: EngineRequest) -> list[str]:
     """Return the columns of all rows that tasks give.
 
     >>> from discreet.query.relations import Scan
-    >>> names(Lowered(relation=Scan("t", ()), unit=(), keys=(), groups=None, measures=()))
+    >>> names(EngineRequest(relation=Scan("t", ()), unit=(), keys=(), groups=None, measures=()))
     ['kind', 'leaf', 'value', 'units']
     """
     keys = [f"k{at}" for at in range(len(lowered.keys))]
@@ -46,12 +118,12 @@ def names(lowered: Lowered) -> list[str]:
     return ["kind", "leaf", "value", *keys, "units", *limbs]
 
 
-def totals_of(lowered: Lowered) -> list[Total]:
+def totals_of(lowered: EngineRequest) -> list[Total]:
     """Return the measures that are added up."""
     return [each for each in lowered.measures if isinstance(each, Total)]
 
 
-def group_sums(bounding: Bounding) -> str:
+def group_sums(bounding: ContributionBounding) -> str:
     """Print the keys, the number of units, and the exact totals t0, t1, ... of every group."""
     measures = totals_of(bounding.lowered)
     rows = measured_rows(bounding, measures, NONE)
@@ -64,16 +136,16 @@ def group_sums(bounding: Bounding) -> str:
     return _grouped(bounding, ["count(*) AS units", *shown], rows)
 
 
-def added(bounding: Bounding) -> str:
+def added(bounding: ContributionBounding) -> str:
     """Print the rows of all groups, from the table of sums."""
     count = len(totals_of(bounding.lowered))
     sums = [f"CAST(sum(t{at}) AS HUGEINT) AS t{at}" for at in range(count)]
     sums = ["CAST(sum(units) AS BIGINT) AS units", *sums]
-    limbs = [sql for at in range(count) for sql in split(f"t{at}")]
+    limbs = [sql for at in range(count) for sql in split_limbs(f"t{at}")]
     return _rows(bounding, _grouped(bounding, sums, f"SELECT * FROM {SUMS}"), GROUP, limbs=limbs)
 
 
-def others(bounding: Bounding) -> list[str]:
+def others(bounding: ContributionBounding) -> list[str]:
     """Print the rows of all measures that are no totals."""
     found = []
     types = dict(columns(bounding.lowered.relation))
@@ -93,13 +165,13 @@ def others(bounding: Bounding) -> list[str]:
     return found
 
 
-def _grouped(bounding: Bounding, sums: Sequence[str], rows: str) -> str:
+def _grouped(bounding: ContributionBounding, sums: Sequence[str], rows: str) -> str:
     by = f" GROUP BY {listed(bounding.keys)}" if bounding.keys else ""
     return f"SELECT {listed([*bounding.keys, *sums])} FROM ({rows}){by}"
 
 
 def _rows(  # noqa: PLR0913  (one for each column)
-    bounding: Bounding,
+    bounding: ContributionBounding,
     rows: str,
     kind: int,
     *,

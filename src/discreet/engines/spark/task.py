@@ -20,7 +20,7 @@ from pyarrow import compute
 
 from discreet.engines.spilling import SpillFolder
 
-__all__ = ["PART", "ROWS", "Job", "by_row", "by_unit", "quiet", "versions", "with_values"]
+__all__ = ["PART", "ROWS", "Job", "by_row", "by_unit", "duckdb_version", "quiet", "with_values"]
 
 PART = "part"
 ROWS = "sent rows"
@@ -70,7 +70,7 @@ def with_values(
     return quiet(_with_values(batches, job, statement, form))
 
 
-def versions(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def duckdb_version(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Tell which DuckDB is here."""
     for batch in batches:
         if batch.num_rows:

@@ -8,17 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from discreet.engines.kinds import kind_of, shared
-from discreet.engines.sql.calendar import CALENDAR
 from discreet.engines.sql.casts import cast
-from discreet.engines.sql.clamps import clamp_of, clamped
-from discreet.engines.sql.numbers import NUMBERS
-from discreet.engines.sql.printed import OpenColumns, Printed, closed, converted, written
-from discreet.engines.sql.ranges import lies_inside
-from discreet.engines.sql.texts import TEXTS
-from discreet.engines.sql.words import name
+from discreet.engines.sql.fragments import (
+    OpenColumns,
+    Printed,
+    closed,
+    converted,
+    name,
+    printed_literal,
+)
+from discreet.engines.sql.number_functions import NUMBERS
+from discreet.engines.sql.ranges import clamp_of, clamped, kind_of, lies_inside, shared
+from discreet.engines.sql.text_and_date_functions import CALENDAR, TEXTS
+from discreet.query.expression_types import FUNCTIONS
 from discreet.query.expressions import Call, Case, Cast, Column, Expression, Literal
-from discreet.query.functions import FUNCTIONS
 from discreet.query.types import Type
 
 __all__ = ["expression", "printed"]
@@ -42,7 +45,7 @@ def printed(node: Expression, columns: Columns) -> Printed:
             is_open = isinstance(columns, OpenColumns) and columns[column] is Type.FLOAT
             return Printed(name(column), columns[column], open=is_open)
         case Literal():
-            return written(node, node.type)
+            return printed_literal(node, node.type)
         case Cast(argument=argument, to=to):
             return cast(printed(argument, columns), to)
         case Case():
@@ -66,7 +69,7 @@ def _case(case: Case, columns: Columns) -> Printed:
 
 def _call(call: Call, columns: Columns) -> Printed:
     if kind_of(call, columns) is None:
-        return written(Literal(None), None)
+        return printed_literal(Literal(None), None)
     between = clamp_of(call)
     if between is not None:
         parts = [printed(part, columns) for part in between]

@@ -1,6 +1,12 @@
-"""Numbers that an expression lies between, whatever the rows are.
+"""What is known of an expression whatever the rows are: its type, its clamp and its range.
 
 Trust: kernel.
+
+Types of the arguments of a function, where a bare NULL has none.
+
+Clamps: a value moved between two literals, printed with one comparison for each.
+
+Numbers that an expression lies between, whatever the rows are.
 
 Definition.  The *range* of a number is a pair (low, high) such that every value that is not NULL
 lies between them, both of them finite.  It is found where a value was clamped between literals, and
@@ -12,17 +18,111 @@ So its extremes over a box lie in corners of the box, and floats here are those 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from operator import add, mul, sub
 from typing import Final
 
-from discreet.engines.kinds import kind_of
-from discreet.engines.sql.clamps import clamp_of
+from discreet.engines.sql.fragments import Printed, once
+from discreet.errors import WrongType
+from discreet.query.expression_types import typed
 from discreet.query.expressions import Call, Cast, Expression, Literal
 from discreet.query.types import LARGEST, SMALLEST, Type
 
-__all__ = ["Range", "lies_inside", "range_of"]
+__all__ = ["Range", "clamp_of", "clamped", "kind_of", "lies_inside", "range_of", "shared"]
+
+
+def kind_of(expression: Expression, columns: Mapping[str, Type]) -> Type | None:
+    """Return the type of a bound expression, or None for a NULL that fits every type.
+
+    >>> from discreet.query.expressions import Literal
+    >>> kind_of(Literal(1), {}), kind_of(Literal(None), {})
+    (INTEGER, None)
+    """
+    try:
+        return typed(expression, columns)
+    except WrongType:  # bound expressions are well typed, and so this is a NULL without a type
+        return None
+
+
+def shared(kinds: Iterable[Type | None]) -> Type | None:
+    """Return the type in which values of these types meet.
+
+    >>> shared([Type.INTEGER, None, Type.FLOAT])
+    FLOAT
+    """
+    found = {kind for kind in kinds if kind is not None}
+    if len(found) > 1:
+        return Type.FLOAT
+    return next(iter(found), None)
+
+
+def clamp_of(call: Call) -> tuple[Expression, Literal, Literal] | None:
+    """Return the value and the bounds of a clamp of numbers; None if a call is something else.
+
+    >>> from discreet.query.expressions import Column
+    >>> low, high = Literal(0), Literal(9)
+    >>> clamp_of(Call("GREATEST", (Call("LEAST", (Column("x"), high)), low)))
+    (Column(name='x', table=None), Literal(value=0), Literal(value=9))
+    """
+    match call:
+        case Call(
+            function="GREATEST",
+            arguments=(
+                Call(function="LEAST", arguments=(value, Literal() as high)),
+                Literal() as low,
+            ),
+        ):
+            return (value, low, high) if _rising(low, high) else None
+        case Call(
+            function="LEAST",
+            arguments=(
+                Call(function="GREATEST", arguments=(value, Literal() as low)),
+                Literal() as high,
+            ),
+        ):
+            return (value, low, high) if _rising(low, high) else None
+        case _:
+            return None
+
+
+def _rising(low: Literal, high: Literal) -> bool:
+    """Whether both are numbers that every float can be compared with, in order."""
+    if low.type is None or high.type is None or not (low.type.is_number and high.type.is_number):
+        return False
+    numbers = [low.value, high.value]
+    small = all(abs(number) < 2**1000 for number in numbers)  # type: ignore[operator, arg-type]
+    return small and low.value <= high.value  # type: ignore[operator]
+
+
+def clamped(value: Printed, low: Printed, high: Printed) -> Printed:
+    """Print a clamp; NULL stays NULL.
+
+    >>> from discreet.query.types import Type
+    >>> parts = [Printed(sql, Type.INTEGER) for sql in ('"x"', "0", "9")]
+    >>> clamped(*parts).sql
+    '(CASE WHEN "x" >= 9 THEN 9 WHEN "x" <= 0 THEN 0 ELSE "x" END)'
+    """
+    if value.open:
+        return Printed(once([value.sql], lambda each: _finite(each, low.sql, high.sql)), value.kind)
+    bounds = f"{high.sql} THEN {high.sql}", f"{low.sql} THEN {low.sql}"
+    sql = once(
+        [value.sql],
+        lambda each: (
+            f"(CASE WHEN {each} >= {bounds[0]} WHEN {each} <= {bounds[1]} ELSE {each} END)"
+        ),
+    )
+    return Printed(sql, value.kind)
+
+
+def _finite(value: str, low: str, high: str) -> str:
+    """Print a clamp that is NULL for what is not finite; no number comes after all numbers here."""
+    return (
+        f"(CASE WHEN {value} > {low} AND {value} < {high} THEN {value}"
+        f" WHEN {value} >= {high} AND {value} < 'inf'::DOUBLE THEN {high}"
+        f" WHEN {value} <= {low} AND {value} > '-inf'::DOUBLE THEN {low} END)"
+    )
+
 
 Range = tuple[int, int] | tuple[float, float]
 

@@ -10,11 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, assert_never
 
+from discreet.engines.sql.aggregates import (
+    aggregate,
+    float_sum,
+    is_float_sum,
+    window,
+    with_roots,
+    without_windows,
+)
 from discreet.engines.sql.expressions import expression
-from discreet.engines.sql.float_sums import float_sum, is_float_sum, with_roots
-from discreet.engines.sql.windows import aggregate, window
-from discreet.engines.sql.words import name
-from discreet.engines.windows import without_windows
+from discreet.engines.sql.fragments import name
+from discreet.query.relation_columns import columns
 from discreet.query.relations import (
     Aggregated,
     Distinct,
@@ -27,7 +33,6 @@ from discreet.query.relations import (
     Table,
     UnionAll,
 )
-from discreet.query.shape import columns
 from discreet.query.types import Type
 
 __all__ = ["PrintScan", "relation"]

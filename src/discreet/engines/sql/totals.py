@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from discreet.engines.sql.bounding import Bounding, listed
-from discreet.engines.sql.wholes import EXACT, Whole, whole_float
-from discreet.plan.lowered import Total
-from discreet.plan.raw import MOST
+from discreet.engines.sql.contribution_bounding import ContributionBounding, listed
+from discreet.engines.sql.whole_floats import EXACT, WholeFloat, whole_float
 from discreet.query.expressions import Expression, Literal
+from discreet.requests.engine_request import Total
+from discreet.requests.raw_totals import LARGEST_TOTAL
 
 __all__ = [
     "NONE",
@@ -31,7 +31,7 @@ __all__ = [
     "whole_floats",
 ]
 
-Floats = Mapping[Expression, Whole]
+Floats = Mapping[Expression, WholeFloat]
 """What is measured in floats, which is exact for so many rows: see :func:`exact_rows`."""
 
 NONE: Final[Floats] = {}
@@ -39,7 +39,7 @@ _FEW_ROWS: Final = 2**10
 _WIDTHS: Final = ((16, "SMALLINT"), (32, "INTEGER"), (64, "BIGINT"))
 
 
-def totals(bounding: Bounding, measures: Sequence[Total], floats: Floats = NONE) -> str:
+def totals(bounding: ContributionBounding, measures: Sequence[Total], floats: Floats = NONE) -> str:
     """Print the keys, the number of units, and the totals t0, t1, ... of every group."""
     if not bounding.unit:
         return _row_totals(bounding, measures, floats)
@@ -47,14 +47,14 @@ def totals(bounding: Bounding, measures: Sequence[Total], floats: Floats = NONE)
     return group_totals(bounding, measures, bounding.kept(found, rank="row_number"))
 
 
-def group_totals(bounding: Bounding, measures: Sequence[Total], kept: str) -> str:
+def group_totals(bounding: ContributionBounding, measures: Sequence[Total], kept: str) -> str:
     """Print the same totals from the cells that are kept."""
     names = [f"t{place}" for place in range(len(measures))]
     sums = ["count(*) AS units", *(f"{_added(f'sum({name})')} AS {name}" for name in names)]
     return _answer(bounding, names, sums, kept)
 
 
-def _row_totals(bounding: Bounding, measures: Sequence[Total], floats: Floats) -> str:
+def _row_totals(bounding: ContributionBounding, measures: Sequence[Total], floats: Floats) -> str:
     """Print totals where each row is a unit."""
     names = [f"t{place}" for place in range(len(measures))]
     sums = [
@@ -65,7 +65,9 @@ def _row_totals(bounding: Bounding, measures: Sequence[Total], floats: Floats) -
     return _answer(bounding, names, ["count(*) AS units", *sums], rows)
 
 
-def _answer(bounding: Bounding, names: Sequence[str], sums: Sequence[str], rows: str) -> str:
+def _answer(
+    bounding: ContributionBounding, names: Sequence[str], sums: Sequence[str], rows: str
+) -> str:
     by = f" GROUP BY {listed(bounding.keys)}" if bounding.keys else ""
     groups = f"SELECT {listed([*bounding.keys, *sums])} FROM ({rows}){by}"
     return bounding.answer(groups, ["units", *names])
@@ -80,7 +82,7 @@ def row_sum(total: Total, measures: Sequence[Total], floats: Floats) -> str:
     return f"sum({_clamped(total, column) if whole is None else _inside(whole, column)})"
 
 
-def whole_floats(bounding: Bounding, measures: Sequence[Total]) -> Floats:
+def whole_floats(bounding: ContributionBounding, measures: Sequence[Total]) -> Floats:
     """Return what can be measured in floats, and needs no clamp for a single row."""
     found = {row: whole_float(row, bounding.types) for row in _measured(measures)}
     bounds = {row: [each for each in measures if each.row == row] for row in found}
@@ -110,12 +112,14 @@ def _column(total: Total, measured: Sequence[Expression]) -> str | None:
     return None if total.row == Literal(1) else f"x{measured.index(total.row)}"
 
 
-def measured_rows(bounding: Bounding, measures: Sequence[Total], floats: Floats) -> str:
+def measured_rows(bounding: ContributionBounding, measures: Sequence[Total], floats: Floats) -> str:
     """Print the rows with all that is measured in them."""
     return bounding.rows([floats.get(each, each) for each in _measured(measures)])
 
 
-def cells(bounding: Bounding, measures: Sequence[Total], floats: Floats, rows: str) -> str:
+def cells(
+    bounding: ContributionBounding, measures: Sequence[Total], floats: Floats, rows: str
+) -> str:
     """Print one row for each unit and group of some rows, with what the unit adds to the group.
 
     How many rows it has, n, is there where floats are added up.
@@ -123,7 +127,9 @@ def cells(bounding: Bounding, measures: Sequence[Total], floats: Floats, rows: s
     return cell_totals(bounding, measures, floats, cell_sums(bounding, measures, floats, rows))
 
 
-def cell_sums(bounding: Bounding, measures: Sequence[Total], floats: Floats, rows: str) -> str:
+def cell_sums(
+    bounding: ContributionBounding, measures: Sequence[Total], floats: Floats, rows: str
+) -> str:
     """Print the sums of each unit and group of some rows, before anything is bounded."""
     measured = _measured(measures)
     cell = listed(bounding.unit + bounding.keys)
@@ -136,7 +142,9 @@ def cell_sums(bounding: Bounding, measures: Sequence[Total], floats: Floats, row
     return f"SELECT {cell}, {listed(sums)} FROM ({rows}) GROUP BY {cell}"
 
 
-def cell_totals(bounding: Bounding, measures: Sequence[Total], floats: Floats, sums: str) -> str:
+def cell_totals(
+    bounding: ContributionBounding, measures: Sequence[Total], floats: Floats, sums: str
+) -> str:
     """Print what each unit adds to each group, from its sums there."""
     measured = _measured(measures)
     means = [
@@ -178,7 +186,7 @@ def _scaled(total: Total, measured: Sequence[Expression], floats: Floats) -> str
     return f"CASE WHEN n{at} > {most} THEN {scaled} ELSE {sums} END"
 
 
-def _inside(whole: Whole, column: str) -> str:
+def _inside(whole: WholeFloat, column: str) -> str:
     """Print a float within its range, on which the exactness of the sum rests, too.
 
     It is asked first what holds for nearly every row.
@@ -202,4 +210,6 @@ def _width(total: Total) -> str:
 
 def _added(sums: str) -> str:
     """Print a sum over units, clamped to what noise can be added to."""
-    return f"CAST(least(greatest(coalesce({sums}, 0), -{MOST}), {MOST}) AS BIGINT)"
+    return (
+        f"CAST(least(greatest(coalesce({sums}, 0), -{LARGEST_TOTAL}), {LARGEST_TOTAL}) AS BIGINT)"
+    )

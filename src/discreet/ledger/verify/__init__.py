@@ -22,7 +22,7 @@ What cannot be seen from entries alone: that the last ones are missing (hold a r
 that data were read without a charge, and whether the names of people are true.
 """
 
-from discreet.ledger.verify.files import is_database, verify, verify_file
-from discreet.ledger.verify.report import Problem, Report, Standing
+from discreet.ledger.verify.readers import is_database, verify, verify_file
+from discreet.ledger.verify.report import AccountBalance, Problem, Report
 
-__all__ = ["Problem", "Report", "Standing", "is_database", "verify", "verify_file"]
+__all__ = ["AccountBalance", "Problem", "Report", "is_database", "verify", "verify_file"]

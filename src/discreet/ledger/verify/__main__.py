@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from discreet.errors import DiscreetError
-from discreet.ledger.verify.files import verify_file
+from discreet.ledger.verify.readers import verify_file
 
 __all__ = ["main"]
 

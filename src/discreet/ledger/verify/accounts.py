@@ -1,6 +1,25 @@
-"""Accounts: a tree in which a charge debits all budgets on its path, each within its limits.
+"""Accounts: a tree of budgets, each of which stays within its limits at every moment.
 
 Trust: kernel.
+
+Whether an account stayed within its limits at every moment.
+
+ An overspent account that is not noticed is a broken promise.
+
+Theorem (key ``limits-by-segment``).  Cut the charges of an account at its raises.  If the sums at
+the end of each piece of the record fit into the limits that held there, they fitted at every
+moment.
+    Proof.  Amounts are not negative, so that sums only grow, cell by cell; within a piece the
+    limits stay the same; and what fits into limits still fits when it is smaller.
+So charges may be added up in any order between two raises: those of the same box and the same shape
+(in which components two records pay more than twice what one does) are put together first, which
+changes no sum.
+A cell lies in some box that was charged, or has paid only what was charged everywhere.  So it is
+enough that the highest payments within each charged box fit.  They may come from different cells,
+of which one fits in epsilon and another in rho, or from cells that a full map has merged in another
+order; where they do not fit, the charges are made once more, one by one as they were accepted.
+
+Accounts: a tree in which a charge debits all budgets on its path, each within its limits.
 
     open      names the root, which has a budget
     describe  tells of a table what all rows of a unit share in it
@@ -12,22 +31,144 @@ Trust: kernel.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final, final
 
-from discreet.accounting.budget import Budget
-from discreet.accounting.codec import read_unit
-from discreet.accounting.contribution import Contribution
-from discreet.accounting.scope_column import shared_columns
-from discreet.ledger.verify.charges import Charges, safely
-from discreet.ledger.verify.entries import Said
-from discreet.ledger.verify.prices import Prices
-from discreet.ledger.verify.report import Standing
-from discreet.ledger.verify.shapes import parent
-from discreet.ledger.verify.sums import History
+from discreet.accounting.budgets.amounts import added
+from discreet.accounting.budgets.budget import Budget
+from discreet.accounting.budgets.cell_balances import (
+    ChargedBox,
+    OneRecordBalances,
+    TwoRecordBalances,
+)
+from discreet.accounting.budgets.currency import Amounts
+from discreet.accounting.scopes.box import Box
+from discreet.accounting.scopes.contribution import Contribution
+from discreet.accounting.scopes.scope_column import shared_columns
+from discreet.accounting.storage.codec import decode_unit
+from discreet.ledger.verify.charges import Charges, Pieces, RecomputedPrices, safely
+from discreet.ledger.verify.entry_format import parent
+from discreet.ledger.verify.parsing import ChargeTexts
+from discreet.ledger.verify.report import AccountBalance
 from discreet.units import Relation
 
-__all__ = ["Accounts"]
+__all__ = ["AccountHistory", "Accounts"]
+
+_ONE: Final = frozenset({Relation.ADD_REMOVE, Relation.REPLACE_NULL})
+_EVERYTHING: Final = Box.everything()
+
+
+@final
+@dataclass(slots=True)
+class _Segment:
+    """The charges under one budget, by number, and what they cost."""
+
+    budget: Budget
+    charges: list[tuple[int, Pieces]] = field(default_factory=list)
+    forfeited: bool = False
+    """Whether everything that was left before counts as spent."""
+
+    def together(self) -> Iterator[ChargedBox]:
+        """Yield what was charged to each box, added up."""
+        times = Counter(id(pieces) for _, pieces in self.charges)
+        once = {id(pieces): pieces for _, pieces in self.charges}
+        sums: dict[tuple[Box, tuple[bool, ...]], tuple[Amounts, Amounts]] = {}
+        for name, count in times.items():
+            for piece in once[name]:
+                at = (piece.box, _shape(piece))
+                nothing = tuple(0 for _ in piece.added)
+                one, two = sums.get(at, (nothing, nothing))
+                sums[at] = added(one, piece.added, count), added(two, piece.replaced, count)
+        for (box, _), (one, two) in sums.items():
+            yield ChargedBox(box, one, two)
+
+
+@final
+class AccountHistory:
+    """What was charged to an account, and what its limits were.
+
+    >>> from discreet.accounting.budgets.cell_balances import ChargedBox
+    >>> history = AccountHistory(Budget(epsilon=1), Relation.ADD_REMOVE)
+    >>> for seq in (5, 8):
+    ...     history.charge(seq, (ChargedBox(Box.everything(), (6 * 10**23, 0), (6 * 10**23, 0)),))
+    >>> history.settle()
+    ((1200000000000000000000000, 0), 8)
+    """
+
+    __slots__ = ("_relation", "_segments")
+
+    def __init__(self, budget: Budget, relation: Relation) -> None:
+        """Take the first budget, and how neighbors differ."""
+        self._relation = relation
+        self._segments = [_Segment(budget)]
+
+    @property
+    def budget(self) -> Budget:
+        """The budget at the end."""
+        return self._segments[-1].budget
+
+    def charge(self, seq: int, pieces: Pieces) -> None:
+        """Note a charge; equal charges are added up fastest if they are the same object."""
+        self._segments[-1].charges.append((seq, pieces))
+
+    def raise_to(self, budget: Budget) -> None:
+        """Note that the limits were raised."""
+        self._segments.append(_Segment(budget))
+
+    def forfeit(self) -> None:
+        """Note that what was left counts as spent."""
+        self._segments.append(_Segment(self.budget, forfeited=True))
+
+    def settle(self) -> tuple[tuple[int, ...], int]:
+        """Return what was spent in the end, and the first charge that did not fit, or 0."""
+        owed = self._nothing()
+        within, boxes = True, set[Box]()
+        for segment in self._segments:
+            if segment.forfeited:
+                owed, boxes = self._everything(segment.budget), set()
+            for piece in segment.together():
+                owed.add((piece,))
+                boxes.add(piece.box)
+            within = within and _fits(owed, segment.budget, boxes)
+        return owed.worst(_EVERYTHING), 0 if within else self._first_refused()
+
+    def _first_refused(self) -> int:
+        owed = self._nothing()
+        for segment in self._segments:
+            if segment.forfeited:
+                owed = self._everything(segment.budget)
+            owed.budget = segment.budget
+            for seq, pieces in segment.charges:
+                if not owed.fits(pieces):
+                    return seq
+                owed.add(pieces)
+        return 0
+
+    def _everything(self, budget: Budget) -> OneRecordBalances | TwoRecordBalances:
+        owed = self._nothing()
+        owed.add((ChargedBox(_EVERYTHING, budget.limit, budget.limit),))
+        return owed
+
+    def _nothing(self) -> OneRecordBalances | TwoRecordBalances:
+        kind = OneRecordBalances if self._relation in _ONE else TwoRecordBalances
+        return kind.nothing(self._segments[0].budget)
+
+
+def _fits(owed: OneRecordBalances | TwoRecordBalances, budget: Budget, boxes: set[Box]) -> bool:
+    nothing = tuple(0 for _ in budget.limit)
+    if budget.fits(owed.worst(_EVERYTHING), nothing):
+        return True
+    return budget.fits(owed.everywhere, nothing) and all(
+        budget.fits(owed.worst(box), nothing) for box in boxes - {_EVERYTHING}
+    )
+
+
+def _shape(piece: ChargedBox) -> tuple[bool, ...]:
+    """Say in which components two records pay more than twice what one does."""
+    return tuple(two > 2 * one for one, two in zip(piece.added, piece.replaced, strict=True))
+
 
 _BUDGET: Final = ("budget", "its budget cannot be read, or allows more than it promises.")
 
@@ -51,7 +192,7 @@ class Accounts:
         """Start without any."""
         self._relation: Relation | None = None
         self._charges: Charges | None = None
-        self._histories: dict[str, History | None] = {}
+        self._histories: dict[str, AccountHistory | None] = {}
         self._paths: dict[str, dict[str, Budget]] = {}  # the first budgets on the way to each
 
     def open(self, entry: Fields) -> Wrong:
@@ -88,7 +229,7 @@ class Accounts:
         self._histories[path] = None
         self._paths[path] = self._paths.get(parent(path), {}).copy()
         if budget is not None and self._relation is not None:
-            self._histories[path] = History(budget, self._relation)
+            self._histories[path] = AccountHistory(budget, self._relation)
             self._paths[path][path] = budget
 
     def raise_to(self, entry: Fields) -> Wrong:
@@ -110,7 +251,7 @@ class Accounts:
             if history is not None:
                 history.forfeit()
 
-    def charge(self, seq: int, path: str, said: Said) -> Wrong:
+    def charge(self, seq: int, path: str, said: ChargeTexts) -> Wrong:
         """Take a charge to an account."""
         if path not in self._histories:
             yield "charge", "its account does not exist."
@@ -124,14 +265,14 @@ class Accounts:
             if history is not None:
                 history.charge(seq, pieces)
 
-    def standings(self, wrong: Callable[[int, str, str], None]) -> tuple[Standing, ...]:
+    def standings(self, wrong: Callable[[int, str, str], None]) -> tuple[AccountBalance, ...]:
         """Add up what was charged to each account, and say where it did not fit."""
         return tuple(self._standing(path, wrong) for path in sorted(self._histories))
 
-    def _standing(self, path: str, wrong: Callable[[int, str, str], None]) -> Standing:
+    def _standing(self, path: str, wrong: Callable[[int, str, str], None]) -> AccountBalance:
         history = self._histories[path]
         if history is None:
-            return Standing(account=path, components=(), spent=(), limit=())
+            return AccountBalance(account=path, components=(), spent=(), limit=())
         budget = history.budget
         settled = safely(history.settle)
         if settled is None:
@@ -139,7 +280,9 @@ class Accounts:
         spent, refused = settled or (tuple(0 for _ in budget.limit), 0)
         if refused:
             wrong(refused, "sum", f"it does not fit into what was left of {path}.")
-        return Standing(account=path, components=budget.components, spent=spent, limit=budget.limit)
+        return AccountBalance(
+            account=path, components=budget.components, spent=spent, limit=budget.limit
+        )
 
 
 def _raises(old: Budget, new: Budget) -> bool:
@@ -149,10 +292,10 @@ def _raises(old: Budget, new: Budget) -> bool:
     return all(a <= b for a, b in pairs) and any(a < b for a, b in pairs)
 
 
-def _read_prices(entry: Fields) -> Prices:
+def _read_prices(entry: Fields) -> RecomputedPrices:
     given = entry["contribution"]
-    return Prices(
-        unit=read_unit(entry["unit"]),
+    return RecomputedPrices(
+        unit=decode_unit(entry["unit"]),
         constant=entry["constant"],
         contribution=None if given is None else Contribution.read(given),
     )

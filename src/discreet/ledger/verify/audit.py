@@ -14,11 +14,10 @@ from typing import Any, Final, final
 
 from discreet.ledger.verify.accounts import Accounts
 from discreet.ledger.verify.charges import safely
-from discreet.ledger.verify.entries import Entry, Misread, read_entry
-from discreet.ledger.verify.lines import FIRST_HEAD, canonical, digest, next_head
+from discreet.ledger.verify.entry_format import FIRST_HEAD, canonical, digest, is_head, next_head
+from discreet.ledger.verify.parsing import ParsedEntry, UnreadableEntry, parse_entry
 from discreet.ledger.verify.report import Problems, Report
 from discreet.ledger.verify.requests import Requests
-from discreet.ledger.verify.shapes import is_head
 
 __all__ = ["Audit"]
 
@@ -77,8 +76,10 @@ class Audit:
         if found != head:
             self._wrong("chain", "its head does not follow from its line and the head before.")
             self._head = head if isinstance(head, str) and is_head(head) else self._head
-        entry = read_entry(line) if isinstance(line, str) else Misread(None, "it is not text.")
-        if isinstance(entry, Misread):
+        entry = (
+            parse_entry(line) if isinstance(line, str) else UnreadableEntry(None, "it is not text.")
+        )
+        if isinstance(entry, UnreadableEntry):
             self._count(entry.seq)
             self._wrong("line", entry.message)
             return
@@ -134,7 +135,7 @@ class Audit:
         if any(head != self._head for head in self._receipts.pop(self._seq, ())):
             self._wrong("receipt", "a receipt was given for another entry in this place.")
 
-    def _compare(self, entry: Entry, columns: Columns) -> None:
+    def _compare(self, entry: ParsedEntry, columns: Columns) -> None:
         fields = entry.fields
         said = (fields["seq"], entry.kind, fields.get("key"), fields.get("question"))
         if columns != said:
@@ -149,7 +150,7 @@ class Audit:
         self._receipts.setdefault(int(seq), []).append(head)
         self._named.add(ledger)
 
-    def _follow(self, entry: Entry, before: str, answer: object) -> Iterator[tuple[str, str]]:
+    def _follow(self, entry: ParsedEntry, before: str, answer: object) -> Iterator[tuple[str, str]]:
         """Let an entry follow those before it, and yield what is wrong."""
         kind, fields = entry.kind, entry.fields
         if (kind == "open") != (self._entries == 1):
@@ -173,14 +174,14 @@ class Audit:
             case "raise" | "restore":
                 yield from self._approved(entry, before)
 
-    def _charge(self, entry: Entry) -> Iterator[tuple[str, str]]:
+    def _charge(self, entry: ParsedEntry) -> Iterator[tuple[str, str]]:
         fields = entry.fields
         account, tree, scope, delta, *_ = entry.said
         asked = (account, tree, scope, delta, canonical(fields["question"]))
         yield from self._requests.charge(fields, f"[{','.join(asked)}]")
         yield from self._accounts.charge(self._seq, fields["account"], entry.said)
 
-    def _approved(self, entry: Entry, before: str) -> Iterator[tuple[str, str]]:
+    def _approved(self, entry: ParsedEntry, before: str) -> Iterator[tuple[str, str]]:
         """Take what two people answer for."""
         people = [entry.fields[name].strip().casefold() for name in ("by", "approved_by")]
         if people[0] == people[1]:

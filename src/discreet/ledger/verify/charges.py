@@ -1,6 +1,28 @@
-"""A charge by itself: whom it debits, and whether that is what its tree costs.
+"""Charges: what each had to cost, worked out again, and whether what it debits is enough.
 
 Trust: kernel.
+
+Whether what was recorded for a charge is enough for what it costs.
+
+ A recorded price that is too low is a promise broken in writing.
+
+Definition.  Recorded pieces cover those that are found again if there are as many, each recorded
+box holds the one in its place, and no amount is below the one in its place; where the recorded box
+is the larger, what two records pay is also not below what one was found to pay.
+Theorem (key ``covering-charges``).  If recorded pieces cover those that were found, nobody owes
+more than is recorded.
+    Proof.  A record in a box that was found lies in the recorded one in its place, and pays there.
+    Two records that lie in one box that was found lie in the recorded one, and pay what is
+    ``replaced``.  Otherwise they owe what is ``added`` for each of them that lies in a box.  That
+    is paid in the recorded box: as ``added`` if it does not hold the other record, and if it does
+    it is the larger box, so that what is ``replaced`` is enough.
+
+What a charge had to cost, worked out again from its tree, its scope and its delta.
+
+Everything is looked up by the text that was recorded: equal texts are read once, and equal parts of
+a tree have their price worked out once for each currency, whatever the scope is.
+
+A charge by itself: whom it debits, and whether that is what its tree costs.
 
 What a charge says about its account, tree, scope, delta, boxes and amounts decides everything but
 its place among the others, so that equal charges are looked at once.
@@ -10,21 +32,152 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Final, TypeVar, final
 
-from discreet.accounting.box import Box
-from discreet.accounting.budget import Budget
-from discreet.accounting.currency import Currency
-from discreet.accounting.decimals import read_decimals
-from discreet.accounting.owed import Piece
-from discreet.ledger.verify.covering import covers
-from discreet.ledger.verify.entries import Said
-from discreet.ledger.verify.lines import canonical
-from discreet.ledger.verify.prices import Pieces, Prices
+from discreet.accounting.budgets.amounts import decode_amounts
+from discreet.accounting.budgets.budget import Budget, price_in_currency
+from discreet.accounting.budgets.cell_balances import ChargedBox
+from discreet.accounting.budgets.currency import Amounts, Currency
+from discreet.accounting.budgets.request import RequestPart, RequestPricer
+from discreet.accounting.scopes.box import Box
+from discreet.accounting.scopes.contribution import Contribution
+from discreet.accounting.storage import codec
+from discreet.accounting.tree.node import Node
+from discreet.exact import rational
+from discreet.ledger.verify.entry_format import canonical
+from discreet.ledger.verify.parsing import ChargeTexts
+from discreet.loss.parameters import checked_delta
+from discreet.units import PrivacyUnit, Relation, same_unit
 
-__all__ = ["Charges", "Debits", "safely"]
+__all__ = ["Charges", "Debits", "Pieces", "RecomputedPrices", "covers", "safely"]
+
+
+def covers(recorded: Sequence[ChargedBox], found: Sequence[ChargedBox]) -> bool:
+    """Whether what is recorded is enough for what was found.
+
+    >>> from discreet.accounting import Box, equals
+    >>> everyone, some = Box.everything(), Box({"state": equals("CA")})
+    >>> covers([ChargedBox(everyone, (2,), (3,))], [ChargedBox(everyone, (2,), (2,))])
+    True
+    >>> covers([ChargedBox(everyone, (2,), (1,))], [ChargedBox(some, (2,), (1,))])
+    False
+    """
+    return len(recorded) == len(found) and all(map(_covers, recorded, found))
+
+
+def _covers(recorded: ChargedBox, found: ChargedBox) -> bool:
+    same = recorded.box == found.box
+    if not same and not recorded.box.covers(found.box):
+        return False
+    places = zip(recorded.added, recorded.replaced, found.added, found.replaced, strict=True)
+    return all(
+        one >= added and two >= (replaced if same else max(added, replaced))
+        for one, two, added, replaced in places
+    )
+
+
+Pieces = tuple[ChargedBox, ...]
+"""What one charge costs an account: boxes, and the price in each."""
+
+_KEPT_PRICES: Final = 1 << 14
+_EVERYTHING: Final = Box.everything()
+_ONE: Final = frozenset({Relation.ADD_REMOVE, Relation.REPLACE_NULL})
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Tree:
+    """A tree, and the prices of its parts by part, currency, delta and how neighbors differ."""
+
+    node: Node
+    known: dict[tuple[Node, Currency, Fraction | None, bool], Amounts] = field(default_factory=dict)
+
+
+@final
+class RecomputedPrices:
+    """What requests cost, for the unit of a ledger.
+
+    >>> from discreet.accounting import Budget, Leaf, written
+    >>> from discreet.loss import Pure
+    >>> from discreet.units import row
+    >>> tree, scope = written(Leaf(Pure(epsilon="0.1"))), Box.everything().written()
+    >>> prices = RecomputedPrices(unit=row())
+    >>> found = prices.of(json.dumps(tree), json.dumps(scope), "null", Budget(epsilon=1).currency)
+    >>> found[0].added
+    (100000000000000000000000, 0)
+    """
+
+    __slots__ = ("_asker", "_found", "_tree")
+
+    def __init__(
+        self,
+        *,
+        unit: PrivacyUnit,
+        constant: Iterable[str] = (),
+        contribution: Contribution | None = None,
+    ) -> None:
+        """Take who is protected, and what is known of the rows of one unit."""
+        shared = tuple(constant)
+        self._asker = RequestPricer(
+            unit=same_unit(unit), constant=shared, contribution=contribution
+        )
+        self._tree = functools.lru_cache(_KEPT_PRICES)(_read_tree)
+        self._found = functools.lru_cache(_KEPT_PRICES)(self._work_out)
+
+    def learn(self, constant: Iterable[str]) -> bool:
+        """Take more columns that all rows of a unit share, and say whether there were any."""
+        new = tuple(each for each in constant if each not in self._asker.constant)
+        self._asker = replace(self._asker, constant=(*self._asker.constant, *new))
+        self._found.cache_clear()
+        return bool(new)
+
+    @property
+    def relation(self) -> Relation:
+        """How neighbors differ."""
+        return self._asker.unit.relation
+
+    def of(self, tree: str, scope: str, delta: str, currency: Currency) -> Pieces:
+        """Return the boxes that a request is about and what it costs there, from JSON texts."""
+        return self._found(tree, scope, delta, currency)
+
+    def _work_out(self, tree: str, scope: str, delta: str, currency: Currency) -> Pieces:
+        said = json.loads(delta)
+        chance = None if said is None else checked_delta(rational(said, name="delta"))
+        known = self._tree(tree)
+        portions = self._asker.pieces(known.node, Box.read(json.loads(scope)))
+        return tuple(self._piece(known, part, currency, chance) for part in portions)
+
+    def _piece(
+        self, tree: _Tree, part: RequestPart, currency: Currency, delta: Fraction | None
+    ) -> ChargedBox:
+        """Price a part where one unit is added or removed, and where one is replaced."""
+        price = functools.partial(self._price, tree, part.node, currency, delta)
+        if self.relation in _ONE:
+            one = price(two=False)
+            return ChargedBox(part.box, one, one)
+        both = price(two=True)
+        if part.surely and self.relation is not Relation.EITHER:
+            everywhere = part.box == _EVERYTHING  # no neighbors differ in one unit that it sees
+            return ChargedBox(part.box, both if everywhere else price(two=False), both)
+        one = price(two=False)
+        return ChargedBox(part.box, one, tuple(map(max, one, both)))
+
+    def _price(
+        self, tree: _Tree, node: Node, currency: Currency, delta: Fraction | None, *, two: bool
+    ) -> Amounts:
+        key = (node, currency, delta, two)
+        if key not in tree.known:
+            loss = self._asker.two_sided(node) if two else self._asker.one_sided(node)
+            tree.known[key] = price_in_currency(currency, loss, delta)
+        return tree.known[key]
+
+
+def _read_tree(text: str) -> _Tree:
+    return _Tree(codec.decode(json.loads(text)))
+
 
 _KEPT: Final = 1 << 14
 
@@ -45,18 +198,19 @@ class Charges:
     """Charges of one ledger, looked at one by one.
 
     >>> from discreet.units import row
-    >>> charges = Charges(Prices(unit=row()))
-    >>> said = Said(account='"data"', tree="{}", scope="{}", delta="", boxes="[]", amounts="{}")
+    >>> charges = Charges(RecomputedPrices(unit=row()))
+    >>> said = ChargeTexts(account='"data"', tree="{}", scope="{}", delta="", boxes="[]",
+    ...     amounts="{}")
     >>> charges.debits(said, {"data": Budget(epsilon=1)}).problems
     (('charge', 'it does not debit exactly the accounts with a budget on its path.'),)
     """
 
     __slots__ = ("_boxes", "_debit", "_known", "_prices")
 
-    def __init__(self, prices: Prices) -> None:
+    def __init__(self, prices: RecomputedPrices) -> None:
         """Take what requests cost."""
         self._prices = prices
-        self._known: dict[Said, Debits] = {}
+        self._known: dict[ChargeTexts, Debits] = {}
         self._boxes = functools.lru_cache(_KEPT)(_read_boxes)
         self._debit = functools.lru_cache(_KEPT)(self._look_at)
 
@@ -66,7 +220,7 @@ class Charges:
             self._known.clear()
             self._debit.cache_clear()
 
-    def debits(self, said: Said, budgets: Mapping[str, Budget]) -> Debits:
+    def debits(self, said: ChargeTexts, budgets: Mapping[str, Budget]) -> Debits:
         """Return what a charge costs; the budgets are those on the path of its account."""
         found = self._known.get(said)
         if found is None:
@@ -75,7 +229,7 @@ class Charges:
             found = self._known[said] = self._read(said, budgets)
         return found
 
-    def _read(self, said: Said, budgets: Mapping[str, Budget]) -> Debits:
+    def _read(self, said: ChargeTexts, budgets: Mapping[str, Budget]) -> Debits:
         amounts = json.loads(said.amounts)
         if amounts.keys() != budgets.keys():
             wrong = "it does not debit exactly the accounts with a budget on its path."
@@ -129,6 +283,6 @@ def _recorded(boxes: tuple[Box, ...], data: object, width: int) -> Pieces:
         raise TypeError
     pieces = []
     for box, (one, both) in zip(boxes, data, strict=True):
-        added, replaced = (read_decimals(each, width=width) for each in (one, both))
-        pieces.append(Piece(box, added, replaced))
+        added, replaced = (decode_amounts(each, width=width) for each in (one, both))
+        pieces.append(ChargedBox(box, added, replaced))
     return tuple(pieces)

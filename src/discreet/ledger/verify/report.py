@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, final
 
-from discreet.accounting.amounts import shown_down, shown_up
+from discreet.accounting.budgets.amounts import format_down, format_up
 from discreet.errors import Tampered
 
-__all__ = ["MOST", "Problem", "Problems", "Report", "Standing"]
+__all__ = ["MOST", "AccountBalance", "Problem", "Problems", "Report"]
 
 MOST: Final = 100
 """How many problems are listed."""
@@ -68,10 +68,10 @@ class Problems:
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class AccountBalance:
     """What was spent of the budget of an account, in quanta of 10**-24; no components, no budget.
 
-    >>> print(Standing(account="data", components=("rho",), spent=(10**23,), limit=(10**24,)))
+    >>> print(AccountBalance(account="data", components=("rho",), spent=(10**23,), limit=(10**24,)))
     data: rho 0.1 of 1
     """
 
@@ -84,7 +84,7 @@ class Standing:
         """Show what is spent, rounded up, and the limit, rounded down."""
         parts = zip(self.components, self.spent, self.limit, strict=True)
         shown = ", ".join(
-            f"{name} {shown_up(spent)} of {shown_down(limit)}"
+            f"{name} {format_up(spent)} of {format_down(limit)}"
             for name, spent, limit in parts
             if spent or limit or name != "delta"
         )
@@ -112,7 +112,7 @@ class Report:
     charges: int
     releases: int
     unreleased: int
-    accounts: tuple[Standing, ...]
+    accounts: tuple[AccountBalance, ...]
     head: str
     problems: tuple[Problem, ...]
 

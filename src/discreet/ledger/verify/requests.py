@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, final
 
-from discreet.ledger.verify.lines import digest
+from discreet.ledger.verify.entry_format import digest
 
 __all__ = ["Requests"]
 

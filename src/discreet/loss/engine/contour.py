@@ -25,7 +25,7 @@ from typing import Final, final
 import numpy as np
 
 from discreet.loss.bracket import Bracket
-from discreet.loss.engine.invert import last_above, smallest
+from discreet.loss.engine.line_search import largest_epsilon_above, smallest_epsilon
 from discreet.loss.engine.rounding import UNIT, bound_above, bound_below
 from discreet.loss.pairs.pair import Complexes, Floats, Transform
 
@@ -130,8 +130,10 @@ class Contour:
                 return best
             tolerance = 2e-9 * max(1.0, best.high)
             start = 0.95 * ceiling if attempt == 0 else best.high
-            high = smallest(total.upper, delta, high=best.high, guess=start, tolerance=tolerance)
-            low = last_above(total.lower, delta, high=high, tolerance=tolerance)
+            high = smallest_epsilon(
+                total.upper, delta, high=best.high, guess=start, tolerance=tolerance
+            )
+            low = largest_epsilon_above(total.lower, delta, high=high, tolerance=tolerance)
             best = Bracket(max(best.low, low), high)
             if best.width <= 1e-7 * max(1.0, high):
                 return best

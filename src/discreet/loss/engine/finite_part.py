@@ -17,17 +17,16 @@ from typing import TYPE_CHECKING, Final, final
 
 from discreet.exact import float_down, float_up
 from discreet.loss.bracket import Bracket
-from discreet.loss.engine.invert import last_above, smallest
+from discreet.loss.engine.line_search import largest_epsilon_above, smallest_epsilon
 from discreet.loss.engine.rounding import UNIT
-from discreet.loss.pairs.discrete_gaussian import DiscreteGaussianPair
-from discreet.loss.pairs.gaussian import GaussianPair
-from discreet.loss.pairs.pair import Curve, Pair, Transform
-from discreet.loss.renyi_curve import RenyiCurve
+from discreet.loss.pairs.gaussian import DiscreteGaussianPair, GaussianPair
+from discreet.loss.pairs.pair import Pair, ProfileCurve, Transform
+from discreet.loss.renyi.divergences import RenyiCurve
 
 if TYPE_CHECKING:  # the engines are loaded when first used: closed forms are enough for most
     from discreet.loss.engine.contour import Contour
-    from discreet.loss.engine.moments import MomentBound
-    from discreet.loss.engine.search import LatticeSearch, OnLattice
+    from discreet.loss.engine.lattice_search import LatticeSearch, OnLattice
+    from discreet.loss.engine.line_search import MomentBound
 
 __all__ = ["FinitePart", "infinite_mass"]
 
@@ -54,7 +53,7 @@ class FinitePart:
     def __init__(self, pairs: tuple[tuple[Pair, int], ...], renyi: RenyiCurve | None) -> None:
         """Work nothing out yet."""
         self._pairs, self._renyi = pairs, renyi
-        self._closed: Curve | object | None = _UNKNOWN
+        self._closed: ProfileCurve | object | None = _UNKNOWN
         self._contour: Contour | object | None = _UNKNOWN
         self._search: LatticeSearch | None = None
         self._largest: float | None = None
@@ -134,13 +133,15 @@ class FinitePart:
         tolerance = 1e-10 * max(1.0, high)
         top, guess = high, 0.7 * high
         for _ in range(2):
-            top = smallest(
+            top = smallest_epsilon(
                 lambda eps: curve(eps).high, delta, high=top, guess=guess, tolerance=tolerance
             )
             if top >= 1.0:
                 break
             guess, tolerance = top, 1e-10 * top
-        bottom = last_above(lambda eps: curve(eps).low, delta, high=top, tolerance=tolerance)
+        bottom = largest_epsilon_above(
+            lambda eps: curve(eps).low, delta, high=top, tolerance=tolerance
+        )
         return Bracket(bottom, top)
 
     def delta(self, eps: float, *, low: bool = True, lattice: bool = True) -> Bracket:
@@ -174,7 +175,7 @@ class FinitePart:
     def _moments(self) -> MomentBound:
         """The bound through cumulants, which always applies."""
         if self._through is None:
-            from discreet.loss.engine.moments import MomentBound  # noqa: PLC0415  as above
+            from discreet.loss.engine.line_search import MomentBound  # noqa: PLC0415  as above
 
             limit = None if self._renyi is None else self._renyi.limit
             most = math.inf if limit is None else float(limit - 1)
@@ -189,7 +190,7 @@ class FinitePart:
             total += self._renyi.log_moment(t)
         return total + abs(total) * 2.0**-50
 
-    def _curve(self) -> Curve | None:
+    def _curve(self) -> ProfileCurve | None:
         """The closed form, where there is one."""
         if self._closed is _UNKNOWN:
             single = len(self._pairs) == 1
@@ -215,8 +216,8 @@ class FinitePart:
     def _lattice(self, scale: float) -> LatticeSearch:
         """The lattice engine, Gaussians beside the lattice."""
         if self._search is None:
-            from discreet.loss.engine.renyi_part import RenyiPart  # noqa: PLC0415  as above
-            from discreet.loss.engine.search import LatticeSearch  # noqa: PLC0415  as above
+            from discreet.loss.engine.connect_the_dots import RenyiPart  # noqa: PLC0415  as above
+            from discreet.loss.engine.lattice_search import LatticeSearch  # noqa: PLC0415  as above
 
             square = sum(
                 (p.mu_squared for p, _ in self._pairs if isinstance(p, GaussianPair)), Fraction(0)

@@ -28,10 +28,10 @@ import numpy as np
 from discreet.exact import float_down, float_up
 from discreet.loss.bracket import Bracket
 from discreet.loss.engine.rounding import UNIT
-from discreet.loss.pairs.pair import Curve, Floats, Law, Line
-from discreet.loss.pairs.response import ResponsePair
-from discreet.loss.pairs.two_sided import summed
-from discreet.loss.renyi_curve import RenyiCurve
+from discreet.loss.pairs.loss_transforms import summed_line
+from discreet.loss.pairs.pair import CumulantLine, Floats, PrivacyLossDistribution, ProfileCurve
+from discreet.loss.pairs.randomized_response import ResponsePair
+from discreet.loss.renyi.divergences import RenyiCurve
 
 __all__ = ["BoundedRangePair"]
 
@@ -95,7 +95,7 @@ class BoundedRangePair:
         """Losses come as close to epsilon as they like."""
         return float_down(self.epsilon)
 
-    def closed(self, count: int) -> Curve | None:
+    def closed(self, count: int) -> ProfileCurve | None:
         """Evaluate the profile of one run."""
         return self._profile if count == 1 else None
 
@@ -112,7 +112,7 @@ class BoundedRangePair:
         """There are no atoms."""
         return Fraction(0)
 
-    def above(self, step: Fraction) -> Law:
+    def above(self, step: Fraction) -> PrivacyLossDistribution:
         """Spread each cell over its ends, keeping both probabilities of the cell.
 
         As for the Laplace pair, whose density has the same shape, the share of the upper end is
@@ -120,16 +120,16 @@ class BoundedRangePair:
         """
         cells = math.ceil(self.epsilon / step)
         if cells == 0:
-            return Law(0, np.ones(1), 0.0, 0.0)
+            return PrivacyLossDistribution(0, np.ones(1), 0.0, 0.0)
         h = float(step)
         mass = _cells(np.arange(-cells, cells, dtype=np.float64) * h, h, cells * h)
         upper = min(1.0, 1 / (1 + math.exp(-h / 2)) * (1 + 32 * UNIT))
         out = np.zeros(2 * cells + 1)
         out[1:] += mass * upper
         out[:-1] += mass * (1 - upper)
-        return Law(-cells, out * (1 + UNIT * (128 + 16 * cells * h)), 0.0, 0.0)
+        return PrivacyLossDistribution(-cells, out * (1 + UNIT * (128 + 16 * cells * h)), 0.0, 0.0)
 
-    def below(self, step: Fraction) -> Law:
+    def below(self, step: Fraction) -> PrivacyLossDistribution:
         """Merge cells centered on the lattice: there P/Q is e**(kh) exactly, by symmetry.
 
         The half cells at the two ends move down.  A range off the lattice is rounded down.
@@ -137,13 +137,13 @@ class BoundedRangePair:
         cells = math.floor(self.epsilon / step)
         h, top = float(step), float(step * cells)
         if cells == 0:
-            return Law(0, np.ones(1) * (1 - 4 * UNIT), 0.0, 0.0)
+            return PrivacyLossDistribution(0, np.ones(1) * (1 - 4 * UNIT), 0.0, 0.0)
         out = np.zeros(2 * cells + 1)
         out[1:-1] = _cells((np.arange(1 - cells, cells) - 0.5) * h, h, top)
         half = _cells(np.array([-top, top - h / 2]), h / 2, top)
         out[0] += half[0]
         out[-2] += half[1]
-        return Law(-cells, out * (1 - UNIT * (128 + 16 * top)), 0.0, 0.0)
+        return PrivacyLossDistribution(-cells, out * (1 - UNIT * (128 + 16 * top)), 0.0, 0.0)
 
     @classmethod
     def bundle(cls, pairs: Sequence[tuple[Self, int]]) -> _Transform:
@@ -196,7 +196,7 @@ class _Transform:
         scale = self.counts @ np.abs(value)
         return total, self.counts @ error + (len(self.counts) + 4) * UNIT * scale
 
-    def line(self, order: float, heights: Floats) -> Line:
+    def line(self, order: float, heights: Floats) -> CumulantLine:
         """Evaluate 1 - e**-w in real arithmetic that loses nothing where w is small."""
         z = order + 1j * heights
         w, straight = (2 * z + 1) * self.e, z * self.e
@@ -206,7 +206,7 @@ class _Transform:
         value = np.log(gone / ((2 * z + 1) * -np.expm1(-self.e)))
         wrong = UNIT * (256 + 8 * np.abs(w) * fall / np.abs(gone))
         error = np.log1p(wrong) + UNIT * (16 + 16 * np.abs(value) + 8 * np.abs(straight))
-        return summed(self.counts, straight + value, error + _LEAST * np.abs(z))
+        return summed_line(self.counts, straight + value, error + _LEAST * np.abs(z))
 
     def decay(self, order: float, height: float) -> float:
         """Bound |phi|**2 = (1 + sin(x)**2 / sinh(v)**2) / (1 + x**2 / v**2), x = se.

@@ -1,6 +1,18 @@
-"""The pair of any two laws on finitely many outcomes.
+"""The pair of any two laws on finitely many outcomes, and of its groups.
 
 Trust: kernel.
+
+The pair of a group, from the pair of one unit: tests of growing power, one after another.
+
+Definition.  The power curve of a pair is g(a), the largest P(S) over tests S with Q(S) <= a.  For
+finite laws it is concave and linear between corners, with one segment of slope p/q for each ratio.
+Theorem (key ``group-profile``; Dong, Roth and Su 2022, theorem 2.14).  If each of k steps from one
+table to another is dominated by the pair, every test has P(S) <= g(g(... g(Q(S)))), k times, and
+the pair whose power curve is that composition dominates the group.
+Proof.  A step raises the chance of any S from b to at most g(b), and g does not fall.  A concave
+rising function of a concave rising function is concave, so it is the power curve of some pair.
+
+The pair of any two laws on finitely many outcomes.
 
 Definition.  Outcome i has probability p[i] under P and q[i] under Q, exactly; its loss is
 ln(p[i]/q[i]), infinite where q[i] = 0 < p[i].
@@ -8,11 +20,13 @@ ln(p[i]/q[i]), infinite where q[i] = 0 < p[i].
 
 from __future__ import annotations
 
+import bisect
 import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import pairwise
 from typing import ClassVar, Self, final
 
 import numpy as np
@@ -21,11 +35,66 @@ from discreet.errors import OutOfRange
 from discreet.exact import float_down, float_up
 from discreet.loss.bracket import Bracket
 from discreet.loss.engine.rounding import UNIT
-from discreet.loss.pairs.atoms import Atoms, AtomTransform
-from discreet.loss.pairs.chain import chained
-from discreet.loss.pairs.pair import Curve, Law
+from discreet.loss.pairs.loss_transforms import AtomTransform, LossAtoms
+from discreet.loss.pairs.pair import PrivacyLossDistribution, ProfileCurve
 
-__all__ = ["FinitePair"]
+__all__ = ["FinitePair", "chained_laws"]
+
+Probabilities = tuple[Fraction, ...]
+PowerCurve = list[tuple[Fraction, Fraction]]
+
+
+def chained_laws(
+    p: Probabilities, q: Probabilities, size: int
+) -> tuple[Probabilities, Probabilities]:
+    """Return the pair of laws that dominates ``size`` steps of the pair (p, q).
+
+    >>> two, third = Fraction(2, 3), Fraction(1, 3)
+    >>> chained_laws((two, third), (third, two), 2)[0]
+    (Fraction(2, 3), Fraction(1, 6), Fraction(1, 6))
+    """
+    once = _power_curve(p, q)
+    total = once
+    for _ in range(size - 1):
+        total = _compose(once, total)
+    start = total[0][1]
+    atoms = [(start, Fraction(0))] if start else []
+    for (a, low), (b, high) in pairwise(total):
+        atoms.append((high - low, b - a))
+    return tuple(up for up, _ in atoms), tuple(across for _, across in atoms)
+
+
+def _power_curve(p: Probabilities, q: Probabilities) -> PowerCurve:
+    """Return the corners of g from a = 0 to a = 1, steepest segment first."""
+    start = sum((a for a, b in zip(p, q, strict=True) if b == 0), Fraction(0))
+    segments = sorted(
+        ((a, b) for a, b in zip(p, q, strict=True) if b), key=lambda s: s[0] / s[1], reverse=True
+    )
+    corners = [(Fraction(0), start)]
+    for up, across in segments:
+        a, b = corners[-1]
+        corners.append((a + across, b + up))
+    return corners
+
+
+def _compose(outer: PowerCurve, inner: PowerCurve) -> PowerCurve:
+    """Return the corners of outer(inner(a))."""
+    heights = [b for _, b in inner]
+    places = {a for a, _ in inner}
+    for corner, _ in outer:
+        if heights[0] < corner < heights[-1]:
+            at = bisect.bisect_left(heights, corner)  # the first inner corner at this height or up
+            (a, low), (b, high) = inner[at - 1], inner[at]
+            places.add(a + (b - a) * (corner - low) / (high - low))
+    return [(a, _value(outer, _value(inner, a))) for a in sorted(places)]
+
+
+def _value(curve: PowerCurve, at: Fraction) -> Fraction:
+    index = bisect.bisect_left([a for a, _ in curve], at)
+    if index == 0:
+        return curve[0][1]
+    (a, low), (b, high) = curve[index - 1], curve[index]
+    return low + (high - low) * (at - a) / (b - a)
 
 
 @final
@@ -64,7 +133,7 @@ class FinitePair:
 
     def group(self, k: int) -> FinitePair | None:
         """Chain the pair with itself, exactly."""
-        return self if k == 1 else FinitePair(*chained(self.p, self.q, k))
+        return self if k == 1 else FinitePair(*chained_laws(self.p, self.q, k))
 
     def cumulant(self, t: float) -> float:
         """Sum over the outcomes."""
@@ -92,7 +161,7 @@ class FinitePair:
         largest = float(self.atoms().losses.max(initial=-math.inf))
         return largest - 16 * UNIT * abs(largest) if math.isfinite(largest) else 0.0
 
-    def closed(self, count: int) -> Curve | None:  # noqa: ARG002  (``corners`` knows it exactly)
+    def closed(self, count: int) -> ProfileCurve | None:  # noqa: ARG002  (``corners`` knows it exactly)
         """Leave it to the corners."""
         return None
 
@@ -100,15 +169,15 @@ class FinitePair:
         """The losses lie on no lattice."""
         return None
 
-    def atoms(self) -> Atoms:
+    def atoms(self) -> LossAtoms:
         """The finite losses."""
         return _atoms(self)
 
-    def above(self, step: Fraction) -> Law | None:
+    def above(self, step: Fraction) -> PrivacyLossDistribution | None:
         """Spread the atoms over the lattice."""
         return self.atoms().above(step, self.infinity().high)
 
-    def below(self, step: Fraction) -> Law | None:
+    def below(self, step: Fraction) -> PrivacyLossDistribution | None:
         """Move the atoms down to the lattice."""
         return self.atoms().below(step, self.infinity().low)
 
@@ -121,10 +190,10 @@ class FinitePair:
 
 
 @functools.lru_cache(maxsize=128)
-def _atoms(pair: FinitePair) -> Atoms:
+def _atoms(pair: FinitePair) -> LossAtoms:
     both = [(p, q) for p, q in zip(pair.p, pair.q, strict=True) if p and q]
     losses = np.array([_log_ratio(p, q) for p, q in both])
-    return Atoms(losses, np.array([float(p) for p, _ in both]), None, 4 * UNIT)
+    return LossAtoms(losses, np.array([float(p) for p, _ in both]), None, 4 * UNIT)
 
 
 def _log_ratio(p: Fraction, q: Fraction) -> float:

@@ -1,12 +1,23 @@
-"""The pair of the Gaussian mechanism: N(mu, 1) against N(0, 1).
+"""The pairs of continuous and of discrete Gaussian noise.
 
 Trust: kernel.
 
+The pair of the Gaussian mechanism: N(mu, 1) against N(0, 1).
+
 Definition.  L is normal with mean mu**2 / 2 and variance mu**2; ln E e**(zL) = z (z+1) mu**2 / 2.
 
-Theorem (key ``gaussian-profile``).  delta(eps) = Phi(mu/2 - eps/mu) - e**eps Phi(-mu/2 - eps/mu)
-(Balle and Wang 2018, theorem 8).  Products of Gaussian pairs are the Gaussian pair whose mu**2 is
-the sum (Dong, Roth and Su 2022, corollary 2).
+Theorem (key ``gaussian-profile``).  delta(eps) = Phi(mu/2 - eps/mu) - e**eps Phi(-mu/2 -
+eps/mu) (Balle and Wang 2018, theorem 8).  Products of Gaussian pairs are the Gaussian pair whose
+mu**2 is the sum (Dong, Roth and Su 2022, corollary 2).
+
+The pair of discrete Gaussian noise at an integer distance.
+
+Definition.  With P[Z = j] proportional to e**(-j**2 / (2v)) and distance d, the loss of j is
+d (2j + d) / (2v), where j is drawn from the same law.
+
+Theorem (key ``discrete-gaussian-renyi``).  ln E e**(tL) <= t (t+1) d**2 / (2v): discrete Gaussian
+noise has the Renyi curve of continuous noise of the same variance parameter, at integer distances
+(Canonne, Kamath and Steinke 2020, proposition 5).
 """
 
 from __future__ import annotations
@@ -15,16 +26,24 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Self, final
+from typing import ClassVar, Final, Self, final
 
 import numpy as np
 
+from discreet.errors import OutOfRange
 from discreet.loss.bracket import Bracket
-from discreet.loss.engine.closed import gaussian
+from discreet.loss.engine.closed_forms import gaussian_delta
 from discreet.loss.engine.rounding import UNIT, quotient_up
-from discreet.loss.pairs.pair import Curve, Floats, Law, Line
+from discreet.loss.pairs.loss_transforms import LossAtoms
+from discreet.loss.pairs.pair import (
+    CumulantLine,
+    Floats,
+    PrivacyLossDistribution,
+    ProfileCurve,
+    Transform,
+)
 
-__all__ = ["GaussianPair"]
+__all__ = ["DiscreteGaussianPair", "GaussianPair"]
 
 
 @final
@@ -74,20 +93,20 @@ class GaussianPair:
         """Every value is exceeded."""
         return self.largest()
 
-    def closed(self, count: int) -> Curve:
+    def closed(self, count: int) -> ProfileCurve:
         """Evaluate the normal law."""
         square = self.mu_squared * count
-        return lambda eps: gaussian(square, eps)
+        return lambda eps: gaussian_delta(square, eps)
 
     def grain(self) -> Fraction | None:
         """There are no atoms."""
         return Fraction(0)
 
-    def above(self, step: Fraction) -> Law | None:  # noqa: ARG002  (engines use the closed form)
+    def above(self, step: Fraction) -> PrivacyLossDistribution | None:  # noqa: ARG002  (engines use the closed form)
         """Gaussians are never put on a lattice."""
         return None
 
-    def below(self, step: Fraction) -> Law | None:  # noqa: ARG002  (engines use the closed form)
+    def below(self, step: Fraction) -> PrivacyLossDistribution | None:  # noqa: ARG002  (engines use the closed form)
         """Gaussians are never put on a lattice."""
         return None
 
@@ -106,10 +125,121 @@ class _Transform:
         value = orders * (orders + 1) * (0.5 * self.square)
         return value, 8 * UNIT * value
 
-    def line(self, order: float, heights: Floats) -> Line:
+    def line(self, order: float, heights: Floats) -> CumulantLine:
         z = order + 1j * heights
         value = np.asarray(z * (z + 1) * (0.5 * self.square), np.complex128)
-        return Line(value, 16 * UNIT * np.abs(z) * np.abs(z + 1) * self.square)
+        return CumulantLine(value, 16 * UNIT * np.abs(z) * np.abs(z + 1) * self.square)
 
     def decay(self, order: float, height: float) -> float:  # noqa: ARG002  (the same at every order)
         return -0.5 * self.square * height * height * (1 - 8 * UNIT)
+
+
+_MOST: Final = 1 << 18
+_DEEP: Final = 39.0  # standard deviations on each side; beyond lies less than e**-760
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class DiscreteGaussianPair:
+    """Discrete Gaussian noise around two integers.
+
+    >>> DiscreteGaussianPair(Fraction(4), 2).log_moment(1.0)
+    1.0
+    """
+
+    variance: Fraction
+    distance: int
+
+    spread: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        """Refuse a distance at which there is no pair."""
+        if self.variance <= 0 or self.distance < 1:
+            raise OutOfRange(
+                what="the distance of a pair is below one, or its variance is not above zero.",
+                why="a loss is defined between two different integers.",
+                do="give a variance above zero and a distance of at least one.",
+            )
+
+    def reverse(self) -> DiscreteGaussianPair:
+        """The pair is symmetric."""
+        return self
+
+    def group(self, k: int) -> DiscreteGaussianPair:
+        """The integers move k times as far apart."""
+        return DiscreteGaussianPair(self.variance, self.distance * k)
+
+    def cumulant(self, t: float) -> float:
+        """Round t (t + 1) d**2 / (2v) up."""
+        top, bottom = t.as_integer_ratio()
+        far, variance = self.distance**2, self.variance
+        return quotient_up(
+            top * (top + bottom) * far * variance.denominator,
+            2 * bottom * bottom * variance.numerator,
+        )
+
+    def log_moment(self, t: float) -> float:
+        """Round t (t + 1) d**2 / (2v) up."""
+        return self.cumulant(t)
+
+    def infinity(self) -> Bracket:
+        """No loss is infinite."""
+        return Bracket(0.0, 0.0)
+
+    def largest(self) -> float:
+        """The loss has no largest value."""
+        return math.inf if self.distance else 0.0
+
+    def reached(self) -> float:
+        """Every value is exceeded."""
+        return self.largest()
+
+    def closed(self, count: int) -> ProfileCurve | None:  # noqa: ARG002  (there is none)
+        """There is no closed form."""
+        return None
+
+    def grain(self) -> Fraction | None:
+        """All losses are multiples of d/(2v), of the parity of d."""
+        whole = self.distance / self.variance
+        return whole / 2 if self.distance % 2 else whole
+
+    def _reach(self) -> int:
+        return math.ceil(_DEEP * math.sqrt(float(self.variance))) + 1
+
+    @property
+    def listed(self) -> bool:
+        """Whether there are few enough losses to list; wider noise is for ``SmoothedGaussianPair``.
+
+        >>> DiscreteGaussianPair(Fraction(10**6), 1).listed
+        True
+        >>> DiscreteGaussianPair(Fraction(10**8), 1).listed
+        False
+        """
+        return 2 * self._reach() + 1 <= _MOST
+
+    def atoms(self) -> LossAtoms | None:
+        """The losses within 39 standard deviations; None if there are too many."""
+        if not self.listed:
+            return None
+        reach = self._reach()
+        j = np.arange(-reach, reach + 1, dtype=np.float64)
+        weight = np.exp(-j * j / (2 * float(self.variance)))
+        mass = weight / weight.sum()
+        index = j + self.distance // 2 if self.distance % 2 == 0 else 2 * j + self.distance
+        error = UNIT * (8 * _DEEP**2 + 2 * reach + 64)
+        return LossAtoms(index, mass, self.grain(), error)
+
+    def above(self, step: Fraction) -> PrivacyLossDistribution | None:
+        """Spread the atoms over the lattice; what lies beyond them counts as infinite."""
+        atoms = self.atoms()
+        return None if atoms is None else atoms.above(step, 1e-300)
+
+    def below(self, step: Fraction) -> PrivacyLossDistribution | None:
+        """Move the atoms down to the lattice; what lies beyond them is dropped."""
+        atoms = self.atoms()
+        return None if atoms is None else atoms.below(step)
+
+    @classmethod
+    def bundle(cls, pairs: Sequence[tuple[Self, int]]) -> Transform | None:  # noqa: ARG003
+        """The lattice serves this family; a line of orders does not."""
+        return None

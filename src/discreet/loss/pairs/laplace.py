@@ -1,6 +1,8 @@
-"""The pair of the continuous Laplace mechanism, at distance epsilon times the scale.
+"""The pairs of continuous Laplace and of two-sided geometric (discrete Laplace) noise.
 
 Trust: kernel.
+
+The pair of the continuous Laplace mechanism, at distance epsilon times the scale.
 
 Definition.  With e = distance / scale, L has an atom of mass 1/2 at e, one of mass e**-e / 2 at -e,
 and density e**((l - e)/2) / 4 in between.
@@ -8,6 +10,20 @@ and density e**((l - e)/2) / 4 in between.
 Theorem (key ``laplace-profile``).  delta(eps) = (1 - e**((eps - e)/2))+ for eps >= -e, and
 1 - e**eps below (Balle, Barthe and Gaboardi 2018, theorem 3).  For z with Re z > 0,
 E e**(zL) = e**(ze) (1 + h (e**(-w) - 1)), with h = z/(2z + 1) and w = (2z + 1)e.
+
+The pair of two-sided geometric noise at an integer distance.
+
+Definition.  With a = e**(-1/scale) and distance d, the loss is (d - 2j)/scale for j = 0..d: with
+mass 1/(1+a) at j = 0, (1-a) a**j / (1+a) in between, and a**d / (1+a) at j = d.
+
+Theorem (key ``discrete-laplace-loss``).  This is the loss of integer x + Z against x + d + Z when
+P[Z = k] is proportional to e**(-|k|/scale); at distance 1 it is randomized response with
+epsilon = 1/scale.
+
+Consequence.  Let e = d/scale, w = 1/scale and r = e**(-(2t+1) w).  Then
+ln E e**(tL) = t e + ln(1 + y) with y = -(1 - e**(-2tw)) a/(1 + a) (1 - r**d)/(1 - r) > -1/2.
+Proof.  The loss is (d - 2J)/scale with P[J > j] = a**(j+1)/(1+a) for j < d, and
+E[q**J] = 1 - (1 - q) sum of P[J > j] q**j, where q = e**(-2tw), so that a q = r.
 """
 
 from __future__ import annotations
@@ -16,18 +32,27 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Self, final
+from typing import ClassVar, Final, Self, final
 
 import numpy as np
 
+from discreet.errors import OutOfRange
 from discreet.exact import float_down, float_up
 from discreet.loss.bracket import Bracket
-from discreet.loss.engine.closed import laplace
+from discreet.loss.engine.closed_forms import laplace_delta
 from discreet.loss.engine.rounding import UNIT
-from discreet.loss.pairs.pair import Curve, Floats, Law, Line
-from discreet.loss.pairs.two_sided import on_line, on_real, on_reals, summed
+from discreet.loss.pairs.loss_transforms import (
+    AtomTransform,
+    LossAtoms,
+    on_line,
+    on_real,
+    on_reals,
+    summed_line,
+)
+from discreet.loss.pairs.pair import CumulantLine, Floats, PrivacyLossDistribution, ProfileCurve
+from discreet.loss.pairs.randomized_response import ResponsePair
 
-__all__ = ["LaplacePair"]
+__all__ = ["DiscreteLaplacePair", "LaplacePair"]
 
 
 @final
@@ -73,15 +98,15 @@ class LaplacePair:
         """Epsilon has positive probability."""
         return float_down(self.epsilon)
 
-    def closed(self, count: int) -> Curve | None:
+    def closed(self, count: int) -> ProfileCurve | None:
         """Evaluate the profile of one run."""
-        return (lambda eps: laplace(self.epsilon, eps)) if count == 1 else None
+        return (lambda eps: laplace_delta(self.epsilon, eps)) if count == 1 else None
 
     def grain(self) -> Fraction | None:
         """The atoms lie at plus and minus epsilon."""
         return self.epsilon
 
-    def above(self, step: Fraction) -> Law:
+    def above(self, step: Fraction) -> PrivacyLossDistribution:
         """Spread the mass of each cell over its ends, keeping both probabilities of the cell.
 
         Within a cell [x, x + h] the density is proportional to e**(l/2), so the share of the
@@ -97,9 +122,9 @@ class LaplacePair:
         out[:-1] += mass * (1 - upper)
         out[-1] += 0.5
         out[0] += 0.5 * math.exp(-cells * h)
-        return Law(-cells, out * (1 + UNIT * (64 + 16 * cells * h)), 0.0, 0.0)
+        return PrivacyLossDistribution(-cells, out * (1 + UNIT * (64 + 16 * cells * h)), 0.0, 0.0)
 
-    def below(self, step: Fraction) -> Law:
+    def below(self, step: Fraction) -> PrivacyLossDistribution:
         """Merge cells centered on the lattice: there P/Q is e**(kh) exactly, by symmetry.
 
         The half cells at the two ends move down.  Ends off the lattice move inward, which is a
@@ -108,14 +133,14 @@ class LaplacePair:
         cells = math.floor(self.epsilon / step)
         h, top = float(step), float(step * cells)
         if cells == 0:
-            return Law(0, np.ones(1) * (1 - 4 * UNIT), 0.0, 0.0)
+            return PrivacyLossDistribution(0, np.ones(1) * (1 - 4 * UNIT), 0.0, 0.0)
         out = np.zeros(2 * cells + 1)
         out[1:-1] = _cells((np.arange(1 - cells, cells) - 0.5) * h, h, top)
         half = _cells(np.array([-top, top - h / 2]), h / 2, top)
         out[0] += half[0] + 0.5 * math.exp(-top)
         out[-2] += half[1]
         out[-1] += 0.5
-        return Law(-cells, out * (1 - UNIT * (64 + 16 * top)), 0.0, 0.0)
+        return PrivacyLossDistribution(-cells, out * (1 - UNIT * (64 + 16 * top)), 0.0, 0.0)
 
     @classmethod
     def bundle(cls, pairs: Sequence[tuple[Self, int]]) -> _Transform:
@@ -144,10 +169,10 @@ class _Transform:
         total = self.counts @ value
         return total, self.counts @ error + (len(self.counts) + 4) * UNIT * total
 
-    def line(self, order: float, heights: Floats) -> Line:
+    def line(self, order: float, heights: Floats) -> CumulantLine:
         z = order + 1j * heights
         value, error = on_line(z, self.e, z / (2 * z + 1), (2 * z + 1) * self.e)
-        return summed(self.counts, value, error)
+        return summed_line(self.counts, value, error)
 
     def decay(self, order: float, height: float) -> float:
         """Bound the tilted characteristic function near zero by moments, far out by modulus.
@@ -168,3 +193,105 @@ class _Transform:
         near = np.sqrt(np.maximum(0.0, 1 - spread * q * (1 - q / 3)))
         bound = np.minimum(1.0, np.maximum(np.where(height < turn, near, 0.0), modulus))
         return float(self.counts @ (np.log(bound) + 32 * UNIT).clip(max=0.0))
+
+
+_MOST: Final = 1 << 16
+_THIN: Final = 1e-290  # a rate near the least floats
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class DiscreteLaplacePair:
+    """Two-sided geometric noise around two integers.
+
+    >>> DiscreteLaplacePair(Fraction(2), 3).largest()
+    1.5
+    """
+
+    scale: Fraction
+    distance: int
+
+    spread: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        """Refuse a distance at which there is no pair."""
+        if self.scale <= 0 or self.distance < 1:
+            raise OutOfRange(
+                what="the distance of a pair is below one, or its scale is not above zero.",
+                why="a loss is defined between two different integers.",
+                do="give a scale above zero and a distance of at least one.",
+            )
+
+    def reverse(self) -> DiscreteLaplacePair:
+        """The pair is symmetric."""
+        return self
+
+    def group(self, k: int) -> DiscreteLaplacePair:
+        """The integers move k times as far apart."""
+        return DiscreteLaplacePair(self.scale, self.distance * k)
+
+    def cumulant(self, t: float) -> float:
+        """Evaluate the closed form and add its error bound, for t > 0.
+
+        y errs by at most 80 units of its size, besides w units in the exponent of a, which change
+        it by less than t e units since |y| <= 2 t w a; log1p at most doubles that.
+        """
+        top, bottom = self.scale.as_integer_ratio()
+        w, e = bottom / top, self.distance * bottom / top
+        if w < _THIN:
+            return ResponsePair(self.distance / self.scale).cumulant(t)
+        small = math.exp(-w)
+        share = math.expm1(-(2 * t + 1) * e) / math.expm1(-(2 * t + 1) * w)
+        y, straight = math.expm1(-2 * t * w) * small / (1 + small) * share, t * e
+        return straight + math.log1p(y) + UNIT * (8 * straight - 256 * y)
+
+    def log_moment(self, t: float) -> float:
+        """Evaluate the closed form and add its error bound."""
+        return self.cumulant(t)
+
+    def infinity(self) -> Bracket:
+        """No loss is infinite."""
+        return Bracket(0.0, 0.0)
+
+    def largest(self) -> float:
+        """The loss is at most distance / scale."""
+        return float_up(self.distance / self.scale)
+
+    def reached(self) -> float:
+        """All answers beyond the farther integer lose that much."""
+        return float_down(self.distance / self.scale)
+
+    def closed(self, count: int) -> ProfileCurve | None:
+        """Sum over the atoms, for one run."""
+        return self.atoms().profile if count == 1 and self.distance <= _MOST else None
+
+    def grain(self) -> Fraction | None:
+        """All losses are multiples of 1/scale, of the parity of the distance."""
+        return 1 / self.scale if self.distance % 2 else 2 / self.scale
+
+    def atoms(self) -> LossAtoms:
+        """The distance + 1 losses."""
+        d, width = self.distance, float(1 / self.scale)
+        j = np.arange(d + 1)
+        mass = np.exp(-j * width) / (1 + math.exp(-width))
+        mass[1:d] *= -math.expm1(-width)
+        index = (d - 2 * j).astype(np.float64)
+        even = d % 2 == 0
+        return LossAtoms(
+            index / 2 if even else index, mass, self.grain(), UNIT * (64 + 8 * d * width)
+        )
+
+    def above(self, step: Fraction) -> PrivacyLossDistribution | None:
+        """Spread the atoms over the lattice."""
+        return self.atoms().above(step) if self.distance <= _MOST else None
+
+    def below(self, step: Fraction) -> PrivacyLossDistribution | None:
+        """Move the atoms down to the lattice."""
+        return self.atoms().below(step) if self.distance <= _MOST else None
+
+    @classmethod
+    def bundle(cls, pairs: Sequence[tuple[Self, int]]) -> AtomTransform | None:
+        """Gather the atoms."""
+        if sum(pair.distance for pair, _ in pairs) > _MOST:
+            return None
+        return AtomTransform(tuple((pair.atoms(), count) for pair, count in pairs))

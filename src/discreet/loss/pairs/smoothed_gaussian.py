@@ -31,9 +31,9 @@ from discreet.errors import OutOfRange
 from discreet.exact import float_down, float_up, whole
 from discreet.loss.bracket import Bracket
 from discreet.loss.pairs.gaussian import GaussianPair
-from discreet.loss.pairs.pair import Curve, Law, Pair, Transform
-from discreet.loss.pairs.response import ResponsePair
-from discreet.loss.renyi_curve import RenyiCurve
+from discreet.loss.pairs.pair import Pair, PrivacyLossDistribution, ProfileCurve, Transform
+from discreet.loss.pairs.randomized_response import ResponsePair
+from discreet.loss.renyi.divergences import RenyiCurve
 
 __all__ = ["SmoothedGaussianPair", "smoothing"]
 
@@ -148,7 +148,7 @@ class SmoothedGaussianPair:
         """Every value is exceeded."""
         return math.inf
 
-    def closed(self, count: int) -> Curve | None:  # noqa: ARG002  (engines meet the parts)
+    def closed(self, count: int) -> ProfileCurve | None:  # noqa: ARG002  (engines meet the parts)
         """Engines meet the parts."""
         return None
 
@@ -156,11 +156,11 @@ class SmoothedGaussianPair:
         """There are no atoms but the leak."""
         return Fraction(0)
 
-    def above(self, step: Fraction) -> Law | None:  # noqa: ARG002  (engines meet the parts)
+    def above(self, step: Fraction) -> PrivacyLossDistribution | None:  # noqa: ARG002  (engines meet the parts)
         """Engines meet the parts."""
         return None
 
-    def below(self, step: Fraction) -> Law | None:  # noqa: ARG002  (engines meet the parts)
+    def below(self, step: Fraction) -> PrivacyLossDistribution | None:  # noqa: ARG002  (engines meet the parts)
         """Engines meet the parts."""
         return None
 

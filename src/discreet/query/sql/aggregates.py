@@ -1,25 +1,211 @@
-"""Aggregates: which node a function of a group becomes.
+"""Aggregates and windows: what stands between their parentheses, and which node it becomes.
 
 Trust: kernel.
+
+What stands between the parentheses of an aggregate: values, named arguments, FILTER.
+
+ Bounds and budgets are taken exactly as written.
+
+Windows: a function of the rows that share a partition, OVER (PARTITION BY ... ORDER BY ...).
+
+Aggregates: which node a function of a group becomes.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Final
+from typing import Any, Final, final
 
 from discreet.query import signatures
-from discreet.query.expressions import Aggregate, Expression, Literal
-from discreet.query.span import Span
-from discreet.query.sql.arguments import BY_GROUP, BY_ROW, EPSILON, Arguments, Reader, arguments
-from discreet.query.sql.cursor import Cursor
-from discreet.query.sql.flat import both
-from discreet.query.sql.refusals import CLAUSES, unknown, unreadable, unsupported
-from discreet.query.sql.tokens import Token
-from discreet.query.sql.windows import window
+from discreet.query.expressions import Aggregate, Call, Expression, Literal, Order, Pair, Window
+from discreet.query.source_text import CLAUSES, Span, unknown, unreadable, unsupported
+from discreet.query.sql.conditions import both, order_by
+from discreet.query.sql.cursor import Cursor, signed
+from discreet.query.sql.tokens import Token, TokenKind
 
-__all__ = ["AGGREGATES", "aggregate"]
+__all__ = [
+    "AGGREGATES",
+    "BY_GROUP",
+    "BY_ROW",
+    "EPSILON",
+    "WINDOWS",
+    "Arguments",
+    "Reader",
+    "aggregate",
+    "arguments",
+    "window",
+]
+
+Reader = Callable[[Cursor], Expression]
+
+BY_GROUP: Final = "contribution_bounds_per_group"
+BY_ROW: Final = "contribution_bounds_per_row"
+EPSILON: Final = "epsilon"
+
+
+@final
+@dataclass(slots=True)
+class Arguments:
+    """What was read: the name of the function, ``*``, DISTINCT, values, bounds, condition."""
+
+    name: Token
+    star: bool = False
+    distinct: bool = False
+    values: list[Expression] = field(default_factory=list)
+    named: dict[str, tuple[Any, Span]] = field(default_factory=dict)
+    where: Expression | None = None
+
+    @property
+    def word(self) -> str:
+        """The name of the function in capitals."""
+        return self.name.word
+
+
+def arguments(cursor: Cursor, name: Token, read: Reader) -> Arguments:
+    """Read from the opening parenthesis to the end of FILTER (WHERE ...).
+
+    >>> from discreet.query.sql.operators import expression
+    >>> cursor = Cursor("SUM(x, epsilon => 0.1)")
+    >>> arguments(cursor, cursor.take(), expression).named["epsilon"][0]
+    Fraction(1, 10)
+    """
+    parts = Arguments(name)
+    cursor.expect("(")
+    if cursor.accept("*"):
+        parts.star = True
+    elif cursor.accept("DISTINCT"):
+        parts.distinct = True
+    else:
+        cursor.accept("ALL")
+    first = not parts.star
+    while not cursor.sees(")"):
+        if not first and not cursor.accept(","):
+            break
+        first = False
+        if cursor.ahead(1).word == "=>":
+            _named(cursor, parts)
+        elif parts.star or parts.named:
+            raise cursor.stray("a value stands after * or a named argument.", "leave it out.")
+        else:
+            parts.values.append(read(cursor))
+    cursor.expect(")", "close the parenthesis; ORDER BY, LIMIT and the like are not used inside.")
+    parts.where = _filter(cursor, read)
+    return parts
+
+
+def _named(cursor: Cursor, parts: Arguments) -> None:
+    start = cursor.at
+    name = cursor.take().text.lower()
+    cursor.take()
+    if name not in {BY_GROUP, BY_ROW, EPSILON}:
+        raise unsupported(
+            cursor.since(start),
+            f"there is no named argument {name} here.",
+            (
+                "what is not understood may change the promise.",
+                f"use {BY_GROUP}, {BY_ROW} or epsilon.",
+            ),
+        )
+    value = _epsilon(cursor) if name == EPSILON else _pair(cursor)
+    if name in parts.named:
+        raise unreadable(cursor.since(start), f"{name} is given twice.", "give it once.")
+    parts.named[name] = (value, cursor.since(start))
+
+
+def _pair(cursor: Cursor) -> Pair:
+    start = cursor.at
+    cursor.expect("(", "write (low, high).")
+    low, _ = signed(cursor, "a bound")
+    cursor.expect(",", "write (low, high).")
+    high, _ = signed(cursor, "a bound")
+    cursor.expect(")", "write (low, high).")
+    if low > high:
+        raise unsupported(
+            cursor.since(start),
+            "the lower bound is above the upper one.",
+            ("no number lies between them.", "write (low, high)."),
+        )
+    return low, high
+
+
+def _epsilon(cursor: Cursor) -> Fraction:
+    value, span = signed(cursor, "epsilon")
+    if value <= 0:
+        raise unsupported(
+            span,
+            "epsilon is not above zero.",
+            ("nothing can be told at no price.", "give epsilon above zero."),
+        )
+    return value
+
+
+def _filter(cursor: Cursor, read: Reader) -> Expression | None:
+    if not (cursor.sees("FILTER") and cursor.ahead(1).word == "("):
+        return None
+    cursor.take()
+    cursor.take()
+    cursor.expect("WHERE", "write FILTER (WHERE condition).")
+    condition = read(cursor)
+    cursor.expect(")")
+    return condition
+
+
+WINDOWS: Final = frozenset({*signatures.WINDOWS, "AVG"})
+"""The names of functions that may stand before OVER."""
+
+
+def window(cursor: Cursor, parts: Arguments, read: Reader, start: int) -> Expression:
+    """Read a window from OVER on; the function began at a token.
+
+    >>> from discreet.query.sql.operators import expression
+    >>> expression(Cursor("LAG(day) OVER (PARTITION BY id ORDER BY day)")).arguments
+    (Column(name='day', table=None), Literal(value=1))
+    """
+    cursor.expect("OVER")
+    if cursor.token.kind in {TokenKind.NAME, TokenKind.QUOTED}:
+        raise unsupported(cursor.token.span, "windows have no names here.", CLAUSES["WINDOW"])
+    cursor.expect("(")
+    partition: list[Expression] = []
+    if cursor.accept("PARTITION", "BY"):
+        partition.append(read(cursor))
+        while cursor.accept(","):
+            partition.append(read(cursor))
+    order = order_by(cursor, read) if cursor.accept("ORDER", "BY") else ()
+    cursor.expect(")", "close the window; frames are not used.")
+    span = cursor.since(start)
+    plain = not (parts.distinct or parts.named or parts.where is not None)
+    if not plain or parts.word not in WINDOWS:
+        raise unsupported(
+            span,
+            "this window has DISTINCT, FILTER, bounds or a function that windows do not have.",
+            ("windows are plain functions of a person's own rows.", "leave it out."),
+        )
+    return _made_window(parts, tuple(partition), order, span)
+
+
+def _made_window(
+    parts: Arguments, partition: tuple[Expression, ...], order: tuple[Order, ...], span: Span
+) -> Expression:
+    """Check the number of arguments; a mean is a sum over a count."""
+    word, values = parts.word, tuple(parts.values)
+    if word == "AVG" and len(values) == 1:
+        both = (Window(name, values, partition, order, span=span) for name in ("SUM", "COUNT"))
+        return Call("/", tuple(both), span=span)
+    if word in {"LAG", "LEAD"} and len(values) == 1:
+        values = (*values, Literal(1, span=span))
+    function = signatures.WINDOWS.get(word)
+    bare = word == "COUNT" and not values and not parts.star
+    starred = parts.star and word != "COUNT"
+    if function is None or not function.accepts(len(values)) or bare or starred:
+        raise unknown(
+            parts.name.span,
+            f"{word} does not take these values.",
+            "see the list of windows.",
+        )
+    return Window(word, values, partition, order, span=span)
+
 
 _SYNONYMS: Final = {
     "APPROX_COUNT_DISTINCT": "COUNT",

@@ -11,17 +11,14 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Final
 
+from discreet.query import source_text as refusals
 from discreet.query.expressions import Call, Case, Cast, Expression, Literal
+from discreet.query.question import check_size
 from discreet.query.signatures import FUNCTIONS, PARTS
-from discreet.query.span import Span
-from discreet.query.sql import refusals
-from discreet.query.sql.aggregates import AGGREGATES, aggregate
-from discreet.query.sql.cursor import Cursor
-from discreet.query.sql.limits import measured
-from discreet.query.sql.literals import negated, read_type
-from discreet.query.sql.refusals import unknown, unreadable, unsupported
-from discreet.query.sql.tokens import Kind, Token
-from discreet.query.sql.windows import WINDOWS
+from discreet.query.source_text import Span, unknown, unreadable, unsupported
+from discreet.query.sql.aggregates import AGGREGATES, WINDOWS, aggregate
+from discreet.query.sql.cursor import Cursor, negated, read_type
+from discreet.query.sql.tokens import Token, TokenKind
 from discreet.query.types import NUMBERS, Type
 
 __all__ = ["SYNONYMS", "call"]
@@ -126,7 +123,7 @@ def _if(cursor: Cursor, name: Token, read: Reader) -> Expression:
 def _nullif(cursor: Cursor, name: Token, read: Reader) -> Expression:
     first, second = _exactly(2, cursor, name, read)
     same = Call("=", (first, second), span=first.span)
-    return measured(Case(((same, Literal(None)),), first))
+    return check_size(Case(((same, Literal(None)),), first))
 
 
 def _date(cursor: Cursor, name: Token, read: Reader) -> Expression:
@@ -149,7 +146,7 @@ def _part(cursor: Cursor, function: str) -> Literal:
     """Read the part of a date, as a word or as text."""
     token = cursor.take()
     part = token.text.upper()
-    if token.kind not in {Kind.NAME, Kind.TEXT} or part not in PARTS[function]:
+    if token.kind not in {TokenKind.NAME, TokenKind.TEXT} or part not in PARTS[function]:
         raise unsupported(
             token.span,
             f"{function} does not know this part of a date.",
@@ -163,7 +160,7 @@ def _part(cursor: Cursor, function: str) -> Literal:
 
 def _text_first(cursor: Cursor) -> bool:
     """Whether the first argument is a text: the part of a date, as DuckDB writes it."""
-    return cursor.token.kind is Kind.TEXT and cursor.ahead(1).word == ","
+    return cursor.token.kind is TokenKind.TEXT and cursor.ahead(1).word == ","
 
 
 def _extract(cursor: Cursor, name: Token, read: Reader) -> Expression:  # noqa: ARG001 (one shape)

@@ -1,6 +1,12 @@
-"""Conditions after an expression: IS, IN, BETWEEN and LIKE, with or without NOT.
+"""Conditions after an expression, AND as one node, and ORDER BY.
 
 Trust: kernel.
+
+Operators for which parentheses do not matter: one node holds all operands.
+
+ORDER BY: expressions with a direction and a place for NULL.
+
+Conditions after an expression: IS, IN, BETWEEN and LIKE, with or without NOT.
 """
 
 from __future__ import annotations
@@ -9,13 +15,76 @@ from collections.abc import Callable
 from typing import Final
 
 from discreet.errors import QuestionError
-from discreet.query.expressions import Call, Expression, Literal
-from discreet.query.span import Span
+from discreet.query.expressions import Call, Expression, Literal, Order
+from discreet.query.question import MOST_ENTRIES, check_size, too_much
+from discreet.query.source_text import CLAUSES, Span, unreadable, unsupported
 from discreet.query.sql.cursor import Cursor
-from discreet.query.sql.limits import measured
-from discreet.query.sql.refusals import CLAUSES, unreadable, unsupported
 
-__all__ = ["CONDITIONS", "condition", "subquery_refused"]
+__all__ = [
+    "CONDITIONS",
+    "FLAT",
+    "both",
+    "condition",
+    "flat_operands",
+    "order_by",
+    "subquery_refused",
+]
+
+FLAT: Final = frozenset({"AND", "OR", "CONCAT"})
+"""The operators that are associative."""
+
+
+def flat_operands(name: str, part: Expression) -> list[Expression]:
+    """Return the operands of an operator of this name, or the expression alone.
+
+    >>> from discreet.query.expressions import Column
+    >>> flat_operands("AND", Call("AND", (Column("a"), Column("b"))))
+    [Column(name='a', table=None), Column(name='b', table=None)]
+    """
+    same = name in FLAT and isinstance(part, Call) and part.function == name
+    return list(part.children()) if same else [part]
+
+
+def both(first: Expression | None, second: Expression, span: Span | None = None) -> Expression:
+    """Return a condition that is true if both are; the first may be missing.
+
+    >>> from discreet.query.expressions import Column
+    >>> both(Column("a"), Column("b")).function
+    'AND'
+    """
+    if first is None:
+        return second
+    parts = (*flat_operands("AND", first), *flat_operands("AND", second))
+    return Call("AND", parts, span=span)
+
+
+def order_by(cursor: Cursor, read: Callable[[Cursor], Expression]) -> tuple[Order, ...]:
+    """Read what follows ORDER BY; unless said, NULL is the smallest value.
+
+    >>> from discreet.query.sql.operators import expression
+    >>> order_by(Cursor("day DESC"), expression)
+    (Order(expression=Column(name='day', table=None), descending=True, nulls_first=False),)
+    """
+    found = [_order(cursor, read)]
+    while cursor.accept(","):
+        found.append(_order(cursor, read))
+        if len(found) > MOST_ENTRIES:
+            raise too_much(f"the order has more than {MOST_ENTRIES} entries.", cursor.token.span)
+    return tuple(found)
+
+
+def _order(cursor: Cursor, read: Callable[[Cursor], Expression]) -> Order:
+    inner = read(cursor)
+    descending = cursor.accept("DESC")
+    if not descending:
+        cursor.accept("ASC")
+    nulls_first = not descending
+    if cursor.accept("NULLS"):
+        nulls_first = cursor.accept("FIRST")
+        if not nulls_first:
+            cursor.expect("LAST", "write NULLS FIRST or NULLS LAST.")
+    return Order(inner, descending, nulls_first)
+
 
 CONDITIONS: Final = ("IS", "IN", "BETWEEN", "LIKE", "ILIKE", "SIMILAR", "GLOB")
 """The words that begin a condition."""
@@ -46,7 +115,7 @@ def condition(
             high = operand(cursor)
             span = cursor.since(start)
             ends = (Call(">=", (left, low), span=span), Call("<=", (left, high), span=span))
-            found = measured(Call("AND", ends, span=span))
+            found = check_size(Call("AND", ends, span=span))
         case "LIKE":
             found = _like(cursor, left, start, operand)
         case word:

@@ -1,20 +1,27 @@
-"""A place in the tokens of a text.
+"""A place in the tokens of a text, and the literals that are read there.
 
 Trust: kernel.
+
+A place in the tokens of a text.
+
+Written values: days, moments, signed numbers, and the names of types.
 """
 
 from __future__ import annotations
 
-from typing import final
+import re
+from datetime import date, datetime
+from fractions import Fraction
+from typing import Final, final
 
 from discreet.errors import QuestionError
-from discreet.query.span import Span
-from discreet.query.sql.limits import DEEPEST, LARGEST, too_much
-from discreet.query.sql.refusals import CLAUSES, unreadable, unsupported
-from discreet.query.sql.tokens import Kind, Token, tokens
-from discreet.query.sql.words import RESERVED
+from discreet.query.expressions import Call, Expression, Literal
+from discreet.query.question import DEEPEST_NESTING, LARGEST_TREE, too_much
+from discreet.query.source_text import CLAUSES, Span, unreadable, unsupported
+from discreet.query.sql.tokens import RESERVED, Token, TokenKind, number, tokens
+from discreet.query.types import TYPES_BY_NAME, Type
 
-__all__ = ["Cursor"]
+__all__ = ["Cursor", "dated", "moment", "negated", "read_type", "signed"]
 
 
 @final
@@ -70,17 +77,19 @@ class Cursor:
     def name(self, what: str) -> tuple[str, Span]:
         """Step over a name, quoted or not a word of SQL, and return it."""
         token = self.token
-        if token.kind is Kind.QUOTED or (token.kind is Kind.NAME and token.word not in RESERVED):
+        if token.kind is TokenKind.QUOTED or (
+            token.kind is TokenKind.NAME and token.word not in RESERVED
+        ):
             self.take()
             return token.text, token.span
         missing = f"{what} is missing here."
-        if token.kind is not Kind.NAME:
+        if token.kind is not TokenKind.NAME:
             raise self.stray(missing, f"write {what}.")
         quoting = f"A name that is a word of SQL is quoted: `{token.text}`."
         if token.word not in CLAUSES:
             raise unreadable(token.span, missing, f"write {what}. {quoting}")
         why, do = CLAUSES[token.word]
-        named = self.ahead(1).kind is Kind.SIGN and self.ahead(1).word != "("
+        named = self.ahead(1).kind is TokenKind.SIGN and self.ahead(1).word != "("
         reason = (why, f"{do} {quoting}" if named else do)
         raise unsupported(token.span, f"{token.word} is not answered here.", reason)
 
@@ -98,30 +107,128 @@ class Cursor:
     def deeper(self) -> None:
         """Count one level down; ``self.depth -= 1`` comes back up."""
         self.depth += 1
-        if self.depth > DEEPEST:
-            raise too_much(f"this is nested more than {DEEPEST} deep.", self.token.span)
+        if self.depth > DEEPEST_NESTING:
+            raise too_much(f"this is nested more than {DEEPEST_NESTING} deep.", self.token.span)
 
     def end(self) -> None:
         """Refuse everything but the end of the text."""
-        if self.token.kind is not Kind.END:
+        if self.token.kind is not TokenKind.END:
             raise self.stray("the text goes on where it should end.", "leave the rest out.")
 
     def weigh(self, nodes: int) -> None:
         """Count the work of checking a tree; what is read again and again is checked again."""
         self.work += nodes
-        if self.work > 10 * LARGEST:
+        if self.work > 10 * LARGEST_TREE:
             raise too_much("the tables of this question are too much.", self.token.span)
 
     def stray(self, what: str, do: str) -> QuestionError:
         """Return the refusal of the next token, for its own reason if it has one."""
         token = self.token
-        reason = CLAUSES.get(token.word) if token.kind is Kind.NAME else None
+        reason = CLAUSES.get(token.word) if token.kind is TokenKind.NAME else None
         if reason is not None:
             return unsupported(token.span, f"{token.word} is not answered here.", reason)
-        if token.word == ";" and self.ahead(1).kind is not Kind.END:
+        if token.word == ";" and self.ahead(1).kind is not TokenKind.END:
             return unsupported(
                 token.span,
                 "there is more than one statement.",
                 ("each question is priced and recorded on its own.", "ask them one by one."),
             )
         return unreadable(token.span, what, do)
+
+
+_DAY: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d{1,6})?", re.ASCII)
+
+
+def moment(text: str, kind: Type) -> date | None:
+    """Read a day, or a moment, from text; None if it is not one.
+
+    >>> moment("2025-01-31", Type.DATE), moment("2025-02-30", Type.DATE)
+    (datetime.date(2025, 1, 31), None)
+    """
+    try:
+        if kind is Type.DATE:
+            return date.fromisoformat(text) if _DAY.fullmatch(text) else None
+        if _DAY.fullmatch(text):
+            return datetime.fromisoformat(f"{text} 00:00:00")
+        return _exact_moment(text) if _MOMENT.fullmatch(text) else None
+    except ValueError:
+        return None
+
+
+def _exact_moment(text: str) -> datetime:
+    whole, _, fraction = text.partition(".")
+    found = datetime.fromisoformat(whole)
+    return found.replace(microsecond=int(fraction.ljust(6, "0") or 0))
+
+
+def dated(cursor: Cursor) -> Literal:
+    """Read DATE '2025-01-31' or TIMESTAMP '2025-01-31 12:00:00'.
+
+    >>> dated(Cursor("DATE '2025-01-31'")).value
+    datetime.date(2025, 1, 31)
+    """
+    start = cursor.at
+    kind = TYPES_BY_NAME[cursor.take().word]
+    value = moment(cursor.take().text, kind)
+    span = cursor.since(start)
+    if value is None:
+        form = "2025-01-31" if kind is Type.DATE else "2025-01-31 12:00:00"
+        raise unreadable(
+            span,
+            f"this is no {kind.value} of the calendar.",
+            f"write it as {kind.value} '{form}'.",
+            why="engines would fail on it, or read another day.",
+        )
+    return Literal(value, span=span)
+
+
+def negated(inner: Expression, span: Span) -> Expression:
+    """Return the number with the other sign, or the expression turned.
+
+    >>> negated(Literal(2), Span("-2", 0, 2))
+    Literal(value=-2)
+    """
+    if isinstance(inner, Literal) and inner.type is not None and inner.type.is_number:
+        return Literal(-Fraction(inner.value), span=span)  # type: ignore[arg-type]
+    return Call("NEGATE", (inner,), span=span)
+
+
+def signed(cursor: Cursor, what: str) -> tuple[Fraction, Span]:
+    """Read a number with or without a sign, exactly.
+
+    >>> signed(Cursor("-0.5"), "a bound")[0]
+    Fraction(-1, 2)
+    """
+    start = cursor.at
+    minus = cursor.accept("-")
+    if not minus:
+        cursor.accept("+")
+    if cursor.token.kind is not TokenKind.NUMBER:
+        raise cursor.stray(f"{what} is a written number.", "write a number, such as 0.5 or 1e-6.")
+    value = number(cursor.take())
+    return (-value if minus else value), cursor.since(start)
+
+
+def read_type(cursor: Cursor) -> Type:
+    """Read the name of a type.
+
+    >>> read_type(Cursor("INT64"))
+    INTEGER
+    """
+    token = cursor.take()
+    word = token.word
+    if word == "DOUBLE":
+        cursor.accept("PRECISION")
+    found = TYPES_BY_NAME.get(word)
+    zoned = cursor.sees("WITH") or cursor.sees("WITHOUT")
+    if found is None or zoned or cursor.sees("(") or cursor.sees("["):
+        raise unsupported(
+            token.span if found is None else token.span.to(cursor.token.span),
+            "this type is not known here.",
+            (
+                "only types that hold the same values on every engine are used.",
+                "use INTEGER, FLOAT, TEXT, BOOLEAN, DATE or TIMESTAMP.",
+            ),
+        )
+    return found

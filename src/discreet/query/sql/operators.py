@@ -12,14 +12,18 @@ from __future__ import annotations
 from typing import Final
 
 from discreet.query.expressions import Call, Case, Cast, Column, Expression, Literal
+from discreet.query.question import check_size
+from discreet.query.source_text import FUNCTIONS, unreadable, unsupported
 from discreet.query.sql import calls
-from discreet.query.sql.conditions import CONDITIONS, condition, subquery_refused
-from discreet.query.sql.cursor import Cursor
-from discreet.query.sql.flat import FLAT, flat_operands
-from discreet.query.sql.limits import measured
-from discreet.query.sql.literals import dated, negated, read_type
-from discreet.query.sql.refusals import FUNCTIONS, unreadable, unsupported
-from discreet.query.sql.tokens import Kind, number
+from discreet.query.sql.conditions import (
+    CONDITIONS,
+    FLAT,
+    condition,
+    flat_operands,
+    subquery_refused,
+)
+from discreet.query.sql.cursor import Cursor, dated, negated, read_type
+from discreet.query.sql.tokens import TokenKind, number
 
 __all__ = ["expression"]
 
@@ -41,7 +45,7 @@ def expression(cursor: Cursor) -> Expression:
     >>> expression(Cursor("1 + 2 * 3")).arguments[1]
     Call(function='*', arguments=(Literal(value=2), Literal(value=3)))
     """
-    return measured(_read(cursor))
+    return check_size(_read(cursor))
 
 
 def _read(cursor: Cursor, above: int = 0) -> Expression:
@@ -112,17 +116,17 @@ def _primary(cursor: Cursor) -> Expression:
     """Read what has no operator outside."""
     token = cursor.token
     match token.kind:
-        case Kind.NUMBER:
+        case TokenKind.NUMBER:
             cursor.take()
             return Literal(number(token), span=token.span)
-        case Kind.TEXT:
+        case TokenKind.TEXT:
             cursor.take()
             return Literal(token.text, span=token.span)
-        case Kind.SIGN if token.word == "(":
+        case TokenKind.SIGN if token.word == "(":
             return _parenthesis(cursor)
-        case Kind.NAME:
+        case TokenKind.NAME:
             return _named(cursor)
-        case Kind.QUOTED:
+        case TokenKind.QUOTED:
             return _column(cursor)
         case _:
             raise cursor.stray(
@@ -155,7 +159,7 @@ def _named(cursor: Cursor) -> Expression:
     if word == "CASE":
         return _case(cursor)
     following = cursor.ahead(1)
-    if following.kind is Kind.TEXT and word in {"DATE", "TIMESTAMP", "DATETIME"}:
+    if following.kind is TokenKind.TEXT and word in {"DATE", "TIMESTAMP", "DATETIME"}:
         return dated(cursor)
     if following.word == "(" and word not in {"IN", "AND", "OR", "NOT", "CASE", "EXISTS"}:
         return calls.call(cursor, _read)
@@ -200,4 +204,4 @@ def _case(cursor: Cursor) -> Expression:
         raise cursor.stray("WHEN is missing here.", "write WHEN condition THEN value.")
     default = _read(cursor) if cursor.accept("ELSE") else None
     cursor.expect("END")
-    return measured(Case(tuple(branches), default, span=cursor.since(start)))
+    return check_size(Case(tuple(branches), default, span=cursor.since(start)))

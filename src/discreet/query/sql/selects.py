@@ -9,18 +9,17 @@ from collections.abc import Mapping
 from typing import Final
 
 from discreet.query.expressions import Expression, Literal, Star
+from discreet.query.question import MOST_ENTRIES, check_relation_size, too_much
 from discreet.query.relations import Relation, UnionAll, folded
-from discreet.query.sql.below import as_relation
-from discreet.query.sql.clause import clause
+from discreet.query.source_text import unreadable, unsupported
+from discreet.query.sql.conditions import order_by
 from discreet.query.sql.cursor import Cursor
-from discreet.query.sql.limits import MOST, measured_relation, too_much
+from discreet.query.sql.from_clause import flat, source, union
 from discreet.query.sql.operators import expression
-from discreet.query.sql.orders import orders
-from discreet.query.sql.refusals import unreadable, unsupported
-from discreet.query.sql.sources import flat, source, union
-from discreet.query.sql.syntax import Item, Select
-from discreet.query.sql.tokens import Kind
-from discreet.query.sql.words import RESERVED
+from discreet.query.sql.privacy_clause import clause
+from discreet.query.sql.select_syntax import Item, Select
+from discreet.query.sql.subqueries import subquery_relation
+from discreet.query.sql.tokens import RESERVED, TokenKind
 
 __all__ = ["Tables", "select", "subquery", "with_tables"]
 
@@ -85,7 +84,7 @@ def subquery(cursor: Cursor, known: Tables) -> Relation:
     if len(parts) > 1:
         below = tuple(inner for part in parts for inner in flat(part))
         found = UnionAll(below, span=cursor.since(start))
-    cursor.weigh(measured_relation(found))
+    cursor.weigh(check_relation_size(found))
     return found
 
 
@@ -94,7 +93,7 @@ def _part(cursor: Cursor, tables: Tables) -> Relation:
         inner = subquery(cursor, tables)
         cursor.expect(")")
         return inner
-    return as_relation(select(cursor, tables))
+    return subquery_relation(select(cursor, tables))
 
 
 def select(cursor: Cursor, tables: Tables) -> Select:
@@ -118,11 +117,11 @@ def select(cursor: Cursor, tables: Tables) -> Select:
     items = _items(cursor)
     cursor.expect("FROM", "write FROM and a table; commas stand between columns.")
     tables_read = source(cursor, tables, subquery)
-    cursor.weigh(measured_relation(tables_read))
+    cursor.weigh(check_relation_size(tables_read))
     where = expression(cursor) if cursor.accept("WHERE") else None
     group, every = _group(cursor)
     having = expression(cursor) if cursor.accept("HAVING") else None
-    order = orders(cursor, expression) if cursor.accept("ORDER", "BY") else ()
+    order = order_by(cursor, expression) if cursor.accept("ORDER", "BY") else ()
     at = cursor.at
     limit = _limit(cursor) if cursor.accept("LIMIT") else None
     return Select(
@@ -161,15 +160,15 @@ def alias(cursor: Cursor) -> str | None:
     if cursor.accept("AS"):
         return cursor.name("a name")[0]
     token = cursor.token
-    bare = token.kind is Kind.NAME and token.word not in RESERVED
-    return cursor.name("a name")[0] if bare or token.kind is Kind.QUOTED else None
+    bare = token.kind is TokenKind.NAME and token.word not in RESERVED
+    return cursor.name("a name")[0] if bare or token.kind is TokenKind.QUOTED else None
 
 
 def _star(cursor: Cursor) -> Expression | None:
     """Read * or table.*, if it comes next."""
     start = cursor.at
     parts: list[str] = []
-    while cursor.token.kind in {Kind.NAME, Kind.QUOTED} and cursor.ahead(1).word == ".":
+    while cursor.token.kind in {TokenKind.NAME, TokenKind.QUOTED} and cursor.ahead(1).word == ".":
         parts.append(cursor.take().text)
         cursor.take()
     if not cursor.accept("*"):
@@ -192,8 +191,8 @@ def _group(cursor: Cursor) -> tuple[tuple[Item, ...] | None, bool]:
     found = [Item(_key(cursor))]
     while cursor.accept(","):
         found.append(Item(_key(cursor)))
-        if len(found) > MOST:
-            raise too_much(f"there are more than {MOST} keys.", cursor.token.span)
+        if len(found) > MOST_ENTRIES:
+            raise too_much(f"there are more than {MOST_ENTRIES} keys.", cursor.token.span)
     return tuple(found), False
 
 

@@ -1,6 +1,12 @@
-"""The words of a text: names, numbers, quoted text and signs, each with its place.
+"""The tokens of a text: names, reserved words, numbers, quoted text and signs.
 
-Trust: kernel.  No character is skipped but space and comments, and none is read in two ways.
+Trust: kernel.
+
+The words of SQL that cannot be names unless they are quoted.
+
+The words of a text: names, numbers, quoted text and signs, each with its place.
+
+ No character is skipped but space and comments, and none is read in two ways.
 
 Definition.  A name is a letter or underscore, then letters, digits and underscores, or anything
 between backticks.  Text stands between single quotes, where a doubled quote is a quote.  Dialects
@@ -17,15 +23,30 @@ from typing import Final, final
 
 from discreet.errors import InputError, QuestionError, UnreadableSQL
 from discreet.exact import rational
-from discreet.query.span import Span
-from discreet.query.sql.limits import LONGEST, too_much
-from discreet.query.sql.refusals import unreadable, unsupported
+from discreet.query.question import LONGEST_QUESTION, too_much
+from discreet.query.source_text import Span, unreadable, unsupported
 
-__all__ = ["Kind", "Token", "number", "tokens"]
+__all__ = ["RESERVED", "Token", "TokenKind", "number", "tokens"]
+
+_READ: Final = """
+    ALL AND AS ASC BETWEEN BY CASE CAST CROSS DESC DISTINCT ELSE END FALSE FROM FULL GROUP HAVING
+    IN INNER IS JOIN LEFT LIKE LIMIT NOT NULL ON OR ORDER OUTER OVER PARTITION RIGHT SELECT THEN
+    TRUE UNION USING WHEN WHERE WITH
+"""
+
+_REFUSED: Final = """
+    ANTI ANY ARRAY ASOF COLLATE CREATE CUBE DELETE DROP ESCAPE EXCEPT EXCLUDE EXISTS FETCH FOR GLOB
+    GROUPING ILIKE INSERT INTERSECT INTERVAL INTO LATERAL MERGE NATURAL OFFSET PIVOT POSITIONAL
+    QUALIFY RECURSIVE ROLLUP SEMI SIMILAR SOME STRUCT TABLESAMPLE UNNEST UNPIVOT UPDATE VALUES
+    WINDOW WITHIN
+"""
+
+RESERVED: Final = frozenset(f"{_READ} {_REFUSED}".split())
+"""Words that are read, and words that begin what is not answered."""
 
 
 @final
-class Kind(Enum):
+class TokenKind(Enum):
     """What a token is."""
 
     NAME = "name"
@@ -45,16 +66,16 @@ class Token:
     "it's"
     """
 
-    kind: Kind
+    kind: TokenKind
     text: str
     span: Span
 
     @property
     def word(self) -> str:
         """The word in capitals, or the sign; empty for everything that is quoted."""
-        if self.kind is Kind.NAME:
+        if self.kind is TokenKind.NAME:
             return self.text.upper() if self.text.isascii() else self.text
-        return self.text if self.kind is Kind.SIGN else ""
+        return self.text if self.kind is TokenKind.SIGN else ""
 
 
 _SKIPPED: Final = re.compile(r"(?:\s|--[^\n]*+|\#[^\n]*+|/\*(?!\+)(?s:.*?)\*/)++")
@@ -80,19 +101,19 @@ def tokens(text: object) -> tuple[Token, ...]:
             why="only text is read as SQL.",
             do="give the question as a str.",
         )
-    if len(text) > LONGEST:
-        raise too_much(f"the text is longer than {LONGEST:,} characters.", None)
+    if len(text) > LONGEST_QUESTION:
+        raise too_much(f"the text is longer than {LONGEST_QUESTION:,} characters.", None)
     found: list[Token] = []
     at = _skipped(text, 0)
     while at < len(text):
         match = _TOKEN.match(text, at)
         if match is None or match.lastgroup is None:
             raise _refused(text, at)
-        kind = Kind[match.lastgroup]
+        kind = TokenKind[match.lastgroup]
         found.append(Token(kind, _content(match, kind), Span(text, at, match.end())))
         at = _skipped(text, match.end())
     end = Span(text, len(text.rstrip()), len(text.rstrip()) + 1)
-    return (*found, Token(Kind.END, "", end))
+    return (*found, Token(TokenKind.END, "", end))
 
 
 def number(token: Token) -> Fraction:
@@ -119,9 +140,9 @@ def _skipped(text: str, at: int) -> int:
     return at if found is None else found.end()
 
 
-def _content(match: re.Match[str], kind: Kind) -> str:
+def _content(match: re.Match[str], kind: TokenKind) -> str:
     content = match.group(kind.name)
-    if kind is not Kind.TEXT:
+    if kind is not TokenKind.TEXT:
         return content
     try:
         content.encode()

@@ -12,7 +12,7 @@ and no question, plan or answer may ever reach it.  It knows no ledger.
     report       what was found, as text, HTML and JSON
 """
 
-from discreet.session.owner_check.checking import check
-from discreet.session.owner_check.report import CheckReport, Finding
+from discreet.session.owner_check.check_report import CheckReport, Finding
+from discreet.session.owner_check.checker import check
 
 __all__ = ["CheckReport", "Finding", "check"]

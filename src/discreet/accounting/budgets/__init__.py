@@ -1,0 +1,4 @@
+"""Budgets.
+
+Trust: public.
+"""

@@ -1,0 +1,147 @@
+"""Amounts of privacy: whole numbers of a very small unit, rounded, shown and stored.
+
+Trust: kernel.
+
+Amounts of privacy: whole numbers of a very small unit.
+
+Definition.  An amount is an integer that counts ``QUANTUM`` = 10**-24.  What a release costs is
+rounded up to an amount, and what may be spent is rounded down, so that sums and comparisons are
+exact and never in favor of whoever asks (key ``directed-rounding``).  Decimal numbers of up to 24
+places are kept as they are: ten charges of 0.1 fit into 1.  Others are rounded one by one: 1/3
+three times does not fit into 1, but one charge for all three does.
+``NEVER`` stands for a price that nobody can pay.
+
+How amounts are stored: as decimal text, which every reader keeps and a person can check.
+
+ An amount that is misread is paid by nobody, or twice.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Final
+
+from discreet.accounting.storage.schema import undecodable
+
+__all__ = [
+    "NEVER",
+    "QUANTUM",
+    "added",
+    "amount_down",
+    "amount_up",
+    "amount_value",
+    "decode_amounts",
+    "encode_amounts",
+    "format_down",
+    "format_up",
+]
+
+_PLACES: Final = 24
+_DIGITS: Final = 4
+
+QUANTUM: Final = Fraction(1, 10**_PLACES)
+"""The unit in which privacy is counted."""
+
+NEVER: Final = 10**45
+"""More epsilon than any limit: the price of what has no epsilon."""
+
+
+def amount_up(value: Fraction) -> int:
+    """Return what a release costs, as an amount.
+
+    >>> amount_up(Fraction(1, 10)), amount_up(Fraction(1, 3)) * 3 - 10**24
+    (100000000000000000000000, 2)
+    """
+    return math.ceil(value / QUANTUM)
+
+
+def amount_down(value: Fraction) -> int:
+    """Return what may be spent, as an amount.
+
+    >>> amount_down(Fraction(2)), amount_down(Fraction(2, 10**25))
+    (2000000000000000000000000, 0)
+    """
+    return math.floor(value / QUANTUM)
+
+
+def amount_value(amount: int) -> Fraction:
+    """Return the number that an amount stands for.
+
+    >>> amount_value(10**23)
+    Fraction(1, 10)
+    """
+    return amount * QUANTUM
+
+
+def format_up(amount: int) -> str:
+    """Show what is spent: to four digits, never less than it is.
+
+    >>> format_up(amount_up(Fraction(1, 3))), format_up(amount_up(Fraction(1, 10**9)))
+    ('0.3334', '1e-09')
+    """
+    return _shown(amount, up=True)
+
+
+def format_down(amount: int) -> str:
+    """Show what is left, or a limit: to four digits, never more than it is.
+
+    >>> format_down(amount_down(Fraction(2, 3))), format_down(-1), format_down(12345 * 10**24)
+    ('0.6666', '0', '12340')
+    """
+    return _shown(max(amount, 0), up=False)
+
+
+def _shown(amount: int, *, up: bool) -> str:
+    if amount >= NEVER:
+        return "infinity"
+    spare = max(len(str(amount)) - _DIGITS, 0)
+    digits, rest = divmod(amount, 10**spare)
+    digits = (digits + (up and rest > 0)) * 10**spare
+    if 0 < digits < 10 ** (_PLACES - 5):
+        return _scientific(digits)
+    whole, places = divmod(digits, 10**_PLACES)
+    decimals = f"{places:0{_PLACES}d}".rstrip("0")
+    return f"{whole}.{decimals}" if decimals else str(whole)
+
+
+def _scientific(amount: int) -> str:
+    text = str(amount)
+    decimals = text[1:].rstrip("0")
+    return f"{text[0]}{'.' + decimals if decimals else ''}e-{_PLACES + 1 - len(text):02d}"
+
+
+def added(left: Iterable[int], right: Iterable[int], times: int = 1) -> tuple[int, ...]:
+    """Add amounts, component by component; the second perhaps several times.
+
+    >>> added((1, 2), (10, 20), 3)
+    (31, 62)
+    """
+    return tuple(a + times * b for a, b in zip(left, right, strict=True))
+
+
+_DECIMAL: Final = re.compile("0|[1-9][0-9]{0,999}", re.ASCII)
+
+
+def encode_amounts(amounts: Iterable[int]) -> list[str]:
+    """Write amounts as decimal text.
+
+    >>> encode_amounts((10**23, 0))
+    ['100000000000000000000000', '0']
+    """
+    return [str(amount) for amount in amounts]
+
+
+def decode_amounts(data: object, *, width: int) -> tuple[int, ...]:
+    """Read so many amounts, and refuse everything that ``encode_amounts`` does not write.
+
+    >>> decode_amounts(["12", "0"], width=2)
+    (12, 0)
+    """
+    if not isinstance(data, list) or len(data) != width:
+        raise undecodable("amounts are missing, or there are too many")
+    if not all(isinstance(text, str) and _DECIMAL.fullmatch(text) for text in data):
+        raise undecodable("an amount is not a whole number as decimal text")
+    return tuple(map(int, data))

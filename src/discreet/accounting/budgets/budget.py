@@ -1,0 +1,286 @@
+"""A budget: how much may be lost in total, and in which currency it is kept.
+
+Trust: kernel.
+
+Definition.  A budget fixes its currency and its limits when it is made:
+
+    Budget(epsilon=1)                 epsilons, added up
+    Budget(epsilon=2, delta=1e-9)     epsilons or rhos, whichever fits: epsilons to 2, rhos to the
+                                      largest R for which R-concentrated privacy is proved to imply
+                                      (2, delta').  A share of delta, the reserve, is set aside for
+                                      requests with a delta of their own; delta' is the rest.  With
+                                      currency="zcdp" rhos alone, with "basic" epsilons and deltas,
+                                      with "gaussian" squares of mu.
+    Budget(rho=0.1), Budget(mu=1), Budget(renyi={2: 1, 16: 4}),  each perhaps with a delta beside
+
+Theorem.  Whatever is asked within the limits, one by one and in view of all answers, the guarantee
+holds (keys ``filter-basic``, ``filter-concentrated``, ``filter-gaussian``, ``filter-renyi``,
+``filter-either`` and ``filter-approximate``).  It comes from the limits, not from what was spent.
+A budget that is stored and read again has the limits that it had
+(:mod:`discreet.accounting.budgets.budget_limits`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, final
+
+from discreet.accounting.budgets.amounts import (
+    amount_down,
+    amount_up,
+    amount_value,
+    format_down,
+    format_up,
+)
+from discreet.accounting.budgets.budget_limits import (
+    decode_limits,
+    encode_limits,
+    limits_named,
+    limits_within,
+    refuse_currency_or_reserve,
+)
+from discreet.accounting.budgets.currency import Amounts, BasicCurrency, Currency
+from discreet.accounting.storage.schema import undecodable
+from discreet.errors import OutOfRange, WrongKind
+from discreet.exact import decimal
+from discreet.loss import Approximate, PrivacyLoss
+from discreet.loss.parameters import checked_delta, checked_epsilon
+from discreet.loss.privacy_loss import checked_loss
+
+__all__ = ["Budget", "price_in_currency"]
+
+Number = object
+"""An exact number, or a float that stands for its decimal text."""
+
+_DEFAULT: Final = "either"
+_KINDS: Final = ("epsilon", "rho", "mu", "mu_squared", "renyi")
+_ZERO: Final = Fraction(0)
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Budget:
+    """A ceiling on the loss of everything that is asked.
+
+    >>> budget = Budget(epsilon=2, delta=1e-9)
+    >>> print(budget)
+    epsilon 2 at delta 1e-09, kept in either: epsilon 2, rho 0.05581, delta 1e-10
+    >>> budget.guarantee.epsilon(delta=1e-9)
+    2.0
+    >>> Budget(rho="0.1").guarantee
+    ZeroConcentrated(rho=Fraction(1, 10))
+    """
+
+    currency: Currency
+    limit: Amounts
+    promise: Approximate | None
+
+    def __init__(  # noqa: PLR0913  one of the first five, and what goes with it
+        self,
+        *,
+        epsilon: Number = None,
+        delta: Number = 0,
+        rho: Number = None,
+        mu: Number = None,
+        mu_squared: Number = None,
+        renyi: Mapping[object, object] | None = None,
+        currency: str | None = None,
+        reserve: Number = None,
+    ) -> None:
+        """Take one of epsilon, rho, mu and divergences, and a delta.
+
+        Args:
+            epsilon: the largest loss, outside an event of chance ``delta``.
+            delta: for epsilon, the chance of failure in all; otherwise what may be spent on
+                requests that have a delta of their own.
+            rho: the largest rho of zero-concentrated privacy.
+            mu: the largest mu of Gaussian privacy.
+            mu_squared: the same, as a square.
+            renyi: the largest divergence for each of some orders.
+            currency: for (epsilon, delta), how it is kept: "either", "zcdp", "basic", "gaussian".
+            reserve: the share of delta set aside for requests that have a delta of their own, one
+                tenth unless given.
+        """
+        given = dict(zip(_KINDS, (epsilon, rho, mu, mu_squared, renyi), strict=True))
+        kind = _only(given)
+        chance = _below_one(delta)
+        promise = None
+        if kind == "epsilon":
+            exact = checked_epsilon(epsilon)
+            name = currency or (_DEFAULT if chance else BasicCurrency.name)
+            kept, limit = limits_within(exact, chance, name, reserve)
+            promise = None if kept == BasicCurrency() else Approximate(epsilon=exact, delta=chance)
+        else:
+            kept, numbers = limits_named(kind, given[kind])
+            limit = (*numbers, chance)
+            refuse_currency_or_reserve(kept, currency, reserve)
+        self._fix(kept, tuple(amount_down(part) for part in limit), promise)
+
+    def _fix(self, currency: Currency, limit: Amounts, promise: Approximate | None) -> None:
+        """Set the fields."""
+        object.__setattr__(self, "currency", currency)
+        object.__setattr__(self, "limit", limit)
+        object.__setattr__(self, "promise", promise)
+
+    def __repr__(self) -> str:
+        """Show how to make it again; the reserve is the last component of the limit."""
+        if self.promise is None:
+            given = self.currency.arguments(self.limit)
+        else:
+            bounds = {"epsilon": self.promise.epsilon_bound, "delta": self.promise.delta_bound}
+            share = amount_value(self.limit[-1]) / self.promise.delta_bound
+            given = {**bounds, "currency": self.currency.name, "reserve": share}
+        return f"Budget({', '.join(f'{name}={value!r}' for name, value in given.items())})"
+
+    def __str__(self) -> str:
+        """Show the promise, rounded up, and the limits, rounded down."""
+        named = zip(self.components, self.limit, strict=True)
+        kept = ", ".join(f"{name} {format_down(a)}" for name, a in named if a or name != "delta")
+        if self.promise is None:
+            return f"{kept}, kept in {self.currency.name}"
+        return f"{self.promised}, kept in {self.currency.name}: {kept}"
+
+    @property
+    def promised(self) -> str:
+        """The promise in words, rounded up."""
+        if self.promise is None:
+            return str(self)
+        bounds = (self.promise.epsilon_bound, self.promise.delta_bound)
+        epsilon, delta = (format_up(amount_up(bound)) for bound in bounds)
+        return f"epsilon {epsilon} at delta {delta}"
+
+    @property
+    def components(self) -> tuple[str, ...]:
+        """What is counted; the last component is delta."""
+        return self.currency.components
+
+    @property
+    def guarantee(self) -> PrivacyLoss:
+        """What holds of all answers together, whatever was asked."""
+        return self.currency.loss(self.limit) if self.promise is None else self.promise
+
+    def price(self, loss: PrivacyLoss, *, delta: Number = None) -> Amounts:
+        """Return what a loss costs, component by component, rounded up.
+
+        ``delta`` is what to spend on events outside which the loss is smaller, or has a price.
+
+        >>> from discreet.loss import Pure
+        >>> Budget(epsilon=1).price(Pure(epsilon="0.1"))
+        (100000000000000000000000, 0)
+        """
+        chance = None if delta is None else checked_delta(delta)
+        return price_in_currency(self.currency, checked_loss(loss), chance)
+
+    def fits(self, spent: Sequence[int], amount: Sequence[int]) -> bool:
+        """Say whether so much more fits on top of what was spent; nothing is ever given back.
+
+        >>> Budget(epsilon=1).fits((9 * 10**23, 0), (10**23, 0))
+        True
+        >>> Budget(epsilon=1).fits((9 * 10**23, 0), (10**23 + 1, 0))
+        False
+        """
+        given = (*spent, *amount)
+        counted = len(spent) == len(amount) == len(self.limit)
+        if not counted or not all(type(part) is int and part >= 0 for part in given):
+            raise OutOfRange(
+                what="an amount is not a whole number from zero for each component.",
+                why="what was lost cannot be given back, and is counted component by component.",
+                do="give amounts as Budget.price returns them.",
+            )
+        total = tuple(a + b for a, b in zip(spent, amount, strict=True))
+        return self.currency.fits(total, self.limit)
+
+    def written(self) -> dict[str, object]:
+        """Return a form that JSON keeps exactly: the limits as they were fixed, not how.
+
+        >>> Budget(rho="0.1").written()["limit"]
+        ['100000000000000000000000', '0']
+        """
+        return encode_limits(self.currency, self.limit, self.promise)
+
+    @classmethod
+    def read(cls, data: object) -> Budget:
+        """Read what ``written`` wrote, with the same limits, and refuse everything else.
+
+        Limits that are not proved to imply what is promised are refused too.
+
+        >>> budget = Budget(epsilon=2, delta=1e-9)
+        >>> Budget.read(budget.written()) == budget
+        True
+        """
+        currency, limit, promise = decode_limits(data)
+        if promise is None and cls(**currency.arguments(limit)).limit != limit:  # type: ignore[arg-type]
+            raise undecodable("the limits of a budget are out of range")
+        budget = object.__new__(cls)
+        budget._fix(currency, limit, promise)
+        return budget
+
+    def split(self, weights: Sequence[Number]) -> tuple[Budget, ...]:
+        """Divide into budgets that together never exceed this one, in proportion to weights.
+
+        They may be spent side by side, and each in view of the answers to the others: all of it is
+        one sequence of requests in one currency.
+
+        >>> [print(part) for part in Budget(rho=1).split([1, 2])]
+        rho 0.3333, kept in zcdp
+        rho 0.6666, kept in zcdp
+        [None, None]
+        """
+        shares = [decimal(weight, name="weight") for weight in weights]
+        whole = sum(shares, _ZERO)
+        if not shares or min(shares) < 0 or whole <= 0:
+            raise OutOfRange(
+                what="the weights of a split are negative, or all zero.",
+                why="each part gets its share of the whole.",
+                do="give weights of at least zero, and one above it.",
+            )
+        return tuple(
+            Budget(**self.currency.arguments(tuple(math.floor(a * w / whole) for a in self.limit)))  # type: ignore[arg-type]
+            for w in shares
+        )
+
+
+def price_in_currency(
+    currency: Currency, loss: PrivacyLoss, delta: Fraction | None = None
+) -> Amounts:
+    """Return what a loss costs in a currency, whatever the limits are.
+
+    >>> from discreet.loss import Pure
+    >>> price_in_currency(BasicCurrency(), Pure(epsilon="0.1"))
+    (100000000000000000000000, 0)
+    """
+    found = currency.price(loss, delta)
+    if found is None:
+        raise WrongKind(
+            what=f"a {type(loss).__name__} loss has no price in {currency.components[0]}.",
+            why="a loss is admitted only by a theorem that turns it into what the budget "
+            "counts, and a delta is never dropped.",
+            do="name a delta to spend on it, delta=1e-9 say, or keep the budget in another "
+            "currency.",
+        )
+    return found
+
+
+def _only(given: Mapping[str, object]) -> str:
+    named = [name for name, value in given.items() if value is not None]
+    if len(named) != 1:
+        raise WrongKind(
+            what=f"a budget is given by {' and '.join(named) or 'nothing'}.",
+            why="one number limits the loss, and two could disagree.",
+            do="give one of epsilon, rho, mu and renyi, perhaps with a delta.",
+        )
+    return named[0]
+
+
+def _below_one(delta: object) -> Fraction:
+    chance = checked_delta(delta)
+    if chance == 1:
+        raise OutOfRange(
+            what="the delta of a budget is 1.",
+            why="a promise that may always fail is none.",
+            do="give delta < 1; useful values are below one over the number of people.",
+        )
+    return chance

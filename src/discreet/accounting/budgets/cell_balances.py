@@ -1,0 +1,298 @@
+"""What records owe: sums by cell, and what two records owe together.
+
+Trust: kernel.
+
+Definition.  Each request has a scope, the box of records that it can depend on; a cell is a set of
+records that every scope so far holds as a whole or not at all.
+Theorem (key ``cell-filters``).  If the sums of what requests cost stay within the limits in every
+cell, on every path of answers, the guarantee of the limits holds for neighbors that differ in one
+record.
+    Proof.  Fix the record x in which they differ.  A request whose scope does not hold x has the
+    same law under both neighbors, and costs nothing; which requests hold x is known from the path,
+    since scopes are public.  So the sums that matter are those in the cell of x, and they stay
+    within the limits of one filter.  Cells may be made as scopes come, in view of answers.
+Theorem (key ``cell-pairs``).  Neighbors in which x is replaced by y pay, for each request, nothing
+if its scope holds neither, ``added`` if it holds one of the two, and ``replaced`` if it holds both.
+    x and y in one cell owe the sum of what is ``replaced`` there.
+    x and y in two cells owe at most X + Y + Z: the sums of ``added`` in the two cells, and the
+    smaller of their sums of what is ``replaced`` beyond twice ``added``.
+    Proof.  A request that holds both is counted twice in X + Y; what is missing is missing in both
+    cells, for requests that they have in common.
+    Requests about all records hold both for sure, and are kept apart at ``replaced``.
+    Where a scope is known only to lie within a box, it may hold one of two records in the box, so
+    that the larger of ``added`` and ``replaced`` is charged there.
+    Cells that a full map has merged hold records of several histories; such records are taken for
+    those of two cells, and records of one history owe what is ``replaced`` or less.
+X + Y alone does not do: one request of rho that is known for added records, and is about both
+cells, costs 4 rho and not 2 rho.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Final, Protocol, Self, final
+
+from discreet.accounting.budgets.amounts import added, decode_amounts, encode_amounts
+from discreet.accounting.budgets.budget import Budget
+from discreet.accounting.budgets.currency import Amounts, Currency
+from discreet.accounting.cells.loss_map import LossMap
+from discreet.accounting.scopes.box import Box
+from discreet.accounting.storage.schema import undecodable
+from discreet.errors import OutOfRange
+from discreet.units import PrivacyUnit
+
+__all__ = ["CellBalances", "ChargedBox", "OneRecordBalances", "PriceBasis", "TwoRecordBalances"]
+
+_EVERYTHING: Final = Box.everything()
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PriceBasis:
+    """What amounts mean: what they count, and whom they are about, under which relation."""
+
+    currency: Currency
+    unit: PrivacyUnit
+
+    def written(self) -> dict[str, object]:
+        """Return a form that JSON keeps exactly.
+
+        >>> from discreet.accounting.budgets.currency import Basic
+        >>> from discreet.units import row
+        >>> PriceBasis(Basic(), row()).written()["currency"]
+        ['epsilon', 'delta']
+        """
+        unit = self.unit
+        return {
+            "currency": list(self.currency.components),
+            "kept_in": self.currency.name,
+            "unit": [unit.name, *unit.columns],
+            "relation": unit.relation.value,
+        }
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ChargedBox:
+    """Part of a charge: the records it is about, and its price for one of them and for two.
+
+    ``priced_for`` says what the amounts mean; where it is missing, they were recorded together with
+    the account that they belong to.
+    """
+
+    box: Box
+    added: Amounts
+    replaced: Amounts
+    priced_for: PriceBasis | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Refuse amounts that would give something back."""
+        amounts = (*self.added, *self.replaced)
+        whole = all(type(amount) is int and amount >= 0 for amount in amounts)
+        if not whole or len(self.added) != len(self.replaced):
+            raise OutOfRange(
+                what="an amount is not a whole number from zero, or two prices differ in length.",
+                why="what was lost cannot be given back.",
+                do="take prices from Book.pieces.",
+            )
+
+    def written(self) -> dict[str, object]:
+        """Return a form that JSON keeps exactly.
+
+        >>> ChargedBox(Box.everything(), (1, 0), (2, 0)).written()["replaced"]
+        ['2', '0']
+        """
+        return {
+            "box": self.box.written(),
+            "added": encode_amounts(self.added),
+            "replaced": encode_amounts(self.replaced),
+            "priced_for": None if self.priced_for is None else self.priced_for.written(),
+        }
+
+    @classmethod
+    def read(cls, data: object, priced_for: PriceBasis) -> Self:
+        """Read what ``written`` wrote in a currency for a unit, and refuse everything else.
+
+        >>> from discreet.accounting.budgets.currency import Basic
+        >>> from discreet.units import row
+        >>> rows = PriceBasis(Basic(), row())
+        >>> piece = ChargedBox(Box.everything(), (1, 0), (2, 0), rows)
+        >>> ChargedBox.read(piece.written(), rows) == piece
+        True
+        """
+        names = {"box", "added", "replaced", "priced_for"}
+        if not isinstance(data, dict) or set(data) != names:
+            raise undecodable("a piece of a charge does not hold a box, its prices and their terms")
+        if data["priced_for"] != priced_for.written():
+            raise undecodable("a piece of a charge has the price of another currency or unit")
+        width = len(priced_for.currency.components)
+        one, both = (decode_amounts(data[name], width=width) for name in ("added", "replaced"))
+        return cls(Box.read(data["box"]), one, both, priced_for)
+
+
+class CellBalances(Protocol):
+    """What was spent so far, cell by cell."""
+
+    @property
+    def everywhere(self) -> Amounts:
+        """What was charged to all records."""
+        ...
+
+    @property
+    def paid(self) -> LossMap:
+        """What was charged to some."""
+        ...
+
+    def fits(self, pieces: Sequence[ChargedBox], times: int = 1) -> bool:
+        """Say whether nobody would owe too much after so many charges of disjoint pieces.
+
+        Pieces that could not be charged at all are refused here, before anything is entered.
+        """
+        ...
+
+    def add(self, pieces: Sequence[ChargedBox]) -> None:
+        """Charge disjoint pieces."""
+        ...
+
+    def worst(self, scope: Box) -> Amounts:
+        """Return the most that neighbors owe that differ in a record of a scope."""
+        ...
+
+    def copy(self) -> Self:
+        """Return what is owed now, for somebody who only looks."""
+        ...
+
+
+@final
+@dataclass(slots=True)
+class OneRecordBalances:
+    """For neighbors that differ in one record (key ``cell-filters``).
+
+    A cell keeps one sum for each component.
+    """
+
+    budget: Budget
+    everywhere: Amounts
+    paid: LossMap
+
+    sums: ClassVar[int] = 1
+
+    @classmethod
+    def nothing(cls, budget: Budget) -> OneRecordBalances:
+        """Owe nothing yet."""
+        return cls(budget, tuple(0 for _ in budget.limit), LossMap(cls.sums * len(budget.limit)))
+
+    def fits(self, pieces: Sequence[ChargedBox], times: int = 1) -> bool:
+        """Compare what a record of each piece would owe with the limits, roughly and exactly."""
+        self.paid.check(piece.box for piece in pieces)
+        fits, limit = self.budget.currency.fits, self.budget.limit
+        most = added(self.everywhere, self.paid.at_most())
+        return all(
+            fits(added(most, piece.added, times), limit)
+            or fits(added(self.worst(piece.box), piece.added, times), limit)
+            for piece in pieces
+        )
+
+    def add(self, pieces: Sequence[ChargedBox]) -> None:
+        """Charge each piece where it is, and those about everything apart."""
+        everywhere, paid = self.everywhere, _apart(self.paid, pieces)
+        for piece in pieces:
+            if piece.box == _EVERYTHING:
+                everywhere = added(everywhere, piece.added)
+            else:
+                paid.add(piece.box, piece.added)
+        self.everywhere, self.paid = everywhere, paid
+
+    def worst(self, scope: Box) -> Amounts:
+        """Return the most that a record in a scope owes."""
+        return added(self.everywhere, self.paid.highest(scope))
+
+    def copy(self) -> OneRecordBalances:
+        """Return what is owed now, for somebody who only looks."""
+        return OneRecordBalances(self.budget, self.everywhere, self.paid.copy())
+
+
+@final
+@dataclass(slots=True)
+class TwoRecordBalances:
+    """For neighbors in which a record is replaced (key ``cell-pairs``).
+
+    A cell keeps what is added, what is replaced beyond twice as much, and what is replaced.
+    """
+
+    budget: Budget
+    everywhere: Amounts
+    paid: LossMap
+
+    sums: ClassVar[int] = 3
+
+    @classmethod
+    def nothing(cls, budget: Budget) -> TwoRecordBalances:
+        """Owe nothing yet."""
+        return cls(budget, tuple(0 for _ in budget.limit), LossMap(cls.sums * len(budget.limit)))
+
+    def fits(self, pieces: Sequence[ChargedBox], times: int = 1) -> bool:
+        """Compare what the worst two records would owe with the limits, roughly and exactly."""
+        self.paid.check(piece.box for piece in pieces)
+        fits, limit, most = self.budget.currency.fits, self.budget.limit, self.paid.at_most()
+        if fits(self._at_most(pieces, times, lambda _: most), limit):
+            return True
+        if fits(self._at_most(pieces, times, self.paid.highest), limit):
+            return True
+        trial = self.copy()
+        trial.add(pieces, times)
+        return fits(trial.worst(_EVERYTHING), limit)
+
+    def add(self, pieces: Sequence[ChargedBox], times: int = 1) -> None:
+        """Charge each piece where it is, and those about everything apart."""
+        everywhere, paid = self.everywhere, _apart(self.paid, pieces)
+        for piece in pieces:
+            if piece.box == _EVERYTHING:
+                everywhere = added(everywhere, piece.replaced, times)
+            else:
+                paid.add(piece.box, [times * amount for amount in _kept(piece)])
+        self.everywhere, self.paid = everywhere, paid
+
+    def worst(self, scope: Box) -> Amounts:
+        """Return the most that two records owe of which one is in a scope."""
+        inside = self.paid.two_highest(scope)
+        others = [self.paid.highest(box) for box in _EVERYTHING.minus(scope)]
+        outside = [max((top[k] for top in others), default=0) for k in range(len(inside))]
+        both = zip(inside, outside, strict=True)
+        tops = [(first, max(second, other)) for (first, second), other in both]
+        return added(self.everywhere, self._owed(tops))
+
+    def copy(self) -> TwoRecordBalances:
+        """Return what is owed now, for somebody who only looks."""
+        return TwoRecordBalances(self.budget, self.everywhere, self.paid.copy())
+
+    def _at_most(
+        self, pieces: Sequence[ChargedBox], times: int, highest: Callable[[Box], Amounts]
+    ) -> Amounts:
+        """Bound what two records would owe, as if the highest cell were there twice."""
+        everywhere, tops = self.everywhere, [highest(_EVERYTHING)]
+        for piece in pieces:
+            if piece.box == _EVERYTHING:
+                everywhere = added(everywhere, piece.replaced, times)
+            else:
+                tops.append(added(highest(piece.box), _kept(piece), times))
+        top = [max(column) for column in zip(*tops, strict=True)]
+        return added(everywhere, self._owed([(high, high) for high in top]))
+
+    def _owed(self, tops: Sequence[tuple[int, int]]) -> list[int]:
+        """Return what two records owe, in one cell or in two, from the two highest of each."""
+        width = len(self.everywhere)
+        parts = zip(tops[:width], tops[width : 2 * width], tops[2 * width :], strict=True)
+        return [max(x + y + min(beyond), within) for (x, y), beyond, (within, _) in parts]
+
+
+def _apart(paid: LossMap, pieces: Sequence[ChargedBox]) -> LossMap:
+    """Return the map to charge: a copy where a later piece could be refused after a first one."""
+    return paid.copy() if len(pieces) > 1 else paid
+
+
+def _kept(piece: ChargedBox) -> Amounts:
+    prices = zip(piece.added, piece.replaced, strict=True)
+    beyond = (max(both - 2 * one, 0) for one, both in prices)
+    return (*piece.added, *beyond, *piece.replaced)

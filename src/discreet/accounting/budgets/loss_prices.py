@@ -1,0 +1,244 @@
+"""What a loss costs, in the terms in which budgets are kept.
+
+Trust: kernel.
+
+Each function returns numbers that are true of every release with that loss, together with a delta:
+outside an event whose chance is at most delta and does not depend on the data, the numbers hold.
+None means that no such numbers are known.  The ways go in one direction (key ``filter-admission``):
+
+    epsilon       from a pure bound; from (epsilon, delta); from any profile at a named delta
+    rho           from a concentrated loss, a pure one (key ``pure-to-concentrated``), and through
+                  (epsilon, delta); a product of pairs by its own divergences, perhaps outside an
+                  event (key ``approximately-concentrated``)
+    mu**2         from a Gaussian loss, from discrete Gaussian noise (key ``gaussian-smoothing``),
+                  and from pure losses (key ``pure-to-gaussian``), pair by pair
+    divergences   from any loss, order by order
+
+Theorem.  An (epsilon, delta)-private release is a function of a coin, which falls with chance delta
+whatever the data, and of randomized response (key ``randomized-response``); so outside that event
+it is epsilon-private.  A delta is never dropped: it is charged beside the numbers.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from discreet.loss import Approximate, PrivacyLoss, Profile, Pure, ZeroConcentrated
+from discreet.loss.composition import Composition
+from discreet.loss.dominance import largest_loss
+from discreet.loss.pairs.gaussian import DiscreteGaussianPair, GaussianPair
+from discreet.loss.pairs.pair import Pair
+from discreet.loss.pairs.randomized_response import ResponsePair
+from discreet.loss.pairs.smoothed_gaussian import SmoothedGaussianPair
+
+if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+    from discreet.loss.renyi.divergences import RenyiCurve
+
+__all__ = ["concentrated_price", "divergence_price", "gaussian_price", "point_price"]
+
+_NONE = Fraction(0)
+
+Price = tuple[Fraction, Fraction]
+"""A number, and the chance of the event outside which it holds."""
+
+
+def point_price(loss: PrivacyLoss, delta: Fraction | None = None) -> Price | None:
+    """Return an epsilon and a delta; at the delta that is named, if one is.
+
+    >>> from discreet.loss import GaussianDP, Pure
+    >>> point_price(Pure(epsilon="0.1")) == (Fraction(1, 10), 0)
+    True
+    >>> point_price(GaussianDP(mu=1)) is None
+    True
+    >>> round(float(point_price(GaussianDP(mu=1), Fraction(1, 10**5))[0]), 9)
+    4.377178096
+    """
+    if delta is not None:
+        epsilon = loss.epsilon(delta=delta)
+        return None if math.isinf(epsilon) else (Fraction(epsilon), delta)
+    bound = loss.pure_bound()
+    if bound is not None:
+        return bound, _NONE
+    if isinstance(loss, Approximate):
+        return loss.epsilon_bound, loss.delta_bound
+    return _worst_of(loss, _pair_point)
+
+
+def concentrated_price(loss: PrivacyLoss, delta: Fraction | None = None) -> Price | None:
+    """Return a rho and a delta.
+
+    >>> from discreet.loss import Approximate, GaussianDP
+    >>> concentrated_price(GaussianDP(mu=1)) == (Fraction(1, 2), 0)
+    True
+    >>> rho, delta = concentrated_price(Approximate(epsilon=1, delta="1e-9"))
+    >>> float(rho), float(delta)
+    (0.4621171572600098, 1e-09)
+    """
+    found = []
+    known = loss.concentrated()
+    if known is not None:
+        found.append((known, _NONE))
+    point = point_price(loss, delta)
+    if point is not None:
+        found.append((Pure(epsilon=point[0]).concentrated(), point[1]))
+    products = _worst_of(loss, _pair_rho, _straight)
+    if products is not None:
+        found.append(products)
+        if products[1]:
+            from discreet.loss.renyi.least_rho import approximately_concentrated  # noqa: PLC0415  rare
+
+            found.append(approximately_concentrated(loss))
+    return min(found, default=None)
+
+
+def gaussian_price(loss: PrivacyLoss, delta: Fraction | None = None) -> Price | None:
+    """Return the square of a mu, and a delta.
+
+    >>> from discreet.loss import GaussianDP, ZeroConcentrated
+    >>> gaussian_price(GaussianDP(mu=2)) == (4, 0)
+    True
+    >>> gaussian_price(ZeroConcentrated(rho=1)) is None
+    True
+    """
+    from discreet.loss import GaussianDP  # noqa: PLC0415  rare
+
+    if isinstance(loss, GaussianDP):
+        return loss.mu_squared, _NONE
+    found = []
+    point = point_price(loss, delta)
+    if point is not None:
+        from discreet.loss.gaussian_dp import pure_to_gaussian_mu  # noqa: PLC0415  rare
+
+        found.append((pure_to_gaussian_mu(epsilon=point[0]) ** 2, point[1]))
+    products = _worst_of(loss, _pair_gaussian)
+    if products is not None:
+        found.append(products)
+    return min(found, default=None)
+
+
+def divergence_price(
+    loss: PrivacyLoss, orders: Sequence[Fraction], delta: Fraction | None = None
+) -> tuple[Fraction, ...] | None:
+    """Return the divergences of some orders, and a delta.
+
+    >>> from discreet.loss import ZeroConcentrated
+    >>> divergence_price(ZeroConcentrated(rho="0.1"), [Fraction(2), Fraction(5)])
+    (Fraction(1, 5), Fraction(1, 2), Fraction(0, 1))
+    """
+    values = [_divergence(loss, order) for order in orders]
+    finite = [value for value in values if value is not None]
+    if len(finite) == len(values):
+        return (*finite, _NONE)
+    point = point_price(loss, delta)
+    if point is None:
+        return None
+    from discreet.loss.renyi.divergences import pure_renyi  # noqa: PLC0415  rare
+
+    bounds = (Fraction(pure_renyi(epsilon=point[0], order=order)) for order in orders)
+    return (*bounds, point[1])
+
+
+def _divergence(loss: PrivacyLoss, order: Fraction) -> Fraction | None:
+    """Return the divergence of an order, exactly where it is known so; None if it is infinite."""
+    from discreet.loss import GaussianDP, RenyiDP  # noqa: PLC0415  rare
+
+    match loss:
+        case ZeroConcentrated(rho=rho):
+            return rho * order
+        case GaussianDP(mu_squared=square):
+            return square * order / 2
+        case RenyiDP():
+            return loss.curve.at(order)
+        case _:
+            value = loss.renyi(order=order)
+            return Fraction(value) if math.isfinite(value) else None
+
+
+def _unknown(curve: RenyiCurve) -> Fraction | None:  # noqa: ARG001  (whatever it is)
+    return None
+
+
+def _straight(curve: RenyiCurve) -> Fraction | None:
+    return None if curve.orders else curve.rho
+
+
+def _worst_of(
+    loss: PrivacyLoss,
+    price: Callable[[Pair], Price | None],
+    bound: Callable[[RenyiCurve], Fraction | None] = _unknown,
+) -> Price | None:
+    """Add the prices of the pairs of each product, and take the largest over products."""
+    products = (*loss.remove, *loss.add) if isinstance(loss, Profile) else ()
+    known = [_sum_of(product, price, bound) for product in products]
+    found = [total for total in known if total is not None]
+    if not found or len(found) < len(known):
+        return None
+    return max(value for value, _ in found), max(chance for _, chance in found)
+
+
+def _sum_of(
+    product: Composition,
+    price: Callable[[Pair], Price | None],
+    bound: Callable[[RenyiCurve], Fraction | None],
+) -> Price | None:
+    value = _NONE if product.renyi is None else bound(product.renyi)
+    if value is None:
+        return None
+    chance = _NONE
+    for pair, count in product.pairs:
+        found = price(pair)
+        if found is None:
+            return None
+        value, chance = value + count * found[0], chance + count * found[1]
+    return value, min(chance, Fraction(1))
+
+
+def _pair_point(pair: Pair) -> Price | None:
+    """Return an epsilon above all finite losses of a pair, and the chance of the infinite ones."""
+    hashed: Any = pair
+    return _point_of(hashed)
+
+
+@functools.lru_cache(maxsize=256)  # one pair stands in many products
+def _point_of(pair: Pair) -> Price | None:
+    if isinstance(pair, ResponsePair):
+        return pair.epsilon, pair.delta
+    once = ((pair, 1),)
+    ways = [Composition(once), Composition(once).reverse()]  # one side alone is no pure bound
+    largest = [way.largest() for way in ways]
+    if math.isinf(max(largest)):
+        return None
+    exact = [largest_loss(way) for way in ways]
+    bounds = [Fraction(a) if b is None else b for a, b in zip(largest, exact, strict=True)]
+    chance = max(Fraction(way.infinity().high) for way in ways)
+    return max(*bounds, _NONE), chance
+
+
+def _pair_rho(pair: Pair) -> Price | None:
+    from discreet.loss.renyi.moment_growth import concentration  # noqa: PLC0415  rare
+
+    known = concentration(Composition(((pair, 1),)))
+    if known is not None:
+        return known, _NONE
+    point = _pair_point(pair)
+    return None if point is None else (Pure(epsilon=point[0]).concentrated(), point[1])
+
+
+def _pair_gaussian(pair: Pair) -> Price | None:
+    match pair:
+        case GaussianPair(mu_squared=square):
+            return square, _NONE
+        case SmoothedGaussianPair(mu_squared=square, leak=leak):
+            return square, leak
+        case DiscreteGaussianPair(variance=variance, distance=distance):
+            smooth = SmoothedGaussianPair.of(variance=variance, squared=distance**2, coordinates=1)
+            return None if smooth is None else (smooth.mu_squared, smooth.leak)
+        case _:
+            point = _pair_point(pair)
+            from discreet.loss.gaussian_dp import pure_to_gaussian_mu  # noqa: PLC0415  rare
+
+            return None if point is None else (pure_to_gaussian_mu(epsilon=point[0]) ** 2, point[1])

@@ -1,0 +1,365 @@
+"""A book: what was spent of a budget, record by record, and whether more fits.
+
+Trust: kernel.
+
+Definition.  A book keeps one filter for each cell of records that its charges have told apart.  A
+charge names what is released and its scope, the records that it can depend on; it is accepted if
+every cell it touches stays within the limits of the budget, and otherwise refused before anything
+is changed.  Neither the price nor the decision looks at data, so both may be public.
+Theorem (keys ``cell-filters``, ``cell-pairs``).  Whatever is charged, one by one and in view of all
+answers, the guarantee of the budget holds for the unit of the book.  Questions about disjoint
+groups cost as much as those about one of them.
+A tree is one charge, at its tight price, because it was fixed before it was asked (key
+``general-composition``).  For units of several rows a scope counts only as far as all rows of a
+unit share it: the columns that name the unit, and those that are declared constant.
+A charge has four steps, which can be taken one by one: ``pieces`` works out the price and looks at
+nothing that was charged before, ``fits`` compares it with what is left, ``add`` enters it, and
+``refusal`` says why not.  What a book owes can be stored and read again; the book that is read
+decides on every later charge as the first one would have, since it owes the same.
+Threads may share a book: what is decided is recorded before another thread decides.  A book cannot
+be copied or pickled, and does not charge in a forked process: each copy would spend the whole
+budget.  A raised budget takes the place of the book, which then charges nothing more.
+Assumes: one book for one set of people; each charge is entered before its data is read, and is not
+taken back.  Interactive mechanisms are charged as a whole, and run one after another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Final, NoReturn, final
+
+from discreet.accounting.budgets.amounts import decode_amounts, encode_amounts, format_down
+from discreet.accounting.budgets.budget import Budget
+from discreet.accounting.budgets.cell_balances import (
+    CellBalances,
+    ChargedBox,
+    OneRecordBalances,
+    PriceBasis,
+    TwoRecordBalances,
+)
+from discreet.accounting.budgets.currency import Amounts
+from discreet.accounting.budgets.price_cache import ONE_SIDED, PriceCache, checked_scope
+from discreet.accounting.budgets.request import Priceable
+from discreet.accounting.budgets.spending import Charge, Guard, refuse_copy
+from discreet.accounting.cells.loss_map import LossMap
+from discreet.accounting.scopes.box import Box
+from discreet.accounting.scopes.contribution import Contribution
+from discreet.accounting.storage.schema import undecodable
+from discreet.errors import OverBudget, WrongKind
+from discreet.exact import whole
+from discreet.loss import PrivacyLoss
+from discreet.units import PrivacyUnit
+
+if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+    from discreet.accounting.budgets.spending import Left
+
+__all__ = ["Charge", "PrivacyFilter"]
+
+_VERSION: Final = 2
+
+
+@final
+class PrivacyFilter:
+    """A budget that is spent charge by charge.
+
+    >>> from discreet.accounting import equals
+    >>> from discreet.loss import Pure
+    >>> from discreet.units import row
+    >>> book = PrivacyFilter(Budget(epsilon=1), unit=row())
+    >>> for state in ("CA", "NY", "TX"):
+    ...     charge = book.charge(Pure(epsilon="0.6"), scope=Box({"state": equals(state)}))
+    >>> print(book.left())
+    epsilon 0.4 of 1, kept in basic, for one row under add_remove
+    >>> book.charge(Pure(epsilon="0.5"))
+    Traceback (most recent call last):
+    discreet.errors.OverBudget
+    >>> book.left(Box({"state": equals("WA")})).how_many(Pure(epsilon="0.1"))
+    10
+    """
+
+    __slots__ = ("_budget", "_charges", "_guard", "_owed", "_priced_for", "_replaced", "_tariff")
+
+    def __init__(
+        self,
+        budget: Budget,
+        *,
+        unit: PrivacyUnit,
+        constant: Iterable[str] = (),
+        contribution: Contribution | None = None,
+        tariff: PriceCache | None = None,
+    ) -> None:
+        """Take a budget, whom it protects, and what is known of the rows of one unit.
+
+        Args:
+            budget: the limits.
+            unit: who is protected, under which relation.
+            constant: columns in which all rows of a unit agree.
+            contribution: how many rows belong to one unit; needed for requests about rows.
+            tariff: prices to share with other books of the same unit.
+        """
+        if not isinstance(budget, Budget) or isinstance(constant, str):
+            raise WrongKind(
+                what="a book is opened without a budget, or with a text for constant columns.",
+                why="the budget says what may be lost, and each constant column is named.",
+                do="give Budget(...), and constant=['birth_year'] say.",
+            )
+        own = PriceCache(unit=unit, constant=constant, contribution=contribution)
+        if tariff is not None and (not isinstance(tariff, PriceCache) or tariff.asker != own.asker):
+            raise WrongKind(
+                what="a book is to share the prices of another unit.",
+                why="what a request costs depends on whom it is about.",
+                do="share a tariff between books of one unit, constant columns and contribution.",
+            )
+        self._tariff = own if tariff is None else tariff
+        self._budget = budget
+        self._priced_for = PriceBasis(budget.currency, self._tariff.asker.unit)
+        self._owed: CellBalances = self._kind.nothing(budget)
+        self._charges = 0
+        self._replaced = False
+        self._guard = Guard()
+
+    @property
+    def budget(self) -> Budget:
+        """The limits."""
+        return self._budget
+
+    @property
+    def unit(self) -> PrivacyUnit:
+        """Who is protected."""
+        return self._tariff.asker.unit
+
+    @property
+    def tariff(self) -> PriceCache:
+        """The prices that were worked out, to share with other books of this unit."""
+        return self._tariff
+
+    @property
+    def guarantee(self) -> PrivacyLoss:
+        """What holds of all answers together, whatever was and will be asked."""
+        return self._budget.guarantee
+
+    @property
+    def spent(self) -> Amounts:
+        """The most that neighbors owe so far: what counts against the limits, not a guarantee."""
+        with self._guard:
+            return self._owed.worst(Box.everything())
+
+    def charge(self, what: Priceable, *, scope: Box | None = None, delta: object = None) -> Charge:
+        """Charge a request, or refuse it and change nothing.
+
+        Args:
+            what: a tree, a mechanism or a loss.
+            scope: the records that it can depend on; all, unless given.
+            delta: what to spend on events outside which the loss is smaller, or has a price.
+        """
+        self._guard.check_process()
+        pieces = self.pieces(what, scope=scope, delta=delta)
+        with self._guard:
+            if not self.fits(pieces):
+                raise self.refusal(pieces)
+            return self.add(pieces)
+
+    def pieces(
+        self, what: Priceable, *, scope: Box | None = None, delta: object = None
+    ) -> tuple[ChargedBox, ...]:
+        """Return what a request costs, box by box, whatever was charged before.
+
+        >>> from discreet.loss import Pure
+        >>> from discreet.units import row
+        >>> book = PrivacyFilter(Budget(epsilon=1), unit=row())
+        >>> pieces = book.pieces(Pure(epsilon="0.6"))
+        >>> book.fits(pieces), book.add(pieces).number, book.fits(pieces)
+        (True, 1, False)
+        """
+        return self._tariff.pieces(what, self._budget.currency, scope=scope, delta=delta)
+
+    def fits(self, pieces: Sequence[ChargedBox]) -> bool:
+        """Say whether pieces, which are disjoint, fit into what is left.
+
+        Who then adds them does both while no other thread can: that is what ``charge`` does.
+        """
+        self._check(pieces)
+        with self._guard:
+            return self._owed.fits(pieces)
+
+    def add(self, pieces: Sequence[ChargedBox]) -> Charge:
+        """Enter pieces that fit; whether they do is not asked again."""
+        self._check(pieces)
+        return self.enter(pieces)
+
+    def enter(self, pieces: Sequence[ChargedBox]) -> Charge:
+        """Enter pieces that were recorded for this book before: a replay, which asks nothing.
+
+        What they were priced for is recorded with the account that they belong to, not with them.
+        """
+        self._check_width(pieces)
+        with self._guard:
+            self._check_open()
+            self._owed.add(pieces)
+            self._charges += 1
+            return Charge(self._charges, tuple(pieces), self._budget, self.unit)
+
+    def refusal(self, pieces: Sequence[ChargedBox]) -> OverBudget:
+        """Return the error for pieces that do not fit."""
+        self._check(pieces)
+        with self._guard:
+            return self._refusal(pieces)
+
+    def _refusal(self, pieces: Sequence[ChargedBox]) -> OverBudget:
+        boxes = [piece.box for piece in pieces] or [Box.everything()]
+        charge = Charge(self._charges + 1, tuple(pieces), self._budget, self.unit)
+        worst = [self._owed.worst(box) for box in boxes]
+        spent = [max(column) for column in zip(*worst, strict=True)]
+        parts = zip(self._budget.components, self._budget.limit, spent, strict=True)
+        left = ", ".join(f"{name} {format_down(limit - paid)}" for name, limit, paid in parts)
+        return OverBudget(
+            what=f"the request costs {charge}; what is left there is {left}.",
+            why=f"answering it could cost somebody more than was promised: {self._budget}.",
+            do="ask for less precision or about fewer records, or plan several questions as one.",
+        )
+
+    def left(self, scope: Box | None = None) -> Left:
+        """Return what is left now for requests about a scope, or about everything."""
+        with self._guard:
+            owed = self._owed.copy()
+        spent = owed.worst(self._region(scope))
+        amounts = (limit - paid for limit, paid in zip(self._budget.limit, spent, strict=True))
+        from discreet.accounting.budgets.spending import Left  # noqa: PLC0415  rare
+
+        return Left(
+            budget=self._budget,
+            unit=self.unit,
+            amounts=tuple(max(amount, 0) for amount in amounts),
+            fitting=lambda what, delta: _fitting(owed, self.pieces(what, scope=scope, delta=delta)),
+        )
+
+    def with_budget(self, budget: Budget) -> PrivacyFilter:
+        """Return a book that owes the same under a raised budget, and takes the place of this one.
+
+        This one charges nothing more: two books of the same people would each spend a budget.
+
+        Which guarantee holds then, and when: :mod:`discreet.accounting.budgets.spending`.
+
+        >>> from discreet.loss import Pure
+        >>> from discreet.units import row
+        >>> book = PrivacyFilter(Budget(epsilon=1), unit=row())
+        >>> charge = book.charge(Pure(epsilon="0.9"))
+        >>> print(book.with_budget(Budget(epsilon=2)).left())
+        epsilon 1.1 of 2, kept in basic, for one row under add_remove
+        """
+        asker = self._tariff.asker
+        from discreet.accounting.budgets.spending import checked_raise  # noqa: PLC0415  rare
+
+        twin = PrivacyFilter(
+            checked_raise(self._budget, budget),
+            unit=asker.unit,
+            constant=asker.constant,
+            contribution=asker.contribution,
+            tariff=self._tariff,
+        )
+        with self._guard:
+            self._check_open()
+            twin._owe(self._owed.everywhere, self._owed.paid.copy(), self._charges)
+            self._replaced = True
+        return twin
+
+    def written(self) -> dict[str, object]:
+        """Return what is owed, in a form that JSON keeps exactly and that a replay arrives at.
+
+        The limits of the budget are not in it; what it counts, and for whom, is.
+
+        >>> from discreet.units import row
+        >>> PrivacyFilter(Budget(rho=1), unit=row()).written()["everywhere"]
+        ['0', '0']
+        """
+        with self._guard:
+            return {
+                "version": _VERSION,
+                "priced_for": self._priced_for.written(),
+                "charges": self._charges,
+                "everywhere": encode_amounts(self._owed.everywhere),
+                "paid": self._owed.paid.written(),
+            }
+
+    @classmethod
+    def read(  # noqa: PLR0913  what is owed, and what a book is opened with
+        cls,
+        data: object,
+        *,
+        budget: Budget,
+        unit: PrivacyUnit,
+        constant: Iterable[str] = (),
+        contribution: Contribution | None = None,
+        tariff: PriceCache | None = None,
+    ) -> PrivacyFilter:
+        """Read what ``written`` wrote, for a book that is opened with these, and nothing else.
+
+        >>> from discreet.units import row
+        >>> book = PrivacyFilter(Budget(rho=1), unit=row())
+        >>> (PrivacyFilter.read(book.written(), budget=book.budget, unit=row()).written()
+        ...  == book.written())
+        True
+        """
+        book = cls(budget, unit=unit, constant=constant, contribution=contribution, tariff=tariff)
+        names = {"version", "priced_for", "charges", "everywhere", "paid"}
+        if not isinstance(data, dict) or set(data) != names:
+            raise undecodable("a book does not hold its version, terms, charges and what is owed")
+        if type(data["version"]) is not int or data["version"] != _VERSION:
+            raise undecodable(f"the version of a book is not {_VERSION}")
+        if data["priced_for"] != book._priced_for.written():
+            raise undecodable(
+                "a book was kept in another currency, or for another unit or relation"
+            )
+        everywhere = decode_amounts(data["everywhere"], width=len(budget.limit))
+        paid = LossMap.read(data["paid"])
+        if paid.width != book._owed.paid.width:
+            raise undecodable("a book does not keep as many sums as its relation needs")
+        book._owe(everywhere, paid, whole(data["charges"], name="a stored count", low=0))
+        return book
+
+    def _owe(self, everywhere: Amounts, paid: LossMap, charges: int) -> None:
+        self._owed = self._kind(self._budget, everywhere, paid)
+        self._charges = charges
+
+    @property
+    def _kind(self) -> type[OneRecordBalances | TwoRecordBalances]:
+        return OneRecordBalances if self.unit.relation in ONE_SIDED else TwoRecordBalances
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        """Refuse to be copied or stored; what is owed can be written."""
+        refuse_copy("a book")
+
+    def _check_open(self) -> None:
+        if self._replaced:
+            raise WrongKind(
+                what="a book is charged whose budget was raised.",
+                why="the book that took its place counts what is owed, and this one would not.",
+                do="charge the book that with_budget returned.",
+            )
+
+    def _region(self, scope: Box | None) -> Box:
+        box = Box.everything() if scope is None else checked_scope(scope)
+        return box.for_unit(self.unit, self._tariff.asker.constant).region
+
+    def _check(self, pieces: Sequence[ChargedBox]) -> None:
+        self._check_width(pieces)
+        if not all(piece.priced_for == self._priced_for for piece in pieces):
+            raise WrongKind(
+                what="what is to be charged was not priced in the currency of the book, or not for "
+                "its unit and relation.",
+                why="each amount counts against the limit in its place, for those it is about.",
+                do="charge what Book.pieces returns.",
+            )
+
+    def _check_width(self, pieces: Sequence[ChargedBox]) -> None:
+        width = len(self._budget.limit)
+        if not all(type(piece) is ChargedBox and len(piece.added) == width for piece in pieces):
+            raise WrongKind(
+                what="what is to be charged does not have an amount for each limit of the book.",
+                why="each amount counts against the limit in its place.",
+                do="charge what Book.pieces returns.",
+            )
+
+
+def _fitting(owed: CellBalances, pieces: Sequence[ChargedBox]) -> Callable[[int], bool]:
+    return lambda times: owed.fits(pieces, times)

@@ -1,0 +1,229 @@
+"""A budget while it is spent: its guard, charges, what is left, and raises.
+
+Trust: kernel.
+
+What a budget in memory is guarded by: one thread at a time, one process, and no copies.
+
+ Two threads that look before either spends, or a budget and its copy, spend twice.
+
+What is left of a budget, for requests about some records.
+
+What is left is not a promise of its own: it says which requests would still be accepted.  It is
+shown rounded down, with whom it is about and how it is kept.
+
+A charge: what was asked of whom, and what it costs.
+
+Raising a budget: what holds when limits are lifted while they are being spent.
+
+Definition.  A budget is raised to another of the same currency of which no limit is lower and one
+is higher.  What was spent stays spent, and counts against the new limits.
+Theorem (keys ``filter-basic``, ``filter-concentrated``, ``filter-gaussian``, ``filter-renyi``,
+``filter-either`` and ``filter-approximate``).  Let the limits of all raises be fixed without a look
+at answers, or at what was asked in view of answers.  Then the guarantee of the last budget holds
+for all answers, those from before it was raised included.
+    Proof.  The last limits could have been fixed from the start: the earlier ones refuse whatever
+    the last ones refuse, and perhaps more, so that on every path the sums stay within the last.
+If whether or how far a budget is raised does depend on answers, or on how fast it was spent, the
+proof goes through for the highest limits that could have come about, and their guarantee is what
+holds: not that of the limits which did.
+Limits on epsilons alone (basic, with a delta of 0) need no proviso.  The ratio of the chances of
+any path of answers is bounded by the epsilons that were charged on that very path, and so by e to
+the last limit of that path, however it was decided.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final, NoReturn, final
+
+from discreet.accounting.budgets.amounts import format_down
+from discreet.accounting.budgets.budget import Budget
+from discreet.accounting.budgets.cell_balances import ChargedBox
+from discreet.accounting.budgets.currency import Amounts, format_amounts
+from discreet.accounting.budgets.price_cache import ONE_SIDED
+from discreet.accounting.budgets.request import Priceable
+from discreet.errors import OutOfRange, WrongKind
+from discreet.loss import PrivacyLoss
+from discreet.noise.entropy import process_stamp
+from discreet.units import PrivacyUnit
+
+__all__ = ["Charge", "Guard", "Left", "checked_raise", "describe_unit", "refuse_copy"]
+
+
+@final
+class Guard:
+    """A lock that a thread may take again, and the process in which it was made.
+
+    A forked process gets a lock of its own, since its parent's may be closed there for ever.
+
+    >>> guard = Guard()
+    >>> with guard:
+    ...     guard.check_process()
+    """
+
+    __slots__ = ("_lock", "_made", "_stamp")
+
+    def __init__(self) -> None:
+        """Begin in this process."""
+        self._made = self._stamp = process_stamp()
+        self._lock = threading.RLock()
+
+    def __enter__(self) -> None:
+        """Wait until no other thread is inside."""
+        if self._stamp != (here := process_stamp()):
+            self._lock, self._stamp = threading.RLock(), here
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        """Let another thread in."""
+        self._lock.release()
+
+    def check_process(self) -> None:
+        """Refuse to spend in a forked process."""
+        if self._made != process_stamp():
+            raise WrongKind(
+                what="a budget in memory is spent in a forked process.",
+                why="parent and child would each spend the whole of it.",
+                do="spend it in the process that made it, or keep it in a ledger, which processes "
+                "can share.",
+            )
+
+
+def refuse_copy(what: str) -> NoReturn:
+    """Refuse to copy a budget, or to store it behind its own back."""
+    raise WrongKind(
+        what=f"{what} cannot be pickled or copied.",
+        why="each copy could be spent by itself, and together they would lose more than was "
+        "promised.",
+        do="share the one that there is between threads, or keep the budget in a ledger.",
+    )
+
+
+_MOST: Final = 10**9
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Left:
+    """The amounts that are left, and what they buy.
+
+    >>> from discreet.accounting.budgets.privacy_filter import Book
+    >>> from discreet.loss import GaussianDP
+    >>> from discreet.units import person
+    >>> book = Book(Budget(rho=1), unit=person("patient"))
+    >>> left = book.left()
+    >>> left.loss, left.how_many(GaussianDP(mu="0.1"))
+    (ZeroConcentrated(rho=Fraction(1, 1)), 200)
+    """
+
+    budget: Budget
+    unit: PrivacyUnit
+    amounts: Amounts
+    fitting: Callable[[Priceable, object], Callable[[int], bool]] = field(repr=False, compare=False)
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        """The largest loss that would still be accepted, in the terms of the budget.
+
+        Where records are replaced, it is the loss of a request about all of them.
+        """
+        return self.budget.currency.loss(self.amounts)
+
+    def how_many(self, what: Priceable, *, delta: object = None) -> int:
+        """Return how many such requests would be accepted one by one, as things stand now.
+
+        At most a billion.
+        """
+        fits = self.fitting(what, delta)
+        low, high = 0, 1
+        while high <= _MOST and fits(high):
+            low, high = high, 2 * high
+        high = min(high, _MOST + 1)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if fits(middle) else (low, middle)
+        return low
+
+    def __str__(self) -> str:
+        """Show what is left, rounded down, of which limit, in which currency, and for whom."""
+        parts = zip(self.budget.components, self.amounts, self.budget.limit, strict=True)
+        shown = ", ".join(
+            f"{name} {format_down(left)} of {format_down(limit)}"
+            for name, left, limit in parts
+            if limit or name != "delta"
+        )
+        promise = self.budget.promise
+        whole = "" if promise is None else f" to stay within {self.budget.promised}"
+        return (
+            f"{shown}, kept in {self.budget.currency.name}{whole}, for {describe_unit(self.unit)}"
+        )
+
+
+def describe_unit(unit: PrivacyUnit) -> str:
+    """Show whom a price is about.
+
+    >>> from discreet.units import person
+    >>> describe_unit(person("patient"))
+    'one person (patient) under add_remove'
+    """
+    columns = f" ({', '.join(unit.columns)})" if unit.columns else ""
+    return f"one {unit.name}{columns} under {unit.relation.value}"
+
+
+_SHOWN: Final = 3
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """What was charged: disjoint boxes of records, and what each costs.
+
+    ``amounts`` is the most that any of them costs, component by component.
+    """
+
+    number: int
+    pieces: tuple[ChargedBox, ...]
+    budget: Budget
+    unit: PrivacyUnit
+
+    @property
+    def amounts(self) -> Amounts:
+        """The most that a record pays, or, where records are replaced, that two of one box do."""
+        one = self.unit.relation in ONE_SIDED
+        each = [piece.added if one else piece.replaced for piece in self.pieces]
+        nothing = tuple(0 for _ in self.budget.limit)
+        return tuple(max(column) for column in zip(nothing, *each, strict=True))
+
+    def __str__(self) -> str:
+        """Show the price, rounded up, and whom it is about."""
+        price = format_amounts(self.budget.currency, self.amounts)
+        where = " | ".join(str(piece.box) for piece in self.pieces[:_SHOWN]) or "nothing"
+        more = len(self.pieces) - _SHOWN
+        others = f" | {more} more" if more > 0 else ""
+
+        return f"{price} for {describe_unit(self.unit)}, about {where}{others}"
+
+
+def checked_raise(old: Budget, new: object) -> Budget:
+    """Return the new budget if it raises the old one.
+
+    >>> print(checked_raise(Budget(rho=1), Budget(rho=2)))
+    rho 2, kept in zcdp
+    """
+    if not isinstance(new, Budget) or new.currency != old.currency:
+        raise WrongKind(
+            what="a budget is to be raised to something that is not kept in its currency.",
+            why="what was spent is counted in the currency of the first budget alone.",
+            do=f"give a Budget that counts {', '.join(old.components)}, kept in "
+            f"{old.currency.name}.",
+        )
+    lower = any(there < here for here, there in zip(old.limit, new.limit, strict=True))
+    if lower or new.limit == old.limit:
+        raise OutOfRange(
+            what=f"a budget ({old}) is to be raised to one that is not above it ({new}).",
+            why="limits that are lowered may lie below what was spent already.",
+            do="give a budget of which no limit is lower, and one is higher.",
+        )
+    return new

@@ -1,0 +1,220 @@
+"""One column of a loss map: its atoms, what each has paid, and the sets of them that cells hold.
+
+Trust: kernel.  A price that is booked to the wrong atom is paid by the wrong people.
+
+Definition.  A charge with a condition on this column alone is booked to the atoms that the
+condition lets through, and to nothing else.  ``paid`` is what the records of an atom have paid in
+this way at most, ``low`` what they have paid at least; the two differ only after atoms were raised.
+``masks`` are the sets of atoms that cells hold in this column, as bits, each kept once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Sequence
+from typing import Final, Self, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.accounting.cells.amount_arrays import (
+    AmountArray,
+    Digits,
+    Index,
+    group_runs,
+    relative_heights,
+)
+from discreet.accounting.cells.histories import ChargeHistories
+from discreet.accounting.scopes.atoms import AtomRefinement
+from discreet.accounting.scopes.cuts import undecodable_map
+from discreet.accounting.scopes.value_set import Values
+from discreet.exact import whole
+
+__all__ = ["ColumnAmounts", "decode_masks"]
+
+_HEXADECIMAL: Final = re.compile("[1-9a-f][0-9a-f]*")
+
+
+@final
+class ColumnAmounts:
+    """The atoms of one column, and what charges on this column alone have cost them.
+
+    >>> from discreet.accounting.cells.amount_arrays import digits_of
+    >>> from discreet.accounting.scopes.column_conditions import equals
+    >>> column = ColumnAmounts(width=1, places=1)
+    >>> bits, _ = column.refine(equals("CA"))
+    >>> column.charge(bits, digits_of([3], places=1), whole=True)
+    >>> column.paid.amounts()
+    [(0,), (3,)]
+    """
+
+    __slots__ = ("_number", "atoms", "low", "masks", "paid", "stories", "used")
+
+    def __init__(self, *, width: int, places: int) -> None:
+        """Start with one atom that has paid nothing, and one mask that holds it."""
+        self.atoms = AtomRefinement()
+        self.paid = AmountArray.zeros(width=width, size=1, places=places)
+        self.low = AmountArray.zeros(width=width, size=1, places=places)
+        self.stories = ChargeHistories(1)
+        self.masks: list[int] = [1]
+        self.used = 0  # charges with a condition on this column
+        self._number: dict[int, int] = {1: 0}
+
+    def refine(self, values: Values) -> tuple[int, list[tuple[int, int]]]:
+        """Split atoms until a set of values is a set of them; return its bits, and the splits."""
+        split = self.atoms.refine(values)
+        if split:
+            wholes = np.array([whole for whole, _ in split], dtype=np.intp)
+            for part in (self.paid, self.low, self.stories):
+                part.repeat(wholes)
+            for whole, half in split:
+                self.masks = [mask | (mask >> whole & 1) << half for mask in self.masks]
+            self._renumber()
+        return self.atoms.meeting(values), split
+
+    def charge(self, bits: int, amounts: Digits, *, whole: bool) -> None:
+        """Book amounts to some atoms; not ``whole`` if the charge may mean some records only."""
+        atoms = np.flatnonzero(self.spread([bits])[0])
+        self.paid.add(atoms, amounts)
+        self.low.add(atoms, amounts)
+        if whole:
+            self.stories.go_on(atoms)
+        else:
+            self.stories.mix(atoms)
+
+    def number(self, mask: int) -> int:
+        """Return the number of a mask, a new one if it is new."""
+        if mask not in self._number:
+            self._number[mask] = len(self.masks)
+            self.masks.append(mask)
+        return self._number[mask]
+
+    def met(self, bits: int) -> NDArray[np.int8]:
+        """Say of each mask whether some atoms hold all of it (2), a part (1) or nothing (0)."""
+        parts = [(mask & bits, mask) for mask in self.masks]
+        return np.array([(part != 0) + (part == mask) for part, mask in parts], dtype=np.int8)
+
+    def best(self, tally: AmountArray, bits: int) -> Index:
+        """Return the atom with the highest amount, by component and mask, among those in ``bits``.
+
+        Where a mask holds none of these atoms, some atom is returned.
+        """
+        held = self.spread([mask & bits for mask in self.masks])
+        ranked = tally.falling()
+        first = np.array([held[:, order].argmax(axis=1) for order in ranked])
+        return np.take_along_axis(ranked, first, axis=1)
+
+    def spread(self, masks: Sequence[int]) -> NDArray[np.bool_]:
+        """Return bits as rows of truth values."""
+        size = -(-self.atoms.size // 8)
+        packed = b"".join(mask.to_bytes(size, "little") for mask in masks)
+        rows = np.frombuffer(packed, dtype=np.uint8).reshape(len(masks), size)
+        spread = np.unpackbits(rows, axis=1, count=self.atoms.size, bitorder="little")
+        return spread.astype(bool)
+
+    def keep(self, used: Index) -> Index:
+        """Forget masks that no cell holds; return the new numbers of those that some do."""
+        kept = np.zeros(len(self.masks), dtype=bool)
+        kept[used] = True
+        self.masks = [self.masks[mask] for mask in np.flatnonzero(kept).tolist()]
+        self._renumber()
+        return (np.cumsum(kept) - 1)[used]
+
+    def settle(self, most: int) -> tuple[Index, bool]:
+        """Merge atoms that no mask tells apart; return new numbers, and whether some were raised.
+
+        Atoms of one story are always merged.  If more than ``most`` are left, so are those that
+        have paid the same, and if that is not enough the lowest are raised to one amount.
+        """
+        renamed = self._join(list(zip(self._places(), self.stories.numbers.tolist(), strict=True)))
+        if self.atoms.size > most:
+            both = np.concatenate([self.paid.digits, self.low.digits])
+            amounts = [both[:, :, atom].tobytes() for atom in range(self.atoms.size)]
+            renamed = self._join(list(zip(self._places(), amounts, strict=True)))[renamed]
+        if self.atoms.size <= most:
+            return renamed, False
+        places = self._places()
+        merged = self.atoms.size - most // 2 + len(set(places))
+        keys: list[Hashable] = list(range(self.atoms.size))
+        for atom in np.argsort(relative_heights(self.paid.digits), kind="stable")[:merged].tolist():
+            keys[atom] = places[atom]
+        return self._join(keys)[renamed], True
+
+    def copy(self) -> ColumnAmounts:
+        """Return a column that can be changed apart from this one."""
+        twin = ColumnAmounts(width=0, places=0)
+        twin.atoms, twin.stories = self.atoms.copy(), self.stories.copy()
+        twin.paid, twin.low = self.paid.copy(), self.low.copy()
+        twin.masks, twin.used = self.masks.copy(), self.used
+        twin._renumber()
+        return twin
+
+    def written(self) -> dict[str, object]:
+        """Return a form that JSON keeps exactly."""
+        return {
+            "atoms": self.atoms.written(),
+            "paid": self.paid.written(),
+            "low": self.low.written(),
+            "stories": self.stories.written(),
+            "masks": [f"{mask:x}" for mask in self.masks],
+            "used": self.used,
+        }
+
+    @classmethod
+    def read(cls, data: object, *, width: int, places: int) -> Self:
+        """Read what ``written`` wrote, and refuse everything else."""
+        names = {"atoms", "paid", "low", "stories", "masks", "used"}
+        if not isinstance(data, dict) or set(data) != names:
+            raise undecodable_map()
+        column = cls(width=width, places=places)
+        column.atoms = AtomRefinement.read(data["atoms"])
+        column.paid = AmountArray.read(data["paid"], width=width, places=places)
+        column.low = AmountArray.read(data["low"], width=width, places=places)
+        column.stories = ChargeHistories.read(data["stories"], column.atoms.size)
+        column.masks = decode_masks(data["masks"], column.atoms.size)
+        column.used = whole(data["used"], name="a stored count", low=0)
+        column._renumber()
+        if not column.paid.covers(column.low) or column.paid.size != column.atoms.size:
+            raise undecodable_map()
+        return column
+
+    def _places(self) -> list[bytes]:
+        """Say of each atom which masks hold it."""
+        held = np.packbits(self.spread(self.masks).T, axis=1)
+        return [row.tobytes() for row in held]
+
+    def _join(self, keys: Sequence[Hashable]) -> Index:
+        """Make one atom of all atoms with one key, which no mask may tell apart."""
+        number: dict[Hashable, int] = {}
+        numbers = [number.setdefault(key, len(number)) for key in keys]
+        groups = np.array(numbers, dtype=np.intp)
+        if len(number) == len(keys):
+            return groups
+        order, starts = group_runs(groups)
+        held = np.packbits(self.spread(self.masks)[:, order[starts]], axis=1, bitorder="little")
+        self.masks = [int.from_bytes(row.tobytes(), "little") for row in held]
+        self._renumber()
+        self.atoms.merge(numbers)
+        self.paid.join(order, starts)
+        self.low.join(order, starts, least=True)
+        self.stories.join(order, starts)
+        return groups
+
+    def _renumber(self) -> None:
+        self._number = {mask: at for at, mask in enumerate(self.masks)}
+
+
+def decode_masks(data: object, size: int) -> list[int]:
+    """Read sets of atoms that were written as hexadecimal text.
+
+    >>> decode_masks(["3", "1"], 2)
+    [3, 1]
+    """
+    if not isinstance(data, list) or not all(isinstance(text, str) for text in data):
+        raise undecodable_map()
+    if not all(_HEXADECIMAL.fullmatch(text) and len(text) <= size // 4 + 1 for text in data):
+        raise undecodable_map()
+    masks = [int(text, 16) for text in data]
+    if len(set(masks)) != len(masks) or any(mask >> size for mask in masks):
+        raise undecodable_map()
+    return masks

@@ -1,0 +1,281 @@
+"""Loss maps: how much privacy each possible record has lost.
+
+Trust: kernel.  A record whose payment is too low can be asked about more often than was promised.
+
+Definition.  A charge is a box and a vector of amounts, in whole quanta.  A record owes the sum of
+the amounts of all charges whose box holds it.  A map keeps a payment for every possible record,
+whether it is in the data or not, so all that it says is public.
+Theorem (keys ``loss-map`` and ``merging-upward``).  Every record's payment is what it owes as long
+as the map has at most ``cap`` cells and atoms of each column, and never less.
+The payments depend on the charges alone, not on hash seeds or on the machine, so that a ledger that
+is replayed arrives at the same map.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, Self, final
+
+import numpy as np
+
+from discreet.accounting.cells.amount_arrays import (
+    Digits,
+    Index,
+    decode_hexadecimal,
+    encode_hexadecimal,
+    highest,
+    places_for,
+    to_digits,
+)
+from discreet.accounting.cells.cell_table import AtomCondition
+from discreet.accounting.cells.coarsening import heights, make_room, merge_atoms
+from discreet.accounting.cells.partition import Partition, two_highest
+from discreet.accounting.scopes.box import Box
+from discreet.accounting.scopes.cuts import undecodable_map
+from discreet.accounting.scopes.ordered_keys import common_kind
+from discreet.errors import WrongKind
+from discreet.exact import whole
+
+__all__ = ["LossMap"]
+
+_PIECES: Final = 32
+"""How many cells a charge may cut off once the map is full."""
+
+_OFTEN: Final = 64
+"""After how many charges a bound on all payments is worked out again."""
+
+
+@final
+class LossMap:
+    """What each possible record has paid.
+
+    >>> from discreet.accounting.scopes.column_conditions import at_least, equals
+    >>> paid = LossMap(width=1)
+    >>> for state in ["CA", "NY", "TX"]:
+    ...     paid.add(Box({"state": equals(state)}), [10])
+    >>> paid.highest()
+    (10,)
+    >>> paid.add(Box({"state": equals("CA"), "age": at_least(65)}), [5])
+    >>> paid.highest(), paid.highest(Box({"state": equals("NY")}))
+    ((15,), (10,))
+    """
+
+    __slots__ = ("_cap", "_exact", "_most", "_owed", "_parts", "_since")
+
+    def __init__(self, width: int, *, cap: int = 4096) -> None:
+        """Take the number of components, and how many cells and atoms may be kept apart."""
+        width = whole(width, name="width", low=1)
+        self._cap = whole(cap, name="cap", low=1)
+        self._owed = [0] * width  # by a record that all charges hold
+        self._parts = Partition(width=width)
+        self._exact = True
+        self._most = [0] * width  # no record has paid more
+        self._since = 0  # charges since that was worked out
+
+    @property
+    def width(self) -> int:
+        """How many components an amount has."""
+        return self._parts.width
+
+    @property
+    def cap(self) -> int:
+        """How many cells, and atoms of each column, are kept apart at most."""
+        return self._cap
+
+    @property
+    def cells(self) -> int:
+        """How many parts are kept apart, by several columns or by one, whichever is more."""
+        return max(self._parts.cells.size, self._parts.most_atoms)
+
+    @property
+    def gap(self) -> tuple[int, ...]:
+        """How far the highest payment may lie above the highest debt, for each component.
+
+        >>> LossMap(width=2).gap
+        (0, 0)
+        """
+        sure = map(max, zip(*self._parts.owed(), strict=True))
+        return tuple(high - low for high, low in zip(self.highest(), sure, strict=True))
+
+    def check(self, boxes: Iterable[Box]) -> None:
+        """Refuse boxes that could not all be charged: with values of two kinds in one column.
+
+        >>> LossMap(width=1).check([Box.everything()])
+        """
+        kinds = {name: column.atoms.kind for name, column in self._parts.columns.items()}
+        for box in boxes:
+            for name, values in box.conditions:
+                kinds[name] = common_kind(kinds.get(name), values.kind)
+
+    def add(self, box: Box, amounts: Sequence[int]) -> None:
+        """Let all records in a box pay; nothing changes if the charge is refused.
+
+        If the box is not exact, some of these records may not have been meant, so that records
+        which pay alike may have taken part in different charges (see ``two_highest``).
+        """
+        price = self._price(amounts)
+        region = _box(box).region
+        self._parts.check(region)
+        if region.empty or not any(price):
+            return
+        self._owed = [owed + amount for owed, amount in zip(self._owed, price, strict=True)]
+        self._most = [most + amount for most, amount in zip(self._most, price, strict=True)]
+        self._since += 1
+        self._parts.reach(places_for(max(self._owed)))
+        digits = to_digits(price, places=self._parts.places)
+        conditions = self._parts.refine(region)
+        merged = False
+        if not conditions:
+            self._parts.everyone.add(np.array([0]), digits)
+            self._parts.apart |= not box.exact
+        elif len(conditions) == 1:
+            conditions[0].column.charge(conditions[0].bits, digits, whole=box.exact)
+        else:
+            merged = self._charge(conditions, digits, whole=box.exact)
+        if merged or self._parts.most_atoms > self._cap:
+            self._exact &= not merge_atoms(self._parts, self._cap)
+            self._most = self._owed.copy()  # records of merged parts may pay for both
+
+    def highest(self, box: Box | None = None) -> tuple[int, ...]:
+        """Return the highest payment of a record in a box, for each component.
+
+        >>> LossMap(width=2).highest()
+        (0, 0)
+        """
+        cells, within = self._met(box)
+        if not len(cells):
+            return (0,) * self.width
+        return highest(self._parts.payments(cells, within))
+
+    def at_most(self) -> tuple[int, ...]:
+        """Return amounts above which no record has paid, without looking at all of them each time.
+
+        A charge adds at most its amounts to a payment; where parts are merged, a payment is still
+        at most the sum of all charges.  Now and then the bound is worked out again.
+
+        >>> LossMap(width=2).at_most()
+        (0, 0)
+        """
+        if self._since >= _OFTEN:
+            self._most, self._since = list(self.highest()), 0
+        return tuple(self._most)
+
+    def two_highest(self, box: Box | None = None) -> tuple[tuple[int, int], ...]:
+        """Return the two highest payments of records with different stories, for each component.
+
+        Of any two records in the box that did not take part in the same charges, one has paid at
+        most the first amount and the other at most the second.  Records of one story count once;
+        a part that may hold several stories counts twice.
+
+        >>> from discreet.accounting.scopes.column_conditions import equals
+        >>> paid = LossMap(width=1)
+        >>> paid.add(Box({"state": equals("CA")}), [10])
+        >>> paid.two_highest()
+        ((10, 0),)
+        """
+        cells, within = self._met(box)
+        if not len(cells):
+            return ((0, 0),) * self.width
+        components = range(self.width)
+        return tuple(two_highest(self._parts, cells, within, at) for at in components)
+
+    def copy(self) -> LossMap:
+        """Return a map that can be charged apart from this one.
+
+        >>> LossMap(width=1).copy().highest()
+        (0,)
+        """
+        twin = LossMap(self.width, cap=self._cap)
+        twin._owed, twin._exact = self._owed.copy(), self._exact
+        twin._most, twin._since = self._most.copy(), self._since
+        twin._parts = self._parts.copy()
+        return twin
+
+    def written(self) -> dict[str, object]:
+        """Return a form that JSON keeps exactly, and that is the same after a replay.
+
+        >>> LossMap.read(LossMap(width=1).written()).cells
+        1
+        """
+        return {
+            "version": 1,
+            "width": self.width,
+            "cap": self._cap,
+            "exact": self._exact,
+            "owed": encode_hexadecimal(self._owed),
+            "parts": self._parts.written(),
+        }
+
+    @classmethod
+    def read(cls, data: object) -> Self:
+        """Read what ``written`` wrote, and refuse everything else."""
+        names = {"version", "width", "cap", "exact", "owed", "parts"}
+        if not isinstance(data, dict) or set(data) != names or data["version"] != 1:
+            raise undecodable_map()
+        width = whole(data["width"], name="a stored width", low=1)
+        owed = decode_hexadecimal(data["owed"], width=width)
+        paid = cls(width, cap=data["cap"])
+        paid._owed, paid._exact = owed, data["exact"]
+        paid._most, paid._since = owed.copy(), _OFTEN
+        paid._parts = Partition.read(data["parts"], width=width, places=places_for(max(owed)))
+        fits = all(high <= debt for high, debt in zip(paid._parts.ceiling(), owed, strict=True))
+        if not isinstance(paid._exact, bool) or not fits or paid.cells > paid.cap:
+            raise undecodable_map()
+        return paid
+
+    def _price(self, amounts: Sequence[int]) -> list[int]:
+        price = [whole(amount, name="an amount", low=0) for amount in amounts]
+        if len(price) != self.width:
+            raise WrongKind(
+                what=f"a charge has {len(price)} amounts, and the map has {self.width} components.",
+                why="each amount is added to the component in its place.",
+                do=f"give {self.width} amounts.",
+            )
+        return price
+
+    def _met(self, box: Box | None) -> tuple[Index, Mapping[int, int]]:
+        """Return the cells that meet a box, and for each column that it restricts the atoms."""
+        region = Box.everything() if box is None else _box(box).region
+        self._parts.check(region)
+        conditions = self._parts.conditions(region)
+        meets, _ = self._parts.cells.met(conditions)
+        cells = np.flatnonzero(meets & (not region.empty))
+        return cells, {condition.at: condition.bits for condition in conditions}
+
+    def _charge(self, conditions: Sequence[AtomCondition], digits: Digits, *, whole: bool) -> bool:
+        """Charge cells, and split those that stick out; return whether cells were merged."""
+        cells = self._parts.cells
+        meets, sticks = cells.met(conditions)
+        full = cells.size + sticks.sum() > self._cap
+        merged = bool(full) and (self._exact or cells.size + _PIECES > self._cap)
+        if merged:
+            raised = make_room(self._parts, conditions, self._cap, exact=self._exact)
+            self._exact &= not raised
+            meets, sticks = cells.met(conditions)
+        pieces = sticks.sum(axis=0)
+        split = partial = np.flatnonzero(pieces)
+        if not len(partial):
+            cells.charge(np.flatnonzero(meets), digits, whole=whole)
+            return merged
+        if cells.size + pieces.sum() > self._cap:  # split the highest, and raise the others
+            falling = partial[np.argsort(-heights(self._parts, partial), kind="stable")]
+            room = min(_PIECES, self._cap - cells.size)
+            count = np.searchsorted(np.cumsum(pieces[falling]), room, side="right")
+            split = np.sort(falling[:count])
+            self._exact = False
+        others = np.setdiff1d(partial, split)
+        meets[others] = False
+        cells.split(split, conditions, sticks)
+        cells.charge(np.flatnonzero(meets), digits, whole=whole)
+        cells.raise_(others, conditions, digits)
+        return merged
+
+
+def _box(box: object) -> Box:
+    if not isinstance(box, Box):
+        raise WrongKind(
+            what=f"the records to charge are a {type(box).__name__}, not a Box.",
+            why="a charge is paid by the records that its box holds.",
+            do="give Box({column: values}), or Box.everything().",
+        )
+    return box

@@ -1,0 +1,4 @@
+"""Scopes.
+
+Trust: public.
+"""

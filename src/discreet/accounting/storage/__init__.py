@@ -1,0 +1,4 @@
+"""Storage.
+
+Trust: public.
+"""

@@ -1,0 +1,204 @@
+"""Schemas of losses and mechanisms: all that are plain data, one line for each.
+
+Trust: kernel.
+
+How losses are written: every notion, and every profile whose pairs are known by name.
+
+How mechanisms are written: all that are plain data.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final
+
+from discreet.accounting.storage.schema import (
+    FLAG,
+    NAME,
+    NUMBER,
+    POSITIVE,
+    WHOLE,
+    ClassSchema,
+    FieldSchema,
+    class_schema,
+    enum_schema,
+    lazy_class_schema,
+    optional_schema,
+    tuple_schema,
+    undecodable,
+    union_schema,
+)
+from discreet.mechanisms import ScoreChange
+from discreet.noise.grid import DyadicGrid
+from discreet.units import Relation
+
+if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+    from discreet.loss.pairs.pair import Pair
+    from discreet.loss.pairs.randomized_response import ResponsePair
+    from discreet.loss.sampling.poisson_sampling import Direction
+
+__all__ = ["LOSS_SCHEMAS", "MECHANISM_SCHEMAS", "RELATION"]
+
+_loss: Final = functools.partial(lazy_class_schema, "discreet.loss")
+
+_CURVE: Final = union_schema(
+    "a curve",
+    [
+        _loss(
+            "RenyiCurve", rho=POSITIVE, orders=tuple_schema(POSITIVE), values=tuple_schema(POSITIVE)
+        )
+    ],
+)
+_LAW: Final = tuple_schema(POSITIVE, low=1)
+
+
+def _response(*, epsilon: Fraction, delta: Fraction) -> ResponsePair:
+    if delta > 1:
+        raise undecodable("a delta is above one")
+    from discreet.loss.pairs.randomized_response import ResponsePair  # noqa: PLC0415  as above
+
+    return ResponsePair(epsilon, delta)
+
+
+def _write_counted(counted: tuple[Pair, int], depth: int) -> list[object]:
+    pair, count = counted
+    return [_PAIR.write(pair, depth), WHOLE.write(count, depth)]
+
+
+def _read_counted(data: object, depth: int) -> tuple[Pair, int]:
+    match data:
+        case [pair, count]:
+            return _PAIR.read(pair, depth), WHOLE.read(count, depth)
+    raise undecodable("a pair of laws does not stand beside its count")
+
+
+def _read_direction(data: object, depth: int) -> Direction:
+    from discreet.loss.sampling.poisson_sampling import Direction  # noqa: PLC0415  as above
+
+    found: Direction = enum_schema(Direction).read(data, depth)
+    return found
+
+
+def _pair(
+    file: str, name: str, *, make: Callable[..., Any] | None = None, **fields: FieldSchema
+) -> ClassSchema:
+    return lazy_class_schema(f"discreet.loss.{file}", name, make=make, kept=None, **fields)
+
+
+_DIRECTION: Final = FieldSchema(lambda member, _: member.value, _read_direction)
+_COUNTED: Final = tuple_schema(FieldSchema(_write_counted, _read_counted))
+_COMPOSITION: Final = union_schema(
+    "a product of pairs", [_loss("Composition", pairs=_COUNTED, renyi=optional_schema(_CURVE))]
+)
+_SIDE: Final = tuple_schema(_COMPOSITION, low=1)
+
+_PAIR: FieldSchema = union_schema(
+    "a pair of laws",
+    [
+        _pair("pairs.bounded_range", "BoundedRangePair", epsilon=POSITIVE),
+        _pair("pairs.gaussian", "DiscreteGaussianPair", variance=POSITIVE, distance=WHOLE),
+        _pair("pairs.laplace", "DiscreteLaplacePair", scale=POSITIVE, distance=WHOLE),
+        _pair("pairs.finite", "FinitePair", p=_LAW, q=_LAW),
+        _pair("pairs.gaussian", "GaussianPair", mu_squared=POSITIVE),
+        _pair("pairs.laplace", "LaplacePair", epsilon=POSITIVE),
+        _pair("pairs.randomized_response", "ResponsePair", make=_response, epsilon=POSITIVE, delta=POSITIVE),
+        _pair(
+            "pairs.smoothed_gaussian",
+            "SmoothedGaussianPair",
+            mu_squared=POSITIVE,
+            leak=POSITIVE,
+            rho=POSITIVE,
+        ),
+        _pair("sampling.poisson_sampling", "SampledPair", inner=_COMPOSITION, rate=POSITIVE, direction=_DIRECTION),
+    ],
+)
+
+LOSS_SCHEMAS: Final = (
+    _loss("Pure", epsilon=POSITIVE, kept={"epsilon": "bound"}),
+    _loss(
+        "Approximate",
+        epsilon=POSITIVE,
+        delta=POSITIVE,
+        kept={"epsilon": "epsilon_bound", "delta": "delta_bound"},
+    ),
+    _loss("ZeroConcentrated", rho=POSITIVE),
+    _loss("GaussianDP", mu_squared=POSITIVE),
+    _loss("RenyiDP", orders=tuple_schema(POSITIVE), values=tuple_schema(POSITIVE)),
+    _loss("Profile", remove=_SIDE, add=_SIDE),
+)
+"""Adding a notion of loss is one line here."""
+
+
+RELATION: Final = enum_schema(Relation)
+
+_GRID: Final = optional_schema(union_schema("a grid", [class_schema(DyadicGrid, exponent=WHOLE)]))
+_late: Final = functools.partial(lazy_class_schema, "discreet.mechanisms")
+_LAPLACE: Final = _late("Laplace", scale=NUMBER, grid=_GRID)
+_GAUSSIAN: Final = _late("Gaussian", variance=NUMBER, grid=_GRID)
+_CHANGE: Final = enum_schema(ScoreChange)
+_EDGES: Final = tuple_schema(tuple_schema(WHOLE))
+_SORTED: Final = FieldSchema(lambda edges, depth: _EDGES.write(sorted(edges), depth), _EDGES.read)
+_GRAPH: Final = union_schema(
+    "a graph", [lazy_class_schema("discreet.units", "NeighborGraph", size=WHOLE, edges=_SORTED)]
+)
+
+MECHANISM_SCHEMAS: Final = (
+    _LAPLACE,
+    _GAUSSIAN,
+    _late("TruncatedGeometric", scale=NUMBER, low=WHOLE, high=WHOLE),
+    _late("BoundedGeometric", scale=NUMBER, low=WHOLE, high=WHOLE),
+    _late("Staircase", epsilon=POSITIVE, sensitivity=WHOLE, step=WHOLE),
+    _late("Exponential", candidates=WHOLE, scale=NUMBER, change=_CHANGE),
+    _late("PermuteAndFlip", candidates=WHOLE, scale=NUMBER, change=_CHANGE),
+    _late("NoisyMax", candidates=WHOLE, scale=NUMBER, change=_CHANGE),
+    _late(
+        "Quantile", level=NUMBER, candidates=tuple_schema(WHOLE), scale=NUMBER, relation=RELATION
+    ),
+    _late(
+        "Histogram",
+        cells=WHOLE,
+        noise=union_schema("noise", [_LAPLACE, _GAUSSIAN]),
+        relation=RELATION,
+    ),
+    _late(
+        "OptimalKeys",
+        epsilon=POSITIVE,
+        delta=POSITIVE,
+        groups=WHOLE,
+        relation=RELATION,
+        fewest=WHOLE,
+    ),
+    _late(
+        "NoisyKeys",
+        noise=union_schema("noise", [_LAPLACE, _GAUSSIAN]),
+        threshold=WHOLE,
+        groups=WHOLE,
+        relation=RELATION,
+        fewest=WHOLE,
+        most=WHOLE,
+    ),
+    _late("RandomizedResponse", epsilon=POSITIVE, categories=tuple_schema(NAME)),
+    _late(
+        "FiniteMechanism",
+        matrix=tuple_schema(tuple_schema(NUMBER)),
+        graph=_GRAPH,
+        inputs=tuple_schema(NAME),
+        outputs=tuple_schema(NAME),
+    ),
+    _late("AboveThreshold", threshold=WHOLE, epsilon=NUMBER, sensitivity=WHOLE, monotone=FLAG),
+    _late(
+        "Sparse", threshold=WHOLE, answers=WHOLE, epsilon=NUMBER, sensitivity=WHOLE, monotone=FLAG
+    ),
+    _late(
+        "NumericSparse",
+        threshold=WHOLE,
+        answers=WHOLE,
+        epsilon=NUMBER,
+        share=NUMBER,
+        sensitivity=WHOLE,
+        monotone=FLAG,
+    ),
+)
+"""Adding a mechanism is one line here."""

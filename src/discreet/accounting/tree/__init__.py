@@ -1,0 +1,4 @@
+"""Tree.
+
+Trust: public.
+"""

@@ -1,0 +1,258 @@
+"""Compositions as trees: what every node can do, sequences, repeats and choices, and drawings.
+
+Trust: kernel.
+
+A composition as text: one line for each node, lines that join them, and a column of prices.
+
+Compositions as trees: what every node can do, and the three nodes that operators make.
+
+Definition.  A tree says which releases are made of one table, before any of them is made.  Its
+leaves are releases; an inner node says how those below it belong together:
+    ``a + b``  ``Sequential``: all of them, each perhaps chosen in view of earlier answers;
+    ``3 * a``  ``Repeat``: the same so many times, with fresh noise each time;
+    ``a | b``  ``Choice``: one of them.  A static choice is made before any answer was seen; an
+    adaptive one may depend on answers, also on those of releases beside it in the tree.
+Theorem (key ``dominating-pair``).  A sequence loses no more than the product of what its members
+lose, also if which member comes next depends on the answers before it.
+Theorem (key ``adaptive-choice``).  A static choice loses what its costliest alternative does, after
+everything around it has been composed; an adaptive one is replaced by one loss above all
+alternatives before anything is composed with it.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final, final
+
+from discreet.accounting.tree.certificates import checked_flag
+from discreet.errors import OutOfRange, WrongKind
+from discreet.loss.parameters import checked_count
+
+__all__ = ["Choice", "Node", "Repeat", "Sequential", "checked_node", "drawn", "short_repr"]
+
+_LONGEST: Final = 72
+_SIMPLER: Final = (
+    (re.compile(r"Fraction\((-?\d+), 1\)"), r"\1"),
+    (re.compile(r"Fraction\((-?\d+), (\d+)\)"), r"\1/\2"),
+    (re.compile(r"<\w+\.\w+: '(\w+)'>"), r"'\1'"),
+    (re.compile(r", \w+=None"), ""),
+)
+
+
+def drawn(node: Node, price: Callable[[Node], str] | None = None) -> str:
+    """Draw a tree, with a price beside each node if there is a way to tell it.
+
+    >>> from discreet.accounting import Leaf, Parallel
+    >>> from discreet.loss import Pure
+    >>> wards = Parallel("ward", {"A": Leaf(Pure(epsilon=1)), "B": 2 * Leaf(Pure(epsilon="1/4"))})
+    >>> print(drawn(wards, price=lambda node: "free" if node is wards else "?"))
+    Parallel by ward           free
+    ├── 'A': Pure(epsilon=1)      ?
+    └── 'B': 2 times              ?
+        └── Pure(epsilon=1/4)     ?
+    """
+    rows = list(_rows(node, "", "", ""))
+    if price is None:
+        return "\n".join(text for text, _ in rows)
+    prices = [price(each) for _, each in rows]
+    left, right = max(len(text) for text, _ in rows), max(len(text) for text in prices)
+    return "\n".join(
+        f"{text:<{left}}  {cost:>{right}}".rstrip()
+        for (text, _), cost in zip(rows, prices, strict=True)
+    )
+
+
+def _rows(node: Node, first: str, rest: str, label: str) -> Iterator[tuple[str, Node]]:
+    """Yield each line of a tree and its node; the root has no lines to its left."""
+    yield f"{first}{label}{node.title()}", node
+    branches = node.branches()
+    for at, (name, child) in enumerate(branches, start=1):
+        turn, pass_by = ("└── ", "    ") if at == len(branches) else ("├── ", "│   ")
+        yield from _rows(child, rest + turn, rest + pass_by, f"{name}: " if name else "")
+
+
+def short_repr(value: object) -> str:
+    """Show a value on one short line: how to make it, with plain numbers.
+
+    >>> from discreet.mechanisms import Gaussian
+    >>> short_repr(Gaussian(sigma="1/2"))
+    'Gaussian(variance=1/4)'
+    """
+    text = repr(value)
+    for pattern, simpler in _SIMPLER:
+        text = pattern.sub(simpler, text)
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
+
+
+class Node(ABC):
+    """A release, or several that belong together; frozen, and made of public values alone."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def title(self) -> str:
+        """Say on one line what the node is."""
+
+    @abstractmethod
+    def branches(self) -> tuple[tuple[str, Node], ...]:
+        """Return the nodes directly below, each with a label, perhaps an empty one."""
+
+    def walk(self) -> Iterator[Node]:
+        """Yield the node and all nodes below it, each before those below it."""
+        waiting: list[Node] = [self]
+        while waiting:
+            node = waiting.pop()
+            yield node
+            waiting.extend(child for _, child in reversed(node.branches()))
+
+    def __add__(self, other: Node) -> Sequential:
+        """Release both."""
+        return Sequential(*_members(self), *_members(other))
+
+    def __mul__(self, count: int) -> Repeat:
+        """Release this many times."""
+        return Repeat(self, count)
+
+    def __rmul__(self, count: int) -> Repeat:
+        """Release this many times."""
+        return Repeat(self, count)
+
+    def __or__(self, other: Node) -> Choice:
+        """Release one of the two, chosen before any answer is seen."""
+        return Choice(*_alternatives(self), *_alternatives(other))
+
+    def __str__(self) -> str:
+
+        return drawn(self)
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Sequential(Node):
+    """Release everything below, in turn; later releases may depend on earlier answers.
+
+    >>> from discreet.accounting import Leaf
+    >>> from discreet.loss import Pure
+    >>> one = Leaf(Pure(epsilon=1))
+    >>> one + one + one
+    Sequential(Leaf(Pure(epsilon=Fraction(1, 1))), Leaf(Pure(epsilon=Fraction(1, 1))),
+               Leaf(Pure(epsilon=Fraction(1, 1))))
+    """
+
+    children: tuple[Node, ...]
+
+    def __init__(self, *children: Node) -> None:
+        """Take any number of nodes; without any, nothing is released."""
+        object.__setattr__(self, "children", tuple(checked_node(child) for child in children))
+
+    def __repr__(self) -> str:
+        """Show how to make it again."""
+        return f"Sequential({', '.join(repr(child) for child in self.children)})"
+
+    def title(self) -> str:
+        """Name the node."""
+        return "Sequential"
+
+    def branches(self) -> tuple[tuple[str, Node], ...]:
+        """Return the members."""
+        return tuple(("", child) for child in self.children)
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Repeat(Node):
+    """Release the same a number of times, with fresh noise.
+
+    >>> from discreet.accounting import Leaf
+    >>> from discreet.loss import Pure
+    >>> 3 * Leaf(Pure(epsilon=1))
+    Repeat(Leaf(Pure(epsilon=Fraction(1, 1))), 3)
+    """
+
+    child: Node
+    count: int
+
+    def __init__(self, child: Node, count: int) -> None:
+        """Take a node and how often it is released."""
+        object.__setattr__(self, "child", checked_node(child))
+        object.__setattr__(self, "count", checked_count(count, low=0))
+
+    def __repr__(self) -> str:
+        """Show how to make it again."""
+        return f"Repeat({self.child!r}, {self.count})"
+
+    def title(self) -> str:
+        """Say how often."""
+        return f"{self.count} times"
+
+    def branches(self) -> tuple[tuple[str, Node], ...]:
+        """Return what is repeated."""
+        return (("", self.child),)
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Choice(Node):
+    """Release one of several; ``adaptive`` if answers may decide which.
+
+    >>> from discreet.accounting import Leaf
+    >>> from discreet.loss import Pure, ZeroConcentrated
+    >>> print(Leaf(Pure(epsilon=1)) | Leaf(ZeroConcentrated(rho="1/2")))
+    Choice, made in advance
+    ├── Pure(epsilon=1)
+    └── ZeroConcentrated(rho=1/2)
+    """
+
+    children: tuple[Node, ...]
+    adaptive: bool
+
+    def __init__(self, *children: Node, adaptive: bool = False) -> None:
+        """Take at least one alternative."""
+        if not children:
+            raise OutOfRange(
+                what="a choice has no alternatives.",
+                why="one of them is released, so there must be one.",
+                do="give at least one node; Sequential() is the release of nothing.",
+            )
+        object.__setattr__(self, "children", tuple(checked_node(child) for child in children))
+        object.__setattr__(self, "adaptive", checked_flag(adaptive, name="adaptive"))
+
+    def __repr__(self) -> str:
+        """Show how to make it again."""
+        shown = ", ".join(repr(child) for child in self.children)
+        return f"Choice({shown}{', adaptive=True' if self.adaptive else ''})"
+
+    def title(self) -> str:
+        """Say who chooses."""
+        return "Choice, in view of answers" if self.adaptive else "Choice, made in advance"
+
+    def branches(self) -> tuple[tuple[str, Node], ...]:
+        """Return the alternatives."""
+        return tuple(("", child) for child in self.children)
+
+
+def checked_node(value: object) -> Node:
+    """Return a node, or say that it is none.
+
+    >>> checked_node(Sequential())
+    Sequential()
+    """
+    if not isinstance(value, Node):
+        raise WrongKind(
+            what=f"a {type(value).__name__} is not a node of a composition.",
+            why="a tree is made of nodes, and its releases are its leaves.",
+            do="wrap a mechanism or a loss: Leaf(Laplace(scale=2)), Leaf(Pure(epsilon=1)).",
+        )
+    return value
+
+
+def _members(node: Node) -> tuple[Node, ...]:
+    return node.children if isinstance(node, Sequential) else (node,)
+
+
+def _alternatives(node: Node) -> tuple[Node, ...]:
+    return node.children if isinstance(node, Choice) and not node.adaptive else (node,)

@@ -1,0 +1,4 @@
+"""Worst case.
+
+Trust: public.
+"""

@@ -1,0 +1,276 @@
+"""From a tree and a unit to a price: which neighbors there are, and the worst of them.
+
+Trust: kernel.
+
+Theorem (key ``general-composition``; Guerra-Balboa, Miranda-Pascual, Parra-Arnau and Strufe 2024).
+Let leaf i read f_i(D) and be d_i-private.  Then the releases together are d-private with
+d(D, D') = sum of d_i(f_i(D), f_i(D')), also if later leaves depend on earlier answers.  A leaf
+whose input does not change is free; one whose input changes in a way that its certificate does not
+cover costs everything.
+Consequences.  Parallel parts under add/remove cost the largest of them (key ``parallel``); under
+replace, the largest sum of two different ones, or of one at a record that is replaced inside it
+(key ``bounded-parallel``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Final
+
+from discreet.accounting.scopes.atoms import ColumnAtoms
+from discreet.accounting.scopes.box import Box
+from discreet.accounting.scopes.column_conditions import equals
+from discreet.accounting.scopes.contribution import Contribution
+from discreet.accounting.scopes.value_set import Values
+from discreet.accounting.tree.leaf import Leaf
+from discreet.accounting.tree.node import Choice, Node, Repeat, Sequential, checked_node
+from discreet.accounting.tree.parallel import Parallel, Where, overlapping_keys
+from discreet.accounting.tree.processing import Group, Post, Sampled, Shuffled
+from discreet.accounting.worst_case.frontier import Frontier, Scenario
+from discreet.accounting.worst_case.one_record import OneRecordSolver
+from discreet.accounting.worst_case.several_rows import SeveralRowsSolver
+from discreet.accounting.worst_case.statement import Statement
+from discreet.accounting.worst_case.term_prices import RowChange, TermPrices
+from discreet.accounting.worst_case.tree_terms import AFTER, BEFORE, BOTH, TreeTerms
+from discreet.errors import OutOfRange, WrongKind
+from discreet.loss import PrivacyLoss
+from discreet.loss.group_privacy import chained
+from discreet.loss.pairs.envelope import upper_envelope
+from discreet.units import PrivacyUnit, Relation, row, same_unit
+
+__all__ = ["statement_of"]
+
+_ONE_SIDED: Final = frozenset({Relation.ADD_REMOVE, Relation.REPLACE_NULL, Relation.EITHER})
+_TWO_SIDED: Final = frozenset({Relation.REPLACE, Relation.LOCAL, Relation.EITHER})
+_MOST_ROWS: Final = 6
+_GROUP: Final = "rows of a group"  # names no column of any table
+
+
+def statement_of(
+    tree: Node,
+    *,
+    relation: Relation | str | None,
+    unit: PrivacyUnit | None,
+    contribution: Contribution | None,
+    impossible: Iterable[Box | Mapping[str, object]],
+) -> Statement:
+    """Account for a tree, see :func:`discreet.accounting.account`.
+
+    >>> from discreet.loss import Pure
+    >>> tree = Leaf(Pure(epsilon="0.1")) * 3
+    >>> given = {"unit": None, "contribution": None, "impossible": ()}
+    >>> statement_of(tree, relation="add_remove", **given).epsilon(delta=0)
+    0.30000000000000004
+    """
+    protected = _unit(relation, unit)
+    whole = checked_node(tree)
+    limits = _limits(whole, protected, contribution)
+    boxes = [_box(each) for each in impossible]
+    return _Accountant(whole, protected, limits, boxes).statement()
+
+
+class _Accountant:
+    """One tree, and everything that is worked out about it."""
+
+    def __init__(
+        self, tree: Node, unit: PrivacyUnit, contribution: Contribution, boxes: list[Box]
+    ) -> None:
+        self._tree, self._unit = tree, unit
+        self._contribution, self._boxes = contribution, boxes
+        self._overlaps = overlapping_keys(tree, boxes)
+        sets = _sets(tree, boxes)
+        vague = [sum(not values.exact for values in used) for used in sets.values()]
+        self._exact, self._vague = not any(vague), max(vague, default=0) > 1
+        self._terms = TreeTerms(ColumnAtoms(sets))
+        self._frontier = Frontier()
+        masks = [
+            tuple(sorted((c, self._terms.columns.mask(c, v)) for c, v in box.conditions))
+            for box in boxes
+        ]
+        self._whole = self._terms.flattened(tree, masks)
+
+    def statement(self) -> Statement:
+        rows = self._contribution.rows if self._unit.columns else 1
+        old: list[Scenario] = []
+        new: list[Scenario] = []
+        if self._unit.relation in _ONE_SIDED:
+            old += self._options(RowChange(rows, 0))
+            new += _turned(old) if self._symmetric() else self._options(RowChange(0, rows))
+        if self._unit.relation in _TWO_SIDED:
+            both = self._replaced(rows)
+            old, new = [*old, *both], [*new, *both]
+        if not self._exact:  # sets that enclose what is meant may be smaller than they look
+            old, new = ([replace(o, real=False) for o in options] for options in (old, new))
+        first, second = (tuple(self._frontier.pruned(options)) for options in (old, new))
+        return Statement(
+            self._tree,
+            self._unit,
+            _theorems(self._tree, self._unit, self._contribution),
+            first,
+            first if self._unit.relation not in _ONE_SIDED else second,
+            self._terms.columns,
+            self._frontier,
+            self._again,
+        )
+
+    def _replaced(self, rows: int) -> list[Scenario]:
+        """Replace a unit: any numbers of rows, or by way of the table without it.
+
+        Sets that enclose what is meant may look the same and be different, so that one record is in
+        one of them and another in both.  Where a column has several, the way round covers that.
+        """
+        if rows <= _MOST_ROWS and not self._vague:
+            every = range(1, rows + 1)
+            moves = [RowChange(old, new) for old in every for new in every]
+            return [option for move in moves for option in self._options(move)]
+        halves = [
+            upper_envelope([self._frontier.composition(option) for option in self._options(move)])
+            for move in (RowChange(rows, 0), RowChange(0, rows))
+        ]
+        there, back = chained(*halves), chained(*(half.reverse() for half in reversed(halves)))
+        return [self._frontier.option(way, real=False) for way in (there, back)]
+
+    def _symmetric(self) -> bool:
+        """Say whether every release loses the same when a row leaves as when it comes."""
+        if any(isinstance(node, Sampled | Group) for node in self._tree.walk()):
+            return False
+        sizes = {1, self._contribution.rows}
+        for leaf in self._terms.leaves:
+            for rows in sizes:
+                profile = leaf.price(rows, 0, wanted=self._unit.relation).profile()
+                if set(profile.remove) != set(profile.add):
+                    return False
+        return True
+
+    def _again(self, node: Node) -> Statement:
+        """Account for a part of the tree by itself."""
+        return _Accountant(node, self._unit, self._contribution, self._boxes).statement()
+
+    def _alone(self, node: Node, relation: Relation, rows: int) -> PrivacyLoss:
+        """Price a node for rows that may lie anywhere: they belong to a unit of their own."""
+        unit = PrivacyUnit(name="group", columns=(_GROUP,), relation=relation)
+        return _Accountant(node, unit, Contribution(rows=rows), []).statement().loss
+
+    def _options(self, move: RowChange) -> list[Scenario]:
+        sides = (BEFORE if move.removed else 0) | (AFTER if move.inserted else 0)
+        whole = self._terms.seen(self._whole, sides)
+        prices = TermPrices(
+            self._terms,
+            self._frontier,
+            unit=self._unit,
+            contribution=self._contribution,
+            whole=move,
+            alone=self._alone,
+        )
+        simple = max(move.removed, move.inserted) == 1 and not self._overlaps
+        if simple:
+            return OneRecordSolver(self._terms, self._frontier, prices, move).options(whole)
+        solver = SeveralRowsSolver(
+            self._terms, self._frontier, prices, self._contribution, self._overlaps
+        )
+        found = solver.options(whole, move)
+        return self._frontier.pruned([*found, *self._together(prices, move)])
+
+    def _together(self, prices: TermPrices, move: RowChange) -> list[Scenario]:
+        """Put all rows of the unit into one cell: a scenario that exists."""
+        most = min(
+            (self._contribution.most_rows(column) for column in self._terms.columns.names()),
+            default=self._contribution.rows,
+        )
+        here = RowChange(min(move.removed, most), min(move.inserted, most))
+        sides = (BEFORE if here.removed else 0) | (AFTER if here.inserted else 0)
+        found = OneRecordSolver(self._terms, self._frontier, prices, here).options(
+            self._terms.seen(self._whole, sides)
+        )
+        return [option for option in found if option.real]
+
+
+def _turned(options: Iterable[Scenario]) -> list[Scenario]:
+    """Look at the same rows from the other side."""
+    return [
+        replace(option, cells=tuple((c, BOTH - side, at, n) for c, side, at, n in option.cells))
+        for option in options
+    ]
+
+
+def _unit(relation: Relation | str | None, unit: PrivacyUnit | None) -> PrivacyUnit:
+    if (relation is None) == (unit is None):
+        raise WrongKind(
+            what="neither or both of unit and relation are given.",
+            why="a price means something only for a unit and its neighbors.",
+            do='give unit=person("id"), or relation="add_remove" to protect rows.',
+        )
+    return same_unit(unit) if unit is not None else row(relation=Relation.read(relation))
+
+
+def _limits(tree: Node, unit: PrivacyUnit, contribution: Contribution | None) -> Contribution:
+    """Return what belongs to one unit, or say that it must be told."""
+    if contribution is not None:
+        return contribution.within(unit.columns) if unit.columns else contribution
+    whole = all(
+        leaf.unit is not None and set(leaf.unit.columns) == set(unit.columns)
+        if isinstance(leaf, Leaf)
+        else isinstance(leaf, Sequential | Repeat | Post | Choice)
+        for leaf in tree.walk()
+    )
+    if unit.columns and not whole:
+        raise OutOfRange(
+            what=f"it is not said how many rows a {unit.name} can have.",
+            why="each row adds to the loss, and without a limit there is no bound.",
+            do="give contribution=Contribution(rows=...), a limit that is enforced on the data.",
+        )
+    return Contribution()
+
+
+def _box(given: Box | Mapping[str, object]) -> Box:
+    if isinstance(given, Mapping):
+        given = Box({c: v if isinstance(v, Values) else equals(v) for c, v in given.items()})
+    if not isinstance(given, Box) or not given.exact or not given.conditions:
+        raise WrongKind(
+            what="an impossible combination does not map columns to exactly known values.",
+            why="it says what no record of the domain can be, and must not say too much.",
+            do='give, say, impossible=[{"ward": "maternity", "sex": "m"}].',
+        )
+    return given
+
+
+def _sets(tree: Node, boxes: Iterable[Box]) -> dict[str, list[Values]]:
+    """Gather the sets of values that are used for each column."""
+    sets: dict[str, list[Values]] = {}
+    for node in tree.walk():
+        match node:
+            case Parallel(key=key, parts=parts):
+                sets.setdefault(key, []).extend(part.values for part in parts)
+            case Where(box=box):
+                for column, values in box.conditions:
+                    sets.setdefault(column, []).append(values)
+    for box in boxes:
+        for column, values in box.conditions:
+            sets.setdefault(column, []).append(values)
+    return sets
+
+
+def _theorems(tree: Node, unit: PrivacyUnit, contribution: Contribution) -> tuple[str, ...]:
+    """Name what the price of a tree rests on."""
+    keys = {"general-composition", "scenario-accounting", "dominating-pair"}
+    bounded = unit.relation in _TWO_SIDED
+    for node in tree.walk():
+        match node:
+            case Parallel(routed=True):
+                keys.add("routing")
+            case Parallel() | Where():
+                keys.add("bounded-parallel" if bounded else "parallel")
+            case Sampled():
+                keys.add("poisson-sampling" if node.rate is not None else "amplification")
+            case Shuffled():
+                keys.add("shuffling")
+            case Choice(adaptive=True):
+                keys.add("adaptive-choice")
+            case Group():
+                keys.add("group-profile")
+            case Post():
+                keys.add("post-processing")
+    if contribution.rows > 1 and unit.columns:
+        keys.add("contribution")
+    return tuple(sorted(keys))

@@ -1,0 +1,367 @@
+"""Scenarios that may be the worst, and how to keep few of them.
+
+Trust: kernel.
+
+Definition.  A scenario says which cells of the public domain the changed records lie in.  What the
+tree releases there is dominated by a bag of pairs, each with a count; the price of a tree is the
+largest over scenarios, question by question.
+Theorem (key ``dominance``).  Composing keeps domination, so a scenario that another one dominates
+may be dropped before both are composed with the same rest, without changing the price.  A bag
+dominates another if distinct pairs of it dominate those of the other; Gaussian pairs and
+concentrated curves are added up first.  Randomized response dominates a product of pairs whose
+largest losses sum to its epsilon (key ``randomized-response``); one long move under discrete
+Laplace or Gaussian noise dominates several that sum to its length (key ``log-concave-moves``), for
+Laplace noise also where theirs is wider (key ``wider-laplace``).
+Where too many remain, some are replaced by one bag above them all: the price may rise, and it is no
+longer that of a scenario that exists.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Final, final
+
+from discreet.loss.composition import Composition
+from discreet.loss.dominance import dominates, largest_loss
+from discreet.loss.pairs.gaussian import DiscreteGaussianPair, GaussianPair
+from discreet.loss.pairs.laplace import DiscreteLaplacePair
+from discreet.loss.pairs.pair import Pair
+from discreet.loss.pairs.randomized_response import ResponsePair
+from discreet.loss.renyi.divergences import RenyiCurve
+from discreet.loss.renyi.moment_growth import concentration
+
+__all__ = [
+    "COMPARED_SCENARIOS",
+    "MAX_SCENARIOS",
+    "MOMENT_ORDERS",
+    "Frontier",
+    "PairCounts",
+    "Scenario",
+    "ScenarioCell",
+    "compose_scenarios",
+    "is_unprotected",
+    "times",
+]
+
+ScenarioCell = tuple[str, int, int, int]
+"""A column, a side (1 old, 2 new), an atom of the column, and how many rows lie there."""
+
+MAX_SCENARIOS: Final = 2048
+"""More incomparable scenarios than this are merged."""
+
+COMPARED_SCENARIOS: Final = 12
+"""An option is compared with so many of the largest and of the nearest; more would not pay."""
+
+MOMENT_ORDERS: Final = (
+    0.25,
+    0.5,
+    1.0,
+    2.0,
+    3.0,
+    5.0,
+    8.0,
+    12.0,
+    18.0,
+    27.0,
+    40.0,
+    60.0,
+    90.0,
+    135.0,
+)
+"""Orders at which moments are kept; they add up where options are composed."""
+
+_MIDDLE: Final = 6
+_ZERO: Final = Fraction(0)
+_EVERYTHING: Final = Composition(((ResponsePair(_ZERO, Fraction(1)), 1),))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PairCounts:
+    """Numbered pairs and curves with counts; Gaussians and concentrated curves as two sums."""
+
+    counts: tuple[tuple[int, int], ...] = ()
+    square: Fraction = _ZERO
+    rho: Fraction = _ZERO
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A bag, the cells in which it arises, and whether its price is attained there.
+
+    ``moments`` bound ln E e**(tL), but for the rounding of their sums.
+    """
+
+    bag: PairCounts = PairCounts()
+    moments: tuple[float, ...] = (0.0,) * len(MOMENT_ORDERS)
+    cells: tuple[ScenarioCell, ...] = ()
+    real: bool = True
+
+
+@final
+class Frontier:
+    """Numbers the pairs of one tree, and keeps the options that can be worst."""
+
+    def __init__(self) -> None:
+        """Start without any pairs."""
+        self._elements: list[Pair | RenyiCurve] = []
+        self._numbers: dict[Pair | RenyiCurve, int] = {}
+        self._above: dict[tuple[int, int], bool] = {}
+        self._bounds: dict[int, Fraction | None] = {}
+        self._known: dict[PairCounts, Composition] = {}
+
+    # Between bags and compositions
+
+    def option(self, composition: Composition, *, real: bool = True) -> Scenario:
+        """Turn a composition into an option."""
+        if is_unprotected(composition):
+            composition = _EVERYTHING
+        counts: dict[int, int] = {}
+        square = rho = _ZERO
+        for pair, count in composition.pairs:
+            if isinstance(pair, GaussianPair):
+                square += pair.mu_squared * count
+            else:
+                counts[self._number(pair)] = count
+        curve = composition.renyi
+        if curve is not None and curve.orders:
+            counts[self._number(curve)] = 1
+        elif curve is not None:
+            rho = curve.rho
+        bag = PairCounts(tuple(sorted(counts.items())), square, rho)
+        self._known.setdefault(bag, composition)
+        return Scenario(bag, tuple(map(composition.log_moment, MOMENT_ORDERS)), (), real)
+
+    def composition(self, option: Scenario) -> Composition:
+        """Turn an option back into a composition."""
+        bag = option.bag
+        if bag not in self._known:
+            pairs: list[tuple[Pair, int]] = []
+            curves = [RenyiCurve(rho=bag.rho)] if bag.rho else []
+            for number, count in bag.counts:
+                element = self._elements[number]
+                if isinstance(element, RenyiCurve):
+                    curves.append(element.times(count))
+                else:
+                    pairs.append((element, count))
+            if bag.square:
+                pairs.append((GaussianPair(bag.square), 1))
+            renyi = functools.reduce(operator.add, curves) if curves else None
+            self._known[bag] = Composition(tuple(pairs), renyi)
+        return self._known[bag]
+
+    def _number(self, element: Pair | RenyiCurve) -> int:
+        number = self._numbers.setdefault(element, len(self._elements))
+        if number == len(self._elements):
+            self._elements.append(element)
+        return number
+
+    # Alternatives
+
+    def pruned(self, options: Iterable[Scenario], most: int = MAX_SCENARIOS) -> list[Scenario]:
+        """Drop what is seen to be dominated; merge neighbors where too many are left."""
+        kept: list[Scenario] = []
+        for option in sorted(options, key=_size, reverse=True):
+            if not any(
+                self.beats(other, option)
+                for other in (*kept[:COMPARED_SCENARIOS], *kept[-COMPARED_SCENARIOS:])
+            ):
+                kept.append(option)
+        while len(kept) > most:
+            merged = [self.above_all(kept[at : at + 2]) for at in range(0, len(kept), 2)]
+            kept = self.pruned(merged, most=len(kept))
+        return kept
+
+    def union(self, lists: Iterable[Iterable[Scenario]]) -> list[Scenario]:
+        """Gather alternatives."""
+        return self.pruned(option for options in lists for option in options)
+
+    def beats(self, one: Scenario, other: Scenario) -> bool:
+        """Say whether the other can be forgotten; a real scenario never yields to an unreal one.
+
+        A larger composition has larger moments, so that most comparisons need no matching.
+        """
+        if other.real and not one.real:
+            return False
+        if any(a < b * (1 - 1e-9) for a, b in zip(one.moments, other.moments, strict=True)):
+            return False
+        return self._covers(one.bag, other.bag)
+
+    def _covers(self, larger: PairCounts, smaller: PairCounts) -> bool:
+        if larger == smaller:
+            return True
+        if larger.square < smaller.square or larger.rho < smaller.rho:
+            return False
+        free = dict(larger.counts)
+        needed: list[tuple[int, int]] = []
+        for number, count in smaller.counts:
+            shared = min(count, free.get(number, 0))
+            if shared:
+                free[number] -= shared
+            if shared < count:
+                needed.append((number, count - shared))
+        left = [(number, self._taken(free, number, count)) for number, count in needed]
+        return self._packed(free, [(number, count) for number, count in left if count])
+
+    def _taken(self, free: dict[int, int], number: int, count: int) -> int:
+        """Use up free pairs that dominate this one; return how many are left without."""
+        for candidate, left in free.items():
+            room = self._room(candidate)
+            if room is not None and self._share(room, number) is not None:
+                continue  # it may hold several
+            if count and left and self._larger(candidate, number):
+                used = min(left, count)
+                free[candidate] -= used
+                count -= used
+        return count
+
+    def _packed(self, free: dict[int, int], needed: list[tuple[int, int]]) -> bool:
+        """Fit several pairs into one of a family in which moves, or largest losses, add up."""
+        rooms: list[tuple[Pair, Fraction]] = []
+        for number, count in free.items():
+            room = self._room(number)
+            if room is not None:
+                rooms += [room] * min(count, COMPARED_SCENARIOS)
+        rooms.sort(key=lambda room: isinstance(room[0], ResponsePair))
+        for number, count in needed:
+            for _ in range(count):
+                for at, (pair, size) in enumerate(rooms):
+                    share = self._share((pair, size), number)
+                    if share is not None and share <= size:
+                        rooms[at] = (pair, size - share)
+                        break
+                else:
+                    return False
+        return True
+
+    def _room(self, number: int) -> tuple[Pair, Fraction] | None:
+        """Return a pair that can stand above several, and how much of them it can hold."""
+        match self._elements[number]:
+            case ResponsePair(epsilon=epsilon) as pair:
+                return pair, epsilon
+            case DiscreteLaplacePair(distance=distance) as pair:
+                return pair, Fraction(distance)
+            case DiscreteGaussianPair(distance=distance) as pair:
+                return pair, Fraction(distance)
+            case _:
+                return None
+
+    def _share(self, room: tuple[Pair, Fraction], number: int) -> Fraction | None:
+        """Return how much of a room a pair takes; None where it does not belong there."""
+        match room[0], self._elements[number]:
+            case ResponsePair(), _:
+                return self._bound(number)
+            case DiscreteLaplacePair(scale=s), DiscreteLaplacePair(scale=t, distance=d) if s <= t:
+                return Fraction(d)
+            case DiscreteGaussianPair(variance=v), DiscreteGaussianPair(variance=w, distance=d):
+                return Fraction(d) if v == w else None
+            case _:
+                return None
+
+    def _bound(self, number: int) -> Fraction | None:
+        """Return the largest loss of a pair in both directions, exactly; None where there is none.
+
+        Randomized response dominates what it bounds both ways; one way is not enough.
+        """
+        if number not in self._bounds:
+            element = self._elements[number]
+            bound = None
+            if not isinstance(element, RenyiCurve):
+                ways = [Composition(((pair, 1),)) for pair in (element, element.reverse())]
+                known = [found for found in map(largest_loss, ways) if found is not None]
+                bound = max(known) if len(known) == len(ways) else None
+            self._bounds[number] = bound
+        return self._bounds[number]
+
+    def _larger(self, one: int, other: int) -> bool:
+        key = (one, other)
+        if key not in self._above:
+            first, second = self._elements[one], self._elements[other]
+            if isinstance(first, RenyiCurve) or isinstance(second, RenyiCurve):
+                self._above[key] = False
+            else:
+                pair, under = Composition(((first, 1),)), Composition(((second, 1),))
+                self._above[key] = dominates(pair, under)
+        return self._above[key]
+
+    def above_all(self, options: Sequence[Scenario]) -> Scenario:
+        """Return one option above several: each pair as often as where it is most frequent.
+
+        Or the concentrated curve that bounds them all, where that is lower.
+        """
+        if len(options) == 1:
+            return options[0]
+        counts: dict[int, int] = {}
+        for option in options:
+            for number, count in option.bag.counts:
+                counts[number] = max(count, counts.get(number, 0))
+        bag = PairCounts(
+            tuple(sorted(counts.items())),
+            max(option.bag.square for option in options),
+            max(option.bag.rho for option in options),
+        )
+        every = self.option(self.composition(Scenario(bag)), real=False)
+        rhos = [concentration(self.composition(option)) for option in options]
+        known = [rho for rho in rhos if rho is not None]
+        if len(known) < len(rhos):
+            return every
+        line = self.option(Composition((), RenyiCurve(rho=max(known))), real=False)
+        return min(every, line, key=_size)
+
+    # Composition
+
+    def product(self, lists: Iterable[Sequence[Scenario]]) -> list[Scenario]:
+        """Compose independent choices; a choice without options leaves none."""
+        found = [Scenario()]
+        for options in lists:
+            if len(found) == 1 or len(options) == 1:  # nothing new can be dominated
+                found = [compose_scenarios(left, right) for left in found for right in options]
+            else:
+                found = self.pruned(
+                    compose_scenarios(left, right) for left in found for right in options
+                )
+        return found
+
+
+def is_unprotected(composition: Composition) -> bool:
+    """Say whether nothing is protected: two laws have no outcome in common."""
+    return any(pair.infinity().low >= 1 for pair, _ in composition.pairs)
+
+
+def compose_scenarios(left: Scenario, right: Scenario) -> Scenario:
+    """Compose two options."""
+    if not right.bag.counts:
+        counts = left.bag.counts
+    elif not left.bag.counts:
+        counts = right.bag.counts
+    else:
+        total = dict(left.bag.counts)
+        for number, count in right.bag.counts:
+            total[number] = total.get(number, 0) + count
+        counts = tuple(sorted(total.items()))
+    square = left.bag.square + right.bag.square if right.bag.square else left.bag.square
+    rho = left.bag.rho + right.bag.rho if right.bag.rho else left.bag.rho
+    moments = tuple(map(operator.add, left.moments, right.moments))
+    real = left.real and right.real
+    return Scenario(PairCounts(counts, square, rho), moments, left.cells + right.cells, real)
+
+
+def times(option: Scenario, count: int) -> Scenario:
+    """Compose an option with itself."""
+    if count == 1:
+        return option
+    bag = option.bag
+    counts = tuple((number, each * count) for number, each in bag.counts)
+    moments = tuple(moment * count for moment in option.moments)
+    return replace(
+        option, bag=PairCounts(counts, bag.square * count, bag.rho * count), moments=moments
+    )
+
+
+def _size(option: Scenario) -> tuple[float, bool]:
+    return option.moments[_MIDDLE], option.real

@@ -1,0 +1,231 @@
+"""What a tree costs: a loss, the scenario that is worst, and what is proved from below.
+
+Trust: kernel.
+
+Theorem (key ``scenario-accounting``).  The price is the largest over scenarios, epsilon by epsilon;
+so at one delta it is the largest of their epsilons.  To find it, scenarios are asked in the order
+of a cheap bound (key ``renyi-to-approximate``): for every t > 0,
+delta(eps) <= t**t / (1 + t)**(1 + t) e**(K(t) - t eps), with K the logarithm of the moment of order
+t.  Once that bound falls below an epsilon that was
+found, the rest cannot be worst.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import Final, final
+
+from discreet.accounting.scopes.atoms import ColumnAtoms
+from discreet.accounting.scopes.box import Box
+from discreet.accounting.scopes.value_set import Values
+from discreet.accounting.tree.node import Node, drawn
+from discreet.accounting.tree.parallel import Parallel, Where
+from discreet.accounting.tree.processing import Group
+from discreet.accounting.worst_case.frontier import MOMENT_ORDERS, Frontier, Scenario
+from discreet.accounting.worst_case.tree_terms import AFTER, BEFORE
+from discreet.exact import float_down
+from discreet.loss import PrivacyLoss, Pure
+from discreet.loss.bracket import Bracket
+from discreet.loss.composition import Composition
+from discreet.loss.parameters import checked_delta
+from discreet.loss.profile import Profile
+from discreet.units import PrivacyUnit, Relation
+
+__all__ = ["Place", "Statement", "Witness"]
+
+_SHOWN: Final = Fraction(1, 10**6)
+_SHARES: Final = (0.0, 0.25, 0.5, 0.75)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Place:
+    """So many rows whose value in a column lies in a set."""
+
+    column: str
+    values: Values
+    rows: int
+
+    def __str__(self) -> str:
+        many = "" if self.rows == 1 else f"{self.rows} rows with "
+        return f"{many}{self.column} {self.values}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """The worst neighbor: where the rows lie that disappear, and where those that appear.
+
+    ``exact`` says whether such a neighbor exists for sure; otherwise the price is an upper bound
+    over several of them.
+    """
+
+    change: str
+    removed: tuple[Place, ...]
+    inserted: tuple[Place, ...]
+    exact: bool
+
+    def __str__(self) -> str:
+        sides = [(word, places) for word, places in (("out", self.removed), ("in", self.inserted))]
+        shown = [f"{word}: {', '.join(map(str, places))}" for word, places in sides if places]
+        return "; ".join([self.change, *shown])
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """The price of a tree for a unit.
+
+    >>> from discreet.accounting import Leaf, Parallel, account
+    >>> from discreet.loss import Pure
+    >>> wards = Parallel("ward", {"A": Leaf(Pure(epsilon=1)), "B": Leaf(Pure(epsilon="1/2"))})
+    >>> account(wards, relation="add_remove").epsilon(delta=0)
+    1.0
+    """
+
+    tree: Node
+    unit: PrivacyUnit
+    theorems: tuple[str, ...]
+    _old: tuple[Scenario, ...]
+    _new: tuple[Scenario, ...]
+    _columns: ColumnAtoms
+    _frontier: Frontier
+    _again: Callable[[Node], Statement]
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        """The price, to compose or convert further."""
+        if not self._all():
+            return Pure(epsilon=0)
+        remove, add = (
+            tuple(dict.fromkeys(map(self._frontier.composition, options)))
+            for options in (self._old or self._new, self._new or self._old)
+        )
+        return Profile(remove=remove, add=add, indivisible=True)  # nobody says of what it is made
+
+    def epsilon(self, *, delta: object) -> float:
+        """Return the least epsilon at a delta, rounded up."""
+        return self._worst(checked_delta(delta))[1]
+
+    def delta(self, *, epsilon: object) -> float:
+        """Return the chance of failure at an epsilon, rounded up."""
+        return self.loss.delta(epsilon=epsilon)
+
+    def interval(self, *, delta: object) -> Bracket:
+        """Enclose the price at a delta: the lower end is that of a scenario that exists."""
+        chance = checked_delta(delta)
+        worst, high = self._worst(chance)
+        if worst is None:
+            return Bracket(0.0, 0.0)
+        real = [worst] if worst.real else [option for option in self._all() if option.real]
+        low = max((self._frontier.composition(o).epsilon(chance).low for o in real), default=0.0)
+        return Bracket(min(low, high), high)
+
+    def gap(self, *, delta: object) -> float:
+        """Return how far the price may lie above the truth."""
+        return self.interval(delta=delta).width
+
+    @property
+    def witness(self) -> Witness:
+        """The worst neighbor at a delta of one in a million."""
+        return self.witness_at(delta=_SHOWN)
+
+    def witness_at(self, *, delta: object) -> Witness:
+        """Return the worst neighbor at a delta."""
+        option, _ = self._worst(checked_delta(delta))
+        if option is None:
+            return Witness("nothing changes", (), (), exact=True)
+        removed, inserted = (self._places(option, side) for side in (BEFORE, AFTER))
+        sides = {side for _, side, _, _ in option.cells}
+        if len(sides) == 2 or self.unit.relation in {Relation.REPLACE, Relation.LOCAL}:
+            change = f"replace a {self.unit.name}"
+        else:
+            change = f"{'remove' if option in self._old else 'add'} a {self.unit.name}"
+        return Witness(change, removed, inserted, exact=option.real)
+
+    def _places(self, option: Scenario, side: int) -> tuple[Place, ...]:
+        return tuple(
+            Place(column, self._columns.atom(column, atom), rows)
+            for column, where, atom, rows in sorted(option.cells)
+            if where == side
+        )
+
+    def _all(self) -> list[Scenario]:
+        """List the options of both directions, each bag once."""
+        return list({option.bag: option for option in (*self._new, *self._old)}.values())
+
+    def _worst(self, delta: Fraction) -> tuple[Scenario | None, float]:
+        """Return the worst option and its epsilon."""
+        ranked = [(_ceiling(option, delta), option) for option in self._all()]
+        ranked.sort(key=lambda each: (each[0], each[1].moments), reverse=True)
+        worst, price = None, 0.0
+        for ceiling, option in ranked:
+            if worst is not None and ceiling <= price:
+                break
+            composition = self._frontier.composition(option)
+            if worst is not None and _below(composition, price, delta):
+                continue
+            found = _epsilon(composition, delta)
+            if worst is None or found > price:
+                worst, price = option, found
+        return worst, price
+
+    def __str__(self) -> str:
+        prices = (self._shown(node, box) for node, box in _behind(self.tree, Box.everything()))
+        head = f"{self.unit.name}, {self.unit.relation.value}: epsilon at delta {float(_SHOWN):.0e}"
+        tree = drawn(self.tree, lambda _: next(prices))
+        return f"{head}\n{tree}\nworst: {self.witness}"
+
+    def _shown(self, node: Node, box: Box) -> str:
+        """Show what a node costs by itself, where it lies."""
+        found = self._again(Where(box, node) if box.conditions else node).epsilon(delta=_SHOWN)
+        return "infinite" if math.isinf(found) else f"{math.ceil(found * 10**4) / 10**4:.4f}"
+
+
+def _behind(node: Node, box: Box) -> Iterator[tuple[Node, Box]]:
+    """Yield each node, in the order of a drawing, and the conditions that its records meet."""
+    yield node, box
+    match node:
+        case Parallel(overlap=1, routed=False):
+            for part in node.parts:
+                yield from _behind(part.child, box & Box({node.key: part.values}))
+        case Where():
+            yield from _behind(node.child, box & node.box)
+        case Group():  # its rows may lie elsewhere
+            yield from _behind(node.child, Box.everything())
+        case _:
+            for _, child in node.branches():
+                yield from _behind(child, box)
+
+
+def _epsilon(composition: Composition, delta: Fraction) -> float:
+    """Return the epsilon of a composition, as its profile would."""
+    same = (composition,)
+    return Profile(remove=same, add=same).epsilon(delta=delta)
+
+
+def _below(composition: Composition, price: float, delta: Fraction) -> bool:
+    """Say whether an option is seen to cost no more, at the expense of one point of its curve."""
+    return math.isinf(price) or composition.delta_above(price) <= float_down(delta)
+
+
+def _ceiling(option: Scenario, delta: Fraction) -> float:
+    """Bound epsilon from above by moments, allowing for the rounding of their sums.
+
+    Between the orders at which moments are kept they lie below the chord, being convex.
+    """
+    if delta < Fraction(1, 10**300):
+        return math.inf
+    cost, best = -math.log(float(delta)), math.inf
+    known = list(zip(MOMENT_ORDERS, option.moments, strict=True))
+    for (left, low), (right, high) in pairwise(known):
+        for share in _SHARES:
+            t = left + (right - left) * share
+            moment = low + (high - low) * share
+            factor = t * math.log(t) - (1 + t) * math.log1p(t)
+            best = min(best, (moment + cost + factor) / t)
+    return max(best, 0.0) * (1 + 1e-9) + 1e-12

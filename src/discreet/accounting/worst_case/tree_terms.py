@@ -1,0 +1,437 @@
+"""A tree, flattened: which leaves a changed record touches, as a function of its cell.
+
+Trust: kernel.
+
+Definition.  A term is a leaf behind conditions on columns, or a node that cannot be flattened (a
+sample, a choice) around inner terms.  Each term is seen from two sides: the table that holds the
+unit's old rows (bit 1) and the one that holds its new rows (bit 2).  Fixing the atom of a column
+removes its condition, or the side, or the term.
+Theorem (key ``general-composition``).  Two tables that agree on what a leaf reads make it free;
+those that differ by r rows removed and i inserted cost its price at (r, i); so a product of terms
+without conditions is the composition in that cell.
+
+Terms and products are numbered, so that equal ones are found equal at once: parts that hold the
+same subtree are one scenario.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final, final
+
+from discreet.accounting.scopes.atoms import ColumnAtoms
+from discreet.accounting.scopes.value_set import Values
+from discreet.accounting.tree.leaf import Leaf
+from discreet.accounting.tree.node import Choice, Node, Repeat, Sequential
+from discreet.accounting.tree.parallel import Parallel, Where
+from discreet.accounting.tree.processing import Group, Post, Sampled, Shuffled
+
+__all__ = [
+    "AFTER",
+    "BEFORE",
+    "BOTH",
+    "ForbiddenCells",
+    "ImpossibleRecord",
+    "Item",
+    "LeafTerm",
+    "Product",
+    "TreeTerms",
+    "WrappedTerm",
+    "WrapperKind",
+]
+
+BEFORE: Final = 1
+AFTER: Final = 2
+BOTH: Final = 3
+ANYONE: Final = -1  # stands where a leaf's number would, for whoever can be drawn
+
+Conditions = tuple[tuple[str, int], ...]
+Product = int
+Item = int
+
+
+class WrapperKind(Enum):
+    """Nodes that stay whole."""
+
+    POISSON = "poisson"
+    FIXED = "fixed"
+    SHUFFLED = "shuffled"
+    ADAPTIVE = "adaptive"
+    STATIC = "static"
+    ROUTED = "routed"
+    GROUPED = "grouped"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class LeafTerm:
+    """A leaf, by number, behind conditions, seen from some sides.
+
+    ``spread`` is 0 where it reads rows themselves, otherwise how many rows one row becomes at most
+    (None: no bound).
+    """
+
+    leaf: int
+    spread: int | None
+    conditions: Conditions
+    sides: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class WrappedTerm:
+    """A node around products of terms, with its parameters.
+
+    A sample of fixed size has two children: what runs on it, and who can be drawn at all.  A
+    preprocessed node with conditions inside has one: whose rows it is given.
+    """
+
+    kind: WrapperKind
+    parameters: tuple[Hashable, ...]
+    children: tuple[Product, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ForbiddenCells:
+    """A combination of cells that no record has, on one side."""
+
+    conditions: Conditions
+    sides: int
+
+
+Term = LeafTerm | WrappedTerm | ForbiddenCells
+
+
+@final
+class ImpossibleRecord(Exception):
+    """All conditions of a forbidden combination are met."""
+
+
+@final
+class TreeTerms:
+    """The terms of one tree, numbered, and how they shrink."""
+
+    def __init__(self, columns: ColumnAtoms) -> None:
+        """Start with the empty product, which has number 0."""
+        self.columns = columns
+        self.leaves: list[Leaf] = []
+        self._leaf_numbers: dict[Leaf, int] = {}
+        self._terms: list[Term] = []
+        self._term_numbers: dict[Term, Item] = {}
+        self._variables: list[frozenset[tuple[str, int]]] = []
+        self._products: list[tuple[tuple[Item, int], ...]] = []
+        self._product_numbers: dict[tuple[tuple[Item, int], ...], Product] = {}
+        self._shrunk: dict[tuple[Item, str, int | None, int | None], Item | None] = {}
+        self._seen: dict[tuple[Item, int], Item | None] = {}
+        self.empty = self.product({})
+
+    def term(self, item: Item) -> Term:
+        """Look a term up."""
+        return self._terms[item]
+
+    def items(self, product: Product) -> tuple[tuple[Item, int], ...]:
+        """List the terms of a product, with counts."""
+        return self._products[product]
+
+    def variables(self, item: Item) -> frozenset[tuple[str, int]]:
+        """Return the (column, side) choices on which a term still depends."""
+        return self._variables[item]
+
+    def product(self, counts: Mapping[Item, int]) -> Product:
+        """Number a product."""
+        key = tuple(sorted((item, count) for item, count in counts.items() if count))
+        number = self._product_numbers.get(key)
+        if number is None:
+            number = self._product_numbers[key] = len(self._products)
+            self._products.append(key)
+        return number
+
+    def _number(self, term: Term) -> Item:
+        number = self._term_numbers.get(term)
+        if number is None:
+            number = self._term_numbers[term] = len(self._terms)
+            self._terms.append(term)
+            self._variables.append(self._free(term))
+        return number
+
+    def _free(self, term: Term) -> frozenset[tuple[str, int]]:
+        if isinstance(term, WrappedTerm):
+            items = (item for child in term.children for item, _ in self.items(child))
+            return frozenset().union(*map(self.variables, items))
+        sides = [side for side in (BEFORE, AFTER) if term.sides & side]
+        return frozenset((column, side) for column, _ in term.conditions for side in sides)
+
+    def undecided(self, product: Product) -> bool:
+        """Say whether a product still depends on a choice of cells."""
+        return any(self.variables(item) for item, _ in self.items(product))
+
+    def instead(self, product: Product, item: Item, *others: Product) -> Product:
+        """Put products in the place of a term."""
+        counts = dict(self.items(product))
+        del counts[item]
+        for other in others:
+            counts = _plus(counts, dict(self.items(other)))
+        return self.product(counts)
+
+    def bare(self, item: Item) -> Item:
+        """Take the conditions off a leaf."""
+        term = self.term(item)
+        assert isinstance(term, LeafTerm)  # noqa: S101  (for the type checker)
+        return self._number(LeafTerm(term.leaf, term.spread, (), term.sides))
+
+    def unconditional(self, term: WrappedTerm) -> WrappedTerm:
+        """Take the conditions off whose rows a preprocessed node is given."""
+        ((item, count),) = self.items(term.children[0])
+        return WrappedTerm(term.kind, term.parameters, (self.product({self.bare(item): count}),))
+
+    # From a tree
+
+    def flattened(self, tree: Node, impossible: Iterable[Conditions]) -> Product:
+        """Return the product of a tree and of what no record can be, seen from both sides."""
+        counts = self._flat(tree, {}, 0)
+        for conditions in impossible:
+            for side in (BEFORE, AFTER):
+                counts[self._number(ForbiddenCells(conditions, side))] = 1
+        return self.product(counts)
+
+    def _flat(  # noqa: PLR0911  (one return for each kind of node)
+        self, node: Node, path: Mapping[str, int], spread: int | None
+    ) -> Counter[Item]:
+        match node:
+            case Leaf():
+                number = self._leaf_numbers.setdefault(node, len(self._leaf_numbers))
+                if number == len(self.leaves):
+                    self.leaves.append(node)
+                touch = LeafTerm(number, spread, _sorted(path), BOTH)
+                return Counter({self._number(touch): 1})
+            case Sequential(children=children):
+                return self._sum(self._flat(child, path, spread) for child in children)
+            case Repeat(child=child, count=count):
+                flat = self._flat(child, path, spread)
+                return Counter({item: number * count for item, number in flat.items()})
+            case Parallel(routed=False):
+                return self._sum(
+                    self._flat(part.child, narrower, spread)
+                    for part in node.parts
+                    if (narrower := self._narrowed(path, {node.key: part.values})) is not None
+                )
+            case Where(box=box, child=child):
+                narrower = None if box.empty else self._narrowed(path, dict(box.conditions))
+                return Counter() if narrower is None else self._flat(child, narrower, spread)
+            case Group(distance=0):
+                return Counter()
+            case Group(child=child, distance=distance) if _plain(child):
+                return self._flat(child, path, _spread(spread, distance))
+            case Post(child=child):
+                return self._flat(child, path, spread)
+            case _:
+                return Counter({self._number(self._wrapped(node, path, spread)): 1})
+
+    def _wrapped(self, node: Node, path: Mapping[str, int], spread: int | None) -> WrappedTerm:
+        def inner(child: Node, spread: int | None = spread) -> Product:
+            return self.product(self._flat(child, path, spread))
+
+        def apart(child: Node) -> Product:
+            """Look at tables with and without the rows, which no certificate for replace covers."""
+            covered = not any(isinstance(n, Leaf) and n.common_domain for n in child.walk())
+            return inner(child, spread if covered else None)
+
+        def anyone() -> Product:
+            return self.product({self._number(LeafTerm(ANYONE, spread, _sorted(path), BOTH)): 1})
+
+        match node:
+            case Sampled(rate=None, child=child, size=size, population=population):
+                parameters = (size, population, child, spread, bool(path))
+                return WrappedTerm(WrapperKind.FIXED, parameters, (inner(child), anyone()))
+            case Group(distance=distance, child=child):  # its rows may lie in other cells
+                return WrappedTerm(WrapperKind.GROUPED, (distance, child, spread), (anyone(),))
+            case Sampled(rate=rate, child=child, unit=unit):
+                together = () if unit is None else tuple(sorted(unit.columns))
+                return WrappedTerm(WrapperKind.POISSON, (rate, together), (apart(child),))
+            case Shuffled(population=population, child=child):
+                return WrappedTerm(WrapperKind.SHUFFLED, (population,), (inner(child),))
+            case Choice(children=choices, adaptive=adaptive):
+                kind = WrapperKind.ADAPTIVE if adaptive else WrapperKind.STATIC
+                return WrappedTerm(kind, (), tuple(sorted({inner(child) for child in choices})))
+            case Parallel(parts=parts):
+                routes = tuple(sorted(apart(part.child) for part in parts))
+                return WrappedTerm(WrapperKind.ROUTED, (), routes)
+            case _:
+                raise TypeError(type(node))  # pragma: no cover  (every kind of node is listed)
+
+    @staticmethod
+    def _sum(counters: Iterable[Counter[Item]]) -> Counter[Item]:
+        total: Counter[Item] = Counter()
+        for counter in counters:
+            total.update(counter)
+        return total
+
+    def _narrowed(
+        self, path: Mapping[str, int], conditions: Mapping[str, Values]
+    ) -> dict[str, int] | None:
+        """Meet further conditions; None where no record meets all."""
+        narrower = dict(path)
+        for column, values in conditions.items():
+            mask = self.columns.mask(column, values) & narrower.get(column, -1)
+            if mask == 0:
+                return None
+            narrower[column] = mask
+        return {c: mask for c, mask in narrower.items() if mask != self.columns.full(c)}
+
+    # Shrinking
+
+    def fixed(
+        self, product: Product, column: str, before: int | None, after: int | None
+    ) -> Product:
+        """Put the old record, the new one or both into atoms of a column.
+
+        Raises Impossible where no such record exists.
+        """
+        return self._each(product, lambda item: self._fix(item, column, before, after))
+
+    def placed(self, product: Product, column: str, sides: int) -> list[Product | None]:
+        """Put the records of the given sides into one atom of a column, for each atom in turn.
+
+        The same as ``fixed`` atom by atom, in one pass; None where no such record exists.
+        """
+        atoms = self.columns.count(column)
+        common: dict[Item, int] = {}
+        pieces: list[dict[Item, int] | None] = [{} for _ in range(atoms)]
+        for item, count in self.items(product):
+            term = self.term(item)
+            if not any(name == column for name, _ in self.variables(item)) or (
+                not isinstance(term, WrappedTerm) and term.sides & ~sides
+            ):
+                common[item] = count
+                continue
+            mask = -1 if isinstance(term, WrappedTerm) else dict(term.conditions)[column]
+            for atom in _bits(mask, atoms):
+                piece = pieces[atom]
+                if piece is None:
+                    continue
+                try:
+                    left = self._fix(item, column, *_at(atom, sides))
+                except ImpossibleRecord:
+                    pieces[atom] = None
+                    continue
+                if left is not None:
+                    piece[left] = piece.get(left, 0) + count
+        return [None if piece is None else self.product(_plus(common, piece)) for piece in pieces]
+
+    def seen(self, product: Product, sides: int) -> Product:
+        """Look from one side only."""
+        return self._each(product, lambda item: self._look(item, sides))
+
+    def _each(self, product: Product, change: Callable[[Item], Item | None]) -> Product:
+        counts: dict[Item, int] = {}
+        for item, count in self.items(product):
+            left = change(item)
+            if left is not None:
+                counts[left] = counts.get(left, 0) + count
+        return self.product(counts)
+
+    def _fix(self, item: Item, column: str, before: int | None, after: int | None) -> Item | None:
+        if not any(name == column for name, _ in self.variables(item)):
+            return item
+        key = (item, column, before, after)
+        if key not in self._shrunk:
+            self._shrunk[key] = self._fixed_term(self.term(item), column, before, after)
+        return self._shrunk[key]
+
+    def _fixed_term(
+        self, term: Term, column: str, before: int | None, after: int | None
+    ) -> Item | None:
+        if isinstance(term, WrappedTerm):
+            children = tuple(self.fixed(c, column, before, after) for c in term.children)
+            return self._around(term, children)
+        unknown = (term.sides & BEFORE and before is None) or (term.sides & AFTER and after is None)
+        if unknown:
+            return self._number(term)
+        mask = dict(term.conditions)[column]
+        sides = term.sides
+        if sides & BEFORE and not mask >> _known(before) & 1:
+            sides &= ~BEFORE
+        if sides & AFTER and not mask >> _known(after) & 1:
+            sides &= ~AFTER
+        if not sides:
+            return None
+        rest = tuple(condition for condition in term.conditions if condition[0] != column)
+        if isinstance(term, ForbiddenCells):
+            if not rest:
+                raise ImpossibleRecord
+            return self._number(ForbiddenCells(rest, sides))
+        return self._number(LeafTerm(term.leaf, term.spread, rest, sides))
+
+    def _look(self, item: Item, sides: int) -> Item | None:
+        key = (item, sides)
+        if key not in self._seen:
+            self._seen[key] = self._look_term(self.term(item), sides)
+        return self._seen[key]
+
+    def _look_term(self, term: Term, sides: int) -> Item | None:
+        match term:
+            case WrappedTerm():
+                return self._around(term, tuple(self.seen(child, sides) for child in term.children))
+            case ForbiddenCells():
+                return self._number(term) if term.sides & sides else None
+            case LeafTerm():
+                left = term.sides & sides
+                if not left:
+                    return None
+                return self._number(LeafTerm(term.leaf, term.spread, term.conditions, left))
+
+    def _around(self, term: WrappedTerm, children: tuple[Product, ...]) -> Item | None:
+        """Keep a wrapper only if something that runs in it is touched."""
+        running = children[:1] if term.kind is WrapperKind.FIXED else children
+        if all(child == self.empty for child in running):
+            return None
+        if term.kind in {WrapperKind.ADAPTIVE, WrapperKind.STATIC}:
+            children = tuple(sorted(set(children)))
+        elif term.kind is WrapperKind.ROUTED:
+            children = tuple(sorted(children))
+        return self._number(WrappedTerm(term.kind, term.parameters, children))
+
+
+def _spread(before: int | None, distance: int | None) -> int | None:
+    """Multiply how many rows one row becomes; None where there is no bound."""
+    return None if before is None or distance is None else max(before, 1) * distance
+
+
+def _plain(node: Node) -> bool:
+    """Say whether a node sees the same of all rows, and nothing else of them."""
+    return all(isinstance(each, Leaf | Sequential | Repeat | Post) for each in node.walk())
+
+
+def _bits(mask: int, count: int) -> Iterator[int]:
+    """Yield the atoms of a mask."""
+    if mask == -1:
+        yield from range(count)
+        return
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low
+
+
+def _at(atom: int, sides: int) -> tuple[int | None, int | None]:
+    return (atom if sides & BEFORE else None), (atom if sides & AFTER else None)
+
+
+def _plus(common: Mapping[Item, int], piece: Mapping[Item, int]) -> dict[Item, int]:
+    total = dict(common)
+    for item, count in piece.items():
+        total[item] = total.get(item, 0) + count
+    return total
+
+
+def _sorted(path: Mapping[str, int]) -> Conditions:
+    return tuple(sorted(path.items()))
+
+
+def _known(atom: int | None) -> int:
+    assert atom is not None  # noqa: S101  (for the type checker: the caller checked)
+    return atom

@@ -1,0 +1,4 @@
+"""Distinguishers.
+
+Trust: public.
+"""

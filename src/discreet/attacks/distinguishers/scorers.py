@@ -1,0 +1,283 @@
+"""Scores that are high where one neighbor is the likelier: of one feature, or sums of several.
+
+Trust: public.
+
+Scores that are high where one neighbor is the likelier: learned from some answers to each.
+
+ A better score makes a bound higher, never wrong.
+
+    Ordered    a size itself, or its negative
+    Cells      the logarithm of the odds in the cell that one or two features fall into
+    Whole      the logarithm of the odds of a whole answer
+
+Sums of several are in :mod:`discreet.attacks.distinguishers.scorers`.
+
+Scores that add up what several features say.
+
+ A better score makes a bound higher, never wrong.
+
+    Additive   a weighted sum of logarithms of odds, by logistic regression
+    Linear     a weighted sum of values: the best score where independent normal noise is added
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.attacks.distinguishers.answer_columns import Columns
+from discreet.attacks.distinguishers.features import Feature, feature_values
+
+__all__ = [
+    "AdditiveScorer",
+    "Bins",
+    "CellScorer",
+    "LinearScorer",
+    "OrderedScorer",
+    "Scorer",
+    "WholeScorer",
+    "log_odds",
+]
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+_PRIOR: Final = 3.0
+_MOST_NAMED: Final = 3
+
+
+class Scorer(Protocol):
+    """A score of answers, and words for the event that it is high."""
+
+    def score(self, columns: Columns) -> Floats:
+        """Score every answer."""
+        ...
+
+    def tell(self, threshold: float) -> str:
+        """Say which answers score at least this much."""
+        ...
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class OrderedScorer:
+    """A size (sign 1), or its negative (sign -1); what is missing scores lowest."""
+
+    feature: Feature
+    sign: int
+
+    def score(self, columns: Columns) -> Floats:
+        """Return the size, with the sign."""
+        values = self.sign * feature_values(columns, self.feature)
+        return np.where(np.isnan(values), -np.inf, values)
+
+    def tell(self, threshold: float) -> str:
+        """Name the side of the threshold."""
+        side = "at least" if self.sign > 0 else "at most"
+        return f"{self.feature} is {side} {self.sign * threshold:.6g}"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Bins:
+    """A feature cut into cells: at distinct values if they are few, else at quantiles.
+
+    Cell 0 is for what is missing, the last cell for values that were not seen before.
+    """
+
+    feature: Feature
+    cuts: Floats
+    exact: bool
+
+    @classmethod
+    def of(cls, feature: Feature, values: Floats, most: int) -> Bins:
+        """Cut where the values of both neighbors lie."""
+        known = values[~np.isnan(values)]
+        distinct = np.unique(known)
+        if distinct.size <= most or not feature.ordered:
+            return cls(feature, distinct, exact=True)
+        finite = known[np.isfinite(known)]
+        cuts = np.unique(np.quantile(finite, np.linspace(0, 1, most + 1)[1:-1]))
+        return cls(feature, cuts, exact=False)
+
+    @property
+    def size(self) -> int:
+        """How many cells there are."""
+        return self.cuts.size + 2
+
+    def codes(self, columns: Columns) -> Integers:
+        """Return the cell of every answer."""
+        values = feature_values(columns, self.feature)
+        if self.exact:
+            at = np.searchsorted(self.cuts, values)
+            inside = np.minimum(at, max(self.cuts.size - 1, 0))
+            seen = self.cuts[inside] == values if self.cuts.size else np.zeros(at.shape, np.bool_)
+            found = np.where(seen, at + 1, self.size - 1)
+        else:
+            found = 1 + np.searchsorted(self.cuts, values, side="right")
+        return np.where(np.isnan(values), 0, found)
+
+    def name(self, cell: int) -> str:
+        """Say what is in a cell."""
+        if cell == 0:
+            return "missing"
+        if self.exact:
+            return "new" if cell == self.size - 1 else f"{self.cuts[cell - 1]:.6g}"
+        low = "" if cell == 1 else f"{self.cuts[cell - 2]:.6g} <="
+        high = "" if cell == self.size - 1 else f"< {self.cuts[cell - 1]:.6g}"
+        return f"{low} . {high}".strip()
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class CellScorer:
+    """The odds in the cell into which one or more features fall."""
+
+    bins: tuple[Bins, ...]
+    odds: Floats
+
+    @classmethod
+    def of(cls, bins: Sequence[Bins], one: Columns, other: Columns) -> CellScorer:
+        """Count the answers of both neighbors in every cell."""
+        size = int(np.prod([each.size for each in bins]))
+        counts = [np.bincount(_joint(bins, side), minlength=size) for side in (one, other)]
+        return cls(tuple(bins), log_odds(counts[0], counts[1]))
+
+    def score(self, columns: Columns) -> Floats:
+        """Look up the odds."""
+        found: Floats = self.odds[_joint(self.bins, columns)]
+        return found
+
+    def tell(self, threshold: float) -> str:
+        """List the cells, if they are few."""
+        likely = np.flatnonzero(self.odds >= threshold)
+        names = " and ".join(str(each.feature) for each in self.bins)
+        if len(self.bins) > 1 or likely.size > _MOST_NAMED:
+            return f"{names}: in {likely.size} of {self.odds.size} cells"
+        return f"{names}: {' or '.join(self.bins[0].name(int(cell)) for cell in likely)}"
+
+
+def _joint(bins: Sequence[Bins], columns: Columns) -> Integers:
+    codes = np.zeros(columns.n, np.int64)
+    for each in bins:
+        codes = codes * each.size + each.codes(columns)
+    return codes
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class WholeScorer:
+    """The odds of a whole answer; one that was not seen before has even odds."""
+
+    labels: Integers
+    odds: Floats
+
+    @classmethod
+    def of(cls, one: Columns, other: Columns) -> WholeScorer:
+        """Count how often both neighbors gave each answer."""
+        labels, at = np.unique(np.concatenate([one.label, other.label]), return_inverse=True)
+        first = np.bincount(at[: one.n], minlength=labels.size)
+        return cls(labels, log_odds(first, np.bincount(at[one.n :], minlength=labels.size)))
+
+    def score(self, columns: Columns) -> Floats:
+        """Look up the odds."""
+        at = np.minimum(np.searchsorted(self.labels, columns.label), self.labels.size - 1)
+        return np.where(self.labels[at] == columns.label, self.odds[at], 0.0)
+
+    def tell(self, threshold: float) -> str:
+        """Count the answers."""
+        return f"the whole answer: one of {int((self.odds >= threshold).sum())} that were learned"
+
+
+def log_odds(one: NDArray[Any], other: NDArray[Any]) -> Floats:
+    """Return the logarithm of the odds in each cell, drawn to even odds where few were counted.
+
+    >>> log_odds(np.array([0, 30, 27]), np.array([0, 27, 30])).round(2).tolist()
+    [0.0, 0.1, -0.1]
+    """
+    scale = one.sum() / max(other.sum(), 1)
+    found: Floats = np.log((one + _PRIOR * scale) / (other + _PRIOR)) - np.log(scale)
+    return found
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class AdditiveScorer:
+    """A weighted sum of the odds of several features."""
+
+    cells: tuple[CellScorer, ...]
+    weights: Floats
+
+    @classmethod
+    def of(cls, cells: Sequence[CellScorer], one: Columns, other: Columns) -> AdditiveScorer:
+        """Fit the weights by logistic regression: Newton's steps, with a small ridge."""
+        sides = [np.stack([each.score(side) for each in cells], axis=1) for side in (one, other)]
+        inputs = np.concatenate(sides)
+        target = np.repeat([1.0, 0.0], [one.n, other.n])
+        weights = np.zeros(len(cells))
+        for _ in range(6):
+            chance = 1 / (1 + np.exp(-np.clip(inputs @ weights, -30, 30)))
+            slope = inputs.T @ (target - chance) - weights
+            spread = (inputs * (chance * (1 - chance))[:, None]).T @ inputs + np.eye(len(cells))
+            weights = weights + np.linalg.solve(spread, slope)
+        return cls(tuple(cells), weights)
+
+    def score(self, columns: Columns) -> Floats:
+        """Return the weighted sum."""
+        total = np.zeros(columns.n)
+        for weight, each in zip(self.weights, self.cells, strict=True):
+            total += weight * each.score(columns)
+        return total
+
+    def tell(self, threshold: float) -> str:
+        """Name the sum."""
+        return f"a weighted sum of odds of {len(self.cells)} features is at least {threshold:.4g}"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class LinearScorer:
+    """A weighted sum of values, each kept within the range that was seen."""
+
+    features: tuple[Feature, ...]
+    weights: Floats
+    ranges: Floats
+
+    @classmethod
+    def of(cls, features: Sequence[Feature], one: Columns, other: Columns) -> LinearScorer:
+        """Weigh each value by the difference of means over its variance."""
+        weights, ranges = [], []
+        for feature in features:
+            first, second = (_finite(feature_values(side, feature)) for side in (one, other))
+            both = np.concatenate([first, second])
+            low, high = np.quantile(both, [0.001, 0.999]) if both.size else (0.0, 0.0)
+            first, second, both = (np.clip(part, low, high) for part in (first, second, both))
+            with np.errstate(over="ignore"):  # an infinite spread weighs nothing
+                spread = float(both.var()) if both.size else 0.0
+                gap = float(first.mean() - second.mean()) if first.size and second.size else 0.0
+            weights.append(gap / spread if spread > 0 and math.isfinite(gap) else 0.0)
+            ranges.append((low, high))
+        return cls(tuple(features), np.array(weights), np.array(ranges))
+
+    def score(self, columns: Columns) -> Floats:
+        """Return the weighted sum; what is missing counts as the middle of its range."""
+        total = np.zeros(columns.n)
+        for feature, weight, (low, high) in zip(
+            self.features, self.weights, self.ranges, strict=True
+        ):
+            values = np.nan_to_num(feature_values(columns, feature), nan=(low + high) / 2)
+            total += weight * np.clip(values, low, high)
+        return total
+
+    def tell(self, threshold: float) -> str:
+        """Name the sum."""
+        return f"a weighted sum of {len(self.features)} values is at least {threshold:.4g}"
+
+
+def _finite(values: Floats) -> Floats:
+    return values[np.isfinite(values)]

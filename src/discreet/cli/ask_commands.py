@@ -1,0 +1,237 @@
+"""``discreet plan`` and ``discreet ask``, in words and as JSON.
+
+Trust: public.
+
+Plans and releases as JSON, for scripts: fields are added, and never change their meaning.
+
+``discreet plan`` and ``discreet ask``.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from datetime import date
+from fractions import Fraction
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from discreet.accounting import Left
+from discreet.accounting.budgets.spending import describe_unit
+from discreet.cli.exit_codes import errors_reported, write_json
+from discreet.cli.options import (
+    AccountOption,
+    AnalystOption,
+    BoundsOption,
+    CommandInputs,
+    ConfidenceOption,
+    DataOption,
+    DeltaOption,
+    EpsilonOption,
+    ErrorOption,
+    JsonOption,
+    LedgerOption,
+    PolicyOption,
+    QuestionArgument,
+    RhoOption,
+    SizeOption,
+    command_inputs,
+    data_of,
+    name_value_pairs,
+)
+from discreet.plan import estimate
+from discreet.plan.plan import BudgetPreview, Plan
+from discreet.plan.pricing.calibration import Price
+from discreet.release.release import Release
+from discreet.session import Session
+from discreet.session import open as open_session
+from discreet.session.display import part_left, text_bar
+
+__all__ = ["ask", "plan", "plan_json", "release_json"]
+
+
+def plan_json(plan: Plan) -> dict[str, object]:
+    """Return what a plan says.  Exact numbers are texts, such as 1/10."""
+    return {
+        "digest": plan.digest,
+        "unit": describe_unit(plan.unit),
+        "scope": str(plan.scope),
+        "promises": [
+            {
+                "kind": each.kind,
+                "table": each.table or None,
+                "column": each.column or None,
+                "words": str(each),
+            }
+            for each in plan.promises
+        ],
+        "price": _price_json(plan.price),
+        "confidence": str(plan.confidence),
+        "errors": [
+            {
+                "output": each.output,
+                "half_width": None if each.half_width is None else float(each.half_width),
+                "words": each.words,
+            }
+            for each in plan.predicted
+        ],
+        "bounds": None if plan.search is None else _price_json(plan.search.price),
+        "standing": _standing(plan.standing),
+        "text": str(plan),
+    }
+
+
+def release_json(release: Release, left: Left | None) -> dict[str, object]:
+    """Return an answer, what it cost and what is left."""
+    return {
+        "columns": [
+            {"name": column.name, "type": column.type.value.lower()} for column in release.columns
+        ],
+        "rows": [{name: _value(each) for name, each in row.items()} for row in release.rows()],
+        "price": _price_json(release.plan.price),
+        "bounds": [
+            {"of": each.about, "low": str(each.low), "high": str(each.high), "seen": each.seen}
+            for each in release.plan.found
+        ],
+        "confidence": str(release.confidence),
+        "replayed": release.replayed,
+        "private": release.private,
+        "receipt": None if release.receipt is None else str(release.receipt),
+        "plan": release.plan.digest,
+        "left": None if left is None else {"part": float(part_left(left)), "text": str(left)},
+    }
+
+
+def _standing(found: BudgetPreview | None) -> dict[str, object] | None:
+    """Return what the ledger says of a plan: its entry if it was answered, and what it leaves."""
+    if found is None:
+        return None
+    return {"answered": found.entry, "fits": found.fits, "left": found.left or None}
+
+
+def _price_json(price: Price) -> dict[str, str | None]:
+    def shown(value: Fraction | None) -> str | None:
+        return None if value is None else str(value)
+
+    return {
+        "epsilon": shown(price.epsilon),
+        "delta": shown(price.delta),
+        "rho": shown(price.rho),
+    }
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_value(each) for each in value]
+    return value.isoformat() if isinstance(value, date) else value
+
+
+def plan(  # noqa: PLR0913  the options of a question
+    question: QuestionArgument,
+    *,
+    data: DataOption = None,
+    policy: PolicyOption = None,
+    ledger: LedgerOption = None,
+    account: AccountOption = None,
+    analyst: AnalystOption = None,
+    epsilon: EpsilonOption = None,
+    rho: RhoOption = None,
+    delta: DeltaOption = None,
+    error: ErrorOption = None,
+    size: SizeOption = None,
+    confidence: ConfidenceOption = None,
+    bounds_epsilon: BoundsOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say what an answer would cost and how exact it would be; spend nothing."""
+    with errors_reported(as_json=as_json):
+        project = command_inputs(data=data_of(data), policy=policy, ledger=ledger).before_asking()
+        price = _price(epsilon, rho, delta, error, size, confidence, bounds_epsilon)
+        with _session(project, account, analyst) as session:
+            _show_plan(session, _text(question), price, as_json=as_json)
+
+
+def ask(  # noqa: PLR0913  the options of a question
+    question: QuestionArgument,
+    *,
+    data: DataOption = None,
+    policy: PolicyOption = None,
+    ledger: LedgerOption = None,
+    account: AccountOption = None,
+    analyst: AnalystOption = None,
+    epsilon: EpsilonOption = None,
+    rho: RhoOption = None,
+    delta: DeltaOption = None,
+    error: ErrorOption = None,
+    size: SizeOption = None,
+    confidence: ConfidenceOption = None,
+    bounds_epsilon: BoundsOption = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only plan; spend nothing.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Answer a question: charge, read, add noise, record."""
+    with errors_reported(as_json=as_json):
+        project = command_inputs(data=data_of(data), policy=policy, ledger=ledger)
+        price = _price(epsilon, rho, delta, error, size, confidence, bounds_epsilon)
+        if dry_run:
+            project = project.before_asking()
+        else:
+            project.named_ledger()
+        with _session(project, account, analyst) as session:
+            if dry_run:
+                _show_plan(session, _text(question), price, as_json=as_json)
+                return
+            with Console(stderr=True).status("answering ..."):
+                release = session.ask(_text(question), **price)
+            left = session.remaining
+            if as_json:
+                write_json("release", release_json(release, left))
+                return
+            sys.stdout.write(f"{release}\n")
+            if left is not None:
+                sys.stderr.write(f"{text_bar(left)} of the budget is left: {left}\n")
+
+
+def _show_plan(session: Session, text: str, price: Mapping[str, Any], *, as_json: bool) -> None:
+    found = session.plan(text, **price)
+    if as_json:
+        write_json("plan", plan_json(found))
+    else:
+        sys.stdout.write(f"{found}\n")
+
+
+def _text(question: str) -> str:
+    return sys.stdin.read() if question == "-" else question
+
+
+def _price(  # noqa: PLR0913, PLR0917  the options of a price
+    epsilon: str | None,
+    rho: str | None,
+    delta: str | None,
+    error: list[str] | None,
+    size: int | None,
+    confidence: str | None,
+    bounds_epsilon: str | None,
+) -> dict[str, Any]:
+    errors = name_value_pairs(error, option="--error", of="number")
+    return {
+        "epsilon": epsilon,
+        "rho": rho,
+        "delta": delta,
+        "error": errors or None,
+        "size": size,
+        "confidence": confidence,
+        "bounds": None if bounds_epsilon is None else estimate(epsilon=bounds_epsilon),
+    }
+
+
+def _session(project: CommandInputs, account: str | None, analyst: str | None) -> Session:
+    return open_session(
+        project.named_data(),
+        policy=project.policy,
+        ledger=project.ledger,
+        account=None if project.ledger is None else account,
+        analyst=analyst,
+    )

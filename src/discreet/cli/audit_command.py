@@ -1,0 +1,189 @@
+"""``discreet audit``: attacks on ourselves, or on any program.
+
+Trust: public.
+
+The suite ends with 6 where a promise is refuted, an attack succeeds or a broken twin escapes; the
+audit of a program where more is lost than it claims.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+from rich.console import Console
+from rich.progress import Progress
+
+from discreet.attacks.claims import Approximate
+from discreet.attacks.estimate import estimate_epsilon
+from discreet.attacks.subjects import Command
+from discreet.cli.exit_codes import VIOLATION, errors_reported, write_json
+from discreet.cli.options import JsonOption
+from discreet.errors import WrongKind
+
+if TYPE_CHECKING:  # the suite brings every mechanism and the engine, which take their time
+    from discreet_audit.suite import ProgressCallback, Report
+
+__all__ = ["audit"]
+
+
+def audit(  # noqa: PLR0913  the options of two audits
+    context: typer.Context,
+    *,
+    long: Annotated[
+        bool, typer.Option("--long/--quick", help="Millions of answers, or a minute's worth.")
+    ] = False,
+    command: Annotated[
+        str | None,
+        typer.Option(help="A program that prints an answer about the file {data}."),
+    ] = None,
+    data: Annotated[
+        list[str] | None, typer.Option(help="A file of the program; given twice, for neighbors.")
+    ] = None,
+    epsilon: Annotated[str | None, typer.Option(help="What the program claims to lose.")] = None,
+    delta: Annotated[str, typer.Option(help="The delta that goes with it.")] = "0",
+    runs: Annotated[int, typer.Option(help="How many answers about each file are judged.")] = 1000,
+    lines: Annotated[int, typer.Option(help="How many answers a run prints, a line each.")] = 1,
+    jobs: Annotated[
+        int | None, typer.Option(help="How many processes attack; one for each core unless given.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="A folder for audit.json, audit.html and audit.md.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Attack our own releases, or measure what a program loses."""
+    with errors_reported(as_json=as_json):
+        _check_options(context, of_program=command is not None)
+        if command is None:
+            broken = _suite(long=long, jobs=jobs, out=out, as_json=as_json)
+        else:
+            program = Command(command, lines=lines)
+            broken = _program(program, _pair(data), epsilon, delta, runs, as_json=as_json)
+        if broken:
+            raise typer.Exit(VIOLATION)
+
+
+_OF_PROGRAMS: Final = ("data", "epsilon", "delta", "runs", "lines")
+_OF_THE_SUITE: Final = ("long", "jobs", "out")
+
+
+def _check_options(context: typer.Context, *, of_program: bool) -> None:
+    """Refuse options of the other audit: they would change nothing."""
+    for name in _OF_THE_SUITE if of_program else _OF_PROGRAMS:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise WrongKind(
+                what=f"--{name} {'does not go' if of_program else 'goes'} with --command.",
+                why="one audit is about a program and two files, the other about discreet itself.",
+                do="leave it out."
+                if of_program
+                else "name the program with --command, or leave it out.",
+            )
+
+
+def _program(  # noqa: PLR0913  what is run, on what, against which claim
+    program: Command,
+    pair: tuple[str, str],
+    epsilon: str | None,
+    delta: str,
+    runs: int,
+    *,
+    as_json: bool,
+) -> bool:
+    """Measure what a program loses; say whether that is more than it claims."""
+    claim = Approximate(delta=delta, epsilon=epsilon)
+    found = estimate_epsilon(program, pair, runs, claim=claim)
+    if as_json:
+        write_json("measured", found.to_json())
+    else:
+        sys.stdout.write(f"{found}\n")
+    return found.violates
+
+
+def _pair(data: list[str] | None) -> tuple[str, str]:
+    if data is None or len(data) != 2:
+        raise WrongKind(
+            what="not two files are named.",
+            why="what a program loses is measured between two neighboring tables.",
+            do="give --data twice: a table with a person, and the same table without.",
+        )
+    missing = [path for path in data if not Path(path).exists()]
+    if missing:
+        raise WrongKind(
+            what=f"there is no file {missing[0]}.",
+            why="the program is run on both files.",
+            do="check the path.",
+        )
+    return data[0], data[1]
+
+
+def _suite(*, long: bool, jobs: int | None, out: Path | None, as_json: bool) -> bool:
+    """Run the suite; say whether anything is not as it must be."""
+    from discreet_audit.suite import run_suite  # noqa: PLC0415  (as above)
+
+    with _shown() as told:
+        report = run_suite(long=long, jobs=_jobs(jobs), told=told)
+    if out is not None:
+        _write(report, out)
+    if as_json:
+        write_json("audit", report.to_json())
+    else:
+        _say(report, out)
+    return bool(report.violations)
+
+
+def _jobs(given: int | None) -> int:
+    return (os.cpu_count() or 1) if given is None else given
+
+
+@contextmanager
+def _shown() -> Iterator[ProgressCallback]:
+    """Show on stderr what comes next: a bar on a terminal, and elsewhere ten lines in all."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield _tenths
+        return
+    with Progress(console=console, transient=True) as bar:
+        task = bar.add_task("audit")
+
+        def told(name: str, at: int, of: int) -> None:
+            bar.update(task, description=name, completed=at, total=of)
+
+        yield told
+
+
+def _tenths(name: str, at: int, of: int) -> None:
+    """Write a line whenever another tenth is done."""
+    if at and 10 * at // of > 10 * (at - 1) // of:
+        sys.stderr.write(f"audit: {at} of {of} done, next is {name}\n")
+
+
+def _say(report: Report, out: Path | None) -> None:
+    from discreet_audit.report import tables  # noqa: PLC0415  (as above)
+
+    console = Console(file=sys.stdout)
+    for table in tables(report):
+        console.print(table)
+    for name in report.violations:
+        console.print(f"VIOLATED: {name}", style="bold red", markup=False)
+    console.print(f"{report.summary}.", markup=False)
+    if out is not None:
+        console.print(f"wrote {out / 'audit.html'}, audit.json and audit.md", markup=False)
+
+
+def _write(report: Report, folder: Path) -> None:
+    from discreet_audit.report import document, page  # noqa: PLC0415  (as above)
+
+    folder.mkdir(parents=True, exist_ok=True)
+    form: dict[str, Any] = {"format": 1, "kind": "audit", **report.to_json()}
+    text = json.dumps(form, ensure_ascii=False, allow_nan=False, indent=1)
+    (folder / "audit.json").write_text(f"{text}\n", encoding="utf-8")
+    (folder / "audit.html").write_text(page(report), encoding="utf-8")
+    (folder / "audit.md").write_text(document(report), encoding="utf-8")

@@ -1,0 +1,187 @@
+"""``discreet init``: asks six questions, makes the ledger, and writes the policy.
+
+Trust: public.  Only the names and types of columns are read from the data.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from discreet.cli.exit_codes import errors_reported, write_json
+from discreet.cli.options import POLICY, SERVERS, JsonOption, name_value_pairs
+from discreet.cli.policy_questionnaire import Answers, Ask, policy_from
+from discreet.errors import WrongKind
+from discreet.ledger import Ledger
+from discreet.ledger.stores.store import is_server, store_for
+from discreet.plan.policy.policy import Policy, SessionSettings, read_policy
+from discreet.session import describe
+from discreet.session.opening_arguments import unit_of, without_password
+from discreet.session.schemas import schema_of
+
+__all__ = ["init"]
+
+_HEADER: Final = """\
+# Who is protected, and what may be told.  Review this file like code.
+# Bounds and categories are what people know, and never come from the rows.
+
+"""
+
+_SLASHES: Final = 3  # of the address of a database
+
+
+def init(  # noqa: PLR0913  one option for each answer
+    source: Annotated[str, typer.Argument(help="A CSV or Parquet file, or a DuckDB database.")],
+    *,
+    table: Annotated[str | None, typer.Option(help="What the table is called.")] = None,
+    unit: Annotated[
+        list[str] | None, typer.Option(help="The column that names a person; or 'row'.")
+    ] = None,
+    max_rows: Annotated[str, typer.Option(help="Rows of a person in one group.")] = "",
+    max_groups: Annotated[str, typer.Option(help="Groups of a person.")] = "",
+    bounds: Annotated[
+        list[str] | None, typer.Option(help="COLUMN=LOW:HIGH, public bounds; may be repeated.")
+    ] = None,
+    categories: Annotated[
+        list[str] | None, typer.Option(help="COLUMN=A,B,C, public values; may be repeated.")
+    ] = None,
+    types: Annotated[
+        list[str] | None, typer.Option("--type", help="COLUMN=TYPE; may be repeated.")
+    ] = None,
+    constant: Annotated[
+        list[str] | None, typer.Option(help="A column in which all rows of a person agree.")
+    ] = None,
+    analyst: Annotated[list[str] | None, typer.Option(help="Who may ask; or anybody.")] = None,
+    epsilon: Annotated[str, typer.Option(help="The budget in all.")] = "",
+    delta: Annotated[str, typer.Option(help="The chance that the promise fails.")] = "",
+    policy: Annotated[Path, typer.Option(help="Where to write the policy.")] = Path(POLICY),
+    ledger: Annotated[str, typer.Option(help="Where the ledger is made.")] = "",
+    yes: Annotated[bool, typer.Option("--yes", help="Ask nothing; take what is usual.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Ask six questions about a table, make the ledger, and write the policy."""
+    with errors_reported(as_json=as_json):
+        _refuse_overwriting(policy)
+        seen = describe(source, tables=table)
+        (name, columns), *others = seen.items()
+        if others:
+            raise WrongKind(
+                what="several tables are named.",
+                why="the questions are about one table.",
+                do="name one, and add others to the policy by hand.",
+            )
+        answers = Answers(
+            unit=",".join(unit or ()),
+            max_rows=max_rows,
+            max_groups=max_groups,
+            analysts=",".join(analyst or ()),
+            epsilon=epsilon,
+            delta=delta,
+            bounds=name_value_pairs(bounds, option="--bounds", of="low:high"),
+            categories=name_value_pairs(categories, option="--categories", of="values"),
+            types=name_value_pairs(types, option="--type", of="type"),
+            constant=tuple(constant or ()),
+        )
+        place = SessionSettings(
+            data=_seen_from(policy, source), ledger=_shareable(ledger or f"{name}.ledger")
+        )
+        made = policy_from(answers, _asker(yes=yes), table=name, columns=columns, session=place)
+        rules = read_policy(made.written())  # what is written can be followed, and fits the data
+        schema_of(rules, unit_of(None, rules), seen)
+        rules = _with_ledger(rules, ledger or f"{name}.ledger", policy)
+        policy.write_text(_HEADER + rules.written(), encoding="utf-8")
+        _say(rules, policy, name, as_json=as_json)
+
+
+def _with_ledger(rules: Policy, ledger: str, policy: Path) -> Policy:
+    """Make the ledger, and return the policy with its id: from now on it has to be there."""
+    address = ledger if is_server(ledger) else str(policy.parent / ledger)
+    with Ledger.open(address, unit=rules.unit, budget=rules.budget) as found:
+        session = replace(rules.session or SessionSettings(), ledger_id=found.id)
+    return replace(rules, session=session)
+
+
+def _seen_from(policy: Path, source: str) -> str:
+    """Return the path of the data as it is seen from the folder of the policy."""
+    if source.startswith(SERVERS):
+        return without_password(source)
+    try:
+        return str(Path(source).resolve().relative_to(policy.parent.resolve()))
+    except ValueError:
+        return str(Path(source).resolve())
+
+
+def _shareable(ledger: str) -> str:
+    """Return the address of the ledger without a password."""
+    store_for(ledger, timeout=1)  # refuses what is no address: what follows '#' is a name
+    place, mark, name = ledger.partition("#")
+    if not is_server(ledger):
+        return ledger
+    if not ledger.startswith(SERVERS):
+        return _without_password(ledger)
+    shared = without_password(place)
+    if place.partition("?")[0].count("/") > _SLASHES:
+        raise WrongKind(
+            what="the address of the ledger names a table.",
+            why="a ledger is a schema of a database, with tables of its own.",
+            do="give 'postgresql://role@host/database#name'.",
+        )
+    return f"{shared}{mark}{name}"
+
+
+def _without_password(ledger: str) -> str:
+    """Refuse a password in the key-value form: the policy is for others to read."""
+    if "password" in ledger:
+        raise WrongKind(
+            what="the address of the ledger holds a password.",
+            why="the policy is reviewed and shared, and a password in it would be too.",
+            do="leave it out, and set PGPASSWORD or use a password file.",
+        )
+    return ledger
+
+
+def _asker(*, yes: bool) -> Ask:
+    """Return what asks: a person at a terminal, or nobody."""
+
+    def usual(question: str, default: str) -> str:
+        if not yes:
+            raise WrongKind(
+                what="an answer is missing, and there is no terminal to ask at.",
+                why=f"the question is: {question.strip()}.",
+                do="give it as an option, or --yes to take what is usual.",
+            )
+        return default
+
+    def prompt(question: str, default: str) -> str:
+        return str(typer.prompt(question, default=default, show_default=bool(default), err=True))
+
+    return prompt if _at_a_terminal() and not yes else usual
+
+
+def _at_a_terminal() -> bool:
+    return sys.stdin.isatty()
+
+
+def _refuse_overwriting(path: Path) -> None:
+    if path.exists():
+        raise WrongKind(
+            what=f"{path} is there already.",
+            why="a policy that people have reviewed is not replaced in passing.",
+            do="remove it, or give --policy with another name.",
+        )
+
+
+def _say(policy: Policy, path: Path, table: str, *, as_json: bool) -> None:
+    if as_json:
+        write_json("policy", {"written": str(path), "table": table})
+        return
+    sys.stdout.write(f"wrote {path}; the budget is {policy.budget}.\n")
+    place = policy.session or SessionSettings()
+    if any(each is not None and each.startswith(SERVERS) for each in (place.data, place.ledger)):
+        sys.stdout.write("no password is in it: set PGPASSWORD, or use a password file.\n")
+    question = f"SELECT COUNT(*) AS n FROM {table}"  # noqa: S608 (a checked name, and only shown)
+    sys.stdout.write(f'next: discreet plan "{question}" --epsilon 0.1\n')

@@ -1,0 +1,226 @@
+"""``discreet ledger``: what was charged and answered, and whether it all adds up.
+
+Trust: public.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from discreet.accounting.budgets.amounts import format_up
+from discreet.accounting.budgets.spending import describe_unit
+from discreet.cli.exit_codes import LEDGER, errors_reported, write_json
+from discreet.cli.options import EXAMPLES, JsonOption, command_inputs
+from discreet.ledger import Ledger
+from discreet.ledger.stores.store import is_server
+from discreet.ledger.verify import verify_file
+from discreet.session.display import text_bar
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    help="What was charged and answered.",
+    epilog=EXAMPLES["ledger"],
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+LedgerArgument = Annotated[
+    str | None, typer.Argument(help="The ledger; the one of policy.toml unless given.")
+]
+
+
+@app.command(epilog=EXAMPLES["show"])
+def show(ledger: LedgerArgument = None, *, as_json: JsonOption = False) -> None:
+    """Show accounts, what is left in them, and all entries."""
+    with errors_reported(as_json=as_json), _opened(ledger) as found:
+        if as_json:
+            write_json("ledger", _as_json(found))
+        else:
+            _as_text(found)
+
+
+@app.command(epilog=EXAMPLES["verify"])
+def verify(
+    ledger: LedgerArgument = None,
+    *,
+    receipt: Annotated[
+        list[str] | None, typer.Option(help="A receipt that the ledger once gave; may be repeated.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Work out everything again from the entries alone."""
+    with errors_reported(as_json=as_json):
+        address = _address(ledger)
+        if is_server(address):
+            with Ledger.open(address) as found:
+                report = found.verify(receipts=receipt or ())
+        else:
+            report = verify_file(address, receipts=receipt or ())
+        if as_json:
+            write_json("verification", {"ok": report.ok, "report": str(report)})
+        else:
+            sys.stdout.write(f"{report}\n")
+        if not report.ok:
+            raise typer.Exit(LEDGER)
+
+
+@app.command(epilog=EXAMPLES["export"])
+def export(
+    path: Annotated[Path, typer.Argument(help="Where to write; nothing may be there yet.")],
+    ledger: LedgerArgument = None,
+    *,
+    as_json: JsonOption = False,
+) -> None:
+    """Write everything, answers included, to a file of JSON lines."""
+    with errors_reported(as_json=as_json), _opened(ledger) as found:
+        receipt = found.export(path)
+        if as_json:
+            write_json("export", {"path": str(path), "receipt": str(receipt)})
+        else:
+            sys.stdout.write(f"{path}\nreceipt {receipt}\n")
+
+
+@app.command(epilog=EXAMPLES["backup"])
+def backup(
+    path: Annotated[Path, typer.Argument(help="Where to write; nothing may be there yet.")],
+    ledger: LedgerArgument = None,
+    *,
+    as_json: JsonOption = False,
+) -> None:
+    """Write everything to a file while the ledger is in use, and verify what was written.
+
+    Use this and not cp: a copy of the file may lack what was charged last, and is refused as a
+    ledger.
+    """
+    with errors_reported(as_json=as_json), _opened(ledger) as found:
+        receipt = found.backup(path)
+        if as_json:
+            write_json("backup", {"path": str(path), "receipt": str(receipt)})
+        else:
+            sys.stdout.write(f"{path}, verified\nreceipt {receipt}\n")
+
+
+@app.command(epilog=EXAMPLES["restore"])
+def restore(  # noqa: PLR0913  two people, and what they say
+    source: Annotated[Path, typer.Argument(help="A backup, or a ledger that is of no use now.")],
+    ledger: LedgerArgument = None,
+    *,
+    reason: Annotated[str, typer.Option(help="Why.")],
+    by: Annotated[str, typer.Option(help="Who wants it.")],
+    approved_by: Annotated[str, typer.Option(help="Who agrees, somebody else.")],
+    receipt: Annotated[
+        list[str] | None, typer.Option(help="A receipt that the ledger once gave; may be repeated.")
+    ] = None,
+    last: Annotated[
+        str | None,
+        typer.Option(help="The receipt of its last entry, if both vouch that none came after it."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a ledger of a backup; what may have been charged since counts as spent."""
+    with errors_reported(as_json=as_json):
+        address = ledger or command_inputs().named_ledger()
+        with Ledger.restore(
+            address,
+            source,
+            reason=reason,
+            by=by,
+            approved_by=approved_by,
+            receipts=receipt or (),
+            last=last,
+        ) as found:
+            if as_json:
+                write_json("restored", {"ledger": found.id, "receipt": str(found.receipt)})
+            else:
+                sys.stdout.write(f"{found}\nreceipt {found.receipt}\n")
+
+
+@app.command(epilog=EXAMPLES["reopen"])
+def reopen(
+    key: Annotated[str, typer.Argument(help="The key of the closed question.")],
+    ledger: LedgerArgument = None,
+    *,
+    reason: Annotated[str, typer.Option(help="Why it may be attempted again.")],
+    by: Annotated[str, typer.Option(help="Who decides it.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Allow further attempts of a question that a failed attempt has closed; the owner's act."""
+    with errors_reported(as_json=as_json), _opened(ledger) as found:
+        found.reopen(key, reason=reason, by=by)
+        if as_json:
+            write_json("reopened", {"key": key, "receipt": str(found.receipt)})
+        else:
+            sys.stdout.write(f"reopened {key}\nreceipt {found.receipt}\n")
+
+
+def _address(given: str | None) -> str:
+    address = given or command_inputs().named_ledger()
+    if not is_server(address) and not Path(address).is_file():
+        Ledger.open(address)  # says what is wrong: nothing is there, or only what is left of one
+    return address
+
+
+def _opened(given: str | None) -> Ledger:
+    """Open the ledger that is named; that of the policy has to bear the id that is there."""
+    if given is not None:
+        return Ledger.open(_address(given))
+    said = command_inputs().policy.session
+    return Ledger.open(_address(given), id=None if said is None else said.ledger_id)
+
+
+def _as_text(ledger: Ledger) -> None:
+    sys.stdout.write(f"ledger {ledger.id}, for {describe_unit(ledger.unit)}\n")
+    names = {}
+    for path in ledger.accounts:
+        left = ledger.left(account=path)
+        names[path] = left.budget.components
+        sys.stdout.write(f"  {path}: {text_bar(left)} left: {left}\n")
+    table = Table("entry", "when", "kind", "account", "question", "cost")
+    for entry in ledger.entries():
+        question = str(entry.get("question") or entry.get("key") or "")
+        table.add_row(
+            str(entry["seq"]),
+            str(entry["at"])[:19].replace("T", " "),
+            str(entry["kind"]),
+            str(entry.get("account", "")),
+            question[:12],
+            _cost(entry, names),
+        )
+    Console(highlight=False).print(table)
+    for key in ledger.closed:
+        sys.stdout.write(f"closed by a failed attempt: {key}\n")
+    sys.stdout.write(f"receipt {ledger.receipt}\n")
+
+
+def _cost(entry: Mapping[str, Any], names: Mapping[str, tuple[str, ...]]) -> str:
+    """Say what a charge costs whom it costs most, by the names of what its account counts."""
+    if entry["kind"] != "charge":
+        return ""
+    paid = entry["amounts"].get(entry["account"])
+    if not paid:
+        return ""
+    sides = [[int(each) for each in side] for piece in paid for side in piece]
+    most = [max(column) for column in zip(*sides, strict=True)]
+    parts = zip(names[entry["account"]], most, strict=True)
+    return ", ".join(f"{name} {format_up(each)}" for name, each in parts if each)
+
+
+def _as_json(ledger: Ledger) -> dict[str, object]:
+    accounts = {path: str(ledger.left(account=path)) for path in ledger.accounts}
+    return {
+        "ledger": ledger.id,
+        "unit": describe_unit(ledger.unit),
+        "accounts": accounts,
+        "entries": list(ledger.entries()),
+        "closed": list(ledger.closed),
+        "receipt": str(ledger.receipt),
+    }

@@ -1,0 +1,193 @@
+"""Six questions about a table, and the policy that their answers make.
+
+Trust: public.
+
+    1   who is a person here?
+    2   how many rows, and groups, may one person count in?
+    3   between which public bounds do numbers lie?
+    4   which categories are public?
+    5   who may ask?
+    6   what may be lost in total?
+
+Bounds and categories come from what people know, never from rows: the largest cost in a table is
+somebody's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Final, final
+
+from discreet.accounting import Budget
+from discreet.errors import UnknownName, WrongKind
+from discreet.exact import decimal
+from discreet.plan.policy.policy import Limits, Policy, SessionSettings
+from discreet.query.relations import folded
+from discreet.query.types import TYPES_BY_NAME, Scalar, Type
+from discreet.requests.table_schema import ColumnFacts, TableFacts
+from discreet.units import PrivacyUnit, custom, row
+
+__all__ = ["Answers", "Ask", "Columns", "policy_from"]
+
+Columns = Mapping[str, Type | None]
+Ask = Callable[[str, str], str]
+"""Asks a question, with a default answer, and returns what was said."""
+
+_ROW: Final = "row"
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answers:
+    """What was said on the command line; the rest is asked."""
+
+    unit: str = ""
+    max_rows: str = ""
+    max_groups: str = ""
+    analysts: str = ""
+    epsilon: str = ""
+    delta: str = ""
+    bounds: Mapping[str, str] = field(default_factory=dict)
+    categories: Mapping[str, str] = field(default_factory=dict)
+    types: Mapping[str, str] = field(default_factory=dict)
+    constant: tuple[str, ...] = ()
+
+
+def policy_from(
+    answers: Answers, ask: Ask, *, table: str, columns: Columns, session: SessionSettings
+) -> Policy:
+    """Ask what is not answered yet, and return the policy.
+
+    >>> answers = Answers(unit="row", bounds={"age": "0:110"})
+    >>> policy = policy_from(answers, lambda question, default: default, table="people",
+    ...                      columns={"age": Type.INTEGER},
+    ...     session=SessionSettings(data="people.csv"))
+    >>> policy.unit.name, policy.tables[0].columns[0].high
+    ('row', Fraction(110, 1))
+    """
+    unit = _unit(answers.unit or ask(f"1  Who is a person here? {_listed(columns)}", ""), columns)
+    single = not unit.columns
+    rows = answers.max_rows or ("1" if single else ask("2  Rows of one person that count", "10"))
+    groups = answers.max_groups or ("1" if single else ask("   Groups of one person", "4"))
+    facts = tuple(_facts(answers, ask, columns, unit))
+    analysts = _split(answers.analysts or ask("5  Who may ask? Names, or nothing: anybody", ""))
+    epsilon = answers.epsilon or ask("6  What may be lost in total? epsilon", "1")
+    delta = answers.delta or ask("   with which chance may the promise fail? delta", "1e-9")
+    return Policy(
+        unit=unit,
+        session=session,
+        budget=Budget(epsilon=epsilon.strip(), delta=delta.strip()),
+        limits=Limits(max_groups=_whole(groups), max_rows=_whole(rows)),
+        analysts=analysts or None,
+        tables=(TableFacts(name=table, columns=facts, unit=unit.columns),),
+    )
+
+
+def _unit(said: str, columns: Columns) -> PrivacyUnit:
+    if said.strip() == _ROW:
+        return row()
+    names = tuple(_known(name, columns) for name in _split(said))
+    if not names:
+        raise WrongKind(
+            what="nothing says who a person is.",
+            why="without it there is nobody to protect.",
+            do="give --unit COLUMN, or --unit row if each row is a person.",
+        )
+    return custom("person", columns=names)
+
+
+def _facts(
+    answers: Answers, ask: Ask, columns: Columns, unit: PrivacyUnit
+) -> Iterator[ColumnFacts]:
+    """Return what is said about columns, in their order."""
+    bounds, listed, types = (
+        {_known(name, columns): value for name, value in said.items()}
+        for said in (answers.bounds, answers.categories, answers.types)
+    )
+    constant = {_known(name, columns) for name in answers.constant}
+    for name, kind in columns.items():
+        if kind is None:
+            continue
+        declared = _type(types[name]) if name in types else kind
+        if name in bounds and name not in types and declared is Type.TEXT:
+            declared = Type.FLOAT  # a file of texts: bounds say that these are numbers
+        ends, values = bounds.get(name, ""), listed.get(name, "")
+        if name not in unit.columns and not ends and not values:
+            if declared.is_number:
+                ends = ask(f"3  Public bounds of {name}, LOW:HIGH, or nothing", "")
+            if declared is Type.TEXT:
+                values = ask(f"4  Public values of {name}, A,B,C, or nothing", "")
+        if ends or values or name in constant or declared is not kind:
+            low, high = _ends(ends)
+            yield ColumnFacts(
+                name=name,
+                type=declared,
+                low=low,
+                high=high,
+                categories=_categories(values, declared),
+                nullable=not values,
+                constant=name in constant,
+            )
+
+
+def _ends(said: str) -> tuple[Fraction | None, Fraction | None]:
+    if not said.strip():
+        return None, None
+    low, _, high = said.partition(":")
+    return decimal(low.strip(), name="the lower bound"), decimal(
+        high.strip(), name="the upper bound"
+    )
+
+
+def _categories(said: str, kind: Type) -> tuple[Scalar, ...] | None:
+    values = _split(said)
+    if not values:
+        return None
+    return tuple(map(_integer, values)) if kind is Type.INTEGER else values
+
+
+def _integer(said: str) -> int:
+    value = decimal(said, name="a category")
+    return value.numerator if value.denominator == 1 else _whole(said)
+
+
+def _known(name: str, columns: Columns) -> str:
+    found = [each for each in columns if folded(each) == folded(name.strip())]
+    if not found:
+        raise UnknownName(
+            what=f"there is no column {name.strip()}.",
+            why="the policy is about the columns of the table.",
+            do=f"use one of: {', '.join(columns)}.",
+        )
+    return found[0]
+
+
+def _type(said: str) -> Type:
+    found = TYPES_BY_NAME.get(said.upper())
+    if found is None:
+        raise WrongKind(
+            what="a type is not known.",
+            why="columns are read as one of a few types.",
+            do=f"use one of: {', '.join(each.value.lower() for each in Type)}.",
+        )
+    return found
+
+
+def _listed(columns: Columns) -> str:
+    return f"One of {', '.join(columns)}; or {_ROW}"
+
+
+def _split(said: str) -> tuple[str, ...]:
+    return tuple(each.strip() for each in said.split(",") if each.strip())
+
+
+def _whole(said: str) -> int:
+    if not said.strip().isdecimal():
+        raise WrongKind(
+            what="a number is not a whole number.",
+            why="people and their rows are counted in whole numbers.",
+            do="write 10, say.",
+        )
+    return int(said)

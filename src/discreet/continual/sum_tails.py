@@ -1,0 +1,274 @@
+"""Tails of sums of noise: half-widths of weighted sums, plain sums and sums of a binary tree.
+
+Trust: public.
+
+How far a weighted sum of noise can be from zero, at most, with a probability.
+
+ A bug here misstates an error bar; it costs no privacy.
+
+Let S = sum of w_i Z_i for independent draws Z_i, all |w_i| <= m, and spread f = sum of w_i**2.
+Theorem (key ``chernoff-sum``).  With K(t) = ln E exp(t Z), P[|S| > r] <= 2 exp(f/m**2 K(m t) - t r)
+for every t > 0.  Proof.  K(t) / t**2 does not fall with t > 0 for the discrete Laplace law, so
+K(w t) <= (w/m)**2 K(m t); the rest is Markov's inequality.
+    discrete Laplace, scale s:  K(t) = 2 ln(1 - a) - ln(1 - a e**t) - ln(1 - a e**-t), t < 1/s,
+    which is -ln(1 - c (cosh t - 1)), a series in t**2 without negative coefficients;
+    discrete Gaussian, v:  K(t) <= v t**2 / 2 (Canonne, Kamath and Steinke 2020), so weights may
+    have any size.
+Theorem (key ``smoothed-sum``).  Let N be normal with standard deviation s, independent of S.  Then
+P[|S| > r] <= P[|S + N| > r - 4 s] / P[|N| <= 4 s], because |S| > r and |N| <= 4 s make
+|S + N| > r - 4 s.
+    Where the weights are known, the right side is a Fourier series whose terms, products of
+    E cos(w_i t Z), fall like exp(-s**2 t**2 / 2); s is a hundredth of the standard deviation of S.
+    For the discrete Gaussian law with v > 9/4 the weights do not matter: let N = sum of w_i N_i for
+    normal N_i of variance s**2 = tau**2 v / (v - tau**2), tau = 3/2.  By Poisson's formula
+    Z_i + N_i has at most 1 + 1.1e-19 times the normal density of variance v + s**2, so S + N has at
+    most that to the number of draws times the density of variance f (v + s**2).
+
+How far plain sums of noise are from zero: one sum, or all sums that a binary tree makes.
+
+ A bug here misstates an error bar; it costs no privacy.
+
+Definition.  The law of a sum of k draws is the k-th power of the law of one, by Fourier transforms
+on a ring so long that less than 1e-18 wraps around.
+Theorem (key ``tree-walk``).  Let every block (height(t), t) of a binary tree have independent noise
+(see ``dyadic``), and let S_t add up the noise of the blocks that make up the first t positions.
+With f_0 = 1 and
+
+    f_{h+1}(s) = f_h(s) * sum over z of P[Z = z] [|s + z| <= r] f_h(s + z),
+
+f_h(s) is the chance that s + S_t stays within r for all 0 < t < 2**h.  Proof.  Up to t = 2**h - 1
+only blocks of the left half are used; S at t = 2**h is one new draw z; and from there on the walk
+starts again from s + z with fresh noise.  For a length n that is no power of two, take the right
+half only where the binary digit of n is 1.
+Transforms err by less than 1e-11 of probability; the reach is the smallest but for that much.
+Where the noise is too wide for a table, Chernoff's bound is used (key ``chernoff-sum``).
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from statistics import NormalDist
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.continual.dyadic import depth
+from discreet.exact import float_up
+from discreet.mechanisms.exact_quantiles import first_true
+from discreet.noise import DiscreteGaussian, DiscreteLaplace
+
+__all__ = [
+    "plain_sum_half_width",
+    "stays_within",
+    "sum_half_width",
+    "tree_half_width",
+    "weighted_sum_half_width",
+]
+
+_NORMAL: Final = NormalDist()
+_OUTSIDE: Final = 2 * _NORMAL.cdf(-4.0)
+_TRIES: Final = 200
+_TAU_SQUARED: Final = 2.25
+_ETA: Final = 1.1e-19  # above 2 (e**-q + e**-4q + ...) for q = 2 pi**2 tau**2 = 44.4
+_SMALLEST: Final = 1e-300
+_SLIP: Final = 1e-11  # above the rounding of a series
+_ROUNDING: Final = 1 + 1e-9  # above the rounding of the few elementary functions below
+
+
+def sum_half_width(
+    law: DiscreteLaplace | DiscreteGaussian,
+    *,
+    spread: Fraction,
+    draws: int,
+    tail: Fraction,
+    most: float = 1.0,
+) -> float:
+    """Return an r with P[|S| > r] <= tail, for so many draws with weights of at most this size.
+
+    >>> law = DiscreteGaussian(variance=10**6)
+    >>> round(sum_half_width(law, spread=Fraction(4), draws=9, tail=Fraction(1, 20)))
+    3932
+    """
+    size, chance = float_up(spread), max(float(tail), _SMALLEST)
+    if isinstance(law, DiscreteLaplace):
+        return most * _chernoff(float_up(law.scale), size / most**2, chance) * _ROUNDING
+    variance = float_up(law.variance)
+    found = math.sqrt(2 * size * variance * math.log(2 / chance))
+    if variance > 2 * _TAU_SQUARED:
+        extra = _TAU_SQUARED * variance / (variance - _TAU_SQUARED)
+        inside = (1 - _OUTSIDE) * math.exp(-_ETA * draws)
+        quantile = -_NORMAL.inv_cdf(chance * inside / 2)
+        normal = quantile * math.sqrt(variance + extra) + 4 * math.sqrt(extra)
+        found = min(found, math.sqrt(size) * normal)
+    return found * _ROUNDING
+
+
+def _chernoff(scale: float, spread: float, chance: float) -> float:
+    """Minimize (f K(t) + ln(2 / chance)) / t over a grid; every t gives a bound."""
+
+    def bound(theta: float) -> float:
+        whole, near, far = (-math.expm1(-x / scale) for x in (1.0, 1 - theta, 1 + theta))
+        cumulant = math.log(whole / near) + math.log(whole / far)
+        return (spread * cumulant + math.log(2 / chance)) * scale / theta
+
+    return min(bound(at / _TRIES) for at in range(1, _TRIES))
+
+
+def weighted_sum_half_width(
+    law: DiscreteLaplace | DiscreteGaussian,
+    *,
+    weights: Sequence[tuple[float, int]],
+    tail: Fraction,
+) -> float:
+    """Return an r with P[|S| > r] <= tail, for weights of at most 1 with their multiplicities.
+
+    >>> law = DiscreteLaplace(scale=10)
+    >>> round(weighted_sum_half_width(law, weights=[(0.5, 8)], tail=Fraction(1, 20)))
+    41
+    """
+    draws = sum(count for _, count in weights)
+    spread = sum((Fraction(weight) ** 2 * count for weight, count in weights), Fraction(0))
+    most = max(abs(weight) for weight, _ in weights)
+    bound = sum_half_width(law, spread=spread, draws=draws, tail=tail, most=most)
+    if tail < 1000 * Fraction(_SLIP):
+        return bound
+    deviation = math.sqrt(float(spread * law.moments().variance.high))
+    width = deviation / 100
+    deep = sum_half_width(law, spread=spread, draws=draws, tail=Fraction(1, 10**15), most=most)
+    beyond = _series(law, weights, width, deep + 10 * width)
+    wanted, low, high = float(tail) * (1 - _OUTSIDE) - _SLIP, 0.0, bound
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (low, middle) if beyond(middle) <= wanted else (middle, high)
+    return min(bound, high + 4 * width)
+
+
+def _series(
+    law: DiscreteLaplace | DiscreteGaussian,
+    weights: Sequence[tuple[float, int]],
+    width: float,
+    half: float,
+) -> Callable[[float], float]:
+    """Return P[|S + N| > x] on a ring of twice the half length."""
+    terms = math.ceil(9 * half / (width * math.pi))
+    angles = np.arange(1.0, terms + 1) * (math.pi / half)
+    logs = -((width * angles) ** 2) / 2
+    for weight, count in weights:
+        logs += count * _log_mean_cosine(law, weight * angles)
+    sizes = 2 * np.exp(logs) / (angles * half)
+    return lambda x: 1 - x / half - float((np.sin(angles * x) * sizes).sum())
+
+
+def _log_mean_cosine(
+    law: DiscreteLaplace | DiscreteGaussian, angles: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return ln E cos(t Z)."""
+    if isinstance(law, DiscreteLaplace):
+        return -np.log1p((np.sin(angles / 2) / math.sinh(0.5 / float(law.scale))) ** 2)
+    variance, turn = float(law.variance), 2 * math.pi
+    if variance < 0.5:
+        sizes = {k: math.exp(-k * k / (2 * variance)) for k in range(1, 8)}
+        waves = sum(2 * size * np.cos(k * angles) for k, size in sizes.items())
+        return np.asarray(np.log((1 + waves) / (1 + 2 * sum(sizes.values()))))
+    near = np.abs(angles - turn * np.round(angles / turn))
+    turns = [turn * m for m in (-2, -1, 0, 1, 2)]  # by Poisson's formula; more are below 1e-16
+    bells = sum(np.exp(variance * (near**2 - (near + each) ** 2) / 2) for each in turns)
+    total = sum(math.exp(-variance * each**2 / 2) for each in turns)
+    return np.asarray(np.log(bells / total) - variance * near**2 / 2)
+
+
+Law = DiscreteLaplace | DiscreteGaussian
+
+_TRANSFORM_SLIP: Final = 1e-11
+_WRAPPED: Final = Fraction(1, 10**18)
+_LARGEST: Final = 1 << 22
+
+
+def plain_sum_half_width(law: Law, count: int, tail: Fraction) -> int:
+    """Return the smallest r such that a sum of so many draws is beyond r with chance <= tail.
+
+    >>> from discreet.noise import DiscreteLaplace
+    >>> law = DiscreteLaplace(scale=2)
+    >>> plain_sum_half_width(law, 1, Fraction(1, 20)), plain_sum_half_width(law, 10, Fraction(1,
+    ...     20))
+    (6, 18)
+    """
+    bound = math.floor(sum_half_width(law, spread=Fraction(count), draws=count, tail=tail))
+    widest = sum_half_width(law, spread=Fraction(count), draws=count, tail=_WRAPPED)
+    if tail < 100 * _TRANSFORM_SLIP or 2 * widest + 3 > _LARGEST:
+        return bound
+    beyond = _beyond(law, count, math.ceil(widest))
+    return min(bound, int(np.argmax(beyond + _TRANSFORM_SLIP <= float(tail))))
+
+
+def tree_half_width(law: Law, length: int, chance: Fraction) -> int:
+    """Return the smallest r such that all sums of a binary tree are within r with this chance.
+
+    >>> from discreet.noise import DiscreteLaplace
+    >>> tree_half_width(DiscreteLaplace(scale=4), 8, Fraction(19, 20))
+    24
+    """
+    most = depth(length)
+    union = (1 - chance) / length
+    bound = math.floor(sum_half_width(law, spread=Fraction(most), draws=most, tail=union))
+    if 1 - chance < 100 * _TRANSFORM_SLIP or 4 * bound + 3 > _LARGEST:
+        return bound
+    wanted = float_up(chance) + _TRANSFORM_SLIP
+    return first_true(lambda r: stays_within(law, length, r) >= wanted, high=bound)
+
+
+def stays_within(law: Law, length: int, reach: int) -> float:
+    """Return the chance that all sums of a binary tree are within a reach.
+
+    >>> from discreet.noise import DiscreteLaplace
+    >>> law = DiscreteLaplace(scale=1)
+    >>> round(stays_within(law, 1, 3), 6) == round(1 - 2 * law.survival(3), 6)
+    True
+    """
+    near = _Window(law, reach)
+    full = partial = np.ones(2 * reach + 1)
+    for h in range(depth(length)):
+        if length >> h & 1:
+            partial = full * near.after_a_draw(partial)
+        if length >> h > 1:
+            full = full * near.after_a_draw(full)
+    return float(partial[reach])
+
+
+class _Window:
+    """Sums within a reach: what may come after one more draw."""
+
+    def __init__(self, law: Law, reach: int) -> None:
+        """Transform the law of one draw, on a ring on which no two moves inside are confused."""
+        self._size = 1 << (4 * reach + 1).bit_length()
+        self._inside = 2 * reach + 1
+        steps = np.minimum(np.arange(self._size), self._size - np.arange(self._size))
+        self._draw = np.fft.rfft(np.where(steps <= 2 * reach, _pmf(law, steps), 0.0))
+
+    def after_a_draw(self, later: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the mean of a function of the next sum, zero outside the window."""
+        moved = np.fft.irfft(np.fft.rfft(later, self._size) * self._draw, self._size)
+        return np.clip(moved[: self._inside], 0.0, 1.0)
+
+
+@functools.lru_cache(maxsize=16)
+def _beyond(law: Law, count: int, widest: int) -> NDArray[np.float64]:
+    """Return P[|sum| > r] for r = 0, 1, ..., widest."""
+    size = 1 << (2 * widest + 2).bit_length()
+    steps = np.minimum(np.arange(size), size - np.arange(size))
+    powers = np.fft.rfft(_pmf(law, steps)).real ** count
+    chances = np.clip(np.fft.irfft(powers, size)[: widest + 1], 0.0, 1.0)
+    tails = np.cumsum(chances[::-1])[::-1]  # from r on, on one side
+    return np.asarray(2 * np.append(tails[1:], 0.0))
+
+
+def _pmf(law: Law, steps: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return P[Z = k], to within rounding."""
+    if isinstance(law, DiscreteLaplace):
+        rate = float(1 / law.scale)
+        return np.asarray(math.tanh(rate / 2) * np.exp(-rate * steps))
+    return np.asarray(law.pmf(0) * np.exp(-(steps.astype(float) ** 2) / float(2 * law.variance)))

@@ -1,0 +1,199 @@
+"""SQL fragments: quoted names, literals, and printed expressions with what is known of them.
+
+Trust: kernel.
+
+The smallest parts of a statement: names, literals and types.
+
+ A name or a text that breaks out of its quotes would be a statement of the analyst.
+
+A printed expression: its text, its type, and whether it may still hold what is not finite.
+
+Definition.  A printed FLOAT is *open* if the text may give an infinity or no number at all where
+our value is NULL.  Sums, differences, products, signs, roundings and roots of open values are open
+in turn, and so are quotients with an open numerator: no infinity becomes a finite number on the
+way.  So one check at the top of arithmetic is enough; :func:`closed` adds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from fractions import Fraction
+from typing import Final, final
+
+from discreet.query.expressions import Literal
+from discreet.query.types import Scalar, Type
+
+__all__ = [
+    "SQL_TYPES",
+    "OpenColumns",
+    "Printed",
+    "closed",
+    "converted",
+    "literal",
+    "name",
+    "names",
+    "once",
+    "printed_literal",
+    "text",
+]
+
+SQL_TYPES: Final[dict[Type, str]] = {
+    Type.INTEGER: "BIGINT",
+    Type.FLOAT: "DOUBLE",
+    Type.TEXT: "VARCHAR",
+    Type.BOOLEAN: "BOOLEAN",
+    Type.DATE: "DATE",
+    Type.TIMESTAMP: "TIMESTAMP",
+}
+
+
+def name(identifier: str) -> str:
+    """Return an identifier in quotes.
+
+    >>> name('the "old" ward')
+    '"the ""old"" ward"'
+    """
+    doubled = identifier.replace('"', '""')
+    return f'"{doubled}"'
+
+
+def names(identifiers: list[str]) -> str:
+    """Return identifiers in quotes, with commas between them.
+
+    >>> names(["a", "b"])
+    '"a", "b"'
+    """
+    return ", ".join(map(name, identifiers))
+
+
+def text(value: str) -> str:
+    """Return a text in quotes.
+
+    >>> text("it's")
+    "'it''s'"
+    """
+    doubled = value.replace("'", "''")
+    return f"'{doubled}'"
+
+
+def literal(value: Scalar, kind: Type | None) -> str:
+    """Return a literal of a type, exactly.
+
+    >>> literal(Fraction(1, 10), Type.FLOAT), literal(None, Type.DATE), literal(-3, Type.INTEGER)
+    ('0.1e0', 'CAST(NULL AS DATE)', '(-3)::BIGINT')
+    >>> literal(5, Type.INTEGER), literal(date(2025, 1, 31), Type.DATE)
+    ('5::BIGINT', "DATE '2025-01-31'")
+    """
+    match value:
+        case None:
+            return "NULL" if kind is None else f"CAST(NULL AS {SQL_TYPES[kind]})"
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return text(value)
+        case datetime():
+            return f"TIMESTAMP {text(value.isoformat(sep=' '))}"
+        case date():
+            return f"DATE {text(value.isoformat())}"
+        case _:
+            return _float(value) if kind is Type.FLOAT else f"{_signed(str(value))}::BIGINT"
+
+
+def _float(value: int | Fraction) -> str:
+    """Return the nearest float in a form with an exponent, which no engine takes for a decimal."""
+    try:
+        digits = repr(float(value))
+    except OverflowError:
+        return literal(None, Type.FLOAT)
+    return _signed(digits if "e" in digits else f"{digits}e0")
+
+
+def _signed(digits: str) -> str:
+    return f"({digits})" if digits.startswith("-") else digits
+
+
+_SHORT: Final = 400
+_VALUE: Final = '"_v"'
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """The text of an expression, with parentheses where they are needed.
+
+    >>> Printed("1", Type.INTEGER, value=1).is_written
+    True
+    """
+
+    sql: str
+    kind: Type | None
+    open: bool = False
+    whole: bool = False
+    value: Scalar = None
+
+    @property
+    def is_written(self) -> bool:
+        """Whether it is a literal that is not NULL."""
+        return self.value is not None
+
+
+@final
+class OpenColumns(dict[str, Type]):
+    """Columns with their types, as they are in a source: a FLOAT may be anything."""
+
+
+def printed_literal(value: Literal, kind: Type | None) -> Printed:
+    """Print a literal as a value of a type.
+
+    >>> printed_literal(Literal(2), Type.FLOAT).sql
+    '2.0e0'
+    """
+    sql = literal(value.value, kind)
+    return Printed(sql, kind, value=None if sql == literal(None, kind) else value.value)
+
+
+def once(arguments: Sequence[str], body: Callable[..., str]) -> str:
+    """Print a body that mentions its arguments more than once, without repeating long texts.
+
+    All arguments have one type.  Long ones are bound to the elements of a list, so that the text
+    of nested expressions does not double at every level.
+
+    >>> once(['"a"'], lambda a: f"{a} + {a}")
+    '"a" + "a"'
+    """
+    if all(len(argument) <= _SHORT for argument in arguments):
+        return body(*arguments)
+    parts = [f"{_VALUE}[{place}]" for place in range(1, len(arguments) + 1)]
+    return f"list_transform([[{', '.join(arguments)}]], lambda {_VALUE}: {body(*parts)})[1]"
+
+
+def closed(printed: Printed) -> str:
+    """Return the text of our value: what is not finite becomes NULL.
+
+    >>> closed(Printed('("a" + "b")', Type.FLOAT, open=True))
+    '(CASE WHEN isfinite(("a" + "b")) THEN ("a" + "b") END)'
+    """
+    if not printed.open:
+        return printed.sql
+    return _parenthesized(
+        once([printed.sql], lambda value: f"CASE WHEN isfinite({value}) THEN {value} END")
+    )
+
+
+def converted(printed: Printed, to: Type | None) -> Printed:
+    """Print a number, or a bare NULL, as a value of a type.
+
+    >>> converted(Printed('"a"', Type.INTEGER), Type.FLOAT).sql
+    'CAST("a" AS DOUBLE)'
+    """
+    if to is None or printed.kind is to:
+        return printed
+    if printed.is_written or printed.kind is None:
+        return printed_literal(Literal(printed.value), to)
+    return Printed(f"CAST({printed.sql} AS {SQL_TYPES[to]})", to)
+
+
+def _parenthesized(body: str) -> str:
+    return f"({body})" if body.startswith("CASE") else body

@@ -1,0 +1,289 @@
+"""Contribution bounding by a hash threshold: totals from few rows of units with many groups.
+
+Trust: kernel.
+
+The statements of culling: some units counted, cells of some rows, totals of kept cells.
+
+ See :mod:`discreet.engines.threshold_bounding`.
+
+Totals of units that touch many groups, from few of their rows.
+
+A unit keeps the groups with the lowest places.  So first only rows with a place below some limit
+are added up to cells.  A unit with at least as many of these cells as it may keep is *settled*: all
+that it keeps is among them, and all their rows were seen, since a cell has one place.  For all
+other units everything is added up again, without a limit.
+Theorem (key ``culling``).  The cells that are kept do not depend on the limit.  Proof.  A settled
+unit has at least ``groups`` cells below the limit, each of them complete; the first ``groups`` of
+its cells are among them, in the same order.  Any other unit is added up from all of its rows.  Each
+unit is one or the other, because the second statement leaves out exactly the settled units.  It may
+name the others: where units are whole numbers, these are among the numbers of their range that are
+not settled.
+
+The limit comes from some of the units, and decides how long it takes.
+"""
+
+# ruff: noqa: S608 (all text here is printed by us, and names and literals are quoted)
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from discreet.engines.connection import Connection
+from discreet.engines.hash_order import GROUPS
+from discreet.engines.sql.contribution_bounding import ContributionBounding, listed, number
+from discreet.engines.sql.totals import (
+    Floats,
+    cell_sums,
+    cell_totals,
+    cells,
+    exact_rows,
+    group_totals,
+    measured_rows,
+    short_sums,
+    whole_floats,
+)
+from discreet.query.expression_types import typed
+from discreet.query.expressions import Window, walk
+from discreet.query.relation_columns import columns
+from discreet.query.relations import Filter, Named, Project, Relation, Scan
+from discreet.query.types import Type
+from discreet.requests.engine_request import EngineRequest, Total
+from discreet.requests.raw_totals import arrow_numbers, numbers
+
+if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+    from discreet.engines.lowest_cells import Codes
+
+__all__ = [
+    "KEPT",
+    "UNITS",
+    "CellFilter",
+    "ThresholdBounding",
+    "cells_of",
+    "groups_of",
+    "sampled",
+    "source_of",
+    "unit_range",
+]
+
+KEPT: Final = '"kept cells"'
+UNITS: Final = '"some units"'
+
+
+def sampled(bounding: ContributionBounding, share: int) -> str:
+    """Print the number of units and of cells in one of so many parts of the units."""
+    cell = listed(bounding.unit + bounding.keys)
+    some = (
+        f"SELECT {cell} FROM ({bounding.rows([])}){_within(bounding, (0, share))} GROUP BY {cell}"
+    )
+    by_unit = f"SELECT count(*) AS c FROM ({some}) GROUP BY {listed(bounding.unit)}"
+    cells_found = "CAST(coalesce(sum(c), 0) AS BIGINT) AS cells"
+    return f"SELECT count(*) AS units, {cells_found} FROM ({by_unit})"
+
+
+def unit_range(bounding: ContributionBounding) -> str:
+    """Print the lowest and the highest unit, where one column names it."""
+    return f"SELECT min(u0) AS low, max(u0) AS high FROM ({bounding.rows([])})"
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellFilter:
+    """Some of the rows: those of one part of the units, with places below a limit.
+
+    ``units`` is SEMI or ANTI where only the units in the table of units count, or only others.
+    """
+
+    part: tuple[int, int]
+    limit: int | None = None
+    units: Literal["SEMI", "ANTI"] | None = None
+
+
+def cells_of(
+    bounding: ContributionBounding, measures: Sequence[Total], floats: Floats, some: CellFilter
+) -> str:
+    """Print the cells of some rows, with their places h.
+
+    They have their sums, which are bounded once few are left, or else what units add to groups.
+    """
+    rows = measured_rows(bounding, measures, floats)
+    place = number(bounding.order, GROUPS, bounding.cell)
+    if some.part != (0, 1):
+        rows = f"SELECT * FROM ({rows}){_within(bounding, some.part)}"
+    if some.limit is not None:
+        rows = f"SELECT * FROM ({rows}) WHERE {place} < {some.limit}::UBIGINT"
+    if some.units is not None:
+        same = " AND ".join(f"{name} = v{at}" for at, name in enumerate(bounding.unit))
+        rows = f"SELECT * FROM ({rows}) {some.units} JOIN {UNITS} ON {same}"
+    found = cell_sums if short_sums(measures, floats) else cells
+    return f"SELECT *, {place} AS h FROM ({found(bounding, measures, floats, rows)})"
+
+
+def groups_of(bounding: ContributionBounding, measures: Sequence[Total], floats: Floats) -> str:
+    """Print the totals of the cells that are kept."""
+    kept = f"SELECT * FROM {KEPT}"
+    if short_sums(measures, floats):
+        kept = cell_totals(bounding, measures, floats, kept)
+    return group_totals(bounding, measures, kept)
+
+
+def _within(bounding: ContributionBounding, part: tuple[int, int]) -> str:
+    """Print that a unit belongs to one of several parts of about the same size."""
+    at, parts = part
+    low, high = (2**64 * each // parts for each in (at, at + 1))
+    mixed = f"hash({listed(bounding.unit)})"
+    return f" WHERE {mixed} >= {low}::UBIGINT AND {mixed} < {high}::UHUGEINT"
+
+
+_PLACES: Final = 2**64
+_SHARE: Final = 64
+_DENSE: Final = 2
+_CELLS_AT_ONCE: Final = 2**23
+
+
+def source_of(lowered: EngineRequest) -> Scan | None:
+    """Return the table whose rows are read, if that is quickly done twice, and units are exact."""
+    types = dict(columns(lowered.relation))
+    if not lowered.chooses or any(typed(part, types) is Type.FLOAT for part in lowered.unit):
+        return None
+    return _scan_below(lowered.relation)
+
+
+def _scan_below(node: Relation) -> Scan | None:
+    match node:
+        case Scan():
+            return node
+        case Filter(child=child) | Named(child=child):
+            return _scan_below(child)
+        case Project(child=child, outputs=outputs):
+            windows = any(isinstance(each, Window) for _, value in outputs for each in walk(value))
+            return None if windows else _scan_below(child)
+        case _:
+            return None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ThresholdBounding:
+    """A question whose units choose among groups, and the connection that answers it."""
+
+    connection: Connection
+    bounding: ContributionBounding
+    measures: Sequence[Total]
+    public: dict[str, pa.Table]
+
+    @property
+    def _most(self) -> int:
+        return self.bounding.lowered.groups or 0
+
+    def totals(self) -> pa.Table | None:
+        """Return the totals of all groups, or None where only the plain statement is exact."""
+        floats = whole_floats(self.bounding, self.measures)
+
+        found = self.connection.fetched(sampled(self.bounding, _SHARE), self.public)
+        units, cells = (int(numbers(found.column(name))[0]) for name in ("units", "cells"))
+        limit = limit_for(self._most, units, cells)
+        few = _SHARE * cells * (1 if limit is None else limit / _PLACES)
+        parts = math.ceil((few + 1) / _CELLS_AT_ONCE)
+        tables = []
+        for part in range(parts):
+            chosen = self._chosen(floats, limit, (part, parts))
+            if chosen is None:
+                return None
+            tables += chosen
+        kept_cells = pa.concat_tables(tables)
+        statement = groups_of(self.bounding, self.measures, floats)
+        return self.connection.fetched(statement, {**self.public, KEPT: kept_cells})
+
+    def _chosen(
+        self, floats: Floats, limit: int | None, part: tuple[int, int]
+    ) -> list[pa.Table] | None:
+        """Return the cells that are kept by the units of one part."""
+        if limit is None:
+            all_cells, units = self._cells(floats, CellFilter(part=part))
+            only = self._first(all_cells, floats, units)
+            return None if only is None else [only]
+        low, units = self._cells(floats, CellFilter(part=part, limit=limit))
+        enough = np.bincount(units) >= self._most
+        first = self._first(low, floats, units, limit=limit, only=enough)
+        settled = self._settled(low, units, enough)
+        unsettled = self._unsettled(settled)
+        if unsettled is None:
+            rest, others = self._cells(floats, CellFilter(part=part, units="ANTI"), settled)
+        else:
+            rest, others = self._cells(floats, CellFilter(part=part, units="SEMI"), unsettled)
+        last = self._first(rest, floats, others)
+        return None if first is None or last is None else [first, last]
+
+    def _cells(
+        self, floats: Floats, some: CellFilter, listed: pa.Table | None = None
+    ) -> tuple[pa.Table, Codes]:
+        """Return the cells of some rows, and the codes of their units."""
+        statement = cells_of(self.bounding, self.measures, floats, some)
+        others = {} if listed is None else {UNITS: listed}
+        found = self.connection.fetched(statement, {**self.public, **others})
+        from discreet.engines.lowest_cells import unit_codes  # noqa: PLC0415  rare
+
+        return found, unit_codes([found.column(name) for name in self.bounding.unit])
+
+    def _settled(self, low: pa.Table, units: Codes, enough: NDArray[np.bool_]) -> pa.Table:
+        """Return the units that have as many cells as they may keep."""
+        place = np.zeros(enough.size, np.int64)
+        place[units] = np.arange(units.size)  # any row of the unit
+        rows = arrow_numbers(place[enough], pa.int64())
+        taken = low.select(self.bounding.unit).take(rows)
+        return taken.rename_columns([f"v{at}" for at in range(len(self.bounding.unit))])
+
+    def _unsettled(self, settled: pa.Table) -> pa.Table | None:
+        """Return all numbers in the range of units but the settled ones; None if these are many.
+
+        It takes less time to look for few units than to look for all but many.
+        """
+        if settled.schema.types != [pa.int64()] or not settled.num_rows:
+            return None
+
+        found = self.connection.fetched(unit_range(self.bounding), self.public)
+        low, high = (int(numbers(found.column(name))[0]) for name in ("low", "high"))
+        if high - low >= _DENSE * settled.num_rows:
+            return None
+        free = np.ones(high - low + 1, np.bool_)
+        free[numbers(settled.column(0)) - low] = False
+        return pa.table({"v0": arrow_numbers(np.flatnonzero(free) + low, pa.int64())})
+
+    def _first(
+        self,
+        cells: pa.Table,
+        floats: Floats,
+        units: Codes,
+        *,
+        limit: int = _PLACES,
+        only: NDArray[np.bool_] | None = None,
+    ) -> pa.Table | None:
+        """Return the cells that are kept; None if they are not exact."""
+        exact = exact_rows(floats)
+        if exact is not None and numbers(cells.column("n")).max(initial=0) > exact:
+            return None
+        from discreet.engines.lowest_cells import lowest_cells  # noqa: PLC0415  rare
+
+        mask = lowest_cells(units, numbers(cells.column("h")), self._most, limit)
+        if mask is None:
+            return None
+        if only is not None:
+            mask &= only[units]
+        return cells.drop_columns(["h"]).filter(arrow_numbers(mask, pa.bool_()))
+
+
+def limit_for(groups: int, units: int, cells: int) -> int | None:
+    """Return the limit below which nearly all units have enough cells; None if it saves little.
+
+    >>> limit_for(10, 100, 8000) * 4 < 2**64, limit_for(10, 100, 1200)
+    (True, None)
+    """
+    wanted = units * (groups + 3 * math.sqrt(groups))
+    return math.ceil(wanted / cells * _PLACES) if 2 * wanted < cells else None

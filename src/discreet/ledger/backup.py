@@ -1,0 +1,261 @@
+"""Exports: a whole ledger in one file of text, and a new ledger from it.
+
+Trust: kernel.  A ledger that is forgotten in part gives spent privacy back.
+
+Definition.  An export is JSON lines: first ``{"export":1,"ledger":...}``, then for each entry its
+line, its head and, for a release, the answer in base 64.  It holds the answers, so that it is
+written for its owner alone.  It is there as a whole or not at all: it is written beside its place,
+synced, and moved there.  It replaces nothing.
+
+What restoring promises: the new ledger begins with the entries of its source, byte for byte, all of
+them verified; nothing is restored that contradicts a receipt; and an entry says that it was
+restored, from which head, why, and by whom.
+What it cannot know is whether the old ledger went on after that.  So everything that was left in
+the accounts counts as spent, which is the most that can have been charged there; two people may
+raise the limits.  Or they vouch for the receipt of the last entry that the old ledger ever had: if
+the source ends there, nothing is unknown.  That the old ledger is not used any more is what they
+vouch for in any case.
+A restored ledger is a clone: with the entry that says so its chain parts from the old one.  Each
+goes on to give receipts that the other does not fit, so that whoever holds one of each can show
+that there are two.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import sqlite3
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import IO, Final
+
+from discreet.errors import DamagedLedger, LedgerUnavailable, NewerFormat, NotALedger, OtherLedger
+from discreet.ledger.canonical_lines import NO_HEAD, EntryRow, canonical, digest, now
+from discreet.ledger.entry_kinds import RestoreEntry, row_of
+from discreet.ledger.stores.store import LedgerStore
+from discreet.ledger.values import Receipt
+from discreet.ledger.verify import is_database, verify_file
+from discreet.ledger.verify.readers import connect_read_only
+
+__all__ = ["check_backup", "export", "restore"]
+
+_FORMAT: Final = 1
+_ROWS: Final = "SELECT seq, kind, key, question, line, head, answer FROM entry ORDER BY seq"
+_LONGEST: Final = 1000
+_SMALLEST: Final = 512  # bytes of any database
+
+
+def export(rows: Iterable[EntryRow], ledger: str, path: Path) -> Receipt:
+    """Write all entries and answers of a ledger to a file, and return where they end.
+
+    Args:
+        rows: all rows, with their answers.
+        ledger: the name of the ledger.
+        path: where the file shall be.
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     place = Path(folder, "study.jsonl")
+    ...     print(export([], "1" * 32, place).seq, place.read_text())
+    0 {"export":1,"ledger":"11111111111111111111111111111111"}
+    """
+    first = canonical({"export": _FORMAT, "ledger": ledger})
+    try:
+        _refuse_taken(path)
+        with _beside(path) as file:
+            file.write(f"{first}\n".encode("ascii"))
+            seq, head = 0, NO_HEAD
+            for row in rows:
+                if not row.follows(seq, head):
+                    raise _broken(row.seq)
+                file.write(f"{_written(row)}\n".encode("ascii"))
+                seq, head = row.seq, row.head
+    except OSError:
+        raise LedgerUnavailable(
+            what="the export cannot be written there.",
+            why="an export that is not on disk as a whole is none.",
+            do="give a path in a folder that exists, can be written, and has room.",
+        ) from None
+    return Receipt(ledger, seq, head)
+
+
+def check_backup(path: Path, receipt: Receipt) -> None:
+    """Read a backup from disk again, and verify that it ends where it should."""
+    report = verify_file(path, receipts=[receipt])
+    report.raise_if_bad()
+    if report.receipt != str(receipt):
+        raise _broken(receipt.seq)
+
+
+def restore(  # noqa: PLR0913  two people, and what they say
+    store: LedgerStore,
+    source: Path,
+    *,
+    reason: str,
+    by: str,
+    approved_by: str,
+    receipts: Iterable[object] = (),
+    last: object = None,
+) -> Receipt:
+    """Verify an export, fill a store with it in which there is nothing yet, and say so there.
+
+    Args:
+        store: not opened yet, and closed in the end; it has all entries then, or none.
+        source: the export.
+        reason: why.
+        by: who wants it.
+        approved_by: who vouches for it too.
+        receipts: what the ledger once gave; the source has to fit them all.
+        last: the receipt of the last entry that the ledger ever had, if two people vouch for that;
+            otherwise what was left in the accounts counts as spent.
+
+    >>> from discreet.ledger.stores.store import store_for
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     source, place = Path(folder, "study.jsonl"), Path(folder, "study.ledger")
+    ...     receipt = export([], "1" * 32, source)
+    ...     restore(store_for(place, timeout=60), source, reason="moved", by="a", approved_by="b")
+    Traceback (most recent call last):
+    discreet.errors.Tampered
+    """
+    _refuse_unknown(source)
+    report = verify_file(source, receipts=receipts)
+    report.raise_if_bad()
+    if last is not None and str(last) != report.receipt:
+        raise OtherLedger(
+            what="the last receipt is not that of the last entry of the source.",
+            why="what was charged between the two would be forgotten.",
+            do="use a later backup; or leave the last receipt out, and what was left counts as "
+            "spent.",
+        )
+    said = {"reason": reason, "by": by, "approved_by": approved_by}
+    with closing(store):
+        end = (report.entries, report.head)
+        last = row_of(RestoreEntry(**said, head=report.head, spent=last is None), end, now())
+        if not store.create(_followed(source, end, last)):
+            raise OtherLedger(
+                what="something lies at this address already.",
+                why="entries of two ledgers do not form one chain.",
+                do="restore to an address where nothing is, and keep the other ledger.",
+            )
+    return Receipt(report.ledger, last.seq, last.head)
+
+
+def _followed(source: Path, end: tuple[int, str], last: EntryRow) -> Iterator[EntryRow]:
+    """Yield what an export holds as it is, if it ends as it was verified, and one row more."""
+    seq, head = 0, NO_HEAD
+    for row in _read(source):
+        if not row.follows(seq, head):
+            raise _broken(seq + 1)
+        seq, head = row.seq, row.head
+        yield row
+    if (seq, head) != end:
+        raise _broken(seq)
+    yield last
+
+
+def _written(row: EntryRow) -> str:
+    answer = None if row.answer is None else base64.b64encode(row.answer).decode("ascii")
+    return canonical({"line": row.line, "head": row.head, "answer": answer})
+
+
+def _read(source: Path) -> Iterator[EntryRow]:
+    """Read what was verified once more; if it is something else now, it does not pass."""
+    if is_database(source):
+        yield from _stored(source)
+        return
+    with source.open("rb") as file:
+        file.readline()
+        for seq, text in enumerate(file, start=1):
+            try:
+                row = _row(json.loads(text))
+            except (LookupError, TypeError, ValueError):
+                raise _broken(seq) from None
+            yield row
+
+
+def _stored(source: Path) -> Iterator[EntryRow]:
+    """Read the rows of a ledger file, which may be a copy, and is not changed."""
+    try:
+        with closing(connect_read_only(source)) as database:
+            for cells in database.execute(_ROWS):
+                yield EntryRow(*cells)
+    except (sqlite3.Error, TypeError):
+        raise _broken(0) from None
+
+
+def _row(stored: dict[str, str]) -> EntryRow:
+    fields = json.loads(stored["line"])
+    answer = None if stored["answer"] is None else base64.b64decode(stored["answer"], validate=True)
+    if fields["kind"] == "release" and (answer is None or digest(answer) != fields["answer"]):
+        raise ValueError
+    copies = (fields["seq"], fields["kind"], fields.get("key"), fields.get("question"))
+    return EntryRow(*copies, stored["line"], stored["head"], answer)
+
+
+def _refuse_unknown(source: Path) -> None:
+    """Refuse what is no export, or one of another format."""
+    if source.is_file() and source.stat().st_size >= _SMALLEST and is_database(source):
+        return
+    number = _number(source) if source.is_file() else None
+    if number is None:
+        raise NotALedger(
+            what="the source is neither a backup of a ledger nor a ledger in a file.",
+            why="only what can be verified is restored.",
+            do="give a file that `discreet ledger backup` or Ledger.export wrote.",
+        )
+    if number != _FORMAT:
+        raise NewerFormat(
+            what=f"the export has format {number}, and this package knows {_FORMAT}.",
+            why="what is not known in full could leave out what was charged.",
+            do="use the version of discreet that wrote it, or a later one.",
+        )
+
+
+def _number(source: Path) -> int | None:
+    try:
+        with source.open("rb") as file:
+            number = json.loads(file.readline(_LONGEST))["export"]
+    except (LookupError, TypeError, ValueError):
+        return None
+    return number if type(number) is int else None
+
+
+def _refuse_taken(path: Path) -> None:
+    """Leave alone what is there, without opening it: it could be the ledger itself."""
+    if os.path.lexists(path):
+        raise OtherLedger(
+            what="something lies already where the export shall be.",
+            why="what is overwritten is lost, and it could be a ledger.",
+            do="give a path at which there is nothing.",
+        )
+
+
+@contextmanager
+def _beside(path: Path) -> Iterator[IO[bytes]]:
+    """Write a file beside a place, and move it there once it is on disk as a whole."""
+    number, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(number, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(number)
+        Path(name).replace(path)
+    except BaseException:
+        with suppress(OSError):
+            Path(name).unlink()
+        raise
+    folder = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _broken(seq: int) -> DamagedLedger:
+    return DamagedLedger(
+        what=f"entry {seq} does not follow from the one before it, or changed while it was read.",
+        why="a copy is worth something only if it is the whole chain.",
+        do="verify the ledger, or the export, and keep both.",
+    )

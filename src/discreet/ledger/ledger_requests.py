@@ -1,0 +1,197 @@
+"""What is asked of a ledger as a whole: opening it, further accounts, higher limits, and looks.
+
+Trust: kernel.
+
+There is no request that lowers a limit or what was spent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, final
+
+from discreet.accounting.budgets.request import Priceable
+from discreet.accounting.budgets.spending import checked_raise
+from discreet.accounting.scopes.box import Box
+from discreet.errors import OtherLedger, OutOfRange
+from discreet.ledger.batch import Batch
+from discreet.ledger.canonical_lines import DescriptionEntry
+from discreet.ledger.entry_kinds import AccountEntry, OpenEntry, RaiseEntry
+from discreet.ledger.opening_terms import OpeningTerms
+from discreet.ledger.values import Account, Receipt, parent_account
+
+if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+    from discreet.accounting.budgets.spending import Left
+
+__all__ = [
+    "AccountRequest",
+    "DescribeRequest",
+    "LeftRequest",
+    "OpenRequest",
+    "RaiseRequest",
+    "Snapshot",
+    "SnapshotRequest",
+    "StatementRequest",
+    "checked_account",
+]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What a ledger is at one moment; nothing in it changes later."""
+
+    opening: OpenEntry
+    accounts: Mapping[str, Account]
+    receipt: Receipt
+    closed: tuple[str, ...]
+    descriptions: tuple[DescriptionEntry, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SnapshotRequest:
+    """Look, in view of all entries that there are."""
+
+    keys: ClassVar[tuple[str, ...]] = ()
+
+    def act(self, batch: Batch) -> Snapshot:
+        """Look."""
+        state = batch.state
+        receipt = Receipt(state.opening.ledger, state.seq, state.head)
+        return Snapshot(
+            opening=state.opening,
+            accounts=state.accounts,
+            receipt=receipt,
+            closed=tuple(state.closed),
+            descriptions=tuple(state.descriptions),
+        )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class DescribeRequest:
+    """Record a description, unless an equal one is there."""
+
+    keys: ClassVar[tuple[str, ...]] = ()
+
+    entry: DescriptionEntry
+
+    def act(self, batch: Batch) -> None:
+        """Record it if it is new."""
+        if self.entry not in batch.state.descriptions:
+            batch.append(self.entry)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class OpenRequest:
+    """Open a ledger that is there on some terms."""
+
+    keys: ClassVar[tuple[str, ...]] = ()
+
+    terms: OpeningTerms
+
+    def act(self, batch: Batch) -> Snapshot:
+        """Compare what is recorded with what is given; tables without entries are damage."""
+        self.terms.check(batch.state)
+        return SnapshotRequest().act(batch)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class AccountRequest:
+    """Open a further account; one that is there with the same limits is found."""
+
+    keys: ClassVar[tuple[str, ...]] = ()
+
+    entry: AccountEntry
+
+    def act(self, batch: Batch) -> Snapshot:
+        """Check what is above, and record."""
+        accounts, path = batch.state.accounts, self.entry.account
+        there = accounts.get(path)
+        if there is None:
+            checked_account(accounts, parent_account(path))
+            batch.append(self.entry)
+        elif there.budget != self.entry.budget:
+            raise OtherLedger(
+                what=f"account {path} is recorded with another budget.",
+                why="limits on record are raised by two people, or stay.",
+                do="leave the account as it is, or raise its limit with raise_limit.",
+            )
+        return SnapshotRequest().act(batch)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RaiseRequest:
+    """Raise the limits of an account."""
+
+    keys: ClassVar[tuple[str, ...]] = ()
+
+    entry: RaiseEntry
+
+    def act(self, batch: Batch) -> Snapshot:
+        """Check that it is a raise, and record it."""
+        path = self.entry.account
+        if checked_account(batch.state.accounts, path).budget is None:
+            raise OutOfRange(
+                what=f"account {path} has no limits of its own.",
+                why="a limit where there was none would lower what may be asked.",
+                do="raise the limits of an account above it.",
+            )
+        checked_raise(batch.state.book(path).budget, self.entry.budget)
+        batch.append(self.entry)
+        return SnapshotRequest().act(batch)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class LeftRequest:
+    """Ask what is left for requests about a scope, to an account and to all above it."""
+
+    keys: ClassVar[tuple[str, ...]] = ()
+
+    account: str
+    scope: Box | None
+
+    def act(self, batch: Batch) -> Left:
+        """Take what is left now, which can be looked at while others are charged."""
+        state = batch.state
+        checked_account(state.accounts, self.account)
+        lefts = [state.book(path).left(self.scope) for path in state.debited(self.account)]
+
+        def fitting(what: Priceable, delta: object) -> Callable[[int], bool]:
+            fits = [left.fitting(what, delta) for left in lefts]
+            return lambda times: all(each(times) for each in fits)
+
+        return replace(lefts[-1], fitting=fitting)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class StatementRequest:
+    """Ask what is left in every account."""
+
+    keys: ClassVar[tuple[str, ...]] = ()
+
+    def act(self, batch: Batch) -> tuple[tuple[str, str], ...]:
+        """Put it in words."""
+        state = batch.state
+        return tuple(
+            (path, "" if state.accounts[path].budget is None else str(state.book(path).left()))
+            for path in sorted(state.accounts)
+        )
+
+
+def checked_account(accounts: Mapping[str, Account], path: str) -> Account:
+    """Refuse an account that is not there."""
+    if path not in accounts:
+        raise OutOfRange(
+            what=f"there is no account {path!r}." if path else "a second root is to be opened.",
+            why="a charge counts against the limits of accounts that are on record.",
+            do="use one of the accounts of the ledger, or open this one with open_account.",
+        )
+    return accounts[path]

@@ -1,0 +1,267 @@
+"""Requests about one question: charge, start, release, fail and reopen.
+
+Trust: kernel.
+
+Closing a question after a failed attempt, and opening it again.
+
+Theorem (key ``one-failure``).  Between two entries of the owner, at most one failure is observed
+under a key.
+    Proof.  A failure is recorded before it is told, and closes the question.  While it is closed
+    no attempt is started and no answer is stored; only a ``reopen`` entry ends that.
+Assumes: a failure that could depend on data is told only after ``fail`` has returned.
+
+What can be asked of a ledger, each checked and recorded in one step.
+
+    charge    fits into every account on the path, or is refused and nothing is written.  The same
+              key and body find the charge that is there; the same key and another body are refused
+    start     only for what was charged; once it has been answered, the answer is handed back
+    release   only for what was charged and started; the first answer stays, and whoever comes later
+              gets that one
+None of them while the question is closed (:mod:`discreet.ledger.question_requests`).
+
+Theorem (key ``one-answer``).  Whatever is told under one key, by however many workers, is one
+answer, paid once.
+    Proof.  Requests are served one after another, each in view of all entries before it.  A second
+    charge or release of a key finds the first, appends nothing, and returns what is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import final
+
+from discreet.errors import (
+    KeyReused,
+    LedgerError,
+    NotCharged,
+    OutOfRange,
+    OverBudget,
+    QuestionClosed,
+)
+from discreet.ledger.batch import Batch, KeyHistory
+from discreet.ledger.canonical_lines import EntryRow, damaged_entry_error
+from discreet.ledger.charge import ChargeEntry, PricedRequest
+from discreet.ledger.entry_kinds import FailEntry, ReleaseEntry, ReopenEntry, StartEntry, read_entry
+from discreet.ledger.values import Charged, Release, Started
+
+__all__ = [
+    "ChargeRequest",
+    "FailRequest",
+    "ReleaseRequest",
+    "ReopenRequest",
+    "StartRequest",
+    "checked_answer",
+    "refuse_closed",
+]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class FailRequest:
+    """Record that an attempt failed; an answer that is stored already stays."""
+
+    key: str
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Its key."""
+        return (self.key,)
+
+    def act(self, batch: Batch) -> None:
+        """Close the question, unless it is closed or answered."""
+        history = batch.history(self.key)
+        if history.charge is None or not history.attempts:
+            raise NotCharged(
+                what="a request is said to have failed that was not charged and started.",
+                why="data is read only after both are on record, so nothing can have failed yet.",
+                do="call charge(...) and start(key) first.",
+            )
+        if history.release is None and self.key not in batch.state.closed:
+            batch.append(FailEntry(key=self.key))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ReopenRequest:
+    """Allow further attempts of a closed question."""
+
+    entry: ReopenEntry
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Its key."""
+        return (self.entry.key,)
+
+    def act(self, batch: Batch) -> None:
+        """Record it if the question is closed."""
+        if self.entry.key not in batch.state.closed:
+            raise OutOfRange(
+                what="no question with this key is closed.",
+                why="only a question that was closed by a failed attempt can be reopened.",
+                do="use one of the keys that Ledger.closed or `discreet ledger show` lists.",
+            )
+        batch.append(self.entry)
+
+
+def refuse_closed(closed: Collection[str], key: str) -> None:
+    """Refuse a question that a failed attempt has closed."""
+    if key in closed:
+        raise QuestionClosed(
+            what="an attempt to answer this question failed, and the question is closed.",
+            why="whether it fails again could depend on one person's data.",
+            do="ask the owner to find the reason and to record "
+            "`discreet ledger reopen KEY --reason ... --by ...`; what was charged stays charged.",
+        )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ChargeRequest:
+    """Charge a priced request under a key."""
+
+    charge: ChargeEntry
+    priced: PricedRequest
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Its key."""
+        return (self.charge.key,)
+
+    def act(self, batch: Batch) -> Charged:
+        """Record the charge, or find it, or refuse it."""
+        charge = self.charge
+        before = batch.history(charge.key).charge
+        if before is not None:
+            return self._found(batch, before)
+        for path, pieces in charge.pieces:
+            book = batch.state.book(path)
+            if not book.fits(pieces):
+                raise _refused(path, book.refusal(pieces))
+        row = batch.append(charge)
+        return Charged(
+            key=charge.key,
+            account=charge.account,
+            receipt=batch.receipt(row),
+            new=True,
+            amounts=self.priced.costs,
+        )
+
+    def _found(self, batch: Batch, row: EntryRow) -> Charged:
+        before = _recorded(row)
+        if before.body != self.charge.body:
+            raise KeyReused(
+                what=f"the key of this request is that of entry {row.seq}, which asks for "
+                "something else.",
+                why="one key stands for one request, which is paid once and answered once.",
+                do="use another key for another request; leave the key out to have it follow "
+                "from the question.",
+            )
+        refuse_closed(batch.state.closed, before.key)
+        return Charged(
+            key=before.key,
+            account=before.account,
+            receipt=batch.receipt(row),
+            new=False,
+            amounts=batch.state.costs(before.pieces),
+        )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class StartRequest:
+    """Say that data is about to be read for a charge."""
+
+    key: str
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Its key."""
+        return (self.key,)
+
+    def act(self, batch: Batch) -> Started | Release:
+        """Record one more attempt, or hand back the answer that is there."""
+        history = batch.history(self.key)
+        if history.charge is None:
+            raise _uncharged("started")
+        if history.release is not None:
+            return _stored(batch, history, history.release, replayed=True)
+        refuse_closed(batch.state.closed, self.key)
+        attempt = history.attempts + 1
+        batch.append(StartEntry(key=self.key, attempt=attempt))
+        return Started(key=self.key, attempt=attempt)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ReleaseRequest:
+    """Store an answer; it is never shown, since nobody has been told it yet."""
+
+    key: str
+    answer: bytes = field(repr=False)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Its key."""
+        return (self.key,)
+
+    def act(self, batch: Batch) -> Release:
+        """Store the answer, or hand back the one that is there."""
+        history = batch.history(self.key)
+        if history.charge is None:
+            raise _uncharged("answered")
+        if history.release is not None:
+            return _stored(batch, history, history.release, replayed=True)
+        if not history.attempts:
+            raise NotCharged(
+                what="a request is answered that was not started.",
+                why="what was read, and how often, is on record before it is read.",
+                do="call start(key) before the data is read.",
+            )
+        refuse_closed(batch.state.closed, self.key)
+        row = batch.append(ReleaseEntry.of(self.key, self.answer), self.answer)
+        return _stored(batch, history, row, replayed=False)
+
+
+def _stored(batch: Batch, history: KeyHistory, row: EntryRow, *, replayed: bool) -> Release:
+    """Return the release of a row."""
+    asked = history.charge.question if history.charge is not None else None
+    return Release(
+        key=row.key or "",
+        question=asked or "",
+        answer=checked_answer(row),
+        receipt=batch.receipt(row),
+        replayed=replayed,
+    )
+
+
+def checked_answer(row: EntryRow) -> bytes:
+    """Return the answer of a release, if it is the one that was recorded."""
+    entry, answer = read_entry(row), row.answer
+    if (
+        not isinstance(entry, ReleaseEntry)
+        or answer is None
+        or entry != ReleaseEntry.of(entry.key, answer)
+    ):
+        raise damaged_entry_error(row.seq)
+    return answer
+
+
+def _recorded(row: EntryRow) -> ChargeEntry:
+    """Return the charge of a row."""
+    entry = read_entry(row)
+    if not isinstance(entry, ChargeEntry):
+        raise damaged_entry_error(row.seq)
+    return entry
+
+
+def _uncharged(what: str) -> LedgerError:
+    return NotCharged(
+        what=f"a request is {what} that was not charged.",
+        why="it is paid before its data is read, so that no failure is free.",
+        do="call charge(...) with this key first.",
+    )
+
+
+def _refused(path: str, refusal: OverBudget) -> OverBudget:
+    return OverBudget(what=f"account {path}: {refusal.what}", why=refusal.why, do=refusal.do)

@@ -1,0 +1,4 @@
+"""Stores.
+
+Trust: public.
+"""

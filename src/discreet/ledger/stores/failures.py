@@ -1,0 +1,232 @@
+"""Failures of the files and processes of a ledger, told without what is stored in it.
+
+Trust: kernel.
+
+What a forked process inherits and must not touch.
+
+What went wrong with a ledger file, told without a word of what is stored in it.
+
+ Messages of a driver can quote what they stumbled over.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+from typing import Final
+
+from discreet.errors import DamagedLedger, LedgerError, LedgerUnavailable, NewerFormat, NotALedger
+
+__all__ = [
+    "absent_ledger_error",
+    "copied_file_error",
+    "elsewhere",
+    "empty_file_error",
+    "exchanged_ledger_error",
+    "file_failure",
+    "forked_error",
+    "hard_link_error",
+    "missing_entries_error",
+    "never_finalize",
+    "newer_version_error",
+    "not_a_ledger_error",
+    "orphaned_files_error",
+    "replaced_file_error",
+    "sqlite_failure",
+    "torn_file_error",
+]
+
+
+def never_finalize(thing: object) -> None:
+    """Keep something until the process ends, and do not even close it then.
+
+    A child process inherits connections that are its parent's: closing them there would write to
+    files, or end sessions, that the parent is using.
+    """
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
+
+
+_BUSY: Final = "another program kept it busy for too long"
+_WRITING: Final = "it cannot be written: the file or its folder is read-only"
+_FULL: Final = "the disk, or what this process may use of it, is full"
+_DISK: Final = "the disk reported an error"
+_OPENING: Final = "the file, or one of the files beside it, cannot be opened"
+_REASONS: Final = {  # by SQLite's primary result codes
+    3: _OPENING,
+    5: _BUSY,
+    6: _BUSY,
+    7: "there is not enough memory",
+    8: _WRITING,
+    10: _DISK,
+    13: _FULL,
+    14: _OPENING,
+    15: _BUSY,
+    23: _OPENING,
+}
+_NOT_A_DATABASE: Final = 26
+_SHORT_READ: Final = 522
+_SYSTEM: Final = {
+    errno.EACCES: _OPENING,
+    errno.EPERM: _OPENING,
+    errno.EROFS: _WRITING,
+    errno.ENOSPC: _FULL,
+    errno.EDQUOT: _FULL,
+    errno.EFBIG: _FULL,
+    errno.EIO: _DISK,
+    errno.ENOENT: "its folder does not exist",
+    errno.ENOTDIR: "its folder is not a folder",
+}
+
+
+def sqlite_failure(code: int | None) -> LedgerError:
+    """Return the error for a result code of SQLite.
+
+    >>> type(sqlite_failure(11)).__name__, type(sqlite_failure(13)).__name__
+    ('DamagedLedger', 'LedgerUnavailable')
+    """
+    if code is None or code == _SHORT_READ:
+        return torn_file_error()
+    primary = code & 0xFF
+    if primary == _NOT_A_DATABASE:
+        return not_a_ledger_error()
+    return _unavailable(_REASONS[primary]) if primary in _REASONS else torn_file_error()
+
+
+def file_failure(failure: OSError) -> LedgerError:
+    """Return the error for what the operating system said of a file.
+
+    >>> file_failure(OSError(errno.ENOSPC, "")).what
+    'the ledger cannot be used now: the disk, or what this process may use of it, is full.'
+    """
+    return _unavailable(_SYSTEM.get(failure.errno or 0, _OPENING))
+
+
+def _unavailable(reason: str) -> LedgerUnavailable:
+    return LedgerUnavailable(
+        what=f"the ledger cannot be used now: {reason}.",
+        why="nothing is answered before its charge is on disk.",
+        do="put it right and ask again with the same key: what was recorded is not paid twice.",
+    )
+
+
+def torn_file_error() -> DamagedLedger:
+    """Return the error for a file that contradicts its own structure."""
+    return DamagedLedger(
+        what="the file of the ledger is torn, or was changed by other means.",
+        why="what was spent can only be told from a file that is whole.",
+        do="keep the file as it is, and restore from an export or a copy of it.",
+    )
+
+
+def replaced_file_error() -> DamagedLedger:
+    """Return the error for a file that is not the one that was opened."""
+    return DamagedLedger(
+        what="the file of the ledger was removed, or replaced by another one, while it was open.",
+        why="charges to a file that nobody will open again would be spent for nothing and lost.",
+        do="put the file back, or open the ledger anew after it has been verified.",
+    )
+
+
+def hard_link_error() -> DamagedLedger:
+    """Return the error for a file with several names."""
+    return DamagedLedger(
+        what="the file of the ledger has more than one name: there are hard links to it.",
+        why="whoever opens it by another name would spend the same budget a second time.",
+        do="remove the other names, and keep copies with `discreet ledger backup`.",
+    )
+
+
+def elsewhere() -> LedgerUnavailable:
+    """Return the error for a file that others use with other side files."""
+    return LedgerUnavailable(
+        what="the ledger is in use under another name or folder, or the files beside it (-wal, "
+        "-shm, -turn) were removed or exchanged while it was open.",
+        why="those who do not share these files do not see each other's charges.",
+        do="open it where the others do, as a folder and not as a single mounted file; or have "
+        "them close it first.",
+    )
+
+
+def exchanged_ledger_error(seq: int) -> DamagedLedger:
+    """Return the error for a ledger that lacks an entry which was there before."""
+    return DamagedLedger(
+        what=f"entry {seq} is not the one that was there before.",
+        why="an older copy or another ledger has taken the place of the ledger, and what was "
+        "charged would be forgotten.",
+        do="bring back the ledger that was there, or restore it under the eyes of a second person.",
+    )
+
+
+def missing_entries_error() -> DamagedLedger:
+    """Return the error for a file from which entries are missing."""
+    return DamagedLedger(
+        what="entries of the ledger that were recorded are missing from its file.",
+        why="its log was removed or torn, or an older state has taken its place, and what was "
+        "charged since would be forgotten.",
+        do="bring back the files as they were, or restore from a backup.",
+    )
+
+
+def copied_file_error() -> DamagedLedger:
+    """Return the error for a file without the card that belongs to it."""
+    return DamagedLedger(
+        what="this file is a copy of a ledger, or was moved without the files beside it.",
+        why="a copy would spend the same budget a second time, and may lack what was charged last.",
+        do="open the original; move it with all files that begin with its name; or make a new "
+        "ledger of a backup with `discreet ledger restore`.",
+    )
+
+
+def orphaned_files_error() -> DamagedLedger:
+    """Return the error for files that lie beside a ledger that is gone."""
+    return DamagedLedger(
+        what="the ledger that was here is missing; files that belong to it are still there.",
+        why="a new ledger in its place would grant the whole budget a second time.",
+        do="put the file back, or restore from a backup at another place.",
+    )
+
+
+def empty_file_error() -> DamagedLedger:
+    """Return the error for an empty file beside the files of a ledger."""
+    return DamagedLedger(
+        what="the file of the ledger is empty, and files that belong to it are still there.",
+        why="a new ledger in its place would grant the whole budget a second time.",
+        do="put the file back, or restore from a backup at another place.",
+    )
+
+
+def not_a_ledger_error() -> NotALedger:
+    """Return the error for something else at the address."""
+    return NotALedger(
+        what="what lies at this address is not a ledger.",
+        why="charges are recorded only where nothing else is kept, or overwritten.",
+        do="give the path of a ledger, or one at which there is nothing yet.",
+    )
+
+
+def newer_version_error(version: int, known: int) -> NewerFormat:
+    """Return the error for a file of a later version."""
+    return NewerFormat(
+        what=f"the ledger has version {version}, and this package knows up to {known}.",
+        why="what a later version records must be understood before anything is charged.",
+        do="use the version of discreet that wrote it, or a later one.",
+    )
+
+
+def absent_ledger_error() -> NotALedger:
+    """Return the error for an address at which there is no ledger, and none may be made."""
+    return NotALedger(
+        what="there is no ledger at this address.",
+        why="a new one has to say whom it protects, and how much may be lost.",
+        do="check the address, or give unit= and budget= to open a new ledger there.",
+    )
+
+
+def forked_error() -> LedgerUnavailable:
+    """Return the error for a file that a parent process had open while it forked."""
+    return LedgerUnavailable(
+        what="the ledger was in use while this process was forked from another.",
+        why="the locks of the parent cannot be told from those of the child, and charges of the "
+        "child could be lost.",
+        do="start a new process instead of a fork, or fork before the ledger is opened.",
+    )

@@ -1,0 +1,177 @@
+"""Holding a ledger file by what it is: an inode, whatever names lead to it.
+
+Trust: kernel.
+
+Definition.  The users of a file hold locks on its inode, at an offset that follows from the
+identities of the files that SQLite keeps beside it.  So all users of one inode see each other,
+through hard links, bind mounts and other folders too, and those who share the same side files are
+told from those who do not.  A lock ends with its process, however that ends.
+Theorem (key ``one-place``).  At any time, all users of an inode use the same side files.
+    Proof.  Whoever comes or goes does so alone, under an exclusive lock on one byte of the inode.
+    A newcomer finds no lock of others, or only locks at the offset of the side files that lie
+    beside its own name; otherwise it is refused.
+The locks are those of open file descriptions, which Linux has.  SQLite's own locks are those of
+the process, and closing any descriptor of the file would end them; so there is one descriptor a
+file and process, which is closed after SQLite has let go of the file.
+Assumes: a local file system.  On a system without such locks nobody is seen, and what remains is
+what the card beside the file says (:mod:`discreet.ledger.stores.file_identity`).
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import struct
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final, final
+
+from discreet.ledger.stores.failures import replaced_file_error, sqlite_failure
+
+__all__ = ["InodeLock", "inode_lock_of"]
+
+_GET: Final[int | None] = getattr(fcntl, "F_OFD_GETLK", None)
+_SET: Final[int | None] = getattr(fcntl, "F_OFD_SETLK", None)
+_LOCK: Final = struct.Struct("hhqqi4x")  # struct flock of 64-bit Linux
+_ALONE: Final = (1 << 60) - 1
+_PLACES: Final = 1 << 60  # far behind any content, and behind SQLite's own locks at 1 << 30
+_MANY: Final = 1 << 48
+_BUSY: Final = 5  # SQLite's code for a file that others keep busy
+_PAUSE: Final = 0.002
+
+Sides = tuple[tuple[int, int], ...]
+"""Device and inode of each of the side files."""
+
+
+@final
+class InodeLock:
+    """What one process holds of one inode."""
+
+    __slots__ = ("_file", "_lock", "_place", "_users", "file", "stores")
+
+    def __init__(self, number: int, file: tuple[int, int]) -> None:
+        """Take a descriptor, and the device and inode that it stands for."""
+        self._file = number
+        self._lock = threading.Lock()
+        self._place = 0
+        self._users = 0
+        self.file = file
+        self.stores = 0
+
+    @contextmanager
+    def alone(self, timeout: float) -> Iterator[None]:
+        """Come or go while nobody else does."""
+        until = time.monotonic() + timeout
+        if not self._lock.acquire(timeout=timeout):
+            raise sqlite_failure(_BUSY)
+        try:
+            while not self._set(fcntl.F_WRLCK, _ALONE, 1):
+                if time.monotonic() > until:
+                    raise sqlite_failure(_BUSY)
+                time.sleep(_PAUSE)
+            try:
+                yield
+            finally:
+                self._set(fcntl.F_UNLCK, _ALONE, 1)
+        finally:
+            self._lock.release()
+
+    def shared(self) -> bool:
+        """Say whether anybody uses the file, here or in another process."""
+        return self._users > 0 or self._held(_PLACES, _MANY)
+
+    def last(self) -> bool:
+        """Say whether one store of this process is the only user."""
+        return self._users == 1 and not self._held(_PLACES, _MANY)
+
+    def elsewhere(self, sides: Sides) -> bool:
+        """Say whether a user of the file uses other side files than these."""
+        place = _place(sides)
+        before = self._held(_PLACES, place - _PLACES)
+        after = self._held(place + 1, _PLACES + _MANY - place - 1)
+        return before or after or (self._users > 0 and self._place != place)
+
+    def join(self, sides: Sides) -> None:
+        """Use the file with these side files."""
+        place = _place(sides)
+        if not self._users and not self._set(fcntl.F_RDLCK, place, 1):
+            raise sqlite_failure(_BUSY)
+        self._place = place
+        self._users += 1
+
+    def leave(self) -> None:
+        """Use it no longer."""
+        self._users -= 1
+        if not self._users:
+            self._set(fcntl.F_UNLCK, _PLACES, _MANY)
+
+    def let_go(self) -> None:
+        """Forget one store; after the last one the descriptor is closed."""
+        with _HOLDING:
+            self.stores -= 1
+            if not self.stores:
+                _HOLDS.pop(self.file, None)
+                os.close(self._file)
+
+    def _set(self, kind: int, start: int, length: int) -> bool:
+        """Change a lock, and say whether nobody was in the way."""
+        if _SET is None:
+            return True
+        try:
+            fcntl.fcntl(self._file, _SET, _LOCK.pack(kind, os.SEEK_SET, start, length, 0))
+        except (BlockingIOError, PermissionError):
+            return False
+        return True
+
+    def _held(self, start: int, length: int) -> bool:
+        """Say whether another open file has a lock in a range."""
+        if _GET is None or not length:
+            return False
+        asked = _LOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, start, length, 0)
+        found = fcntl.fcntl(self._file, _GET, asked)
+        return bool(_LOCK.unpack(found)[0] != fcntl.F_UNLCK)
+
+
+_HOLDING = threading.Lock()
+_HOLDS: Final[dict[tuple[int, int], InodeLock]] = {}
+
+
+def inode_lock_of(path: Path) -> InodeLock:
+    """Return the hold of this process on the file that a path leads to now."""
+    with _HOLDING:
+        found = path.stat()
+        file = (found.st_dev, found.st_ino)
+        hold = _HOLDS.get(file)
+        if hold is None:
+            number = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+            opened = os.fstat(number)
+            if (opened.st_dev, opened.st_ino) != file:
+                if (opened.st_dev, opened.st_ino) not in _HOLDS:
+                    os.close(number)  # otherwise that would end the locks of another store
+                raise replaced_file_error()
+            hold = _HOLDS[file] = InodeLock(number, file)
+        hold.stores += 1
+        return hold
+
+
+def _place(sides: Sides) -> int:
+    """Return the offset of the lock for some side files."""
+    name = hashlib.sha256(repr(sides).encode("ascii")).digest()
+    return _PLACES + int.from_bytes(name[:6], "big")
+
+
+def _close_inherited() -> None:
+    """Close what a parent process holds: its locks would outlive it in the child."""
+    global _HOLDING  # noqa: PLW0603  a lock that was held elsewhere is of no use here
+    _HOLDING = threading.Lock()
+    for hold in _HOLDS.values():
+        with suppress(OSError):
+            os.close(hold._file)  # noqa: SLF001
+    _HOLDS.clear()
+
+
+os.register_at_fork(after_in_child=_close_inherited)

@@ -1,0 +1,455 @@
+"""A ledger in a file: SQLite in WAL mode, every commit on disk before it counts.
+
+Trust: kernel.
+
+Theorem (key ``sqlite-durable``).  What is read from the file is on disk.
+    Proof.  With ``synchronous=FULL`` SQLite shows a commit to others only after its log has been
+    synced.  A commit that was not synced, because its process died, can be seen only by whoever
+    opens the file after all others have let go of it; the log is synced on every opening, before
+    an entry is read.  After a commit that failed nothing is read before all that can be seen has
+    been copied from the log to the file, and synced there.
+Entries cannot be changed or deleted through SQL, there is one charge and one release a key, and no
+head occurs twice.  Beside the file lie ``-wal`` and ``-shm`` (SQLite's log) and ``-next`` and
+``-turn`` (:mod:`discreet.ledger.stores.fair_lock`), all of them for its owner alone.
+A connection does not cross a fork: SQLite counts the locks of a process in memory, and a child that
+inherits the count writes to a log which others take for abandoned.  A child process whose parent
+had the file open is refused it (see :mod:`discreet.ledger.connection`, which closes it in time).
+Assumes: a local disk that keeps what it has synced.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+import weakref
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final, final
+
+from discreet.errors import LedgerError, LedgerUnavailable
+from discreet.ledger.canonical_lines import NO_HEAD, EntryRow, canonical, damaged_entry_error
+from discreet.ledger.stores.failures import (
+    absent_ledger_error,
+    elsewhere,
+    file_failure,
+    forked_error,
+    hard_link_error,
+    never_finalize,
+    not_a_ledger_error,
+    replaced_file_error,
+    sqlite_failure,
+)
+from discreet.ledger.stores.fair_lock import FairLock
+from discreet.ledger.stores.file_identity import WitnessCard, birth_time
+from discreet.ledger.stores.inode_lock import InodeLock, inode_lock_of
+from discreet.ledger.stores.sqlite_files import (
+    MIGRATIONS,
+    check_is_ledger,
+    check_unused_file,
+    create_file,
+    refuse_empty,
+    refuse_leftovers,
+    side_files_of,
+    sqlite_uri,
+    write_card,
+)
+from discreet.ledger.stores.sqlite_files import sync as _sync
+
+__all__ = ["SQLiteStore"]
+
+_OLDEST: Final = (3, 37, 0)  # the first with STRICT tables
+_SMALLEST: Final = 512  # bytes; SQLite overwrites what is smaller than any database
+_PAGE: Final = 500
+_AT_ONCE: Final = 64
+_COLUMNS: Final = "seq, kind, key, question, line, head"
+_TEXTS: Final = (str, type(None))
+_SETTINGS: Final = (
+    "PRAGMA synchronous = FULL",
+    "PRAGMA fullfsync = ON",
+    "PRAGMA checkpoint_fullfsync = ON",
+    "PRAGMA trusted_schema = OFF",
+    "PRAGMA cell_size_check = ON",
+)
+_ROWS: Final = f"SELECT {_COLUMNS}, %s FROM entry WHERE seq > ? ORDER BY seq LIMIT {_PAGE}"  # noqa: S608
+_OF_KEYS: Final = " UNION ALL ".join(
+    f"SELECT {_COLUMNS}, answer FROM entry "  # noqa: S608  words of ours
+    f"WHERE kind = '{kind}' AND key IN (SELECT value FROM json_each(?1))"
+    for kind in ("charge", "start", "release")
+)
+_ANSWERED: Final = """
+    SELECT r.seq, r.kind, r.key, r.question, r.line, r.head, r.answer
+    FROM entry AS c JOIN entry AS r ON r.kind = 'release' AND r.key = c.key
+    WHERE c.kind = 'charge' AND c.question = ? AND c.question <> ''
+    ORDER BY r.seq LIMIT 1
+"""
+
+
+@final
+class SQLiteStore:
+    """The rows of one ledger in one file.
+
+    >>> import tempfile, pathlib
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     store = SQLiteStore(pathlib.Path(folder, "study.ledger"), timeout=60)
+    ...     store.create([])
+    ...     store.open()
+    ...     with store.exclusive():
+    ...         store.append([EntryRow(1, "start", "k", None, "{}", "a" * 64)])
+    ...     [row.seq for row in store.rows(after=0)]
+    ...     store.close()
+    True
+    [1]
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_appended",
+        "_birth",
+        "_connection",
+        "_doubtful",
+        "_hold",
+        "_joined",
+        "_path",
+        "_sides",
+        "_size",
+        "_timeout",
+        "_turn",
+    )
+
+    def __init__(self, path: str | os.PathLike[str], *, timeout: float) -> None:
+        """Take the path; nothing is opened yet."""
+        self._path = Path(path).resolve()
+        self._timeout = timeout
+        self._turn = FairLock(str(self._path))
+        self._connection: sqlite3.Connection | None = None
+        self._hold: InodeLock | None = None
+        self._joined = False
+        self._sides: tuple[tuple[int, int], ...] = ()
+        self._birth = 0
+        self._size = 0
+        self._appended: EntryRow | None = None
+        self._doubtful = False
+        _STORES.add(self)
+
+    # --- opening ------------------------------------------------------------------------------
+
+    def create(self, rows: Iterable[EntryRow]) -> bool:
+        """Make a ledger with its first rows; say whether there was none."""
+        _check_library()
+        try:
+            if os.path.lexists(self._path):
+                return False
+            refuse_leftovers(self._path, self._turn)
+            with self._turn.taken():
+                if os.path.lexists(self._path):
+                    return False
+                refuse_leftovers(self._path, self._turn)
+                create_file(self._path, rows, self._turn)
+                return True
+        except sqlite3.Error as failure:
+            code = _code(failure)
+        except OSError as failure:
+            raise file_failure(failure) from None
+        finally:
+            self._turn.close()
+        raise sqlite_failure(code)
+
+    def open(self) -> None:
+        """Connect to a ledger that is there."""
+        _check_library()
+        self.close()
+        code: int | None = None
+        try:
+            self._enter()
+        except sqlite3.Error as failure:
+            self.close()
+            code = _code(failure)
+        except OSError as failure:
+            self.close()
+            raise file_failure(failure) from None
+        except BaseException:
+            self.close()
+            raise
+        else:
+            return
+        raise sqlite_failure(code)
+
+    def _enter(self) -> None:
+        """Hold the file, look at it if nobody uses it, and connect."""
+        found = self._file()
+        if (found.st_dev, found.st_ino) in _OF_PARENT:
+            raise forked_error()
+        check_is_ledger(self._path)
+        self._hold = hold = inode_lock_of(self._path)
+        self._birth = birth_time(self._path)  # an overlay has copied the file by now
+        with hold.alone(self._timeout):
+            first = not hold.shared()
+            if first:
+                version = check_unused_file(self._path, hold.file[1], self._birth, self._turn)
+                with suppress(FileNotFoundError):
+                    _sync(f"{self._path}-wal")
+            elif hold.elsewhere(side_files_of(self._path)):
+                raise elsewhere()
+            self._turn.open()
+            self._connect()
+            if first:
+                self._take_into_use(version)
+            self._size = self._path.stat().st_size
+            self._sides = side_files_of(self._path)
+            hold.join(self._sides)
+            self._joined = True
+
+    def _file(self) -> os.stat_result:
+        """Return what the system knows of the file; refuse what cannot be a ledger.
+
+        It is not opened: closing it would take away the locks that this process has on it.
+        """
+        try:
+            found = self._path.stat()
+        except FileNotFoundError:
+            refuse_leftovers(self._path, self._turn)
+            raise absent_ledger_error() from None
+        if not stat.S_ISREG(found.st_mode) or 0 < found.st_size < _SMALLEST:
+            raise not_a_ledger_error()
+        if not found.st_size:
+            refuse_empty(self._path, self._turn)
+        if found.st_nlink != 1:
+            raise hard_link_error()
+        return found
+
+    def _connect(self) -> None:
+        self._connection = sqlite3.connect(
+            sqlite_uri(self._path, "rw"),
+            uri=True,
+            timeout=self._timeout,
+            isolation_level=None,
+            check_same_thread=False,
+            cached_statements=2 * _AT_ONCE,
+        )
+        for setting in _SETTINGS:
+            self._do(setting)
+        self._do("SELECT max(seq) FROM entry")  # opens the log, and what lies beside it
+
+    def _take_into_use(self, version: int) -> None:
+        """Write the card anew, and take the missing steps, while nobody else uses the file."""
+        if self._do("PRAGMA journal_mode = WAL") != [("wal",)]:
+            raise file_failure(OSError())
+        last = self._do("SELECT seq, head FROM entry ORDER BY seq DESC LIMIT 1")
+        self._write_card(*(last[0] if last else (0, NO_HEAD)), sync=True)
+        if version < len(MIGRATIONS):
+            self._do("BEGIN IMMEDIATE")
+            for step in MIGRATIONS[version:]:
+                for statement in step:
+                    self._do(statement)
+            self._do(f"PRAGMA user_version = {len(MIGRATIONS)}")
+            self._do("COMMIT")
+            self._copy_log()
+
+    def _write_card(self, seq: int, head: str, *, sync: bool = False) -> None:
+        if self._hold is not None:
+            card = WitnessCard(self._hold.file[1], self._birth, seq, head)
+            write_card(self._turn, card, sync=sync)
+
+    def _check_place(self) -> None:
+        """Refuse to write to a file, or beside files, other than those that were opened."""
+        try:
+            found = self._path.stat()
+        except FileNotFoundError:
+            raise replaced_file_error() from None
+        file = self._hold.file if self._hold is not None else None
+        if (found.st_dev, found.st_ino) != file or found.st_size < self._size:
+            raise replaced_file_error()
+        if found.st_nlink != 1:
+            raise hard_link_error()
+        if side_files_of(self._path) != self._sides:
+            raise elsewhere()
+        self._size = found.st_size
+
+    # --- writing ------------------------------------------------------------------------------
+
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """Be the only writer until the block ends; then everything appended is on disk."""
+        try:
+            with self._turn.taken():
+                if self._doubtful:
+                    self._settle()
+                self._check_place()
+                self._appended = None
+                self._do("BEGIN IMMEDIATE")
+                try:
+                    yield
+                except BaseException:
+                    self._roll_back()
+                    raise
+                self._commit()
+        except OSError as failure:
+            raise file_failure(failure) from None
+
+    def _commit(self) -> None:
+        self._doubtful = True
+        try:
+            self._do("COMMIT")
+        except LedgerError:
+            self._roll_back()
+            raise
+        self._doubtful = False
+        if self._appended is not None:
+            self._write_card(self._appended.seq, self._appended.head)
+
+    def _roll_back(self) -> None:
+        try:
+            self._do("ROLLBACK")
+        except LedgerError:  # SQLite has done so itself, or the connection is of no use any more
+            self._doubtful = True
+
+    def _settle(self) -> None:
+        """After a commit that failed: put on disk whatever of it can be seen."""
+        self._leave()
+        self._enter()
+        self._copy_log()
+        self._doubtful = False
+
+    def _copy_log(self) -> None:
+        """Copy the log to the file, and sync both."""
+        blocked, *_ = self._do("PRAGMA wal_checkpoint(FULL)")[0]
+        if blocked:
+            raise sqlite_failure(sqlite3.SQLITE_BUSY)
+
+    def append(self, rows: Sequence[EntryRow]) -> None:
+        """Add rows at the end."""
+        self._appended = rows[-1] if rows else self._appended
+        for start in range(0, len(rows), _AT_ONCE):
+            part = rows[start : start + _AT_ONCE]
+            cells: list[object] = []
+            for row in part:
+                cells += (row.seq, row.kind, row.key, row.question, row.line, row.head, row.answer)
+            marks = ",".join(["(?,?,?,?,?,?,?)"] * len(part))
+            self._do(f"INSERT INTO entry VALUES {marks}", cells)  # noqa: S608  only marks
+
+    def keep_checkpoint(self, seq: int, state: str) -> None:
+        """Replace the kept state."""
+        self._do("INSERT OR REPLACE INTO checkpoint VALUES (1, ?, ?)", (seq, state))
+
+    # --- reading ------------------------------------------------------------------------------
+
+    def rows(self, after: int, *, answers: bool = False) -> Iterator[EntryRow]:
+        """Return the rows after a number, in order, read a page at a time."""
+        statement = _ROWS % ("answer" if answers else "NULL")
+        while True:
+            page = self._found(statement, (after,))
+            yield from page
+            if len(page) < _PAGE:
+                return
+            after = page[-1].seq
+
+    def rows_of(self, keys: Collection[str]) -> list[EntryRow]:
+        """Return all charges, starts and releases of some keys, with answers, in order."""
+        found = self._found(_OF_KEYS, (canonical(sorted(keys)),))
+        return sorted(found, key=lambda row: row.seq)
+
+    def answered(self, question: str) -> EntryRow | None:
+        """Return the first release, with its answer, whose key was charged for a question."""
+        found = self._found(_ANSWERED, (question,))
+        return found[0] if found else None
+
+    def checkpoint(self) -> tuple[int, str] | None:
+        """Return the last kept state and the number of its entry, if there is one."""
+        match self._do("SELECT seq, state FROM checkpoint"):
+            case [(int(seq), str(state))]:
+                return seq, state
+        return None
+
+    def close(self) -> None:
+        """Let go of the files."""
+        self._leave()
+        self._turn.close()
+
+    def _leave(self) -> None:
+        """Disconnect, so that nobody comes meanwhile, and let go of the file."""
+        hold, self._hold = self._hold, None
+        if hold is None:
+            self._disconnect()
+            return
+        try:
+            with hold.alone(self._timeout):
+                self._part(hold)
+        except LedgerError:  # somebody else keeps coming or going, and will see that this one left
+            self._part(hold)
+        hold.let_go()
+
+    def _part(self, hold: InodeLock) -> None:
+        self._disconnect()
+        if self._joined:
+            self._joined = False
+            hold.leave()
+
+    def leave(self) -> None:
+        """In a child process: neither use nor close a connection of the parent, or the file."""
+        if self._connection is not None:
+            never_finalize(self._connection)
+            self._connection = None
+            if self._hold is not None:
+                _OF_PARENT.add(self._hold.file)
+        self._hold = None
+        self._joined = False
+
+    # --- the driver ---------------------------------------------------------------------------
+
+    def _disconnect(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(sqlite3.Error):
+                connection.close()
+
+    def _do(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
+        if self._connection is None:
+            raise file_failure(OSError())
+        try:
+            return self._connection.execute(statement, values).fetchall()
+        except sqlite3.Error as failure:
+            code = _code(failure)
+        raise sqlite_failure(code)
+
+    def _found(self, statement: str, values: Sequence[Any]) -> list[EntryRow]:
+        return [_row(cells) for cells in self._do(statement, values)]
+
+
+_STORES: Final[weakref.WeakSet[SQLiteStore]] = weakref.WeakSet()
+_OF_PARENT: Final[set[tuple[int, int]]] = set()
+"""Files that a parent process had open when it forked."""
+
+
+def _leave_to_parent() -> None:
+    for store in list(_STORES):
+        store.leave()
+
+
+os.register_at_fork(after_in_child=_leave_to_parent)
+
+
+def _row(cells: tuple[Any, ...]) -> EntryRow:
+    """Make a row; a torn file can hold other types than its table says."""
+    match cells:
+        case (int(seq), str(kind), key, question, str(line), str(head), answer) if (
+            isinstance(key, _TEXTS)
+            and isinstance(question, _TEXTS)
+            and (answer is None or isinstance(answer, bytes))
+        ):
+            return EntryRow(seq, kind, key, question, line, head, answer)
+    raise damaged_entry_error(cells[0])
+
+
+def _code(failure: sqlite3.Error) -> int | None:
+    return getattr(failure, "sqlite_errorcode", None)
+
+
+def _check_library() -> None:
+    if sqlite3.sqlite_version_info < _OLDEST:
+        raise LedgerUnavailable(
+            what="the SQLite library of this Python is older than 3.37.",
+            why="a ledger relies on tables that keep their types.",
+            do="use a Python with a later SQLite, or keep the ledger in PostgreSQL.",
+        )

@@ -1,0 +1,246 @@
+"""The file of a ledger: its tables, making it as a whole, and checking it before it is used.
+
+Trust: kernel.
+
+The tables of a ledger file, step by step.
+
+A file says by its application id that it is a ledger, and by its version how many of these steps it
+has taken.  Opening takes the missing ones; no step touches an entry.
+
+The files of a ledger: making a new one as a whole, and looking at one before it is used.
+
+A new ledger is written under another name, with its first entries, synced, and then moved to its
+place: whatever happens, there is a ledger with its entries, or none.  It replaces nothing.
+A file that nobody uses is looked at before anything is written: SQLite would copy the log beside it
+into the file when it lets go, whatever that log is.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import sqlite3
+from collections.abc import Iterable
+from contextlib import closing, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+from discreet.ledger.canonical_lines import NO_HEAD, EntryRow
+from discreet.ledger.stores.failures import (
+    copied_file_error,
+    empty_file_error,
+    missing_entries_error,
+    newer_version_error,
+    not_a_ledger_error,
+    orphaned_files_error,
+)
+from discreet.ledger.stores.fair_lock import FairLock
+from discreet.ledger.stores.file_identity import WitnessCard, birth_time
+
+__all__ = [
+    "APPLICATION_ID",
+    "MIGRATIONS",
+    "check_is_ledger",
+    "check_unused_file",
+    "create_file",
+    "refuse_empty",
+    "refuse_leftovers",
+    "side_files_of",
+    "sqlite_uri",
+    "sync",
+    "write_card",
+]
+
+APPLICATION_ID: Final = 0x44504C31
+"""The application id of a ledger file: the letters DPL1."""
+
+MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
+    (
+        """
+        CREATE TABLE entry (
+            seq INTEGER PRIMARY KEY,
+            kind TEXT NOT NULL,
+            key TEXT,
+            question TEXT,
+            line TEXT NOT NULL,
+            head TEXT NOT NULL UNIQUE CHECK (length(head) = 64),
+            answer BLOB,
+            CHECK ((answer IS NOT NULL) = (kind = 'release'))
+        ) STRICT
+        """,
+        "CREATE UNIQUE INDEX one_charge ON entry (key) WHERE kind = 'charge'",
+        "CREATE INDEX starts ON entry (key) WHERE kind = 'start'",
+        "CREATE UNIQUE INDEX one_release ON entry (key) WHERE kind = 'release'",
+        "CREATE INDEX asked ON entry (question) WHERE kind = 'charge' AND question <> ''",
+        """
+        CREATE TRIGGER at_the_end BEFORE INSERT ON entry
+        WHEN NEW.seq <> (SELECT ifnull(max(seq), 0) + 1 FROM entry)
+        BEGIN SELECT RAISE(ABORT, 'entries are appended'); END
+        """,
+        """
+        CREATE TRIGGER never_changed BEFORE UPDATE ON entry
+        BEGIN SELECT RAISE(ABORT, 'entries are never changed'); END
+        """,
+        """
+        CREATE TRIGGER never_deleted BEFORE DELETE ON entry
+        BEGIN SELECT RAISE(ABORT, 'entries are never deleted'); END
+        """,
+    ),
+    (
+        """
+        CREATE TABLE checkpoint (
+            only INTEGER PRIMARY KEY CHECK (only = 1),
+            seq INTEGER NOT NULL,
+            state TEXT NOT NULL
+        ) STRICT
+        """,
+    ),
+    (),  # no new table: from here on a card lies beside the file (file_identity.py)
+)
+"""What each version of the file adds to the one before."""
+
+
+_WITH_CARD: Final = 3  # the first version of a file that has a card
+_SIDES: Final = ("-wal", "-shm", "-turn")
+_HEAD: Final = "SELECT head FROM entry WHERE seq = ?"
+
+
+def create_file(path: Path, rows: Iterable[EntryRow], turn: FairLock) -> None:
+    """Make a ledger with its first rows where nothing is; the caller has the turn."""
+    for each in path.parent.glob(f".{glob.escape(path.name)}.*.new*"):
+        each.unlink()  # of somebody who died while making one
+    place = path.with_name(f".{path.name}.{os.getpid()}.new")
+    try:
+        os.close(os.open(place, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        with closing(sqlite3.connect(sqlite_uri(place, "rw"), uri=True)) as database:
+            seq, head = _fill(database, rows)
+        sync(str(place))
+        card = WitnessCard(place.stat().st_ino, birth_time(place))
+        write_card(turn, card, sync=True)
+        place.rename(path)
+    except BaseException:
+        for name in ("", "-journal", "-wal", "-shm"):
+            with suppress(OSError):
+                place.with_name(place.name + name).unlink()
+        raise
+    sync(str(path.parent))
+    write_card(turn, replace(card, seq=seq, head=head), sync=True)
+
+
+def _fill(database: sqlite3.Connection, rows: Iterable[EntryRow]) -> tuple[int, str]:
+    """Lay out the tables and append rows in one transaction; return where they end."""
+    database.isolation_level = None
+    database.execute("PRAGMA synchronous = FULL")
+    database.execute("BEGIN IMMEDIATE")
+    for step in MIGRATIONS:
+        for statement in step:
+            database.execute(statement)
+    database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    database.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+    seq, head = 0, NO_HEAD
+    for row in rows:
+        cells = (row.seq, row.kind, row.key, row.question, row.line, row.head, row.answer)
+        database.execute("INSERT INTO entry VALUES (?,?,?,?,?,?,?)", cells)
+        seq, head = row.seq, row.head
+    database.execute("COMMIT")
+    database.execute("PRAGMA journal_mode = WAL")
+    return seq, head
+
+
+def write_card(turn: FairLock, card: WitnessCard, *, sync: bool = False) -> None:
+    """Write a card over the older one of two; over both, one after the other, to be synced."""
+    data = turn.read()
+    turn.write(card.written(), at=WitnessCard.place_for_next(data))
+    if sync:
+        turn.sync()
+        turn.write(card.written(), at=WitnessCard.place_for_next(turn.read()))
+        turn.sync()
+
+
+def refuse_leftovers(path: Path, turn: FairLock) -> None:
+    """Refuse a place at which a ledger was, and where its file is missing."""
+    found, data = side_files_of(path, ("-wal", "-shm")), turn.read()
+    card = WitnessCard.read(data)
+    if found or (data and (card is None or card.seq)):
+        raise orphaned_files_error()
+
+
+def refuse_empty(path: Path, turn: FairLock) -> None:
+    """Refuse an empty file; it is no place for a new ledger, because one may have been there."""
+    raise (
+        empty_file_error()
+        if side_files_of(path, ("-wal", "-shm")) or turn.read()
+        else not_a_ledger_error()
+    )
+
+
+def check_is_ledger(path: Path) -> None:
+    """Refuse a file that is not one of a ledger, before anything beside it is touched."""
+    with closing(_looking(path)) as database:
+        _version(database)
+
+
+def check_unused_file(path: Path, inode: int, birth: int, turn: FairLock) -> int:
+    """Look at a file that nobody uses, and return its version; refuse it if entries are missing."""
+    with closing(_looking(path)) as database:
+        version = _version(database)
+        if version < _WITH_CARD:
+            return version
+        data = turn.read()
+        card = WitnessCard.read(data)
+        if card is None:
+            raise missing_entries_error() if data else copied_file_error()
+        if not card.is_of(inode, birth):
+            raise copied_file_error()
+        if card.seq and database.execute(_HEAD, (card.seq,)).fetchall() != [(card.head,)]:
+            raise missing_entries_error()
+    return version
+
+
+def _looking(path: Path) -> sqlite3.Connection:
+    """Connect in a way that changes nothing; only a change that was interrupted is undone first.
+
+    The file counts by itself where there is no log; with a log, only both together.
+    """
+    log = path.with_name(f"{path.name}-wal")
+    mode = "ro" if log.exists() and log.stat().st_size else "ro&immutable=1"
+    if path.with_name(f"{path.name}-journal").exists():
+        mode = "rw"
+    return sqlite3.connect(sqlite_uri(path, mode), uri=True)
+
+
+def _version(database: sqlite3.Connection) -> int:
+    """Return the version of a ledger; refuse another database, and later versions."""
+    ((application,),) = database.execute("PRAGMA application_id")
+    ((version,),) = database.execute("PRAGMA user_version")
+    if application != APPLICATION_ID:
+        raise not_a_ledger_error()
+    if version > len(MIGRATIONS):
+        raise newer_version_error(version, len(MIGRATIONS))
+    return int(version)
+
+
+def side_files_of(path: Path, names: Iterable[str] = _SIDES) -> tuple[tuple[int, int], ...]:
+    """Return device and inode of those side files that are there."""
+    found = []
+    for name in names:
+        with suppress(FileNotFoundError):
+            each = os.stat(f"{path}{name}", follow_symlinks=False)  # noqa: PTH116  on every charge
+            found.append((each.st_dev, each.st_ino))
+    return tuple(found)
+
+
+def sqlite_uri(path: Path, mode: str) -> str:
+    """Return the address of a file for SQLite."""
+    return f"file:{quote(str(path))}?mode={mode}"
+
+
+def sync(path: str) -> None:
+    """Sync a file or a folder."""
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)

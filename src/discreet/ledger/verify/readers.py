@@ -1,0 +1,185 @@
+"""Reading a ledger from a file: a SQLite database, or an export in JSON lines.
+
+Trust: kernel.
+
+A database is opened for reading only, with nothing but the driver of Python, which may be done
+while it is in use.  (Not even its first bytes are read in another way: to close the file would take
+away the locks that this process may have on it.)  Bytes that are no text stay what they are.
+Everything that cannot be read is a problem of the report; only a missing file is an error.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import operator
+import re
+import sqlite3
+from collections.abc import Iterable
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+from discreet.errors import NotALedger
+from discreet.ledger.verify.audit import Audit
+from discreet.ledger.verify.charges import safely
+from discreet.ledger.verify.report import Report
+
+__all__ = ["connect_read_only", "is_database", "verify", "verify_file"]
+
+_COLUMNS: Final = ("seq", "kind", "key", "question", "line", "head", "answer")
+_ROWS: Final = f"SELECT {', '.join(_COLUMNS)} FROM entry ORDER BY seq"  # noqa: S608
+_EXPORT: Final = 1
+_CARD: Final = re.compile(
+    rb"discreet (?:1|2 [0-9]{20}) [0-9]{20} ([0-9]{18}) [0-9a-f]{64} [0-9a-f]{32}\n"
+)
+
+_named = operator.attrgetter(*_COLUMNS)
+
+
+def verify(rows: Iterable[object], *, receipts: Iterable[object] = ()) -> Report:
+    """Check a record from its entries alone.
+
+    Args:
+        rows: for each entry, in order, its number, kind, key, question, line, head and answer:
+            tuples, or values with fields called seq, kind, key, question, line, head and answer.
+        receipts: texts ``ledger:seq:head`` that the ledger once gave, or values that show so.
+
+    >>> print(verify([]).problems[0])
+    the record, file: it has no entries.
+    """
+    audit = Audit(receipts)
+    _take(audit, rows)
+    return audit.report()
+
+
+def verify_file(path: str | Path, *, receipts: Iterable[object] = ()) -> Report:
+    """Check a SQLite ledger, or an export, without the rest of this package's ledger.
+
+    >>> verify_file("nowhere.ledger")
+    Traceback (most recent call last):
+    discreet.errors.NotALedger
+    """
+    place = Path(path)
+    if not place.is_file():
+        raise NotALedger(
+            what="there is no file to read at the given path.",
+            why="what is not read is not verified.",
+            do="give the path of a ledger, or of an export of one.",
+        )
+    audit = Audit(receipts)
+    try:
+        if is_database(place):
+            _take_database(audit, place)
+        else:
+            _take_export(audit, place)
+    except OSError:
+        audit.damaged("it cannot be read to its end.")
+    return audit.report()
+
+
+def is_database(place: Path) -> bool:
+    """Whether a file is for SQLite to read, damaged or not, rather than anything else.
+
+    >>> is_database(Path(__file__))
+    False
+    """
+    try:
+        connect_read_only(place).close()
+    except sqlite3.Error as failure:
+        return failure.sqlite_errorcode != sqlite3.SQLITE_NOTADB
+    return True
+
+
+def _take_database(audit: Audit, place: Path) -> None:
+    try:
+        with closing(connect_read_only(place)) as database:
+            _take(audit, database.execute(_ROWS))
+            kept = _kept(database)
+        if max(kept, _on_card(place)) > audit.entries:
+            audit.damaged("entries at its end are missing: something beside them names more.")
+        if place.stat().st_nlink > 1:
+            audit.damaged("it has more than one name, by each of which it could be spent.")
+    except (sqlite3.Error, OverflowError):
+        audit.damaged("it is a damaged database, or not one of a ledger.")
+
+
+def _kept(database: sqlite3.Connection) -> int:
+    """Return the number of the entry up to which a state is kept; 0 without one."""
+    if not database.execute("SELECT 1 FROM sqlite_schema WHERE name = 'checkpoint'").fetchone():
+        return 0
+    found = database.execute("SELECT max(seq) FROM checkpoint").fetchone()[0]
+    return found if type(found) is int else 0
+
+
+def _on_card(place: Path) -> int:
+    """Return the number of the last entry that the card beside a ledger names; 0 without one."""
+    card = place.with_name(f"{place.name}-turn")
+    if not card.is_file():
+        return 0
+    return max((int(found[1]) for found in _CARD.finditer(card.read_bytes())), default=0)
+
+
+def _take(audit: Audit, rows: Iterable[object]) -> None:
+    for row in rows:
+        cells = safely(_cells, row)
+        if cells is None or len(cells) != len(_COLUMNS):
+            audit.take(None, None, None)
+        else:
+            seq, kind, key, question, line, head, answer = cells
+            audit.take(line, head, answer, (seq, kind, key, question))
+
+
+def _cells(row: Any) -> tuple[object, ...]:
+    return tuple(row) if isinstance(row, tuple | list) else _named(row)
+
+
+def connect_read_only(place: Path) -> sqlite3.Connection:
+    """Open for reading; where SQLite cannot write beside the file, as one that is not in use."""
+    address = f"file:{quote(str(place.absolute()))}"
+    log = place.with_name(f"{place.name}-wal")
+    found = sqlite3.connect(f"{address}?mode=ro", uri=True)
+    found.text_factory = _text
+    try:
+        found.execute("PRAGMA schema_version").fetchone()
+    except sqlite3.OperationalError:
+        found.close()
+        if log.exists() and log.stat().st_size:
+            raise
+        found = sqlite3.connect(f"{address}?mode=ro&immutable=1", uri=True)
+        found.text_factory = _text
+    except sqlite3.Error:
+        found.close()
+        raise
+    return found
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _take_export(audit: Audit, place: Path) -> None:
+    with place.open("rb") as file:
+        head = _object(next(file, b""), {"export", "ledger"})
+        if head is None or head["export"] != _EXPORT:
+            audit.damaged("it is neither a database nor an export in a form that is known.")
+            return
+        for text in file:
+            entry = _object(text, {"line", "head", "answer"})
+            answer = None if entry is None else safely(_answer, entry["answer"])
+            if entry is None or (answer is None and entry["answer"] is not None):
+                audit.take(None, None, None)
+            else:
+                audit.take(entry["line"], entry["head"], answer)
+        audit.called(head["ledger"])
+
+
+def _object(text: bytes, names: set[str]) -> dict[str, Any] | None:
+    """Read a line of an export: an object with certain names, up to the end of the line."""
+    found = safely(json.loads, text) if text.endswith(b"\n") else None
+    return found if isinstance(found, dict) and found.keys() == names else None
+
+
+def _answer(data: str | None) -> bytes | None:
+    return None if data is None else base64.b64decode(data, validate=True)

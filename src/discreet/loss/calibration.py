@@ -1,0 +1,258 @@
+"""How much noise a promise needs, and how many questions it allows.
+
+Trust: kernel.
+
+Search the dyadic scales of so many bits for the least one that fits.
+
+A search only proposes: the returned scale was itself found to fit, and the one before it not.
+How the two were found (secants on floats, with bisection where they are slow) matters for speed
+alone.  docs/proofs/accounting.md, section 2.
+
+How much noise a promise needs, and how many questions it allows.
+
+Definition.  A family of losses indexed by a scale > 0 shrinks as the scale grows.  ``least_scale``
+returns a dyadic rational at which the certified delta(epsilon) is at most the target; the next
+smaller one on the same grid of ``bits`` significant bits was tried and not certified.
+``most_repeats`` returns the largest certified number of repetitions, found in the same way.
+Nothing rests on monotonicity but economy: the returned value itself was checked.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, final
+
+from discreet.errors import OutOfRange
+from discreet.exact import positive, whole
+from discreet.loss.gaussian_dp import GaussianDP
+from discreet.loss.pairs.laplace import LaplacePair
+from discreet.loss.parameters import checked_count, checked_delta, checked_epsilon
+from discreet.loss.privacy_loss import PrivacyLoss
+from discreet.loss.profile import Profile
+
+__all__ = [
+    "gaussian_sigma",
+    "laplace_scale",
+    "least_fitting",
+    "least_scale",
+    "most_queries",
+    "most_repeats",
+]
+
+_DOUBLINGS: Final = 200
+
+Point = tuple[int, float]
+"""An index and the excess there: at most zero where the scale fits."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Grid:
+    """All positive dyadic rationals of so many significant bits, numbered in order from 1.
+
+    >>> [float(_Grid(4).scale(index)) for index in (-9, 0, 3, 8)]
+    [0.46875, 1.0, 1.375, 2.0]
+    """
+
+    bits: int
+
+    @property
+    def octave(self) -> int:
+        """How many steps lead from a number to its double."""
+        return 1 << (self.bits - 1)
+
+    def scale(self, index: int) -> Fraction:
+        """Return the number of an index."""
+        power, place = divmod(index, self.octave)
+        return Fraction(self.octave + place, self.octave) * Fraction(2) ** power
+
+    def index(self, scale: float) -> int:
+        """Return the index of the least number from a scale on."""
+        mantissa, power = math.frexp(scale)
+        return self.octave * (power - 1) + math.ceil(Fraction(2 * mantissa - 1) * self.octave)
+
+
+def least_fitting(excess: Callable[[Fraction], float], bits: int) -> Fraction:
+    """Return a scale with an excess of at most zero, where the next smaller one has more.
+
+    >>> least_fitting(lambda scale: 3 - float(scale) ** 2, 8)
+    Fraction(111, 64)
+    """
+    grid = _Grid(bits)
+
+    def at(index: int) -> Point:
+        return index, excess(grid.scale(index))
+
+    low, top = _bracket(at, grid.octave)
+    stays, width, turn = 0, top[0] - low[0], 0  # stays: how often the same end stayed, signed
+    while top[0] - low[0] > 1:
+        turn += 1
+        slow = turn % 4 == 0 and 8 * (top[0] - low[0]) > width
+        width = top[0] - low[0] if turn % 4 == 0 else width
+        here = at((low[0] + top[0]) // 2 if slow else _crossing(grid, low, top))
+        if here[1] <= 0:
+            stays, top = max(stays, 0) + 1, here
+            low = (low[0], low[1] / 2) if stays > 1 else low  # an end that stays counts less
+        else:
+            stays, low = min(stays, 0) - 1, here
+            top = (top[0], top[1] / 2) if stays < -1 else top
+    return grid.scale(top[0])
+
+
+def _crossing(grid: _Grid, low: Point, top: Point) -> int:
+    """Propose the zero of the line through two points, or the middle."""
+    if math.isinf(low[1]) or math.isinf(top[1]):
+        return (low[0] + top[0]) // 2
+    left, right = float(grid.scale(low[0])), float(grid.scale(top[0]))
+    share = low[1] / (low[1] - top[1])
+    return min(max(grid.index(left + share * (right - left)), low[0] + 1), top[0] - 1)
+
+
+def _bracket(at: Callable[[int], Point], octave: int) -> tuple[Point, Point]:
+    """Go up from 1 to a scale that fits, or down to one that does not."""
+    here = at(0)
+    if here[1] <= 0:
+        for power in range(1, _DOUBLINGS + 1):
+            below = at(-power * octave)
+            if below[1] > 0:
+                return below, here
+            here = below
+    else:
+        for power in (1, *range(3, _DOUBLINGS + 3, 3)):
+            above = at(power * octave)
+            if above[1] <= 0:
+                return here, above
+            here = above
+    raise OutOfRange(
+        what="no scale between 2**-200 and 2**200 meets the target.",
+        why="either no amount of this noise gives the promise, or almost none is needed.",
+        do="allow delta > 0 for Gaussian noise, or raise epsilon.",
+    )
+
+
+_LEAST: Final = 2.0**-60
+_MOST: Final = 10**9
+
+
+def least_scale(
+    loss_at: Callable[[Fraction], PrivacyLoss],
+    *,
+    epsilon: object,
+    delta: object = 0,
+    bits: int = 24,
+) -> Fraction:
+    """Return the least scale, to so many significant bits, whose loss fits the target.
+
+    >>> float(least_scale(lambda s: GaussianDP(mu=1 / s), epsilon=1, delta=1e-6))
+    4.224678993225098
+    """
+    target, chance = checked_epsilon(epsilon), checked_delta(delta)
+    digits = whole(bits, name="bits", low=4, high=60)
+    return least_fitting(lambda scale: _excess(loss_at(scale), target, chance), digits)
+
+
+def _excess(loss: PrivacyLoss, epsilon: Fraction, delta: Fraction) -> float:
+    """Compare a loss with the target: at most zero if and only if it is certified to fit.
+
+    Otherwise the size is only a hint: the root of ln(1/delta) is nearly linear in the scale.
+    """
+    largest = loss.pure_bound()
+    if largest is not None and largest <= epsilon:
+        return -math.inf
+    found = loss.delta(epsilon=epsilon) if delta else 1.0
+    if not found or not delta:
+        return math.inf if found else -math.inf
+    target = math.log(delta.denominator) - math.log(delta.numerator)
+    gap = math.sqrt(target) - math.sqrt(max(0.0, -math.log(found)))
+    return min(gap, 0.0) if found <= delta else max(gap, _LEAST)
+
+
+def laplace_scale(
+    *, epsilon: object, delta: object = 0, count: int = 1, distance: object = 1
+) -> Fraction:
+    """Return the least scale of Laplace noise for so many answers at an L1 distance.
+
+    At delta 0 it is exactly count * distance / epsilon.
+
+    >>> laplace_scale(epsilon="0.1", distance=5)
+    Fraction(50, 1)
+    """
+    times, far = checked_count(count), positive(distance, name="distance")
+    target, chance = checked_epsilon(epsilon), checked_delta(delta)
+    if chance == 0:
+        return times * far / positive(target, name="epsilon")
+    return least_scale(
+        lambda scale: Profile.of(LaplacePair(far / scale)).power(times),
+        epsilon=target,
+        delta=chance,
+    )
+
+
+def gaussian_sigma(
+    *, epsilon: object, delta: object, count: int = 1, distance: object = 1
+) -> Fraction:
+    """Return the least standard deviation for so many answers at an L2 distance.
+
+    >>> float(gaussian_sigma(epsilon=1, delta=1e-6))
+    4.224678993225098
+    """
+    times, far = checked_count(count), positive(distance, name="distance")
+    if checked_delta(delta) == 0:
+        raise OutOfRange(
+            what="delta is 0.",
+            why="Gaussian noise never gives pure privacy.",
+            do="give delta > 0, or use Laplace noise.",
+        )
+    return least_scale(
+        lambda sigma: GaussianDP(mu_squared=times * (far / sigma) ** 2),
+        epsilon=epsilon,
+        delta=delta,
+    )
+
+
+def most_repeats(loss: PrivacyLoss, *, epsilon: object, delta: object = 0) -> int:
+    """Return how often a release may be repeated within (epsilon, delta); at most 10**9 times.
+
+    >>> from discreet.loss import Pure
+    >>> most_repeats(Pure(epsilon="0.1"), epsilon=1)
+    10
+    >>> most_repeats(Pure(epsilon="0.01"), epsilon=1, delta=1e-6) > 400
+    True
+    """
+    target, chance = checked_epsilon(epsilon), checked_delta(delta)
+
+    def fits(count: int) -> bool:
+        return _excess(loss.power(count), target, chance) <= 0
+
+    low, high = 0, 1
+    while fits(high):
+        if high >= _MOST:
+            return _MOST
+        low, high = high, min(2 * high, _MOST)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
+
+
+def most_queries(*, error: object, epsilon: object, delta: object = 0) -> int:
+    """Return how many counting queries may be answered with noise of this standard size.
+
+    The error is the scale of Laplace noise (its mean absolute value) at delta 0, and the standard
+    deviation of Gaussian noise otherwise, whichever kind allows more.  Pure privacy allows about
+    epsilon * error queries, approximate privacy about its square: with error sqrt(n), sqrt(n)
+    against n.
+
+    >>> most_queries(error=100, epsilon=1), most_queries(error=100, epsilon=1, delta=1e-6)
+    (100, 560)
+    """
+    size = positive(error, name="error")
+    laplace = Profile.of(LaplacePair(1 / size))
+    pure = most_repeats(laplace, epsilon=epsilon, delta=0)
+    if checked_delta(delta) == 0:
+        return pure
+    gaussian = GaussianDP(mu_squared=1 / size**2)
+    return max(pure, most_repeats(gaussian, epsilon=epsilon, delta=delta))

@@ -1,0 +1,337 @@
+"""Choose a lattice and a tilt, and answer from both sides.
+
+Trust: kernel.  The choices made here affect how tight an answer is, never whether it holds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from typing import ClassVar, Final, Protocol, final
+
+import numpy as np
+
+from discreet.loss.bracket import Bracket
+from discreet.loss.engine.line_search import largest_epsilon_above, log_constant, smallest_epsilon
+from discreet.loss.engine.privacy_loss_distribution import BoundSide, Lattice, TiltedConvolution
+from discreet.loss.engine.rounding import bound_above
+from discreet.loss.engine.smoothed_contour import SmoothedContour
+from discreet.loss.pairs.gaussian import GaussianPair
+from discreet.loss.pairs.laplace import LaplacePair
+from discreet.loss.pairs.pair import Floats, PrivacyLossDistribution, Transform
+
+__all__ = ["LatticeSearch", "OnLattice", "common_divisor", "common_grain"]
+
+_POINTS: Final = 1 << 16  # aimed at in a window
+_COARSEST: Final = 10  # a cell this wide tells nothing
+_FINEST: Final = Fraction(1, 1 << 20)
+_COARSER: Final = 3  # tries on coarser lattices
+_BINS: Final = 512
+_KEPT: Final = 24  # tilts
+_WIDE: Final = 1e-5  # of an epsilon, relatively
+_LOOSE: Final = 1e-4  # of a delta
+
+
+class OnLattice(Protocol):
+    """What has laws on a lattice: a pair, or a Renyi curve."""
+
+    spread: ClassVar[bool]
+
+    def grain(self) -> Fraction | None:
+        """Give a spacing on whose multiples all atoms lie."""
+        ...
+
+    def above(self, step: Fraction) -> PrivacyLossDistribution | None:
+        """Bound the profile from above."""
+        ...
+
+    def below(self, step: Fraction) -> PrivacyLossDistribution | None:
+        """Bound the profile from below."""
+        ...
+
+
+def common_grain(pairs: Sequence[tuple[OnLattice, int]]) -> Fraction | None:
+    """The largest spacing that carries every atom; zero without atoms, None if there is none."""
+    grains = [pair.grain() for pair, _ in pairs]
+    known = [grain for grain in grains if grain is not None]
+    return common_divisor(known) if len(known) == len(grains) else None
+
+
+def common_divisor(spacings: Iterable[Fraction]) -> Fraction:
+    """The largest number of which all spacings are multiples; zero if all of them are zero.
+
+    >>> common_divisor([Fraction(1), Fraction(6, 5)])
+    Fraction(1, 5)
+    """
+    found = Fraction(0)
+    for other in spacings:
+        top = math.gcd(found.numerator * other.denominator, other.numerator * found.denominator)
+        found = Fraction(top, found.denominator * other.denominator)
+    return found
+
+
+@final
+class LatticeSearch:
+    """The lattice engine for one composition: pairs with laws, beside a Gaussian and extra laws."""
+
+    __slots__ = (
+        "_coarser",
+        "_finer",
+        "_known",
+        "_lattices",
+        "_pairs",
+        "_rough",
+        "_scale",
+        "_smooth",
+        "_square",
+        "_tilts",
+    )
+
+    def __init__(
+        self,
+        pairs: Sequence[tuple[OnLattice, int]],
+        square: float,
+        scale: float,
+        known: float = 0.0,
+    ) -> None:
+        """``scale`` is a length of the order of the answer's range on the axis of losses.
+
+        ``known`` is the mass of infinite losses that the caller adds; what the laws from above
+        count as infinite beyond it is added here.
+        """
+        self._known, self._coarser, self._finer = known, _COARSER, True
+        self._smooth: tuple[SmoothedContour | None] | None = None
+        self._pairs, self._square, self._scale = tuple(pairs), square, scale
+        self._lattices: dict[BoundSide, Lattice | None] = {}
+        self._rough: dict[BoundSide, _Rough] = {}
+        self._tilts: dict[tuple[BoundSide, float], TiltedConvolution | None] = {}
+
+    def step(self) -> Fraction:
+        """A divisor of the common grain where that is coarse enough, else a power of two."""
+        wanted = Fraction(max(self._scale, 1e-12)) / _POINTS
+        grain = common_grain(self._pairs)
+        if grain and grain >= wanted:
+            smooth = any(pair.spread for pair, _ in self._pairs)
+            return grain / math.ceil(grain / wanted) if smooth else grain
+        power = math.ceil(math.log2(float(wanted)))
+        return max(Fraction(2) ** power, _FINEST * Fraction(wanted).limit_denominator(1 << 60))
+
+    def lattice(self, side: BoundSide) -> Lattice | None:
+        """All laws of one side; None if a pair has none."""
+        if side not in self._lattices:
+            step = self.step()
+            laws: list[tuple[PrivacyLossDistribution, int]] = []
+            if step > _COARSEST:
+                self._lattices[side] = None
+                return None
+            for pair, count in self._pairs:
+                law = pair.above(step) if side == "above" else pair.below(step)
+                if law is None or not 0.0 < float(law.mass.sum()) < math.inf:
+                    break
+                laws.append((law, count))
+            complete = len(laws) == len(self._pairs)
+            self._lattices[side] = Lattice.of(side, step, laws, self._square) if complete else None
+        return self._lattices[side]
+
+    def _roughly(self, side: BoundSide, lattice: Lattice) -> _Rough:
+        if side not in self._rough:
+            self._rough[side] = _Rough(lattice)
+        return self._rough[side]
+
+    def _tilt(self, side: BoundSide, eps: float) -> TiltedConvolution | None:
+        lattice = self.lattice(side)
+        if lattice is None:
+            return None
+        for known in self._tilts.values():
+            if known is not None and known.lattice is lattice and known.sharp(eps):
+                return known
+        c = self._roughly(side, lattice).saddle(eps)
+        key = (side, c)
+        if key not in self._tilts:
+            if len(self._tilts) >= _KEPT:
+                self._tilts.clear()
+            self._tilts[key] = lattice.tilted(c)
+        return self._tilts[key]
+
+    def _extra(self, upper: TiltedConvolution) -> float:
+        return bound_above(upper.lattice.infinite() - self._known) * (1 + 1e-12)
+
+    def _raised(self, upper: TiltedConvolution) -> Callable[[float], float]:
+        extra = self._extra(upper)
+        return lambda eps: upper.bound(eps) + extra
+
+    def delta(self, eps: float, *, low: bool = True) -> Bracket | None:
+        """Enclose the finite profile at eps (without ``low``, from above); None if that fails."""
+        found = self._fitted(lambda: self._delta(eps, low=low), finer=False)
+        wide = found is None or found.width > _LOOSE * found.high
+        smoothed = self._smoothly() if wide and low else None
+        more = None if smoothed is None else smoothed.delta(eps)
+        return found if more is None else more if found is None else found.meet(more)
+
+    def epsilon(self, delta: float, ceiling: float, *, low: bool = True) -> Bracket | None:
+        """Enclose the epsilon of the finite profile, known to be at most the ceiling.
+
+        Without ``low``, from above: atoms are spread over the points around them, so that this end
+        is far closer than the other, and a finer lattice would hardly move it.
+        """
+        both = low or any(pair.spread for pair, _ in self._pairs)
+        found = self._fitted(lambda: self._epsilon(delta, ceiling, low=both), finer=False)
+        if found is not None and not both and self._coarser == _COARSER:
+            return found
+        known = Bracket(0.0, ceiling) if found is None else found
+        wide = known.width > _WIDE * known.high
+        smoothed = self._smoothly() if wide else None
+        more = None if smoothed is None else smoothed.epsilon(delta, known)
+        if more is not None and more.width <= _WIDE * more.high:
+            return more
+        if wide and self._finer:
+            found = self._fitted(lambda: self._epsilon(delta, known.high, low=True), finer=True)
+        return found if more is None else more if found is None else found.meet(more)
+
+    def _fitted(self, ask: Callable[[], Bracket | None], *, finer: bool) -> Bracket | None:
+        """Ask on a coarser lattice where one does not fit, and once on a finer one if wide."""
+        found = ask()
+        while found is None and self._coarser > 0:
+            self._coarser -= 1
+            self._restart(4 * self._scale)
+            found = ask()
+        if found is None or not finer or not 0 < found.low < found.high * (1 - _WIDE):
+            return found
+        self._finer, step, scale = False, self.step(), self._scale
+        self._restart(scale / 8)
+        again = ask() if self.step() < step else None
+        if again is None:
+            self._restart(scale)
+        return found if again is None else found.meet(again)
+
+    def _smoothly(self) -> SmoothedContour | None:
+        """The smoothed contour; None where a family has no transform, or too many terms."""
+        if self._smooth is None:
+            self._smooth = (_smoothed(self._pairs, self._square),)
+        return self._smooth[0]
+
+    def _restart(self, scale: float) -> None:
+        """Forget all lattices, and choose the next one by another scale."""
+        self._scale = scale
+        self._lattices, self._rough, self._tilts = {}, {}, {}
+
+    def _delta(self, eps: float, *, low: bool) -> Bracket | None:
+        upper = self._tilt("above", eps)
+        if upper is None:
+            return None
+        high = min(upper.bound(eps) + self._extra(upper), 1.0)
+        lower = self._tilt("below", eps) if low else None
+        return Bracket(0.0 if lower is None else min(lower.bound(eps), high), high)
+
+    def _epsilon(self, delta: float, ceiling: float, *, low: bool) -> Bracket | None:
+        tolerance = 1e-9 * max(1.0, ceiling)
+        lattice = self.lattice("above")
+        if lattice is None:
+            return None
+        need = -math.log(delta)
+        upper = lattice.tilted(self._roughly("above", lattice).order(need))
+        high = ceiling
+        for _ in range(2):  # the second time with the tilt of the answer itself
+            if upper is None:
+                return None
+            bound = self._raised(upper)
+            high = smallest_epsilon(bound, delta, high=high, guess=high, tolerance=tolerance)
+            upper = self._tilt("above", high)
+        bottom = self._lower_epsilon(delta, high, tolerance) if low else 0.0
+        return Bracket(bottom, high)
+
+    def _lower_epsilon(self, delta: float, high: float, tolerance: float) -> float:
+        """Bound from below what is known to be at most ``high``."""
+        under = self.lattice("below")  # its losses may all lie below the answer from above
+        low, need = 0.0, -math.log(delta)
+        orders = self._roughly("below", under) if under is not None else None
+        for share in (0.0, 1e-5, 1e-3):  # the tilt of the answer, then of points below it
+            if under is None or orders is None or low > high * (1 - 1e-4):
+                break
+            lower = under.tilted(orders.saddle(high * (1 - share)) if share else orders.order(need))
+            if lower is not None:
+                low = max(
+                    low, largest_epsilon_above(lower.bound, delta, high=high, tolerance=tolerance)
+                )
+        return low
+
+
+def _smoothed(pairs: Sequence[tuple[OnLattice, int]], square: float) -> SmoothedContour | None:
+    families: dict[type, list[tuple[OnLattice, int]]] = {}
+    terms = 0
+    for pair, count in pairs:
+        families.setdefault(type(pair), []).append((pair, count))
+        atoms = pair.atoms() if hasattr(pair, "atoms") else None
+        if atoms is None and not isinstance(pair, LaplacePair):
+            return None  # its transform takes long at great heights
+        terms += 1 if atoms is None else len(atoms.mass)
+    if square:
+        families[GaussianPair] = [(GaussianPair(Fraction(square)), 1)]
+    found: list[Transform] = []
+    for family, members in families.items():
+        bundle = getattr(family, "bundle", None)
+        transform = None if bundle is None else bundle(members)
+        if transform is None:
+            return None
+        found.append(transform)
+    return SmoothedContour(found, terms)
+
+
+@final
+class _Rough:
+    """Cumulants of a lattice from bins of its laws, for the choice of an order only."""
+
+    __slots__ = ("_bins", "_lattice", "_width")
+
+    def __init__(self, lattice: Lattice) -> None:
+        """Merge the masses of each bin at their mean."""
+        self._lattice, h = lattice, float(lattice.step)
+        self._width = h * max((len(law.mass) for law, _ in lattice.laws), default=1) / _BINS
+        self._bins = [(*_binned(law, h), count) for law, count in lattice.laws]
+
+    def moment(self, c: float) -> float:
+        """Approximate K(c) + K_g(c) + ln C(c)."""
+        rest = c * (c + 1) * self._lattice.square / 2 + log_constant(c)
+        if c * self._width > 0.5:
+            return self._lattice.cumulant(c) + rest
+        total = 0.0
+        for place, mass, count in self._bins:
+            exponent = c * place
+            top = float(exponent.max())
+            total += count * (top + math.log(float(mass @ np.exp(exponent - top))))
+        return total + rest
+
+    def saddle(self, eps: float) -> float:
+        """Minimize K(c) + K_g(c) + ln C(c) - c eps over the order; any order is valid."""
+        return _golden(lambda c: self.moment(c) - c * eps)
+
+    def order(self, need: float) -> float:
+        """Minimize the epsilon that one order gives for a profile of e**-need."""
+        return _golden(lambda c: (self.moment(c) + need) / c)
+
+
+def _binned(law: PrivacyLossDistribution, h: float) -> tuple[Floats, Floats]:
+    each = -(-len(law.mass) // _BINS)
+    starts = np.arange(0, len(law.mass), each)
+    mass = np.add.reduceat(law.mass, starts)
+    mean = np.add.reduceat(law.mass * np.arange(len(law.mass)), starts)
+    kept = mass > 0
+    return (law.start + mean[kept] / mass[kept]) * h, mass[kept]
+
+
+def _golden(objective: Callable[[float], float]) -> float:
+    low, high = math.log(1e-2), math.log(1e7)
+    ratio = (math.sqrt(5) - 1) / 2
+    x, y = high - ratio * (high - low), low + ratio * (high - low)
+    fx, fy = objective(math.exp(x)), objective(math.exp(y))
+    while high - low > 0.1:
+        if fx < fy:
+            high, y, fy = y, x, fx
+            x = high - ratio * (high - low)
+            fx = objective(math.exp(x))
+        else:
+            low, x, fx = x, y, fy
+            y = low + ratio * (high - low)
+            fy = objective(math.exp(y))
+    return math.exp(round(0.5 * (low + high), 1))

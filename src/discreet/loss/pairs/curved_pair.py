@@ -1,0 +1,216 @@
+"""A pair that is known by bounds on its profile, in both directions.
+
+Trust: kernel.
+
+Definition.  A shape bounds h_PQ(a) for ratios a >= 1, and its reverse bounds h_QP(a); together
+they bound the profile at every ratio.  Where the bounds enclose a profile, the pair is the one with
+that profile.  Where they are known from above only, the pair is the one whose profile joins them.
+
+Theorem (key ``dots``).  Every function that is convex, falls from 1 at 0 and is nowhere below
+(1 - a)+ is the profile of a pair.  Upper bounds of a convex function stay bounds when they are
+joined by chords, so the pair dominates whatever the bounds are true of.
+
+What defines a pair is its shape; the table is worked out when it is needed, and kept.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import ClassVar, Final, Protocol, Self, final
+
+import numpy as np
+
+from discreet.loss.bracket import Bracket
+from discreet.loss.composition import Composition
+from discreet.loss.engine.line_search import log_constant
+from discreet.loss.engine.rounding import UNIT
+from discreet.loss.pairs.pair import PrivacyLossDistribution, ProfileCurve, Transform
+from discreet.loss.pairs.polygon import HalfProfile
+from discreet.loss.pairs.profile_table import ProfileTable
+from discreet.loss.renyi.moment_growth import MomentGrowth
+
+__all__ = ["CurvedPair", "LossEnds", "Shape", "curved_composition"]
+
+_LOW: Final = 0.01  # an order at which a moment is known if it is at any
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class LossEnds:
+    """The infinite losses of a shape, bounds on its largest finite one, and its grain."""
+
+    infinite: Bracket
+    reached: float
+    largest: float
+    grain: Fraction | None = None
+
+
+class Shape(Hashable, Protocol):
+    """What defines a curved pair, seen in one direction; equal shapes have equal profiles."""
+
+    def reverse(self) -> Shape:
+        """Swap the two laws."""
+        ...
+
+    def side(self) -> HalfProfile:
+        """Draw the profile at ratios from 1 on."""
+        ...
+
+    def profile(self, eps: float) -> Bracket | None:
+        """Enclose the profile at eps >= 0 without the table; None where the table defines it."""
+        ...
+
+    def ends(self) -> LossEnds:
+        """Say where the losses end."""
+        ...
+
+    def cumulant(self, t: float) -> float:
+        """Bound ln E_P[e**(tL); L < inf] from above for t > 0; perhaps by infinity."""
+        ...
+
+    def growth(self) -> MomentGrowth | None:
+        """Bound how fast the cumulants grow; None where that is not known."""
+        ...
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class CurvedPair:
+    """The pair of a shape."""
+
+    shape: Shape
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    spread: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        """Keep the hash: tables are looked up by it often."""
+        object.__setattr__(self, "_hash", hash(self.shape))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def reverse(self) -> CurvedPair:
+        """Swap the two laws."""
+        return CurvedPair(self.shape.reverse())
+
+    def group(self, k: int) -> CurvedPair | None:
+        """Only the trivial group is known exactly."""
+        return self if k == 1 else None
+
+    def table(self) -> ProfileTable:
+        """The polygons around the profile."""
+        return _table(self)
+
+    def cumulant(self, t: float) -> float:
+        """Add up the table, and bound what lies beyond it by higher moments."""
+        return _cumulant(self, t)
+
+    def log_moment(self, t: float) -> float:
+        """Add up the table; infinite if a loss is."""
+        return math.inf if self.infinity().high else self.cumulant(t)
+
+    def infinity(self) -> Bracket:
+        """Ask the shape."""
+        return _ends(self).infinite
+
+    def largest(self) -> float:
+        """Ask the shape."""
+        return _ends(self).largest
+
+    def reached(self) -> float:
+        """Ask the shape."""
+        return _ends(self).reached
+
+    def growth(self) -> MomentGrowth | None:
+        """A loss that ends grows no faster; otherwise ask the shape."""
+        largest = self.largest()
+        return MomentGrowth(linear=largest) if math.isfinite(largest) else self.shape.growth()
+
+    def closed(self, count: int) -> ProfileCurve | None:
+        """Ask the shape, or read the table, for one run."""
+        return self._finite if count == 1 else None
+
+    def _finite(self, eps: float) -> Bracket:
+        """Take the mass of infinite losses off the profile."""
+        whole, infinite = self.shape.profile(eps), self.infinity()
+        if whole is None:
+            table, here = self.table(), np.array([eps])
+            high = float(table.upper(here)[0])
+            whole = Bracket.within(min(float(table.lower(here)[0]), high), high, ceil=1.0)
+        slack = UNIT * infinite.high
+        low, high = whole.low - infinite.high - slack, whole.high - infinite.low + slack
+        return Bracket.within(low, high)
+
+    def grain(self) -> Fraction | None:
+        """Ask the shape."""
+        return _ends(self).grain
+
+    def above(self, step: Fraction) -> PrivacyLossDistribution | None:
+        """Connect the dots of the table."""
+        return self.table().above(step, self.infinity())
+
+    def below(self, step: Fraction) -> PrivacyLossDistribution | None:
+        """Connect lowered dots of the table."""
+        return self.table().below(step, self.infinity())
+
+    @classmethod
+    def bundle(cls, pairs: Sequence[tuple[Self, int]]) -> Transform | None:  # noqa: ARG003
+        """The lattice serves this family; a line of orders does not."""
+        return None
+
+
+def curved_composition(shape: Shape) -> Composition:
+    """Return the composition of one curved pair."""
+    return Composition(((CurvedPair(shape), 1),))
+
+
+@functools.lru_cache(maxsize=256)
+def _side(shape: Shape) -> HalfProfile:
+    return shape.side()
+
+
+@functools.lru_cache(maxsize=128)
+def _table(pair: CurvedPair) -> ProfileTable:
+    return ProfileTable.of(_side(pair.shape), _side(pair.shape.reverse()))
+
+
+@functools.lru_cache(maxsize=256)
+def _ends(pair: CurvedPair) -> LossEnds:
+    """Ask the shape; where it cannot say, let all that the table leaves at its end be infinite."""
+    ends = pair.shape.ends()
+    cut = ends.infinite.high > 0 and _side(pair.shape).drawn
+    if not cut and (math.isfinite(ends.largest) or math.isfinite(pair.shape.cumulant(_LOW))):
+        return ends
+    outer = pair.table().ahead
+    last, left = float(outer.x[-1]), float(outer.value[-1])
+    low = left * (1 - 1e-13) if cut else ends.infinite.low
+    return LossEnds(Bracket.within(low, max(left, low), ceil=1.0), last * (1 - 1e-13), last)
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def _cumulant(pair: CurvedPair, t: float) -> float:
+    ends = _ends(pair)
+    value, last = pair.table().cumulant(t, ends.infinite.low)
+    if last >= ends.largest:
+        return value
+    left = float(pair.table().ahead.value[-1]) - ends.infinite.low
+    value = float(np.logaddexp(value, _beyond(pair.shape, t, last, (left, ends.largest))))
+    return min(value + 1e-14 * (1 + abs(value)), pair.shape.cumulant(t))
+
+
+def _beyond(shape: Shape, t: float, last: float, end: tuple[float, float]) -> float:
+    """Bound ln of t (t+1) times the integral of a**(t-1) D(a) from e**last on.
+
+    D(a) <= C(s) e**(K(s)) a**-s for every s > 0; and it is at most ``left``, and ends somewhere.
+    """
+    left, largest = end
+    best = math.log(left * (t + 1)) + t * largest if left > 0 else -math.inf
+    for s in (1.2 * t + 0.5, 1.5 * t + 1, 2.5 * t + 4):
+        rest = log_constant(s) + shape.cumulant(s) - (s - t) * last
+        best = min(best, rest + math.log(t * (t + 1) / (s - t)))
+    return best + 1e-13 * (1 + abs(best)) if math.isfinite(best) else best

@@ -1,0 +1,196 @@
+"""Two steps of a chain: nodes of upper polygons, matched, and the shape of both together.
+
+Trust: kernel.
+
+Nodes of upper polygons, and how the nodes of several are matched.
+
+ Which nodes are matched affects how tight a bound is, never whether it holds.
+
+Definition.  The outline of a pair is its upper polygon at all ratios.  A cell between two nodes
+belongs to one test, which is passed with chance ``first`` under the first law and ``second`` under
+the second: the polygon has height h, slope -second and intercept first on it.
+Bounds that add up profiles of several pairs, each at a ratio of its own, are least where the tests
+behind the ratios agree.  ``matched_nodes`` walks along all outlines, from the surest test to the
+rarest.
+
+The shape of two steps: from one law to a second, and from there to a third.
+
+Theorem (key ``group-profile``; Dong, Roth and Su 2022).  From (P, R) and (R, Q):
+h_PQ(ab) <= h_PR(a) + a h_RQ(b), for all a, b > 0.
+Proof.  P(S) - ab Q(S) = P(S) - a R(S) + a (R(S) - b Q(S)).
+
+The bound is least where both terms have one test, so ratios are chosen to have tests of one chance
+under R; then it is the power curve of (P, R) applied to that of (R, Q).
+Moments: with 1/p + 1/q = 1 Hölder's inequality gives, for the moments K of the steps,
+K(t) <= K_PR(p (t + 1) - 1) / p + K_RQ(q t) / q.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.loss.bracket import Bracket
+from discreet.loss.composition import Composition
+from discreet.loss.engine.rounding import UNIT
+from discreet.loss.pairs.composition_curve import cumulant, table_of_composition
+from discreet.loss.pairs.curved_pair import LossEnds
+from discreet.loss.pairs.pair import Floats
+from discreet.loss.pairs.polygon import HalfProfile
+from discreet.loss.pairs.profile_table import ProfileTable
+from discreet.loss.renyi.moment_growth import MomentGrowth, growth
+
+__all__ = [
+    "TwoStepShape",
+    "UpperPolygon",
+    "half_profile_through",
+    "matched_nodes",
+    "two_step_bounds",
+]
+
+_SURE: Final = 1e-13
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class UpperPolygon:
+    """Nodes (x, value), rising in x, and the chances of the tests of the cells between them."""
+
+    x: Floats
+    value: Floats
+    first: Floats
+    second: Floats
+
+    @classmethod
+    def of(cls, table: ProfileTable) -> UpperPolygon:
+        """Put both sides of a table on one axis."""
+        ahead, behind = table.ahead, table.behind
+        falls, rises = ahead.slopes(), behind.slopes()
+        under = 1 - behind.value[:-1] - np.exp(behind.x[:-1]) * rises  # 1 - Q of the reversed test
+        return cls(
+            np.concatenate([-behind.x[:0:-1], ahead.x]),
+            np.concatenate([table.upper(-behind.x[:0:-1]), ahead.value]),
+            _falling(
+                np.concatenate([1 - rises[::-1], ahead.value[:-1] + np.exp(ahead.x[:-1]) * falls])
+            ),
+            _falling(np.concatenate([under[::-1], falls])),
+        )
+
+
+def _falling(chances: Floats) -> Floats:
+    return np.minimum.accumulate(np.clip(chances, 0.0, 1.0)) if len(chances) else chances
+
+
+def matched_nodes(*chances: Floats) -> list[NDArray[np.intp]]:
+    """Return, for each outline, the nodes to use together; ``chances`` are those of its cells.
+
+    >>> [list(nodes) for nodes in matched_nodes(np.array([0.9, 0.2]), np.array([0.5]))]
+    [[np.int64(0), np.int64(1), np.int64(1), np.int64(2)],
+     [np.int64(0), np.int64(0), np.int64(1), np.int64(1)]]
+    """
+    levels = np.sort(np.concatenate([np.array([2.0]), *chances]))[::-1]
+    return [np.searchsorted(-own, -levels, side="right") for own in chances]
+
+
+def half_profile_through(x: Floats, value: Floats) -> HalfProfile:
+    """Return the side of upper bounds at some x, of which one is at most 0, or nearly so.
+
+    A profile falls, by at most 1 per unit of the ratio, and is convex.
+    """
+    order = np.lexsort((value, x))
+    x, value = x[order], np.minimum.accumulate(np.minimum(value[order], 1.0))
+    rising = np.append(np.diff(x) > 0, True)
+    x, value = x[rising], value[rising]
+    ahead = int(np.searchsorted(x, 0.0, side="right"))
+    if ahead == 0:
+        start = float(value[0]) + math.expm1(float(x[0]))
+    elif ahead == len(x):
+        start = float(value[-1])
+    else:
+        left, right = float(x[ahead - 1]), float(x[ahead])
+        share = -math.expm1(left) / (math.exp(right) - math.exp(left))
+        start = float(value[ahead - 1]) * (1 - share) + float(value[ahead]) * share
+    places, values = np.append(0.0, x[ahead:]), np.append(start, value[ahead:]) * (1 + _SURE)
+    kept = _apart(places, 1e-8 * float(places[-1]))
+    return HalfProfile.of_nodes(places[kept], np.minimum(values[kept], 1.0))
+
+
+def _apart(x: Floats, gap: float) -> list[int]:
+    """Leave out nodes so close to the last one that their slopes would be all rounding."""
+    kept = [0]
+    for place, here in enumerate(x.tolist()):
+        if here - x[kept[-1]] > gap:
+            kept.append(place)
+    return kept
+
+
+_CHAIN_SLACK: Final = 1e-13
+_EXPONENTS: Final = (1.1, 1.5, 2.0, 3.0, 11.0)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class TwoStepShape:
+    """(P, Q) from (P, R) and (R, Q)."""
+
+    first: Composition
+    second: Composition
+
+    def reverse(self) -> TwoStepShape:
+        """Go back, the second step first."""
+        return TwoStepShape(self.second.reverse(), self.first.reverse())
+
+    def side(self) -> HalfProfile:
+        """Walk along both outlines."""
+        return half_profile_through(
+            *two_step_bounds(
+                UpperPolygon.of(table_of_composition(self.first)),
+                UpperPolygon.of(table_of_composition(self.second)),
+            )
+        )
+
+    def profile(self, eps: float) -> Bracket | None:  # noqa: ARG002
+        """The table defines the pair."""
+        return None
+
+    def ends(self) -> LossEnds:
+        """Losses of the steps add up."""
+        one, two = self.first, self.second
+        lost = one.infinity().high or two.infinity().high
+        reached, largest = one.reached() + two.reached(), one.largest() + two.largest()
+        slack = UNIT * (1 + largest) if math.isfinite(largest) else 0.0
+        return LossEnds(
+            Bracket(0.0, 1.0 if lost else 0.0), reached - 64 * slack, largest + 64 * slack
+        )
+
+    def cumulant(self, t: float) -> float:
+        """Try a few exponents; every one is sound."""
+        if self.first.infinity().high or self.second.infinity().high:
+            return math.inf
+        limit = self.growth()
+        best = math.inf if limit is None else limit.at(t)
+        for p in _EXPONENTS:
+            one = cumulant(self.first, (p * (t + 1) - 1) * (1 + _CHAIN_SLACK)) / p
+            two = cumulant(self.second, p * t / (p - 1) * (1 + _CHAIN_SLACK)) * (p - 1) / p
+            best = min(best, max(one, 0.0) + max(two, 0.0))
+        return best + _CHAIN_SLACK * (1 + best) if math.isfinite(best) else best
+
+    def growth(self) -> MomentGrowth | None:
+        """Go on from the first step to the second."""
+        one, two = growth(self.first), growth(self.second)
+        lost = self.first.infinity().high or self.second.infinity().high
+        return None if one is None or two is None or lost else one.then(two)
+
+
+def two_step_bounds(one: UpperPolygon, two: UpperPolygon) -> tuple[Floats, Floats]:
+    """Return ratios and bounds of the two steps, from the outlines of each."""
+    i, j = matched_nodes(one.second, two.first)
+    x = one.x[i] + two.x[j]
+    value = one.value[i] + np.exp(np.minimum(one.x[i], 700.0)) * two.value[j]
+    reach = float(np.abs(one.x).max() + np.abs(two.x).max())
+    slack = UNIT * (64 + 4 * reach)
+    return x + slack, np.minimum(value * (1 + slack), 1.0)

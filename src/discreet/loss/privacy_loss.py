@@ -1,0 +1,213 @@
+"""What every statement about a privacy loss can answer, and the trade-off that follows from it.
+
+Trust: kernel.
+
+From a profile to the trade-off between false alarms and missed detections.
+
+Theorem (key ``tradeoff-duality``; Wasserman and Zhou 2010; Dong, Roth and Su 2022).  A test that
+accuses wrongly with chance alpha misses with chance at least
+    1 - h(a) - a alpha           and     (1 - r(a) - alpha) / a           for every a >= 1,
+where h is the profile of one direction and r that of the other; the best of these bounds is the
+trade-off.  Every a is sound, so a is searched for in floats and the bound evaluated exactly.
+
+What every statement about a privacy loss can answer.
+
+Definitions.  For neighbors D, D' and a mechanism M,
+    delta(eps) = sup over outcomes S of  P[M(D) in S] - e**eps P[M(D') in S],   the profile;
+    epsilon(delta) = the least eps with delta(eps) <= delta;
+    renyi(a) = the largest divergence D_a(M(D) || M(D'));
+    tradeoff(alpha) = the least chance to miss for a test that accuses wrongly with chance alpha.
+A notion (pure, approximate, concentrated, ...) is a bound on these; its answers are upper bounds
+(for the trade-off: lower bounds), rounded towards more loss.
+
+Theorem (key ``post-processing``; Dwork, McSherry, Nissim and Smith 2006).  A map of the output that
+does not look at the data again leaves every one of these bounds true, so there is no method for it.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final
+
+from discreet.errors import OutOfRange, WrongKind
+from discreet.exact import float_down
+from discreet.loss.bracket import Bracket
+from discreet.loss.elementary import exp
+from discreet.loss.parameters import checked_count, checked_delta
+
+if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+    from discreet.loss.profile import Profile
+
+__all__ = ["PrivacyLoss", "checked_loss", "missed_detections", "no_pure_bound"]
+
+Curve = Callable[[float], float]
+
+_GOLDEN: Final = (math.sqrt(5) - 1) / 2
+_MOST_STEPS: Final = 16
+_GAIN: Final = Fraction(1, 10**12)
+_NARROW: Final = 1e-7
+
+
+def missed_detections(forward: Curve, backward: Curve, false_alarm: Fraction) -> float:
+    """Bound the chance of a miss from below, from upper bounds delta(epsilon) in both directions.
+
+    >>> from discreet.loss import Pure
+    >>> curve = lambda e: Pure(epsilon=1).delta(epsilon=e)
+    >>> round(missed_detections(curve, curve, Fraction(1, 10)), 4)
+    0.7282
+    """
+
+    def direct(epsilon: float) -> Fraction:
+        return 1 - Fraction(forward(epsilon)) - exp(Fraction(epsilon)).high * false_alarm
+
+    def swapped(epsilon: float) -> Fraction:
+        return (1 - Fraction(backward(epsilon)) - false_alarm) * exp(-Fraction(epsilon)).low
+
+    found = max(_largest(direct), _largest(swapped), Fraction(0))
+    return float_down(min(found, 1 - false_alarm))
+
+
+def _largest(bound: Callable[[float], Fraction]) -> Fraction:
+    """Climb over epsilon >= 0 to the one peak, then refine it by golden section."""
+    grid, values = [0.0], [bound(0.0)]
+    while len(grid) < _MOST_STEPS and (len(grid) < 3 or values[-1] > values[-3] + _GAIN):
+        grid.append(2.0 * grid[-1] if grid[-1] >= 0.5 else grid[-1] + 0.125)
+        values.append(bound(grid[-1]))
+    best = max(range(len(grid)), key=values.__getitem__)
+    low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
+    left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+    at_left, at_right = bound(left), bound(right)
+    while high - low > _NARROW:
+        if at_left >= at_right:
+            high, right, at_right = right, left, at_left
+            left = high - _GOLDEN * (high - low)
+            at_left = bound(left)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + _GOLDEN * (high - low)
+            at_right = bound(right)
+    return max(values[best], at_left, at_right)
+
+
+class PrivacyLoss(ABC):
+    """A bound on how much one unit can change what is released.
+
+    >>> from discreet.loss import Pure
+    >>> Pure(epsilon=1).epsilon(delta=0)
+    1.0
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def profile(self) -> Profile:
+        """Return the tightest statement that this one implies, as dominating pairs."""
+
+    @abstractmethod
+    def group(self, size: int) -> PrivacyLoss:
+        """Protect a group of this many units, of which all are added or all are removed.
+
+        Where some are added and others removed, each step of the chain has a direction of its own;
+        accounting prices such moves by the larger one.
+        """
+
+    @abstractmethod
+    def dominates(self, other: PrivacyLoss) -> bool:
+        """Say whether the other loss is proved to be no larger, whatever is asked of it.
+
+        False means that it was not proved.
+        """
+
+    def delta(self, *, epsilon: object) -> float:
+        """Return the chance of failure at an epsilon, rounded up."""
+        return self.delta_interval(epsilon=epsilon).high
+
+    def epsilon(self, *, delta: object) -> float:
+        """Return the least epsilon at a delta, rounded up."""
+        return self.interval(delta=delta).high
+
+    def delta_interval(self, *, epsilon: object) -> Bracket:
+        """Enclose the chance of failure at an epsilon."""
+        return self.profile().delta_interval(epsilon=epsilon)
+
+    def interval(self, *, delta: object) -> Bracket:
+        """Enclose the least epsilon at a delta."""
+        return self.profile().interval(delta=delta)
+
+    def renyi(self, *, order: object) -> float:
+        """Return the Rényi divergence of an order, rounded up."""
+        return self.profile().renyi(order=order)
+
+    def tradeoff(self, *, false_alarm: object) -> float:
+        """Return the least chance of a missed detection, rounded down."""
+        alarm = checked_delta(false_alarm, name="false_alarm")
+
+        def curve(epsilon: float) -> float:
+            return self.delta(epsilon=Fraction(epsilon))
+
+        return missed_detections(curve, curve, alarm)
+
+    def pure_bound(self) -> Fraction | None:
+        """Return an exact epsilon at delta 0, if there is a finite one."""
+        return None
+
+    def concentrated(self) -> Fraction | None:
+        """Return the least rho at which this loss is proved zero-concentrated, if there is one."""
+        return None
+
+    def compose(self, other: PrivacyLoss) -> PrivacyLoss:
+        """Release both; the second may depend on the first."""
+        return self.profile().compose(checked_loss(other).profile())
+
+    def power(self, count: int) -> PrivacyLoss:
+        """Release this many times."""
+        times = checked_count(count, low=0)
+        return self if times == 1 else self.profile().power(times)
+
+    def join(self, other: PrivacyLoss) -> PrivacyLoss:
+        """Release one of the two: the larger loss, epsilon by epsilon."""
+        if self.dominates(checked_loss(other)):
+            return self
+        if other.dominates(self):
+            return other
+        return self.profile().join(other.profile())
+
+    def sampled(self, *, rate: object) -> PrivacyLoss:
+        """Run on a secret Poisson sample of the records (neighbors add or remove one)."""
+        return self.profile().sampled(rate=rate)
+
+    def sampled_without_replacement(self, *, size: int, population: int) -> PrivacyLoss:
+        """Run on a secret sample of fixed size (neighbors replace one record)."""
+        return self.profile().sampled_without_replacement(size=size, population=population)
+
+    def shuffled(self, *, population: int) -> PrivacyLoss:
+        """Shuffle the reports of this many people who each run this as a local randomizer."""
+        return self.profile().shuffled(population=population)
+
+
+def checked_loss(value: object) -> PrivacyLoss:
+    """Return a privacy loss, or say that it is none.
+
+    >>> from discreet.loss import Pure
+    >>> checked_loss(Pure(epsilon=1))
+    Pure(epsilon=Fraction(1, 1))
+    """
+    if not isinstance(value, PrivacyLoss):
+        raise WrongKind(
+            what=f"a {type(value).__name__} is not a privacy loss.",
+            why="only losses compose, join and compare.",
+            do="wrap the number: Pure(epsilon=...), Approximate(epsilon=..., delta=...), ...",
+        )
+    return value
+
+
+def no_pure_bound() -> OutOfRange:
+    """Return the error for local randomizers without a pure bound."""
+    return OutOfRange(
+        what="the local randomizer has no finite epsilon at delta 0.",
+        why="the shuffling theorem is proved for purely private local randomizers.",
+        do="shuffle a Pure loss, such as that of randomized response.",
+    )

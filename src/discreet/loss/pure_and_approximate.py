@@ -1,0 +1,296 @@
+"""Pure and approximate differential privacy, and the optimal composition of such promises.
+
+Trust: kernel.
+
+The optimal composition of (epsilon, delta) promises, by exact enumeration of losses.
+
+Theorem (key ``optimal-composition``; Kairouz, Oh and Viswanath 2015; Murtagh and Vadhan 2016).  Of
+all mechanisms with given (eps_i, delta_i), randomized response loses most.  Its total loss is
+the sum of signs S_i eps_i, where S_i = +1 with probability e**eps_i / (1 + e**eps_i), so that
+    delta(eps) = 1 - prod(1 - delta_i) * (1 - E[(1 - e**(eps - sum S_i eps_i))_+]),
+and no smaller delta is true of every composition.  Equal sums are merged: k equal promises have
+k + 1 sums; k different ones up to 2**k, where the exact problem is #P-hard.
+
+Pure differential privacy.
+
+Definition.  M is eps-DP when P[M(D) in S] <= e**eps P[M(D') in S] for all neighbors and all S:
+the privacy loss log P(y)/Q(y) never exceeds eps.
+Theorem (key ``randomized-response``; Kairouz, Oh and Viswanath 2015).  Randomized response loses
+most of all eps-DP mechanisms, so delta(t) = (e**eps - e**t)_+ / (1 + e**eps).
+The best test of it (key ``tradeoff-duality``) that accuses wrongly with chance a misses with the
+larger of the chances 1 - e**eps a and e**-eps (1 - a).
+Theorem (key ``group-pure``).  A group of k units loses at most k eps.
+
+Approximate differential privacy: one point of the profile.
+
+Definition.  M is (eps, delta)-DP when P[M(D) in S] <= e**eps P[M(D') in S] + delta for all
+ordered neighbors and all S.
+Theorem (key ``randomized-response``).  The (eps, delta) randomized response, which reveals
+everything with chance delta, loses most of all such mechanisms.
+Theorem (key ``group-approximate``).  A group of k units is protected at
+(k eps, delta (e**(k eps) - 1) / (e**eps - 1)), and no smaller delta is true in general:
+p_0 = 0, p_{j+1} = e**eps p_j + delta attains it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, final
+
+from discreet.errors import OutOfRange
+from discreet.exact import Interval, float_down
+from discreet.loss.bracket import Bracket
+from discreet.loss.elementary import exp, log, reciprocal, tanh_half
+from discreet.loss.pairs.randomized_response import ResponsePair
+from discreet.loss.parameters import (
+    checked_count,
+    checked_delta,
+    checked_epsilon,
+    checked_order,
+    dyadic_up,
+)
+from discreet.loss.privacy_loss import PrivacyLoss
+from discreet.loss.profile import Profile
+from discreet.loss.renyi.divergences import pure_renyi
+
+__all__ = ["Approximate", "Pure", "optimal_delta", "response_delta", "response_epsilon"]
+
+_BITS: Final = 224
+_ONE: Final = 1 << _BITS
+_MOST_SUMS: Final = 1 << 15
+_ZERO: Final = Fraction(0)
+
+
+def response_delta(*, epsilon: Fraction, delta: Fraction, target: Fraction) -> Interval:
+    """Enclose delta(target) of one (epsilon, delta) randomized response, target >= 0.
+
+    >>> from fractions import Fraction
+    >>> response_delta(epsilon=Fraction(1), delta=Fraction(0), target=Fraction(1, 2)).nearest()
+    0.28764913664496794
+    """
+    if target >= epsilon:
+        return Interval(delta, delta)
+    gap, decay = exp(target - epsilon), exp(-epsilon)
+    low, high = (1 - gap.high) / (1 + decay.high), (1 - gap.low) / (1 + decay.low)
+    return Interval(delta + (1 - delta) * low, delta + (1 - delta) * high)
+
+
+def optimal_delta(
+    promises: Iterable[tuple[object, object]], *, target: object, times: int = 1
+) -> Interval:
+    """Enclose the least delta that all compositions of these promises satisfy at epsilon = target.
+
+    >>> optimal_delta([("0.3", "1e-6"), ("0.5", "1e-6"), ("0.7", "1e-6")], target=1).nearest()
+    0.09401118677676572
+    """
+    wanted, count = checked_epsilon(target, name="target"), checked_count(times, name="times")
+    checked = [(checked_epsilon(e), checked_delta(d)) for e, d in promises]
+    kept = Fraction(1)
+    for _, d in checked:
+        kept *= (1 - d) ** count
+    sums: dict[Fraction, tuple[int, int]] = {_ZERO: (_ONE, _ONE)}
+    for epsilon, _ in checked * count:
+        sums = _extended(sums, epsilon)
+    low = sum((_share(weight, wanted, total).low for total, weight in sums.items()), _ZERO)
+    high = sum((_share(weight, wanted, total).high for total, weight in sums.items()), _ZERO)
+    return Interval(1 - kept * (1 - low), 1 - kept * (1 - min(high, Fraction(1))))
+
+
+def _extended(
+    sums: dict[Fraction, tuple[int, int]], epsilon: Fraction
+) -> dict[Fraction, tuple[int, int]]:
+    if len(sums) > _MOST_SUMS:
+        raise OutOfRange(
+            what=f"the promises have more than {_MOST_SUMS} different sums of losses.",
+            why="optimal composition of many different promises is as hard as counting.",
+            do="ask the accountant for a certified interval instead: loss.compose(...).",
+        )
+    decay = exp(-epsilon)
+    keep = reciprocal(Interval(1 + decay.low, 1 + decay.high))  # e**eps / (1 + e**eps)
+    low, high = int(keep.low * _ONE), -int(-keep.high * _ONE // 1)
+    grown: dict[Fraction, tuple[int, int]] = {}
+    for total, (least, most) in sums.items():
+        for moved, (a, b) in (
+            (total + epsilon, (low, high)),
+            (total - epsilon, (_ONE - high, _ONE - low)),
+        ):
+            old_least, old_most = grown.get(moved, (0, 0))
+            grown[moved] = (
+                old_least + (least * a >> _BITS),
+                old_most - (-most * b >> _BITS),
+            )
+    return grown
+
+
+def _share(weight: tuple[int, int], target: Fraction, total: Fraction) -> Interval:
+    """Enclose P[L = total] * (1 - e**(target - total))_+."""
+    if total <= target:
+        return Interval(_ZERO, _ZERO)
+    gap = exp(target - total)
+    return Interval(
+        Fraction(weight[0], _ONE) * (1 - gap.high), Fraction(weight[1], _ONE) * (1 - gap.low)
+    )
+
+
+_LARGEST: Final = 1000  # above it, e**-epsilon is no float
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Pure(PrivacyLoss):
+    """A loss that never exceeds epsilon.
+
+    >>> Pure(epsilon=1).delta(epsilon=0.5)
+    0.28764913664496794
+    >>> Pure(epsilon=0.1).group(3)
+    Pure(epsilon=Fraction(3, 10))
+    """
+
+    bound: Fraction
+
+    def __init__(self, *, epsilon: object) -> None:
+        """Take an exact epsilon >= 0; a float stands for its decimal text."""
+        object.__setattr__(self, "bound", checked_epsilon(epsilon))
+
+    def __repr__(self) -> str:
+        """Show how to make it again."""
+        return f"Pure(epsilon={self.bound!r})"
+
+    def profile(self) -> Profile:
+        """Return the profile of randomized response."""
+        return Profile.of(ResponsePair(self.bound, Fraction(0)))
+
+    def delta_interval(self, *, epsilon: object) -> Bracket:
+        """Evaluate the profile of randomized response."""
+        target = checked_epsilon(epsilon)
+        exact = response_delta(epsilon=self.bound, delta=Fraction(0), target=target)
+        return Bracket(*exact.floats())
+
+    def interval(self, *, delta: object) -> Bracket:
+        """Invert the profile of randomized response."""
+        return Bracket(*response_epsilon(self.bound, checked_delta(delta)).floats())
+
+    def renyi(self, *, order: object) -> float:
+        """Return the divergence of randomized response, rounded up."""
+        return pure_renyi(epsilon=self.bound, order=order)
+
+    def tradeoff(self, *, false_alarm: object) -> float:
+        """Return that of randomized response: 1 - e**eps a or e**-eps (1 - a), rounded down."""
+        alarm = checked_delta(false_alarm, name="false_alarm")
+        if self.bound > _LARGEST:
+            return 0.0 if alarm else 1.0
+        direct, swapped = 1 - exp(self.bound).high * alarm, (1 - alarm) * exp(-self.bound).low
+        return float_down(max(direct, swapped, Fraction(0)))
+
+    def pure_bound(self) -> Fraction:
+        """Return epsilon."""
+        return self.bound
+
+    def concentrated(self) -> Fraction:
+        """Return epsilon tanh(epsilon / 2), rounded up."""
+        return dyadic_up(self.bound * tanh_half(self.bound).high)
+
+    def group(self, size: int) -> Pure:
+        """Multiply epsilon."""
+        return Pure(epsilon=checked_count(size, name="size") * self.bound)
+
+    def dominates(self, other: PrivacyLoss) -> bool:
+        """Compare with the other's epsilon at delta 0."""
+        largest = other.pure_bound()
+        return largest is not None and largest <= self.bound
+
+
+def response_epsilon(epsilon: Fraction, delta: Fraction) -> Interval:
+    """Enclose the least t >= 0 at which randomized response has at most this delta.
+
+    >>> response_epsilon(Fraction(1), Fraction(0)).nearest()
+    1.0
+    """
+    if delta == 0:
+        return Interval(epsilon, epsilon)
+    decay = exp(-epsilon)
+    least, most = 1 - delta * (1 + decay.high), 1 - delta * (1 + decay.low)
+    low = epsilon + log(least).low if least > 0 else Fraction(0)
+    high = epsilon + log(most).high if most > 0 else Fraction(0)
+    return Interval(max(low, Fraction(0)), max(high, Fraction(0)))
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Approximate(PrivacyLoss):
+    """A loss that exceeds epsilon with chance at most delta.
+
+    >>> Approximate(epsilon="0.5", delta="1e-6").group(3).delta_bound <= 5.3671e-6
+    True
+    """
+
+    epsilon_bound: Fraction
+    delta_bound: Fraction
+
+    def __init__(self, *, epsilon: object, delta: object) -> None:
+        """Take an exact epsilon >= 0 and an exact delta in [0, 1]."""
+        object.__setattr__(self, "epsilon_bound", checked_epsilon(epsilon))
+        object.__setattr__(self, "delta_bound", checked_delta(delta))
+
+    def __repr__(self) -> str:
+        """Show how to make it again."""
+        return f"Approximate(epsilon={self.epsilon_bound!r}, delta={self.delta_bound!r})"
+
+    def profile(self) -> Profile:
+        """Return the profile of the (epsilon, delta) randomized response."""
+        return Profile.of(ResponsePair(self.epsilon_bound, self.delta_bound))
+
+    def delta_interval(self, *, epsilon: object) -> Bracket:
+        """Evaluate the profile of randomized response."""
+        exact = response_delta(
+            epsilon=self.epsilon_bound, delta=self.delta_bound, target=checked_epsilon(epsilon)
+        )
+        return Bracket(*exact.floats())
+
+    def interval(self, *, delta: object) -> Bracket:
+        """Invert the profile of randomized response; infinite below this delta."""
+        wanted = checked_delta(delta)
+        if wanted < self.delta_bound:
+            return Bracket(math.inf, math.inf)
+        if wanted == 1:
+            return Bracket(0.0, 0.0)
+        rest = (wanted - self.delta_bound) / (1 - self.delta_bound)
+        return Bracket(*response_epsilon(self.epsilon_bound, rest).floats())
+
+    def renyi(self, *, order: object) -> float:
+        """Return infinity, unless delta is 0."""
+        wanted = checked_order(order)
+        from discreet.loss.renyi.divergences import pure_renyi  # noqa: PLC0415  rare
+
+        return (
+            math.inf if self.delta_bound else pure_renyi(epsilon=self.epsilon_bound, order=wanted)
+        )
+
+    def pure_bound(self) -> Fraction | None:
+        """Return epsilon, unless delta is above 0."""
+        return None if self.delta_bound else self.epsilon_bound
+
+    def concentrated(self) -> Fraction | None:
+        """Return the rho of pure privacy; with delta > 0 there is none."""
+        if self.delta_bound:
+            return None
+        return dyadic_up(self.epsilon_bound * tanh_half(self.epsilon_bound).high)
+
+    def group(self, size: int) -> Approximate:
+        """Multiply epsilon, and sum the geometric series of deltas, rounded up."""
+        count = checked_count(size, name="size")
+        from discreet.loss.group_privacy import group_delta  # noqa: PLC0415  rare
+
+        return Approximate(
+            epsilon=count * self.epsilon_bound,
+            delta=group_delta(epsilon=self.epsilon_bound, delta=self.delta_bound, size=count),
+        )
+
+    def dominates(self, other: PrivacyLoss) -> bool:
+        """Compare with the other's delta at this epsilon."""
+        if isinstance(other, Approximate) and other.epsilon_bound <= self.epsilon_bound:
+            return other.delta_bound <= self.delta_bound
+        return other.delta(epsilon=self.epsilon_bound) <= self.delta_bound

@@ -1,0 +1,4 @@
+"""Renyi.
+
+Trust: public.
+"""

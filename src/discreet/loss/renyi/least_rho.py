@@ -1,0 +1,194 @@
+"""The least rho at which a loss is proved zero-concentrated, perhaps up to a small chance.
+
+Trust: kernel.
+
+Definition.  With K(t) = ln E_P[e**(tL)], rho-zCDP says K(t) <= rho t (t + 1) for every t > 0.
+Theorem (key ``concentrated-orders``).  K is convex and K(0) = 0, so K(t)/t does not fall, and K
+lies below its chords.  Hence sup K(t) / (t (t + 1)) is at most the largest of: K(s)/s for the least
+order s that is looked at; for neighboring orders, the largest value on their chord; and from the
+last order on, what the growth of K allows (key ``moment-growth``).  A part of K that is known as
+r t (t + 1) adds r to the supremum, and needs no search.
+
+Theorem (key ``approximately-concentrated``; Bun and Steinke 2016, definition 8.1).  Let P show what
+Q never does with chance d, and Q what P never does with chance e; let P' and Q' be P and Q given
+that this does not happen.  Then P >= (1 - d)P' and Q >= (1 - e)Q' as measures, and the cumulants of
+(P', Q') are K(t) - (t + 1) ln(1 - d) + t ln(1 - e), for the finite part K of those of (P, Q).  So
+h <= h' + max(d, e), and what (P, Q) dominates is concentrated with the rho of (P', Q') but for a
+chance of max(d, e), in this direction; in compositions, adaptive too, rhos and chances add up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import pairwise
+from typing import Final
+
+from discreet.errors import OutOfRange
+from discreet.exact import float_up
+from discreet.loss.composition import Composition
+from discreet.loss.pairs.composition_curve import cumulant
+from discreet.loss.pairs.gaussian import DiscreteGaussianPair, GaussianPair
+from discreet.loss.pairs.pair import Pair
+from discreet.loss.pairs.randomized_response import ResponsePair
+from discreet.loss.pairs.smoothed_gaussian import SmoothedGaussianPair
+from discreet.loss.privacy_loss import PrivacyLoss, checked_loss
+from discreet.loss.renyi.moment_growth import MomentGrowth, concentration, growth
+
+__all__ = ["approximate_rho", "approximately_concentrated", "least_rho"]
+
+_FIRST: Final = 2.0**-12  # the least order looked at
+_LAST: Final = 2.0**22
+_CLOSE: Final = 1e-4  # how far a bound may be above the best point
+_ROUNDS: Final = 12
+
+
+def least_rho(composition: Composition) -> Fraction | None:
+    """Return a rho, within a thousandth of the least; None where an infinite loss is possible.
+
+    >>> from discreet.loss.pairs.laplace import LaplacePair
+    >>> float(least_rho(Composition(((LaplacePair(Fraction(1)), 1),)))) < 0.3682
+    True
+    """
+    straight, rest = _divided(composition)
+    if not rest.pairs and rest.renyi is None:
+        return straight
+    simple = concentration(rest)
+    limit = growth(rest) if math.isfinite(rest.log_moment(_FIRST)) else None
+    if limit is None:
+        return None if simple is None else straight + simple
+    return straight + _supremum(rest.log_moment, limit, simple)
+
+
+def _divided(composition: Composition) -> tuple[Fraction, Composition]:
+    """Take apart what is known as rho t (t + 1), which adds just that rho, and the rest."""
+    straight, rest = Fraction(0), []
+    for pair, count in composition.pairs:
+        match pair:
+            case GaussianPair(mu_squared=square):
+                straight += count * square / 2
+            case DiscreteGaussianPair(variance=variance, distance=distance):
+                straight += count * distance**2 / (2 * variance)
+            case SmoothedGaussianPair(leak=leak, rho=rho) if leak:
+                straight += count * rho
+            case _:
+                rest.append((pair, count))
+    curve = composition.renyi
+    if curve is not None and not curve.orders:
+        straight, curve = straight + curve.rho, None
+    return straight, Composition(tuple(rest), curve)
+
+
+def approximate_rho(composition: Composition) -> tuple[Fraction, Fraction]:
+    """Return (rho, chance): rho-zCDP in this direction, but for a chance of infinite losses.
+
+    >>> from discreet.loss.pairs.randomized_response import ResponsePair
+    >>> leaky = Composition(((ResponsePair(Fraction(1), Fraction(1, 10**6)), 1),))
+    >>> rho, chance = approximate_rho(leaky)
+    >>> round(float(rho), 9), chance
+    (0.462117157, Fraction(1, 1000000))
+    """
+    sure, leak = _without_leaks(composition)
+    rho = least_rho(sure)
+    if rho is not None:
+        return rho, leak
+    ahead, behind = composition.infinity(), composition.reverse().infinity()
+    if ahead.high >= 1:
+        return Fraction(0), Fraction(1)
+    limit = growth(composition)
+    if limit is None:
+        raise OutOfRange(
+            what="the loss is known at too few orders to be concentrated.",
+            why="zero-concentrated privacy bounds the divergences of all orders.",
+            do="give rho itself, or a pair of laws.",
+        )
+    lost, kept = -math.log1p(-ahead.high) * (1 + 1e-15), math.log1p(-min(behind.low, 1 - 1e-16))
+
+    def moment(t: float) -> float:
+        value = cumulant(composition, t) + (t + 1) * lost + t * kept
+        return value + 1e-15 * (1 + abs(value))
+
+    chance = Fraction(max(ahead.high, behind.high))
+    return _supremum(moment, limit + MomentGrowth(linear=lost, constant=lost)), min(
+        chance, Fraction(1)
+    )
+
+
+def _without_leaks(composition: Composition) -> tuple[Composition, Fraction]:
+    """Take the chance of an infinite loss off the randomized responses: they are products."""
+    pairs: list[tuple[Pair, int]] = []
+    leak = Fraction(0)
+    for pair, count in composition.pairs:
+        match pair:
+            case ResponsePair(epsilon=epsilon, delta=delta) if delta:
+                leak += count * delta
+                pairs.append((ResponsePair(epsilon), count))
+            case _:
+                pairs.append((pair, count))
+    return Composition(tuple(pairs), composition.renyi), min(leak, Fraction(1))
+
+
+def approximately_concentrated(loss: PrivacyLoss) -> tuple[Fraction, Fraction]:
+    """Return (rho, delta): the loss is delta-approximately rho-zCDP, in both directions.
+
+    >>> from discreet.loss import GaussianDP
+    >>> approximately_concentrated(GaussianDP(mu=1))
+    (Fraction(1, 2), Fraction(0, 1))
+    """
+    profile = checked_loss(loss).profile()
+    found = [approximate_rho(part) for part in dict.fromkeys((*profile.remove, *profile.add))]
+    return max(rho for rho, _ in found), max(chance for _, chance in found)
+
+
+def _supremum(
+    moment: Callable[[float], float], limit: MomentGrowth, simple: Fraction | None = None
+) -> Fraction:
+    """Bound K(t) / (t (t + 1)) over all t > 0, by no more than a bound that is known already."""
+    orders = [_FIRST, 1.0]
+    values = [moment(t) for t in orders]
+    best = max(_over(t, value) for t, value in zip(orders, values, strict=True))
+    while orders[-1] < _LAST and limit.over(orders[-1]) > best * (1 + _CLOSE):
+        orders.append(4 * orders[-1])
+        values.append(moment(orders[-1]))
+        best = max(best, _over(orders[-1], values[-1]))
+    if simple is not None and simple <= best:
+        return simple
+    tail = limit.over(orders[-1])
+    cells = list(pairwise(zip(orders, values, strict=True)))
+    high = values[0] / orders[0]
+    for _ in range(_ROUNDS):
+        wide = []
+        for left, right in cells:
+            bound = _on_chord(left, right)
+            if bound <= best * (1 + _CLOSE):
+                high = max(high, bound)
+                continue
+            middle = math.sqrt(left[0] * right[0])
+            point = (middle, moment(middle))
+            best = max(best, _over(*point))
+            wide += [(left, point), (point, right)]
+        cells = wide
+        if not cells:
+            break
+    high = max([high, *(_on_chord(left, right) for left, right in cells)])
+    found = max(Fraction(float_up(Fraction(high) * (1 + Fraction(1, 10**12)))), tail)
+    return found if simple is None else min(found, simple)
+
+
+def _over(t: float, value: float) -> float:
+    return value / (t * (t + 1))
+
+
+def _on_chord(left: tuple[float, float], right: tuple[float, float]) -> float:
+    """Return the largest (a + bt) / (t (t + 1)) on the chord through two points.
+
+    Its derivative vanishes where b t**2 + 2 a t + a = 0.
+    """
+    (s, low), (t, high) = left, right
+    b = (high - low) / (t - s)
+    a = low - b * s
+    places = [s, t]
+    if b > 0 and a < 0:
+        places.append(min(max((-a + math.sqrt(a * a - a * b)) / b, s), t))
+    return max(_over(place, a + b * place) for place in places)

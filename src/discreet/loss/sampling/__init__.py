@@ -1,0 +1,4 @@
+"""Sampling.
+
+Trust: public.
+"""

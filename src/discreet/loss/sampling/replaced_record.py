@@ -1,0 +1,263 @@
+"""The shapes of a record that is replaced: in a sample of fixed size, or in a Poisson sample.
+
+Trust: kernel.
+
+The shape of a composition on a sample of fixed size, where one record is replaced.
+
+Theorem (key ``amplification``; Balle, Barthe and Gaboardi 2018).  Let m of n records be drawn
+without replacement, q = m/n, and let h be the largest profile of a replaced record, over both
+directions.  Then the outer profile is at most q h(1 + (a - 1)/q) for a >= 1, in both directions.
+
+Moments: this is the profile of a Poisson sample for a >= 1, and its reversal for a < 1, whose
+excess weighs less; so the excess of the moment over 1 is at most twice that of the sample.
+
+The shape of a record that is replaced in a Poisson sample.
+
+Theorem (key ``amplification``; Balle, Barthe and Gaboardi 2018 for one share).  Let
+M = (1-q)R + qP and N = (1-q)R + qP', a >= 1 and b = (1-q)(a-1)/q.  For every share s in (0, 1)
+h_MN(a) <= q (s h_PR(b/s) + (1-s) h_PP'(a/(1-s))).  Also h_MN(a) <= q h_PR(b) and q h_PP'(a).
+Proof.  M - aN = q (P - bR - aP').  Split P into two shares, one against R and one against P'; or
+drop R or P'.  The published bound is the share for which b/s = a/(1-s).
+
+With one test for both terms the bound is exact, as for Gaussians on a line; so ratios are chosen
+to have tests of one chance under P.  For ratios u of (P, R) and v of (P, P') the share of P' is
+a/v, and a = (1 + k) / (k + 1/v) with k = (1-q)/(qu).
+
+The chain M, R, N bounds as well (key ``group-profile``): h_MN(ab) <= h_MR(a) + a h_RN(b).
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, final
+
+import numpy as np
+
+from discreet.exact import float_down, float_up
+from discreet.loss.bracket import Bracket
+from discreet.loss.composition import Composition
+from discreet.loss.engine.rounding import UNIT
+from discreet.loss.pairs.composition_curve import (
+    cumulant,
+    profiles_at,
+    summed_moments,
+    table_of_composition,
+    table_tolerance,
+)
+from discreet.loss.pairs.curved_pair import LossEnds
+from discreet.loss.pairs.pair import Floats
+from discreet.loss.pairs.polygon import HalfProfile, tabulated_profile
+from discreet.loss.pairs.two_steps import (
+    UpperPolygon,
+    half_profile_through,
+    matched_nodes,
+    two_step_bounds,
+)
+from discreet.loss.renyi.moment_growth import MomentGrowth, growth
+from discreet.loss.sampling.amplification import (
+    between_orders,
+    removed_loss,
+    removed_moment,
+    whole_moment,
+)
+
+__all__ = ["FixedSizeShape", "ReplacedShape"]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class FixedSizeShape:
+    """The largest profile of some compositions, on a sample; both directions are the same."""
+
+    parts: tuple[Composition, ...]
+    rate: Fraction
+
+    def reverse(self) -> FixedSizeShape:
+        """Both directions have one bound."""
+        return self
+
+    def side(self) -> HalfProfile:
+        """Evaluate the inner profiles."""
+        ends = self.ends()
+        return tabulated_profile(
+            self._bounds,
+            largest=ends.largest,
+            infinite=ends.infinite.low,
+            tolerance=max(table_tolerance(part) for part in self.parts),
+        )
+
+    def _bounds(self, eps: Floats) -> tuple[Floats, Floats]:
+        """Read the inner profiles at 1 + (a - 1)/q; its rounding moves the point a little."""
+        q = float(self.rate)
+        moved = np.expm1(np.minimum(eps, 600.0)) / q
+        inner = np.log1p(moved)
+        slack = 32 * UNIT * (1 + inner)
+        low = np.max([profiles_at(part, inner + slack)[0] for part in self.parts], axis=0)
+        high = np.max(
+            [profiles_at(part, np.maximum(inner - slack, 0.0))[1] for part in self.parts], axis=0
+        )
+        return q * low * (1 - 8 * UNIT), np.minimum(q * high * (1 + 8 * UNIT), 1.0)
+
+    def profile(self, eps: float) -> Bracket:
+        """Ask the parts."""
+        low, high = self._bounds(np.array([eps]))
+        return Bracket(float(low[0]), float(high[0]))
+
+    def ends(self) -> LossEnds:
+        """Map the largest inner loss."""
+        masses = [part.infinity() for part in self.parts]
+        low, high = max(b.low for b in masses), max(b.high for b in masses)
+        reached = max(0.0, *(part.reached() for part in self.parts))
+        largest = max(part.largest() for part in self.parts)
+        return LossEnds(
+            Bracket(
+                float_down(self.rate) * low * (1 - 2 * UNIT),
+                min(float_up(self.rate) * high * (1 + 2 * UNIT), 1.0),
+            ),
+            removed_loss(self.rate, reached, up=False),
+            removed_loss(self.rate, largest, up=True),
+        )
+
+    def cumulant(self, t: float) -> float:
+        """Double the excess over 1 of the sample's moment."""
+        value = between_orders(lambda whole: _whole_moment(self, whole), t)
+        if self.ends().infinite.high:
+            return value + math.log(2)
+        if value > 30 or not math.isfinite(value):
+            return value + math.log(2)
+        return math.log1p(2 * math.expm1(max(value, 0.0))) * (1 + 1e-13)
+
+    def growth(self) -> MomentGrowth | None:
+        """Take the largest, and the logarithm of twice their number."""
+        known = [found for part in self.parts if (found := growth(part)) is not None]
+        return (
+            MomentGrowth.largest(known, 2 * len(known)) if len(known) == len(self.parts) else None
+        )
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def _whole_moment(shape: FixedSizeShape, t: int) -> float:
+    return whole_moment(
+        shape.rate, lambda s: summed_moments([(part, 1) for part in shape.parts], s), t
+    )
+
+
+_SURE: Final = 1e-13
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ReplacedShape:
+    """(M, N) from (P, R), (R, P') and (P, P')."""
+
+    removed: Composition
+    inserted: Composition
+    replaced: Composition
+    rate: Fraction
+
+    def reverse(self) -> ReplacedShape:
+        """Swap P and P'."""
+        return ReplacedShape(
+            self.inserted.reverse(), self.removed.reverse(), self.replaced.reverse(), self.rate
+        )
+
+    def side(self) -> HalfProfile:
+        """Gather all bounds: every node is one, and so is the convex hull."""
+        one, two = (
+            UpperPolygon.of(table_of_composition(self.removed)),
+            UpperPolygon.of(table_of_composition(self.replaced)),
+        )
+        found = [_shared(one, two, float(self.rate)), _against_none(one, float(self.rate))]
+        found.append((two.x, two.value * float_up(self.rate)))
+        back = UpperPolygon.of(table_of_composition(self.inserted))
+        found.append(
+            two_step_bounds(_sampled(one, float(self.rate)), _against(back, float(self.rate)))
+        )
+        reach = max(float(np.abs(o.x).max()) for o in (one, two, back))
+        slack = UNIT * (256 + 16 * reach)
+        x = np.concatenate([nodes for nodes, _ in found]) + 2 * slack
+        value = np.concatenate([values for _, values in found]) * (1 + slack)
+        start = np.searchsorted(two.x, 0.0)
+        x, value = np.append(x, 0.0), np.append(value, two.value[start] * float_up(self.rate))
+        kept = x >= 0
+        return half_profile_through(x[kept], value[kept])
+
+    def profile(self, eps: float) -> Bracket | None:  # noqa: ARG002
+        """The table defines the pair."""
+        return None
+
+    def ends(self) -> LossEnds:
+        """Bound the largest loss through the other record, or through none, where one is finite."""
+        q = float_up(self.rate)
+        lost = [pair.infinity().high for pair in (self.removed, self.replaced)]
+        if all(lost):
+            return LossEnds(Bracket(0.0, min(1.0, q * min(lost) * (1 + _SURE))), 0.0, math.inf)
+        largest = math.inf if lost[1] else self.replaced.largest()
+        if not lost[0]:
+            ahead = min(self.removed.largest(), 600.0)
+            odds = q / float_down(1 - self.rate) * math.exp(ahead)
+            most = math.log1p(odds) * (1 + _SURE)
+            largest = min(largest, most if ahead < 600 else math.inf)
+        return LossEnds(Bracket(0.0, 0.0), 0.0, largest)
+
+    def cumulant(self, t: float) -> float:
+        """Use joint convexity of the moment; or R alone, which N shows with chance 1 - q."""
+        q = float_up(self.rate)
+        best = math.inf
+        if not self.replaced.infinity().high:
+            inner = cumulant(self.replaced, t)
+            best = (
+                inner + math.log(q + (1 - q) * math.exp(-inner))
+                if inner > 1
+                else math.log1p(q * math.expm1(max(inner, 0.0)))
+            )
+        if not self.removed.infinity().high:
+            alone = removed_moment(self.rate, lambda s: cumulant(self.removed, s), t)
+            best = min(best, alone - t * math.log1p(-q))
+        return best + _SURE * (1 + abs(best)) if math.isfinite(best) else best
+
+    def growth(self) -> MomentGrowth | None:
+        """Lose no more than the records alone, or than one against none, which N still shows."""
+        alone = None if self.removed.infinity().high else growth(self.removed)
+        both = None if self.replaced.infinity().high else growth(self.replaced)
+        if alone is not None:
+            alone = alone + MomentGrowth(linear=-math.log1p(-float_up(self.rate)) * (1 + _SURE))
+        known = [found for found in (both, alone) if found is not None]
+        return min(known, key=lambda found: found.rho, default=None)
+
+
+def _shared(one: UpperPolygon, two: UpperPolygon, q: float) -> tuple[Floats, Floats]:
+    """Share P between tests against R and against P' that it passes with one chance."""
+    i, j = matched_nodes(one.first, two.first)
+    kept = two.x[j] >= 0
+    x, y = one.x[i[kept]], two.x[j[kept]]
+    k = (1 - q) / q * np.exp(-x)
+    ratio = (1 + k) / (k + np.exp(-y))
+    share = np.minimum(ratio * np.exp(-y), 1.0)  # of P'
+    rest = np.minimum(k * np.maximum(ratio - 1, 0.0), 1.0)  # of R
+    return np.log(ratio), q * (rest * one.value[i[kept]] + share * two.value[j[kept]])
+
+
+def _against_none(one: UpperPolygon, q: float) -> tuple[Floats, Floats]:
+    """Drop P': the ratio of (P, R) at which b is the ratio."""
+    return np.log1p(q / (1 - q) * np.exp(one.x)), q * one.value
+
+
+def _sampled(outline: UpperPolygon, q: float) -> UpperPolygon:
+    """Map (P, R) to ((1-q)R + qP, R): ratios a to 1 - q + qa, bounds h to qh; from 1 - q on."""
+    x = np.append(math.log1p(-q), np.log1p(q * np.expm1(outline.x)))
+    first = np.append(1.0, (1 - q) * outline.second + q * outline.first)
+    return UpperPolygon(x, np.append(q, q * outline.value), first, np.append(1.0, outline.second))
+
+
+def _against(outline: UpperPolygon, q: float) -> UpperPolygon:
+    """Map (R, P') to (R, (1-q)R + qP'): 1/b to 1 - q + q/b, with nothing left at 1/(1 - q)."""
+    share = q * np.exp(-outline.x)
+    ratio = 1 - q + share
+    x = np.append(-np.log(ratio), -math.log1p(-q))
+    value = np.append(outline.value * share / ratio, 0.0)
+    second = np.append((1 - q) * outline.first + q * outline.second, 0.0)
+    return UpperPolygon(x, value, np.append(outline.first, 0.0), second)

@@ -1,0 +1,4 @@
+"""Partition selection.
+
+Trust: public.
+"""

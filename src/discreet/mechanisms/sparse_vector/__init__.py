@@ -1,0 +1,4 @@
+"""Sparse vector.
+
+Trust: public.
+"""

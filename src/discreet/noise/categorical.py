@@ -1,0 +1,222 @@
+"""Laws on finitely many outcomes: uniform, or given by their weights.
+
+Trust: kernel.
+
+The uniform law on 0, 1, ..., n - 1.
+
+Words with just enough bits are drawn until one is below n: each value then has the same chance, and
+fewer than two words are needed on average.
+
+Laws on finitely many outcomes, given by their weights.
+
+``WeightedTable`` samples any weights that can be enclosed; ``Categorical`` has rational ones.
+Outcome i has probability weights[i] / sum(weights), exactly.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.arrays import listed
+from discreet.errors import OutOfRange
+from discreet.exact import ExactNumber, Interval, rational, whole
+from discreet.noise.distribution import Distribution, Moments, complement
+from discreet.noise.entropy import Entropy
+from discreet.noise.scale_limits import empty
+from discreet.noise.table import CHUNK, Boundaries, Table, TableSizes, boundaries
+
+__all__ = ["Categorical", "Uniform", "WeightedTable"]
+
+_CHUNK = 1 << 16
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class Uniform(Distribution):
+    """Integers below n, all equally likely.
+
+    >>> law = Uniform(below=6)
+    >>> law.pmf_bounds(5).low, law.quantile("0.5")
+    (Fraction(1, 6), 2)
+    >>> set(law.sample(1000).tolist()) <= set(range(6))
+    True
+    """
+
+    below: int
+
+    def __init__(self, *, below: int) -> None:
+        """Take the first integer that is too large, between 1 and 2**63."""
+        object.__setattr__(self, "below", whole(below, name="below", low=1, high=1 << 63))
+
+    def _sample(self, count: int, entropy: Entropy) -> NDArray[np.int64]:
+        """Return independent draws."""
+        out = np.zeros(count, np.int64)
+        width = (self.below - 1).bit_length()
+        if width == 0:
+            return out
+        again = []
+        for start in range(0, out.size, _CHUNK):
+            part = out[start : start + _CHUNK]
+            part[:] = entropy.words(part.size, width)
+            again.append(np.flatnonzero(part >= self.below) + start)
+        todo = np.concatenate(again) if again else np.empty(0, np.intp)
+        while todo.size:
+            fresh = entropy.words(todo.size, width).astype(np.int64)
+            out[todo] = fresh
+            todo = todo[fresh >= self.below]
+        return out
+
+    def _pmf(self, k: int, bits: int) -> Interval:  # noqa: ARG002  known exactly
+        """Return P[Z = k], exactly."""
+        return _exactly(Fraction(int(0 <= k < self.below), self.below))
+
+    def _cdf(self, k: int, bits: int) -> Interval:  # noqa: ARG002  known exactly
+        """Return P[Z <= k], exactly."""
+        return _exactly(Fraction(min(max(k + 1, 0), self.below), self.below))
+
+    def _survival(self, k: int, bits: int) -> Interval:
+        """Return P[Z > k], exactly."""
+        return complement(self._cdf(k, bits))
+
+    def moments(self) -> Moments:
+        """Return mean and variance: (n - 1)/2 and (n**2 - 1)/12."""
+        return Moments(
+            mean=_exactly(Fraction(self.below - 1, 2)),
+            variance=_exactly(Fraction(self.below**2 - 1, 12)),
+        )
+
+
+def _exactly(value: Fraction) -> Interval:
+    return Interval(value, value)
+
+
+Weights = Callable[[int], tuple[list[int], list[int]]]
+
+
+@final
+class _FiniteLaw:
+    """Indices 0, ..., n - 1 with enclosed weights, as a table wants them."""
+
+    __slots__ = ("_weights",)
+
+    def __init__(self, weights: Weights) -> None:
+        self._weights = weights
+
+    def boundaries(self, bits: int) -> Boundaries:
+        low, high = self._weights(bits + 64)
+        return boundaries(low, high, 0, bits)
+
+    def guide_values(self, count: int) -> NDArray[np.int64]:
+        return np.arange(count)
+
+
+@final
+class WeightedTable:
+    """Draws indices with probability proportional to weights known as integer enclosures.
+
+    ``weights(bits)`` encloses all weights at scale 2**bits; each must be positive from some scale
+    on.
+    """
+
+    __slots__ = ("_table",)
+
+    def __init__(self, weights: Weights, sizes: TableSizes) -> None:
+        """Build the table."""
+        self._table = Table(_FiniteLaw(weights), sizes)
+
+    def sample(self, count: int, entropy: Entropy) -> NDArray[np.int64]:
+        """Return independent draws."""
+        out = empty(count)
+        for start in range(0, count, CHUNK):
+            part = out[start : start + CHUNK]
+            cells, void, index = self._table.look_up(part.size, entropy)
+            part[:] = cells
+            part[void] = index
+        return out
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class Categorical(Distribution):
+    """Outcomes 0, 1, ..., n - 1 with given rational weights.
+
+    >>> law = Categorical(weights=[1, 2, "0.5"])
+    >>> [str(law.pmf_bounds(k).low) for k in range(3)]
+    ['2/7', '4/7', '1/7']
+    """
+
+    weights: tuple[Fraction, ...]
+    _sums: tuple[int, ...] = field(repr=False, compare=False)
+    _outcomes: NDArray[np.int64] = field(repr=False, compare=False)
+    _table: WeightedTable = field(repr=False, compare=False)
+
+    def __init__(self, *, weights: Iterable[ExactNumber]) -> None:
+        """Take exact weights that are not negative and not all zero."""
+        exact = tuple(
+            rational(weight, name="each weight") for weight in listed(weights, name="weights")
+        )
+        if min(exact, default=-1) < 0 or not any(exact):
+            raise OutOfRange(
+                what="the weights are empty, all zero, or one of them is negative.",
+                why="they are chances up to a common factor.",
+                do="give at least one weight above zero, and none below.",
+            )
+        common = math.lcm(*(weight.denominator for weight in exact))
+        whole_weights = [int(weight * common) for weight in exact]
+        positive = [weight for weight in whole_weights if weight]
+
+        def enclose(_: int) -> tuple[list[int], list[int]]:
+            return positive, positive
+
+        kept = [at for at, weight in enumerate(exact) if weight]
+        object.__setattr__(self, "weights", exact)
+        object.__setattr__(self, "_sums", (0, *itertools.accumulate(whole_weights)))
+        object.__setattr__(self, "_outcomes", np.array(kept, np.int64))
+        object.__setattr__(self, "_table", WeightedTable(enclose, TableSizes()))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Rebuild the table from the weights instead of copying it."""
+        return functools.partial(Categorical, weights=self.weights), ()
+
+    def _sample(self, count: int, entropy: Entropy) -> NDArray[np.int64]:
+        """Return independent draws."""
+        index = self._table.sample(count, entropy)
+        if len(self._outcomes) == len(self.weights):
+            return index
+        return self._outcomes[index]
+
+    def _pmf(self, k: int, bits: int) -> Interval:  # noqa: ARG002  known exactly
+        """Return P[Z = k], exactly."""
+        return self._between(k, k)
+
+    def _cdf(self, k: int, bits: int) -> Interval:  # noqa: ARG002  known exactly
+        """Return P[Z <= k], exactly."""
+        return self._between(0, k)
+
+    def _survival(self, k: int, bits: int) -> Interval:  # noqa: ARG002  known exactly
+        """Return P[Z > k], exactly."""
+        return self._between(k + 1, len(self.weights) - 1)
+
+    def moments(self) -> Moments:
+        """Return mean and variance, exactly."""
+        total = sum(self.weights)
+        mean = sum((at * weight for at, weight in enumerate(self.weights)), Fraction(0)) / total
+        square = sum((at * at * weight for at, weight in enumerate(self.weights)), Fraction(0))
+        spread = square / total - mean**2
+        return Moments(mean=Interval(mean, mean), variance=Interval(spread, spread))
+
+    def _between(self, first: int, last: int) -> Interval:
+        """Return P[first <= Z <= last], exactly."""
+        first, last = max(first, 0), min(last, len(self.weights) - 1)
+        inside = self._sums[last + 1] - self._sums[first] if first <= last else 0
+        share = Fraction(inside, self._sums[-1])
+        return Interval(share, share)

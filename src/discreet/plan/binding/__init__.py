@@ -1,0 +1,4 @@
+"""Binding.
+
+Trust: public.
+"""

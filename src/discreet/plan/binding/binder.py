@@ -1,0 +1,310 @@
+"""Binding a question to a schema: names, types, and whose rows every relation holds.
+
+Trust: kernel.
+
+Theorem (key ``unit-local``).  Every private relation that is built here is the union over units of
+what is computed from the rows of that unit and from public tables alone.
+Proof, by induction over the relation.  The rows of a private table each belong to the unit that
+their columns name, or that the row they are linked to names.  A filter or a projection looks at one
+row.  An aggregation, a DISTINCT or a window that keeps the unit among its keys looks at the rows of
+one unit.  Joins and unions are treated in :mod:`discreet.plan.binding.joins` and its neighbor.
+Rows whose unit is NULL belong to nobody; they stay by themselves and are dropped in the end.
+Where each row is a unit of its own, every output row comes from one row of one private table, and
+no row gives two: only filters, projections and joins that find at most one public row are allowed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import assert_never, final
+
+from discreet.errors import UnknownName
+from discreet.plan.binding.fan_out import FanOut
+from discreet.plan.binding.names import (
+    BoundRelation,
+    Field,
+    FreshNames,
+    bound_expression,
+    checked,
+    condition,
+    not_per_unit,
+    starred,
+)
+from discreet.plan.binding.scope import scope_name
+from discreet.plan.binding.value_facts import ColumnSource, Facts, facts_of
+from discreet.query.expressions import Column, Expression, Star, Window, walk
+from discreet.query.relations import (
+    Aggregated,
+    Distinct,
+    Filter,
+    Join,
+    Named,
+    Output,
+    Project,
+    Relation,
+    Scan,
+    Table,
+    UnionAll,
+    folded,
+)
+from discreet.query.source_text import pointed
+from discreet.requests.table_schema import ColumnFacts, Schema, TableFacts
+
+__all__ = ["Binder"]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Binder:
+    """Binds the relations of one question; ``names`` are the columns that the unit is named by."""
+
+    schema: Schema
+    names: tuple[str, ...] = ()
+    fresh: FreshNames = field(default_factory=FreshNames)
+    fan_out: FanOut = field(default_factory=FanOut)
+
+    def bind(self, relation: Relation) -> BoundRelation:  # noqa: PLR0911  one for each kind
+        """Return the relation with all names bound, or refuse it."""
+        match relation:
+            case Table():
+                return self._table(relation)
+            case Named(child=child, alias=alias):
+                return self.bind(child).named(alias)
+            case Filter():
+                return self._filter(relation)
+            case Project():
+                return self._project(relation)
+            case Aggregated():
+                return self._aggregated(relation)
+            case Distinct():
+                return self._distinct(relation)
+            case Join(left=left, right=right):
+                from discreet.plan.binding.joins import bind_join  # noqa: PLC0415  rare
+
+                sides = self.bind(left), self.bind(right)
+                return bind_join(relation, *sides, self.fresh, self.fan_out)
+            case UnionAll():
+                from discreet.plan.binding.unions import bind_union  # noqa: PLC0415  rare
+
+                return bind_union(
+                    relation, [self.bind(part) for part in relation.parts], self.fresh
+                )
+            case Scan():
+                return self._scan(self._found(relation.table, relation), relation)
+            case _:
+                assert_never(relation)
+
+    def _found(self, name: str, node: Table | Scan) -> TableFacts:
+        table = self.schema.table(name) or self.schema.table(name.rpartition(".")[2])
+        if table is None:
+            known = ", ".join(each.name for each in self.schema.tables)
+            raise UnknownName(
+                what=pointed(f"there is no table {name} here.", node.span),
+                why="a question is about the tables that this session has opened.",
+                do=f"use one of: {known}.",
+            )
+        return table
+
+    def _table(self, node: Table) -> BoundRelation:
+        table = self._found(node.name, node)
+        bound = self._scan(table, node).named(table.name)
+        if table.link is None:
+            return bound
+        parent = self._found(table.link.parent, node)
+        from discreet.plan.binding.joins import linked  # noqa: PLC0415  rare
+
+        return linked(bound, self._table(Table(parent.name, span=node.span)), table.link)
+
+    def _scan(self, table: TableFacts, node: Table | Scan) -> BoundRelation:
+        """Read a table; columns whose names are taken already are renamed."""
+        columns = tuple((each.name, each.type) for each in table.columns)
+        fields = tuple(
+            Field(
+                column=self.fresh(each.name),
+                name=each.name,
+                table=table.name,
+                facts=Facts(
+                    type=each.type,
+                    low=each.low,
+                    high=each.high,
+                    categories=each.categories,
+                    nullable=each.nullable,
+                    constant=each.constant or folded(each.name) in map(folded, table.unit),
+                    source=self._source(table, each),
+                ),
+            )
+            for each in table.columns
+        )
+        scan = Scan(table.name, columns, span=node.span)
+        names = [(item.column, Column(str(item.name))) for item in fields]
+        same = all(column == name.name for column, name in names)
+        relation: Relation = scan if same else Project(scan, tuple(names), span=node.span)
+        by_name = {folded(str(item.name)): item.column for item in fields}
+        unit = None if table.public else tuple(by_name[folded(name)] for name in table.unit)
+        key = tuple(by_name[folded(name)] for name in table.key) or None
+        return BoundRelation(relation=relation, fields=fields, unit=unit, key=key)
+
+    def _source(self, table: TableFacts, column: ColumnFacts) -> ColumnSource:
+        unit = [folded(name) for name in table.unit]
+        name = folded(column.name)
+        return ColumnSource(
+            table.name,
+            column.name,
+            public=table.public,
+            unit=unit.index(name) if name in unit else None,
+            keys=self.schema.keys_of(table, column.name),
+            scope=scope_name(self.schema, table, column, self.names),
+        )
+
+    def _filter(self, node: Filter) -> BoundRelation:
+        below = self.bind(node.child)
+        predicate = condition(node.predicate, below)
+        from discreet.plan.binding.truth_sets import scope_box  # noqa: PLC0415  rare
+
+        scope = below.scope & scope_box(predicate, below.facts, below.unit)
+        relation = Filter(below.relation, predicate, span=node.span)
+        return replace(below, relation=relation, scope=scope)
+
+    def _project(self, node: Project) -> BoundRelation:
+        below = self.bind(node.child)
+        outputs: list[tuple[Field, Expression]] = []
+        for name, expression in node.outputs:
+            if isinstance(expression, Star):
+                outputs += [
+                    (replace(each, table=None), Column(each.column))
+                    for each in starred(expression, below.fields)
+                ]
+                continue
+            self._check_windows(expression, below)
+            bound, _ = checked(expression, below)
+            outputs.append((Field(column="", name=name, facts=facts_of(bound, below.facts)), bound))
+        return self._rebuilt(node, below, outputs)
+
+    def _rebuilt(
+        self, node: Project, below: BoundRelation, outputs: list[tuple[Field, Expression]]
+    ) -> BoundRelation:
+        """Name the outputs, and let the unit follow, hidden, where it was not selected."""
+        named = [
+            (replace(item, column=self.fresh(str(item.name))), value) for item, value in outputs
+        ]
+        holders: list[list[str]] = []
+        for column, same in zip(below.unit or (), below.holders, strict=True):
+            held = [f.column for f, value in named if _holds(value, same)]
+            if not held:
+                held = [self.fresh(column)]
+                hidden = Field(column=held[0], name=None, facts=below.facts[column])
+                named.append((hidden, Column(column)))
+            holders.append(held)
+        relation = Project(
+            below.relation,
+            tuple((item.column, value) for item, value in named),
+            span=node.span,
+        )
+        fields = tuple(item for item, _ in named)
+        kept = {value.name: item.column for item, value in named if isinstance(value, Column)}
+        whole = below.key is not None and all(name in kept for name in below.key)
+        return BoundRelation(
+            relation=relation,
+            fields=fields,
+            unit=None if below.public else tuple(held[0] for held in holders),
+            same=tuple(frozenset(held[1:]) for held in holders),
+            key=tuple(kept[name] for name in below.key or ()) if whole else None,
+            scope=below.scope,
+            fan_out=below.fan_out,
+        )
+
+    def _check_windows(self, expression: Expression, below: BoundRelation) -> None:
+        if below.public:
+            return
+        for window in walk(expression):
+            if not isinstance(window, Window):
+                continue
+            parts = {bound_expression(part, below.fields) for part in window.partition}
+            if not _names_unit(below, parts):
+                raise not_per_unit(
+                    window.span,
+                    what="this window compares the rows of different people.",
+                    do=_with_unit("add {unit} to its PARTITION BY", below),
+                )
+
+    def _aggregated(self, node: Aggregated) -> BoundRelation:
+        below = self.bind(node.child)
+        keys = [(name, checked(value, below)[0]) for name, value in node.keys]
+        values = {value for _, value in keys}
+        if not below.public and not _names_unit(below, values):
+            raise not_per_unit(
+                node.span,
+                what="this aggregation adds up the rows of different people without noise.",
+                do=_with_unit(
+                    "add {unit} to its GROUP BY, or let the outermost SELECT aggregate", below
+                ),
+            )
+        fields: list[Field] = []
+        bound_keys: list[Output] = []
+        for name, value in keys:
+            column = self.fresh(name)
+            fields.append(Field(column=column, name=name, facts=facts_of(value, below.facts)))
+            bound_keys.append((column, value))
+        outputs = []
+        for name, aggregate in node.outputs:
+            value, kind = checked(aggregate, below)
+            column = self.fresh(name)
+            fields.append(Field(column=column, name=name, facts=Facts(type=kind)))
+            outputs.append((column, value))
+        unit = tuple(
+            next(column for column, value in bound_keys if _holds(value, same))
+            for same in below.holders
+        )
+        relation = Aggregated(below.relation, tuple(bound_keys), tuple(outputs), span=node.span)  # type: ignore[arg-type]
+        return BoundRelation(
+            relation=relation,
+            fields=tuple(fields),
+            unit=None if below.public else unit,
+            key=tuple(column for column, _ in bound_keys),
+            scope=below.scope,
+            fan_out=below.fan_out,
+        )
+
+    def _distinct(self, node: Distinct) -> BoundRelation:
+        below = self.bind(node.child)
+        seen: set[Expression] = {Column(item.column) for item in below.visible}
+        if not below.public and not _names_unit(below, seen):
+            raise not_per_unit(
+                node.span,
+                what="this DISTINCT compares the rows of different people.",
+                do=_with_unit("select {unit} too", below),
+            )
+        key = below.key or tuple(item.column for item in below.fields)
+        return replace(below, relation=Distinct(below.relation, span=node.span), key=key)
+
+
+def _names_unit(below: BoundRelation, values: set[Expression]) -> bool:
+    """Whether the unit of a private relation is among some values."""
+    held = (any(_holds(value, same) for value in values) for same in below.holders)
+    return bool(below.unit) and all(held)
+
+
+def _holds(value: Expression, holders: frozenset[str]) -> bool:
+    return isinstance(value, Column) and value.name in holders
+
+
+def _with_unit(text: str, below: BoundRelation) -> str:
+    """Name the unit in a piece of advice; rows that are units have no name."""
+    if not below.unit:
+        return "ask it of the rows as they are: here each row is protected by itself."
+    names = [_called(below, *held) for held in zip(below.unit, below.holders, strict=True)]
+    return text.format(unit=", ".join(names)) + "."
+
+
+def _called(below: BoundRelation, column: str, holders: frozenset[str]) -> str:
+    """Say how a question can call a column of the unit, or where it comes from."""
+    seen = [item for item in below.visible if item.column in holders]
+    if seen:
+        same = [
+            item for item in below.visible if folded(str(item.name)) == folded(str(seen[0].name))
+        ]
+        from discreet.plan.binding.join_keys import name_in_question  # noqa: PLC0415  rare
+
+        return str(seen[0].name) if len(same) == 1 else name_in_question(seen[0])
+    source = below.facts[column].source
+    return column if source is None else f"{source.column} of {source.table}"

@@ -1,0 +1,227 @@
+"""A question with all its names bound: its rows, its keys, the groups listed, its aggregates.
+
+Trust: kernel.
+
+Groups that a public table lists: an outer join that keeps its rows.
+
+Definition.  Where a question joins private rows with SELECT DISTINCT of a public table, keeps the
+rows of the latter that nobody matches, groups by columns of the public side, and the join compares
+each of these with the private side and nothing else, the public side lists the groups of the
+answer.
+Theorem (key ``public-listing``).  The answer is that of the inner join, with an empty group for
+every listed one that nobody matches; which groups appear does not depend on private rows.
+
+A question with all its names bound: the rows it is about, its keys and its aggregates.
+
+Definition.  The rows are those of a private relation, whose unit is known.  Keys and arguments of
+aggregates are expressions over its columns.  Everything above the aggregates is computed from what
+is released, and costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Self, final
+
+from discreet.errors import UnsupportedSQL, WrongType
+from discreet.plan.binding.binder import Binder
+from discreet.plan.binding.fan_out import MOST_FAN_OUT, FanOut, PublicRows, within
+from discreet.plan.binding.joins import conjuncts, equalities
+from discreet.plan.binding.names import BoundRelation, bound_expression, checked, condition
+from discreet.plan.binding.public_keys import GroupKey, public_values
+from discreet.plan.binding.scope import enforce_scope
+from discreet.plan.binding.value_facts import facts_of
+from discreet.query.expressions import Aggregate, Column, Expression
+from discreet.query.question import Question, aggregates
+from discreet.query.relations import Distinct, Filter, Join, Named, Project, Relation
+from discreet.query.source_text import pointed
+from discreet.requests.engine_request import KEY_TYPES, KeyColumn, KeyValue
+from discreet.requests.table_schema import Schema
+from discreet.requests.text_limits import with_short_texts
+
+__all__ = ["BoundQuestion", "ListedGroups", "bind_question"]
+
+_PRESERVED: Final = {"left": 0, "right": 1}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ListedGroups:
+    """An outer join that may list groups, and the relation with an inner join in its place."""
+
+    join: Join
+    inner: Relation
+
+    @classmethod
+    def of(cls, question: Question) -> Self | None:
+        """Find such a join at the top of a question, below its conditions."""
+        relation, above = question.relation, []
+        while isinstance(relation, Filter):
+            above.append(relation)
+            relation = relation.child
+        if not isinstance(relation, Join) or relation.kind not in _PRESERVED:
+            return None
+        if not question.keys or not _different(relation.children()[_PRESERVED[relation.kind]]):
+            return None
+        inner: Relation = replace(relation, kind="inner")
+        for each in reversed(above):
+            inner = replace(each, child=inner)
+        return cls(relation, inner)
+
+    def groups(
+        self, keys: Sequence[GroupKey], rows: BoundRelation, schema: Schema, public_rows: PublicRows
+    ) -> tuple[tuple[KeyValue, ...], ...]:
+        """Return the groups that are listed, or refuse the join."""
+        public = Binder(schema).bind(self.join.children()[_PRESERVED[self.join.kind]])
+        columns = [_public_column(each.key.expression, rows, public) for each in keys]
+        compared = _compared(_join(rows.relation), {each.key.expression for each in keys})
+        if not public.public or None in columns or not compared:
+            raise UnsupportedSQL(
+                what=pointed(
+                    "this outer join keeps public rows that nobody matches.", self.join.span
+                ),
+                why="that is answered only where these rows are the groups of the answer.",
+                do="join SELECT DISTINCT of the public columns ON each of them, with no other "
+                "condition, and GROUP BY the public columns; or use an inner join.",
+            )
+        outputs = tuple((f"key {at}", Column(str(name))) for at, name in enumerate(columns))
+        return tuple(public_rows(Distinct(Project(public.relation, outputs))))
+
+
+def _different(side: Relation) -> bool:
+    """Whether a side of a join is a SELECT DISTINCT, perhaps under an alias."""
+    while isinstance(side, Named):
+        side = side.child
+    return isinstance(side, Distinct)
+
+
+def _join(relation: Relation) -> Join | None:
+    while isinstance(relation, Filter):
+        relation = relation.child
+    return relation if isinstance(relation, Join) else None
+
+
+def _public_column(key: Expression, rows: BoundRelation, public: BoundRelation) -> str | None:
+    """Return the column of the public side, bound by itself, that a key of the question is."""
+    if not isinstance(key, Column):
+        return None
+    field = next(each for each in rows.fields if each.column == key.name)
+    same = [each for each in public.fields if (each.name, each.table) == (field.name, field.table)]
+    from_public = field.facts.source is not None and field.facts.source.public
+    return same[0].column if len(same) == 1 and from_public else None
+
+
+def _compared(join: Join | None, keys: set[Expression]) -> bool:
+    """Whether a join compares just the keys, each with a column of the other side."""
+    if join is None:
+        return False
+    pairs = equalities(join.on)
+    names = {key.name for key in keys if isinstance(key, Column)}
+    met = {name for pair in pairs for name in pair & names}
+    single = all(len(pair) == 2 and len(pair & names) == 1 for pair in pairs)
+    return met == names and single and len(pairs) == len(list(conjuncts(join.on)))
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundQuestion:
+    """A bound question.
+
+    ``bound`` maps each aggregate of the question to the same over unique columns; ``groups`` are
+    the groups of the answer if they are public as a whole.
+    """
+
+    question: Question
+    rows: BoundRelation
+    keys: tuple[GroupKey, ...]
+    bound: tuple[tuple[Aggregate, Aggregate], ...]
+    groups: tuple[tuple[KeyValue, ...], ...] | None
+
+
+def bind_question(
+    question: Question,
+    schema: Schema,
+    public_rows: PublicRows,
+    names: tuple[str, ...] = (),
+    max_fan_out: int = MOST_FAN_OUT,
+) -> BoundQuestion:
+    """Bind a question to a schema, or refuse it; ``names`` are those of the unit."""
+    listing = ListedGroups.of(question)
+    relation = question.relation if listing is None else listing.inner
+    rows = _bound(relation, schema, public_rows, names, max_fan_out)
+    if rows.public:
+        raise UnsupportedSQL(
+            what=pointed("this question is about public tables alone.", question.span),
+            why="what is public needs no noise, and no budget.",
+            do="read the table itself.",
+        )
+    predicates = tuple(_predicates(rows.relation))
+    enforced_rows = enforce_scope(rows, schema, names, question.span)
+    keys = tuple(_key(name, value, rows, predicates) for name, value in question.keys)
+    found = tuple((each, _aggregate(each, rows)) for each in aggregates(question))
+    groups = None if listing is None else listing.groups(keys, rows, schema, public_rows)
+    return BoundQuestion(
+        question=question, rows=enforced_rows, keys=keys, bound=found, groups=groups
+    )
+
+
+def _bound(
+    relation: Relation,
+    schema: Schema,
+    public_rows: PublicRows,
+    names: tuple[str, ...],
+    max_fan_out: int,
+) -> BoundRelation:
+    """Bind a relation; joins keep as many rows as the limit on all of it allows.
+
+    What is bound reads no text that is too long to be held.
+    """
+    limit = FanOut(max_fan_out, public_rows)
+
+    def bind(matches: int) -> BoundRelation:
+        return Binder(schema, names, fan_out=replace(limit, matches=matches)).bind(relation)
+
+    found = within(max_fan_out, bind)
+    public = {table.name for table in schema.tables if table.public}
+    return replace(found, relation=with_short_texts(found.relation, found.fan_out, public))
+
+
+def _key(
+    name: str, value: Expression, rows: BoundRelation, predicates: Sequence[Expression]
+) -> GroupKey:
+    expression, kind = checked(value, rows)
+    if kind not in KEY_TYPES:
+        raise WrongType(
+            what=pointed("a FLOAT cannot tell groups apart.", value.span),
+            why="nearly equal numbers would be different groups, each with hardly anybody in it.",
+            do="group by public bins, such as RANGE_BUCKET(x, [0, 10, 20]).",
+        )
+    values = public_values(expression, rows.facts, predicates)
+    return GroupKey(KeyColumn(name, expression, kind), facts_of(expression, rows.facts), values)
+
+
+def _aggregate(aggregate: Aggregate, rows: BoundRelation) -> Aggregate:
+    checked(aggregate, rows)  # refuses wrong types
+    argument, where = aggregate.argument, aggregate.where
+    return replace(
+        aggregate,
+        argument=None if argument is None else _argument(argument, rows, aggregate.distinct),
+        where=None if where is None else condition(where, rows),
+    )
+
+
+def _argument(argument: Expression, rows: BoundRelation, distinct: bool) -> Expression:  # noqa: FBT001
+    """Bind an argument; units are counted by the unit itself, whichever column holds it."""
+    found = bound_expression(argument, rows.fields)
+    for name, holders in zip(rows.unit or (), rows.holders, strict=True):
+        if distinct and isinstance(found, Column) and found.name in holders:
+            return Column(name, span=found.span)
+    return found
+
+
+def _predicates(relation: Relation) -> Iterator[Expression]:
+    """Yield conditions that hold for all rows."""
+    while isinstance(relation, Filter):
+        yield relation.predicate
+        relation = relation.child

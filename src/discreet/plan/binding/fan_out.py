@@ -1,0 +1,145 @@
+"""Fan-out: how many rows a question can make of one row, and its limit.
+
+Trust: kernel.  An engine that runs out of memory tells whoever asks that somebody's rows were too
+many, so how far rows multiply is known, and limited, before the first of them is read.
+
+Definition.  A private relation has *fan-out* f if a unit with n rows in the private tables has at
+most f n rows in it, whatever the tables hold.
+Theorem (key ``fan-out``).  A scan has fan-out 1; filters, projections, windows, DISTINCT and
+aggregations keep that of the relation below; a union has the sum of its parts.  A join in which
+every row of one side meets at most m rows of the other has fan-out f max(1, m), and if it keeps
+unmatched rows of the other side, that of the other side more.
+Proof.  Every output row of a join is a pair, or an unmatched row of a side that is kept.
+
+The m is enforced by the relation itself (:func:`first_rows`): of rows that agree in what the join
+compares, the first m stay, in the order of all their columns.
+1.  A public table on all columns of its key: m is 1.
+2.  Any other public relation: m is the largest number of its rows that agree in the columns that
+    the join compares, which is public; all of its rows, if it compares none.
+3.  A private relation: first rows are those of a unit, so that the choice is a function of the
+    unit's own rows (key ``unit-local``).  Their number is the largest for which the whole question
+    has at most the owner's ``max_fan_out``.
+A question that exceeds it at the lowest number is refused.  All of this follows from the question,
+the policy and public tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, TypeAlias, final
+
+from discreet.errors import NotAllowed
+from discreet.plan.binding.names import BoundRelation, FreshNames
+from discreet.query.expressions import Aggregate, Call, Column, Literal, Window
+from discreet.query.relations import Aggregated, Filter, Join, Project, Relation, UnionAll, descend
+from discreet.query.source_text import pointed
+from discreet.requests.key_product import KeyValue
+
+__all__ = ["MOST_FAN_OUT", "FanOut", "PublicRows", "first_rows", "within"]
+
+MOST_FAN_OUT: Final = 100
+"""How many rows a question can make of one, unless the policy says otherwise."""
+
+PublicRows: TypeAlias = Callable[[Relation], Sequence[tuple[KeyValue, ...]]]
+"""Reads the rows of a relation of public tables, each once."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class FanOut:
+    """How many rows of another private relation a row may meet, and who counts public ones.
+
+    Without a reader, a row is taken to meet as many rows of a public relation, and no more do.
+    """
+
+    matches: int = MOST_FAN_OUT
+    public_rows: PublicRows | None = None
+    _known: dict[tuple[Relation, tuple[str, ...]], int] = field(
+        default_factory=dict, compare=False, repr=False
+    )
+
+    def public(
+        self, side: BoundRelation, compared: Iterable[str], fresh: FreshNames
+    ) -> tuple[BoundRelation, int]:
+        """Limit a public side of a join, and return how many of its rows a row can meet."""
+        names = tuple(sorted(compared))
+        if side.key is not None and set(side.key) <= set(names):
+            return first_rows(side, side.key, 1, fresh), 1
+        most = self._counted(side.relation, names)
+        return first_rows(side, names, most, fresh), most
+
+    def private(
+        self, side: BoundRelation, compared: Iterable[str], fresh: FreshNames
+    ) -> tuple[BoundRelation, int]:
+        """Limit a private side of a join, and return how many of its rows a row can meet."""
+        names = set(compared)
+        most = 1 if side.key is not None and set(side.key) <= names else self.matches
+        by = (*(side.unit or ()), *sorted(names - set(side.unit or ())))
+        return first_rows(side, by, most, fresh), most
+
+    def _counted(self, relation: Relation, names: tuple[str, ...]) -> int:
+        """Return the largest number of public rows that agree in some columns, at least 1."""
+        if self.public_rows is None:
+            return self.matches
+        place = relation, names
+        if place not in self._known:
+            found = self.public_rows(_largest(relation, names))
+            self._known[place] = max(1, *(int(row[0] or 0) for row in found))  # type: ignore[arg-type]
+        return self._known[place]
+
+
+def first_rows(
+    side: BoundRelation, by: Sequence[str], most: int, fresh: FreshNames
+) -> BoundRelation:
+    """Return the first rows of those that agree in some columns, in the order of all columns."""
+    kept = tuple((each.column, Column(each.column)) for each in side.fields)
+    number = fresh("row number")
+    rank = Window("ROW_NUMBER", (), partition=tuple(map(Column, by)))
+    numbered = Project(side.relation, (*kept, (number, rank)))
+    first = Filter(numbered, Call("<=", (Column(number), Literal(most))))
+    return replace(side, relation=Project(first, kept))
+
+
+def within(most: int, bind: Callable[[int], BoundRelation]) -> BoundRelation:
+    """Bind a question with the largest number of matches that keeps its fan-out in the limit.
+
+    Args:
+        most: the limit of the owner.
+        bind: binds the question, given how many private rows a row may meet in a join.
+    """
+    found = bind(most)
+    if found.fan_out <= most:
+        return found
+    found = bind(1)
+    if found.fan_out > most:
+        raise _refused(found.relation, most)
+    low, high = 1, most  # the fan-out never falls as matches rise: low fits, high does not
+    while high - low > 1:
+        middle = (low + high) // 2
+        tried = bind(middle)
+        if tried.fan_out <= most:
+            low, found = middle, tried
+        else:
+            high = middle
+    return found
+
+
+def _largest(relation: Relation, names: tuple[str, ...]) -> Relation:
+    """Return a relation of one row: how many rows agree in some columns that are not NULL."""
+    for name in names:
+        relation = Filter(relation, Call("NOT", (Call("IS NULL", (Column(name),)),)))
+    keys = tuple((name, Column(name)) for name in names)
+    counted = Aggregated(relation, keys, (("rows", Aggregate("COUNT")),))
+    return Aggregated(counted, (), (("most", Aggregate("MAX", Column("rows"))),))
+
+
+def _refused(relation: Relation, most: int) -> NotAllowed:
+    several = (node for node in descend(relation) if isinstance(node, Join | UnionAll))
+    span = next((node.span for node in several if node.span is not None), None)
+    return NotAllowed(
+        what=pointed(f"this can make more than {most} rows of one.", span),
+        why="the rows of one person could fill the memory, and whether they do tells of them.",
+        do="join public tables on all columns of their key, declared as key = [...] in the policy, "
+        "and others on more columns; or have the owner raise max_fan_out under [limits].",
+    )

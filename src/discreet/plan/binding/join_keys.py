@@ -1,0 +1,182 @@
+"""Keys of joins: those that lead to the unit, and the shared columns of JOIN ... USING.
+
+Trust: kernel.
+
+Joins of private tables on a key that leads to the unit, such as a linked table with its parent.
+
+Definition.  A column *leads to* a key K, a column of a private table in which by the owner's
+promise each value belongs to one unit, if it is K itself, or if its table is linked by it to a
+column that leads to K.
+Lemma.  In a bound relation, a column that is an unchanged column of a private table holds, in a row
+of a unit, a value of a row of that table which belongs to the unit, as relations treat each unit by
+itself.  If it leads to K, that row is one with this value in K, or belongs to the unit because it
+points to such a row, perhaps through others.  So the value belongs to this unit in K.
+Theorem (key ``linked-joins``).  If a join compares a column of each side, and both lead to the same
+K, then every pair that it finds agrees in the unit, if promises are kept.
+Pairs of different units are left out by comparing the units as well, whether promises are kept or
+not.  Where they are, that changes no row that counts: rows whose unit is NULL belong to nobody, and
+are dropped in the end.  Where they are not, the join is still the union over units of what each
+unit's rows give (key ``unit-local``), so that a broken promise costs rows, and nobody's privacy.
+
+JOIN ... USING: shared columns are compared, and come once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from discreet.plan.binding.names import BoundRelation, Field, FreshNames, bound_expression
+from discreet.plan.binding.value_facts import facts_of
+from discreet.query.expressions import Call, Column, Expression
+from discreet.query.relations import Join, Project, folded
+
+__all__ = [
+    "equal_units",
+    "join_advice",
+    "leads_to_one_unit",
+    "merge_shared_columns",
+    "name_in_question",
+    "shared_condition",
+]
+
+
+def leads_to_one_unit(
+    pairs: set[frozenset[str]], left: BoundRelation, right: BoundRelation
+) -> bool:
+    """Whether columns of both sides are compared whose values belong to one unit."""
+    here, there = _keys(left), _keys(right)
+    return any(
+        here.get(one, frozenset()) & there.get(other, frozenset())
+        for pair in pairs
+        if len(pair) > 1
+        for one in pair
+        for other in pair - {one}
+    )
+
+
+def equal_units(left: BoundRelation, right: BoundRelation) -> tuple[Expression, ...]:
+    """Return the conditions that the units of both sides are the same."""
+    pairs = zip(left.unit or (), right.unit or (), strict=True)
+    return tuple(Call("=", (Column(one), Column(other))) for one, other in pairs)
+
+
+def join_advice(left: BoundRelation, right: BoundRelation) -> str:
+    """Say what to write in place of a join that mixes units."""
+    held = [
+        (_holder(left, one), _holder(right, other))
+        for one, other in zip(left.holders, right.holders, strict=False)
+    ]
+    if not any(None in pair for pair in held):
+        on = " AND ".join(f"{one} = {other}" for one, other in held)
+        return f"join them with ON {on}, and more after AND."
+    for one in left.visible:
+        for other in right.visible:
+            if _leads(one) & _leads(other):
+                on = f"{name_in_question(one)} = {name_in_question(other)}"
+                return f"join them with ON {on}, and more after AND."
+    for side in (left, right):
+        pointers = [each for each in side.visible if _leads(each)]
+        if pointers and None in [_holder(side, same) for same in side.holders]:
+            pointer, (parent, key) = pointers[0], min(_leads(pointers[0]))
+            on = f"{name_in_question(pointer)} = {parent}.{key}"
+            return (
+                f"join {parent} first, with ON {on}, and then the other table with ON the columns "
+                "that name the unit."
+            )
+    return "select the columns that name the unit on both sides, and join them with ON these."
+
+
+def name_in_question(field: Field) -> str:
+    """Return how a question calls a column.
+
+    >>> from discreet.plan.binding.value_facts import Facts
+    >>> from discreet.query.types import Type
+    >>> name_in_question(Field(column="ward_2", name="ward", table="v",
+    ...     facts=Facts(type=Type.TEXT)))
+    'v.ward'
+    """
+    return f"{field.table}.{field.name}" if field.table else str(field.name)
+
+
+def _holder(bound: BoundRelation, holders: frozenset[str]) -> str | None:
+    """Return how a question can name a column of the unit, if it can."""
+    return next((name_in_question(each) for each in bound.visible if each.column in holders), None)
+
+
+def _keys(bound: BoundRelation) -> dict[str, frozenset[tuple[str, str]]]:
+    return {each.column: _leads(each) for each in bound.fields}
+
+
+def _leads(field: Field) -> frozenset[tuple[str, str]]:
+    source = field.facts.source
+    return frozenset() if source is None or source.public else source.keys
+
+
+def shared_condition(node: Join, left: BoundRelation, right: BoundRelation) -> Expression:
+    """Return the condition that all shared columns are equal."""
+    equal = tuple(
+        Call("=", (_bound(name, node, left), _bound(name, node, right)), span=node.span)
+        for name in node.using
+    )
+    return equal[0] if len(equal) == 1 else Call("AND", equal, span=node.span)
+
+
+def merge_shared_columns(
+    node: Join, found: BoundRelation, left: BoundRelation, right: BoundRelation, fresh: FreshNames
+) -> BoundRelation:
+    """Show each shared column once, before all others: the first of the two that is not NULL."""
+    shared: list[tuple[Field, Expression]] = []
+    for name in node.using:
+        one, other = _bound(name, node, left), _bound(name, node, right)
+        value: Expression = {"inner": one, "left": one, "right": other}.get(
+            node.kind, Call("COALESCE", (one, other))
+        )
+        facts = facts_of(value, found.facts)
+        shared.append((Field(column=fresh(name), name=name, facts=facts), value))
+    names = {folded(name) for name in node.using}
+    rest = [
+        replace(each, name=None) if folded(each.name or "") in names else each
+        for each in found.fields
+    ]
+    outputs = (
+        *((each.column, value) for each, value in shared),
+        *((each.column, Column(each.column)) for each in rest),
+    )
+    return replace(
+        found,
+        relation=Project(found.relation, outputs, span=node.span),
+        fields=(*(each for each, _ in shared), *rest),
+        same=_holding(shared, found, left, right),
+    )
+
+
+def _holding(
+    shared: list[tuple[Field, Expression]],
+    found: BoundRelation,
+    left: BoundRelation,
+    right: BoundRelation,
+) -> tuple[frozenset[str], ...]:
+    """Return what holds the unit, shared columns among it: the first of both sides that is there.
+
+    A shared column holds the unit if its value does, or if it is that of either side that is not
+    NULL, and both sides hold the unit, as the unit of a full join does.
+    """
+    same = list(found.holders)
+    for at, holders in enumerate(found.holders):
+        for field, value in shared:
+            match value:
+                case Column(name=name):
+                    held = name in holders
+                case Call(arguments=(Column(name=one), Column(name=other))):
+                    kinds = {left.facts[one].type, right.facts[other].type}
+                    both = one in left.holders[at] and other in right.holders[at]
+                    held = both and len(kinds) == 1
+                case _:
+                    held = False
+            if held:
+                same[at] |= {field.column}
+    return tuple(same)
+
+
+def _bound(name: str, node: Join, side: BoundRelation) -> Expression:
+    return bound_expression(Column(name, span=node.span), side.fields)

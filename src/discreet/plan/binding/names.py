@@ -1,0 +1,239 @@
+"""Bound relations, and how every column of an expression gets its unique name.
+
+Trust: kernel.
+
+Refusals of what would mix the rows of different units.
+
+Bound relations: what a question's tables become once every name is known.
+
+Definition.  A bound relation has columns with unique names; each is *visible* under a name and
+perhaps the alias of a table, or hidden.  A private relation is the union over units of something
+that is computed from the rows of each unit and from public tables alone; ``unit`` names the columns
+that hold the unit, and is empty if each row is a unit of its own.  Other columns of the same type
+may hold the same values in all rows, as both sides of a join on the unit do: they name the unit
+as well.
+
+Binding names: every column of an expression gets its unique name.
+
+Names are compared without regard to case.  A name that two columns answer to is refused, and so is
+one that none answers to.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import final
+
+from discreet.accounting import Box
+from discreet.errors import NotPerUnit, UnknownName, UnsupportedSQL, WrongType
+from discreet.plan.binding.value_facts import Facts
+from discreet.query.expression_types import typed
+from discreet.query.expressions import Column, Expression, Star, transformed
+from discreet.query.relations import Relation, folded
+from discreet.query.source_text import Span, pointed
+from discreet.query.types import Type
+
+__all__ = [
+    "BoundRelation",
+    "Field",
+    "FreshNames",
+    "bound_expression",
+    "checked",
+    "condition",
+    "not_per_unit",
+    "starred",
+]
+
+
+def not_per_unit(span: Span | None, *, what: str, do: str) -> NotPerUnit:
+    """Return the error for a step that looks at several units at once.
+
+    >>> print(not_per_unit(None, what="it does.", do="write it otherwise."))
+    NotPerUnit[E504]: it does.
+      Why: noise hides one person only if all before it treats each person by themselves.
+      Do:  write it otherwise.
+    """
+    return NotPerUnit(
+        what=pointed(what, span),
+        why="noise hides one person only if all before it treats each person by themselves.",
+        do=do,
+    )
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """One column: its unique name, the name and alias under which it is seen, and its facts.
+
+    >>> from discreet.query.types import Type
+    >>> Field(column="ward_2", name="ward", table="v", facts=Facts(type=Type.TEXT)).column
+    'ward_2'
+    """
+
+    column: str
+    name: str | None
+    table: str | None = None
+    facts: Facts
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundRelation:
+    """A bound relation, its columns, and whose rows it holds.
+
+    ``unit`` is None if the relation is public.  ``same`` has, for each column of the unit, others
+    that agree with it in all rows.  ``key`` names columns in which no two rows agree.  ``scope``
+    holds all units that have a row in it, by the columns that their rows share.  ``fan_out`` says
+    how far the rows of a unit are multiplied, see :mod:`discreet.plan.binding.fan_out`.
+    """
+
+    relation: Relation
+    fields: tuple[Field, ...]
+    unit: tuple[str, ...] | None
+    same: tuple[frozenset[str], ...] = ()
+    key: tuple[str, ...] | None = None
+    scope: Box = field(default_factory=Box.everything)
+    fan_out: int = 1
+
+    @property
+    def public(self) -> bool:
+        """Whether it is made of public tables alone."""
+        return self.unit is None
+
+    @property
+    def holders(self) -> tuple[frozenset[str], ...]:
+        """For each column of the unit, all columns that hold it."""
+        names = self.unit or ()
+        more = self.same or (frozenset[str](),) * len(names)
+        return tuple(others | {name} for name, others in zip(names, more, strict=True))
+
+    @property
+    def facts(self) -> Mapping[str, Facts]:
+        """What is known of each column, by its unique name."""
+        return {each.column: each.facts for each in self.fields}
+
+    @property
+    def visible(self) -> tuple[Field, ...]:
+        """The columns that a question can name, in order."""
+        return tuple(each for each in self.fields if each.name is not None)
+
+    def named(self, alias: str) -> BoundRelation:
+        """Return the same relation under an alias."""
+        fields = tuple(
+            replace(each, table=alias) if each.name is not None else each for each in self.fields
+        )
+        return replace(self, fields=fields)
+
+
+@final
+class FreshNames:
+    """Unique names for the columns of one question.
+
+    >>> fresh = FreshNames()
+    >>> fresh("ward"), fresh("Ward"), fresh("ward")
+    ('ward', 'Ward_2', 'ward_3')
+    """
+
+    __slots__ = ("_used",)
+
+    def __init__(self) -> None:
+        """Begin with no names in use."""
+        self._used: set[str] = set()
+
+    def __call__(self, name: str) -> str:
+        """Return the name, or the name with the first number that makes it unique."""
+        found, number = name, 1
+        while folded(found) in self._used:
+            number += 1
+            found = f"{name}_{number}"
+        self._used.add(folded(found))
+        return found
+
+
+def bound_expression(expression: Expression, fields: Sequence[Field]) -> Expression:
+    """Return the expression over unique names.
+
+    >>> from discreet.plan.binding.value_facts import Facts
+    >>> from discreet.query.types import Type
+    >>> ward = Field(column="ward_2", name="ward", table="v", facts=Facts(type=Type.TEXT))
+    >>> bound_expression(Column("WARD"), [ward])
+    Column(name='ward_2', table=None)
+    """
+
+    def change(node: Expression) -> Expression | None:
+        if isinstance(node, Column):
+            return Column(_field(node, fields).column, span=node.span)
+        return None
+
+    return transformed(expression, change)
+
+
+def checked(expression: Expression, below: BoundRelation) -> tuple[Expression, Type]:
+    """Bind an expression over a relation, and return its type."""
+    found = bound_expression(expression, below.fields)
+    return found, typed(found, {name: facts.type for name, facts in below.facts.items()})
+
+
+def condition(expression: Expression, below: BoundRelation) -> Expression:
+    """Bind a condition over a relation."""
+    found, kind = checked(expression, below)
+    if kind is not Type.BOOLEAN:
+        raise WrongType(
+            what=pointed(f"a {kind.value} stands where a condition is.", expression.span),
+            why="only true lets a row through, and engines disagree on what else is true.",
+            do="compare it with something, such as x > 0.",
+        )
+    return found
+
+
+def starred(star: Star, fields: Sequence[Field]) -> tuple[Field, ...]:
+    """Return the visible columns that a star stands for."""
+    found = tuple(
+        field
+        for field in fields
+        if field.name is not None and (star.table is None or _same(field.table, star.table))
+    )
+    if not found:
+        raise UnknownName(
+            what=pointed("there is no table of that name here.", star.span),
+            why="a star stands for the columns of a table of this question.",
+            do="use the name or the alias of a table in FROM.",
+        )
+    return found
+
+
+def _field(column: Column, fields: Sequence[Field]) -> Field:
+    found = [
+        field
+        for field in fields
+        if field.name is not None
+        and _same(field.name, column.name)
+        and (column.table is None or _same(field.table, column.table))
+    ]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise UnsupportedSQL(
+            what=pointed(f"{column.name} is the name of {len(found)} columns here.", column.span),
+            why="which one is meant decides the answer.",
+            do="write the table before it, such as v.ward.",
+        )
+    raise _unknown(column, fields)
+
+
+def _unknown(column: Column, fields: Sequence[Field]) -> UnknownName:
+    shown = column.name if column.table is None else f"{column.table}.{column.name}"
+    names = sorted({field.name for field in fields if field.name is not None})
+    near = difflib.get_close_matches(column.name.lower(), [name.lower() for name in names], n=1)
+    offered = ", ".join(names) or "(there are none)"
+    return UnknownName(
+        what=pointed(f"there is no column {shown} here.", column.span),
+        why="only columns that the tables declare can be asked about.",
+        do=f"did you mean {near[0]}?" if near else f"use one of: {offered}.",
+    )
+
+
+def _same(one: str | None, other: str) -> bool:
+    return one is not None and folded(one) == folded(other)

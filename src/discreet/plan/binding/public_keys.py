@@ -1,0 +1,122 @@
+"""Which values a group key can have, where that is public.
+
+Trust: kernel.  A list of groups that came from the data would show who is in it.
+
+Definition.  The values of a key are public if they follow from the question and the schema alone:
+declared categories, truth values, bins, parts of a date, the results that a CASE names, and values
+that the question lists.  Rows with another value are left out before anything is counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, final
+
+from discreet.plan.binding.joins import conjuncts
+from discreet.plan.binding.value_facts import Facts
+from discreet.query.expressions import Call, Case, Column, Expression, Literal
+from discreet.query.types import Type
+from discreet.requests.engine_request import KeyColumn, KeyValue
+
+__all__ = ["GroupKey", "public_values"]
+
+_PARTS: Final = {
+    "MONTH": range(1, 13),
+    "DAY": range(1, 32),
+    "QUARTER": range(1, 5),
+    "DAYOFWEEK": range(1, 8),
+    "DAYOFYEAR": range(1, 367),
+    "HOUR": range(24),
+    "MINUTE": range(60),
+    "SECOND": range(60),
+}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class GroupKey:
+    """One key: its name and expression, what is declared of it, and its values where public."""
+
+    key: KeyColumn
+    facts: Facts
+    values: tuple[KeyValue, ...] | None
+
+
+def public_values(  # noqa: PLR0911  one for each kind of key
+    key: Expression, facts: Mapping[str, Facts], predicates: Sequence[Expression] = ()
+) -> tuple[KeyValue, ...] | None:
+    """Return the values that a key can have, in order, or None if only the data could tell.
+
+    ``predicates`` hold for all rows.
+
+    >>> paid = Facts(type=Type.BOOLEAN, nullable=False)
+    >>> public_values(Column("paid"), {"paid": paid})
+    (False, True)
+    """
+    listed = _listed(key, predicates)
+    if listed is not None:
+        return listed
+    match key:
+        case Column(name=name) if facts[name].categories is not None:
+            return _and_null(facts[name].categories, nullable=facts[name].nullable)
+        case Column(name=name) if facts[name].type is Type.BOOLEAN:
+            return _and_null((False, True), nullable=facts[name].nullable)
+        case Case():
+            return _branches(key)
+        case Call(function="RANGE_BUCKET", arguments=(_, *edges)):
+            return _and_null(range(len(edges) + 1), nullable=_nullable(key, facts))
+        case Call(function="EXTRACT", arguments=(Literal(value=str() as part), _)):
+            known = _PARTS.get(part)
+            return None if known is None else _and_null(known, nullable=_nullable(key, facts))
+        case Call(function="IS NULL" | "IS TRUE" | "IS FALSE"):
+            return (False, True)
+        case _:
+            return None
+
+
+def _listed(key: Expression, predicates: Sequence[Expression]) -> tuple[KeyValue, ...] | None:
+    """Return the values that the question itself allows the key."""
+    for predicate in predicates:
+        for part in conjuncts(predicate):
+            match part:
+                case Call(function="IN" | "=", arguments=(found, *values)) if found == key:
+                    if all(isinstance(value, Literal) for value in values):
+                        return _literals(values)
+                case Call(function="=", arguments=(Literal() as value, found)) if found == key:
+                    return _literals([value])
+                case Call(function="IS NULL", arguments=(found,)) if found == key:
+                    return (None,)
+    return None
+
+
+def _literals(values: Sequence[Expression]) -> tuple[KeyValue, ...] | None:
+    """Return literals, each once, without NULL; broken numbers are no keys."""
+    found: list[KeyValue] = []
+    for value in values:
+        if not isinstance(value, Literal) or value.type is Type.FLOAT:
+            return None
+        if value.value is not None and value.value not in found:
+            found.append(value.value)  # type: ignore[arg-type]
+    return tuple(found)
+
+
+def _branches(case: Case) -> tuple[KeyValue, ...] | None:
+    values = [value for _, value in case.branches]
+    values.append(case.default if case.default is not None else Literal(None))
+    if not all(isinstance(value, Literal) for value in values):
+        return None
+    null = any(isinstance(value, Literal) and value.value is None for value in values)
+    found = _literals(values)
+    return None if found is None else _and_null(found, nullable=null)
+
+
+def _nullable(key: Call, facts: Mapping[str, Facts]) -> bool:
+    """Whether a bin or a part of a date may be NULL: not if its column is declared otherwise."""
+    inner = key.arguments[1] if key.function == "EXTRACT" else key.arguments[0]
+    return not (isinstance(inner, Column) and not facts[inner.name].nullable)
+
+
+def _and_null(values: Sequence[object] | None, *, nullable: bool) -> tuple[KeyValue, ...]:
+    found: tuple[Any, ...] = tuple(values or ())
+    return (*found, None) if nullable else found

@@ -1,0 +1,4 @@
+"""Bounds search.
+
+Trust: public.
+"""

@@ -1,0 +1,220 @@
+"""The steps that let missing bounds be found: which they are, and what finding them costs.
+
+Trust: kernel.
+
+A question with missing bounds is planned twice.  Before any data is read they are taken from 0 to
+about 2**20, so that noise and its errors are known in units of the bounds.  Once they are found it
+is planned with them, and has to keep the price that was charged
+(:mod:`discreet.plan.pricing.price_promise`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final
+
+from discreet.accounting import Node
+from discreet.errors import WrongKind
+from discreet.plan.binding.value_facts import Facts, argument_of, facts_of, value_where_counted
+from discreet.plan.draft import Draft, required
+from discreet.plan.pricing.calibration import Price, epsilon_sum, rho_sum
+from discreet.plan.pricing.group_sensitivity import GroupSensitivity
+from discreet.plan.pricing.release_composition import Releases, check_claims, composition_of
+from discreet.plan.pricing.release_parts import LAPLACE, NoisyTotals
+from discreet.plan.pricing.requested_price import BoundsPrice, check_both
+from discreet.plan.pricing.unpriced_release import UnpricedRelease
+from discreet.plan.statistics.estimators import (
+    Mean,
+    QuantileEstimator,
+    QuantilesEstimator,
+    Sum,
+    Variance,
+)
+from discreet.plan.statistics.partition_selection import within_categories
+from discreet.query.expressions import Aggregate, Column, Expression
+from discreet.requests.engine_request import EngineRequest, Leaves
+from discreet.units import PrivacyUnit
+
+if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+    from discreet.plan.bounds_search.bounds_search import BoundsTarget
+    from discreet.plan.plan import Predicted
+
+__all__ = ["find_missing_bounds", "price_bounds_search"]
+
+_COUNTS: Final = "COUNT"
+_NAME: Final = "bounds"
+
+
+def find_missing_bounds(draft: Draft) -> Draft:
+    """Find aggregates without bounds, and put in those that were found, or stand for them."""
+    known = required(draft.asked)
+    targets = _targets([inner for _, inner in known.bound], known.rows.facts)
+    if len(draft.found) not in {0, len(targets)}:
+        raise WrongKind(
+            what="the bounds that were found are not those that are missing.",
+            why="the policy or the question has changed since.",
+            do="ask the question anew.",
+        )
+    if not targets or not (draft.found or draft.given.bounds):
+        return draft  # what is missing is said where it is needed
+    if not draft.found and required(draft.ask).errors:
+        raise WrongKind(
+            what="errors are named, and bounds are to be found.",
+            why="how far noise moves a number follows from its bounds, which are not known yet.",
+            do="give a price, such as epsilon=0.5; or give the bounds.",
+        )
+    from discreet.plan.forecast.errors_by_width import REFERENCE  # noqa: PLC0415  rare
+
+    pairs = [each.bounds for each in draft.found] or [REFERENCE] * len(targets)
+    bounds = dict(zip((each.row for each in targets), pairs, strict=True))
+    rows = tuple(_row(inner, known.rows.facts) for _, inner in known.bound)
+    bound = tuple(
+        (outer, inner if row is None else replace(inner, bounds_per_row=bounds[row]))
+        for (outer, inner), row in zip(known.bound, rows, strict=True)
+    )
+    return replace(
+        draft,
+        asked=replace(known, bound=bound),
+        targets=() if draft.found else targets,
+        searched=rows,
+    )
+
+
+def price_bounds_search(draft: Draft) -> Draft:
+    """Price the search for bounds, beside an answer that costs no more whatever they are."""
+    wanted = draft.given.bounds
+    if not draft.targets or wanted is None:
+        return draft
+    ask, scaled = required(draft.ask), tuple(dict.fromkeys(_scaled(draft)))
+    releases = _releases(draft.targets, wanted, draft.unit)
+    tree = composition_of(releases, draft.unit)
+    from discreet.plan.bounds_search.bounds_search import BoundsSearch  # noqa: PLC0415  rare
+    from discreet.plan.pricing.price_promise import promise_of, total_price  # noqa: PLC0415  rare
+
+    lowered = _lowered(draft)
+    check_claims(lowered, releases)
+    search = BoundsSearch(
+        lowered=lowered,
+        targets=draft.targets,
+        noises=releases.noises,
+        tree=tree,
+        price=_price(tree, draft.unit),
+        promise=promise_of(ask, required(draft.sketch), required(draft.calibrated), scaled),
+        given=draft.given,
+        scaled=scaled,
+    )
+    total = total_price(search.price, search.promise.price, ask.delta)
+    if draft.ceiling:
+        check_both(ask, draft.policy.limits, epsilon=total.epsilon, rho=total.rho)
+    return replace(draft, search=search, predicted=_said(draft))
+
+
+def _open(draft: Draft) -> frozenset[Aggregate]:
+    """Return the aggregates whose bounds are not known yet."""
+    bound = required(draft.asked).bound
+    return frozenset(one for one, other in bound if one.bounds_per_row != other.bounds_per_row)
+
+
+def _scaled(draft: Draft) -> Iterator[str]:
+    """Yield the measures that are clamped to bounds that are not known yet."""
+    waiting = _open(draft)
+    for each in draft.estimates:
+        match each.estimator if each.aggregate in waiting else None:
+            case Sum(measure=measure) | Mean(measure=measure) | QuantileEstimator(measure=measure):
+                yield measure
+            case QuantilesEstimator(each=several):
+                yield several[0].measure
+            case Variance(mean=mean, squares=squares):
+                yield from (mean.measure, squares)
+
+
+def _said(draft: Draft) -> tuple[Predicted, ...]:
+    """Say errors in terms of the bounds that are not known yet."""
+    ask = required(draft.ask)
+    from discreet.plan.forecast.errors_by_width import ForecastByWidth  # noqa: PLC0415  rare
+
+    forecast = ForecastByWidth(
+        releases=required(draft.calibrated).releases,
+        estimates=draft.estimates,
+        open=_open(draft),
+        confidence=ask.confidence,
+        size=ask.size,
+    )
+    outputs = {each.name: each for each in required(draft.shown).outputs}
+    return tuple(forecast.said(outputs[each.output], each) for each in draft.predicted)
+
+
+def _targets(aggregates: list[Aggregate], facts: Mapping[str, Facts]) -> tuple[BoundsTarget, ...]:
+    """Return what lacks bounds, each of it once."""
+    targets: dict[Expression, BoundsTarget] = {}
+    for each in aggregates:
+        row = _row(each, facts)
+        if row is not None and row not in targets:
+            from discreet.plan.bounds_search.bounds_search import BoundsTarget  # noqa: PLC0415  rare
+            from discreet.query.expression_text import said  # noqa: PLC0415  rare
+
+            number = len(targets) + 1
+            value = argument_of(each)
+            where = "" if each.where is None else f" where {said(each.where)}"
+            targets[row] = BoundsTarget(
+                measure=_NAME if number == 1 else f"{_NAME}_{number}",
+                row=row,
+                type=facts_of(value, facts).type,
+                about=f"{said(value)}{where}",
+            )
+    return tuple(targets.values())
+
+
+def _row(aggregate: Aggregate, facts: Mapping[str, Facts]) -> Expression | None:
+    """Return the bin of each row that an aggregate looks at, if it has no bounds."""
+    given = aggregate.bounds_per_row is not None or aggregate.bounds_per_group is not None
+    if aggregate.function == _COUNTS or given:
+        return None
+    value = argument_of(aggregate)
+    known = facts_of(value, facts)
+    if known.bounds is not None or not known.type.is_number:
+        return None
+    from discreet.plan.bounds_search.bounds_search import bins_of  # noqa: PLC0415  rare
+
+    return value_where_counted(aggregate, bins_of(known.type).place(value))
+
+
+def _releases(
+    targets: tuple[BoundsTarget, ...], wanted: BoundsPrice, unit: PrivacyUnit
+) -> Releases:
+    """Divide the price evenly; a unit is in one bin of each target."""
+    parts = tuple(
+        NoisyTotals(
+            measure=each.measure,
+            distances=GroupSensitivity(low=1, high=1, groups=1, available=each.bins.count),
+        )
+        for each in targets
+    )
+    ones: tuple[int, ...] = (1,) * len(parts)
+    sketch = UnpricedRelease(parts=parts, weights=ones, fixed=(None,) * len(parts), unit=unit)
+    if wanted.epsilon is not None:
+        return sketch.by_epsilon(wanted.epsilon, Fraction(0))
+    return sketch.by_rho(required(wanted.rho), Fraction(0), LAPLACE)
+
+
+def _price(tree: Node, unit: PrivacyUnit) -> Price:
+    epsilon, _ = required(epsilon_sum(tree, unit))
+    rho, _ = rho_sum(tree, unit)
+    return Price(epsilon=epsilon, rho=rho)
+
+
+def _lowered(draft: Draft) -> EngineRequest:
+    """Return what an engine counts: one row of every unit, in whichever group it is."""
+    known, limits = required(draft.asked), required(draft.contributions)
+    return EngineRequest(
+        relation=within_categories(known.rows.relation, known.keys),
+        unit=tuple(Column(name) for name in known.rows.unit or ()),
+        keys=(),
+        groups=None if limits.single else 1,
+        measures=tuple(
+            Leaves(name=each.measure, row=each.row, leaves=each.bins.count, rows=1)
+            for each in draft.targets
+        ),
+    )

@@ -1,0 +1,4 @@
+"""Forecast.
+
+Trust: public.
+"""

@@ -1,0 +1,164 @@
+"""From errors to a price: the least shares that keep every named error.
+
+Trust: public.  Whatever price comes out, it is charged.
+
+Definition.  For each output whose error is named, the shares of its parts stand in the proportion
+of ``split-shares``, and are as small as the error allows, to one part in a thousand.  A part
+that several outputs need has the largest of its shares.  Parts whose outputs name no error get the
+smallest share, in proportion, that a named one has.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Final, final
+
+from discreet.errors import OutOfRange, UnknownName, WrongKind
+from discreet.plan.forecast.error_forecast import ErrorForecast
+from discreet.plan.pricing.release_composition import Releases
+from discreet.plan.pricing.release_parts import LAPLACE
+from discreet.plan.pricing.requested_price import RequestedPrice
+from discreet.plan.pricing.unpriced_release import UnpricedRelease, price_shares
+from discreet.plan.statistics.estimators import AnswerColumn, Estimate
+from discreet.query.relations import folded
+
+__all__ = ["ErrorTargets"]
+
+_TURNS: Final = 8
+_STEPS: Final = 400
+_LEAST: Final = Fraction(65, 64)
+_SMALLEST: Final = Fraction(1, 1 << 20)
+_NEAR: Final = Fraction(3, 4)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorTargets:
+    """The errors that are asked for, and which parts each output needs."""
+
+    ask: RequestedPrice
+    sketch: UnpricedRelease
+    estimates: tuple[Estimate, ...]
+    outputs: tuple[AnswerColumn, ...]
+    needs: Mapping[str, tuple[int, ...]]
+
+    def releases(self, law: str) -> Releases:
+        """Return the releases whose errors are as asked, by one law of noise."""
+        base = price_shares(self.sketch.weights, Fraction(1))
+        least: dict[int, Fraction] = {}
+        for name, target in self.ask.errors:
+            output = self._named(name)
+            factor = self._factor(output, target, law)
+            for place in self.needs[output.name]:
+                least[place] = max(least.get(place, Fraction(0)), factor * base[place])
+        ratio = min(share / base[place] for place, share in least.items())
+        given = [least.get(place, ratio * share) for place, share in enumerate(base)]
+        return _given(self.sketch, given, self.ask.delta, law)
+
+    def _factor(self, output: AnswerColumn, target: Fraction, law: str) -> Fraction:
+        """Return by what to multiply the shares of the parts of an output."""
+        places = self.needs[output.name]
+        base = price_shares(self.sketch.weights, Fraction(1))
+        part = _only(self.sketch, places)
+
+        def error(factor: Fraction) -> Fraction:
+            given = [factor * base[place] for place in places]
+            return self._error(_given(part, given, self.ask.delta, law), output)
+
+        return _smallest(error, target, power=1 if law == LAPLACE else 2)
+
+    def _error(self, releases: Releases, output: AnswerColumn) -> Fraction:
+        forecast = ErrorForecast(
+            releases=releases,
+            estimates=self.estimates,
+            confidence=self.ask.confidence,
+            size=self.ask.size,
+        )
+        found = forecast.of(output)
+        if found is not None and found.half_width is not None:
+            return found.half_width
+        words = "it is a key" if found is None else found.words
+        raise WrongKind(
+            what=f"no price follows from the error of {output.name}: {words}.",
+            why="how far noise moves such an output depends on how many rows there are.",
+            do="give size=1000, say, about how many rows of a group count; or name the errors of "
+            "counts and sums.",
+        )
+
+    def _named(self, name: str) -> AnswerColumn:
+        found = next((each for each in self.outputs if folded(each.name) == folded(name)), None)
+        if found is not None:
+            return found
+        known = ", ".join(each.name for each in self.outputs)
+        raise UnknownName(
+            what=f"there is no output {name}, whose error is named.",
+            why="an error belongs to a column of the answer.",
+            do=f"use one of: {known}.",
+        )
+
+
+def _given(
+    sketch: UnpricedRelease, given: Sequence[Fraction], delta: Fraction, law: str
+) -> Releases:
+    if law == LAPLACE:
+        return sketch.with_epsilons(given, delta)
+    return sketch.with_rhos(given, delta, law)
+
+
+def _only(sketch: UnpricedRelease, places: Sequence[int]) -> UnpricedRelease:
+    """Return the sketch of some parts."""
+    return replace(
+        sketch,
+        parts=tuple(sketch.parts[place] for place in places),
+        weights=tuple(sketch.weights[place] for place in places),
+        fixed=tuple(None for _ in places),
+    )
+
+
+def _smallest(error: Callable[[Fraction], Fraction], target: Fraction, *, power: int) -> Fraction:
+    """Return the smallest factor, nearly, whose error is within the target.
+
+    Errors fall about as fast as this power of them rises: that says where to look.
+    """
+    low, high = _enclosed(error, target, power)
+    for _ in range(_TURNS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if error(middle) <= target else (middle, high)
+    return _short_up(high)
+
+
+def _enclosed(
+    error: Callable[[Fraction], Fraction], target: Fraction, power: int
+) -> tuple[Fraction, Fraction]:
+    """Return a factor whose error is above the target, and a larger one whose error is within."""
+    low = high = Fraction(1)
+    found = error(high)
+    for _ in range(_STEPS):
+        if low < _SMALLEST:
+            break
+        if error(low) > target >= found:
+            return low, high
+        if found > target:
+            low, high = high, high * max(_dyadic(found / target), _LEAST) ** power
+            found = error(high)
+        else:
+            low, high = low * _NEAR**power, low
+            found = error(high)
+    raise OutOfRange(
+        what="no noise is small enough, or large enough, for the error that is asked for.",
+        why="sums are rounded to whole steps, and means stay between their bounds.",
+        do="ask for another error.",
+    )
+
+
+def _dyadic(value: Fraction) -> Fraction:
+    return Fraction(math.ceil(value * 256), 256)
+
+
+def _short_up(value: Fraction) -> Fraction:
+    """Round up to four decimal digits: prices that people can read."""
+    digits = Fraction(10) ** (3 - math.floor(math.log10(value)))
+    return math.ceil(value * digits) / digits

@@ -1,0 +1,191 @@
+"""Tail quantiles: how far noise is from zero, and how far beside a rank a quantile lies.
+
+Trust: public.
+
+How far a sum of independent noises is from zero.
+
+ Error bars rest on it, and no promise of privacy does.
+
+Theorem (key ``lattice-spread``).  Let X be a sum of k independent terms, and q round to
+the nearest multiple of u.  Then |X| <= |sum of q(terms)| + k u / 2, so that if the latter exceeds r
+with chance at most b, X exceeds r + k u / 2 with chance at most b.
+One term has its exact error.  Several are rounded to a lattice with u a 256th of the widest, and
+their laws convolved in floating point; b is lowered by more than all rounding can matter, and where
+it is so small that this cannot be said, errors at shares of b are added up.
+
+How far beside a rank two choices have to aim so that a quantile lies between what they choose.
+
+ Intervals of quantiles rest on it, and no promise of privacy does.
+
+Definition.  The quantile at level q of n values is any number between those of ranks
+floor(q (n - 1)) + 1 and ceil(q (n - 1)) + 1, counted from the lowest: definitions differ in how
+they interpolate there.  With d the denominator of q, k leaves and a choice of some scale, let R be
+scale ln((k - 1) (1 - m) / m), or 0 if that is more.  ``ranks_aside`` is ceil(R + q - 1 / d) below
+the quantile, ceil(R + 1 - q - 1 / d) above it, and at least 1.
+Theorem (key ``quantile-ends``).  Whatever the values are, and however few, a choice at level q with
+an offset of minus that many ranks (:mod:`discreet.plan.pricing.group_sensitivity`) is a leaf no
+higher than the one of the quantile, except with a chance of at most m; and one with an offset of
+plus that many is no lower.
+Proof.  Let T be the ranks below, t = q n - T.  With T more rows in the first leaf the ranks of the
+leaves cover all numbers from 0 to n + T, so one of them holds q n, and the best score is 0.  A leaf
+is too high if more than q (n - 1) rows lie below it: then it is none of the values that define the
+quantile.  It is not the first leaf, and is T - q + 1 / d >= R or more beside its rank, since ranks
+are whole numbers, and q n a multiple of 1 / d.  So each of at most k - 1 such leaves has
+at most exp(-R / scale) times the chance of the best, and all of them at most m.  Above the quantile
+it is the same with the order of the values reversed.
+No number of rows is needed: where there are fewer than the ranks aside, the first or the last leaf
+is chosen, and the interval ends at the bounds of the values.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from bisect import bisect_left
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.exact import float_up
+from discreet.mechanisms import Gaussian, Laplace
+
+if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+    from discreet.mechanisms import Exponential
+
+__all__ = ["Term", "noise_half_width", "ranks_aside"]
+
+Term = tuple[Fraction, Laplace | Gaussian]
+"""A factor, and the noise that it multiplies."""
+
+_FINE: Final = 256
+_LAPLACE_REACH: Final = 30.0
+_GAUSSIAN_REACH: Final = 8.0
+_NARROW: Final = 4096.0
+_SLACK: Final = 1e-8
+_RAREST: Final = 1e-5
+
+Floats = NDArray[np.float64]
+
+
+@functools.lru_cache(maxsize=1024)
+def noise_half_width(terms: tuple[Term, ...], confidence: Fraction) -> Fraction:
+    """Return r such that a sum of noises, each times its factor, is within r at a confidence.
+
+    >>> noise_half_width(((Fraction(1, 2), Laplace(scale=2)),), Fraction(19, 20))
+    Fraction(3, 1)
+    >>> one = (Fraction(1), Laplace(scale=10))
+    >>> 40 < noise_half_width((one, one), Fraction(19, 20)) < 43
+    True
+    """
+    known = [(abs(factor), noise) for factor, noise in terms if factor]
+    if len(known) <= 1:
+        return sum(
+            (factor * noise.error(confidence=confidence) for factor, noise in known), Fraction(0)
+        )
+    miss = float(1 - confidence)
+    if miss < _RAREST:
+        each = 1 - (1 - confidence) / len(known)
+        return sum((factor * noise.error(confidence=each) for factor, noise in known), Fraction(0))
+    step = max(float(factor) * _width(noise) for factor, noise in known) / _FINE
+    laws = sorted((_rounded(noise, step / float(factor)) for factor, noise in known), key=len)
+    reach = _quantile(functools.reduce(_convolved, laws[:-1]), laws[-1], miss - _SLACK)
+    return Fraction(
+        float_up(Fraction(step) * (reach + Fraction(len(known), 2)) * (1 + Fraction(1, 10**9)))
+    )
+
+
+def _width(noise: Laplace | Gaussian) -> float:
+    return float(noise.scale) if isinstance(noise, Laplace) else math.sqrt(noise.variance)
+
+
+def _rounded(noise: Laplace | Gaussian, step: float) -> Floats:
+    """Return the law of noise that is rounded to multiples of a step, around zero in the middle."""
+    far = _LAPLACE_REACH if isinstance(noise, Laplace) else _GAUSSIAN_REACH
+    most = math.ceil(far * _width(noise) / step) + 1
+    edges: Floats = (np.arange(-most, most + 2, dtype=np.float64) - 0.5) * step
+    below = _below(noise, edges)
+    return np.maximum(np.diff(below), 0.0)
+
+
+def _below(noise: Laplace | Gaussian, edges: Floats) -> Floats:
+    """Return P[Z <= edge] for rising edges, in floating point."""
+    whole = np.floor(edges)
+    if isinstance(noise, Laplace):
+        rate = 1 / float(noise.scale)
+        side = np.where(whole >= 0, whole + 1, -whole)
+        tail = np.exp(-side * rate) / (1 + math.exp(-rate))
+        return np.where(whole >= 0, 1 - tail, tail)
+    sigma = math.sqrt(noise.variance)
+    if sigma > _NARROW:
+        return _normal_below((whole + 0.5) / sigma)
+    most = math.ceil((_GAUSSIAN_REACH + 1) * sigma) + 1
+    places = np.arange(-most, most + 1)
+    total = np.cumsum(np.exp(-(places.astype(float) ** 2) / (2 * sigma * sigma)))
+    at = np.clip(whole, -most - 1, most).astype(np.int64) + most
+    return np.where(at < 0, 0.0, total[np.maximum(at, 0)] / total[-1])
+
+
+def _normal_below(places: Floats) -> Floats:
+    """Return P[N(0, 1) <= place] to within 1e-12: Taylor's series around the next knot."""
+    knots = np.rint(np.clip(places, -_GAUSSIAN_REACH - 1, _GAUSSIAN_REACH + 1) * _FINE)
+    x, below = knots / _FINE, _knots()
+    d = np.clip(places - x, -1 / _FINE, 1 / _FINE)
+    density = np.exp(-x * x / 2) / math.sqrt(2 * math.pi)
+    series = d * (1 - d * (x / 2 - d * ((x * x - 1) / 6 - d * (x**3 - 3 * x) / 24)))
+    return below[knots.astype(np.int64) + len(below) // 2] + density * series
+
+
+@functools.cache
+def _knots() -> Floats:
+    """Return P[N(0, 1) <= x] at all multiples x of a 256th that matter, zero in the middle."""
+    most = round((_GAUSSIAN_REACH + 1) * _FINE)
+    steps = [i / (_FINE * math.sqrt(2)) for i in range(-most, most + 1)]
+    return np.array([0.5 * math.erfc(-step) for step in steps])
+
+
+def _convolved(first: Floats, second: Floats) -> Floats:
+    size = len(first) + len(second) - 1
+    bits = 1 << (size - 1).bit_length()
+    product = np.fft.rfft(first, bits) * np.fft.rfft(second, bits)
+    return np.maximum(np.fft.irfft(product, bits)[:size], 0.0)
+
+
+def _quantile(first: Floats, second: Floats, miss: float) -> int:
+    """Return the least r such that the sum of two terms is beyond r with at most this chance.
+
+    Only few chances are looked at, each one a sum over the first term; so the whole law of the sum
+    is not needed.
+    """
+    first, second = sorted((first, second), key=len)
+    ends = len(first) // 2, len(second) // 2
+    far = sum(ends)
+    room = np.zeros(far + ends[0])
+    above = np.concatenate([np.cumsum(second[::-1])[::-1][1:], [0.0], room])  # P[second > j]
+    below = np.concatenate([room, [0.0], np.cumsum(second)[:-1]])  # P[second < j]
+    mirrored = first[::-1]
+
+    def beyond(reach: int) -> float:
+        high, low = reach + ends[1] - ends[0], far - reach + ends[1]
+        parts = above[high : high + len(first)], below[low : low + len(first)]
+        return float(mirrored @ parts[0] + mirrored @ parts[1])
+
+    return bisect_left(range(far), True, key=lambda reach: beyond(reach) <= miss)
+
+
+_MORE: Final = 1 + 2.0**-40
+
+
+def ranks_aside(level: Fraction, select: Exponential, missed: Fraction, *, above: bool) -> int:
+    """Return how many ranks beside a level an end of its interval has to aim.
+
+    >>> from discreet.mechanisms import Exponential
+    >>> choose = Exponential(candidates=101, scale=2)
+    >>> ranks_aside(Fraction(1, 2), choose, Fraction(1, 40), above=True)
+    17
+    """
+    share = 1 - level if above else level
+    odds = (select.candidates - 1) * (1 - missed) / missed
+    far = math.log(odds) * float_up(select.scale) * _MORE if odds > 1 else 0.0
+    return max(1, math.ceil(Fraction(far) + share - Fraction(1, level.denominator)))

@@ -1,0 +1,340 @@
+"""A plan as text, and as HTML: who is protected, what is released, its price and its errors.
+
+Trust: public.
+
+How a plan shows bounds that are to be found, or were found.
+
+ Bounds that were found are released, and paid for.
+
+A plan as text, and as HTML: who is protected, what is released, its price and its errors.
+
+ Plans hold no data, so all of it may be shown.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final, final
+
+from discreet.accounting import Box
+from discreet.accounting.budgets.amounts import amount_up, format_up
+from discreet.accounting.budgets.spending import describe_unit
+from discreet.mechanisms import Gaussian, NoisyKeys, OptimalKeys
+from discreet.plan.bounds_search.bounds_search import BoundsSearch, FoundBounds
+from discreet.plan.pricing.calibration import Price
+from discreet.plan.pricing.group_sensitivity import TWO_SIDED, Noise, QuantileChoice, root_up
+from discreet.plan.statistics.estimators import Mean, Sum, Variance
+from discreet.requests.engine_request import EngineRequest
+
+if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+    from discreet.plan.plan import Plan
+    from discreet.plan.statistics.having_threshold import HavingThreshold
+
+__all__ = [
+    "Branch",
+    "bounds_title",
+    "branches_of",
+    "found_lines",
+    "html_of",
+    "plan_text",
+    "scaled_noise",
+    "search_lines",
+    "shown_price",
+    "shown_question",
+]
+
+
+def bounds_title(search: BoundsSearch | None) -> str:
+    """Say when bounds are found, and how sure it is that they hold somebody."""
+    if search is None:
+        return "uses bounds that were found before"
+    return "finds bounds first, among signed powers of two, from one row of each unit"
+
+
+def search_lines(search: BoundsSearch) -> Iterator[str]:
+    """Say how the bounds of each target are looked for."""
+    for target, noise in zip(search.targets, search.noises, strict=True):
+        scale = noise.mechanism.scale if not isinstance(noise.mechanism, Gaussian) else Fraction(0)
+        yield (
+            f"{target.about}: {target.bins.count} bins; Laplace noise of scale {float(scale):.4g}"
+        )
+
+
+def found_lines(found: tuple[FoundBounds, ...]) -> Iterator[str]:
+    """Say which bounds were found.
+
+    >>> cost = FoundBounds(about="cost", low=Fraction(0), high=Fraction(128), seen=True)
+    >>> list(found_lines((cost,)))
+    ['cost from 0 to 128']
+    """
+    for each in found:
+        ends = f"{each.about} from {_number(each.low)} to {_number(each.high)}"
+        yield ends if each.seen else f"{ends}, the widest: no bin stood out from the noise"
+
+
+def scaled_noise(noise: Noise, about: str, share: str) -> str:
+    """Show noise whose scale follows from bounds that are not known yet."""
+    what, less, _ = about.rpartition(" less ")
+    words = f"{what} less the middle of the bounds" if less else about
+    law = "Gaussian" if isinstance(noise.mechanism, Gaussian) else "Laplace"
+    return f"{noise.measure}: {words}; {law} noise in proportion to the bounds; {share}"
+
+
+def _number(value: Fraction) -> str:
+    return f"{value}" if value.denominator == 1 and abs(value) < 10**9 else f"{float(value):.6g}"
+
+
+_LONGEST: Final = 96
+_HALF: Final = Fraction(1, 2)
+_RARE: Final = Fraction(1, 1000)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A line, and the lines below it."""
+
+    text: str
+    below: tuple[Branch, ...] = ()
+
+
+def plan_text(branch: Branch) -> str:
+    """Draw a tree of lines.
+
+    >>> print(plan_text(Branch("plan", (Branch("who", (Branch("people"),)), Branch("price")))))
+    plan
+    ├── who
+    │   └── people
+    └── price
+    """
+    return "\n".join(_lines(branch, "", ""))
+
+
+def html_of(branch: Branch) -> str:
+    """Return a tree of lines as nested lists.
+
+    >>> html_of(Branch("a < b"))
+    '<ul><li>a &lt; b</li></ul>'
+    """
+    return f"<ul>{_item(branch)}</ul>"
+
+
+def branches_of(plan: Plan) -> Branch:
+    """Return everything about a plan that a person may want to read."""
+    return Branch(
+        shown_question(plan),
+        (
+            Branch(f"protects {describe_unit(plan.unit)}{_limits(plan.lowered)}"),
+            Branch(f"is about {plan.scope}"),
+            *_promises(plan),
+            *_groups(plan),
+            *_bounds(plan),
+            *_releases(plan),
+            Branch(f"costs {shown_price(plan.price)}", tuple(_both(plan))),
+            *_standing(plan),
+            *_errors(plan),
+        ),
+    )
+
+
+def _promises(plan: Plan) -> Iterator[Branch]:
+    """Name what the price rests on, and no code can enforce."""
+    if plan.promises:
+        lines = tuple(Branch(str(each)) for each in plan.promises)
+        yield Branch("rests on promises of the owner", lines)
+
+
+def _standing(plan: Plan) -> Iterator[Branch]:
+    """Say what the ledger says, where there is one."""
+    found = plan.standing
+    if found is not None:
+        there = "" if found.entry is not None or plan.scope == Box.everything() else " there"
+        yield Branch(f"{found}{there}")
+
+
+def shown_question(plan: Plan) -> str:
+    """Return the text of a question on one line, shortened."""
+    text = " ".join((plan.question.text or "a question built in Python").split())
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+def _limits(lowered: EngineRequest) -> str:
+    if lowered.groups is None:
+        return ""
+    groups = "1 group" if lowered.groups == 1 else f"{lowered.groups} groups"
+    return f", who counts in at most {groups}"
+
+
+def _groups(plan: Plan) -> Iterator[Branch]:
+    lowered = plan.lowered
+    names = ", ".join(key.name for key in lowered.keys)
+    if not lowered.keys:
+        yield Branch("has one group")
+    elif plan.selection is None:
+        shown = "" if plan.reached is None else _reached(plan.reached)
+        yield Branch(f"has {len(lowered.public or ())} public groups of {names}{shown}")
+    else:
+        chosen = f"chooses which groups of {names} are shown: {_keys(plan.selection, plan)}"
+        yield Branch(f"{chosen}; {_keys_share(plan.selection, plan)}")
+
+
+def _reached(reached: HavingThreshold) -> str:
+    """Say how many of the groups that are shown have nobody in them."""
+    empty = reached.zeros.expected().high
+    few = "fewer than 0.001" if empty < _RARE else f"about {float(empty):.3g}"
+    return f", and shows those with {reached.words}: {few} of them empty, by noise alone"
+
+
+def _keys(keys: OptimalKeys | NoisyKeys, plan: Plan) -> str:
+    some, sure = keys.smallest(_HALF), keys.smallest(Fraction(99, 100))
+    what = dict(plan.about)[plan.chosen_by]
+    how = "optimally"
+    if isinstance(keys, NoisyKeys):
+        how = f"by a threshold of {keys.threshold} on noisy numbers of {what}"
+    return f"{how}, every other one of {some} {what}, and 99 % of {sure} {what}"
+
+
+def _keys_share(keys: OptimalKeys | NoisyKeys, plan: Plan) -> str:
+    places = 2 * keys.groups if plan.unit.relation in TWO_SIDED else keys.groups
+    if isinstance(keys, OptimalKeys):
+        epsilon, delta = places * keys.epsilon, places * keys.delta
+    else:
+        delta = keys.leak()
+        if isinstance(keys.noise, Gaussian):
+            rho = Fraction(places * keys.most**2) / (2 * keys.noise.variance)
+            return f"rho {_short(rho)}, delta {_short(delta)}"
+        epsilon = places * keys.most / keys.noise.scale
+    return f"epsilon {_short(epsilon)}, delta {_short(delta)}"
+
+
+def _bounds(plan: Plan) -> Iterator[Branch]:
+    """Say how bounds are found, or which ones were."""
+    lines = [] if plan.search is None else [*search_lines(plan.search)]
+    if plan.found:
+        lines = [*found_lines(plan.found)]
+    if lines:
+        yield Branch(bounds_title(plan.search), tuple(map(Branch, lines)))
+
+
+def _steps(plan: Plan) -> dict[str, Fraction]:
+    """Return what one step of each total stands for."""
+    steps: dict[str, Fraction] = {}
+    for estimate in plan.estimates:
+        match estimate.estimator:
+            case Sum(measure=measure, step=step) | Mean(measure=measure, step=step):
+                steps[measure] = step
+            case Variance(mean=mean, squares=squares, square_step=square):
+                steps |= {mean.measure: mean.step, squares: square}
+    return steps
+
+
+def _releases(plan: Plan) -> Iterator[Branch]:
+    about = dict(plan.about)
+    steps = _steps(plan)
+    waiting = () if plan.search is None or plan.found else plan.search.scaled
+    lines = [
+        Branch(
+            scaled_noise(noise, about[noise.measure], _share(noise, plan))
+            if noise.measure in waiting
+            else _noise(noise, plan, about, steps.get(noise.measure, Fraction(1)))
+        )
+        for noise in plan.noises
+    ]
+    lines += [Branch(_choice(choice, plan, about)) for choice in plan.choices]
+    if lines:
+        yield Branch("releases", tuple(lines))
+
+
+def _noise(noise: Noise, plan: Plan, about: dict[str, str], step: Fraction) -> str:
+    """Show noise, and how far one unit moves what it hides, in the units of the answer."""
+    relation, far = plan.unit.relation, noise.distances
+    if isinstance(noise.mechanism, Gaussian):
+        square, variance = far.moved_squared(relation), noise.mechanism.variance
+        width = f"Gaussian noise of deviation {_short(variance * step * step, root=True)}"
+        moved = f"{_short(root_up(square) * step)} in L2"
+    else:
+        steps, scale = far.moved(relation), noise.mechanism.scale
+        width = f"Laplace noise of scale {_short(scale * step)}"
+        moved = f"{_short(steps * step)} in L1"
+    share = _share(noise, plan)
+    return f"{noise.measure}: {about[noise.measure]}, moved by {moved}; {width}; {share}"
+
+
+def _share(noise: Noise, plan: Plan) -> str:
+    """Show which part of the price goes to noise."""
+    relation, far = plan.unit.relation, noise.distances
+    if isinstance(noise.mechanism, Gaussian):
+        return f"rho {_short(far.moved_squared(relation) / (2 * noise.mechanism.variance))}"
+    return f"epsilon {_short(far.moved(relation) / noise.mechanism.scale)}"
+
+
+def _choice(choice: QuantileChoice, plan: Plan, about: dict[str, str]) -> str:
+    relation = plan.unit.relation
+    moved = choice.moved(two_sided=relation in TWO_SIDED)
+    spread = 2 * moved / choice.mechanism.scale
+    share = f"epsilon {_short(choice.groups * spread)}"
+    if plan.delta is not None:
+        share = f"rho {_short(choice.groups * spread * spread / 8)}"
+    return (
+        f"{choice.measure}: {about[choice.measure]} at {choice.level}{_aside(choice)}, "
+        f"scores moved by "
+        f"{_short(moved)}; a choice of {choice.mechanism.candidates} of scale "
+        f"{_short(choice.mechanism.scale)}; {share}"
+    )
+
+
+def _aside(choice: QuantileChoice) -> str:
+    if choice.offset == 0:
+        return ""
+    ranks = "1 rank" if abs(choice.offset) == 1 else f"{abs(choice.offset)} ranks"
+    return f" and {ranks} {'higher' if choice.offset > 0 else 'lower'}"
+
+
+def _both(plan: Plan) -> Iterator[Branch]:
+    """Say what bounds and answer cost, where both are paid for."""
+    if plan.search is not None:
+        yield Branch(f"the bounds {shown_price(plan.search.price)}")
+        yield Branch(f"the answer {shown_price(plan.search.promise.price)}")
+
+
+def shown_price(price: Price) -> str:
+    """Say what is paid, rounded up."""
+    parts = []
+    if price.epsilon is not None:
+        at = f" at delta {format_up(amount_up(price.delta))}" if price.delta else ""
+        parts.append(f"epsilon {format_up(amount_up(price.epsilon))}{at}")
+    if price.rho is not None:
+        at = f" beside delta {format_up(amount_up(price.beside))}" if price.beside else ""
+        parts.append(f"rho {format_up(amount_up(price.rho))}{at}")
+    return "; ".join(parts)
+
+
+def _errors(plan: Plan) -> Iterator[Branch]:
+    lines = tuple(Branch(f"{each.output} {each.words}") for each in plan.predicted)
+    if lines:
+        yield Branch(f"is off by at most, with a chance of {_percent(plan.confidence)}", lines)
+
+
+def _percent(chance: Fraction) -> str:
+    return f"{float(100 * chance):.6g} %"
+
+
+def _short(number: Fraction, *, root: bool = False) -> str:
+    value = float(number) ** 0.5 if root else float(number)
+    return f"{value:.4g}"
+
+
+def _lines(branch: Branch, first: str, rest: str) -> Iterator[str]:
+    yield first + branch.text
+    for at, below in enumerate(branch.below, start=1):
+        turn, pass_by = ("└── ", "    ") if at == len(branch.below) else ("├── ", "│   ")
+        yield from _lines(below, rest + turn, rest + pass_by)
+
+
+def _item(branch: Branch) -> str:
+    below = "".join(_item(each) for each in branch.below)
+    inner = f"<ul>{below}</ul>" if below else ""
+    return f"<li>{html.escape(branch.text)}{inner}</li>"

@@ -1,0 +1,4 @@
+"""Policy.
+
+Trust: public.
+"""

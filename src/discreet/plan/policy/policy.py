@@ -1,0 +1,235 @@
+"""The policy: what the owner of the data has decided, as one file that people can review.
+
+Trust: kernel.  Whoever answers reads the unit, the bounds and the ceilings here.
+
+A policy is TOML: who is protected, the budget, limits on what one unit may contribute and on what
+one question may cost, who may ask, and what is public about every column.  It is read strictly: an
+unknown name, a wrong type or a contradiction is refused, and what cannot be followed is never
+ignored.  Numbers are exact; ``0.1`` means one tenth.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Final, final
+
+from discreet.accounting import Budget
+from discreet.errors import BadPolicy, DiscreetError
+from discreet.exact import decimal
+from discreet.plan.binding.fan_out import MOST_FAN_OUT
+from discreet.plan.policy.owner_promises import Same, read_same, unit_forms
+from discreet.plan.policy.table_fields import (
+    above_zero,
+    bad,
+    below_one,
+    counted,
+    flag,
+    known_fields,
+    read_tables,
+    table_of,
+    texts,
+)
+from discreet.requests.table_schema import TableFacts
+from discreet.units import PrivacyUnit, Relation, custom, row
+
+__all__ = ["Limits", "Policy", "SessionSettings", "read_policy"]
+
+_FORMAT: Final = 1
+_TOP: Final = (
+    "format",
+    "unit",
+    "unit_form",
+    "relation",
+    "frozen",
+    "session",
+    "budget",
+    "limits",
+    "who",
+    "same",
+    "tables",
+)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one unit may contribute to an answer, and what one question may cost.
+
+    >>> Limits(max_groups=4).max_rows is None
+    True
+    """
+
+    max_groups: int | None = None
+    max_rows: int | None = None
+    max_fan_out: int = MOST_FAN_OUT
+    max_epsilon: Fraction | None = None
+    max_rho: Fraction | None = None
+    delta: Fraction | None = None
+    confidence: Fraction = Fraction(95, 100)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionSettings:
+    """Where the command line finds the data and the ledger, as seen from the policy file.
+
+    Neither is shown, because a password may be in an address.
+
+    >>> SessionSettings(data="postgresql://ana:secret@db/clinic/visits")
+    SessionSettings(ledger_id=None)
+    """
+
+    data: str | None = field(default=None, repr=False)
+    ledger: str | None = field(default=None, repr=False)
+    ledger_id: str | None = None
+    """The name of the ledger; where it is given, a ledger is opened and never made."""
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    r"""What the owner has decided.
+
+    ``unit_forms`` are the normal forms in which tables name the unit, and ``same`` are promises
+    that columns hold the same (:mod:`discreet.plan.policy.owner_promises`).
+
+    >>> policy = read_policy('format = 1\nunit = "patient"\n[limits]\nmax_groups = 3')
+    >>> policy.unit.columns, policy.limits.max_groups, policy.budget is None
+    (('patient',), 3, True)
+    """
+
+    unit: PrivacyUnit | None = None
+    budget: Budget | None = None
+    limits: Limits = field(default_factory=Limits)
+    analysts: tuple[str, ...] | None = None
+    tables: tuple[TableFacts, ...] = ()
+    session: SessionSettings | None = None
+    frozen: bool = False
+    """Whether tables that do not say otherwise may never change."""
+    unit_forms: tuple[str, ...] | None = None
+    same: tuple[Same, ...] = ()
+
+    def written(self) -> str:
+        r"""Return TOML text from which the same policy is read.
+
+        >>> policy = read_policy('format = 1\nunit = "patient"')
+        >>> read_policy(policy.written()) == policy
+        True
+        """
+        from discreet.plan.policy.policy_toml import policy_text  # noqa: PLC0415  rare
+
+        return policy_text(self)
+
+
+def read_policy(source: str | Path) -> Policy:
+    r"""Read a policy from TOML text, or from the file of a path.
+
+    >>> read_policy('format = 1\nunti = "row"')
+    Traceback (most recent call last):
+    discreet.errors.BadPolicy
+    """
+    text = _text_of(source)
+    try:
+        data = tomllib.loads(text, parse_float=lambda digits: decimal(digits, name="a number"))
+    except (tomllib.TOMLDecodeError, DiscreetError) as error:
+        raise BadPolicy(
+            what=f"the policy is not TOML: {str(error).splitlines()[0]}.",
+            why="what cannot be read cannot be followed.",
+            do="mend the line that is named.",
+        ) from None
+    return _policy(data)
+
+
+def _text_of(source: str | Path) -> str:
+    if isinstance(source, str):
+        return source
+    try:
+        return source.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise BadPolicy(
+            what=f"the policy file '{source}' cannot be read.",
+            why="without it nothing is known of who is protected, and by which bounds.",
+            do="check its name; `discreet init` writes one.",
+        ) from None
+
+
+def _policy(data: Mapping[str, Any]) -> Policy:
+    known_fields(data, _TOP, "the top level")
+    if data.get("format") != _FORMAT or isinstance(data.get("format"), bool):
+        raise bad("format", f"it is not {_FORMAT}", f"write format = {_FORMAT} at the top")
+    unit = _unit(data)
+    frozen = flag(data.get("frozen", False), "frozen")
+    own = () if unit is None else unit.columns
+    tables = read_tables(data.get("tables", {}), own, frozen=frozen)
+    who = table_of(data, "who")
+    known_fields(who, ("analysts",), "[who]")
+    analysts = None if "analysts" not in who else texts(who["analysts"], "who.analysts")
+    return Policy(
+        unit=unit,
+        budget=_budget(table_of(data, "budget")),
+        limits=_limits(table_of(data, "limits")),
+        analysts=analysts,
+        tables=tables,
+        session=_session(table_of(data, "session")),
+        frozen=frozen,
+        unit_forms=unit_forms(data.get("unit_form"), () if unit is None else unit.columns),
+        same=read_same(table_of(data, "same"), tables),
+    )
+
+
+def _session(data: Mapping[str, Any]) -> SessionSettings | None:
+    known_fields(data, ("data", "ledger", "ledger_id"), "[session]")
+    for name, value in data.items():
+        if not isinstance(value, str) or not value:
+            raise bad(f"session.{name}", "it is not a text", 'write a path, such as "a.parquet"')
+    return SessionSettings(**data) if data else None
+
+
+def _unit(data: Mapping[str, Any]) -> PrivacyUnit | None:
+    relation = data.get("relation", Relation.ADD_REMOVE.value)
+    try:
+        kind = Relation.read(relation)
+    except DiscreetError:
+        raise bad("relation", "it names no relation", 'write "add_remove" or "replace"') from None
+    if "unit" not in data:
+        if "relation" in data:
+            raise bad("relation", "there is no unit beside it", 'add unit = "patient_id", or "row"')
+        return None
+    if data["unit"] == "row":
+        return row(relation=kind)
+    named = data["unit"]
+    columns = (named,) if isinstance(named, str) else texts(named, "unit")
+    return custom(name="person", columns=columns, relation=kind)
+
+
+def _budget(data: Mapping[str, Any]) -> Budget | None:
+    if not data:
+        return None
+    known_fields(data, ("epsilon", "delta", "rho", "currency"), "[budget]")
+    try:
+        return Budget(**data)
+    except DiscreetError as error:
+        raise bad("budget", error.what.rstrip("."), error.do.rstrip(".")) from None
+
+
+_LIMITS: Final[dict[str, tuple[str, Callable[[object, str], Any]]]] = {
+    "max_groups": ("max_groups", counted),
+    "max_rows": ("max_rows", counted),
+    "max_fan_out": ("max_fan_out", counted),
+    "max_epsilon_per_question": ("max_epsilon", above_zero),
+    "max_rho_per_question": ("max_rho", above_zero),
+    "delta_per_question": ("delta", below_one),
+    "confidence": ("confidence", below_one),
+}
+
+
+def _limits(data: Mapping[str, Any]) -> Limits:
+    known_fields(data, tuple(_LIMITS), "[limits]")
+    found = {
+        _LIMITS[name][0]: _LIMITS[name][1](value, f"limits.{name}") for name, value in data.items()
+    }
+    return Limits(**found)

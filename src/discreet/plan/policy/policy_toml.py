@@ -1,0 +1,179 @@
+"""A policy as TOML text: what is read from it is the same policy.
+
+Trust: kernel.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from datetime import date
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final
+
+from discreet.accounting import Budget
+from discreet.accounting.budgets.amounts import amount_value
+from discreet.query.types import Scalar
+from discreet.requests.table_schema import ColumnFacts, TableFacts
+
+if TYPE_CHECKING:  # a policy writes itself by this module, so its module imports this one
+    from discreet.plan.policy.policy import Limits, Policy
+
+__all__ = ["policy_text"]
+
+_SMALL: Final = Fraction(1, 1000)
+_BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
+_LIMITS: Final = {
+    "max_groups": "max_groups",
+    "max_rows": "max_rows",
+    "max_fan_out": "max_fan_out",
+    "max_epsilon": "max_epsilon_per_question",
+    "max_rho": "max_rho_per_question",
+    "delta": "delta_per_question",
+    "confidence": "confidence",
+}
+
+
+def policy_text(policy: Policy) -> str:
+    """Return the text of a policy."""
+    return "\n".join(_lines(policy)) + "\n"
+
+
+def _lines(policy: Policy) -> Iterator[str]:
+    yield "format = 1"
+    own: tuple[str, ...] = ()
+    if policy.unit is not None:
+        own = policy.unit.columns
+        yield f"unit = {_names(own)}" if own else 'unit = "row"'
+        if policy.unit_forms is not None:
+            yield f"unit_form = {_names(policy.unit_forms)}"
+        yield f"relation = {_text(policy.unit.relation.value)}"
+    if policy.frozen:
+        yield "frozen = true"
+    if policy.session is not None:
+        yield from ("", "[session]")
+        for name in ("data", "ledger", "ledger_id"):
+            value = getattr(policy.session, name)
+            if value is not None:
+                yield f"{name} = {_text(value)}"
+    if policy.budget is not None:
+        yield from ("", "[budget]", *_budget(policy.budget))
+    yield from _limits(policy.limits)
+    if policy.analysts is not None:
+        listed = ", ".join(_text(name) for name in policy.analysts)
+        yield from ("", "[who]", f"analysts = [{listed}]")
+    yield from _same(policy)
+    for table in policy.tables:
+        yield from _table(table, own, frozen=policy.frozen)
+
+
+def _same(policy: Policy) -> Iterator[str]:
+    if policy.same:
+        yield from ("", "[same]")
+    for each in policy.same:
+        listed = ", ".join(_text(f"{table}.{column}") for table, column in each.columns)
+        yield f"{_key(each.label)} = [{listed}]"
+
+
+def _budget(budget: Budget) -> Iterator[str]:
+    if budget.promise is None:
+        given = budget.currency.arguments(budget.limit)
+    else:
+        promise = budget.promise
+        given = {"epsilon": promise.epsilon_bound, "delta": promise.delta_bound}
+        given["currency"] = budget.currency.name
+    for name, value in given.items():
+        if isinstance(value, str):
+            yield f"{name} = {_text(value)}"
+        elif value:
+            yield f"{name} = {_number(Fraction(value))}"  # type: ignore[call-overload]
+
+
+def _limits(limits: Limits) -> Iterator[str]:
+    yield from ("", "[limits]")
+    for name, written in _LIMITS.items():
+        value = getattr(limits, name)
+        if value is not None:
+            yield f"{written} = {_number(Fraction(value))}"
+
+
+def _table(table: TableFacts, own: tuple[str, ...], *, frozen: bool) -> Iterator[str]:
+    place = f"tables.{_key(table.name)}"
+    yield from ("", f"[{place}]")
+    if table.public:
+        yield "public = true"
+    elif table.link is None and table.unit != own:
+        yield f"unit = [{', '.join(_text(name) for name in table.unit)}]"
+    if table.key:
+        yield f"key = [{', '.join(_text(name) for name in table.key)}]"
+    if table.frozen is not frozen:
+        yield f"frozen = {_value(table.frozen)}"
+    if table.link is not None:
+        link = table.link
+        yield from ("", f"[{place}.link]", f"column = {_text(link.column)}")
+        yield from (f"parent = {_text(link.parent)}", f"key = {_text(link.key)}")
+    for column in table.columns:
+        yield from ("", f"[{place}.columns.{_key(column.name)}]", *_column(column))
+
+
+def _column(column: ColumnFacts) -> Iterator[str]:
+    yield f"type = {_text(column.type.value.lower())}"
+    for name in ("low", "high"):
+        value = getattr(column, name)
+        if value is not None:
+            yield f"{name} = {_number(value)}"
+    if column.categories is not None:
+        yield f"categories = [{', '.join(_value(each) for each in column.categories)}]"
+    if column.nullable != (column.categories is None):
+        yield f"nullable = {_value(column.nullable)}"
+    if column.constant:
+        yield "constant = true"
+
+
+def _value(value: Scalar) -> str:
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case date():
+            return value.isoformat()
+        case str():
+            return _text(value)
+        case _:
+            return str(value)
+
+
+def _number(value: Fraction) -> str:
+    """Return a whole number as it is, and others as exact text."""
+    if value.denominator == 1:
+        return str(value.numerator)
+    exact = amount_value(int(value * 10**24)) == value
+    return f'"{_decimal(value)}"' if exact else f'"{value}"'
+
+
+def _decimal(value: Fraction) -> str:
+    """Return the digits of a number with at most 24 of them behind the point.
+
+    >>> _decimal(Fraction(-5, 2)), _decimal(Fraction(12, 10**10))
+    ('-2.5', '12e-10')
+    """
+    sign, size = "-" if value < 0 else "", abs(value)
+    whole, rest = divmod(int(size * 10**24), 10**24)
+    digits = f"{rest:024d}".rstrip("0")
+    if whole == 0 and size < _SMALL:
+        return f"{sign}{digits.lstrip('0')}e-{len(digits)}"
+    return f"{sign}{whole}.{digits}"
+
+
+def _names(columns: tuple[str, ...]) -> str:
+    if len(columns) == 1 and columns[0] != "row":
+        return _text(columns[0])
+    return f"[{', '.join(_text(name) for name in columns)}]"
+
+
+def _text(value: str) -> str:
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _key(name: str) -> str:
+    return name if _BARE.fullmatch(name) else _text(name)

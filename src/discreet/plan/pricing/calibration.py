@@ -1,0 +1,275 @@
+"""Calibration: what releases are proved to cost, and the noise that spends a price.
+
+Trust: kernel.
+
+What releases are proved to cost: sums of what each costs by its own theorem.
+
+Theorem (keys ``filter-basic``, ``filter-concentrated``, ``filter-approximate``).  Epsilons and
+deltas of independent releases add up, and so do rhos outside events of known chance.  The loss that
+accounting works out for the whole tree is never larger, and often smaller; these sums are exact,
+and found at once.
+
+From an asked price to the noise that spends it.
+
+ Whatever is returned was proved to cost no more than was asked.
+
+Definition.  A price of epsilon is divided in epsilon: Laplace noise, and choices by rank.  A price
+of rho is divided in rho: Gaussian noise, unless the question says otherwise.  A price of epsilon
+and delta is divided in the way that promises smaller errors: in epsilon, all of delta going to the
+choice of keys; or in rho, for the largest rho at which all releases together are proved to be
+(epsilon, delta)-private, half of delta going to the choice of keys.
+The rho starts at that of a continuous Gaussian, is corrected once or twice by how the certified
+delta compares with the asked one, and is returned only if that is not above.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final, final
+
+from discreet.accounting import Leaf, Node, Repeat
+from discreet.accounting.budgets.loss_prices import point_price
+from discreet.accounting.budgets.request import RequestPricer
+from discreet.errors import OutOfRange
+from discreet.loss import PrivacyLoss, Pure, ZeroConcentrated
+from discreet.mechanisms import Gaussian, Laplace
+from discreet.plan.pricing.choose_noise import KEYS_PART, gaussian_rho
+from discreet.plan.pricing.group_sensitivity import TWO_SIDED
+from discreet.plan.pricing.release_composition import Releases, composition_of
+from discreet.plan.pricing.unpriced_release import UnpricedRelease
+from discreet.units import PrivacyUnit
+
+if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+    from discreet.mechanisms import NoisyKeys, OptimalKeys
+
+__all__ = [
+    "Calibrated",
+    "Price",
+    "by_epsilon",
+    "by_point",
+    "by_rho",
+    "epsilon_at",
+    "epsilon_sum",
+    "loss_of",
+    "rho_sum",
+]
+
+_NONE = Fraction(0)
+Sum = tuple[Fraction, Fraction]
+"""A number, and the chance of the event outside which it holds."""
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Price:
+    """What a plan is proved to cost: epsilon outside delta, and rho outside an event ``beside``.
+
+    None stands for a number that is not known.
+
+    >>> Price(epsilon=Fraction(1, 2)).rho is None
+    True
+    """
+
+    epsilon: Fraction | None = None
+    delta: Fraction = _NONE
+    rho: Fraction | None = None
+    beside: Fraction = _NONE
+
+
+@functools.lru_cache(maxsize=256)
+def loss_of(tree: Node, unit: PrivacyUnit) -> PrivacyLoss:
+    """Return the loss of one unit, as accounting works it out.
+
+    >>> from discreet.units import row
+    >>> loss_of(Leaf(Laplace(scale=2)), row()).epsilon(delta=0)
+    0.5
+    """
+    return RequestPricer(unit=unit).loss(tree)
+
+
+@functools.lru_cache(maxsize=256)
+def epsilon_at(tree: Node, unit: PrivacyUnit, delta: Fraction) -> Fraction | None:
+    """Return the epsilon of one unit at a delta, rounded up; None where there is none.
+
+    >>> from discreet.units import row
+    >>> float(epsilon_at(Leaf(Gaussian(sigma=9)), row(), Fraction(1, 10**6))) < 1
+    True
+    """
+    found = loss_of(tree, unit).epsilon(delta=delta)
+    return None if math.isinf(found) else Fraction(found)
+
+
+def epsilon_sum(tree: Node, unit: PrivacyUnit) -> Sum | None:
+    """Return the sum of epsilons, outside the sum of deltas; None where one has no epsilon.
+
+    >>> from discreet.units import row
+    >>> epsilon_sum(Leaf(Laplace(scale=2)) * 3, row())
+    (Fraction(3, 2), Fraction(0, 1))
+    """
+    inserted = 1 if unit.relation in TWO_SIDED else 0
+    epsilon = delta = _NONE
+    for leaf, count in _leaves(tree, 1):
+        found = point_price(leaf.price(1, inserted))
+        if found is None:
+            return None
+        epsilon, delta = epsilon + count * found[0], delta + count * found[1]
+    return epsilon, delta
+
+
+def rho_sum(tree: Node, unit: PrivacyUnit) -> Sum:
+    """Return the sum of rhos, outside the sum of deltas.
+
+    >>> from discreet.units import row
+    >>> rho_sum(Leaf(Gaussian(sigma=2)) * 4, row())
+    (Fraction(1, 2), Fraction(0, 1))
+    """
+    rho = delta = _NONE
+    for leaf, count in _leaves(tree, 1):
+        one, chance = _rho(leaf, two_sided=unit.relation in TWO_SIDED)
+        rho, delta = rho + count * one, delta + count * chance
+    return rho, delta
+
+
+def _leaves(node: Node, count: int) -> Iterator[tuple[Leaf, int]]:
+    if isinstance(node, Leaf):
+        yield node, count
+        return
+    times = node.count if isinstance(node, Repeat) else 1
+    for _, child in node.branches():
+        yield from _leaves(child, count * times)
+
+
+def _rho(leaf: Leaf, *, two_sided: bool) -> Sum:
+    """Return the rho of one release by the theorem of its mechanism."""
+    source, distance = leaf.source, leaf.added
+    if two_sided:
+        distance = leaf.replaced if isinstance(leaf.replaced, Fraction) else 2 * leaf.added
+    match source:
+        case Laplace(scale=scale):
+            return _pure_rho(math.floor(distance) / scale), _NONE
+        case Gaussian():
+            found = source.concentrated(distance=distance, coordinates=leaf.coordinates)
+            return found.rho, _NONE
+    from discreet.mechanisms import (  # noqa: PLC0415  as above
+        Exponential,
+        NoisyKeys,
+        OptimalKeys,
+    )
+
+    match source:
+        case OptimalKeys() | NoisyKeys():
+            return _keys_rho(source, 2 * source.groups if two_sided else source.groups)
+        case Exponential(scale=scale):
+            return (2 * distance / scale) ** 2 / 8, _NONE  # scores may move either way
+        case _:
+            message = f"{type(source).__name__} is not released by any plan"
+            raise TypeError(message)
+
+
+def _keys_rho(keys: OptimalKeys | NoisyKeys, places: int) -> Sum:
+    from discreet.mechanisms import OptimalKeys  # noqa: PLC0415  as above
+
+    if isinstance(keys, OptimalKeys):
+        return places * _pure_rho(keys.epsilon), places * keys.delta
+    if isinstance(keys.noise, Laplace):
+        return places * _pure_rho(keys.most / keys.noise.scale), keys.leak()
+    return places * keys.noise.concentrated(distance=keys.most).rho, keys.leak()
+
+
+def _pure_rho(epsilon: Fraction) -> Fraction:
+    """Return the rho of a pure loss; of a very large one half its square."""
+    return Pure(epsilon=epsilon).concentrated() if epsilon <= 10**6 else epsilon * epsilon / 2
+
+
+_CLOSE: Final = 1.01  # less is not worth another try
+_TRIES: Final = 3
+_FURTHER: Final = 0.1
+_NEARLY: Final = 1 - Fraction(1, 1 << 20)
+_HINT: Final = 0.95  # which part of delta to aim at
+_LEAST: Final = 1e-6
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibrated:
+    """Releases, their composition, what it costs, and the delta that its epsilon is about."""
+
+    releases: Releases
+    tree: Node
+    price: Price
+    delta: Fraction | None = None
+
+
+def by_epsilon(sketch: UnpricedRelease, epsilon: Fraction, delta: Fraction) -> Calibrated:
+    """Divide an epsilon; delta goes to the keys."""
+    return counted_in_epsilon(sketch.by_epsilon(epsilon, delta), sketch.unit)
+
+
+def by_rho(sketch: UnpricedRelease, rho: Fraction, delta: Fraction, law: str) -> Calibrated:
+    """Divide a rho; delta goes to the keys, or else says where epsilon is read off."""
+    releases = sketch.by_rho(rho, delta, law)
+    return counted_in_rho(releases, sketch.unit, delta)
+
+
+def counted_in_epsilon(releases: Releases, unit: PrivacyUnit) -> Calibrated:
+    """Add up epsilons and deltas."""
+    tree = composition_of(releases, unit)
+    found = epsilon_sum(tree, unit)
+    if found is None:
+        raise OutOfRange(
+            what="the noise that is asked for has no price in epsilon alone.",
+            why="Gaussian noise is private outside an event of some chance only.",
+            do="give a delta, or ask for Laplace noise.",
+        )
+    rho, beside = rho_sum(tree, unit)
+    price = Price(epsilon=found[0], delta=found[1], rho=rho, beside=beside)
+    return Calibrated(releases=releases, tree=tree, price=price)
+
+
+def counted_in_rho(releases: Releases, unit: PrivacyUnit, delta: Fraction) -> Calibrated:
+    """Add up rhos, and read off epsilon where there is a delta.
+
+    It is that of all releases together, or, since choices by rank take long to be worked out, of
+    any releases with that rho.
+    """
+    tree = composition_of(releases, unit)
+    rho, beside = rho_sum(tree, unit)
+    epsilon = None
+    if delta > beside and releases.choices:
+        rest = (delta - beside) / (1 - beside)
+        epsilon = Fraction(ZeroConcentrated(rho=rho).epsilon(delta=rest))
+    elif delta:
+        epsilon = epsilon_at(tree, unit, delta)
+    chance = delta if epsilon is not None else beside
+    price = Price(epsilon=epsilon, delta=chance, rho=rho, beside=beside)
+    return Calibrated(releases=releases, tree=tree, price=price, delta=delta or None)
+
+
+@functools.lru_cache(maxsize=256)
+def by_point(sketch: UnpricedRelease, epsilon: Fraction, delta: Fraction) -> Calibrated:
+    """Divide nearly the largest rho that is proved to keep (epsilon, delta)."""
+    apart = delta * KEYS_PART if sketch.keys is not None else Fraction(0)
+    start = float(gaussian_rho(epsilon, (delta - apart) * _NEARLY))
+    slope = max((float(epsilon) ** 2 - start**2) / (4 * start), 1.0)
+    best: tuple[float, Releases, Node] | None = None
+    rho, tries = start, 0
+    while best is None or tries < _TRIES:
+        releases = sketch.by_rho(Fraction(rho), apart)
+        tree = composition_of(releases, sketch.unit)
+        found = loss_of(tree, sketch.unit).delta(epsilon=epsilon)
+        if found <= delta and (best is None or rho > best[0]):
+            best = rho, releases, tree
+        tries += 1
+        room, used = float(delta - apart), max(found - float(apart), float(delta) * _LEAST)
+        change = math.log(_HINT * room / used) / slope  # ln delta falls by the slope with ln rho
+        rho *= math.exp(min(max(change, -1.0), 1.0) if tries < _TRIES else -_FURTHER)
+        if best is not None and rho < best[0] * _CLOSE:
+            break
+    _, releases, tree = best
+    total, beside = rho_sum(tree, sketch.unit)
+    price = Price(epsilon=epsilon, delta=delta, rho=total, beside=beside)
+    return Calibrated(releases=releases, tree=tree, price=price, delta=delta)

@@ -1,0 +1,197 @@
+"""Laplace or Gaussian noise: which of them errs less at a price, by formula.
+
+Trust: public.  Either law keeps the price; which one is taken is about accuracy.
+
+Definition.  A column is what an aggregate adds up of noises: for each part of the release a factor,
+in the units of the answer.  Both laws divide the price by ``split-shares``, and the law is
+the one with the smaller product of the errors of all columns: so no unit of measurement matters,
+and of one column it is the error itself.  How small the groups are that are shown matters only
+where there is no column at all: errors come first.
+
+    Gaussian noises add up to one whose variance is the sum of theirs
+    Laplace noises of scales a, b, ... exceed x with the chance of ``laplace-sum``
+    a choice by rank misses its rank by the scale times ln(leaves / miss), about
+
+Theorem (key ``laplace-sum``).  Let X be a sum of independent continuous Laplace noises of different
+scales a_1, ..., a_k.  Then P[|X| > x] is the sum of w_i exp(-x / a_i), where w_i is the product of
+a_i**2 / (a_i**2 - a_j**2) over all other j.
+Proof.  The characteristic function of X is the product of 1 / (1 + a_i**2 t**2), which as a
+fraction in t**2 is the sum of w_i / (1 + a_i**2 t**2): X is a mixture, with weights of either sign.
+Scales that are equal are moved apart by less than one part in a thousand.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from statistics import NormalDist
+from typing import Final
+
+from discreet.plan.pricing.release_parts import (
+    GAUSSIAN,
+    LAPLACE,
+    OPTIMAL,
+    NoisyTotals,
+    Part,
+    PartitionSelection,
+    QuantileLevel,
+    shorter_tail,
+)
+from discreet.plan.pricing.unpriced_release import UnpricedRelease, price_shares
+from discreet.units import Relation
+
+__all__ = ["KEYS_PART", "choose_noise", "gaussian_rho"]
+
+KEYS_PART: Final = Fraction(1, 2)
+"""Which part of delta goes to the choice of keys where noise needs one as well."""
+
+_BITS: Final = 14
+_SLIGHT: Final = Fraction(1, 10**5)
+_STRONG: Final = 50
+_RARE: Final = Fraction(1, 10**200)
+_ROOT: Final = math.sqrt(0.5)
+_LARGEST: Final = 10**4
+_APART: Final = 1e-3
+_TURNS: Final = 60
+
+
+def choose_noise(
+    sketch: UnpricedRelease, epsilon: Fraction, delta: Fraction, confidence: Fraction
+) -> str:
+    """Return the law that promises the smaller errors at a price, by formula.
+
+    >>> from discreet.plan.pricing.group_sensitivity import Distances
+    >>> from discreet.units import person
+    >>> def law(groups):
+    ...     far = Distances(low=0, high=5, groups=groups, available=None)
+    ...     sketch = UnpricedRelease(parts=(NoisyTotals(measure="count", distances=far),),
+    ...     weights=(1,),
+    ...                     fixed=(None,), unit=person("patient"),
+    ...                     columns=(((0, Fraction(1)),),))
+    ...     return choose_noise(sketch, Fraction(1), Fraction(1, 10**6), Fraction(19, 20))
+    >>> law(1), law(50)
+    ('LAPLACE', 'GAUSSIAN')
+    """
+    if epsilon > _LARGEST or not sketch.parts:
+        return LAPLACE
+    apart = Fraction(0) if sketch.keys is None else delta * KEYS_PART
+    rho = gaussian_rho(epsilon, delta - apart)
+    epsilons, rhos = price_shares(sketch.weights, epsilon), price_shares(sketch.weights, rho)
+    relation, miss = sketch.unit.relation, float(1 - confidence)
+    if not sketch.columns:
+        return _by_keys(sketch, float(epsilon), float(rho), delta)
+    better = 0.0
+    for column in sketch.columns:
+        pure, concentrated = [], []
+        for place, factor in column:
+            part = sketch.parts[place]
+            one = _laplace(part, relation, float(epsilons[place]), miss)
+            other = _gaussian(part, relation, float(rhos[place]), miss)
+            pure.append(float(abs(factor)) * one)
+            concentrated.append(float(abs(factor)) * other)
+        ranks = isinstance(sketch.parts[column[0][0]], QuantileLevel)
+        first = pure[0] if ranks else laplace_error(pure, miss)
+        second = concentrated[0] if ranks else math.hypot(*concentrated) * _normal(miss)
+        if first and second:
+            better += math.log(first / second)
+    return GAUSSIAN if better > 0 else LAPLACE
+
+
+def laplace_error(scales: Iterable[float], miss: float) -> float:
+    """Return what a sum of Laplace noises exceeds with some chance, about.
+
+    >>> round(laplace_error([2.0], 0.05), 3), round(laplace_error([1.0, 1.0], 0.05), 2)
+    (5.991, 4.11)
+    """
+    known = _different(sorted((scale for scale in scales if scale), reverse=True))
+    weights = [
+        math.prod(a * a / (a * a - b * b) for j, b in enumerate(known) if j != i)
+        for i, a in enumerate(known)
+    ]
+
+    def beyond(reach: float) -> float:
+        return sum(w * math.exp(-reach / a) for w, a in zip(weights, known, strict=True))
+
+    low, high = 0.0, -math.log(miss) * sum(known)
+    for _ in range(_TURNS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if beyond(middle) <= miss else (middle, high)
+    return high
+
+
+@functools.lru_cache(maxsize=256)
+def gaussian_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """Return the rho of the least Gaussian noise for a distance of 1, with continuous noise.
+
+    In floating point where that is accurate, which is for prices that people ask for.
+    """
+    if _SLIGHT <= epsilon <= _STRONG and _RARE <= delta < 1:
+        given = float(epsilon), float(delta)
+        from discreet.loss.calibration import least_fitting  # noqa: PLC0415  rare
+
+        return 1 / (2 * least_fitting(lambda square: _excess(float(square), *given), _BITS))
+    from discreet.loss import GaussianDP, least_scale  # noqa: PLC0415  rare
+
+    scale = least_scale(
+        lambda square: GaussianDP(mu_squared=1 / square), epsilon=epsilon, delta=delta, bits=_BITS
+    )
+    return 1 / (2 * scale)
+
+
+def _excess(square: float, epsilon: float, delta: float) -> float:
+    """Compare the delta of continuous noise with a target: at most zero where it is kept."""
+    wide = math.sqrt(square)
+    far, near = epsilon * wide + 0.5 / wide, epsilon * wide - 0.5 / wide
+    found = 0.5 * (math.erfc(near * _ROOT) - math.exp(epsilon) * math.erfc(far * _ROOT))
+    if found <= 0:
+        return -math.inf
+    return math.sqrt(-math.log(delta)) - math.sqrt(max(0.0, -math.log(found)))
+
+
+def _different(falling: Sequence[float]) -> list[float]:
+    """Move scales apart that are nearly equal."""
+    found: list[float] = []
+    for scale in falling:
+        found.append(min(scale, found[-1] * (1 - _APART)) if found else scale)
+    return found
+
+
+def _normal(miss: float) -> float:
+    return NormalDist().inv_cdf(1 - miss / 2)
+
+
+def _laplace(part: Part, relation: Relation, epsilon: float, miss: float) -> float:
+    """Return the scale of a part for a share of epsilon, or the error of a choice by rank."""
+    match part:
+        case NoisyTotals(distances=far):
+            return far.moved(relation) / epsilon
+        case QuantileLevel(groups=groups, leaves=leaves):
+            far_off = 2 * groups * float(part.moved(relation)) * math.log(leaves / miss)
+            return far_off / (epsilon * float(part.value_share))
+        case PartitionSelection(most=most):
+            return part.places(relation) * most / epsilon
+
+
+def _gaussian(part: Part, relation: Relation, rho: float, miss: float) -> float:
+    """Return the deviation of a part for a share of rho, or the error of a choice by rank."""
+    root = math.sqrt(2 * rho)
+    match part:
+        case NoisyTotals(distances=far):
+            return math.sqrt(far.moved_squared(relation)) / root
+        case QuantileLevel(groups=groups, leaves=leaves):
+            far_off = float(part.moved(relation)) * math.log(leaves / miss)
+            return math.sqrt(groups / float(part.value_share)) * far_off / root
+        case PartitionSelection(most=most):
+            return math.sqrt(part.places(relation)) * most / root
+
+
+def _by_keys(sketch: UnpricedRelease, epsilon: float, rho: float, delta: Fraction) -> str:
+    """Return the law that shows smaller groups, where nothing else is asked for."""
+    keys = sketch.keys
+    if keys is None or keys.law in {LAPLACE, OPTIMAL}:
+        return LAPLACE
+    places = keys.places(sketch.unit.relation)
+    wide = math.sqrt(places / (2 * rho)) * shorter_tail(delta / places)
+    return GAUSSIAN if wide < places / epsilon else LAPLACE

@@ -1,0 +1,278 @@
+"""The steps that fix the noise: which parts are released, then by a price or by errors.
+
+Trust: kernel.
+
+Which parts have to be released for a question, and how much each of them matters.
+
+Where groups are chosen privately by a noisy count that the answer needs in any case
+(:mod:`discreet.plan.statistics.partition_selection`), it is released once.
+
+The step that fixes the noise: by a price, or by errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from typing import Final
+
+from discreet.errors import OutOfRange, UnsupportedSQL, WrongKind
+from discreet.plan.draft import Draft, required
+from discreet.plan.pricing.calibration import (
+    Calibrated,
+    Price,
+    by_epsilon,
+    by_point,
+    by_rho,
+    counted_in_epsilon,
+    counted_in_rho,
+)
+from discreet.plan.pricing.choose_noise import choose_noise
+from discreet.plan.pricing.group_sensitivity import UNITS, GroupSensitivity
+from discreet.plan.pricing.release_parts import (
+    GAUSSIAN,
+    LAPLACE,
+    OPTIMAL,
+    SMALLEST,
+    NoisyTotals,
+    Part,
+    PartitionSelection,
+    QuantileLevel,
+)
+from discreet.plan.pricing.requested_price import RequestedPrice, check_price
+from discreet.plan.pricing.unpriced_release import UnpricedRelease
+from discreet.plan.statistics.contribution_bounds import ContributionBounds
+from discreet.plan.statistics.measure_list import ReleaseInput, error_terms, single_estimators
+from discreet.plan.statistics.partition_selection import SelectionCount, SelectionRule
+from discreet.query.expressions import Column, walk
+from discreet.query.source_text import pointed
+from discreet.requests.engine_request import Distinct, Leaves, Measure, Total
+
+__all__ = ["check_kept", "needs_of", "scale_noise", "unpriced_release"]
+
+_LAWS: Final = {"LAPLACE_THRESHOLD": LAPLACE, "GAUSSIAN_THRESHOLD": GAUSSIAN, "OPTIMAL": OPTIMAL}
+
+
+_LEAST_SURE: Final = Fraction(19, 20)
+"""Intervals of quantiles are bought at this confidence, or at a higher one that is asked for."""
+
+
+def unpriced_release(draft: Draft) -> UnpricedRelease:
+    """Return the parts of a question, with weights and fixed epsilons."""
+    uses, keys = _places(draft), _keys(draft)
+    parts: list[Part] = [] if keys is None else [keys]
+    measures = {each.name: each for each in required(draft.measured).measures}
+    limits = required(draft.contributions)
+    first = len(parts)
+    for (name, level), place in uses.items():
+        if place >= first:
+            part = _part(name, level, measures.get(name), limits)
+            sure = max(required(draft.ask).confidence, _LEAST_SURE)
+            parts.append(
+                replace(part, confidence=sure) if isinstance(part, QuantileLevel) else part
+            )
+    weights, fixed = _weights(draft, uses, len(parts))
+    estimators = required(draft.measured).estimators
+    columns = tuple(
+        tuple((uses[use], factor) for use, factor in error_terms(each).items())
+        for estimator in estimators
+        for each in single_estimators(estimator)
+    )
+    return UnpricedRelease(
+        parts=tuple(parts), weights=weights, fixed=fixed, unit=draft.unit, columns=columns
+    )
+
+
+def needs_of(draft: Draft) -> Mapping[str, tuple[int, ...]]:
+    """Return the places of the parts that each output needs."""
+    places, uses = _places(draft), required(draft.measured).uses
+    slots = {each.slot: use for each, use in zip(draft.estimates, uses, strict=True)}
+    return {
+        output.name: tuple(
+            dict.fromkeys(
+                places[use]
+                for node in walk(output.expression)
+                if isinstance(node, Column)
+                for use in slots[node.name]
+            )
+        )
+        for output in required(draft.shown).outputs
+    }
+
+
+_KEYS: Final[ReleaseInput] = ("", None)
+
+
+def _places(draft: Draft) -> dict[ReleaseInput, int]:
+    """Return the place of each part, the choice of keys first; it may stand for a count as well."""
+    known = [use for uses in required(draft.measured).uses for use in uses]
+    names = dict.fromkeys([_KEYS, *known] if required(draft.groups).chosen else known)
+    chooser = _chooser(draft)
+    if chooser is None:
+        return {use: place for place, use in enumerate(names)}
+    shared = (chooser[0], None)
+    names.pop(shared, None)  # a sum around zero needs no count, and is measured with one
+    return {use: place for place, use in enumerate(names)} | {shared: 0}
+
+
+def _keys(draft: Draft) -> PartitionSelection | None:
+    groups, limits = required(draft.groups), required(draft.contributions)
+    if not groups.chosen:
+        return None
+    chooser = _chooser(draft)
+    law = SMALLEST if chooser is None else None
+    if groups.strategy is not None:
+        law = _LAWS[groups.strategy]
+    measure, most = chooser or (UNITS, 1)
+    return PartitionSelection(
+        law=law, groups=limits.groups, fewest=groups.fewest, measure=measure, most=most
+    )
+
+
+def _chooser(draft: Draft) -> SelectionCount | None:
+    """Return the count of the answer that chooses its groups, if one does."""
+    measured = required(draft.measured)
+    counts: dict[str, Measure | None] = {each.name: each for each in measured.measures}
+    if measured.counts_units:
+        counts[UNITS] = None
+    return SelectionRule.of(required(draft.groups), draft.clause).among(counts)
+
+
+def _part(
+    name: str, level: Fraction | None, measure: Measure | None, limits: ContributionBounds
+) -> Part:
+    match measure:
+        case None:
+            return _totals(UNITS, (1, 1), limits)
+        case Total(low=low, high=high):
+            return _totals(name, (low, high), limits)
+        case Distinct(most=most):
+            return _totals(name, (0, most), limits)
+        case Leaves(leaves=leaves, rows=rows):
+            return QuantileLevel(
+                measure=name,
+                level=required(level),
+                leaves=leaves,
+                rows=rows,
+                groups=limits.groups,
+                available=limits.available,
+            )
+
+
+def _totals(name: str, bounds: tuple[int, int], limits: ContributionBounds) -> NoisyTotals:
+    low, high = bounds
+    far = GroupSensitivity(low=low, high=high, groups=limits.groups, available=limits.available)
+    return NoisyTotals(measure=name, distances=far)
+
+
+def _weights(
+    draft: Draft, places: Mapping[ReleaseInput, int], count: int
+) -> tuple[tuple[int, ...], tuple[Fraction | None, ...]]:
+    """Count the aggregates that need each part, and find the epsilons that they name.
+
+    A choice of keys that no aggregate needs counts for one.
+    """
+    weights = [0] * count
+    fixed: list[Fraction | None] = [None] * count
+    if required(draft.groups).chosen:
+        fixed[0] = draft.clause.group_selection_epsilon
+    bound = [inner for _, inner in required(draft.asked).bound]
+    for aggregate, uses in zip(bound, required(draft.measured).uses, strict=True):
+        for place in {places[use] for use in uses}:
+            weights[place] += 1
+            if aggregate.epsilon is not None:
+                share = aggregate.epsilon / len(uses)
+                fixed[place] = max(share, fixed[place] or share)
+    return tuple(max(weight, 1) for weight in weights), tuple(fixed)
+
+
+def scale_noise(draft: Draft) -> Draft:
+    """Choose noise that costs what was asked, or that errs as little as was asked."""
+    ask, sketch = required(draft.ask), required(draft.sketch)
+    if sketch.keys is not None and ask.delta == 0:
+        raise _needs_delta(draft)
+    law = draft.clause.noise
+    if ask.errors:
+        calibrated = _by_errors(draft, law)
+    elif ask.rho is not None:
+        calibrated = by_rho(sketch, ask.rho, ask.delta, law or GAUSSIAN)
+    else:
+        calibrated = _by_epsilon(draft, required(ask.epsilon), law)
+    price = calibrated.price
+    check_kept(ask, price)
+    if draft.ceiling:
+        check_price(ask, draft.policy.limits, epsilon=price.epsilon, rho=price.rho)
+    return replace(draft, calibrated=calibrated)
+
+
+def check_kept(ask: RequestedPrice, price: Price) -> None:
+    """Refuse to go on if a price is above what was asked; no plan is known for which it is.
+
+    >>> check_kept(RequestedPrice(epsilon=Fraction(1), confidence=Fraction(1, 2)),
+    ...     Price(epsilon=Fraction(1)))
+    """
+    over = ask.epsilon is not None and (price.epsilon is None or price.epsilon > ask.epsilon)
+    over = over or (ask.rho is not None and (price.rho is None or price.rho > ask.rho))
+    chance = price.beside if ask.epsilon is None else price.delta
+    if over or chance > ask.delta:
+        raise OutOfRange(
+            what="no noise was found that keeps the price.",
+            why="nothing is answered at a price above the one that was asked.",
+            do="ask for another price, or for fewer aggregates.",
+        )
+
+
+def _by_epsilon(draft: Draft, epsilon: Fraction, law: str | None) -> Calibrated:
+    """Spend an epsilon, by the law that was asked for, or else by that with smaller errors."""
+    ask, sketch = required(draft.ask), required(draft.sketch)
+    fixed = any(each is not None for each in sketch.fixed)
+    keys = sketch.keys
+    asked_for = GAUSSIAN if GAUSSIAN in {law, None if keys is None else keys.law} else law
+    if asked_for == GAUSSIAN and (fixed or ask.delta == 0):
+        raise WrongKind(
+            what="Gaussian noise is asked for, without a delta, or with epsilons of aggregates.",
+            why="it is private outside an event of some chance only, and its price is not a sum of "
+            "epsilons.",
+            do="give a delta and one epsilon for the question, or a rho, or use Laplace noise.",
+        )
+    if asked_for is None and ask.delta and not fixed:
+        asked_for = choose_noise(sketch, epsilon, ask.delta, ask.confidence)
+    if asked_for == GAUSSIAN:
+        return by_point(sketch, epsilon, ask.delta)
+    return by_epsilon(sketch, epsilon, ask.delta)
+
+
+def _by_errors(draft: Draft, law: str | None) -> Calibrated:
+    """Take the law that is cheaper by formula, or the one that was asked for."""
+    ask, sketch = required(draft.ask), required(draft.sketch)
+    if law is None and ask.concentrated:
+        law = GAUSSIAN
+    from discreet.plan.forecast.error_targets import ErrorTargets  # noqa: PLC0415  rare
+
+    targets = ErrorTargets(
+        ask=ask,
+        sketch=sketch,
+        estimates=draft.estimates,
+        outputs=required(draft.shown).outputs,
+        needs=needs_of(draft),
+    )
+    if law != GAUSSIAN:
+        calibrated = counted_in_epsilon(targets.releases(LAPLACE), draft.unit)
+        epsilon = required(calibrated.price.epsilon)
+        open_ = law is None and ask.delta > 0
+        if not open_ or choose_noise(sketch, epsilon, ask.delta, ask.confidence) == LAPLACE:
+            return calibrated
+    return counted_in_rho(targets.releases(GAUSSIAN), draft.unit, ask.delta)
+
+
+def _needs_delta(draft: Draft) -> UnsupportedSQL:
+    keys = [each for each in required(draft.asked).keys if each.values is None]
+    span = keys[0].key.expression.span if keys else draft.question.span
+    names = ", ".join(each.key.name for each in keys) or "the groups"
+    return UnsupportedSQL(
+        what=pointed(f"which values of {names} there are is private, and delta is 0.", span),
+        why="somebody may be the only one in a group, and then its name must hardly ever be shown.",
+        do="give delta=1e-9, or delta_per_question in the policy; or make the groups public: list "
+        f"them with WHERE {names} IN (...), or declare categories.",
+    )

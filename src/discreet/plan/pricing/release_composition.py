@@ -1,0 +1,217 @@
+"""The composition of a plan: a leaf for every release, none priced for less than can move.
+
+Trust: kernel.
+
+The composition of a plan: one leaf for everything that is released.
+
+ This tree is what a ledger charges.
+
+Definition.  All leaves are certified for units that are added or removed, and where the relation of
+the unit lets one unit take the place of another, for that as well (key ``plan-distances``): so the
+price of a question whose scope not every unit need be in is known too.
+
+The link between a price and what is enforced: no release is priced for less than can move.
+
+ A claim is how far one unit is said to move what is released, and noise is scaled to
+it.  A lowered question is what an engine enforces, whatever the data is.
+
+Definition.  A claim *covers* a measure if it allows for as many groups as a unit can be in, of as
+many as there can be, and in each of them for all that the measure lets a unit add.
+Theorem (key ``bounded-contribution``).  If every claim covers its measure, one unit moves nothing
+that is released further than it is priced for, however the claim was inferred.
+Proof.  The engine keeps a unit in at most ``groups`` groups, of those that are public where they
+are, and bounds what it adds to each by the measure alone.  A larger claim is never cheaper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final, final
+
+from discreet.accounting import Leaf, Node, Repeat, Sequential
+from discreet.errors import OutOfRange
+from discreet.loss import PrivacyLoss
+from discreet.mechanisms import Gaussian
+from discreet.plan.pricing.group_sensitivity import (
+    TWO_SIDED,
+    UNITS,
+    GroupSensitivity,
+    Noise,
+    QuantileChoice,
+    root_up,
+    steps_up,
+)
+from discreet.requests.engine_request import Distinct, EngineRequest, Leaves, Measure, Total
+from discreet.units import PrivacyUnit, Relation
+
+if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+    from discreet.mechanisms import NoisyKeys, OptimalKeys
+
+__all__ = ["Releases", "check_claims", "composition_of"]
+
+_SIDES: Final = {0: "", -1: ", from below", 1: ", from above"}
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Releases:
+    """Everything that is released: which keys are shown, noisy totals, chosen values.
+
+    ``chosen_by`` names the count that chooses keys, and is released with them if it has noise.
+    """
+
+    selection: OptimalKeys | NoisyKeys | None = None
+    chosen_by: str = UNITS
+    noises: tuple[Noise, ...] = ()
+    choices: tuple[QuantileChoice, ...] = ()
+
+
+def composition_of(releases: Releases, unit: PrivacyUnit) -> Node:
+    """Return the composition of all releases, for a unit.
+
+    >>> from discreet.mechanisms import Laplace
+    >>> from discreet.plan.pricing.group_sensitivity import Distances
+    >>> from discreet.units import person
+    >>> far = Distances(low=0, high=5, groups=2, available=None)
+    >>> visits = Noise(measure="count", mechanism=Laplace(scale=20), distances=far)
+    >>> tree = composition_of(Releases(noises=(visits,)), person("patient"))
+    >>> tree.price(1, 0).epsilon(delta=0)
+    0.5
+    """
+    found = tuple(_leaves(releases, unit))
+    return found[0] if len(found) == 1 else Sequential(*found)
+
+
+def _leaves(releases: Releases, unit: PrivacyUnit) -> Iterator[Node]:
+    whose = PrivacyUnit(name=unit.name, columns=unit.columns, relation=Relation.ADD_REMOVE)
+    replaced = unit.relation in TWO_SIDED
+    if releases.selection is not None:
+        loss = _keys_replaced(releases.selection) if replaced else None
+        yield Leaf(releases.selection, name="keys", unit=whose, replaced=loss)
+    for noise in releases.noises:
+        yield _noisy(noise, whose, replaced=replaced)
+    for choice in releases.choices:
+        yield _chosen(choice, whose, replaced=replaced)
+
+
+def _keys_replaced(keys: OptimalKeys | NoisyKeys) -> PrivacyLoss:
+    """Return the loss of the same choice where units are replaced."""
+    return replace(keys, relation=Relation.REPLACE).loss()
+
+
+def _noisy(noise: Noise, whose: PrivacyUnit, *, replaced: bool) -> Leaf:
+    far = noise.distances
+    if isinstance(noise.mechanism, Gaussian):
+        relation = Relation.REPLACE if replaced else Relation.ADD_REMOVE
+        return Leaf(
+            noise.mechanism,
+            name=noise.measure,
+            unit=whose,
+            added=root_up(far.added_squared),
+            replaced=root_up(far.replaced_squared) if replaced else None,
+            coordinates=far.places(relation),
+        )
+    return Leaf(
+        noise.mechanism,
+        name=noise.measure,
+        unit=whose,
+        added=steps_up(far.added),
+        replaced=steps_up(far.replaced) if replaced else None,
+    )
+
+
+def _chosen(choice: QuantileChoice, whose: PrivacyUnit, *, replaced: bool) -> Node:
+    """Return one choice for each group of a unit."""
+    only = replaced and choice.available == 1
+    leaf = Leaf(
+        choice.mechanism,
+        name=f"{choice.measure} at {choice.level}{_SIDES[choice.side]}",
+        unit=whose,
+        added=choice.added,
+        replaced=Fraction(choice.rows) if only else None,
+    )
+    return leaf if choice.groups == 1 else Repeat(leaf, choice.groups)
+
+
+def check_claims(lowered: EngineRequest, releases: Releases) -> None:
+    """Refuse to price releases for less than a lowered question lets one unit move."""
+    enforced = _Enforced.by(lowered)
+    if not all(_covered(enforced, releases)):
+        raise OutOfRange(
+            what="a release is priced for less than one person can move it.",
+            why="its noise would be too small to hide that person.",
+            do="report this as a bug.",
+        )
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Enforced:
+    """In how many groups a unit is, of how many in all, and what it can add to each."""
+
+    groups: int
+    available: int | None
+    measures: dict[str, Measure]
+
+    @classmethod
+    def by(cls, lowered: EngineRequest) -> _Enforced:
+        """Return what an engine enforces."""
+        available = None if lowered.public is None else max(len(lowered.public), 1)
+        if not lowered.keys:
+            available = 1
+        groups = 1 if lowered.groups is None else lowered.groups
+        return cls(
+            groups=groups if available is None else min(groups, available),
+            available=available,
+            measures={each.name: each for each in lowered.measures},
+        )
+
+    def within(self, groups: int, available: int | None) -> bool:
+        """Whether a claim allows for all groups of a unit, of as many as there can be."""
+        known = self.available
+        listed = available is None or (known is not None and known <= available)
+        return listed and self.groups <= groups
+
+    def covered(self, name: str, far: GroupSensitivity) -> bool:
+        """Whether distances cover a measure, or the number of units."""
+        measure = self.measures.get(name)
+        match measure:
+            case None:
+                added = name == UNITS and far.low <= 1 <= far.high
+            case Total(low=low, high=high):
+                added = far.low <= low and high <= far.high
+            case Distinct(most=most):
+                added = far.low <= 0 and most <= far.high
+            case Leaves(leaves=leaves, rows=rows):  # of which the leaves are the groups
+                once = far.low <= 1 <= far.high and self.groups * rows <= far.groups
+                return once and (far.available is None or leaves <= far.available)
+        return added and self.within(far.groups, far.available)
+
+    def ranked(self, choice: QuantileChoice) -> bool:
+        """Whether a choice allows for all rows of a unit."""
+        measure = self.measures.get(choice.measure)
+        rows = isinstance(measure, Leaves) and measure.rows <= choice.rows
+        return rows and self.within(choice.groups, choice.available)
+
+    def counted(self, name: str) -> int | None:
+        """Return how much a unit adds to the count that chooses groups."""
+        if name == UNITS:
+            return 1
+        measure = self.measures.get(name)
+        return measure.most if isinstance(measure, Total) else None
+
+
+def _covered(enforced: _Enforced, releases: Releases) -> Iterable[bool]:
+    yield from (_noise(enforced, each) for each in releases.noises)
+    yield from (enforced.ranked(each) for each in releases.choices)
+    if releases.selection is not None:
+        most = enforced.counted(releases.chosen_by)
+        claimed = getattr(releases.selection, "most", 1)
+        yield most is not None and most <= claimed
+        yield enforced.groups <= releases.selection.groups
+
+
+def _noise(enforced: _Enforced, noise: Noise) -> bool:
+    return enforced.covered(noise.measure, noise.distances)

@@ -1,0 +1,284 @@
+"""The parts of a release, and how noisy each is for its share of the price.
+
+Trust: kernel.
+
+Definition.  A part is what is released of one measure: its noisy totals, one level of a histogram,
+or which keys are shown.  For a share epsilon, or a share rho, of the price it gives the mechanism
+that spends no more.
+Theorem (key ``part-prices``).  Let d and D be the L1 distance and the squared L2 distance of one
+step of the relation (key ``plan-distances``), g the groups of a unit, w = g, or 2 g where units are
+replaced.  Then a share is kept by
+
+    Laplace noise of scale d / epsilon          epsilon, as d / scale
+    Gaussian noise of variance D / (2 rho)      rho, as D / (2 variance)
+    Laplace noise of scale d / sqrt(2 rho)      rho, as e tanh(e / 2) <= e**2 / 2, e = d / scale
+    g choices of scale 2 g q / epsilon          epsilon, as each has a range of 2 q / scale
+    g choices of scale q sqrt(g / (2 rho))      rho, as g (2 q / scale)**2 / 8
+    keys with epsilon / w and delta / w in each of w groups, or sqrt(2 rho / w) and delta / w
+    noisy counts that choose keys, moved by M in each of w groups: as Laplace or Gaussian noise
+                                                for d = w M and D = w M**2, and delta
+
+where a quantile may have several choices, each for a part of its share, and q bounds how far a unit
+moves the scores of one of g groups: ``rows`` times
+max(level, 1 - level), twice that if units are replaced, and ``rows`` if there is only one group.
+Proof.  The first five are ``laplace-mechanism``, ``gaussian-mechanism``, ``pure-to-concentrated``
+and ``exponential-mechanism``, and the last is ``optimal-keys-loss`` or ``threshold-keys``.  Where a
+unit is replaced, its g groups and the g of the other are at most 2 g; choices in two of them, in
+each of which only one of the units has rows, have together twice the range of one of them, as if
+one group had moved twice as far.  Scales and variances are rounded up, shares down.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Final, final
+
+from discreet.mechanisms import Gaussian, Laplace
+from discreet.plan.pricing.group_sensitivity import (
+    TWO_SIDED,
+    UNITS,
+    GroupSensitivity,
+    Noise,
+    QuantileChoice,
+    steps_up,
+)
+from discreet.units import Relation
+
+if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+    from discreet.mechanisms import NoisyKeys, OptimalKeys
+
+__all__ = [
+    "GAUSSIAN",
+    "LAPLACE",
+    "OPTIMAL",
+    "SMALLEST",
+    "VALUE_SHARE",
+    "NoisyTotals",
+    "Part",
+    "PartitionSelection",
+    "QuantileLevel",
+    "dyadic_up",
+    "root_down",
+    "shorter_tail",
+]
+
+LAPLACE: Final = "LAPLACE"
+GAUSSIAN: Final = "GAUSSIAN"
+OPTIMAL: Final = "OPTIMAL"
+SMALLEST: Final = "SMALLEST"
+
+VALUE_SHARE: Final = Fraction(1, 2)
+"""The part of the price of a quantile that goes to the value, and not to its interval."""
+
+_BITS: Final = 40
+_LARGEST: Final = Fraction(50)  # more hides nobody and shows nothing more
+_FARTHEST: Final = 1 << 60
+_SURE: Final = Fraction(19, 20)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoisyTotals:
+    """The noisy totals of a measure, or the noisy number of units."""
+
+    measure: str
+    distances: GroupSensitivity
+
+    def within_epsilon(self, epsilon: Fraction, relation: Relation) -> Noise:
+        """Return Laplace noise for a share of epsilon."""
+        scale = steps_up(self.distances.moved(relation)) / epsilon
+        return self._noise(Laplace(scale=scale))
+
+    def within_rho(self, rho: Fraction, relation: Relation, law: str) -> Noise:
+        """Return noise for a share of rho."""
+        if law == LAPLACE:
+            return self.within_epsilon(root_down(2 * rho), relation)
+        square = self.distances.moved_squared(relation)
+        return self._noise(Gaussian(variance=dyadic_up(square / (2 * rho))))
+
+    def _noise(self, mechanism: Laplace | Gaussian) -> Noise:
+        return Noise(measure=self.measure, mechanism=mechanism, distances=self.distances)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuantileLevel:
+    """One value of each group, chosen by its rank, and the ends of its interval.
+
+    A value takes ``VALUE_SHARE`` of the share, and each end half of the rest.  Errors fall with the
+    share, so of all divisions that leave the value at least as much as both ends together, this one
+    has the narrowest intervals.  The lowest and the highest value are ends themselves: on the other
+    side of them nothing can be said, since one row more may lie anywhere.
+    """
+
+    measure: str
+    level: Fraction
+    leaves: int
+    rows: int
+    groups: int
+    available: int | None
+    confidence: Fraction = _SURE
+
+    def moved(self, relation: Relation) -> Fraction:
+        """Return how far a unit moves the scores of one of its groups."""
+        if relation not in TWO_SIDED:
+            return self._weight
+        return Fraction(self.rows) if self.available == 1 else 2 * self._weight
+
+    def within_epsilon(self, epsilon: Fraction, relation: Relation) -> tuple[QuantileChoice, ...]:
+        """Return choices for a share of epsilon."""
+        whole = 2 * self.groups * self.moved(relation)
+        return self._choices(lambda share: whole / (share * epsilon))
+
+    def within_rho(self, rho: Fraction, relation: Relation) -> tuple[QuantileChoice, ...]:
+        """Return choices for a share of rho."""
+        moved = self.moved(relation)
+        return self._choices(lambda share: moved / root_down(2 * share * rho / self.groups))
+
+    @property
+    def value_share(self) -> Fraction:
+        """The part of the share that goes to the value itself."""
+        return VALUE_SHARE if 0 < self.level < 1 else Fraction(1)
+
+    @property
+    def _weight(self) -> Fraction:
+        return self.rows * max(self.level, 1 - self.level)
+
+    def _choices(self, scale: Callable[[Fraction], Fraction]) -> tuple[QuantileChoice, ...]:
+        """Choose a value, and ends on both sides of it, with the scale that a share allows."""
+        missed = 1 - self.confidence
+        if not 0 < self.level < 1:
+            return (self._choice(scale(Fraction(1)), 1 if self.level == 0 else -1, missed),)
+        end = scale((1 - VALUE_SHARE) / 2)
+        return (
+            self._choice(scale(VALUE_SHARE), 0, missed),
+            self._choice(end, -1, missed / 2),
+            self._choice(end, 1, missed / 2),
+        )
+
+    def _choice(self, scale: Fraction, side: int, missed: Fraction) -> QuantileChoice:
+        from discreet.mechanisms import Exponential  # noqa: PLC0415  rare
+
+        select = Exponential(candidates=self.leaves, scale=scale)
+        from discreet.plan.forecast.noise_quantiles import ranks_aside  # noqa: PLC0415  rare
+
+        aside = ranks_aside(self.level, select, missed, above=side > 0) if side else 0
+        return QuantileChoice(
+            measure=self.measure,
+            level=self.level,
+            offset=side * min(aside, _FARTHEST),
+            mechanism=select,
+            rows=self.rows,
+            groups=self.groups,
+            available=self.available,
+        )
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionSelection:
+    """Which groups are shown, by the chance that their number of units gives them.
+
+    ``law`` is that of the noise on the number of units, or ``OPTIMAL`` for none; None is the same
+    law as that of totals.  ``SMALLEST`` is the one that shows smaller groups: without noise for a
+    share of epsilon, and with Gaussian noise for a share of rho, whose tails are shorter.
+    With noise, ``measure`` may be another count, to which a unit adds at most ``most``.
+    """
+
+    law: str | None
+    groups: int
+    fewest: int
+    measure: str = UNITS
+    most: int = 1
+
+    def places(self, relation: Relation) -> int:
+        """Return how many groups one step of a relation changes."""
+        return 2 * self.groups if relation in TWO_SIDED else self.groups
+
+    def within_epsilon(
+        self, epsilon: Fraction, relation: Relation, delta: Fraction
+    ) -> OptimalKeys | NoisyKeys:
+        """Return a choice of keys for a share of epsilon, and a delta."""
+        return self._keys(epsilon / self.places(relation), relation, delta)
+
+    def within_rho(
+        self, rho: Fraction, relation: Relation, delta: Fraction, law: str
+    ) -> OptimalKeys | NoisyKeys:
+        """Return a choice of keys for a share of rho, and a delta."""
+        places = self.places(relation)
+        if (self.law or law) in {GAUSSIAN, SMALLEST}:
+            variance = dyadic_up(places * self.most**2 / (2 * rho))
+            return _noisy(self, Gaussian(variance=variance), delta)
+        return self._keys(root_down(2 * rho / places), relation, delta)
+
+    def _keys(
+        self, epsilon: Fraction, relation: Relation, delta: Fraction
+    ) -> OptimalKeys | NoisyKeys:
+        if self.law not in {OPTIMAL, SMALLEST}:
+            return _noisy(self, Laplace(scale=self.most / epsilon), delta)
+        from discreet.mechanisms import OptimalKeys  # noqa: PLC0415  rare
+
+        return OptimalKeys(
+            epsilon=min(epsilon, _LARGEST),
+            delta=delta / self.places(relation),
+            groups=self.groups,
+            relation=Relation.ADD_REMOVE,
+            fewest=self.fewest,
+        )
+
+
+Part = NoisyTotals | QuantileLevel | PartitionSelection
+
+
+def shorter_tail(delta: Fraction) -> float:
+    """Estimate how many units a Gaussian threshold needs, over those of an optimal choice.
+
+    With a share rho of one group, the deviation of the noise is 1 / sqrt(2 rho) = 1 / epsilon for
+    the epsilon of the same rho, and about ln(1 / delta) / epsilon units are shown optimally.
+
+    >>> shorter_tail(Fraction(1, 10**9)) < 1
+    True
+    """
+    chance = max(float(delta), 1e-300)
+    return -NormalDist().inv_cdf(chance) / -math.log(chance)
+
+
+@functools.lru_cache(maxsize=256)
+def _noisy(keys: PartitionSelection, noise: Laplace | Gaussian, delta: Fraction) -> NoisyKeys:
+    from discreet.mechanisms import NoisyKeys  # noqa: PLC0415  rare
+
+    return NoisyKeys.for_delta(
+        delta=delta,
+        noise=noise,
+        groups=keys.groups,
+        relation=Relation.ADD_REMOVE,
+        fewest=keys.fewest,
+        most=keys.most,
+    )
+
+
+def root_down(value: Fraction) -> Fraction:
+    """Return a number whose square is at most a positive one, to twelve digits.
+
+    >>> root_down(Fraction(1, 4)), 0 < 2 - root_down(Fraction(2)) ** 2 < 1e-11
+    (Fraction(1, 2), True)
+    """
+    size = value.numerator.bit_length() - value.denominator.bit_length()
+    shift = _BITS - size // 2
+    scaled = value * Fraction(4) ** shift
+    return math.isqrt(math.floor(scaled)) / Fraction(2) ** shift
+
+
+def dyadic_up(value: Fraction) -> Fraction:
+    """Round a positive number up, to twelve digits.
+
+    >>> dyadic_up(Fraction(3, 2)), 0 < dyadic_up(Fraction(1, 3)) - Fraction(1, 3) < 1e-12
+    (Fraction(3, 2), True)
+    """
+    shift = _BITS - (value.numerator.bit_length() - value.denominator.bit_length())
+    return math.ceil(value * Fraction(2) ** shift) / Fraction(2) ** shift

@@ -1,0 +1,289 @@
+"""What a question may cost, or how exact it shall be: as requested, and as the policy allows.
+
+Trust: kernel.
+
+What finding bounds may cost.
+
+What a question may cost, or how exact its answer shall be: as asked, and as the policy allows.
+
+Definition.  A price is asked in epsilon, perhaps outside an event of chance delta, or in rho; or it
+is left open, and errors are named in its place: how far an output may be from the truth, at most,
+with the confidence.  Then the budget that pays decides between laws of noise: one that is kept in
+epsilon by the smaller epsilon, and one in rho, mu or divergences takes Gaussian noise, which costs
+least there, unless the policy limits epsilon and no delta is given.  What is not given in the
+call stands in the clause of the question; delta and the confidence may come from the policy.
+A policy may limit what one question costs.  An asked price is held against the limit in its own
+currency before anything else is done, and otherwise the price of the plan is, once it is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+from discreet.errors import NotAllowed, OutOfRange, WrongKind
+from discreet.exact import decimal, positive, whole
+from discreet.mechanisms.mechanism import Number, at_confidence
+from discreet.plan.policy.policy import Limits
+from discreet.query.question import Clause, Question, aggregates
+
+__all__ = [
+    "BoundsPrice",
+    "PriceArguments",
+    "RequestedPrice",
+    "check_both",
+    "check_bounds_price",
+    "check_price",
+    "check_requested_price",
+    "estimate",
+    "read_requested_price",
+]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundsPrice:
+    """A price for all bounds of a question together, in epsilon or in rho.
+
+    >>> BoundsPrice(epsilon=Fraction(1, 10)).rho is None
+    True
+    """
+
+    epsilon: Fraction | None = None
+    rho: Fraction | None = None
+
+
+def estimate(*, epsilon: Number | None = None, rho: Number | None = None) -> BoundsPrice:
+    """Let missing bounds be found privately, for a price that is added to that of the answer.
+
+    Args:
+        epsilon: what all bounds of a question cost together.
+        rho: the same in zero-concentrated privacy, in place of epsilon.
+
+    >>> estimate(epsilon="0.1")
+    BoundsPrice(epsilon=Fraction(1, 10), rho=None)
+    """
+    if (epsilon is None) == (rho is None):
+        raise WrongKind(
+            what="not one of epsilon and rho is given for the bounds.",
+            why="one of them says what finding bounds costs, beside the answer.",
+            do="write bounds=dp.estimate(epsilon=0.1), say.",
+        )
+    if epsilon is not None:
+        return BoundsPrice(epsilon=positive(decimal(epsilon, name="epsilon"), name="epsilon"))
+    return BoundsPrice(rho=positive(decimal(rho, name="rho"), name="rho"))
+
+
+def check_bounds_price(given: object) -> BoundsPrice | None:
+    """Refuse what does not say how bounds are found.
+
+    >>> check_bounds_price(None) is None
+    True
+    """
+    if given is None or isinstance(given, BoundsPrice):
+        return given
+    raise WrongKind(
+        what=f"a {type(given).__name__} does not say how bounds are found.",
+        why="bounds stand in the policy or in the question, or are found privately for a price.",
+        do="write bounds=dp.estimate(epsilon=0.1), or give bounds with "
+        "contribution_bounds_per_row => (0, 100).",
+    )
+
+
+_NONE = Fraction(0)
+_MOST_DELTA = Fraction(1, 1000)
+"""What a question may have where the policy limits its price, and says nothing of delta."""
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PriceArguments:
+    """The arguments of a call, as they were given; ``concentrated`` is about who pays.
+
+    >>> PriceArguments(epsilon=0.5).rho is None
+    True
+    """
+
+    epsilon: Number | None = None
+    delta: Number | None = None
+    rho: Number | None = None
+    error: Mapping[str, Number] | None = None
+    size: int | None = None
+    confidence: Number | None = None
+    bounds: BoundsPrice | None = None
+    concentrated: bool = False
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestedPrice:
+    """A price, or the errors that it has to allow: one of epsilon, rho and errors is there.
+
+    ``concentrated`` says that a price that follows from errors is paid in rho, or the like.
+    """
+
+    epsilon: Fraction | None = None
+    rho: Fraction | None = None
+    errors: tuple[tuple[str, Fraction], ...] = ()
+    delta: Fraction = _NONE
+    size: int | None = None
+    confidence: Fraction
+    concentrated: bool = False
+
+
+def _errors(given: object) -> tuple[tuple[str, Fraction], ...]:
+    """Return how far outputs may be from the truth, by their names."""
+    if given is None:
+        return ()
+    if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
+        raise WrongKind(
+            what="error is not a mapping from names of outputs to numbers.",
+            why="each column of an answer has an error of its own.",
+            do="give error={'visits': 5}, say.",
+        )
+    return tuple(
+        (name, positive(decimal(value, name=f"error[{name!r}]"), name=f"error[{name!r}]"))
+        for name, value in given.items()
+    )
+
+
+def read_requested_price(
+    question: Question, limits: Limits, given: PriceArguments
+) -> RequestedPrice:
+    """Return what is asked, from the call, the clause and the policy.
+
+    >>> from discreet.query.sql.parse import read
+    >>> ask = read_requested_price(read("SELECT COUNT(*) AS n FROM visits"), Limits(),
+    ...     PriceArguments(epsilon=0.1))
+    >>> ask.epsilon, ask.delta, ask.confidence
+    (Fraction(1, 10), Fraction(0, 1), Fraction(19, 20))
+    """
+    clause = question.clause or Clause()
+    epsilon = _one("epsilon", given.epsilon, clause.epsilon)
+    rho = _one("rho", given.rho, clause.rho)
+    delta = _one("delta", given.delta, clause.delta)
+    errors = _errors(given.error)
+    if epsilon is None and rho is None and not errors:
+        epsilon = _named(question, clause)
+    prices = {"epsilon": epsilon is not None, "rho": rho is not None, "error": bool(errors)}
+    named = [name for name, given_too in prices.items() if given_too]
+    if len(named) != 1:
+        raise WrongKind(
+            what=f"{' and '.join(named) or 'none of epsilon, rho and error'} "
+            f"{'are' if named else 'is'} given.",
+            why="one of them says what the question costs, and two could disagree.",
+            do="give epsilon=0.1, say, or error={'visits': 5}.",
+        )
+    chance = delta if delta is not None else limits.delta
+    confidence = limits.confidence if given.confidence is None else at_confidence(given.confidence)
+    return RequestedPrice(
+        epsilon=None if epsilon is None else positive(epsilon, name="epsilon"),
+        rho=None if rho is None else positive(rho, name="rho"),
+        errors=errors,
+        delta=_NONE if chance is None else _below_one(chance),
+        size=None if given.size is None else whole(given.size, name="size", low=1),
+        confidence=confidence,
+        concentrated=given.concentrated and (limits.max_epsilon is None or bool(chance)),
+    )
+
+
+def check_requested_price(ask: RequestedPrice, limits: Limits) -> None:
+    """Refuse a price above what the policy allows in the same currency.
+
+    >>> check_requested_price(RequestedPrice(epsilon=Fraction(1), confidence=Fraction(1, 2)),
+    ...     Limits())
+    """
+    if ask.epsilon is not None and limits.max_epsilon is not None:
+        _check("epsilon", ask.epsilon, limits.max_epsilon)
+    if ask.rho is not None and limits.max_rho is not None:
+        _check("rho", ask.rho, limits.max_rho)
+    limited = limits.max_epsilon is not None or limits.max_rho is not None
+    if limits.delta is not None or limited:
+        _check("delta", ask.delta, _MOST_DELTA if limits.delta is None else limits.delta)
+
+
+def check_price(
+    ask: RequestedPrice, limits: Limits, *, epsilon: Fraction | None, rho: Fraction | None
+) -> None:
+    """Refuse the price of a plan above what the policy allows, where only the plan tells it.
+
+    >>> ask = RequestedPrice(rho=Fraction(1), confidence=Fraction(1, 2))
+    >>> check_price(ask, Limits(max_rho=Fraction(1)), epsilon=None, rho=Fraction(1))
+    """
+    known = {"epsilon": (epsilon, limits.max_epsilon), "rho": (rho, limits.max_rho)}
+    own = None if ask.errors else "rho" if ask.epsilon is None else "epsilon"
+    if own is not None and known[own][1] is not None:
+        return  # compared when it was asked
+    _check_all(known)
+
+
+def check_both(
+    ask: RequestedPrice, limits: Limits, *, epsilon: Fraction | None, rho: Fraction | None
+) -> None:
+    """Refuse an answer that costs too much together with the search for its bounds.
+
+    >>> ask = RequestedPrice(epsilon=Fraction(1), confidence=Fraction(1, 2))
+    >>> check_both(ask, Limits(), epsilon=Fraction(2), rho=None)
+    """
+    known = {"epsilon": (epsilon, limits.max_epsilon), "rho": (rho, limits.max_rho)}
+    own = "rho" if ask.epsilon is None else "epsilon"
+    compared = known if known[own][1] is None else {own: known[own]}
+    _check_all(compared)
+
+
+def _check_all(known: Mapping[str, tuple[Fraction | None, Fraction | None]]) -> None:
+    """Refuse prices above what is allowed, and what has no price where one is limited."""
+    for name, (price, most) in known.items():
+        if most is not None:
+            if price is None:
+                raise NotAllowed(
+                    what=f"the question has no price in {name}.",
+                    why=f"the policy limits what one question may cost in {name}.",
+                    do=f"ask with {name}=..., or give a delta.",
+                )
+            _check(name, price, most)
+
+
+def _one(name: str, argument: object, clause: Fraction | None) -> Fraction | None:
+    """Return what was given once, or twice alike."""
+    if argument is None:
+        return clause
+    number = decimal(argument, name=name)
+    if clause is not None and number != clause:
+        raise WrongKind(
+            what=f"{name} is given twice, in the call and in the clause, and differs.",
+            why="a question has one price.",
+            do=f"give {name} in one of the two places.",
+        )
+    return number
+
+
+def _named(question: Question, clause: Clause) -> Fraction | None:
+    """Add up the epsilons of the aggregates, where each names its own."""
+    found = [each.epsilon for each in aggregates(question)]
+    if question.keys:
+        found.append(clause.group_selection_epsilon)
+    known = [each for each in found if each is not None]
+    return sum(known, _NONE) if known and len(known) == len(found) else None
+
+
+def _below_one(delta: Fraction) -> Fraction:
+    if not 0 <= delta < 1:
+        raise OutOfRange(
+            what="delta is not from 0 up to 1.",
+            why="it is the chance that the promise fails, and at 1 nothing is promised.",
+            do="give a delta far below one over the number of people.",
+        )
+    return delta
+
+
+def _check(name: str, price: Fraction, most: Fraction) -> None:
+    if price > most:
+        raise NotAllowed(
+            what=f"the question costs {name} {float(price):.4g}; the policy allows "
+            f"{float(most):.4g} for one question.",
+            why="the owner of the data has limited what a single answer may tell about anybody.",
+            do=f"ask with {name} up to {float(most):.4g}, or for less precision.",
+        )

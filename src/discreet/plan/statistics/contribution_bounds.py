@@ -1,0 +1,198 @@
+"""Contribution bounding: in how many groups and rows a unit counts, and between which bounds.
+
+Trust: kernel.
+
+How much of one unit counts: in how many groups, and with how many rows in each.
+
+ Without these limits one unit could change everything.
+
+Definition.  ``groups`` is the most groups in which a unit counts, and ``rows`` the most rows with
+which it counts in one of them.  They are enforced: what is more is left out, or scaled down.  They
+stand in the clause of the question, or else in the policy.  A unit is in one group where there is
+one, and where all its rows agree in the keys.  A row that is a unit of its own is in one group.
+
+The bounds that an aggregate works with: those of the question, else those that are declared.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+from discreet.errors import MissingBounds, UnsupportedSQL
+from discreet.plan.binding.public_keys import GroupKey
+from discreet.plan.binding.value_facts import Facts
+from discreet.plan.policy.policy import Limits
+from discreet.query.expression_text import said
+from discreet.query.expressions import Aggregate, Expression
+from discreet.query.question import Clause
+from discreet.query.source_text import Span, pointed
+
+__all__ = [
+    "ContributionBounds",
+    "Pair",
+    "bounds_by_group",
+    "bounds_by_row",
+    "contribution_bounds",
+    "whole_bounds",
+]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContributionBounds:
+    """What one unit may add to an answer.
+
+    ``available`` is how many groups there are, where that is public; ``single`` says that each row
+    is a unit.
+
+    >>> ContributionBounds(groups=1, rows=1, available=None, single=True).rows
+    1
+    """
+
+    groups: int
+    rows: int | None
+    available: int | None
+    single: bool
+
+    @property
+    def cap(self) -> int | None:
+        """The rows to which a unit is scaled down; a row alone is never scaled."""
+        return None if self.single else self.rows
+
+    def most_rows(self, span: Span | None) -> int:
+        """Return how many rows of a unit count in a group, or ask for it."""
+        if self.rows is not None:
+            return self.rows
+        raise MissingBounds(
+            what=pointed("how many rows of one person count in a group is not limited.", span),
+            why="somebody with very many rows would need as much more noise.",
+            do="add max_rows_contributed = 10 to OPTIONS, or to the policy:\n"
+            "    [limits]\n    max_rows = 10",
+        )
+
+
+def contribution_bounds(
+    keys: Sequence[GroupKey],
+    *,
+    clause: Clause,
+    limits: Limits,
+    available: int | None,
+    single: bool,
+) -> ContributionBounds:
+    """Return what one unit may add, or ask for the limit on groups.
+
+    >>> contribution_bounds((), clause=Clause(), limits=Limits(), available=1, single=False).groups
+    1
+    """
+    rows = clause.max_rows_contributed or limits.max_rows
+    if single:
+        return ContributionBounds(groups=1, rows=1, available=available, single=True)
+    groups = clause.max_groups_contributed or limits.max_groups
+    if available == 1 or all(key.facts.constant for key in keys):
+        groups = 1
+    if groups is None:
+        span = keys[0].key.expression.span
+        names = ", ".join(key.key.name for key in keys)
+        raise MissingBounds(
+            what=pointed(f"in how many groups of {names} one person counts is not limited.", span),
+            why="somebody who is in every group would change all of them.",
+            do="add max_groups_contributed = 3 to OPTIONS, or to the policy:\n"
+            "    [limits]\n    max_groups = 3\n"
+            "or declare the columns constant, where all rows of a person agree in them.",
+        )
+    most = groups if available is None else max(1, min(groups, available))
+    return ContributionBounds(groups=most, rows=rows, available=available, single=False)
+
+
+Pair = tuple[Fraction, Fraction]
+
+
+def bounds_by_row(aggregate: Aggregate, argument: Expression, facts: Facts) -> Pair:
+    """Return the bounds on each value, or say how to give some.
+
+    >>> from discreet.query.expressions import Column
+    >>> from discreet.query.types import Type
+    >>> cost = Facts(type=Type.FLOAT, low=Fraction(0), high=Fraction(100))
+    >>> bounds_by_row(Aggregate("SUM", Column("cost")), Column("cost"), cost)
+    (Fraction(0, 1), Fraction(100, 1))
+    """
+    if aggregate.bounds_per_row is not None:
+        return _rising(aggregate, aggregate.bounds_per_row)
+    if facts.bounds is None:
+        raise _missing(aggregate, argument, facts)
+    return _rising(aggregate, facts.bounds)
+
+
+def bounds_by_group(aggregate: Aggregate) -> Pair | None:
+    """Return the bounds on what one unit adds to a group, if the question gives them.
+
+    >>> bounds_by_group(Aggregate("COUNT")) is None
+    True
+    """
+    pair = aggregate.bounds_per_group
+    if pair is None:
+        return None
+    if aggregate.bounds_per_row is not None:
+        raise UnsupportedSQL(
+            what=pointed("bounds are given both for rows and for groups.", aggregate.span),
+            why="each of them changes what is added up, and one of them would be ignored.",
+            do="give contribution_bounds_per_row or contribution_bounds_per_group.",
+        )
+    return _rising(aggregate, pair)
+
+
+def whole_bounds(aggregate: Aggregate) -> tuple[int, int] | None:
+    """Return the bounds on how many rows of one unit count in a group, if there are any.
+
+    >>> whole_bounds(Aggregate("COUNT", bounds_per_group=(Fraction(0), Fraction(9, 2))))
+    (0, 4)
+    """
+    pair = aggregate.bounds_per_group
+    if pair is None:
+        return None
+    low, high = math.ceil(pair[0]), math.floor(pair[1])
+    if low > high or high < 1 or max(-low, high) >= 2**31:
+        raise UnsupportedSQL(
+            what=pointed("so many rows can never count.", aggregate.span),
+            why="a number of rows is clamped between the bounds.",
+            do="give contribution_bounds_per_group => (0, 5), say.",
+        )
+    return low, high
+
+
+def _rising(aggregate: Aggregate, pair: Pair) -> Pair:
+    low, high = pair
+    if low >= high:
+        raise UnsupportedSQL(
+            what=pointed("the lower bound is not below the upper one.", aggregate.span),
+            why="every value is moved between them.",
+            do="give the smaller bound first, such as (0, 100).",
+        )
+    from discreet.plan.statistics.fixed_point import check_magnitude  # noqa: PLC0415  rare
+
+    check_magnitude(max(-low, high, high - low))
+    return pair
+
+
+def _missing(aggregate: Aggregate, argument: Expression, facts: Facts) -> MissingBounds:
+    text = said(argument)
+    call = said(aggregate).removesuffix(")")
+    fix = f"write {call}, contribution_bounds_per_row => (0, 100))"
+    if facts.source is not None and not facts.source.public:
+        place = f"[tables.{facts.source.table}.columns.{facts.source.column}]"
+        kind = facts.type.value.lower()
+        fix += (
+            f",\nor add to the policy:\n    {place}\n"
+            f'    type = "{kind}"\n    low = 0\n    high = 100'
+        )
+    return MissingBounds(
+        what=pointed(f"there are no public bounds on {text}.", aggregate.span),
+        why="noise hides the largest value that could be there, so there must be a largest one.",
+        do=f"{fix}\nwith bounds that you know without looking at the data; or have them found "
+        "privately,\nfor a price beside that of the answer: ask(..., "
+        "bounds=dp.estimate(epsilon=0.1)).",
+    )

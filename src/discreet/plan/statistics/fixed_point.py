@@ -1,0 +1,271 @@
+"""Fixed point and grids: numbers as whole steps, so that sums and ranks are exact everywhere.
+
+Trust: kernel.
+
+Fixed point: numbers as whole steps, so that sums are exact on every engine.
+
+ The bounds that are returned are those of the integers that are added up.
+
+Definition.  A number x between public bounds becomes the whole number nearest to (x - center) /
+step.  The step is a power of two, as fine as it can be while the largest total of one unit stays
+within 2**30: so the totals of four billion units fit into 62 bits.  Whole numbers with small bounds
+are kept as they are, in steps of 1, or of 1/2 where their center is not whole.
+Where the total of a unit is bounded and its rows are not, rows are clamped far outside the bounds,
+to 2**52 steps, so that nothing overflows.
+Theorem (key ``fixed-point``).  Whatever the data holds, every value of ``row`` is NULL or an
+integer from ``low`` to ``high``.
+Proof.  The last step of the expression is a clamp to these integers; NaN and infinities are NULL.
+
+Public grids for quantiles: which leaf a value is in, and which value a leaf stands for.
+
+Definition.  Values are clamped to their bounds, and the range between them is cut into at most 4096
+leaves.  Whole numbers with fewer values have a leaf each; more of them share leaves of equally many
+numbers.  Which leaf a value next to an edge falls into may be decided by the rounding of floats: it
+is the same leaf on every engine, and no promise depends on it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, final
+
+from discreet.errors import OutOfRange
+from discreet.exact import float_down, float_up
+from discreet.plan.statistics.estimators import Grid
+from discreet.query.expressions import Call, Cast, Expression, Literal
+from discreet.query.types import Type
+
+__all__ = [
+    "MOST_LEAVES",
+    "Fixed",
+    "check_magnitude",
+    "clamped",
+    "fixed",
+    "fixed_open",
+    "fixed_square",
+    "grid_of",
+]
+
+_LARGEST: Final = 2**30
+_FINEST: Final = 900
+_WIDEST: Final = 2**52
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fixed:
+    """An expression of whole steps, and the bounds on it.
+
+    >>> from discreet.query.expressions import Column
+    >>> age = fixed(Column("age"), Type.INTEGER, (Fraction(0), Fraction(110)), rows=2)
+    >>> age.low, age.high, age.step, age.center
+    (0, 110, Fraction(1, 1), Fraction(0, 1))
+    """
+
+    row: Expression
+    low: int
+    high: int
+    step: Fraction
+    center: Fraction
+
+
+def fixed(
+    value: Expression,
+    kind: Type,
+    bounds: tuple[Fraction, Fraction],
+    *,
+    rows: int,
+    centered: bool = False,
+) -> Fixed:
+    """Turn a number into whole steps, for units of so many rows.
+
+    >>> from discreet.query.expressions import Column
+    >>> cost = fixed(Column("c"), Type.FLOAT, (Fraction(0), Fraction(100)), rows=1, centered=True)
+    >>> cost.low == -cost.high, cost.step, cost.center
+    (True, Fraction(1, 16777216), Fraction(50, 1))
+    """
+    low, high = bounds
+    if kind is Type.INTEGER:
+        whole = _whole(value, math.ceil(low), math.floor(high), rows=rows, centered=centered)
+        if whole is not None:
+            return whole
+    floor, ceiling = Fraction(float_down(low)), Fraction(float_up(high))
+    center = Fraction(float((floor + ceiling) / 2)) if centered else Fraction(0)
+    reach = max(abs(floor - center), abs(ceiling - center))
+    exponent = _exponent(reach * rows)
+    number = Cast(value, Type.FLOAT) if kind is Type.INTEGER else value
+    inside = clamped(number, floor, ceiling)
+    moved = inside if center == 0 else Call("-", (inside, _float(center)))
+    return _stepped(moved, exponent, (floor - center, ceiling - center), center)
+
+
+def fixed_open(
+    value: Expression,
+    kind: Type,
+    bounds: tuple[Fraction, Fraction],
+    *,
+    center: Fraction = Fraction(0),
+    whole: bool = False,
+) -> Fixed:
+    """Turn a number into whole steps that suit bounds on a unit's total, not on the number.
+
+    With ``whole``, whole numbers are kept as they are if the bounds are small enough for that.
+
+    >>> from discreet.query.expressions import Column
+    >>> cost = fixed_open(Column("c"), Type.FLOAT, (Fraction(0), Fraction(100)))
+    >>> cost.high == 2**52, cost.step
+    (True, Fraction(1, 8388608))
+    """
+    reach = max(abs(bound - center) for bound in bounds)
+    if whole and kind is Type.INTEGER and reach <= _LARGEST and center == 0:
+        inside = clamped(value, Fraction(-_WIDEST), Fraction(_WIDEST))
+        return Fixed(row=inside, low=-_WIDEST, high=_WIDEST, step=Fraction(1), center=center)
+    exponent = _exponent(reach)
+    far = _WIDEST / Fraction(2) ** exponent
+    number = Cast(value, Type.FLOAT) if kind is Type.INTEGER else value
+    inside = clamped(number, -far, far)
+    moved = inside if center == 0 else Call("-", (inside, _float(center)))
+    return _stepped(moved, exponent, (-far, far), center)
+
+
+def fixed_square(
+    value: Expression,
+    kind: Type,
+    bounds: tuple[Fraction, Fraction],
+    *,
+    center: Fraction,
+    rows: int,
+) -> Fixed:
+    """Turn the square of the distance from a center into whole steps, less half the largest one.
+
+    >>> from discreet.query.expressions import Column
+    >>> square = fixed_square(
+    ...     Column("x"), Type.FLOAT, (Fraction(0), Fraction(2)), center=Fraction(1), rows=1)
+    >>> square.center
+    Fraction(1, 2)
+    """
+    floor, ceiling = Fraction(float_down(bounds[0])), Fraction(float_up(bounds[1]))
+    middle = Fraction(float(center))
+    reach = max(abs(floor - middle), abs(ceiling - middle))
+    check_magnitude(reach * reach * rows)
+    offset = Fraction(float(reach * reach / 2))
+    number = Cast(value, Type.FLOAT) if kind is Type.INTEGER else value
+    distance = Call("-", (clamped(number, floor, ceiling), _float(middle)))
+    square = Call("-", (Call("*", (distance, distance)), _float(offset)))
+    top = reach * reach - offset
+    return _stepped(square, _exponent(max(offset, top) * rows), (-offset, top), offset)
+
+
+def clamped(value: Expression, low: Fraction, high: Fraction) -> Expression:
+    """Return the value, or the bound that it lies beyond.
+
+    >>> from discreet.query.expressions import Column
+    >>> clamped(Column("x"), Fraction(0), Fraction(1)).function
+    'GREATEST'
+    """
+    return Call("GREATEST", (Call("LEAST", (value, _float(high))), _float(low)))
+
+
+def check_magnitude(largest: Fraction) -> None:
+    """Refuse numbers that are too large, or too small, to be told apart in 64 bits.
+
+    >>> check_magnitude(Fraction(1000))
+    """
+    _exponent(largest)
+
+
+def _whole(value: Expression, low: int, high: int, *, rows: int, centered: bool) -> Fixed | None:
+    """Keep whole numbers as they are, where that is fine enough for one unit's total."""
+    if low > high:
+        raise OutOfRange(
+            what="no whole number lies between the bounds.",
+            why="every value is moved between them.",
+            do="give bounds with a whole number between them.",
+        )
+    largest = max(abs(low), abs(high), high - low) * rows
+    if largest > _LARGEST:
+        return None
+    inside = clamped(value, Fraction(low), Fraction(high))
+    if not centered:
+        return Fixed(row=inside, low=low, high=high, step=Fraction(1), center=Fraction(0))
+    twice = low + high
+    center = Fraction(twice, 2)
+    if twice % 2 == 0:
+        row = Call("-", (inside, Literal(twice // 2)))
+        reach = (high - low) // 2
+        return Fixed(row=row, low=-reach, high=reach, step=Fraction(1), center=center)
+    row = Call("-", (Call("*", (inside, Literal(2))), Literal(twice)))
+    reach = high - low
+    return Fixed(row=row, low=-reach, high=reach, step=Fraction(1, 2), center=center)
+
+
+def _stepped(
+    value: Expression, exponent: int, bounds: tuple[Fraction, Fraction], center: Fraction
+) -> Fixed:
+    """Round to whole steps of 2**-exponent, and clamp again, since floats are rounded."""
+    scale = Fraction(2) ** exponent
+    half = Literal(Fraction(1, 2))
+    nearest = Call("FLOOR", (Call("+", (Call("*", (value, _float(scale))), half)),))
+    low, high = (math.floor(bound * scale + Fraction(1, 2)) for bound in bounds)
+    row = clamped(Cast(nearest, Type.INTEGER), Fraction(low), Fraction(high))
+    return Fixed(row=row, low=low, high=high, step=1 / scale, center=center)
+
+
+def _exponent(largest: Fraction) -> int:
+    """Return the largest k, within limits, for which 2**k times a number is at most 2**30."""
+    if largest == 0:
+        return 0
+    exponent = 30 - (largest.numerator.bit_length() - largest.denominator.bit_length())
+    while largest * Fraction(2) ** exponent > _LARGEST:
+        exponent -= 1
+    if not -_FINEST <= exponent <= _FINEST:
+        raise OutOfRange(
+            what="the bounds of a number are too wide, or too narrow, for 64-bit sums.",
+            why="sums are added up exactly, in whole steps.",
+            do="give bounds between 1e-250 and 1e250, or scale the number in the question.",
+        )
+    return exponent
+
+
+def _float(value: Fraction) -> Literal:
+    return Literal(value)
+
+
+MOST_LEAVES: Final = 4096
+_SAFE: Final = 2**62
+
+
+def grid_of(
+    value: Expression, kind: Type, bounds: tuple[Fraction, Fraction]
+) -> tuple[Expression, Grid]:
+    """Return the leaf of a value, and the grid.
+
+    >>> from discreet.query.expressions import Column
+    >>> leaf, grid = grid_of(Column("age"), Type.INTEGER, (Fraction(0), Fraction(110)))
+    >>> grid.leaves, grid.width
+    (111, Fraction(1, 1))
+    """
+    low, high = math.ceil(bounds[0]), math.floor(bounds[1])
+    if kind is Type.INTEGER and low <= high and max(-low, high, high - low) < _SAFE:
+        return _whole_grid(value, low, high)
+    check_magnitude(max(-bounds[0], bounds[1], bounds[1] - bounds[0]))
+    floor, ceiling = Fraction(float_down(bounds[0])), Fraction(float_up(bounds[1]))
+    number = Cast(value, Type.FLOAT) if kind is Type.INTEGER else value
+    rate = Fraction(float(MOST_LEAVES / (ceiling - floor)))
+    distance = Call("-", (clamped(number, floor, ceiling), Literal(floor)))
+    leaf = Cast(Call("FLOOR", (Call("*", (distance, Literal(rate))),)), Type.INTEGER)
+    last = Call("LEAST", (leaf, Literal(MOST_LEAVES - 1)))
+    grid = Grid(low=floor, width=1 / rate, leaves=MOST_LEAVES, shift=Fraction(1, 2), high=ceiling)
+    return last, grid
+
+
+def _whole_grid(value: Expression, low: int, high: int) -> tuple[Expression, Grid]:
+    width = -(-(high - low + 1) // MOST_LEAVES)
+    distance = Call("-", (clamped(value, Fraction(low), Fraction(high)), Literal(low)))
+    leaf = distance if width == 1 else Call("DIV", (distance, Literal(width)))
+    leaves = -(-(high - low + 1) // width)
+    shift = Fraction(width - 1, 2 * width)
+    floor, ceiling = Fraction(low), Fraction(high)
+    return leaf, Grid(low=floor, width=Fraction(width), leaves=leaves, shift=shift, high=ceiling)

@@ -1,0 +1,281 @@
+"""The type of an expression, and of the columns of a relation.
+
+Trust: kernel.  What has a type here is computed alike by every engine; all else is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NoReturn, assert_never
+
+from discreet.errors import UnknownName, UnsupportedSQL, WrongType
+from discreet.query.expressions import (
+    Aggregate,
+    Call,
+    Case,
+    Cast,
+    Column,
+    Expression,
+    Grouped,
+    Literal,
+    Star,
+    Window,
+)
+from discreet.query.signatures import (
+    AGGREGATES,
+    FUNCTIONS,
+    PARTS,
+    PLAIN,
+    TIME_PARTS,
+    WINDOWS,
+    Function,
+)
+from discreet.query.source_text import Span, pointed
+from discreet.query.types import Type
+
+__all__ = [
+    "AGGREGATES",
+    "CASTS",
+    "FUNCTIONS",
+    "PARTS",
+    "PLAIN",
+    "WINDOWS",
+    "Function",
+    "check_condition",
+    "typed",
+]
+
+CASTS: Final[dict[Type, frozenset[Type]]] = {
+    Type.INTEGER: frozenset({Type.INTEGER, Type.FLOAT, Type.TEXT, Type.BOOLEAN}),
+    Type.FLOAT: frozenset({Type.FLOAT, Type.INTEGER}),
+    Type.TEXT: frozenset({Type.TEXT, Type.INTEGER, Type.FLOAT, Type.DATE, Type.TIMESTAMP}),
+    Type.BOOLEAN: frozenset({Type.BOOLEAN, Type.INTEGER, Type.TEXT}),
+    Type.DATE: frozenset({Type.DATE, Type.TEXT, Type.TIMESTAMP}),
+    Type.TIMESTAMP: frozenset({Type.TIMESTAMP, Type.DATE}),
+}
+"""From which type to which a value can be cast.
+
+A FLOAT becomes the nearest INTEGER (halves away from zero, NULL outside 64 bits), an INTEGER the
+nearest FLOAT; BOOLEAN and INTEGER are 0 and 1, and every other INTEGER is true; a TIMESTAMP becomes
+its DATE, and a DATE its midnight.  TEXT is read as an INTEGER of at most 18 digits, a plain decimal
+number, a day YYYY-MM-DD, or a moment YYYY-MM-DD HH:MM:SS with up to six decimals, and is NULL if it
+is nothing of the kind.
+"""
+
+
+def typed(expression: Expression, columns: Mapping[str, Type], keys: Sequence[Type] = ()) -> Type:
+    """Return the type of an expression over columns, and keys of a group, of these types.
+
+    >>> typed(Call("+", (Column("age"), Literal(1))), {"age": Type.INTEGER})
+    INTEGER
+    """
+    found = _typed(expression, columns, keys)
+    if found is None:
+        _wrong(
+            expression,
+            what="this NULL has no type.",
+            why="every column needs one type that all engines agree on.",
+            do="write the type, such as CAST(NULL AS INTEGER).",
+        )
+    return found
+
+
+def _typed(  # noqa: C901, PLR0911 (one line for each kind of node)
+    expression: Expression, columns: Mapping[str, Type], keys: Sequence[Type]
+) -> Type | None:
+    """Return the type, or None for a NULL that fits every type."""
+    match expression:
+        case Column():
+            return _column(expression, columns)
+        case Literal(type=kind):
+            return kind
+        case Call(function=name, arguments=arguments):
+            return _called(FUNCTIONS[name], arguments, columns, keys)
+        case Window(function=name, arguments=arguments):
+            for part in expression.children()[len(arguments) :]:
+                _typed(part, columns, keys)
+            return _called(WINDOWS[name], arguments, columns, keys)
+        case Aggregate(function=name, argument=argument, where=where):
+            if where is not None:
+                check_condition(where, columns, keys)
+            arguments = () if argument is None else (argument,)
+            return _called(AGGREGATES[name], arguments, columns, keys)
+        case Case():
+            return _case(expression, columns, keys)
+        case Cast():
+            return _cast(expression, columns, keys)
+        case Grouped(at=at):
+            return keys[at]
+        case Star():
+            raise UnsupportedSQL(
+                what=pointed("the star stands where one value is needed.", expression.span),
+                why="it means all columns of a table.",
+                do="name the column.",
+            )
+        case _:
+            assert_never(expression)
+
+
+def _column(column: Column, columns: Mapping[str, Type]) -> Type:
+    if column.table is None and column.name in columns:
+        return columns[column.name]
+    name = column.name if column.table is None else f"{column.table}.{column.name}"
+    raise UnknownName(
+        what=pointed(f"there is no column {name} here.", column.span),
+        why="only columns that the tables declare can be asked about.",
+        do=f"use one of: {', '.join(sorted(columns)) or '(there are none)'}.",
+    )
+
+
+def _called(
+    function: Function,
+    arguments: tuple[Expression, ...],
+    columns: Mapping[str, Type],
+    keys: Sequence[Type],
+) -> Type | None:
+    kinds = [_typed(argument, columns, keys) for argument in arguments]
+    for at, (argument, kind) in enumerate(zip(arguments, kinds, strict=True)):
+        takes = function.takes[min(at, len(function.takes) - 1)]
+        if kind is not None and kind not in takes:
+            _wrong(
+                argument,
+                what=f"{function.name} does not take a {kind.value} here.",
+                why="engines turn one type into another each in their own way.",
+                do=f"give it {_either(takes)}; CAST turns one type into another.",
+            )
+        if min(at, len(function.takes) - 1) in function.written:
+            _written(function, argument, at)
+    _parts(function, arguments, kinds)
+    return _given(function, arguments, kinds)
+
+
+def _written(function: Function, argument: Expression, at: int) -> None:
+    """Check an argument that must be a literal, and perhaps not too small."""
+    if not isinstance(argument, Literal) or argument.value is None:
+        _wrong(
+            argument,
+            what=f"{function.name} needs a written value here.",
+            why="engines agree on the result only if it is the same for all rows.",
+            do="write a number or a text.",
+        )
+    lowest = dict(zip(function.written, function.lowest, strict=False)).get(at)
+    if lowest is not None and isinstance(argument.value, int) and argument.value < lowest:
+        _wrong(
+            argument,
+            what=f"{function.name} needs a larger number here.",
+            why="engines count from other ends, or not at all.",
+            do=f"write {lowest} or more.",
+        )
+
+
+def _parts(
+    function: Function, arguments: tuple[Expression, ...], kinds: Sequence[Type | None]
+) -> None:
+    """Check the part of a date that a function is asked for."""
+    parts = PARTS.get(function.name)
+    if parts is None:
+        return
+    part = arguments[function.written[0]]
+    value = part.value if isinstance(part, Literal) else None
+    if value not in parts:
+        _wrong(
+            part,
+            what=f"{function.name} does not know this part of a date.",
+            why="only parts that every engine counts alike are known.",
+            do=f"use one of: {', '.join(parts)}.",
+        )
+    if value in TIME_PARTS and kinds[1] is Type.DATE:
+        _wrong(
+            arguments[1],
+            what=f"a DATE has no {value}.",
+            why="a day is not a moment.",
+            do="use a TIMESTAMP, or another part.",
+        )
+
+
+def _given(
+    function: Function, arguments: tuple[Expression, ...], kinds: Sequence[Type | None]
+) -> Type | None:
+    """Return the type of the result; what is compared must share a type."""
+    compared = function.gives == "same" or function.name in _COMPARED
+    shared = _shared(arguments, kinds) if compared else None
+    if isinstance(function.gives, Type):
+        return function.gives
+    return shared if function.gives == "same" else kinds[0]
+
+
+_COMPARED: Final = frozenset({"=", "<>", "<", "<=", ">", ">=", "IN"})
+
+
+def _shared(arguments: Sequence[Expression], kinds: Sequence[Type | None]) -> Type | None:
+    """Return the type that all share: one type, or FLOAT for numbers of both types."""
+    found: Type | None = None
+    for argument, kind in zip(arguments, kinds, strict=True):
+        if found is None or kind is None or found is kind:
+            found = found or kind
+        elif found.is_number and kind.is_number:
+            found = Type.FLOAT
+        else:
+            _wrong(
+                argument,
+                what=f"a {kind.value} meets a {found.value}.",
+                why="engines turn one type into another each in their own way.",
+                do=_meeting(found, kind),
+            )
+    return found
+
+
+def _meeting(first: Type, second: Type) -> str:
+    kinds = {first, second}
+    if kinds == {Type.DATE, Type.TEXT}:
+        return "write a day as DATE '2025-01-31'."
+    if kinds == {Type.TIMESTAMP, Type.TEXT}:
+        return "write a moment as TIMESTAMP '2025-01-31 12:00:00'."
+    return f"turn one into the other, such as CAST(... AS {first.value})."
+
+
+def check_condition(
+    expression: Expression, columns: Mapping[str, Type], keys: Sequence[Type] = ()
+) -> None:
+    """Refuse what is neither true nor false.
+
+    >>> check_condition(Call(">", (Column("age"), Literal(1))), {"age": Type.INTEGER})
+    """
+    kind = _typed(expression, columns, keys)
+    if kind not in {Type.BOOLEAN, None}:
+        _wrong(
+            expression,
+            what=f"a {kind.value if kind else 'NULL'} stands where a condition is needed.",
+            why="only true lets a row through, and engines disagree on what else is true.",
+            do="compare it with something, such as x > 0.",
+        )
+
+
+def _case(case: Case, columns: Mapping[str, Type], keys: Sequence[Type]) -> Type | None:
+    for condition, _ in case.branches:
+        check_condition(condition, columns, keys)
+    values = [value for _, value in case.branches]
+    if case.default is not None:
+        values.append(case.default)
+    return _shared(values, [_typed(value, columns, keys) for value in values])
+
+
+def _cast(cast: Cast, columns: Mapping[str, Type], keys: Sequence[Type]) -> Type:
+    kind = _typed(cast.argument, columns, keys)
+    if kind is not None and cast.to not in CASTS[kind]:
+        _wrong(
+            cast,
+            what=f"a {kind.value} cannot be turned into a {cast.to.value}.",
+            why="engines do it each in their own way.",
+            do=f"a {kind.value} can become {_either(CASTS[kind] - {kind})}.",
+        )
+    return cast.to
+
+
+def _either(kinds: frozenset[Type]) -> str:
+    return " or ".join(kind.value for kind in Type if kind in kinds)
+
+
+def _wrong(node: Expression, *, what: str, why: str, do: str) -> NoReturn:
+    span: Span | None = node.span
+    raise WrongType(what=pointed(what, span), why=why, do=do)

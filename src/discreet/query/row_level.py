@@ -1,0 +1,120 @@
+"""Which expressions are of one row, below an aggregation, and which of groups, above it.
+
+Trust: kernel.
+
+Where expressions may stand: those of one row below an aggregation, those of groups above it.
+
+ A window in a filter, or an aggregate in a key, would look at the rows of others.
+
+A tree may hold one node in many places; it is looked at once.
+
+What may be computed for each row, and what only for groups.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from discreet.query.expressions import (
+    Aggregate,
+    Call,
+    Case,
+    Cast,
+    Column,
+    Expression,
+    Grouped,
+    Literal,
+    Star,
+    Window,
+    check_expression,
+    walk,
+)
+from discreet.query.source_text import CLAUSES, Span, unsupported
+from discreet.query.types import wrong
+
+__all__ = ["check_group", "check_row", "only_rows"]
+
+_ROW: Final = frozenset({Column, Literal, Call, Case, Cast})
+_GROUP: Final = frozenset({Literal, Call, Case, Cast})
+
+
+def check_row(expression: Expression, *, windows: bool = False, span: Span | None = None) -> None:
+    """Refuse what is not computed from one row, or perhaps from windows over rows.
+
+    >>> check_row(Call("NOT", (Column("paid"),)))
+    """
+    check_expression(expression, span)
+    waiting: list[tuple[Expression, bool]] = [(expression, windows)]
+    seen: set[tuple[int, bool]] = set()
+    while waiting:
+        node, allowed = waiting.pop()
+        if (id(node), allowed) in seen:
+            continue
+        seen.add((id(node), allowed))
+        if type(node) is Window and allowed:
+            allowed = False
+        elif type(node) not in _ROW:
+            raise wrong(f"{_shown(node)} stands where a value of one row is needed.", span)
+        waiting.extend((child, allowed) for child in node.children())
+
+
+def check_group(expression: Expression, keys: int, span: Span | None = None) -> None:
+    """Refuse what is not computed from aggregates and so many keys of a group.
+
+    >>> check_group(Call("NOT", (Grouped(0),)), 1)
+    """
+    check_expression(expression, span)
+    waiting = [expression]
+    seen: set[int] = set()
+    while waiting:
+        node = waiting.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if type(node) is Aggregate:
+            if node.distinct and node.function != "COUNT":
+                raise wrong(f"{node.function} of a group takes all values.", span)
+            for part in node.children():
+                check_row(part, span=span)
+        elif type(node) is Grouped:
+            if node.at >= keys:
+                raise wrong("there is no key of this number.", span)
+        elif type(node) in _GROUP:
+            waiting.extend(node.children())
+        else:
+            raise wrong(f"{_shown(node)} stands where a value of a group is needed.", span)
+
+
+def _shown(node: Expression) -> str:
+    return f"a {type(node).__name__}"
+
+
+def only_rows(expression: Expression, *, place: str, windows: bool = False) -> Expression:
+    """Return the expression itself, unless it needs more than one row to be computed.
+
+    >>> from discreet.query.expressions import Column
+    >>> only_rows(Column("ward"), place="WHERE")
+    Column(name='ward', table=None)
+    """
+    for node in walk(expression):
+        if isinstance(node, Aggregate):
+            raise unsupported(
+                node.span,
+                f"an aggregate stands in {place}.",
+                (
+                    "it is computed for a group, after the rows are chosen.",
+                    "filter groups with HAVING, or aggregate in a subquery first.",
+                ),
+            )
+        if isinstance(node, Window):
+            if not windows:
+                raise unsupported(node.span, f"a window stands in {place}.", CLAUSES["QUALIFY"])
+            for inner in node.children():
+                only_rows(inner, place="a window")
+        if isinstance(node, Star):
+            raise unsupported(
+                node.span,
+                "the star stands where one value is needed.",
+                ("it means all columns of a table.", "name the column."),
+            )
+    return expression

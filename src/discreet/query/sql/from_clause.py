@@ -1,0 +1,167 @@
+"""FROM: tables, subqueries and joins.
+
+Trust: kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from discreet.query.relations import Join, Named, Relation, Table, UnionAll, folded
+from discreet.query.row_level import only_rows
+from discreet.query.source_text import unsupported
+from discreet.query.sql.cursor import Cursor
+from discreet.query.sql.operators import expression
+from discreet.query.sql.tokens import RESERVED, TokenKind
+
+__all__ = ["flat", "source", "union"]
+
+Subquery = Callable[[Cursor, Mapping[str, Relation]], Relation]
+
+_KINDS: Final = {"LEFT": "left", "RIGHT": "right", "FULL": "full", "INNER": "inner"}
+
+
+def source(cursor: Cursor, tables: Mapping[str, Relation], subquery: Subquery) -> Relation:
+    """Read what follows FROM; ``tables`` are those that WITH has named.
+
+    >>> from discreet.query.sql.selects import subquery
+    >>> source(Cursor("visits AS v"), {}, subquery)
+    Named(child=Table(name='visits'), alias='v')
+    """
+    start = cursor.at
+    found = _joined(cursor, tables, subquery)
+    while cursor.accept(","):
+        right = _joined(cursor, tables, subquery)
+        found = Join(found, right, "cross", span=cursor.since(start))
+    return found
+
+
+def _joined(cursor: Cursor, tables: Mapping[str, Relation], subquery: Subquery) -> Relation:
+    """Read one table and everything that is joined to it, from left to right."""
+    start = cursor.at
+    left = _single(cursor, tables, subquery)
+    while (kind := _kind(cursor)) is not None:
+        right = _single(cursor, tables, subquery)
+        on = None
+        if kind != "cross" and cursor.accept("ON"):
+            on = only_rows(expression(cursor), place="ON")
+        using = () if kind == "cross" or on is not None else _using(cursor)
+        left = Join(left, right, kind, on, using, span=cursor.since(start))
+    return left
+
+
+def _kind(cursor: Cursor) -> str | None:
+    """Step over the words of a join, and return its kind."""
+    if cursor.accept("CROSS", "JOIN"):
+        return "cross"
+    if cursor.accept("JOIN"):
+        return "inner"
+    word = cursor.token.word
+    if word not in _KINDS:
+        return None
+    cursor.take()
+    if word != "INNER":
+        cursor.accept("OUTER")
+    cursor.expect("JOIN")
+    return _KINDS[word]
+
+
+def _using(cursor: Cursor) -> tuple[str, ...]:
+    if not cursor.accept("USING"):
+        do = "write ON condition, USING (column), or CROSS JOIN."
+        raise cursor.stray("the condition of the join is missing here.", do)
+    cursor.expect("(")
+    found = [cursor.name("a column")[0]]
+    while cursor.accept(","):
+        found.append(cursor.name("a column")[0])
+    cursor.expect(")")
+    return tuple(found)
+
+
+def _single(cursor: Cursor, tables: Mapping[str, Relation], subquery: Subquery) -> Relation:
+    cursor.deeper()
+    found = _inner(cursor, tables, subquery)
+    cursor.depth -= 1
+    return found
+
+
+def _inner(cursor: Cursor, tables: Mapping[str, Relation], subquery: Subquery) -> Relation:
+    start = cursor.at
+    if cursor.accept("("):
+        return _parenthesis(cursor, tables, subquery, start)
+    parts = [cursor.name("a table")[0]]
+    while cursor.accept("."):
+        parts.append(cursor.name("a table")[0])
+    if cursor.sees("("):
+        raise unsupported(
+            cursor.since(start),
+            "a function stands where a table is needed.",
+            ("every table is declared by the owner.", "name a declared table."),
+        )
+    name = ".".join(parts)
+    known = tables.get(folded(name))
+    leaf = Table(name, span=cursor.since(start)) if known is None else known
+    return _under_alias(cursor, leaf, None if known is None else name, start)
+
+
+def _parenthesis(
+    cursor: Cursor, tables: Mapping[str, Relation], subquery: Subquery, start: int
+) -> Relation:
+    """Read a subquery or joined tables behind an opening parenthesis."""
+    if cursor.token.word in {"SELECT", "WITH"}:
+        inner = subquery(cursor, tables)
+    else:
+        inner = source(cursor, tables, subquery)
+        if cursor.sees("UNION") and not isinstance(inner, Table | Named | Join):
+            union(cursor)
+            parts = (*flat(inner), *flat(subquery(cursor, tables)))
+            inner = UnionAll(parts, span=cursor.since(start))
+    cursor.expect(")")
+    if isinstance(inner, Table | Named | Join):
+        return inner
+    return _under_alias(cursor, inner, None, start)
+
+
+def union(cursor: Cursor) -> None:
+    """Step over UNION ALL; UNION alone is refused.
+
+    >>> union(Cursor("UNION ALL SELECT"))
+    """
+    token = cursor.expect("UNION")
+    if not cursor.accept("ALL"):
+        raise unsupported(
+            token.span,
+            "UNION without ALL is not answered here.",
+            (
+                "it compares the rows of different people.",
+                "write UNION ALL, and SELECT DISTINCT with the column of the unit around it.",
+            ),
+        )
+
+
+def flat(relation: Relation) -> tuple[Relation, ...]:
+    """Return the parts of a union, or the relation alone.
+
+    >>> flat(Table("visits"))
+    (Table(name='visits'),)
+    """
+    return relation.parts if isinstance(relation, UnionAll) else (relation,)
+
+
+def _under_alias(cursor: Cursor, inner: Relation, name: str | None, start: int) -> Relation:
+    """Read an alias, if there is one, and put the relation under it."""
+    written = cursor.accept("AS")
+    token = cursor.token
+    bare = token.kind is TokenKind.NAME and token.word not in RESERVED
+    if written or bare or token.kind is TokenKind.QUOTED:
+        name = cursor.plain_name("a name for the table")[0]
+        if cursor.sees("("):
+            raise unsupported(
+                cursor.token.span,
+                "an alias does not rename columns.",
+                ("there is one way to say it here.", "name columns with AS inside the subquery."),
+            )
+    if name is None:
+        return inner
+    return Named(inner, name, span=cursor.since(start))

@@ -1,0 +1,223 @@
+"""GROUP BY worked out: keys, and everything else in terms of keys and aggregates.
+
+Trust: kernel.  What is computed from a row that is not a key must not reach the answer.
+
+Definition.  A name in GROUP BY, HAVING or ORDER BY is that of an output first, and of a column of
+the tables second; a whole number in GROUP BY or ORDER BY is the place of an output.  An expression
+is the key that it equals but for case, parentheses and, with a single table, its qualifier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import final
+
+from discreet.query.expressions import (
+    Aggregate,
+    Column,
+    Expression,
+    Grouped,
+    Literal,
+    Order,
+    Star,
+    Window,
+    transformed,
+    walk,
+)
+from discreet.query.question import check_size
+from discreet.query.question_text import fresh_name, output_names
+from discreet.query.relations import Filter, Join, Output, Relation, folded
+from discreet.query.row_level import only_rows
+from discreet.query.source_text import CLAUSES, unsupported
+from discreet.query.sql.select_syntax import Item, Select
+from discreet.query.types import NUMBERS
+
+__all__ = ["GroupedSelect", "filtered", "groups", "has_groups"]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class GroupedSelect:
+    """The keys, and the outputs, condition and order over keys and aggregates."""
+
+    keys: tuple[Output, ...]
+    outputs: tuple[Output, ...]
+    having: Expression | None
+    order: tuple[Order, ...]
+
+
+def has_groups(select: Select) -> bool:
+    """Whether a SELECT speaks of groups, not of rows.
+
+    >>> from discreet.query.relations import Table
+    >>> has_groups(Select(items=(Item(Aggregate("COUNT")),), source=Table("visits")))
+    True
+    """
+    above = [item.expression for item in select.items]
+    if select.having is not None:
+        above.append(select.having)
+    found = (node for expression in above for node in walk(expression))
+    return select.group is not None or any(isinstance(node, Aggregate) for node in found)
+
+
+def filtered(select: Select) -> Relation:
+    """Return the rows of FROM that WHERE lets through.
+
+    >>> from discreet.query.relations import Table
+    >>> filtered(Select(items=(), source=Table("visits")))
+    Table(name='visits')
+    """
+    if select.where is None:
+        return select.source
+    return Filter(select.source, only_rows(select.where, place="WHERE"), span=select.where.span)
+
+
+def groups(select: Select) -> GroupedSelect:
+    """Work out the groups of a SELECT.
+
+    >>> from discreet.query.relations import Table
+    >>> ward = Item(Column("Ward"))
+    >>> groups(Select(items=(ward,), source=Table("v"), group=(Item(Column("ward")),))).outputs
+    (('Ward', Grouped(at=0)),)
+    """
+    single = not isinstance(select.source, Join)
+    keys = {_plain(key.expression, single=single): key for key in _keys(select)}
+    places = {plain: at for at, plain in enumerate(keys)}
+    names = output_names(select.items, select.span)
+    values = [_above(item.expression, places, {}, single=single) for item in select.items]
+    outputs = tuple(zip(names, values, strict=True))
+    aliases = {folded(name): value for name, value in outputs}
+
+    def above(expression: Expression) -> Expression:
+        return _above(expression, places, aliases, single=single)
+
+    order = tuple(
+        replace(item, expression=_placed(item.expression, values) or above(item.expression))
+        for item in select.order
+    )
+    having = None if select.having is None else above(select.having)
+    if values:
+        check_size(*values, *(item.expression for item in order), having or values[0])
+    return GroupedSelect(_key_names(tuple(keys.values()), outputs), outputs, having, order)
+
+
+def _keys(select: Select) -> list[Item]:
+    """Return what each entry of GROUP BY stands for."""
+    if select.every:
+        found = [item for item in select.items if not _holds_aggregate(item.expression)]
+    else:
+        found = [_key(entry, select.items) for entry in select.group or ()]
+    for item in found:
+        only_rows(item.expression, place="GROUP BY")
+    return found
+
+
+def _key(entry: Item, items: tuple[Item, ...]) -> Item:
+    expression = entry.expression
+    found = entry
+    if isinstance(expression, Column) and expression.table is None:
+        aliases = {folded(item.alias): item for item in items if item.alias is not None}
+        found = aliases.get(folded(expression.name), entry)
+    elif (at := _place(expression, len(items))) is not None:
+        found = items[at]
+    if _holds_aggregate(found.expression):
+        raise unsupported(
+            expression.span,
+            "this output is an aggregate, not a key.",
+            ("groups are made before anything is added up.", "group by columns of the table."),
+        )
+    return replace(entry, expression=found.expression, alias=entry.alias or found.alias)
+
+
+def _holds_aggregate(expression: Expression) -> bool:
+    return any(isinstance(node, Aggregate) for node in walk(expression))
+
+
+def _placed(expression: Expression, values: list[Expression]) -> Expression | None:
+    """Return the output at the place that a number names."""
+    at = _place(expression, len(values))
+    return None if at is None else values[at]
+
+
+def _place(expression: Expression, count: int) -> int | None:
+    """Return the place, from 0, that a written number names; None if it is no number."""
+    if not isinstance(expression, Literal) or expression.type not in NUMBERS:
+        return None
+    value = expression.value
+    if type(value) is not int or not 1 <= value <= count:
+        raise unsupported(
+            expression.span,
+            "there is no output at this place.",
+            ("a number stands for the place of an output, from 1.", "name the column."),
+        )
+    return value - 1
+
+
+def _plain(expression: Expression, *, single: bool) -> Expression:
+    """Return the one form in which expressions are compared."""
+
+    def plain(node: Expression) -> Expression | None:
+        if not isinstance(node, Column):
+            return None
+        table = None if single or node.table is None else folded(node.table)
+        return Column(folded(node.name), table)
+
+    return transformed(expression, plain)
+
+
+def _above(
+    expression: Expression,
+    places: Mapping[Expression, int],
+    aliases: Mapping[str, Expression],
+    *,
+    single: bool,
+) -> Expression:
+    """Return an expression in terms of keys, aggregates and outputs."""
+
+    def above(node: Expression) -> Expression | None:
+        if isinstance(node, Aggregate):
+            for inner in node.children():
+                only_rows(inner, place="an aggregate")
+            return node
+        if isinstance(node, Column) and node.table is None and folded(node.name) in aliases:
+            return aliases[folded(node.name)]
+        at = places.get(_plain(node, single=single))
+        if at is not None:
+            return Grouped(at, span=node.span)
+        _refuse_rows(node)
+        return None
+
+    return check_size(transformed(expression, above))
+
+
+def _refuse_rows(node: Expression) -> None:
+    """Refuse what belongs to single rows."""
+    if isinstance(node, Column):
+        raise unsupported(
+            node.span,
+            f"{node.name} is neither a key nor inside an aggregate.",
+            (
+                "an answer is about groups; the value of a single row is somebody's.",
+                f"add it to GROUP BY, written alike, or aggregate it, as in AVG({node.name}).",
+            ),
+        )
+    if isinstance(node, Window):
+        raise unsupported(node.span, "a window stands beside aggregates.", CLAUSES["QUALIFY"])
+    if isinstance(node, Star):
+        raise unsupported(
+            node.span,
+            "the star asks for the rows themselves.",
+            ("an answer is about groups, not about single rows.", "write COUNT(*), or keys."),
+        )
+
+
+def _key_names(keys: tuple[Item, ...], outputs: tuple[Output, ...]) -> tuple[Output, ...]:
+    """Name each key after its output, its column or its place."""
+    shown = {value.at: name for name, value in reversed(outputs) if isinstance(value, Grouped)}
+    taken: set[str] = set()
+    found: list[Output] = []
+    for at, key in enumerate(keys):
+        plain = key.expression.name if isinstance(key.expression, Column) else f"key_{at + 1}"
+        found.append((fresh_name(shown.get(at, key.alias or plain), taken), key.expression))
+    return tuple(found)

@@ -1,0 +1,186 @@
+"""The differential privacy clause: WITH DIFFERENTIAL_PRIVACY OPTIONS(name = value, ...).
+
+Trust: kernel.  Numbers are exact, and what is not understood is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any, Final
+
+from discreet.exact import decimal
+from discreet.query.expression_text import said_number
+from discreet.query.expressions import Column
+from discreet.query.question import NOISES, STRATEGIES, Clause
+from discreet.query.source_text import Span, unreadable, unsupported
+from discreet.query.sql.cursor import Cursor, signed
+from discreet.query.sql.operators import expression
+from discreet.query.sql.tokens import TokenKind
+
+__all__ = ["NOISES", "OPTIONS", "STRATEGIES", "clause", "clause_of"]
+
+_OTHERS: Final = {
+    "ANONYMIZATION": "its name in GoogleSQL is DIFFERENTIAL_PRIVACY now.",
+    "AGGREGATION_THRESHOLD": "a threshold without noise protects nobody.",
+}
+
+
+def clause(cursor: Cursor) -> Clause | None:
+    """Read the clause, if one comes next.
+
+    >>> clause(Cursor("WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon = 0.1)")).epsilon
+    Fraction(1, 10)
+    """
+    if not cursor.sees("WITH"):
+        return None
+    start = cursor.at
+    cursor.take()
+    word = cursor.token.word
+    if word in _OTHERS:
+        raise unsupported(
+            cursor.token.span,
+            f"{word} is not answered here.",
+            (_OTHERS[word], "write WITH DIFFERENTIAL_PRIVACY."),
+        )
+    cursor.expect("DIFFERENTIAL_PRIVACY")
+    given: dict[str, Any] = {}
+    if cursor.accept("OPTIONS"):
+        cursor.expect("(")
+        while not cursor.sees(")"):
+            if given:
+                cursor.expect(",", "write each value as it is, and commas between options.")
+            _option(cursor, given)
+        cursor.expect(")")
+    return _checked(Clause(**given, span=cursor.since(start)))
+
+
+def clause_of(given: Mapping[str, object]) -> Clause:
+    """Return the clause of options given in Python: numbers, or text as in SQL.
+
+    >>> clause_of({"epsilon": 0.1, "noise": "gaussian"}).epsilon
+    Fraction(1, 10)
+    """
+    found: dict[str, Any] = {}
+    for name, value in given.items():
+        text = value if isinstance(value, str) else said_number(decimal(value, name=name))
+        cursor = Cursor(f"{name} = {text}")
+        _option(cursor, found)
+        cursor.end()
+    return _checked(Clause(**found))
+
+
+def _checked(found: Clause) -> Clause:
+    """Refuse two currencies."""
+    if found.rho is not None and found.epsilon is not None:
+        raise unsupported(
+            found.span,
+            "both epsilon and rho are given.",
+            ("a question has one price.", "give epsilon, or rho."),
+        )
+    return found
+
+
+def _option(cursor: Cursor, given: dict[str, Any]) -> None:
+    start = cursor.at
+    written, _ = cursor.name("an option")
+    name = written.lower()
+    if name not in OPTIONS:
+        raise unsupported(
+            cursor.since(start),
+            f"there is no option {name}.",
+            (
+                "what is not understood may change the promise.",
+                f"use one of: {', '.join(OPTIONS)}.",
+            ),
+        )
+    cursor.expect("=", f"write {name} = value.")
+    value = OPTIONS[name](cursor, name)
+    if name in given:
+        raise unreadable(cursor.since(start), f"{name} is given twice.", "give it once.")
+    given[name] = value
+
+
+def _above_zero(cursor: Cursor, name: str) -> Fraction:
+    value, span = signed(cursor, name)
+    if value <= 0:
+        raise unsupported(
+            span,
+            f"{name} is not above zero.",
+            ("nothing can be told at no price.", f"give {name} above zero."),
+        )
+    return value
+
+
+def _chance(cursor: Cursor, name: str) -> Fraction:
+    value, span = signed(cursor, name)
+    if not 0 <= value < 1:
+        raise unsupported(
+            span,
+            f"{name} is not from 0 up to 1.",
+            (
+                "it is a chance, and at 1 nothing is promised.",
+                f"give a {name} far below one over the number of people.",
+            ),
+        )
+    return value
+
+
+def _count(cursor: Cursor, name: str) -> int:
+    start = cursor.at
+    if cursor.accept("NULL"):
+        raise unsupported(
+            cursor.since(start),
+            f"{name} is NULL.",
+            ("without a limit one person could change every group.", "give a whole number."),
+        )
+    value, span = signed(cursor, name)
+    if value.denominator != 1 or not 1 <= value < 2**31:
+        raise unsupported(
+            span,
+            f"{name} is not a whole number above zero.",
+            ("it counts groups, rows or people.", "give 1 or more."),
+        )
+    return int(value)
+
+
+def _unit(cursor: Cursor, name: str) -> Column:
+    found = expression(cursor)
+    if not isinstance(found, Column):
+        span: Span = found.span or cursor.token.span
+        raise unsupported(
+            span,
+            f"{name} is not a column.",
+            ("who is protected is told by one column.", f"write {name} = column."),
+        )
+    return found
+
+
+def _word(choices: tuple[str, ...]) -> Callable[[Cursor, str], str]:
+    def read(cursor: Cursor, name: str) -> str:
+        token = cursor.take()
+        value = token.text.upper()
+        if token.kind not in {TokenKind.NAME, TokenKind.TEXT} or value not in choices:
+            raise unsupported(
+                token.span,
+                f"this is no {name}.",
+                ("what is not understood may change the promise.", f"use {' or '.join(choices)}."),
+            )
+        return value
+
+    return read
+
+
+OPTIONS: Final[dict[str, Callable[[Cursor, str], Any]]] = {
+    "epsilon": _above_zero,
+    "delta": _chance,
+    "rho": _above_zero,
+    "max_groups_contributed": _count,
+    "max_rows_contributed": _count,
+    "privacy_unit_column": _unit,
+    "group_selection_strategy": _word(STRATEGIES),
+    "group_selection_epsilon": _above_zero,
+    "min_privacy_units_per_group": _count,
+    "noise": _word(NOISES),
+}
+"""The options of the clause, and how each is read."""

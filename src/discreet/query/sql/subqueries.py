@@ -1,0 +1,135 @@
+"""A SELECT of a subquery turned into a relation: everything below the private aggregate.
+
+Trust: kernel.
+"""
+
+from __future__ import annotations
+
+from discreet.query.expressions import (
+    Aggregate,
+    Call,
+    Column,
+    Expression,
+    Grouped,
+    Star,
+    transformed,
+)
+from discreet.query.question_text import output_names
+from discreet.query.relations import Aggregated, Distinct, Filter, Project, Relation
+from discreet.query.row_level import only_rows
+from discreet.query.signatures import PLAIN
+from discreet.query.source_text import unsupported
+from discreet.query.sql.group_by import filtered, groups, has_groups
+from discreet.query.sql.select_syntax import Select
+
+__all__ = ["subquery_relation"]
+
+
+def subquery_relation(select: Select) -> Relation:
+    """Turn a SELECT of a subquery into a relation.
+
+    >>> from discreet.query.relations import Table
+    >>> from discreet.query.sql.select_syntax import Item
+    >>> subquery_relation(Select(items=(Item(Column("ward")),), source=Table("visits")))
+    Project(child=Table(name='visits'), outputs=(('ward', Column(name='ward', table=None)),))
+    """
+    _refuse_top(select)
+    found = _aggregated(select) if has_groups(select) else _projected(select)
+    return Distinct(found, span=select.span) if select.distinct else found
+
+
+def _refuse_top(select: Select) -> None:
+    """Refuse what only the outermost SELECT can have."""
+    if select.clause is not None:
+        raise unsupported(
+            select.clause.span,
+            "the differential privacy clause stands in a subquery.",
+            (
+                "noise is added once, to the outermost aggregates.",
+                "put the clause on the outermost SELECT, or ask two questions.",
+            ),
+        )
+    if select.order or select.limit is not None:
+        raise unsupported(
+            select.order[0].expression.span if select.order else select.limit_span,
+            "a subquery has no order and no limit.",
+            (
+                "which rows it keeps would depend on other people.",
+                "leave it out; ROW_NUMBER() OVER (PARTITION BY unit ORDER BY ...) picks rows.",
+            ),
+        )
+
+
+def _projected(select: Select) -> Relation:
+    """Turn a SELECT of rows into a projection."""
+    if select.having is not None:
+        raise unsupported(
+            select.having.span, "HAVING stands without groups.", ("it is for groups.", "use WHERE.")
+        )
+    names = output_names(select.items, select.span)
+    for item in select.items:
+        if not isinstance(item.expression, Star):
+            only_rows(item.expression, place="the select list", windows=True)
+    outputs = zip(names, (item.expression for item in select.items), strict=True)
+    return Project(filtered(select), tuple(outputs), span=select.span)
+
+
+def _aggregated(select: Select) -> Relation:
+    """Turn a grouped SELECT into an aggregation, a filter of groups and a projection."""
+    found = groups(select)
+    totals: dict[Aggregate, str] = {}
+
+    def below(node: Expression) -> Expression | None:
+        match node:
+            case Grouped(at=at):
+                return Column(f"key_{at + 1}", span=node.span)
+            case Aggregate():
+                return _plain(node, totals)
+            case _:
+                return None
+
+    outputs = tuple((name, transformed(value, below)) for name, value in found.outputs)
+    condition = None if found.having is None else transformed(found.having, below)
+    keys = tuple((f"key_{at}", value) for at, (_, value) in enumerate(found.keys, start=1))
+    named = tuple((name, total) for total, name in totals.items())
+    relation: Relation = Aggregated(filtered(select), keys, named, span=select.span)
+    if condition is not None:
+        relation = Filter(relation, condition, span=condition.span)
+    return Project(relation, outputs, span=select.span)
+
+
+def _plain(total: Aggregate, totals: dict[Aggregate, str]) -> Expression:
+    """Return the column of a plain aggregate; a mean is a sum over a count."""
+    given = (total.bounds_per_group, total.bounds_per_row, total.epsilon)
+    if any(value is not None for value in given):
+        raise unsupported(
+            total.span,
+            "bounds and epsilon are given in a subquery.",
+            (
+                "noise is added once, to the outermost aggregates.",
+                "give them to the outermost aggregates.",
+            ),
+        )
+    if total.function == "AVG":
+        parts = (_part("SUM", total, totals), _part("COUNT", total, totals))
+        return Call("/", parts, span=total.span)
+    if total.function not in PLAIN:
+        raise unsupported(
+            total.span,
+            f"{total.function} stands in a subquery.",
+            (
+                "its digits differ between engines when it is computed without noise.",
+                f"use {', '.join(PLAIN)} or AVG there.",
+            ),
+        )
+    return _column(total, totals)
+
+
+def _part(function: str, mean: Aggregate, totals: dict[Aggregate, str]) -> Column:
+    part = Aggregate(function, mean.argument, where=mean.where, span=mean.span)
+    return _column(part, totals)
+
+
+def _column(total: Aggregate, totals: dict[Aggregate, str]) -> Column:
+    name = totals.setdefault(total, f"total_{len(totals) + 1}")
+    return Column(name, span=total.span)

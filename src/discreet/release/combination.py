@@ -1,0 +1,191 @@
+"""One answer from two to the same question.
+
+Trust: public.  Both have been paid for; what is computed from them costs nothing more.
+
+Definition.  Every noisy total becomes the mean of the two with weights in inverse proportion to the
+variances of their noises, to three digits; everything else is computed anew from these.
+Theorem (key ``inverse-variance``).  Of all weighted means of independent unbiased numbers with
+variances v and w, the one with weights w / (v + w) and v / (v + w) has the least variance,
+v w / (v + w).
+Proof.  x**2 v + (1 - x)**2 w is least at x = w / (v + w).
+A group that only one of the answers shows keeps its numbers.  Chosen leaves cannot be averaged: the
+choice with the smaller scale counts, also of the ends of intervals.  A noisy number of units that
+showed its group by reaching a threshold is not unbiased, and a mean of two such is not either;
+their intervals know that.
+
+Where groups are shown by reaching a threshold, out of more than could be listed, nothing is known
+of a group that only one answer shows but what that one says; so such answers are not combined.
+
+Where units touch more groups than they may count in, each answer counts them in groups of its own
+choice.  What an interval is about is then the same mean of the two totals without noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import replace
+from fractions import Fraction
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.errors import WrongKind
+from discreet.mechanisms import Laplace
+from discreet.noise import DiscreteGaussian, DiscreteLaplace
+from discreet.plan.plan import Plan
+from discreet.plan.statistics.estimators import Estimate, QuantileEstimator, QuantilesEstimator
+from discreet.release.columns import columns_of
+from discreet.release.confidence_intervals.noise_tails import Additive
+from discreet.release.noisy_totals import Chosen, Noisy, NoisyTotal
+from discreet.release.release import Release
+from discreet.requests.raw_totals import Integers
+
+__all__ = ["combinable", "combine"]
+
+_PARTS: Final = 1 << 10
+
+
+def combine(first: Release, second: Release) -> Release:
+    """Return the better of what two answers to one question say together.
+
+    The confidence, the condition on groups, the order and the limit are those of the second.
+    """
+    _check(first, second)
+    parts: list[Noisy] = []
+    for one in first.parts:
+        for other in second.parts:
+            here, there = _shared(one, other)
+            parts.append(_mean(one.taken(here), other.taken(there)))
+    parts += [_without(one, second.parts) for one in first.parts]
+    parts += [_without(other, first.parts) for other in second.parts]
+    parts = [part for part in parts if part.size] or parts[:1]
+    columns = columns_of(second.plan, parts)
+    return Release(
+        plans=(*first.plans, *second.plans),
+        columns=columns,
+        parts=tuple(parts),
+        private=first.private and second.private,
+        sources=second.sources,
+    )
+
+
+def combinable(first: Plan, second: Plan) -> bool:
+    """Say whether answers of two plans can be combined; no answer is needed for that."""
+    drawn = first.reached is not None or second.reached is not None
+    return not drawn and _asked(first) == _asked(second)
+
+
+def _check(first: Release, second: Release) -> None:
+    if not (combinable(first.plan, second.plan) and first.parts and second.parts):
+        raise WrongKind(
+            what="the two answers are not to the same question, or one of them was mapped.",
+            why="only numbers of the same totals can be averaged.",
+            do="ask the same question twice, and combine the answers as they came.",
+        )
+    if first.sources != second.sources:
+        raise WrongKind(
+            what="the two answers were computed from data in different states.",
+            why="a mean of the two would be about neither.",
+            do="ask the question anew, which has its own price.",
+        )
+    if _same(first, second):
+        raise WrongKind(
+            what="the two are one answer, perhaps replayed.",
+            why="the same noise twice is no more exact than once.",
+            do="ask again at another price, which draws new noise.",
+        )
+
+
+def _asked(plan: Plan) -> tuple[object, ...]:
+    """Return what must agree: the totals, what is computed from them, and who is protected."""
+    lowered = replace(plan.lowered, public=None)
+    return plan.unit, lowered, tuple(map(_aimed, plan.estimates)), plan.shown.outputs
+
+
+def _aimed(estimate: Estimate) -> Estimate:
+    """Leave out how far beside its rank a quantile is aimed, which follows from the price."""
+    match estimate.estimator:
+        case QuantileEstimator() as one:
+            return replace(estimate, estimator=replace(one, offset=0))
+        case QuantilesEstimator(each=each):
+            levels = tuple(replace(one, offset=0) for one in each)
+            return replace(estimate, estimator=QuantilesEstimator(levels))
+        case _:
+            return estimate
+
+
+def _same(first: Release, second: Release) -> bool:
+    """Say whether two answers may hold the same noise: entries of a ledger tell, else plans do."""
+    if first.receipt is not None and second.receipt is not None:
+        return first.receipt == second.receipt
+    known = {plan.digest for plan in first.plans}
+    return any(plan.digest in known for plan in second.plans)
+
+
+def _shared(one: Noisy, other: Noisy) -> tuple[Integers, Integers]:
+    """Return the places of the groups that both show."""
+    if one.size == other.size and all(map(_equal, one.keys, other.keys)):
+        return np.arange(one.size), np.arange(one.size)
+    there = {group: place for place, group in enumerate(_groups(other))}
+    pairs = [(place, there[group]) for place, group in enumerate(_groups(one)) if group in there]
+    found = np.array(pairs, np.int64).reshape(-1, 2)
+    return found[:, 0], found[:, 1]
+
+
+def _equal(one: pa.Array, other: pa.Array) -> bool:
+    return bool(one.equals(other))
+
+
+def _without(one: Noisy, others: tuple[Noisy, ...]) -> Noisy:
+    """Return the groups that no other part shows."""
+    known = {group for other in others for group in _groups(other)}
+    alone = [place for place, group in enumerate(_groups(one)) if group not in known]
+    return one.taken(np.array(alone, np.int64))
+
+
+def _groups(noisy: Noisy) -> list[Hashable]:
+    if not noisy.keys:
+        return [()] * noisy.size
+    return list(zip(*(key.to_pylist() for key in noisy.keys), strict=True))
+
+
+def _mean(one: Noisy, other: Noisy) -> Noisy:
+    totals = {**one.totals, **other.totals}
+    for name in one.totals.keys() & other.totals.keys():
+        totals[name] = _averaged(one.totals[name], other.totals[name])
+    theirs = {_place(each): each for each in other.chosen}
+    chosen = tuple(_sharper(each, theirs[_place(each)]) for each in one.chosen)
+    return Noisy(size=one.size, keys=one.keys, totals=totals, chosen=chosen)
+
+
+def _place(chosen: Chosen) -> tuple[str, Fraction, int]:
+    choice = chosen.choice
+    return choice.measure, choice.level, choice.side
+
+
+def _averaged(one: NoisyTotal, other: NoisyTotal) -> NoisyTotal:
+    mine, theirs = _variance(one), _variance(other)
+    weight = Fraction(round(_PARTS * theirs / (mine + theirs)), _PARTS)
+    runs = [
+        *(replace(run, weight=run.weight * weight) for run in one.runs),
+        *(replace(run, weight=run.weight * (1 - weight)) for run in other.runs),
+    ]
+    return NoisyTotal(tuple(run for run in runs if run.weight))
+
+
+def _variance(total: NoisyTotal) -> Fraction:
+    return sum((run.weight**2 * _spread(run.mechanism) for run in total.runs), Fraction(0))
+
+
+def _spread(mechanism: Additive) -> Fraction:
+    law = (
+        DiscreteLaplace(scale=mechanism.scale)
+        if isinstance(mechanism, Laplace)
+        else DiscreteGaussian(variance=mechanism.variance)
+    )
+    return law.moments().variance.high
+
+
+def _sharper(one: Chosen, other: Chosen) -> Chosen:
+    return one if one.choice.mechanism.scale <= other.choice.mechanism.scale else other

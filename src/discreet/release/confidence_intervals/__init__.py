@@ -1,0 +1,4 @@
+"""Confidence intervals.
+
+Trust: public.
+"""

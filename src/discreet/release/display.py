@@ -1,0 +1,295 @@
+"""Answers as text, HTML and bars: as many digits as their error leaves, and marks.
+
+Trust: public.
+
+How the numbers of an answer are shown: as many digits as their error leaves, and marks.
+
+Definition.  A number is shown as ``v ± h`` if its interval reaches about as far to both sides, else
+as ``v [low, high]``.  Digits go down to the second digit of h.  It is *weak* if h, the distance to
+the farther end, is more than a quarter of it.
+
+Answers as text.
+
+Answers as HTML, for notebooks: escaped, without scripts, and with nothing to load.
+
+Answers as bars with error bars.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from html import escape
+from typing import TYPE_CHECKING, Any, Final, final
+
+from discreet.accounting.budgets.amounts import amount_up, format_up
+from discreet.errors import UnknownName
+from discreet.plan.plan import Plan
+from discreet.query.types import Type
+from discreet.release.columns import ReleasedColumn
+from discreet.release.frames import missing_extra
+
+if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+    from discreet.release.release import Release
+
+__all__ = [
+    "WEAK",
+    "ShownCell",
+    "bars",
+    "cells",
+    "html_of",
+    "notes",
+    "plain",
+    "price_of",
+    "rich_table",
+    "text_of",
+]
+
+WEAK: Final = 0.25
+_LOPSIDED: Final = 0.1
+_LONGEST: Final = 60
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ShownCell:
+    """A text, whether it tells between what the number lies, and whether its error is large."""
+
+    text: str
+    ends: bool = False
+    weak: bool = False
+
+
+def cells(column: ReleasedColumn, rows: int) -> list[ShownCell]:
+    """Return the first cells of a column.
+
+    >>> import pyarrow as pa
+    >>> visits = ReleasedColumn(name="n", type=Type.INTEGER, values=pa.array([120, 7]),
+    ...                         low=pa.array([114, 1]), high=pa.array([126, 13]))
+    >>> [(cell.text, cell.weak) for cell in cells(visits, 10)]
+    [('120 ± 6', False), ('7 ± 6', True)]
+    """
+    values = column.values.slice(0, rows).to_pylist()
+    if column.low is None or column.high is None or column.listed:
+        return [ShownCell(plain(value)) for value in values]
+    lows, highs = (end.slice(0, rows).to_pylist() for end in (column.low, column.high))
+    return [_cell(*each, column.type) for each in zip(values, lows, highs, strict=True)]
+
+
+def plain(value: Any) -> str:
+    r"""Show a value without an interval; what would move the cursor of a terminal is escaped.
+
+    >>> plain(None), plain(2.0), plain([1.5, None]), plain(chr(27) + "[2J")
+    ('NULL', '2', '[1.5, NULL]', '\\x1b[2J')
+    """
+    match value:
+        case None:
+            return "NULL"
+        case bool():
+            return str(value).lower()
+        case float():
+            return f"{value:.6g}"
+        case str():
+            shown = value if value.isprintable() else repr(value)[1:-1]
+            return shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1] + "…"
+        case list():
+            return f"[{', '.join(map(plain, value))}]"
+        case _:
+            return str(value)
+
+
+def _cell(value: Any, low: Any, high: Any, kind: Type) -> ShownCell:
+    if value is None or low is None or high is None:
+        return ShownCell(plain(value))
+    half = max(high - value, value - low)
+    weak = half > WEAK * abs(value)
+    places = 0 if kind is Type.INTEGER else _places(half)
+    if abs((high - value) - (value - low)) <= _LOPSIDED * (high - low):
+        return ShownCell(
+            f"{_number(value, places)} ± {_number(half, places)}", ends=True, weak=weak
+        )
+    ends: Sequence[str] = [_number(end, places) for end in (low, high)]
+    return ShownCell(f"{_number(value, places)} [{ends[0]}, {ends[1]}]", ends=True, weak=weak)
+
+
+def _places(half: float) -> int | None:
+    """Return how many decimals are worth showing, None for powers of ten."""
+    if not 1e-12 < half < 1e15:
+        return None
+    return max(0, 1 - math.floor(math.log10(half)))
+
+
+def _number(value: float, places: int | None) -> str:
+    if places is None or abs(value) >= 1e15:
+        return f"{value:.6g}"
+    return f"{value:.{places}f}"
+
+
+ROWS: Final = 20
+_MARK: Final = " ~"
+
+
+def text_of(release: Release) -> str:
+    """Return the table, and below it what the marks mean, what it cost and what that means."""
+    columns = [[ShownCell(plain(column.name)), *cells(column, ROWS)] for column in release.columns]
+    right = [column.low is not None for column in release.columns]
+    texts = [[cell.text + (_MARK if cell.weak else "") for cell in column] for column in columns]
+    if any(cell.weak for column in columns for cell in column):  # figures stay in line
+        texts = [
+            [text if text.endswith(_MARK) or not end else f"{text}  " for text in column]
+            for column, end in zip(texts, right, strict=True)
+        ]
+    widths = [max(map(len, column)) for column in texts]
+    lines = [
+        "  ".join(
+            text.rjust(width) if end else text.ljust(width)
+            for text, width, end in zip(row, widths, right, strict=True)
+        ).rstrip()
+        for row in zip(*texts, strict=True)
+    ]
+    rule = "  ".join("-" * width for width in widths)
+    return "\n".join([*lines[:1], rule, *lines[1:], "", *notes(release)])
+
+
+def notes(release: Release) -> Iterator[str]:
+    """Yield what a reader should know besides the numbers."""
+    if not release.private:
+        yield "Not private: test mode. Show this to nobody who may not see the data itself."
+    more = len(release) - ROWS
+    if more > 0:
+        yield f"... and {more} rows more."
+    shown = [cell for column in release.columns for cell in cells(column, ROWS)]
+    if any(cell.ends for cell in shown):
+        yield (
+            f"± and [ ] hold the number without noise with {float(100 * release.confidence):.6g} % "
+            "confidence, each."
+        )
+    if release.plan.selection is not None:
+        yield hidden_groups(release)
+    if release.plan.reached is not None:
+        yield (
+            "Groups are listed that reached the threshold, some of them by noise alone; what ± and "
+            "[ ] say is about all groups, and those that are picked by their noise are off more "
+            "often."
+        )
+    if release.plan.found:
+        from discreet.plan.plan_text import found_lines  # noqa: PLC0415  rare
+
+        yield f"Bounds were found privately: {'; '.join(found_lines(release.plan.found))}."
+    if any(cell.weak for cell in shown):
+        yield f"{_MARK.strip()} marks errors of more than a quarter of the number."
+    if not release.private:
+        return
+    yield cost_of(release)
+    unit = release.plan.unit
+    yield release.odds.sentence(unit=unit.name, relation=unit.relation)
+
+
+def hidden_groups(release: Release) -> str:
+    """Say which groups are not shown, and whether any is."""
+    plan = release.plan
+    some = 0 if plan.selection is None else plan.selection.smallest(Fraction(1, 2))
+    hidden = f"Groups of fewer than {some} {dict(plan.about)[plan.chosen_by]} are mostly hidden."
+    return hidden if len(release) else f"No group is left to show. {hidden}"
+
+
+def cost_of(release: Release) -> str:
+    """Say what an answer cost."""
+    prices = " and ".join(price_of(plan) for plan in release.plans)
+    if not release.replayed:
+        return f"Cost: {prices}."
+    entry = "" if release.receipt is None else f" entry {release.receipt.seq},"
+    return f"Replayed{entry} cost nothing now; when it was first answered: {prices}."
+
+
+def price_of(plan: Plan) -> str:
+    """Say what a plan costs."""
+    price, parts = plan.price, []
+    if price.epsilon is not None:
+        at = f" at delta {format_up(amount_up(price.delta))}" if price.delta else ""
+        parts.append(f"epsilon {format_up(amount_up(price.epsilon))}{at}")
+    if price.rho is not None:
+        at = f" beside delta {format_up(amount_up(price.beside))}" if price.beside else ""
+        parts.append(f"rho {format_up(amount_up(price.rho))}{at}")
+    return ", ".join(parts)
+
+
+def rich_table(release: Release) -> Any:
+    """Return a table for terminals, with weak numbers in another color."""
+    try:
+        from rich.console import Group  # noqa: PLC0415  loaded for terminals alone
+        from rich.table import Table  # noqa: PLC0415
+        from rich.text import Text  # noqa: PLC0415
+    except ImportError:
+        from discreet.release.frames import missing_extra  # noqa: PLC0415  rare
+
+        missing_extra("rich", "cli")
+    table = Table()
+    for column in release.columns:
+        table.add_column(
+            Text(plain(column.name)), justify="left" if column.low is None else "right"
+        )
+    shown = [cells(column, ROWS) for column in release.columns]
+    for row in zip(*shown, strict=True):
+        table.add_row(*(Text(cell.text, style="yellow" if cell.weak else "") for cell in row))
+    return Group(table, *(Text(note) for note in notes(release)))
+
+
+_WEAK: Final = ' style="color:#a05a00" title="error above a quarter of the number"'
+
+
+def html_of(release: Release) -> str:
+    """Return the table and the notes below it."""
+    heads = "".join(f"<th>{escape(plain(column.name))}</th>" for column in release.columns)
+    shown = [cells(column, ROWS) for column in release.columns]
+    rows = "".join(f"<tr>{''.join(map(_html_cell, row))}</tr>" for row in zip(*shown, strict=True))
+    below = "".join(f"<p>{escape(note)}</p>" for note in notes(release))
+    return f"<div><table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{below}</div>"
+
+
+def _html_cell(cell: ShownCell) -> str:
+    return f"<td{_WEAK if cell.weak else ''}>{escape(cell.text)}</td>"
+
+
+def bars(columns: Sequence[ReleasedColumn], name: str | None) -> Any:
+    """Draw the column of this name, or the first one with intervals; return the axes."""
+    try:
+        from matplotlib import pyplot as plt  # noqa: PLC0415  an optional library
+    except ImportError:
+        missing_extra("matplotlib", "plots")
+    column = _drawn(columns, name)
+    keys = [each for each in columns if each.low is None]
+    rows = zip(*(key.values.to_pylist() for key in keys), strict=True)
+    labels = [", ".join(map(plain, row)) for row in rows] if keys else [plain(column.name)]
+    values, errors = _heights(column)
+    _, axes = plt.subplots()
+    axes.bar(range(len(values)), values, yerr=errors, capsize=3)
+    axes.set_xticks(range(len(values)), labels, rotation=45 if len(values) > 6 else 0, ha="right")
+    axes.set_ylabel(plain(column.name))
+    axes.set_xlabel(plain(", ".join(key.name for key in keys)))
+    return axes
+
+
+def _drawn(columns: Sequence[ReleasedColumn], name: str | None) -> ReleasedColumn:
+    drawable = [each for each in columns if each.low is not None and not each.listed]
+    found = [each for each in drawable if name in {None, each.name}]
+    if found:
+        return found[0]
+    raise UnknownName(
+        what="there is no such column of numbers to draw.",
+        why="bars are drawn for numbers with noise.",
+        do=f"use one of: {', '.join(each.name for each in drawable) or '(there are none)'}.",
+    )
+
+
+def _heights(column: ReleasedColumn) -> tuple[list[float], list[list[float]]]:
+    """Return values, and how far intervals reach down and up; NULL is nothing."""
+    assert column.low is not None  # noqa: S101 (only such columns are drawn)
+    assert column.high is not None  # noqa: S101
+    values, lows, highs = (array.to_pylist() for array in (column.values, column.low, column.high))
+    heights = [0.0 if value is None else float(value) for value in values]
+    down = [0.0 if low is None else max(0.0, v - low) for v, low in zip(heights, lows, strict=True)]
+    up = [0.0 if top is None else max(0.0, top - v) for v, top in zip(heights, highs, strict=True)]
+    return heights, [down, up]

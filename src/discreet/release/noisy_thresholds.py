@@ -1,0 +1,182 @@
+"""Noisy thresholds: bounds from a histogram, and groups of a product that are large enough.
+
+Trust: kernel.
+
+From a histogram to bounds: the only place where the numbers of bins get their noise.
+
+Definition.  Every bin of a target gets the noise of the search.  With a chance of at least
+1 - ``FALSE_ALARM``, no noise of a target is above r in size.  Bins whose noisy number is above r
+*stand out*; bounds are those of the numbers from the lowest to the highest of them.  If none stands
+out, bounds are the widest that there are: they cut off nothing, and noise is as wide.
+Theorem (key ``bounds-found``).  With the chance 1 - ``FALSE_ALARM`` at least, every bin that stands
+out holds a row of some unit; and a bin in which more than 2 r units have their row stands out.
+Proof.  Both hold if no noise is above r in size.
+Nothing else is computed from the histogram: what follows is post-processing (key
+``post-processing``).  The number of bins, the order and all messages are the same whatever the data
+holds.
+
+The groups of a huge product that reach a threshold: touched ones, and empty ones that are drawn.
+
+ Which groups are touched is data, so those that do not reach it end here.
+
+Definition.  Touched groups get the noise of the total that decides, and those that reach the
+threshold stay.  Empty ones that reach it are drawn (key ``zero-groups``).  Both together stand in
+the order of the product, and nothing tells one from the other: what an engine found for the former
+is there, and zeros for the latter.  All other noise is drawn afterwards, for both alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from discreet.errors import DiscreetError, EngineFailed
+from discreet.noise import SYSTEM, Entropy
+from discreet.plan.bounds_search.bounds_search import (
+    FALSE_ALARM,
+    BoundsSearch,
+    BoundsTarget,
+    FoundBounds,
+)
+from discreet.plan.plan import Plan
+from discreet.plan.pricing.group_sensitivity import UNITS, Noise
+from discreet.plan.statistics.having_threshold import HavingThreshold
+from discreet.release.noisy_totals import Run
+from discreet.requests.key_product import Product
+from discreet.requests.raw_totals import (
+    ARROW_TYPES,
+    Integers,
+    RawTotals,
+    SparseLeaves,
+    arrow_numbers,
+    arrow_values,
+    numbers,
+)
+
+__all__ = ["bounds_from_bins", "groups_above_threshold", "private_bounds"]
+
+
+def private_bounds(
+    search: BoundsSearch, raw: RawTotals, *, entropy: Entropy = SYSTEM
+) -> tuple[FoundBounds, ...]:
+    """Return bounds for everything that lacks them.
+
+    Args:
+        search: what is looked for, and with which noise.
+        raw: the histograms that an engine computed for the search.
+        entropy: where random bits come from.
+    """
+    found: tuple[FoundBounds, ...] | None = None
+    failure: DiscreetError = EngineFailed(
+        what="the numbers of the engine do not fit the search for bounds.",
+        why="more about the reason might hold values of the data.",
+        do="report this as a bug; what was charged stays charged.",
+    )
+    try:
+        found = tuple(_found(search, raw, entropy))
+    except DiscreetError as error:
+        failure = type(error)(what=error.what, why=error.why, do=error.do)
+    except Exception:  # noqa: BLE001, S110 (its text may quote numbers; replaced below)
+        pass
+    del raw
+    if found is None:  # raised here, where the other error is out of sight
+        raise failure
+    return found
+
+
+def bounds_from_bins(target: BoundsTarget, noise: Noise, noisy: Integers) -> FoundBounds:
+    """Return the bounds that noisy numbers of bins show."""
+    least = noise.mechanism.error(confidence=1 - FALSE_ALARM, coordinates=target.bins.count)
+    above = np.flatnonzero(noisy > int(least))
+    if above.size:
+        low, high = target.bins.span(int(above[0]), int(above[-1]))
+    else:
+        low, high = target.bins.widest
+    return FoundBounds(about=target.about, low=low, high=high, seen=bool(above.size))
+
+
+def _found(search: BoundsSearch, raw: RawTotals, entropy: Entropy) -> Iterator[FoundBounds]:
+    for target, noise in zip(search.targets, search.noises, strict=True):
+        exact = _dense(raw.leaves[target.measure], target.bins.count)
+        noisy: Integers = noise.mechanism.run(exact, entropy=entropy)
+        yield bounds_from_bins(target, noise, noisy)
+
+
+def _dense(sparse: SparseLeaves, count: int) -> Integers:
+    """Return the number of units in each bin, of the one group that there is."""
+    _, leaf, rows = sparse
+    found = np.zeros(count, np.int64)
+    np.add.at(found, leaf, rows)
+    return found
+
+
+def groups_above_threshold(
+    plan: Plan, reached: HavingThreshold, raw: RawTotals, *, entropy: Entropy
+) -> tuple[RawTotals, Run]:
+    """Return the totals of all groups that reach the threshold, and what they reached it by."""
+    product = plan.lowered.product
+    if product is None:
+        message = "only groups of a product are drawn"
+        raise TypeError(message)
+    zeros, touched = reached.zeros, _places(product, raw.keys, plan)
+    exact = raw.units if reached.measure == UNITS else raw.totals[reached.measure]
+    noisy: Integers = zeros.noise.run(exact, entropy=entropy)
+    empty = zeros.run(touched, entropy=entropy)
+    stay = np.flatnonzero(noisy >= zeros.threshold)
+    places = np.concatenate([touched[stay], empty.places])
+    order = np.argsort(places)
+    counts = np.concatenate([noisy[stay], empty.counts])[order]
+    blank = np.zeros(empty.places.size, np.int64)
+
+    def filled(values: Integers) -> Integers:
+        return np.concatenate([values[stay], blank])[order]
+
+    rank = np.full(touched.size, -1)
+    rank[stay] = np.argsort(order)[: stay.size]
+    found = RawTotals(
+        keys=_keys(product, places[order], plan),
+        units=filled(raw.units),
+        totals={name: filled(values) for name, values in raw.totals.items()},
+        leaves={name: _leaves(sparse, rank) for name, sparse in raw.leaves.items()},
+    )
+    return found, Run(values=counts, mechanism=zeros.noise)
+
+
+def _places(product: Product, keys: tuple[pa.Array, ...], plan: Plan) -> Integers:
+    """Return the numbers of groups in a product."""
+    found = np.zeros(len(keys[0]), np.int64)
+    for key, column in zip(_values(product, plan), keys, strict=True):
+        digit = pc.index_in(column.cast(key.type), value_set=key)
+        if digit.null_count:
+            message = "a group that is not in the product"
+            raise ValueError(message)
+        found = found * len(key) + numbers(digit)
+    return found
+
+
+def _keys(product: Product, places: Integers, plan: Plan) -> tuple[pa.Array, ...]:
+    """Return the keys of groups with these numbers."""
+    found: list[pa.Array] = []
+    for key in reversed(_values(product, plan)):
+        places, digit = np.divmod(places, len(key))
+        found.append(key.take(arrow_numbers(digit, pa.int64())))
+    return tuple(reversed(found))
+
+
+def _values(product: Product, plan: Plan) -> list[pa.Array]:
+    return [
+        arrow_values(values, ARROW_TYPES[key.type])
+        for values, key in zip(product.lists, plan.lowered.keys, strict=True)
+    ]
+
+
+def _leaves(sparse: SparseLeaves, rank: Integers) -> SparseLeaves:
+    """Number groups anew, and leave out those that have no number."""
+    group, leaf, count = sparse
+    at = rank[group]
+    order = np.argsort(at, kind="stable")
+    order = order[at[order] >= 0]
+    return at[order], leaf[order], count[order]

@@ -1,0 +1,148 @@
+"""What the mechanisms gave: noisy totals and chosen leaves, from which all else is computed.
+
+Trust: kernel.  No number without noise is ever stored here.
+
+Definition.  A noisy total is a weighted mean of one or more runs of mechanisms on the same total.
+Its *interval* holds the total without noise with a given probability:
+
+    one or more runs of which none decides whether the group is shown: value ± ``half_width``
+    a count that showed its group by reaching a threshold: ``shown-interval``
+    several runs with such a count among them: the weighted mean of the ends of all intervals, each
+    for so many coordinates more that all of them hold together
+
+Where several coordinates are asked for, the intervals of so many totals hold at the same time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from discreet.plan.pricing.group_sensitivity import QuantileChoice
+from discreet.release.confidence_intervals.half_width import (
+    Terms,
+    coordinate_confidence,
+    half_width,
+)
+from discreet.release.confidence_intervals.noise_tails import Additive
+from discreet.release.interval_arithmetic import Ends, added, multiplied
+from discreet.release.value_arrays import Rationals, weighted
+from discreet.requests.raw_totals import Integers, taken
+
+if TYPE_CHECKING:  # loaded when keys are chosen
+    from discreet.mechanisms import NoisyKeys
+
+__all__ = ["Chosen", "Noisy", "NoisyTotal", "Run"]
+
+_ONE = Fraction(1)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Run:
+    """One run of a mechanism over all groups, and its weight in a mean.
+
+    ``keys`` is the choice of keys that showed the groups by these very numbers, if one did.
+    """
+
+    values: Integers
+    mechanism: Additive
+    keys: NoisyKeys | None = None
+    weight: Fraction = _ONE
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class NoisyTotal:
+    """A total with noise in every group.
+
+    >>> from discreet.mechanisms import Laplace
+    >>> total = NoisyTotal((Run(values=np.array([40, 7]), mechanism=Laplace(scale=2)),))
+    >>> [end.tolist() for end in total.interval(Fraction(19, 20))]
+    [[34.0, 1.0], [46.0, 13.0]]
+    """
+
+    runs: tuple[Run, ...]
+
+    @property
+    def linear(self) -> bool:
+        """Whether the error is plain noise, whatever else is known."""
+        return all(run.keys is None for run in self.runs)
+
+    def terms(self, factor: Fraction = _ONE) -> Terms:
+        """Return the noises that a multiple of this total holds."""
+        return tuple((factor * run.weight, run.mechanism) for run in self.runs)
+
+    def exact(self) -> Rationals:
+        """Return the value of every group."""
+        return weighted([(run.weight, run.values) for run in self.runs])
+
+    def interval(self, confidence: Fraction, coordinates: int = 1) -> Ends:
+        """Return what the total without noise lies between."""
+        if len(self.runs) == 1 and not self.linear:
+            return _interval(self.runs[0], confidence, coordinates)
+        if self.linear:
+            return self.exact().within(half_width(self.terms(), confidence, coordinates))
+        return self._averaged(confidence, coordinates * len(self.runs))
+
+    def _averaged(self, confidence: Fraction, coordinates: int) -> Ends:
+        """Return the weighted mean of the intervals of all runs."""
+        ends = np.zeros(self.runs[0].values.shape), np.zeros(self.runs[0].values.shape)
+        for run in self.runs:
+            low, high = _interval(run, confidence, coordinates)
+            weight = np.full(low.shape, float(run.weight))
+            ends = added(ends, multiplied((weight, weight), (low, high)))
+        return ends
+
+    def taken(self, places: NDArray[np.int64]) -> NoisyTotal:
+        """Return the groups at these places."""
+        return NoisyTotal(tuple(replace(run, values=run.values[places]) for run in self.runs))
+
+
+def _interval(run: Run, confidence: Fraction, coordinates: int) -> Ends:
+    if run.keys is None:
+        return NoisyTotal((replace(run, weight=_ONE),)).interval(confidence, coordinates)
+    from discreet.release.confidence_intervals.half_width import selected_count_intervals  # noqa: PLC0415  rare
+
+    low, high = selected_count_intervals(
+        run.keys, run.values, coordinate_confidence(confidence, coordinates).high
+    )
+    return weighted([(_ONE, low)]).down(), weighted([(_ONE, high)]).up()
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Chosen:
+    """The leaf that a choice selected in every group."""
+
+    choice: QuantileChoice
+    leaves: Integers
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Noisy:
+    """Everything that was drawn for the groups that are shown.
+
+    ``keys`` are Arrow arrays, one for each key; ``totals`` has the number of units under its name.
+    """
+
+    size: int
+    keys: tuple[pa.Array, ...]
+    totals: Mapping[str, NoisyTotal]
+    chosen: tuple[Chosen, ...]
+
+    def taken(self, places: NDArray[np.int64]) -> Noisy:
+        """Return the groups at these places, in this order."""
+        return Noisy(
+            size=places.size,
+            keys=tuple(taken(key, places) for key in self.keys),
+            totals={name: total.taken(places) for name, total in self.totals.items()},
+            chosen=tuple(replace(each, leaves=each.leaves[places]) for each in self.chosen),
+        )

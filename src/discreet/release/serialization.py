@@ -1,0 +1,204 @@
+"""Answers as bytes, exactly: what a ledger keeps, and a replay gives back.
+
+Trust: kernel.  A replay must be the answer that was paid for, bit for bit.
+
+Definition.  Canonical JSON: keys are sorted, without spaces, in ASCII.  INTEGER is a number, FLOAT
+its hexadecimal text, DATE and TIMESTAMP their ISO text, TEXT and BOOLEAN are themselves, NULL is
+null.  A column of FLOATs of which none is NULL is one text: the digits of their 64 bits in a row,
+the sign first.  ``plans`` are the digests of the plans; ``sources`` are the states of the tables
+that were read, if these are known.  Besides the columns the noisy totals and
+chosen leaves of all groups are kept, by the names that the plan has for them; they are what a later
+answer to the same question can be combined with.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, datetime
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.errors import WrongKind
+from discreet.plan.plan import Plan
+from discreet.query.types import Type
+from discreet.release.columns import ReleasedColumn
+from discreet.release.noisy_totals import Chosen, Noisy, NoisyTotal, Run
+from discreet.release.value_arrays import ARROW
+from discreet.requests.raw_totals import ARROW_TYPES, arrow_numbers, arrow_values, numbers
+
+__all__ = ["decode_release", "encode_release"]
+
+_FORMAT: Final = 1
+_BITS: Final = np.dtype(">f8")
+_NUMBERS: Final = frozenset({Type.INTEGER, Type.FLOAT})
+_WRITE: Final[dict[Type, Callable[[Any], Any]]] = {
+    Type.FLOAT: float.hex,
+    Type.DATE: date.isoformat,
+    Type.TIMESTAMP: datetime.isoformat,
+}
+_READ: Final[dict[Type, Callable[[Any], Any]]] = {
+    Type.FLOAT: float.fromhex,
+    Type.DATE: date.fromisoformat,
+    Type.TIMESTAMP: datetime.fromisoformat,
+}
+
+
+def encode_release(
+    plans: Sequence[Plan],
+    columns: Sequence[ReleasedColumn],
+    parts: Sequence[Noisy],
+    sources: Sequence[tuple[str, str]] = (),
+) -> bytes:
+    """Write an answer."""
+    document: dict[str, Any] = {
+        "columns": [_column(column) for column in columns],
+        "format": _FORMAT,
+        "noisy": _noisy(plans[0], parts[0]) if len(plans) == len(parts) == 1 else None,
+        "plans": [plan.digest for plan in plans],
+    }
+    if sources:
+        document["sources"] = [list(each) for each in sources]
+    text = json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return text.encode("ascii")
+
+
+def decode_release(
+    data: bytes, plans: Sequence[Plan]
+) -> tuple[tuple[ReleasedColumn, ...], tuple[Noisy, ...], tuple[tuple[str, str], ...]]:
+    """Read an answer that was written for these plans: columns, noisy totals and sources."""
+    try:
+        document = json.loads(data)
+        known = document["format"] == _FORMAT
+        digests = document["plans"]
+        columns = tuple(_read_column(each) for each in document["columns"]) if known else ()
+        noisy = document["noisy"] if known else None
+        sources = tuple((str(table), str(state)) for table, state in document.get("sources", ()))
+    except (ValueError, KeyError, TypeError, AttributeError, pa.ArrowException):
+        raise _undecodable() from None
+    if not known:
+        raise WrongKind(
+            what="an answer is written in a form that this version does not know.",
+            why="a later version of this package wrote it.",
+            do="install that version.",
+        )
+    if digests != [plan.digest for plan in plans]:
+        raise WrongKind(
+            what="an answer was written for another plan.",
+            why="what a number means follows from the plan that it was computed by.",
+            do="read it with the plan of its own question and price.",
+        )
+    try:
+        parts = () if noisy is None else (_read_noisy(plans[0], noisy),)
+    except (ValueError, KeyError, TypeError, AttributeError, pa.ArrowException):
+        raise _undecodable() from None
+    return columns, parts, sources
+
+
+def _undecodable() -> WrongKind:
+    return WrongKind(
+        what="a stored answer cannot be read.",
+        why="it is not what this package writes.",
+        do="take it from the ledger as it is, without changing it.",
+    )
+
+
+def _column(column: ReleasedColumn) -> dict[str, Any]:
+    return {
+        "high": _values(column.high, column.type),
+        "list": column.listed,
+        "low": _values(column.low, column.type),
+        "name": column.name,
+        "type": column.type.value,
+        "values": _values(column.values, column.type),
+    }
+
+
+def _values(array: pa.Array | None, kind: Type) -> list[Any] | str | None:
+    if array is None:
+        return None
+    if kind in _NUMBERS and array.null_count == 0 and not pa.types.is_list(array.type):
+        found = numbers(array)
+        if kind is Type.FLOAT:
+            return str(found.astype(_BITS).tobytes().hex())
+        whole: list[Any] = found.tolist()  # the same as below, many times faster
+        return whole
+    return _mapped(array.to_pylist(), _WRITE.get(kind))
+
+
+def _mapped(values: list[Any], change: Callable[[Any], Any] | None) -> list[Any]:
+    """Change all values that are not NULL, also inside of lists."""
+    if change is None:
+        return values
+    if not {type(None), list} & set(map(type, values)):
+        return list(map(change, values))
+    return [
+        None if each is None else _mapped(each, change) if isinstance(each, list) else change(each)
+        for each in values
+    ]
+
+
+def _read_column(document: Mapping[str, Any]) -> ReleasedColumn:
+    kind = Type(document["type"])
+    arrow = pa.list_(ARROW[kind]) if document["list"] else ARROW[kind]
+
+    def array(values: list[Any] | str | None) -> pa.Array | None:
+        if isinstance(values, str):
+            return arrow_numbers(np.frombuffer(bytes.fromhex(values), _BITS).astype("f8"), arrow)
+        return None if values is None else arrow_values(_mapped(values, _READ.get(kind)), arrow)
+
+    return ReleasedColumn(
+        name=document["name"],
+        type=kind,
+        values=array(document["values"]),
+        low=array(document["low"]),
+        high=array(document["high"]),
+    )
+
+
+def _noisy(plan: Plan, noisy: Noisy) -> dict[str, Any]:
+    kinds = [key.type for key in plan.lowered.keys]
+    return {
+        "chosen": [each.leaves.tolist() for each in noisy.chosen],
+        "keys": [_values(key, kind) for key, kind in zip(noisy.keys, kinds, strict=True)],
+        "size": noisy.size,
+        "totals": {name: total.runs[0].values.tolist() for name, total in noisy.totals.items()},
+    }
+
+
+def _read_noisy(plan: Plan, document: Mapping[str, Any]) -> Noisy:
+    kinds = [key.type for key in plan.lowered.keys]
+    totals = dict(document["totals"])
+    runs: dict[str, NoisyTotal] = {}
+    for noise in plan.noises:
+        run = Run(values=_integers(totals.pop(noise.measure)), mechanism=noise.mechanism)
+        runs[noise.measure] = NoisyTotal((run,))
+    keys = plan.selection
+    if keys is not None and plan.chosen_by in totals:
+        from discreet.mechanisms import NoisyKeys  # noqa: PLC0415  rare
+
+        if isinstance(keys, NoisyKeys):
+            run = Run(values=_integers(totals.pop(plan.chosen_by)), mechanism=keys.noise, keys=keys)
+            runs[plan.chosen_by] = NoisyTotal((run,))
+    if totals:
+        raise _undecodable()
+    return Noisy(
+        size=document["size"],
+        keys=tuple(
+            arrow_values(_mapped(key, _READ.get(kind)), ARROW_TYPES[kind])
+            for key, kind in zip(document["keys"], kinds, strict=True)
+        ),
+        totals=runs,
+        chosen=tuple(
+            Chosen(choice=choice, leaves=_integers(leaves))
+            for choice, leaves in zip(plan.choices, document["chosen"], strict=True)
+        ),
+    )
+
+
+def _integers(values: list[int]) -> Any:
+    if not set(map(type, values)) <= {int}:
+        raise _undecodable()
+    return np.array(values, np.int64)

@@ -1,0 +1,297 @@
+"""What a plan asks of an engine: bounded integer totals, and nothing else.
+
+Trust: kernel.  The sensitivity that noise is scaled to is the one that is stated here.
+
+Definition.  The rows of the relation are those of the question, before any aggregation.  Each row
+belongs to a unit: the rows that agree on the unit's expressions (a row with a NULL among them is
+dropped), or the row alone where there are none.  A unit *touches* the groups of its rows; NULL is a
+key like any other.  Where public keys are given, rows of other groups are dropped first.  Of the
+groups that a unit touches, at most ``groups`` are *kept*; which ones depends on the unit's own rows
+and on public numbers alone.  What a unit adds to a kept group is bounded by the measure, again from
+its own rows in this group alone.  The answers are sums over units.
+
+Theorem (key ``bounded-contribution``).  Add or remove one unit.  Then at most ``groups`` groups
+change, and in each of them the count of units moves by at most 1, a total by at most
+max(|low|, |high|), a count of distinct values by at most ``most``, and the leaves of a histogram by
+at most ``rows`` in L1.  If each row is a unit, one group changes, by at most as much with one row.
+Proof.  What a unit keeps, and adds to a group, is a function of its own rows; so the answers before
+the last clamp are sums over units, and differ by what the one unit adds: something in at most
+``groups`` groups, each time 0 or within the bounds of the measure.  A value that two units show
+counts once either way, so that a count of distinct values moves by at most as many as one shows.
+Clamping the answers to 62 bits brings no two of them further apart.
+Assumes: the relation is the union over units of what is computed from the rows of each and from
+public tables.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Final, final
+
+from discreet.arrays import int64_range
+from discreet.errors import OutOfRange, WrongKind
+from discreet.exact import whole
+from discreet.query.expressions import Expression
+from discreet.query.relation_columns import check_bound, check_names
+from discreet.query.relations import Relation
+from discreet.query.types import LARGEST, SMALLEST, Type
+from discreet.requests.key_product import KeyValue, Product
+
+__all__ = [
+    "KEY_TYPES",
+    "Distinct",
+    "EngineRequest",
+    "KeyColumn",
+    "KeyValue",
+    "Leaves",
+    "Measure",
+    "PublicGroups",
+    "Total",
+]
+
+KEY_TYPES: Final = frozenset(set(Type) - {Type.FLOAT})
+"""The types that can tell groups apart."""
+
+_CLASSES: Final[dict[Type, type]] = {
+    Type.INTEGER: int,
+    Type.TEXT: str,
+    Type.BOOLEAN: bool,
+    Type.DATE: date,
+    Type.TIMESTAMP: datetime,
+}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class KeyColumn:
+    """One column of the groups: an expression over the relation, and its type.
+
+    >>> from discreet.query.expressions import Column
+    >>> KeyColumn("ward", Column("ward"), Type.TEXT).name
+    'ward'
+    """
+
+    name: str
+    expression: Expression
+    type: Type
+
+    def __post_init__(self) -> None:
+        """Refuse floats, which are too fine to tell groups apart."""
+        if self.type not in KEY_TYPES:
+            raise WrongKind(
+                what=f"the key {self.name!r} is a FLOAT.",
+                why="groups are told apart exactly, and nearly equal floats are different ones.",
+                do="group by a whole number, or by public bins of the number.",
+            )
+
+    def holds(self, value: object) -> bool:
+        """Whether a value may stand in this column.
+
+        >>> from discreet.query.expressions import Column
+        >>> KeyColumn("beds", Column("beds"), Type.INTEGER).holds(True)
+        False
+        """
+        if value is None:
+            return True
+        if type(value) is not _CLASSES[self.type]:
+            return False
+        match value:
+            case int():
+                return SMALLEST <= value <= LARGEST
+            case str():
+                return not any("\ud800" <= letter <= "\udfff" for letter in value)
+            case datetime():
+                return value.tzinfo is None
+            case _:
+                return True
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Total:
+    """A sum of whole numbers.
+
+    Definition.  In a unit and a group let n be the number of rows that are not NULL, and t their
+    exact sum.  With n = 0 the unit adds nothing.  If n > ``rows``, t becomes floor(t rows / n): the
+    unit counts as ``rows`` rows of its own mean.  Then t is clamped to [``low``, ``high``].
+
+    >>> from discreet.query.expressions import Literal
+    >>> Total(name="visits", row=Literal(1), low=0, high=5).most
+    5
+    """
+
+    name: str
+    row: Expression
+    low: int
+    high: int
+    rows: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse bounds that bound nothing."""
+        int64_range(whole(self.low, name="low"), name="low")
+        int64_range(whole(self.high, name="high", low=self.low), name="high")
+        if self.rows is not None:
+            whole(self.rows, name="rows", low=1)
+
+    @property
+    def most(self) -> int:
+        """How far one unit moves the total of one group."""
+        return max(abs(self.low), abs(self.high))
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Distinct:
+    """The number of different values among the kept units of a group.
+
+    Definition.  Each unit shows at most ``most`` of its different values that are not NULL, those
+    that come first in the order of hashes.  Values that several units show count once.
+
+    >>> from discreet.query.expressions import Column
+    >>> Distinct(name="drugs", expression=Column("drug"), most=3).most
+    3
+    """
+
+    name: str
+    expression: Expression
+    most: int
+
+    def __post_init__(self) -> None:
+        """Refuse a bound that leaves nothing."""
+        whole(self.most, name="most", low=1)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leaves:
+    """A histogram over leaves 0, 1, ..., ``leaves`` - 1, from which quantiles are read.
+
+    Definition.  A row is in the leaf that its expression names; one that is NULL or outside counts
+    nowhere.  In a unit and a group let n be the number of rows in leaves, and c(i) how many of them
+    are in leaf i or below.  If n > ``rows``, leaf i keeps floor((c(i) rows + u) / n) -
+    floor((c(i-1) rows + u) / n) rows, where 0 <= u < n comes from a hash: every row is as likely to
+    stay as any other, and exactly ``rows`` of them do.
+
+    >>> from discreet.query.expressions import Column
+    >>> Leaves(name="age", row=Column("leaf"), leaves=256, rows=1).rows
+    1
+    """
+
+    name: str
+    row: Expression
+    leaves: int
+    rows: int
+
+    def __post_init__(self) -> None:
+        """Refuse a bound that leaves nothing."""
+        int64_range(whole(self.leaves, name="leaves", low=1), name="leaves")
+        int64_range(whole(self.rows, name="rows", low=1), name="rows")
+
+
+Measure = Total | Distinct | Leaves
+
+PublicGroups = tuple[tuple[KeyValue, ...], ...] | Product
+"""A list of groups, or all combinations of some values."""
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineRequest:
+    """A bound relation, whose rows belong to units and groups, and what is measured in each group.
+
+    ``unit`` is empty where each row is a unit, and then ``groups`` is None.  ``public`` are the
+    groups that there can be, where these are known beforehand.  If they are listed, all of them
+    have an answer, in their order.  If they are a product, those have one that some kept unit
+    touches, in the order of their keys.
+
+    >>> from discreet.query.expressions import Column, Literal
+    >>> from discreet.query.relations import Scan
+    >>> visits = Scan("visits", (("patient", Type.INTEGER), ("ward", Type.TEXT)))
+    >>> lowered = EngineRequest(
+    ...     relation=visits,
+    ...     unit=(Column("patient"),),
+    ...     keys=(KeyColumn("ward", Column("ward"), Type.TEXT),),
+    ...     groups=3,
+    ...     measures=(Total(name="visits", row=Literal(1), low=0, high=5),),
+    ... )
+    >>> lowered.chooses
+    True
+    """
+
+    relation: Relation
+    unit: tuple[Expression, ...]
+    keys: tuple[KeyColumn, ...]
+    groups: int | None
+    public: PublicGroups | None = None
+    measures: tuple[Measure, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse what leaves a contribution unbounded or a name unclear."""
+        if (self.groups is None) != (not self.unit):
+            raise OutOfRange(
+                what="the number of groups of a unit is missing, or given for single rows.",
+                why="a unit of many rows may touch many groups; one row is in exactly one.",
+                do="give groups if, and only if, there are columns that name the unit.",
+            )
+        if self.groups is not None:
+            whole(self.groups, name="groups", low=1)
+        check_bound(self.relation)
+        check_names(self.relation)
+        _once([key.name for key in self.keys], what="key")
+        _once([measure.name for measure in self.measures], what="measure")
+        if self.public is not None:
+            _check_public(self.keys, self.public)
+
+    @property
+    def chooses(self) -> bool:
+        """Whether a unit may touch more groups than it may keep."""
+        if self.groups is None or not self.keys:
+            return False
+        return self.public is None or len(self.public) > self.groups
+
+    @property
+    def listed(self) -> tuple[tuple[KeyValue, ...], ...] | None:
+        """The groups of the answer, if they are listed: only then are empty ones among them."""
+        return None if isinstance(self.public, Product) else self.public
+
+    @property
+    def product(self) -> Product | None:
+        """The groups that there can be, if they are too many to be listed."""
+        return self.public if isinstance(self.public, Product) else None
+
+
+def _once(names: list[str], *, what: str) -> None:
+    if len(set(names)) != len(names):
+        raise OutOfRange(
+            what=f"two of the {what}s have one name.",
+            why="answers are found by their names.",
+            do=f"give each {what} a name of its own.",
+        )
+
+
+def _check_public(keys: tuple[KeyColumn, ...], public: PublicGroups) -> None:
+    if isinstance(public, Product):
+        fits = len(public.lists) == len(keys) and all(
+            all(map(key.holds, values)) for key, values in zip(keys, public.lists, strict=True)
+        )
+        once = all(len(set(values)) == len(values) for values in public.lists)
+    else:
+        fits = all(
+            len(group) == len(keys)
+            and all(key.holds(value) for key, value in zip(keys, group, strict=True))
+            for group in public
+        )
+        once = len(set(public)) == len(public)
+    if not fits:
+        raise WrongKind(
+            what="a public group does not fit the keys.",
+            why="each group is one value of every key.",
+            do="give every public group as a tuple of values of the types of the keys.",
+        )
+    if not once:
+        raise OutOfRange(
+            what="a public group is given twice.",
+            why="each group has one answer.",
+            do="list every public group once.",
+        )

@@ -1,0 +1,196 @@
+"""What is public about tables: their columns, how they are stored, and what is declared of them.
+
+Trust: kernel.
+
+How a source stores a column: what its values were before they became values of ours.
+
+ A scope's columns are named by it, and whether two tables name people alike is
+decided by it.
+
+What is public about tables: their columns, and what the owner has declared of them.
+
+ Bounds, categories and keys that are declared here are taken for true of all tables
+that could be there, and the sensitivity of every answer rests on them.
+
+Definition.  A column has a type and facts: bounds on its numbers, a list of the categories that are
+shown, whether it may be NULL, and whether all rows of a unit agree in it.  A table is private, and
+then its rows belong to units, or public, and then anybody may see all of it.  A private table names
+the unit in columns of its own, or is linked to another private table in which each value of a key
+belongs to one unit.
+Bounds and categories are enforced: values are clamped, and rows of other categories are left out
+(NULL among them, unless the column is declared to hold it).
+``constant``, ``key`` and links are promises of the owner about all possible tables.  That a column
+is constant is said of one table: that it holds the same in another one is a promise by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, final
+
+from discreet.query.relations import folded
+from discreet.query.types import Scalar, Type
+
+__all__ = ["EXACT", "ColumnFacts", "Link", "SameColumns", "Schema", "StoredColumn", "TableFacts"]
+
+EXACT: Final = frozenset({"integer", "text", "uuid", "boolean", "date"})
+"""Forms that keep every value; floats, decimals and moments may be rounded when they are stored."""
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredColumn:
+    """A column in its source: the kind of source, the type there, and the form of its values.
+
+    ``form`` is one of ``EXACT``, or None for a type that may round.  ``blurred`` says that
+    different values are held for equal: by the collation of a text, by blanks that fill it up, or
+    because a moment is rounded when it is read.
+
+    >>> StoredColumn(source="parquet", native="string", form="text").blurred
+    False
+    """
+
+    source: str
+    native: str
+    form: str | None
+    blurred: bool = False
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SameColumns:
+    """Columns that are promised to hold the same, under one label.
+
+    A member is a table, a column of it, and the columns by which the table finds its unit.
+
+    >>> SameColumns(label="sex", members=(("visits", "sex", "patient"),)).label
+    'sex'
+    """
+
+    label: str
+    members: tuple[tuple[str, ...], ...]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnFacts:
+    """One column, and what is public about it.
+
+    ``stored`` is how its source holds it, where one is opened.  ``form`` is the declared normal
+    form of a column that names units.  ``same`` lists the columns of which the owner promises that
+    they hold the same, if it is one of them.
+
+    >>> ColumnFacts(name="age", type=Type.INTEGER, low=Fraction(0), high=Fraction(110)).bounded
+    True
+    """
+
+    name: str
+    type: Type
+    low: Fraction | None = None
+    high: Fraction | None = None
+    categories: tuple[Scalar, ...] | None = None
+    nullable: bool = True
+    constant: bool = False
+    stored: StoredColumn | None = None
+    form: str | None = None
+    same: SameColumns | None = None
+
+    @property
+    def bounded(self) -> bool:
+        """Whether there are bounds on both sides."""
+        return self.low is not None and self.high is not None
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """Rows of a private table belong to the unit of the row of another that they point to.
+
+    >>> Link(column="visit", parent="visits", key="id").parent
+    'visits'
+    """
+
+    column: str
+    parent: str
+    key: str
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableFacts:
+    """One table: its columns, and whose rows it holds.
+
+    ``unit`` names the columns that name the unit; it is empty for public tables, for tables whose
+    rows are the units, and for tables with a ``link``.  ``key`` is a set of columns in which no two
+    rows agree.  The content of a ``frozen`` table may not change.
+
+    >>> wards = TableFacts(name="wards", columns=(), public=True, key=("ward",))
+    >>> wards.column("Ward") is None
+    True
+    """
+
+    name: str
+    columns: tuple[ColumnFacts, ...]
+    public: bool = False
+    unit: tuple[str, ...] = ()
+    link: Link | None = None
+    key: tuple[str, ...] = ()
+    frozen: bool = False
+
+    def column(self, name: str) -> ColumnFacts | None:
+        """Return a column by its name, in any case."""
+        wanted = folded(name)
+        return next((each for each in self.columns if folded(each.name) == wanted), None)
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class Schema:
+    """All tables of a session, by name.
+
+    >>> Schema([TableFacts(name="visits", columns=())]).table("VISITS").name
+    'visits'
+    """
+
+    tables: tuple[TableFacts, ...]
+
+    def __init__(self, tables: Iterable[TableFacts]) -> None:
+        """Take the tables, in any order."""
+        found = tuple(sorted(tables, key=lambda table: folded(table.name)))
+        object.__setattr__(self, "tables", found)
+
+    def table(self, name: str) -> TableFacts | None:
+        """Return a table by its name, in any case."""
+        return self._by_name().get(folded(name))
+
+    def keys_of(self, table: TableFacts, column: str) -> frozenset[tuple[str, str]]:
+        """Return the columns, by table and name, to which the values of a column lead.
+
+        In each of these a value belongs to one unit, by the promise of a key or of a link: the
+        column itself, and those that it is linked to.
+
+        >>> calls = TableFacts(name="calls", columns=(), unit=("caller",))
+        >>> notes = TableFacts(
+        ...     name="notes", columns=(), link=Link(column="call", parent="calls", key="id"))
+        >>> both = Schema([calls, notes])
+        >>> both.keys_of(notes, "call") == both.keys_of(calls, "id") == {("calls", "id")}
+        True
+        >>> both.keys_of(notes, "id")
+        frozenset()
+        """
+        if table.public:
+            return frozenset()
+        place = folded(table.name), folded(column)
+        links = [each.link for each in self.tables if each.link is not None]
+        named = {(folded(link.parent), folded(link.key)) for link in links}
+        alone = [folded(name) for name in table.key] == [place[1]]
+        own = frozenset({place}) if alone or place in named else frozenset()
+        if table.link is None or folded(table.link.column) != place[1]:
+            return own
+        parent = self.table(table.link.parent)
+        return own if parent is None else own | self.keys_of(parent, table.link.key)
+
+    def _by_name(self) -> Mapping[str, TableFacts]:
+        return {folded(table.name): table for table in self.tables}

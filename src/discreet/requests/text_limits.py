@@ -1,0 +1,143 @@
+"""How much text a question makes of one row, and its limit.
+
+Trust: kernel.  Texts are the only values without a size, and an engine that runs out of memory
+tells of the row that was too long (see :mod:`discreet.plan.binding.fan_out`).
+
+Definition.  The *text work* of a question is the number of its calls that make a text, and of its
+outputs that hold a text which another output of the same step holds already.  It is at most
+``MOST_TEXTS``; every text that is made has at most ``LONGEST`` bytes
+(:mod:`discreet.query.scalar_functions`). Where rows of private tables are held (in joins, unions,
+windows, DISTINCT and aggregations), texts of more than ``LONGEST_HELD`` / f code points are read
+as NULL, where f is the fan-out of the question.  So all rows that are made of one hold no more
+text of a column than one row may. All of this follows from the question, the policy and public
+tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Final
+
+from discreet.query.expressions import Call, Case, Cast, Column, Expression, Literal, Window, walk
+from discreet.query.question import too_much
+from discreet.query.relation_columns import columns
+from discreet.query.relations import (
+    Aggregated,
+    Distinct,
+    Filter,
+    Join,
+    Project,
+    Relation,
+    Scan,
+    UnionAll,
+    descend,
+)
+from discreet.query.types import Type
+from discreet.requests.engine_request import Distinct as DistinctValues
+from discreet.requests.engine_request import EngineRequest, Leaves, Total
+
+__all__ = ["LONGEST_HELD", "MOST_TEXTS", "check_text_work", "text_work", "with_short_texts"]
+
+LONGEST_HELD: Final = 2**14
+"""Code points of a text that is held."""
+MOST_TEXTS: Final = 100
+_PATTERN: Final = 1000
+"""Code points of a pattern of LIKE."""
+_MAKERS: Final = frozenset({"LOWER", "UPPER", "SUBSTR", "CONCAT", "TRIM", "REPLACE"})
+
+
+def check_text_work(lowered: EngineRequest) -> None:
+    """Refuse a question that makes too many texts of one row."""
+    for each in _expressions(lowered):
+        for node in walk(each):
+            match node:
+                case Call(function="LIKE", arguments=(_, Literal(value=str() as pattern))):
+                    if len(pattern) > _PATTERN:
+                        raise too_much("this pattern is too long.", node.span)
+    if text_work(lowered) > MOST_TEXTS:
+        raise too_much("the question makes too many texts of one row.", None)
+
+
+def text_work(lowered: EngineRequest) -> int:
+    """Return how many texts a question makes of one row."""
+    made = sum(_makes_text(node) for each in _expressions(lowered) for node in walk(each))
+    return made + sum(map(_copies, descend(lowered.relation)))
+
+
+def _makes_text(node: Expression) -> bool:
+    match node:
+        case Call(function=function):
+            return function in _MAKERS
+        case Cast(to=kind):
+            return kind is Type.TEXT
+        case _:
+            return False
+
+
+def with_short_texts(relation: Relation, fan_out: int, public: Collection[str]) -> Relation:
+    """Return a relation that reads long texts as NULL, if it holds rows.
+
+    Args:
+        relation: a bound relation.
+        fan_out: how many rows it can make of one.
+        public: the names of public tables, which anybody may see.
+    """
+    if not any(map(_holds_rows, descend(relation))):
+        return relation
+    return _shortened(relation, max(1, LONGEST_HELD // fan_out), public)
+
+
+def _holds_rows(node: Relation) -> bool:
+    if isinstance(node, Project):
+        return any(isinstance(each, Window) for _, value in node.outputs for each in walk(value))
+    return isinstance(node, Join | UnionAll | Distinct | Aggregated)
+
+
+def _shortened(node: Relation, longest: int, public: Collection[str]) -> Relation:
+    if not isinstance(node, Scan):
+        return node.rebuilt([_shortened(child, longest, public) for child in node.children()])
+    if node.table in public or all(kind is not Type.TEXT for _, kind in node.columns):
+        return node
+    outputs = tuple(
+        (name, _short(Column(name), longest) if kind is Type.TEXT else Column(name))
+        for name, kind in node.columns
+    )
+    return Project(node, outputs, span=node.span)
+
+
+def _short(column: Column, longest: int) -> Expression:
+    fits = Call("<=", (Call("LENGTH", (column,)), Literal(longest)))
+    return Case(((fits, column),))
+
+
+def _copies(node: Relation) -> int:
+    """Return how many outputs hold the text of another output."""
+    if not isinstance(node, Project | Aggregated):
+        return 0
+    kinds = dict(columns(node.child))
+    pairs = node.outputs if isinstance(node, Project) else (*node.keys, *node.outputs)
+    plain = [
+        value.name
+        for _, value in pairs
+        if isinstance(value, Column) and kinds.get(value.name) is Type.TEXT
+    ]
+    return len(plain) - len(set(plain))
+
+
+def _expressions(lowered: EngineRequest) -> Iterator[Expression]:
+    yield from lowered.unit
+    yield from (key.expression for key in lowered.keys)
+    for measure in lowered.measures:
+        match measure:
+            case Total(row=value) | Leaves(row=value) | DistinctValues(expression=value):
+                yield value
+    for node in descend(lowered.relation):
+        match node:
+            case Filter(predicate=predicate):
+                yield predicate
+            case Project(outputs=outputs):
+                yield from (value for _, value in outputs)
+            case Join(on=on) if on is not None:
+                yield on
+            case Aggregated(keys=keys, outputs=outputs):
+                yield from (value for _, value in (*keys, *outputs))

@@ -1,0 +1,223 @@
+"""One answer, from the charge to the record.
+
+Trust: kernel.  The order of these steps is the promise: data is read after it was paid for, and
+told after it was recorded.
+
+    find      an answer that is on record is handed out again, and costs nothing
+    look      data that is not what it was when it was opened is refused
+    charge    the request is paid for, or refused: durable before the next step
+    start     data may be read now
+    draw      the engine computes bounded totals, and noise is added; where bounds are missing they
+              are found first, in the same way
+    release   the answer is stored, and what is stored is handed out
+
+Theorem (key ``one-answer``).  Under one key one answer is ever told, however often the steps are
+repeated and wherever they broke off.  Here the key follows from the plan, so a retry of the same
+question goes on where the last attempt ended, without paying again.
+That an answer fails may depend on a single row, so it is told once for each price, and in one and
+the same sentence, which says nothing of the reason.  Before anybody hears of it, it is on record:
+    fail      data may have been read, and no noise was drawn: the question is closed, and asking
+              again is refused until the owner has looked and reopens it
+    release   noise was drawn: the failure is the answer, and no other noise is ever drawn for it
+What no row can bring about is told as it is, and asking again goes on: an interrupt, a process that
+was killed, a server that cannot be reached, data that is not what it was when it was opened, random
+bits that cannot be had before the first of the noise.  An executor that is lost is replaced by
+Spark itself, within the attempt.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final, final
+
+from discreet.engines.hash_order import HashOrder
+from discreet.engines.sources.identity import scanned_tables
+from discreet.errors import (
+    DiscreetError,
+    EngineFailed,
+    EngineStopped,
+    EntropyError,
+    SourceChanged,
+    WrongKind,
+)
+from discreet.ledger import Release as Stored
+from discreet.ledger.question_requests import refuse_closed
+from discreet.noise import SYSTEM, Entropy
+from discreet.plan.plan import Plan
+from discreet.release.answer import answer
+from discreet.requests.raw_totals import RawTotals
+from discreet.session.record import Record
+
+if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+    from discreet.engines.engine import Engine
+    from discreet.session.two_stages import SecondStagePlanner
+
+__all__ = ["AnswerPipeline", "answer_failed_error", "finish_with_noise"]
+
+_SALT_BITS = 63
+_FAILURE: Final = b'{"failed":true,"format":1}'
+"""What is stored in place of an answer that failed after noise was drawn."""
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerPipeline:
+    """Where plans are carried out: an engine, a record, and the account that pays."""
+
+    engine: Engine
+    record: Record
+    account: str | None = None
+    entropy: Entropy = SYSTEM
+    states: Mapping[str, str] = field(default_factory=dict)
+    """The names of the states that tables were opened in, by their folded names."""
+
+    def answered(self, plan: Plan, *, settle: SecondStagePlanner, draw: int = 1) -> Stored:
+        """Return what is on record for a plan, after paying and drawing it if need be.
+
+        Args:
+            plan: what is asked.
+            settle: plans an answer once its bounds are found.
+            draw: 1, or a higher number for another answer to the same plan.
+        """
+        return self.recorded(plan, self.question(plan, draw), lambda: self._drawn(plan, settle))
+
+    def question(self, plan: Plan, draw: int) -> str:
+        """Return the name under which a draw of a plan is on record."""
+        return _digest(plan.digest, draw) if draw > 1 else plan.digest
+
+    def sources(self, plan: Plan) -> tuple[tuple[str, str], ...]:
+        """Return the states of the tables that a plan reads."""
+        return tuple((each, self.states.get(each, "")) for each in sorted(_tables(plan)))
+
+    def check_sources(self, plan: Plan) -> None:
+        """Refuse data that is not what it was when it was opened."""
+        self.engine.identities(_tables(plan))
+
+    def recorded(self, plan: Plan, question: str, draw: Callable[[], bytes]) -> Stored:
+        """Take all steps, with whatever reads the data, and returns what will be stored."""
+        found = self.record.find(question)
+        if found is not None:
+            return _answered(found)
+        self.check_sources(plan)
+        key = self._charged(plan, question)
+        begun = self.record.start(key)
+        if isinstance(begun, Stored):
+            return _answered(begun)
+        return _answered(self.record.release(key, self._guarded(key, draw)))
+
+    def _guarded(self, key: str, draw: Callable[[], bytes]) -> bytes:
+        """Read the data; close the question if that fails for a reason that may be in it."""
+        written: bytes | None = None
+        failure: DiscreetError | None = None
+        try:
+            written = draw()
+        except (EntropyError, EngineStopped, SourceChanged) as error:  # never about a value
+            failure = type(error)(what=error.what, why=error.why, do=error.do)
+        except Exception:  # noqa: BLE001, S110 (its text may quote the data; replaced below)
+            pass
+        if written is not None:
+            return written
+        if failure is None:  # raised here, where the other error is out of sight
+            self.record.fail(key)
+            failure = answer_failed_error()
+        raise failure
+
+    def _charged(self, plan: Plan, question: str) -> str:
+        """Pay for a plan, and return the key of the charge.
+
+        A loss that a budget cannot count as it is may be counted outside an event of the plan's
+        delta: which of the two it is follows from the currencies of the accounts.
+        """
+        try:
+            return self._charge(plan, question, None)
+        except WrongKind:
+            if plan.delta is None:
+                raise
+        return self._charge(plan, question, plan.delta)
+
+    def _charge(self, plan: Plan, question: str, delta: Fraction | None) -> str:
+        key = question
+        if delta is not None or self.account is not None:
+            key = _digest(question, None if delta is None else str(delta), self.account)
+        self.record.charge(
+            plan.tree,
+            key=key,
+            question=question,
+            scope=plan.scope,
+            delta=delta,
+            account=self.account,
+        )
+        return key
+
+    def _drawn(self, plan: Plan, settle: SecondStagePlanner) -> bytes:
+        """Read the data, and return an answer as it will be stored."""
+        order = self.order()
+        if plan.search is None:
+            raw = self.engine.run(plan.lowered, order=order)
+            return finish_with_noise(lambda: self._finished(plan, raw))
+        from discreet.session.two_stages import draw_in_stages  # noqa: PLC0415  rare
+
+        return draw_in_stages(
+            plan,
+            settle,
+            engine=self.engine,
+            entropy=self.entropy,
+            order=order,
+            sources=self.sources(plan),
+        )
+
+    def _finished(self, plan: Plan, raw: RawTotals) -> bytes:
+        """Add noise, and return an answer as it will be stored, with the states of its tables."""
+        told = answer(plan, raw, entropy=self.entropy)
+        return replace(told, sources=self.sources(plan)).written()
+
+    def order(self) -> HashOrder:
+        """Draw the order in which groups of a unit are kept, anew for every attempt."""
+        return HashOrder(salt=self.entropy.bits(_SALT_BITS))
+
+
+def finish_with_noise(finish: Callable[[], bytes]) -> bytes:
+    """Draw noise and finish an answer; if that fails, the failure is what will be stored."""
+    try:
+        return finish()
+    except (
+        EngineStopped,
+        SourceChanged,
+    ):  # in a later stage; nobody has seen the noise of the first
+        raise
+    except Exception:  # noqa: BLE001  (its text may quote the data)
+        return _FAILURE
+
+
+def answer_failed_error() -> EngineFailed:
+    """Return the one error of all answers that failed."""
+    return EngineFailed(
+        what="the answer could not be computed.",
+        why="what is known of the reason may hold values of the data.",
+        do="ask the owner of the table to look.  What was charged stays charged, and the question "
+        "is closed until the owner reopens it.",
+    )
+
+
+def _answered(stored: Stored) -> Stored:
+    """Return a stored answer, unless it says that there is none."""
+    if stored.answer != _FAILURE:
+        return stored
+    if stored.replayed:
+        refuse_closed((stored.key,), stored.key)  # as every question that failed before
+    raise answer_failed_error()
+
+
+def _tables(plan: Plan) -> frozenset[str]:
+    """Return the tables that any stage of a plan reads."""
+    stages = [plan.lowered] if plan.search is None else [plan.lowered, plan.search.lowered]
+    return frozenset(table for stage in stages for table in scanned_tables(stage.relation))
+
+
+def _digest(*parts: object) -> str:
+    text = json.dumps(parts, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode("ascii")).hexdigest()

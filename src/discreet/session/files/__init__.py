@@ -1,0 +1,4 @@
+"""Files.
+
+Trust: public.
+"""

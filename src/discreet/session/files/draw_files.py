@@ -1,0 +1,187 @@
+"""Drawing an answer into files.
+
+Trust: kernel.
+
+With private keys, an engine that keeps groups apart has its tasks choose groups, add noise and
+write (key ``keyed-bins``): totals without noise stay in them.  If few groups are shown, their files
+are made one.  Everything else is drawn here, and makes one file.
+What is drawn is on no record yet, and nobody may look at it
+(:mod:`discreet.session.files.answer_folder`).
+
+A draw that is complete is never followed by another: an attempt that ended before it was on record
+is gone on with.  One that is not complete is thrown away only if nobody can have seen it; else the
+attempt fails, which closes the question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast, runtime_checkable
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.engines.hash_order import HashOrder
+from discreet.engines.parquet_files import PrivateFolder, ReleasedFile, read_table, write_table
+from discreet.errors import SourceChanged, UnreadableSource
+from discreet.noise import Entropy
+from discreet.plan.plan import Plan
+from discreet.release.answer import KeyedBins, answer
+from discreet.requests.engine_request import EngineRequest, Total
+from discreet.requests.raw_totals import ARROW_TYPES, RawTotals
+from discreet.session.answer_pipeline import AnswerPipeline
+from discreet.session.files.answer_folder import AnswerFolder
+from discreet.session.files.manifest import Manifest
+
+if TYPE_CHECKING:  # an optional library
+    from pyspark.sql import DataFrame
+
+__all__ = ["DistributedGroups", "draw_files", "drawn_in_tasks", "manifest_of", "seal"]
+
+_SLICE: Final = 2**16
+_ONE_FILE: Final = 2**16
+"""So many rows need no more than one file."""
+_ELSEWHERE: Final = "tasks have written to another folder"
+_CHANGED: Final = "the data changed while tasks read it"
+
+
+@runtime_checkable
+class DistributedGroups(Protocol):
+    """An engine whose groups need not come together on one machine."""
+
+    def groups(self, lowered: EngineRequest, *, order: HashOrder) -> DataFrame:
+        """Add up the totals of all groups, and leave them where they are."""
+        ...
+
+    def watched(self, action: Callable[[], Any]) -> Any:
+        """Do something that starts jobs, and can be stopped."""
+        ...
+
+
+def drawn_in_tasks(plan: Plan, desk: AnswerPipeline) -> bool:
+    """Say whether groups are finished where they are: if they need not be known beforehand."""
+    alone = plan.selection is not None and plan.reached is None
+    return alone and isinstance(desk.engine, DistributedGroups)
+
+
+def draw_files(desk: AnswerPipeline, plan: Plan, place: AnswerFolder) -> bytes:
+    """Write an answer out of sight, and return what will be stored about it."""
+    waiting = place.waiting()
+    if waiting is not None:
+        return _gone_on_with(plan, *waiting)
+    folder = place.begun
+    try:
+        order = desk.order()
+        if drawn_in_tasks(plan, desk):
+            files, schema = _by_tasks(desk, plan, order, folder)
+        else:
+            raw = desk.engine.run(plan.lowered, order=order)
+            table = _finished(plan, raw, desk.entropy)
+            files, schema = (write_table(table, folder, "answer"),), table.schema
+        manifest = manifest_of(plan, place, files, schema)
+        seal(place, manifest)
+    except BaseException:
+        place.discard()  # or fail in another way: somebody may have seen the draw
+        raise
+    return manifest.written()
+
+
+def seal(place: AnswerFolder, manifest: Manifest) -> Path:
+    """End all writing, and make sure that this machine sees what was written; return where."""
+    sealed = place.seal({file.name for file in manifest.files}, manifest.written())
+    if not manifest.matches(sealed):
+        raise RuntimeError(_ELSEWHERE)
+    return sealed
+
+
+def _gone_on_with(plan: Plan, sealed: Path, stored: bytes) -> bytes:
+    """Return what will be stored about a draw of an attempt that ended before it was recorded."""
+    if not Manifest.read(stored, plan=plan.digest).matches(sealed):
+        raise RuntimeError(_ELSEWHERE)
+    return stored
+
+
+def _by_tasks(
+    desk: AnswerPipeline, plan: Plan, order: HashOrder, folder: PrivateFolder
+) -> tuple[tuple[ReleasedFile, ...], pa.Schema]:
+    """Let tasks finish their groups, with a key that ends with this call."""
+    engine = cast("DistributedGroups", desk.engine)
+    finish = KeyedBins.fresh(plan, entropy=desk.entropy)
+    from discreet.engines.spark.bin_writer import write_bins  # noqa: PLC0415  an optional engine
+
+    desk.check_sources(plan)
+    groups = engine.groups(plan.lowered, order=order)
+    files = write_bins(
+        groups,
+        plan.lowered,
+        bins=finish.bins,
+        finish=finish,
+        folder=folder,
+        watched=engine.watched,
+    )
+    try:
+        desk.check_sources(plan)
+    except SourceChanged:  # noise was drawn, and perhaps seen: nobody may ask for another draw
+        raise RuntimeError(_CHANGED) from None
+    empty = finish(_nothing(plan.lowered), 0)
+    if sum(file.rows for file in files) <= _ONE_FILE:
+        files = (_one_file(files, folder, empty),)
+    return files, empty.schema
+
+
+def _one_file(
+    files: Sequence[ReleasedFile], folder: PrivateFolder, empty: pa.Table
+) -> ReleasedFile:
+    """Make one file of those of the tasks, which go when the folder is sealed."""
+    try:
+        tables = [read_table(folder.path, file).cast(empty.schema) for file in files]
+    except UnreadableSource:
+        raise RuntimeError(_ELSEWHERE) from None
+    return write_table(pa.concat_tables([*tables, empty]), folder, "answer")
+
+
+def _nothing(lowered: EngineRequest) -> RawTotals:
+    """Return the totals of no groups."""
+    none = np.zeros(0, np.int64)
+    return RawTotals(
+        keys=tuple(pa.array([], ARROW_TYPES[key.type]) for key in lowered.keys),
+        units=none,
+        totals={each.name: none for each in lowered.measures if isinstance(each, Total)},
+        leaves={},
+    )
+
+
+def _finished(plan: Plan, raw: RawTotals, entropy: Entropy) -> pa.Table:
+    """Finish groups here: a part after another where none needs to know of the others.
+
+    Groups are sorted by their keys, and so is what is shown; the parts leave no trace.
+    """
+    groups, shown = raw.units.size, plan.shown
+    apart = plan.selection is not None and plan.reached is None and not raw.leaves
+    if not apart or shown.order or shown.limit is not None or groups <= _SLICE:
+        return answer(plan, raw, entropy=entropy).to_arrow()
+    tables = []
+    for start in range(0, groups, _SLICE):
+        part = slice(start, start + _SLICE)
+        some = RawTotals(
+            keys=tuple(key[part] for key in raw.keys),
+            units=raw.units[part],
+            totals={name: total[part] for name, total in raw.totals.items()},
+            leaves={},
+        )
+        tables.append(answer(plan, some, entropy=entropy).to_arrow())
+    return pa.concat_tables(tables).combine_chunks()
+
+
+def manifest_of(
+    plan: Plan, place: AnswerFolder, files: tuple[ReleasedFile, ...], schema: pa.Schema
+) -> Manifest:
+    """Say which files are the answer."""
+    return Manifest(
+        plan=plan.digest,
+        folder=str(place.target),
+        confidence=plan.confidence,
+        columns=tuple((field.name, str(field.type)) for field in schema),
+        files=files,
+    )

@@ -1,0 +1,201 @@
+"""Answers that are written to files: for more groups than should come to one machine.
+
+Trust: kernel.  The steps of an answer are those of :mod:`discreet.session.answer_pipeline`:
+
+    find, charge, start    as for any answer
+    draw                   the files are written out of sight, and then nobody can write there
+    release                which files are the answer, byte for byte, is stored
+    publish                the folder gets its name
+
+The folder to write to is made before the charge, where nobody else can take it away.
+A crash while files are written leaves a part of a draw that nobody can look at; asking again
+removes it and draws anew, with another key.  A crash after that leaves a whole draw: asking again
+stores it, or brings what is on record to its place.  A draw that could not be sealed and that
+somebody may have seen closes the question.  Files that are on record and cannot be found are lost:
+there is no second draw.
+
+The same question at the same price is one answer, whether it is asked for or written: what was
+asked before is written from the record, and what was written before is read from its files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import cast
+
+from discreet.engines.hash_order import HashOrder
+from discreet.engines.parquet_files import copy_file, write_table
+from discreet.errors import UnreadableSource, UnsupportedSQL, WrongKind
+from discreet.ledger import Release as Stored
+from discreet.plan.plan import Plan
+from discreet.release.release import Release
+from discreet.requests.engine_request import Total
+from discreet.session.answer_pipeline import AnswerPipeline
+from discreet.session.files.answer_folder import AnswerFolder
+from discreet.session.files.draw_files import (
+    DistributedGroups,
+    draw_files,
+    drawn_in_tasks,
+    manifest_of,
+    seal,
+)
+from discreet.session.files.manifest import Manifest, WrittenRelease, is_manifest
+
+__all__ = ["write"]
+
+
+def write(
+    desk: AnswerPipeline,
+    plan: Plan,
+    folder: object,
+    *,
+    told: Callable[[Stored], Release],
+    private: bool,
+) -> WrittenRelease:
+    """Write the answer to a plan into a folder, after paying and drawing it if need be.
+
+    Args:
+        desk: where plans are carried out.
+        plan: what is asked.
+        folder: where the answer goes; it must not be there yet, unless it is this answer.
+        told: reads an answer that is on record itself, and not in files.
+        private: whether anything is protected here.
+    """
+    place = AnswerFolder.of(folder, desk.record.id, plan.digest)
+    with place.locked():
+        if desk.record.find(plan.digest) is None:
+            _check(plan, desk)
+            place.check_parent()
+            place.check_free()
+            _begin(place)
+        try:
+            stored = desk.recorded(plan, plan.digest, lambda: draw_files(desk, plan, place))
+        except BaseException:
+            place.abandon()
+            raise
+        with _on_record():
+            if is_manifest(stored.answer):
+                manifest = Manifest.read(stored.answer, plan=plan.digest)
+                _complete(place, manifest)
+            else:
+                manifest = _written_from(told(stored), plan, place)
+    return WrittenRelease(
+        plan=plan,
+        folder=place.target,
+        manifest=manifest,
+        receipt=stored.receipt,
+        replayed=stored.replayed,
+        private=private,
+    )
+
+
+# --- before anything is paid ------------------------------------------------------------------
+
+
+def _check(plan: Plan, desk: AnswerPipeline) -> None:
+    """Refuse what cannot be written, for a reason that is in the question."""
+    found: str | None = None
+    if plan.search is not None:
+        found = "bounds that are searched for"
+    elif drawn_in_tasks(plan, desk):
+        others = [each for each in plan.lowered.measures if not isinstance(each, Total)]
+        if others or plan.choices:
+            found = "quantiles or distinct values in groups with private keys"
+        elif plan.shown.order or plan.shown.limit is not None:
+            found = "an order or a limit of groups with private keys"
+    if found is not None:
+        raise UnsupportedSQL(
+            what=f"an answer with {found} cannot be written by tasks.",
+            why="each task sees some of the groups only, and totals stay in it.",
+            do="leave that out, and sort or cut what was written, which is free; or get the answer "
+            "with ask(), which brings all groups to this machine.",
+        )
+    if drawn_in_tasks(plan, desk):
+        from discreet.engines.spark.workers import check_writers  # noqa: PLC0415  an optional engine
+
+        engine = cast("DistributedGroups", desk.engine)
+        groups = engine.groups(plan.lowered, order=HashOrder(salt=0))
+        check_writers(groups.sparkSession, engine.watched)
+
+
+def _begin(place: AnswerFolder) -> None:
+    """Make the folder to write to, unless a whole draw waits to be stored."""
+    try:
+        if place.waiting() is None:
+            place.begin()
+    except (OSError, RuntimeError):
+        raise WrongKind(
+            what="nothing can be written beside the folder that is asked for.",
+            why="an answer is written there first, and nothing is paid for that cannot be kept.",
+            do="see to it that this user may write there, or name another folder.",
+        ) from None
+
+
+# --- after it is on record --------------------------------------------------------------------
+
+
+@contextmanager
+def _on_record() -> Iterator[None]:
+    """Say of whatever fails that nothing is lost."""
+    try:
+        yield
+    except (OSError, RuntimeError):
+        raise UnreadableSource(
+            what="the files of this answer cannot be read now, or not be brought to their place.",
+            why="the answer is on record, and nothing of it was removed.",
+            do="see that this user can read and write there, and ask again, which costs nothing.",
+        ) from None
+
+
+def _complete(place: AnswerFolder, manifest: Manifest) -> None:
+    """Bring files that are on record to their place, or say why not; none of them is removed."""
+    if not _brought(place, manifest):
+        raise UnreadableSource(
+            what=f"the files of this answer are not in {manifest.folder}, or have been changed.",
+            why="it was drawn and paid for once; a second draw would be a second answer.",
+            do="put them back as they were written, or buy another answer at another price.",
+        )
+
+
+def _brought(place: AnswerFolder, manifest: Manifest) -> bool:
+    """Bring files to their place from wherever they are, and say whether they are anywhere."""
+    if manifest.matches(place.target):
+        place.clear()
+        return True
+    for sealed in place.sealed():
+        if manifest.matches(sealed):
+            place.publish(sealed)
+            return True
+    first = AnswerFolder(Path(manifest.folder), place.digest)
+    if first == place:
+        return False
+    for source in (*first.sealed(), first.target):
+        if manifest.matches(source):
+            place.check_free()
+            with suppress(FileNotFoundError):  # brought to its own place meanwhile
+                _copied(place, manifest, source)
+                return True
+    return False
+
+
+def _copied(place: AnswerFolder, manifest: Manifest, source: Path) -> None:
+    folder = place.begin()
+    for file in manifest.files:
+        copy_file(file, source, folder)
+    place.publish(seal(place, manifest))
+
+
+def _written_from(release: Release, plan: Plan, place: AnswerFolder) -> Manifest:
+    """Write an answer that is on record itself."""
+    table = release.to_arrow()
+    file = write_table(table, place.begin(), "answer")
+    manifest = manifest_of(plan, place, (file,), table.schema)
+    sealed = seal(place, manifest)
+    try:
+        if not manifest.matches(place.target):
+            place.publish(sealed)
+    finally:
+        place.clear()  # nothing is lost: the answer itself is on record
+    return manifest

@@ -1,0 +1,269 @@
+"""What a session is opened with: tables and their names, policy, unit, budget and analyst.
+
+Trust: kernel.
+
+Which tables a session opens, and under which names.
+
+ A name decides which facts of the policy belong to a table.
+
+The rules of a session: from the policy, from the call, or from both if they agree.
+
+ Whom a session protects is decided here.
+
+The columns of tables, before there are any rules for them.
+
+ Names and types are read from what describes the data, and no row is.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePath
+from typing import Final, TypeVar
+
+from discreet.accounting import Budget
+from discreet.engines.dispatch import engine_for
+from discreet.engines.engine import Columns
+from discreet.engines.postgres.address import Address, address_of, is_address
+from discreet.errors import BadPolicy, NotAllowed, WrongKind
+from discreet.plan.policy.policy import Policy, read_policy
+from discreet.query.relations import folded
+from discreet.units import PrivacyUnit
+
+__all__ = [
+    "budget_of",
+    "check_analyst",
+    "describe",
+    "named_sources",
+    "policy_of",
+    "unit_of",
+    "without_password",
+]
+
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_DATABASES: Final = (".duckdb", ".ddb", ".db")
+
+
+def named_sources(
+    source: object, tables: str | Sequence[str] | None, described: Sequence[str]
+) -> dict[str, object]:
+    """Return the sources of a session by the names of their tables.
+
+    Args:
+        source: a path, a pattern, a frame, a database file, the address of a PostgreSQL server, or
+            a mapping from names to these.
+        tables: the name of the one table, or the tables of a database that are opened.
+        described: the names of the tables in the policy.
+
+    >>> list(named_sources("data/visits.parquet", None, []))
+    ['visits']
+    >>> list(named_sources("clinic.duckdb", ["visits", "wards"], []))
+    ['visits', 'wards']
+    >>> named_sources("postgresql://ana:secret@db.example/clinic", ["flu.visits"], [])
+    {'visits': Address(postgresql://ana@db.example/clinic/flu.visits)}
+    """
+    asked = _names(tables)
+    if isinstance(source, Mapping):
+        found = dict(source)
+        if asked and set(asked) != set(found):
+            raise _unclear("the tables are named twice, and differ.")
+    elif is_address(source):
+        address = source if isinstance(source, Address) else address_of(str(source))
+        found = _on_server(address, asked, described)
+    elif _is_database(source):
+        found = dict.fromkeys(asked or described, source)
+        if not found:
+            raise _unclear("a database is opened, and none of its tables is named.")
+    else:
+        found = {_one(source, asked, described): source}
+    _check(found)
+    return found
+
+
+def without_password(source: str) -> str:
+    """Return how to name a source in a file that others read.
+
+    >>> without_password("postgresql://ana:secret@db/clinic/visits"), without_password("visits.csv")
+    ('postgresql://ana@db/clinic/visits', 'visits.csv')
+    """
+    return address_of(source).without_password() if is_address(source) else source
+
+
+def _names(tables: object) -> tuple[str, ...]:
+    match tables:
+        case None:
+            return ()
+        case str():
+            return (tables,)
+        case list() | tuple() if tables and all(isinstance(name, str) for name in tables):
+            return tuple(tables)
+        case _:
+            raise _unclear("tables= is neither a name nor a list of names.")
+
+
+def _is_database(source: object) -> bool:
+    return isinstance(source, str | os.PathLike) and str(source).lower().endswith(_DATABASES)
+
+
+def _on_server(
+    address: Address, asked: tuple[str, ...], described: Sequence[str]
+) -> dict[str, object]:
+    """Return the table that an address names, or those that are named beside it."""
+    if address.table is not None:
+        usable = address.table if _NAME.fullmatch(address.table) else None
+        return {_one(usable, asked, described): address}
+    names = asked or tuple(described)
+    found: dict[str, object] = {each.rpartition(".")[2]: address.with_table(each) for each in names}
+    if len(found) != len(names) or not found:
+        raise _unclear("a database is opened, and none of its tables is named, or two are alike.")
+    return found
+
+
+def _one(source: object, asked: tuple[str, ...], described: Sequence[str]) -> str:
+    """Return the name of the only table."""
+    if len(asked) > 1:
+        raise _unclear("one table is opened under several names.")
+    if asked:
+        return asked[0]
+    if len(described) == 1:
+        return described[0]
+    stem = ""
+    if isinstance(source, str | os.PathLike):
+        stem = PurePath(source).name.partition(".")[0]
+    if not _NAME.fullmatch(stem):
+        raise _unclear("the table has no name that a question could use.")
+    if described and folded(stem) not in map(folded, described):
+        raise _unclear(f"the policy describes several tables, and none is called {stem}.")
+    return stem
+
+
+def _check(found: Mapping[str, object]) -> None:
+    good = all(isinstance(name, str) and _NAME.fullmatch(name) for name in found)
+    if not found or not good or len({folded(name) for name in found}) != len(found):
+        raise _unclear("tables need different names of letters, digits and underscores.")
+
+
+def _unclear(what: str) -> WrongKind:
+    return WrongKind(
+        what=what,
+        why="questions and the policy call tables by their names.",
+        do="give tables='visits', or a mapping such as {'visits': 'visits.parquet'}.",
+    )
+
+
+Value = TypeVar("Value")
+
+
+def policy_of(policy: object) -> Policy:
+    r"""Return a policy: from a path, from TOML text, as it is, or one that says nothing.
+
+    >>> policy_of('format = 1\nunit = "row"').unit.columns
+    ()
+    """
+    match policy:
+        case None:
+            return Policy()
+        case Policy():
+            return policy
+        case str() if "\n" in policy or "=" in policy:
+            return read_policy(policy)
+        case str() | os.PathLike():
+            return read_policy(Path(policy))
+        case _:
+            raise WrongKind(
+                what=f"the policy is a {type(policy).__name__}.",
+                why="it is a file, its text, or a Policy.",
+                do="give policy='clinic.toml', say.",
+            )
+
+
+def unit_of(unit: object, policy: Policy) -> PrivacyUnit:
+    """Return who is protected.
+
+    >>> from discreet.units import row
+    >>> unit_of(row(), Policy()).name
+    'row'
+    """
+    if unit is not None and not isinstance(unit, PrivacyUnit):
+        raise WrongKind(
+            what=f"the unit is a {type(unit).__name__}.",
+            why="it says who is protected.",
+            do="give dp.person('patient_id'), or dp.row().",
+        )
+    given, ruled = unit, policy.unit
+    if given is None or ruled is None:
+        return _there(given or ruled, "unit", "unit=dp.person('patient_id')", 'unit = "patient_id"')
+    if (given.columns, given.relation) != (ruled.columns, ruled.relation):
+        raise _differs("unit")
+    return given
+
+
+def budget_of(budget: object, policy: Policy) -> Budget | None:
+    """Return what may be lost in total, if it is said.
+
+    >>> budget_of(Budget(epsilon=1), Policy()).limit[0]
+    1000000000000000000000000
+    """
+    if budget is not None and not isinstance(budget, Budget):
+        raise WrongKind(
+            what=f"the budget is a {type(budget).__name__}.",
+            why="it limits what may be lost in total, in terms that can be counted.",
+            do="give dp.Budget(epsilon=2, delta=1e-9), say.",
+        )
+    if budget is not None and policy.budget is not None and budget != policy.budget:
+        raise _differs("budget")
+    return budget or policy.budget
+
+
+def check_analyst(analyst: object, policy: Policy) -> None:
+    """Refuse a person whom the policy does not name.
+
+    >>> check_analyst(None, Policy())
+    """
+    if analyst is not None and not isinstance(analyst, str):
+        raise WrongKind(
+            what=f"the analyst is a {type(analyst).__name__}.",
+            why="people are called by their names here.",
+            do="give analyst='ana', say.",
+        )
+    if policy.analysts is not None and analyst not in policy.analysts:
+        who = "nobody is named" if analyst is None else "this analyst is not named there"
+        raise NotAllowed(
+            what=f"the policy lists who may ask, and {who}.",
+            why="the owner has decided who may ask about these people.",
+            do="give analyst= with a name of the policy, or ask its owner to add one.",
+        )
+
+
+def _there(value: Value | None, name: str, argument: str, line: str) -> Value:
+    if value is None:
+        raise BadPolicy(
+            what=f"no {name} is given, neither in the call nor in the policy.",
+            why="without it nothing says who is protected.",
+            do=f"give {argument}, or write {line} in the policy.",
+        )
+    return value
+
+
+def _differs(name: str) -> BadPolicy:
+    return BadPolicy(
+        what=f"the {name} in the call is not the {name} in the policy.",
+        why="one of them would not be followed.",
+        do=f"give the {name} in one of the two places.",
+    )
+
+
+def describe(source: object, *, tables: str | Sequence[str] | None = None) -> Mapping[str, Columns]:
+    """Return the columns of every table with their types; None for what cannot be read.
+
+    >>> import pyarrow as pa
+    >>> describe(pa.table({"age": [34, 71]}), tables="people")
+    {'people': {'age': INTEGER}}
+    """
+    engine = engine_for(named_sources(source, tables, []))
+    try:
+        return engine.tables()
+    finally:
+        engine.close()

@@ -1,0 +1,224 @@
+"""What the owner's check reports: findings, one a promise, and how counts are distributed.
+
+Trust: kernel.
+
+How a number is spread: its quantiles, and what a limit on it would cut off.
+
+ Arithmetic on counts that somebody else has made.
+
+What a check found: exact numbers about the data, for its owner only.
+
+ Whatever shows a report says first that it is not private.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from html import escape
+from typing import Final, final
+
+__all__ = ["WARNING", "CheckReport", "Finding", "Spread", "percent"]
+
+_LEVELS: Final = (Fraction(1, 2), Fraction(9, 10), Fraction(99, 100))
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class Spread:
+    """Values, each with how often it occurs, from the smallest to the largest.
+
+    >>> rows = Spread([(1, 6), (2, 3), (9, 1)])
+    >>> rows.words
+    'median 1, 90 % have at most 2, 99 % at most 9, the most is 9'
+    >>> rows.beyond(2), rows.cut(2)
+    (Fraction(1, 10), Fraction(1, 3))
+    """
+
+    counts: tuple[tuple[int, int], ...]
+
+    def __init__(self, counts: Iterable[tuple[int, int]]) -> None:
+        """Take values with how often they occur, in any order."""
+        found = tuple(sorted((value, count) for value, count in counts if count > 0))
+        object.__setattr__(self, "counts", found)
+
+    @property
+    def number(self) -> int:
+        """How many values there are."""
+        return sum(count for _, count in self.counts)
+
+    def quantile(self, level: Fraction) -> int:
+        """Return the smallest value that at least this share of all does not exceed."""
+        seen = 0
+        for value, count in self.counts:
+            seen += count
+            if seen >= level * self.number:
+                return value
+        return 0
+
+    def beyond(self, limit: int) -> Fraction:
+        """Return which share of the values is larger than a limit."""
+        larger = sum(count for value, count in self.counts if value > limit)
+        return Fraction(larger, self.number or 1)
+
+    def cut(self, limit: int) -> Fraction:
+        """Return which share of their sum is lost if each value is cut to a limit."""
+        whole = sum(value * count for value, count in self.counts)
+        lost = sum((value - limit) * count for value, count in self.counts if value > limit)
+        return Fraction(lost, whole or 1)
+
+    @property
+    def words(self) -> str:
+        """Say the quantiles in a line."""
+        if not self.counts:
+            return "there is nobody"
+        median, most, nearly = map(self.quantile, _LEVELS)
+        last = self.counts[-1][0]
+        return (
+            f"median {median}, 90 % have at most {most}, 99 % at most {nearly}, the most is {last}"
+        )
+
+
+WARNING: Final = (
+    "NOT PRIVATE: exact numbers about the data, without noise, for its owner only. "
+    "Do not publish or share them."
+)
+_HEADER: Final = ("", "table", "column", "promise", "found")
+_MARKS: Final = {True: "holds", None: "-"}
+_SMALLEST: Final = Fraction(1, 10**6)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One promise or declaration, and whether it holds in the data.
+
+    ``trusted`` says that prices rest on it; everything else is enforced whenever data is read, and
+    costs accuracy where it does not hold.  ``holds`` is None where data cannot tell, or where there
+    is nothing to hold it against.  ``share`` is the part that breaks it: of cells, rows, units or
+    keys, as ``detail`` says.
+
+    >>> Finding(table="visits", column="cost", promise="from 0 to 900", holds=False, trusted=False,
+    ...         share=Fraction(1, 50), detail="2 % of cells are outside").verdict
+    'differs'
+    """
+
+    table: str
+    column: str
+    promise: str
+    holds: bool | None
+    trusted: bool
+    share: Fraction | None
+    detail: str
+
+    @property
+    def verdict(self) -> str:
+        """Say in a word what was found."""
+        if self.holds is False:
+            return "BROKEN" if self.trusted else "differs"
+        return _MARKS[self.holds]
+
+    def to_json(self) -> dict[str, object]:
+        """Return the finding for scripts."""
+        return {
+            "table": self.table,
+            "column": self.column or None,
+            "promise": self.promise,
+            "holds": self.holds,
+            "trusted": self.trusted,
+            "share": None if self.share is None else float(self.share),
+            "detail": self.detail,
+        }
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckReport:
+    """What a check found, promise by promise.
+
+    >>> report = CheckReport(findings=())
+    >>> report.holds, str(report).splitlines()[0] == WARNING
+    (True, True)
+    """
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def broken(self) -> tuple[Finding, ...]:
+        """The promises that prices rest on, and that do not hold."""
+        return tuple(each for each in self.findings if each.trusted and each.holds is False)
+
+    @property
+    def holds(self) -> bool:
+        """Whether no promise that prices rest on is known to be broken."""
+        return not self.broken
+
+    @property
+    def summary(self) -> str:
+        """Say in a sentence what follows."""
+        if not self.broken:
+            return "No broken promise was found. What differs is enforced, and costs accuracy only."
+        count = len(self.broken)
+        some = "1 promise is" if count == 1 else f"{count} promises are"
+        return (
+            f"{some} BROKEN: prices that rest on them are too low. Mend the data, or take the "
+            "promise out of the policy, and say so to whoever relies on past answers."
+        )
+
+    def to_json(self) -> dict[str, object]:
+        """Return the report for scripts; its first field is the warning."""
+        return {
+            "warning": WARNING,
+            "holds": self.holds,
+            "findings": [each.to_json() for each in self.findings],
+            "summary": self.summary,
+        }
+
+    def __repr__(self) -> str:
+        """Say that there is a report, and show nothing of it: logs keep what is shown."""
+        return "<report of a check: not private; print it to read it>"
+
+    def __str__(self) -> str:
+        """Show the warning, a line for each finding, and what follows."""
+        return "\n".join([WARNING, "", *_lines([_HEADER, *_rows(self)]), "", self.summary])
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{escape(each)}</th>" for each in _HEADER)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{escape(each)}</td>" for each in row) + "</tr>"
+            for row in _rows(self)
+        )
+        return (
+            f"<div><p><b>{escape(WARNING)}</b></p><table><thead><tr>{head}</tr></thead>"
+            f"<tbody>{body}</tbody></table><p>{escape(self.summary)}</p></div>"
+        )
+
+
+def percent(share: Fraction) -> str:
+    """Show a share, so that nothing is shown as 0 % or 100 % that is not.
+
+    >>> percent(Fraction(1, 40)), percent(Fraction(1, 10**9)), percent(Fraction(0))
+    ('2.5 %', 'less than 0.0001 %', '0 %')
+    >>> percent(Fraction(10**9 - 1, 10**9))
+    'more than 99.9999 %'
+    """
+    if 0 < share < _SMALLEST:
+        return "less than 0.0001 %"
+    if 1 - _SMALLEST < share < 1:
+        return "more than 99.9999 %"
+    if share > Fraction(99, 100):
+        return f"{float(100 * share):.7g} %"
+    return f"{float(100 * share):.3g} %"
+
+
+def _rows(report: CheckReport) -> Iterator[tuple[str, ...]]:
+    for each in report.findings:
+        yield each.verdict, each.table, each.column, each.promise, each.detail
+
+
+def _lines(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        padded = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        yield "  ".join(padded).rstrip()

@@ -1,0 +1,243 @@
+"""The owner's check: all promises of a policy against the data, its limits among them.
+
+Trust: kernel.
+
+Rows and groups of a unit, against the limits of the policy.
+
+ Limits are enforced; what they cut off is accuracy, and error bars do not show it.
+
+Which groups there are follows from a question.  Here they are those of one column: each that the
+policy describes, that can tell groups apart, and in which rows of a unit may differ; and the one
+group of a question without GROUP BY.
+
+Checking a policy against the data, for the owner's eyes only.
+
+ It reads private tables and returns exact numbers: whoever may call it may read the
+data.  Nothing that answers questions imports it, and it opens no ledger.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import Final
+
+from discreet.engines.connection import Performance
+from discreet.engines.dispatch import engine_for
+from discreet.engines.spark.data_frames import is_spark
+from discreet.engines.spark.performance import SparkPerformance
+from discreet.plan.binding.binder import Binder
+from discreet.plan.policy.owner_promises import promises_of
+from discreet.plan.policy.policy import Limits, Policy
+from discreet.query.expressions import Aggregate, Call, Column, Literal
+from discreet.query.relations import Aggregated, Filter, Output, Relation, Table, folded
+from discreet.query.types import Type
+from discreet.requests.engine_request import KEY_TYPES
+from discreet.requests.table_schema import ColumnFacts, Schema, TableFacts
+from discreet.session.opening_arguments import named_sources, policy_of, unit_of
+from discreet.session.owner_check.check_report import CheckReport, Finding, Spread, percent
+from discreet.session.owner_check.exact_counts import ExactCounter, cell_findings
+from discreet.session.owner_check.unit_findings import (
+    constant_findings,
+    key_findings,
+    link_findings,
+    same_findings,
+)
+from discreet.session.schemas import schema_of
+from discreet.units import PrivacyUnit
+
+__all__ = ["check", "limit_findings"]
+
+_NUMBER: Final = "number"
+_GROUP: Final = "group"
+
+
+def limit_findings(
+    counting: ExactCounter, table: TableFacts, limits: Limits, declared: frozenset[str]
+) -> Iterator[Finding]:
+    """Hold the rows and groups of the units of a private table against the limits."""
+    rows = Binder(counting.schema).bind(Table(table.name))
+    held = rows.unit or ()
+    names = [f"unit{at}" for at, _ in enumerate(held)]
+    unit: tuple[Output, ...] = tuple(
+        (name, Column(column)) for name, column in zip(names, held, strict=True)
+    )
+    whole = counting.spread(_counted(rows.relation, unit), names, _NUMBER)
+    yield _finding(table, "", "rows of a unit", whole, limits.max_rows, "rows", "units")
+    for column in table.columns:
+        if folded(column.name) not in declared or not _tells_groups(table, column):
+            continue
+        spelled = next(
+            each.column for each in rows.visible if folded(str(each.name)) == folded(column.name)
+        )
+        listed = _listed(rows.relation, column, spelled)
+        cells = _counted(listed, (*unit, (_GROUP, Column(spelled))))
+        groups = _counted(cells, tuple((name, Column(name)) for name in names))
+        by = f"by {column.name}"
+        yield _finding(
+            table,
+            column.name,
+            f"groups of a unit, {by}",
+            counting.spread(groups, names, _NUMBER),
+            limits.max_groups,
+            "groups",
+            "units",
+        )
+        yield _finding(
+            table,
+            column.name,
+            f"rows of a unit in one group, {by}",
+            counting.spread(cells, names, _NUMBER),
+            limits.max_rows,
+            "rows",
+            "groups of units",
+        )
+
+
+def _counted(relation: Relation, keys: tuple[Output, ...]) -> Relation:
+    return Aggregated(relation, keys, ((_NUMBER, Aggregate("COUNT")),))
+
+
+def _tells_groups(table: TableFacts, column: ColumnFacts) -> bool:
+    """Whether questions may group by a column, and a unit be in several groups then."""
+    owner = {*map(folded, table.unit), *map(folded, table.key)}
+    if table.link is not None:
+        owner.add(folded(table.link.column))
+    plain = column.type in KEY_TYPES and column.type is not Type.TIMESTAMP and not column.bounded
+    return plain and not column.constant and folded(column.name) not in owner
+
+
+def _listed(relation: Relation, column: ColumnFacts, spelled: str) -> Relation:
+    """Leave out rows of other categories, as a question does."""
+    if column.categories is None:
+        return relation
+    values = tuple(Literal(each) for each in column.categories)
+    return Filter(relation, Call("IN", (Column(spelled), *values)))
+
+
+def _finding(  # noqa: PLR0913, PLR0917  one line of the report
+    table: TableFacts,
+    column: str,
+    what: str,
+    spread: Spread,
+    limit: int | None,
+    cut: str,
+    of: str,
+) -> Finding:
+    """Hold a spread against a limit, if there is one."""
+    if limit is None:
+        return Finding(
+            table=table.name,
+            column=column,
+            promise=f"{what} (no limit in the policy)",
+            holds=None,
+            trusted=False,
+            share=None,
+            detail=spread.words,
+        )
+    share: Fraction = spread.cut(limit)
+    told = ""
+    if share:
+        told = (
+            f"; the limit cuts {percent(share)} of {cut}, from "
+            f"{percent(spread.beyond(limit))} of {of}"
+        )
+    return Finding(
+        table=table.name,
+        column=column,
+        promise=f"{what} (at most {limit})",
+        holds=share == 0,
+        trusted=False,
+        share=share,
+        detail=f"{spread.words}{told}",
+    )
+
+
+def check(
+    source: object,
+    *,
+    unit: PrivacyUnit | None = None,
+    policy: str | os.PathLike[str] | Policy | None = None,
+    tables: str | Sequence[str] | None = None,
+    performance: Performance | SparkPerformance | None = None,
+) -> CheckReport:
+    r"""Say which promises and declarations of a policy hold in the data.
+
+    The report is NOT private: it holds exact numbers, and is for the owner of the data only.  It
+    costs no budget, needs no ledger and writes nothing.
+
+    Args:
+        source: what ``discreet.open`` takes.
+        unit: who is protected; may stand in the policy.
+        policy: the owner's file, its text, or a Policy.
+        tables: the name of the table, or which tables of a database are opened.
+        performance: how the engine works.
+
+    >>> import pyarrow as pa
+    >>> visits = pa.table({"patient": [1, 1, 2], "born": [1970, 1971, 1980]})
+    >>> rules = '''
+    ... format = 1
+    ... unit = "patient"
+    ... [tables.visits.columns.born]
+    ... type = "integer"
+    ... constant = true
+    ... '''
+    >>> report = check({"visits": visits}, policy=rules)
+    >>> [(each.column, each.detail) for each in report.broken]
+    [('born', '50 % of units have several values (1 of 2)')]
+    """
+    rules = policy_of(policy)
+    whose = unit_of(unit, rules)
+    sources = named_sources(source, tables, [table.name for table in rules.tables])
+    engine = engine_for(sources, performance)
+    try:
+        schema = schema_of(rules, whose, engine.tables(), engine.stored())
+        engine.owned(schema)
+        counting = ExactCounter(engine, schema)
+        divided = any(map(is_spark, sources.values()))
+        found = (
+            *_beyond_data(schema, whose),
+            *_of_owners(counting, whose, divided=divided),
+            *_of_tables(counting, rules, whose),
+        )
+    finally:
+        engine.close()
+    return CheckReport(findings=found)
+
+
+def _beyond_data(schema: Schema, unit: PrivacyUnit) -> Iterator[Finding]:
+    """Name the promises that one state of the data cannot show."""
+    for promise in promises_of(schema, unit):
+        if promise.kind in {"names", "stay"}:
+            yield Finding(
+                table=promise.table or "all",
+                column=promise.column,
+                promise=str(promise),
+                holds=None,
+                trusted=True,
+                share=None,
+                detail="one state of the data cannot show it",
+            )
+
+
+def _of_owners(counting: ExactCounter, unit: PrivacyUnit, *, divided: bool) -> Iterator[Finding]:
+    for table in counting.schema.tables:
+        if not table.public and unit.columns:
+            yield from constant_findings(counting, table)
+            yield from link_findings(counting, table, divided=divided)
+        yield from key_findings(counting, table)
+    if unit.columns:
+        yield from same_findings(counting)
+
+
+def _of_tables(counting: ExactCounter, rules: Policy, unit: PrivacyUnit) -> Iterator[Finding]:
+    described = {
+        folded(table.name): frozenset(folded(each.name) for each in table.columns)
+        for table in rules.tables
+    }
+    for table in counting.schema.tables:
+        declared = described.get(folded(table.name), frozenset())
+        yield from cell_findings(counting, table, declared)
+        if not table.public and unit.columns:
+            yield from limit_findings(counting, table, rules.limits, declared)

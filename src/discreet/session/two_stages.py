@@ -1,0 +1,98 @@
+"""Answers in two stages: bounds are found first, and then the answer within them.
+
+Trust: kernel.  Both stages are paid for before the first of them reads data, and told together:
+nobody sees bounds of an attempt that broke off.
+
+What is stored is the bounds, the digest of the plan that they led to, and the answer of that plan:
+whoever reads it plans the second stage again, and gets the same.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any, Final
+
+from discreet.engines.engine import Engine
+from discreet.engines.hash_order import HashOrder
+from discreet.errors import WrongKind
+from discreet.noise import Entropy
+from discreet.plan.bounds_search.bounds_search import FoundBounds
+from discreet.plan.bounds_search.second_stage import SecondStage
+from discreet.plan.plan import Plan
+from discreet.release.answer import answer
+from discreet.release.noisy_thresholds import private_bounds
+from discreet.release.release import Release
+from discreet.session.answer_pipeline import finish_with_noise
+
+__all__ = ["SecondStagePlanner", "draw_in_stages", "read_stages"]
+
+SecondStagePlanner = Callable[[Plan, tuple[FoundBounds, ...]], SecondStage]
+"""Plans the second stage of a plan, from bounds that were found."""
+
+_FORMAT: Final = 1
+
+
+def draw_in_stages(  # noqa: PLR0913  what both stages need
+    plan: Plan,
+    settle: SecondStagePlanner,
+    *,
+    engine: Engine,
+    entropy: Entropy,
+    order: HashOrder,
+    sources: tuple[tuple[str, str], ...] = (),
+) -> bytes:
+    """Find bounds, answer within them, and return both as they will be stored."""
+    search = plan.search
+    if search is None:
+        message = "a plan without a search has one stage"
+        raise TypeError(message)
+    raw = engine.run(search.lowered, order=order)
+
+    def stages() -> bytes:
+        found = private_bounds(search, raw, entropy=entropy)
+        final, digest = settle(plan, found)
+        told = answer(final, engine.run(final.lowered, order=order), entropy=entropy)
+        written = replace(told, sources=sources).written()
+        document = {
+            "answer": json.loads(written),
+            "bounds": [[each.about, str(each.low), str(each.high), each.seen] for each in found],
+            "format": _FORMAT,
+            "stage": digest,
+        }
+        text = json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return text.encode("ascii")
+
+    return finish_with_noise(stages)
+
+
+def read_stages(data: bytes, plan: Plan, settle: SecondStagePlanner) -> Release:
+    """Read what was stored, with the plan that its bounds led to."""
+    try:
+        document = json.loads(data)
+        found = tuple(_bounds(each) for each in document["bounds"])
+        stage, known = document["stage"], document["format"] == _FORMAT
+        inner = json.dumps(document["answer"], sort_keys=True, separators=(",", ":"))
+    except (ValueError, KeyError, TypeError, ZeroDivisionError):
+        raise _unreadable() from None
+    if not known:
+        raise _unreadable()
+    final, digest = settle(plan, found)
+    if digest != stage:
+        raise _unreadable()
+    return Release.read(inner.encode("ascii"), final)
+
+
+def _bounds(document: Any) -> FoundBounds:
+    about, low, high, seen = document
+    return FoundBounds(about=str(about), low=Fraction(low), high=Fraction(high), seen=bool(seen))
+
+
+def _unreadable() -> WrongKind:
+    return WrongKind(
+        what="a stored answer cannot be read with its plan.",
+        why="it was written by another version of this package, or changed since.",
+        do="read it with the version that wrote it, or ask at another price.",
+    )

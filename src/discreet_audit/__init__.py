@@ -1,0 +1,4 @@
+"""Discreet audit.
+
+Trust: public.
+"""

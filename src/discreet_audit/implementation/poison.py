@@ -1,0 +1,109 @@
+"""A5: rows that ought to break an answer.
+
+Trust: public.
+
+One person has a row with a value that no sensible table holds.  With and without that person, every
+question must be answered, or refused, in the same words; an answer must have the same columns,
+types, groups and number of rows; and the totals may not move further than the noise is scaled to.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any, Final
+
+import pyarrow as pa
+
+from discreet.errors import DiscreetError
+from discreet.plan.plan import Plan
+from discreet_audit.clinic import QUESTIONS, Totals, moves, rehearsed, row_of, totals_of, visits
+from discreet_audit.findings import Finding
+
+__all__ = ["POISONS", "attack", "outcome"]
+
+_LETTERS: Final = 1_000_000
+POISONS: Final[dict[str, dict[str, Any]]] = {
+    "NaN": {"cost": float("nan")},
+    "infinity": {"cost": float("inf")},
+    "minus infinity": {"cost": float("-inf")},
+    "1e308": {"cost": 1e308},
+    "the smallest float": {"cost": 5e-324},
+    "NULL everywhere": {"cost": None, "age": None, "note": None, "day": None, "ward": None},
+    "nobody's row": {"patient": None},
+    "the largest integer": {"age": 2**63 - 1, "patient": 2**63 - 1},
+    "the smallest integer": {"age": -(2**63)},
+    "zero": {"age": 0, "cost": 0.0},
+    "a million letters": {"note": "A1" * (_LETTERS // 2)},
+    "a long number": {"note": "9" * 400},
+    "no date": {"note": "2025-02-30"},
+    "a far date": {"note": "99999-12-31", "day": date.max},
+    "the first date": {"day": date.min},
+    "controls": {"note": "\x00\x01\n'\"; DROP TABLE visits; --", "ward": "Z'"},
+    "other letters": {"note": "\U0001f600\u202e\ufeffé", "ward": "Ａ"},
+}
+"""Changes of an ordinary row, by what is bad about them."""
+
+_FEW: Final = ("NaN", "1e308", "NULL everywhere", "the largest integer", "a million letters")
+
+
+def attack(*, quick: bool) -> Finding:
+    """Add one poisoned row after the other."""
+    chosen = {name: POISONS[name] for name in _FEW} if quick else POISONS
+    questions = QUESTIONS[1::2] if quick else QUESTIONS
+    plain = _seen(visits(), questions)
+    told: list[str] = []
+    compared = 0
+    for name, change in chosen.items():
+        poisoned = _seen(visits(30, row_of(30, **change)), questions)
+        for question, one, other in zip(questions, plain, poisoned, strict=True):
+            compared += 1
+            if one[0] != other[0]:
+                told.append(f"{name} changes what is told by {question}")
+            if _too_far(one, other):
+                told.append(f"{name} moves {question} too far")
+    return Finding(
+        code="A5",
+        title="poisoned rows",
+        claimed="an answer has the same words, columns, types and groups with and without the row",
+        measured=f"{len(chosen)} poisons, {compared} answers compared, {len(told)} differences"
+        f"{': ' * bool(told)}{'; '.join(told[:3])}",
+        passed=not told,
+        numbers={"poisons": len(chosen), "compared": compared, "differences": len(told)},
+        not_covered="files that cannot be read at all; time (A3); numbers in answers (A7)",
+    )
+
+
+_Seen = tuple[object, Plan, Totals]
+
+
+def _seen(table: pa.Table, questions: tuple[str, ...]) -> list[_Seen]:
+    """Ask all questions about a table, and keep what is told, and the totals behind it."""
+    found: list[_Seen] = []
+    with rehearsed(table) as session:
+        for question in questions:
+            plan = session.plan(question, epsilon=1)
+            found.append((outcome(session, question), plan, totals_of(session, plan)))
+    return found
+
+
+def _too_far(one: _Seen, other: _Seen) -> bool:
+    return any(moved.too_far for moved in moves(one[1], one[2], other[2]))
+
+
+def outcome(session: Any, question: str, **price: Any) -> object:
+    """Return all that an answer tells apart from its numbers: its form, or the error.
+
+    >>> with rehearsed(visits(3)) as session:
+    ...     outcome(session, "SELECT COUNT(*) AS n FROM visits")
+    ('answer', 1, ('n: int64', 'n_low: int64', 'n_high: int64'), ())
+    """
+    try:
+        release = session.ask(question, **(price or {"epsilon": 1}))
+    except DiscreetError as error:
+        return "refused", str(error)
+    except Exception as error:  # noqa: BLE001  (what escapes is told too)
+        return "escaped", f"{type(error).__name__}: {error}"
+    table = release.to_arrow()
+    columns = tuple(f"{field.name}: {field.type}" for field in table.schema)
+    keys = [name for name in ("ward",) if name in table.column_names]
+    return "answer", len(release), columns, tuple(str(table.column(name)) for name in keys)

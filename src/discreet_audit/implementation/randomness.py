@@ -1,0 +1,86 @@
+"""A13: where do random bits come from, and who else has them?
+
+Trust: public.  Garfinkel and Leclerc 2020, Randomness Concerns When Deploying Differential Privacy.
+
+Children of one process must draw nothing that another draws; without bits from the operating system
+nothing may be drawn or told; and no file of the package may reach for a generator that can be
+seeded, nor ask the operating system past the one place that does.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import discreet
+from discreet_audit.findings import Finding
+
+__all__ = ["attack", "reaches"]
+
+_BANNED: Final = ("random", "numpy.random", "np.random", "secrets", "os.urandom", "uuid")
+_DOOR: Final = "noise/entropy.py"
+
+
+def attack(*, quick: bool) -> Finding:
+    """Fork, take bits away, and read all files."""
+    children = 64 if quick else 1000
+    found = _children(children)
+    package = Path(discreet.__file__).parent
+    files = sorted(package.rglob("*.py"))
+    reached = [
+        f"{path.relative_to(package).as_posix()}: {name}"
+        for path in files
+        for name in reaches(path.read_text("utf-8"))
+        if (path.relative_to(package).as_posix(), name) != (_DOOR, "os.urandom")
+    ]
+    wrong = reached + [
+        f"{count} {name.replace('_', ' ')}"
+        for name, count in found.items()
+        if name != "children" and count
+    ]
+    return Finding(
+        code="A13",
+        title="randomness",
+        claimed="children share no noise; without random bits nothing is drawn; no generator that "
+        "can be seeded is within reach of noise",
+        measured=f"{children} children, {found['repeated']} values twice; {len(files)} files, "
+        f"{len(reached)} reach for other randomness; {len(wrong)} violations"
+        f"{': ' * bool(wrong)}{'; '.join(wrong[:3])}",
+        passed=not wrong,
+        numbers={**found, "files": len(files), "reached": len(reached)},
+        not_covered="a virtual machine that is copied while it runs: copies draw the same until "
+        "they take new bits; the quality of the operating system's bits",
+    )
+
+
+def reaches(source: str) -> list[str]:
+    """Return which forbidden sources of randomness a program names.
+
+    >>> reaches("import random as r, numpy as np; x = np.random.default_rng(3)")
+    ['random', 'np.random']
+    """
+    return [name for name in _names(ast.parse(source)) if name in _BANNED]
+
+
+def _names(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=aliases):
+                yield from (alias.name for alias in aliases)
+            case ast.ImportFrom(module=str(module), names=aliases):
+                yield module
+                yield from (f"{module}.{alias.name}" for alias in aliases)
+            case ast.Attribute(value=ast.Name(id=owner), attr=name):
+                yield f"{owner}.{name}"
+
+
+def _children(count: int) -> dict[str, Any]:
+    words = [sys.executable, "-m", "discreet_audit.implementation.children", str(count)]
+    done = subprocess.run(words, check=True, capture_output=True, text=True)  # noqa: S603
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found

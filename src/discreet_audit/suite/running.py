@@ -1,0 +1,197 @@
+"""Running the suite: every promise, every attack and every broken twin, in processes.
+
+Trust: public.
+
+Sharing work among processes: pieces that do not need each other.
+
+Rows of broken twins: programs with a known mistake, each of which must be caught.
+
+Each is audited with ten times as many answers until it is caught, so a row says how many it takes.
+
+Running the suite: every promise, every attack and every broken twin.
+
+Every bound on a promise has the same level, and they add up to that of the suite: the chance that
+any promise is called broken though it is kept is at most 1e-6.  Bounds on broken twins have that
+level each, and attacks on the implementation state their own.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from fractions import Fraction
+from functools import cache, partial
+from typing import Final, TypeVar, cast
+
+from discreet.attacks.measured import Measured
+from discreet.exact import float_up, whole
+from discreet_audit.findings import Finding
+from discreet_audit.implementation import ATTACKS
+from discreet_audit.suite.figures import curve, figures
+from discreet_audit.suite.mechanism_rows import mechanism_rows
+from discreet_audit.suite.question_rows import question_rows
+from discreet_audit.suite.release_rows import release_rows
+from discreet_audit.suite.report import Report
+from discreet_audit.suite.rows import Line, Row
+from discreet_audit.twins import Twin, all_twins, catch
+
+__all__ = [
+    "LEVEL",
+    "ProgressCallback",
+    "all_rows",
+    "claimed",
+    "run_in_processes",
+    "run_rows",
+    "run_suite",
+    "twin_rows",
+]
+
+Result = TypeVar("Result")
+
+
+def run_in_processes(work: Sequence[Callable[[], Result]], *, jobs: int) -> Iterator[Result]:
+    """Yield what each piece of work returns, in their order, from so many processes.
+
+    Other processes start afresh, so pieces of work have to be such that can be pickled.
+
+    >>> from functools import partial
+    >>> list(run_in_processes([partial(int, "1"), partial(int, "2")], jobs=1))
+    [1, 2]
+    """
+    if whole(jobs, name="jobs", low=1, high=1024) == 1:
+        yield from (piece() for piece in work)
+        return
+    with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool:
+        yield from pool.map(_done, work)
+
+
+def _done(piece: Callable[[], Result]) -> Result:
+    return piece()
+
+
+_PART: Final = "broken twins"
+_MOST: Final = 10**5
+
+
+def twin_rows() -> Iterator[Row]:
+    """Return a row for every broken twin."""
+    for twin in all_twins():
+        yield Row(
+            part=_PART,
+            name=f"{twin.name}: {twin.fault}",
+            covers=(twin.name,),
+            judge=_Judge(twin),
+            quick=_MOST,
+            long=10 * _MOST,
+            broken=True,
+        )
+
+
+class _Judge:
+    """Look for a violation, at the level of the twin's own audit."""
+
+    def __init__(self, twin: Twin) -> None:
+        self.twin = twin
+
+    def __call__(self, n: int, _level: Fraction) -> Measured:
+        return cast("Measured", catch(self.twin, most=n).row)  # at least one audit was made
+
+
+LEVEL: Final = Fraction(1, 10**6)
+"""The chance that any bound on a promise is too high, at most."""
+
+ProgressCallback = Callable[[str, int, int], None]
+"""Hears what comes next, how much is done, and of how much."""
+
+_CLAIMED: Final = "A7"
+_ALONE: Final = ("A2", "A3")
+
+
+def all_rows() -> tuple[Row, ...]:
+    """Return every audit: mechanisms, questions, releases, broken twins."""
+    return (*mechanism_rows(), *question_rows(), *release_rows(), *twin_rows())
+
+
+def run_suite(*, long: bool, jobs: int = 1, told: ProgressCallback = lambda *_: None) -> Report:
+    """Run everything, in so many processes; attacks on time come last, with nothing beside them."""
+    begun, rows = _seconds(), all_rows()
+    others = [attack for attack in ATTACKS if attack.code not in {_CLAIMED, *_ALONE}]
+    each = _level_of_each(rows, long=long, level=LEVEL)
+    work: list[Callable[[], Line | Finding]] = [
+        *(partial(_line, at, long=long, level=each) for at in range(len(rows))),
+        *(partial(attack, quick=not long) for attack in others),
+    ]
+    names = [*(row.name for row in rows), *(f"{each.code} {each.title}" for each in others)]
+    steps = len(work) + len(_ALONE) + 1
+    made: list[Line | Finding] = []
+    told(names[0], 0, steps)
+    for found in run_in_processes(
+        work, jobs=jobs
+    ):  # to its end: only then have other processes ended
+        made.append(found)
+        told([*names, "attacks on time"][len(made)], len(made), steps)
+    lines = tuple(each for each in made if isinstance(each, Line))
+    findings = [claimed(lines), *(each for each in made if isinstance(each, Finding))]
+    for at, attack in enumerate(each for each in ATTACKS if each.code in _ALONE):
+        told(f"{attack.code} {attack.title}", len(work) + at, steps)
+        findings.append(attack(quick=not long))
+    told("figures", steps - 1, steps)
+    shares, points = tuple(figures(long=long)), tuple(curve())
+    return Report(
+        long=long,
+        level=LEVEL,
+        lines=lines,
+        findings=tuple(sorted(findings, key=lambda each: int(each.code[1:]))),
+        figures=shares,
+        points=points,
+        seconds=_seconds() - begun,
+    )
+
+
+def _seconds() -> float:
+    """Return how long processors have worked for this process, and for those it waited for."""
+    return sum(os.times()[:4])
+
+
+def run_rows(rows: Iterable[Row], *, long: bool, level: Fraction = LEVEL) -> tuple[Line, ...]:
+    """Make audits whose bounds all hold together, but for a chance of ``level``."""
+    listed = tuple(rows)
+    each = _level_of_each(listed, long=long, level=level)
+    return tuple(row.run(long=long, level=each) for row in listed)
+
+
+def _level_of_each(rows: Sequence[Row], *, long: bool, level: Fraction) -> Fraction:
+    """Return the level of each bound on a promise that rests on answers: they add up to it."""
+    sampled = sum((row.long if long else row.quick) > 0 for row in rows if not row.broken)
+    return level / max(sampled, 1)
+
+
+def _line(at: int, *, long: bool, level: Fraction) -> Line:
+    """Make one audit; a row is known by its number in other processes too."""
+    return _rows()[at].run(long=long, level=level)
+
+
+_rows = cache(all_rows)
+
+
+def claimed(lines: Iterable[Line]) -> Finding:
+    """Return what the rows say together, as an attack."""
+    promises = [line for line in lines if not line.broken]
+    wrong = [line.name for line in promises if not line.passed]
+    return Finding(
+        code=_CLAIMED,
+        title=next(attack.title for attack in ATTACKS if attack.code == _CLAIMED),
+        claimed="no certified bound is above what is claimed",
+        measured=f"{len(promises)} promises, {len(wrong)} refuted"
+        f"{': ' * bool(wrong)}{', '.join(wrong)}",
+        passed=not wrong,
+        numbers={
+            "promises": len(promises),
+            "refuted": len(wrong),
+            "false_alarm_rate": float_up(LEVEL),
+        },
+        rows=tuple(line.measured for line in promises),
+        not_covered="other parameters, neighbors and events: a bound below a claim proves nothing",
+    )

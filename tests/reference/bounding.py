@@ -1,0 +1,127 @@
+"""Bounded answers from the rows of a relation, unit by unit.
+
+Trust: kernel.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final
+
+from discreet.engines.hash_order import GROUPS, LEAVES, VALUES, HashOrder, Value
+from discreet.query.types import Type
+from discreet.requests.engine_request import Distinct, EngineRequest, Leaves, Total
+from discreet.requests.raw_totals import LARGEST_TOTAL
+from tests.reference.expressions import Row, compiled
+from tests.reference.windows import sort_key
+
+__all__ = ["Cells", "kept_cells", "leaves_of", "one_unit_total", "totals_of"]
+
+Group = tuple[Value, ...]
+Cells = dict[tuple[Group, Group], list[Row]]
+"""The rows of each unit in each group that it keeps."""
+
+_ROW: Final = ("each row is a unit",)
+
+
+def kept_cells(
+    lowered: EngineRequest, rows: Iterable[Row], columns: Mapping[str, Type], order: HashOrder
+) -> Cells:
+    """Put every row into its unit and group, and drop the groups that a unit does not keep."""
+    unit = [compiled(part, columns) for part in lowered.unit]
+    keys = [compiled(key.expression, columns) for key in lowered.keys]
+    touched: dict[Group, dict[Group, list[Row]]] = {}
+    for number, row in enumerate(rows):
+        who = tuple(rule(row) for rule in unit) if unit else (*_ROW, number)
+        group = tuple(rule(row) for rule in keys)
+        if None in who or (lowered.public is not None and group not in lowered.public):
+            continue
+        touched.setdefault(who, {}).setdefault(group, []).append(row)
+    cells: Cells = {}
+    for who, groups in touched.items():
+        for group in _chosen(who, groups, lowered.groups, order):
+            cells[who, group] = groups[group]
+    return cells
+
+
+def _chosen(
+    who: Group, groups: Iterable[Group], most: int | None, order: HashOrder
+) -> Sequence[Group]:
+    ranked = sorted(groups, key=lambda group: (order.place(GROUPS, who + group), sort_key(group)))
+    return ranked[:most]
+
+
+def one_unit_total(total: Total, values: Sequence[int]) -> int:
+    """Return what one unit adds to one group.
+
+    >>> from discreet.query.expressions import Column
+    >>> total = Total(name="x", row=Column("x"), low=-5, high=5, rows=2)
+    >>> one_unit_total(total, [1, 1, 2]), one_unit_total(total, [9]), one_unit_total(total, [])
+    (2, 5, 0)
+    """
+    if not values:
+        return 0
+    count, exact = len(values), sum(values)
+    if total.rows is not None and count > total.rows:
+        exact = exact * total.rows // count
+    return min(max(exact, total.low), total.high)
+
+
+def totals_of(
+    measure: Total | Distinct, cells: Cells, columns: Mapping[str, Type], order: HashOrder
+) -> dict[Group, int]:
+    """Return the answer of each group that is not zero."""
+    if isinstance(measure, Distinct):
+        return _distinct(measure, cells, columns, order)
+    rule = compiled(measure.row, columns)
+    found: Counter[Group] = Counter()
+    for (_, group), rows in cells.items():
+        values = [value for value in map(rule, rows) if isinstance(value, int)]
+        found[group] += one_unit_total(measure, values)
+    return {group: min(max(value, -LARGEST_TOTAL), LARGEST_TOTAL) for group, value in found.items()}
+
+
+def _distinct(
+    measure: Distinct, cells: Cells, columns: Mapping[str, Type], order: HashOrder
+) -> dict[Group, int]:
+    rule = compiled(measure.expression, columns)
+    shown: dict[Group, set[Value]] = {}
+    for (who, group), rows in cells.items():
+        values = {value for value in map(rule, rows) if value is not None}
+        place = _placed(who + group, order)
+        first = sorted(values, key=place)[: measure.most]
+        shown.setdefault(group, set()).update(first)
+    return {group: len(values) for group, values in shown.items()}
+
+
+def _placed(cell: Group, order: HashOrder) -> Callable[[Value], tuple[object, ...]]:
+    return lambda value: (order.place(VALUES, (*cell, value)), sort_key([value]))
+
+
+def leaves_of(
+    measure: Leaves, cells: Cells, columns: Mapping[str, Type], order: HashOrder
+) -> dict[tuple[Group, int], int]:
+    """Return the rows of each leaf of each group, where there are any."""
+    rule = compiled(measure.row, columns)
+    found: Counter[tuple[Group, int]] = Counter()
+    for (who, group), rows in cells.items():
+        inside = Counter(
+            leaf for leaf in map(rule, rows) if isinstance(leaf, int) and 0 <= leaf < measure.leaves
+        )
+        for leaf, count in _thinned(measure.rows, inside, who + group, order).items():
+            found[group, leaf] += count
+    return {cell: count for cell, count in found.items() if count}
+
+
+def _thinned(most: int, inside: Counter[int], cell: Group, order: HashOrder) -> Mapping[int, int]:
+    count = inside.total()
+    if count <= most:
+        return inside
+    start = order.below(count, LEAVES, cell)
+    kept, before, seen = {}, start // count, 0
+    for leaf in sorted(inside):
+        seen += inside[leaf]
+        after = (seen * most + start) // count
+        kept[leaf], before = after - before, after
+    return kept

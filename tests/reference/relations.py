@@ -1,0 +1,127 @@
+"""Bound relations over lists of rows.
+
+Trust: kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import assert_never
+
+from discreet.engines.hash_order import Value
+from discreet.engines.sql.aggregates import without_windows
+from discreet.query.relation_columns import columns
+from discreet.query.relations import (
+    Aggregated,
+    Distinct,
+    Filter,
+    Join,
+    Named,
+    Project,
+    Relation,
+    Scan,
+    Table,
+    UnionAll,
+)
+from tests.reference.casts import read
+from tests.reference.expressions import Row, compiled
+from tests.reference.windows import aggregated, windowed
+
+__all__ = ["Tables", "rows_of"]
+
+Rows = list[Row]
+Tables = Mapping[str, Sequence[Mapping[str, object]]]
+"""Tables as lists of rows, which map a column to its value."""
+
+
+def rows_of(relation: Relation, tables: Tables) -> Rows:  # noqa: PLR0911 (one for each kind of node)
+    """Return the rows of a bound relation, in any order.
+
+    >>> from discreet.query.types import Type
+    >>> rows_of(Scan("wards", (("ward", Type.TEXT),)), {"wards": [{"ward": "A", "beds": 3}]})
+    [{'ward': 'A'}]
+    """
+    match relation:
+        case Scan(table=name, columns=wanted):
+            return [
+                {column: read(row[column], kind) for column, kind in wanted} for row in tables[name]
+            ]
+        case Filter(child=child, predicate=predicate):
+            keep = compiled(predicate, dict(columns(child)))
+            return [row for row in rows_of(child, tables) if keep(row) is True]
+        case Project():
+            return _projected(relation, rows_of(relation.child, tables))
+        case Join():
+            return _joined(relation, tables)
+        case Aggregated():
+            return _aggregated(relation, rows_of(relation.child, tables))
+        case Distinct(child=child):
+            different = {tuple(row.values()): row for row in rows_of(child, tables)}
+            return list(different.values())
+        case UnionAll(parts=parts):
+            names = [name for name, _ in columns(relation)]
+            return [
+                dict(zip(names, row.values(), strict=True))
+                for part in parts
+                for row in rows_of(part, tables)
+            ]
+        case Named(child=child):
+            return rows_of(child, tables)
+        case Table():
+            message = "a relation is computed only when it is bound"
+            raise TypeError(message)
+        case _:
+            assert_never(relation)
+
+
+def _projected(project: Project, rows: Rows) -> Rows:
+    below = dict(columns(project.child))
+    windows, outputs = without_windows(project.outputs, below)
+    extended = [dict(row) for row in rows]
+    for name, window in windows:
+        for row, value in zip(extended, windowed(window, rows, below), strict=True):
+            row[name] = value
+    types = {**below, **dict(columns(Project(project.child, windows)))} if windows else below
+    rules = [(name, compiled(value, types)) for name, value in outputs]
+    return [{name: rule(row) for name, rule in rules} for row in extended]
+
+
+def _joined(join: Join, tables: Tables) -> Rows:
+    left, right = rows_of(join.left, tables), rows_of(join.right, tables)
+    matches: Callable[[Row], Value] = lambda _: True  # noqa: E731
+    if join.on is not None:
+        matches = compiled(join.on, dict(columns(join)))
+    pairs = [
+        (i, j)
+        for i in range(len(left))
+        for j in range(len(right))
+        if matches({**left[i], **right[j]}) is True
+    ]
+    found: Rows = [{**left[i], **right[j]} for i, j in pairs]
+    if join.kind in {"left", "full"}:
+        alone = set(range(len(left))) - {i for i, _ in pairs}
+        found += [{**left[i], **_nulls(join.right)} for i in alone]
+    if join.kind in {"right", "full"}:
+        alone = set(range(len(right))) - {j for _, j in pairs}
+        found += [{**_nulls(join.left), **right[j]} for j in alone]
+    return found
+
+
+def _nulls(relation: Relation) -> Row:
+    return {name: None for name, _ in columns(relation)}
+
+
+def _aggregated(relation: Aggregated, rows: Rows) -> Rows:
+    below = dict(columns(relation.child))
+    keys = [compiled(value, below) for _, value in relation.keys]
+    groups: dict[tuple[Value, ...], Rows] = {} if keys else {(): []}
+    for row in rows:
+        groups.setdefault(tuple(rule(row) for rule in keys), []).append(row)
+    names = [name for name, _ in relation.keys]
+    return [
+        {
+            **dict(zip(names, key, strict=True)),
+            **{name: aggregated(value, members, below) for name, value in relation.outputs},
+        }
+        for key, members in groups.items()
+    ]
