@@ -22,6 +22,8 @@ def bound_by(body):
     bound = set()
     for node in body:
         match node:
+            case ast.ImportFrom(module="discreet.doors"):
+                pass
             case ast.ImportFrom(module=module, names=names) if module.startswith("discreet"):
                 bound |= {item.asname or item.name for item in names}
             case ast.If(test=ast.Name(id="TYPE_CHECKING"), body=late):

@@ -1,6 +1,7 @@
 """Every theorem is tested, and every mark names a theorem."""
 
 import ast
+import functools
 
 import pytest
 
@@ -8,6 +9,7 @@ from discreet.theorems import THEOREMS
 from tests.house.pages import ROOT
 
 
+@functools.cache
 def cited_keys():
     """Return the arguments of all ``pytest.mark.theorem`` calls below tests, with their files."""
     cited = {}
