@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from tests.house.pages import ROOT, SOURCE, blocks
+from tests.house.pages import ROOT, SOURCE, blocks, rooms
 
 WALK = (ROOT / "docs" / "development" / "walk.md").read_text(encoding="utf-8")
 GLOSSARY = (ROOT / "docs" / "guide" / "glossary.md").read_text(encoding="utf-8")
@@ -41,9 +41,9 @@ def calls(tmp_path_factory):
 
 
 def test_the_walk_has_stops_in_every_room_that_answers():
-    rooms = {file.partition("/")[0] for file, _ in STOPS}
+    visited = {file.partition("/")[0] for file, _ in STOPS}
     answering = {"accounting", "engines", "ledger", "mechanisms", "noise", "plan", "query"}
-    assert answering | {"release", "requests", "session"} <= rooms
+    assert answering | {"release", "requests", "session"} <= visited
 
 
 def test_the_stops_are_called_in_this_order(calls):
@@ -63,3 +63,17 @@ def test_files_that_are_named_are_there(page):
     assert len(named) > 20
     places = (SOURCE, ROOT)
     assert [name for name in sorted(named) if not any((at / name).exists() for at in places)] == []
+
+
+def test_the_floor_plan_lists_every_room_and_sub_room():
+    page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    plan = page[page.index("```text") : page.index("| room | sub-rooms |")]
+    built = set(re.findall(r"(\w+)\*", plan)) - {"discreet_audit"}
+    assert built == rooms()
+    listed = {
+        f"{room}/{inner}"
+        for room, inners in re.findall(r"^\| `(\w+)` \| (`.*) \|$", page, re.MULTILINE)
+        for inner in re.findall(r"`(\w+)`", inners)
+    }
+    folders = {str(door.parent.relative_to(SOURCE)) for door in SOURCE.glob("*/*/__init__.py")}
+    assert listed == folders
