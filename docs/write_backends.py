@@ -11,9 +11,9 @@ ROOT = Path(__file__).resolve().parent.parent
 HEAD = """# What each engine can do
 
 DuckDB answers questions about files and frames, on this machine. Spark, classic or Connect, answers
-questions about its data frames. Tables on a PostgreSQL server are read from there and computed here.
-All engines get the same request and return the same integers, bit for bit; this page lists what
-differs. It is generated from the matrix that the tests check (`python docs/write_backends.py`): one
+questions about its data frames. Tables on a PostgreSQL server are read there and computed here. All
+engines get the same request and return the same integers, bit for bit; here is what differs.
+This page is generated from the matrix that the tests check (`python docs/write_backends.py`). One
 shared suite asks each engine for everything marked *done*, and everything else is refused before
 anything is charged, for the reason given below.
 
