@@ -10,19 +10,19 @@ from discreet.engines.backends import DONE, ENGINES, MATRIX, SECTIONS
 ROOT = Path(__file__).resolve().parent.parent
 HEAD = """# What each engine can do
 
-A question is answered where its rows are: files and frames by DuckDB on this machine, data frames
-of Spark by Spark, classic or Connect, and tables on a PostgreSQL server by reading them from there.
-Engines get the same bounded question and give the same integers, bit for bit; what differs is
-listed here. This page is made from the matrix that the tests check
-(`python docs/write_backends.py`): everything that is *done* is asked of that engine by one shared
-suite, and everything else is refused before anything is charged, with the reason below.
+DuckDB answers questions about files and frames, on this machine. Spark, classic or Connect, answers
+questions about its data frames. Tables on a PostgreSQL server are read there and computed here. All
+engines get the same request and return the same integers, bit for bit; here is what differs.
+This page is generated from the matrix that the tests check (`python docs/write_backends.py`). One
+shared suite asks each engine for everything marked *done*, and everything else is refused before
+anything is charged, for the reason given below.
 
-- **done**: the suite asks it there, and gets the numbers of all others.
+- **done**: the suite asks for it, and gets the same numbers as from all other engines.
 - **notyet**: something that the engine is built on has to change first.
-- **notimpl**: it could be built, and is not.
-- **never**: it would break a promise, or means nothing there.
+- **notimpl**: it could be built, but is not.
+- **never**: it would break a promise, or has no meaning there.
 
-The *reference* computes row by row, in plain Python, to check the others; no session opens it.
+The *reference* computes row by row, in plain Python. It is part of the tests and checks the others.
 """
 
 

@@ -11,26 +11,26 @@ ROOT = Path(__file__).resolve().parent.parent
 HEAD = """# The SQL that is answered
 
 A question is a `SELECT` with aggregates, plain or with GoogleSQL's `WITH DIFFERENTIAL_PRIVACY`
-clause. What is not listed here is refused before anything is spent, with the place underlined, the
-reason, and what to write instead. This page is made from the cases that the tests check
-(`python docs/write_sql.py`).
+clause. Anything not listed here is refused before anything is spent; the message underlines the
+place, gives the reason, and says what to write instead. This page is generated from the cases that
+the tests check (`python docs/write_sql.py`).
 
-Names are compared without regard to case, and quoted with backticks; text stands between single
-quotes. Values never make a question fail: what has no result (a division by zero, a text that is no
-number, a sum beyond 64 bits, a text that a function would make longer than 8,192 bytes) is NULL.
+Names are not case-sensitive and may be quoted with backticks; text goes between single quotes. No
+value makes a question fail: an operation without a result (a division by zero, a text that is not a
+number, a sum beyond 64 bits, a function that would make a text longer than 8,192 bytes) gives NULL.
 """
 
 BETWEEN = """
 ## Whose rows are whose
 
-Below the outermost `SELECT`, everything has to treat each person by themselves: it looks at the
-rows of one person and at public tables. Private tables are joined on what names the person, or on
-a key that belongs to one person: the policy says which, with `unit`, `key` and `link`. If a key of
-the data has several owners although the policy says otherwise, pairs of rows of different people
-are left out, so that the promise to each of them is kept all the same. Joins and unions make at
-most `max_fan_out` rows of one, 100 unless `[limits]` says otherwise. With these tables:
+Below the outermost `SELECT`, every step must treat each privacy unit separately: it may look at the
+rows of one person and at public tables. Join private tables on the columns that name the person, or
+on a key that belongs to one person; the policy says which, with `unit`, `key` and `link`. If a key
+in the data has several owners although the policy says otherwise, pairs of rows of different people
+are left out, so the promise to each of them still holds. Joins and unions turn one row into at most
+`max_fan_out` rows: 100, unless `[limits]` says otherwise. With these tables:
 """
-MIXED = """What mixes people is refused with [E504](errors/E504.md):
+MIXED = """Steps that mix people are refused with [E504](errors/E504.md):
 """
 
 

@@ -1,9 +1,10 @@
-"""Doors of rooms: names that are loaded when they are first asked for.
+"""The doors of rooms: public names that are loaded on first use.
 
 Trust: public.
 
-Most programs need few of the names of a room, and SciPy, DuckDB or an optional engine take their
-time.  A door lists its names by file; laziness lives here and not inside functions.
+Most programs use few of a room's names, and importing SciPy, DuckDB or an optional engine takes
+time.  A door (the ``__init__`` of a room) lists its names by file; lazy imports live here and not
+inside functions.
 """
 
 from __future__ import annotations
@@ -26,39 +27,34 @@ def late_names(
     rooms: Iterable[str] = (),
     renamed: Mapping[str, str] = _NOTHING,
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return ``__getattr__`` and ``__dir__`` of a door.
+    """Return the ``__getattr__`` and ``__dir__`` of a door.
 
     Args:
         room: the module name of the door.
         files: the names that each file of the room defines, by its dotted name in the room.
-        rooms: modules below the door that are names of their own.
-        renamed: former names that still work for one release, and what they are called now.
+        rooms: modules behind the door that are public names themselves.
+        renamed: old names, which work for one more release, and the new name of each.
 
-    >>> getattr_, dir_ = late_names("discreet", {"exact": ["rational"]},
-    ...     renamed={"ratio": "rational"})
-    >>> dir_(), getattr_("rational").__name__
-    (['rational'], 'rational')
+    >>> getattr_, dir_ = late_names("discreet", {"units": ["row"]}, renamed={"record": "row"})
+    >>> getattr_("row").__name__, "row" in dir_()
+    ('row', True)
     """
     places = {name: file for file, names in files.items() for name in names}
     modules = frozenset(rooms)
 
     def load(name: str) -> Any:
         if name in renamed:
-            warnings.warn(
-                f"{room}.{name} is called {renamed[name]} now; the former name goes with the next "
-                "release.",
-                DeprecationWarning,
-                stacklevel=2,
-            )
+            advice = f"{room}.{name} is called {renamed[name]} now; the old name is about to go."
+            warnings.warn(advice, DeprecationWarning, stacklevel=2)
             return getattr(sys.modules[room], renamed[name])
         if name in modules:
             return importlib.import_module(f"{room}.{name}")
         if name not in places:
             message = f"module {room!r} has no attribute {name!r}"
             raise AttributeError(message)
-        found = getattr(importlib.import_module(f"{room}.{places[name]}"), name)
-        setattr(sys.modules[room], name, found)
-        return found
+        value = getattr(importlib.import_module(f"{room}.{places[name]}"), name)
+        setattr(sys.modules[room], name, value)
+        return value
 
     def names() -> list[str]:
         return sorted(sys.modules[room].__all__)

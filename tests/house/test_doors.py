@@ -1,0 +1,101 @@
+"""Doors load a name when it is first asked for, once, and say what they do not have."""
+
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+from discreet.doors import late_names
+
+
+@pytest.fixture
+def room(tmp_path, monkeypatch):
+    """A package with one file, one module that is a name of its own, and a former name."""
+    folder = tmp_path / "inn"
+    folder.mkdir()
+    (folder / "__init__.py").write_text(
+        "from discreet.doors import late_names\n"
+        "__all__ = ['bed', 'cellar', 'chair']\n"
+        "files = {'rooms.first': ('bed', 'chair')}\n"
+        "__getattr__, __dir__ = late_names(\n"
+        "    __name__, files, rooms=('cellar',), renamed={'cot': 'bed'}\n"
+        ")\n"
+    )
+    (folder / "cellar.py").write_text("wine = 3\n")
+    (folder / "rooms").mkdir()
+    (folder / "rooms" / "__init__.py").write_text("")
+    (folder / "rooms" / "first.py").write_text("bed = object()\nchair = None\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield importlib.import_module("inn")
+    for name in [name for name in sys.modules if name.partition(".")[0] == "inn"]:
+        del sys.modules[name]
+
+
+def test_a_file_is_loaded_when_a_name_of_it_is_first_used(room):
+    assert "inn.rooms.first" not in sys.modules
+    bed = room.bed
+    assert bed is sys.modules["inn.rooms.first"].bed
+
+
+def test_a_name_is_looked_up_once(room):
+    assert "bed" not in vars(room)
+    bed = room.bed
+    assert vars(room)["bed"] is bed
+    assert "chair" not in vars(room)
+
+
+def test_a_name_may_be_none(room):
+    assert room.chair is None
+
+
+def test_a_module_is_a_name_of_its_own(room):
+    assert room.cellar.wine == 3
+    assert room.cellar is sys.modules["inn.cellar"]
+
+
+def test_what_is_not_there_is_said_as_python_says_it(room):
+    with pytest.raises(AttributeError, match=r"^module 'inn' has no attribute 'stable'$"):
+        _ = room.stable
+    with pytest.raises(ImportError, match="cannot import name 'stable' from 'inn'"):
+        exec("from inn import stable", {})  # noqa: S102
+
+
+def test_files_are_no_names(room):
+    with pytest.raises(AttributeError, match="first"):
+        _ = room.first
+
+
+def test_a_door_lists_its_names_before_they_are_loaded(room):
+    assert dir(room) == ["bed", "cellar", "chair"]
+    assert "inn.rooms.first" not in sys.modules
+
+
+def test_a_former_name_is_the_new_one_and_is_not_kept(room):
+    with pytest.warns(DeprecationWarning, match=r"inn\.cot is called bed now") as seen:
+        assert room.cot is room.bed
+    assert seen[0].filename == __file__
+    assert "cot" not in vars(room)
+    assert "cot" not in dir(room)
+
+
+def test_a_file_that_cannot_be_loaded_fails_with_its_own_error(room):
+    load, _ = late_names("inn", {"no_such_file": ("bed",)})
+    with pytest.raises(ModuleNotFoundError, match="no_such_file"):
+        load("bed")
+
+
+def test_a_name_that_its_file_lacks_is_no_silent_none(room):
+    load, _ = late_names("inn", {"cellar": ("beer",)})
+    with pytest.raises(AttributeError, match="beer"):
+        load("beer")
+
+
+def test_importing_the_package_loads_no_scipy_and_no_engine():
+    program = (
+        "import sys, discreet; print(*sorted({'scipy', 'duckdb', 'pyspark'} & {*sys.modules}))"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert ran.stdout.strip() == ""
