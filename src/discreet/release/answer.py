@@ -63,8 +63,6 @@ from discreet.errors import DiscreetError, EngineFailed, WrongKind
 from discreet.noise import SYSTEM, Entropy, KeyedEntropy
 from discreet.plan.plan import Plan
 from discreet.plan.pricing.group_sensitivity import UNITS, QuantileChoice
-from discreet.plan.statistics.estimators import QuantileEstimator, QuantilesEstimator
-from discreet.release.estimates import measures_of
 from discreet.release.noisy_totals import Chosen, Noisy, NoisyTotal, Run
 from discreet.release.release import Release
 from discreet.requests.engine_request import Total
@@ -124,15 +122,8 @@ def _check(plan: Plan) -> None:
             known.add(plan.chosen_by)
     chosen = {(choice.measure, choice.level, choice.offset) for choice in plan.choices}
     for estimate in plan.estimates:
-        match estimate.estimator:
-            case QuantileEstimator() as quantile:
-                levels: tuple[QuantileEstimator, ...] = (quantile,)
-            case QuantilesEstimator(each=levels):
-                pass
-            case _:
-                levels = ()
-        wanted = {(each.measure, each.level, each.offset) for each in levels}
-        if not (set(measures_of(estimate.estimator)) <= known and wanted <= chosen):
+        estimator = estimate.estimator
+        if not (set(estimator.totals()) <= known and set(estimator.choices()) <= chosen):
             raise WrongKind(
                 what="an estimate of the plan needs a total that gets no noise.",
                 why="nothing is released but what the plan's mechanisms give.",

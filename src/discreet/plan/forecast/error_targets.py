@@ -22,7 +22,7 @@ from discreet.plan.pricing.release_composition import Releases
 from discreet.plan.pricing.release_parts import LAPLACE
 from discreet.plan.pricing.requested_price import RequestedPrice
 from discreet.plan.pricing.unpriced_release import UnpricedRelease, price_shares
-from discreet.plan.statistics.estimators import AnswerColumn, Estimate
+from discreet.plan.statistics.answer_layout import AnswerColumn, Estimate
 from discreet.query.relations import folded
 
 __all__ = ["ErrorTargets"]

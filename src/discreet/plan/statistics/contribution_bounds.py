@@ -26,6 +26,7 @@ from discreet.errors import MissingBounds, UnsupportedSQL
 from discreet.plan.binding.public_keys import GroupKey
 from discreet.plan.binding.value_facts import Facts
 from discreet.plan.policy.policy import Limits
+from discreet.plan.statistics.fixed_point import check_magnitude
 from discreet.query.expression_text import said
 from discreet.query.expressions import Aggregate, Expression
 from discreet.query.question import Clause
@@ -172,8 +173,6 @@ def _rising(aggregate: Aggregate, pair: Pair) -> Pair:
             why="every value is moved between them.",
             do="give the smaller bound first, such as (0, 100).",
         )
-    from discreet.plan.statistics.fixed_point import check_magnitude  # noqa: PLC0415  rare
-
     check_magnitude(max(-low, high, high - low))
     return pair
 

@@ -29,8 +29,7 @@ from discreet.errors import UnsupportedSQL
 from discreet.mechanisms.partition_selection.empty_groups import EmptyGroups
 from discreet.plan.binding.joins import conjuncts
 from discreet.plan.draft import Draft, required
-from discreet.plan.pricing.group_sensitivity import UNITS
-from discreet.plan.statistics.estimators import Count, Estimate, Sum, Units
+from discreet.plan.statistics.answer_layout import Estimate
 from discreet.query.expression_text import said
 from discreet.query.expressions import Call, Column, Expression, Literal
 from discreet.query.source_text import pointed
@@ -165,15 +164,9 @@ def _compared(part: Expression) -> tuple[str, str, Literal] | None:
 
 def _total(estimate: Estimate) -> tuple[str, Fraction] | None:
     """Return the one noisy total that a slot shows, and what a unit of it stands for."""
-    match estimate.estimator:
-        case Units():
-            return UNITS, Fraction(1)
-        case Count(measure=measure):
-            return measure, Fraction(1)
-        case Sum(measure=measure, step=step, count=None):
-            return measure, step
-        case _:
-            return None
+    linear = estimate.estimator.linear(estimate.type)
+    terms = {} if linear is None else linear[0]
+    return next(iter(terms.items())) if len(terms) == 1 else None
 
 
 def least_total(sign: str, number: Literal, *, kind: Type, step: Fraction) -> int:
