@@ -110,7 +110,12 @@ def odds_of(loss: PrivacyLoss) -> Odds:
 
 @functools.lru_cache(maxsize=256)
 def odds_of_plans(plans: tuple[Plan, ...]) -> Odds:
-    """Return odds for everything that some plans release, quickly."""
+    """Return odds for everything that some plans release, quickly.
+
+    Plans that release nothing, such as public keys alone, leave an even guess.
+    """
+    if not any(True for plan in plans for _ in _leaves(plan.tree, 1)):
+        return Odds(guess=0.5, caught=float(_ALARM))
     found = [odds_of(loss) for loss in _losses(plans)]
     if all(_gaussian(plan) for plan in plans):
         found.append(_gaussian_odds(plans))
