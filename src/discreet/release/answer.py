@@ -2,8 +2,6 @@
 
 Trust: kernel.
 
-From bounded totals to an answer: the only place where totals get their noise.
-
 Definition.  Where keys are private, the plan's choice of keys runs first, and only groups that it
 shows go on.  Where there are more public groups than could be listed, only those that reach the
 plan's threshold do (:mod:`discreet.release.noisy_thresholds`).  Then every measure gets the noise
@@ -16,7 +14,7 @@ Nothing that depends on the totals decides anything else: not the number or orde
 message, not an error.  An error on the way is raised anew after all frames that hold totals are
 gone, so no traceback leads to them.
 
-Noise for groups that never come together: one keyed stream for each bin of their keys.
+Groups that never come together get their noise by one keyed stream for each bin of their keys.
 
 Definition.  A public function of the key values puts every group into one of B bins; B is fixed
 before anything is read.  For a release a key K of 256 bits is drawn afresh.  Whoever has all totals
@@ -59,6 +57,7 @@ from typing import TYPE_CHECKING, Final, final
 import numpy as np
 import pyarrow as pa
 
+from discreet import mechanisms
 from discreet.errors import DiscreetError, EngineFailed, WrongKind
 from discreet.noise import SYSTEM, Entropy, KeyedEntropy
 from discreet.plan.plan import Plan
@@ -69,7 +68,6 @@ from discreet.requests.engine_request import Total
 from discreet.requests.raw_totals import Integers, RawTotals, SparseLeaves, taken
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
-    from discreet.mechanisms import NoisyKeys
     from discreet.plan.statistics.having_threshold import HavingThreshold
 
 __all__ = ["BINS", "KeyedBins", "answer", "noised"]
@@ -114,12 +112,9 @@ def _check(plan: Plan) -> None:
             do="plan the question anew.",
         )
     known = {noise.measure for noise in plan.noises}
-    if plan.selection is not None:
-        from discreet.mechanisms import NoisyKeys  # noqa: PLC0415  as above
-
-        if isinstance(plan.selection, NoisyKeys):
-            _check_count(plan, plan.selection)
-            known.add(plan.chosen_by)
+    if plan.selection is not None and isinstance(plan.selection, mechanisms.NoisyKeys):
+        _check_count(plan, plan.selection)
+        known.add(plan.chosen_by)
     chosen = {(choice.measure, choice.level, choice.offset) for choice in plan.choices}
     for estimate in plan.estimates:
         estimator = estimate.estimator
@@ -144,7 +139,7 @@ def _check_reached(plan: Plan, reached: HavingThreshold) -> None:
         )
 
 
-def _check_count(plan: Plan, keys: NoisyKeys) -> None:
+def _check_count(plan: Plan, keys: mechanisms.NoisyKeys) -> None:
     """Refuse to choose keys by a count that a unit moves by more than the choice allows for."""
     if plan.chosen_by == UNITS:
         return
@@ -197,12 +192,10 @@ def _shown(plan: Plan, counts: Integers, entropy: Entropy) -> tuple[Integers, Ru
     """Return the groups that are shown, and their noisy counts if these decide."""
     if plan.selection is None:
         return np.arange(counts.size), None
-    from discreet.mechanisms import NoisyKeys, OptimalKeys  # noqa: PLC0415  as above
-
     match plan.selection:
-        case OptimalKeys():
+        case mechanisms.OptimalKeys():
             return np.flatnonzero(plan.selection.run(counts, entropy=entropy)), None
-        case NoisyKeys():
+        case mechanisms.NoisyKeys():
             found = plan.selection.run(counts, entropy=entropy)
             counted = Run(values=found.counts, mechanism=plan.selection.noise, keys=plan.selection)
             return np.flatnonzero(found.shown), counted

@@ -1,12 +1,6 @@
 """The columns of an answer, from what the mechanisms gave, and the order of its groups.
 
-Trust: public.
-
-The order of groups.
-
-The columns of an answer, from what the mechanisms gave.
-
- Nothing here sees a number without noise.
+Trust: public.  Nothing here sees a number without noise.
 
 Definition.  Estimates of all groups are computed first, then the condition on groups (HAVING), the
 order and the limit, on the numbers that are released.  Without an order, groups are sorted by their

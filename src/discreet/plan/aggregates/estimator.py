@@ -31,6 +31,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Final, final
 
+from discreet import mechanisms
 from discreet.exact import float_up
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.plan.forecast.noise_quantiles import noise_half_width
@@ -101,11 +102,8 @@ class NoiseForecast:
             if noise.measure == measure:
                 return noise.mechanism
         keys = self.releases.selection
-        if keys is not None and self.releases.chosen_by == measure:
-            from discreet.mechanisms import NoisyKeys  # noqa: PLC0415  rare
-
-            if isinstance(keys, NoisyKeys):
-                return keys.noise
+        if self.releases.chosen_by == measure and isinstance(keys, mechanisms.NoisyKeys):
+            return keys.noise
         message = f"nothing is released of {measure}"
         raise LookupError(message)
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, Final, final
 
+from discreet import mechanisms
 from discreet.errors import WrongType
 from discreet.plan.aggregates.estimator import (
     Choice,
@@ -159,7 +160,5 @@ def _rank(choice: QuantileChoice, confidence: Fraction) -> Fraction:
     """Return how many ranks a choice is from its level, at most."""
     parts = choice.level.denominator  # scores are whole multiples of one part of a rank
     select = choice.mechanism
-    from discreet.mechanisms import Exponential  # noqa: PLC0415  rare
-
-    finer = Exponential(candidates=select.candidates, scale=select.scale * parts)
+    finer = mechanisms.Exponential(candidates=select.candidates, scale=select.scale * parts)
     return Fraction(finer.error(confidence=confidence), parts) + abs(choice.offset)

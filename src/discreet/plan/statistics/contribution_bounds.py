@@ -1,17 +1,13 @@
 """Contribution bounding: in how many groups and rows a unit counts, and between which bounds.
 
-Trust: kernel.
-
-How much of one unit counts: in how many groups, and with how many rows in each.
-
- Without these limits one unit could change everything.
+Trust: kernel.  Without these limits one unit could change everything.
 
 Definition.  ``groups`` is the most groups in which a unit counts, and ``rows`` the most rows with
 which it counts in one of them.  They are enforced: what is more is left out, or scaled down.  They
-stand in the clause of the question, or else in the policy.  A unit is in one group where there is
+are set in the clause of the question, or else in the policy.  A unit is in one group where there is
 one, and where all its rows agree in the keys.  A row that is a unit of its own is in one group.
 
-The bounds that an aggregate works with: those of the question, else those that are declared.
+Values are clamped to the bounds of the question, else to those that are declared.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Partition selection: groups of a public list, or chosen privately, and by which count.
 
-Trust: kernel.
-
-Which groups an answer shows: all of a public list, or some that are chosen privately.
+Trust: kernel.  What one unit adds to a count is what the noise of the count is scaled to.
 
 Definition.  Groups are public if every key has public values, and then there is one for each
 combination; or if a public table lists them; or if there are no keys, and one group.  All of them
@@ -11,10 +9,6 @@ threshold (:mod:`discreet.plan.statistics.having_threshold`).  Otherwise which g
 told by the data, and a choice of keys, which has a price, decides which of them are shown.
 Where a question asks for a least number of units in a group, groups are chosen in any case.
 Values of a key that is public by itself are enforced in both cases: other rows are left out.
-
-Which count of a question can choose the groups that it shows.
-
- What one unit adds to the count is what its noise is scaled to.
 
 Definition.  Where groups are private, a noisy count that an answer needs in any case can choose
 them: a group is shown if it reaches a threshold (key ``threshold-keys``), and nothing else is paid
