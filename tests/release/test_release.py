@@ -179,7 +179,7 @@ def test_an_answer_without_aggregates_has_a_text():
 def test_long_answers_are_cut_short(release):
     many = ReleasedColumn(name="x", type=Type.INTEGER, values=pa.array(range(1000)))
     text = str(Release(plans=release.plans, columns=(many,)))
-    assert "and 980 rows more" in text
+    assert "and 980 more rows" in text
     assert text.count("\n") < 30
 
 

@@ -85,7 +85,7 @@ def answer(plan: Plan, raw: RawTotals, *, entropy: Entropy = SYSTEM) -> Release:
     noisy: Noisy | None = None
     failure: DiscreetError = EngineFailed(
         what="the totals of the engine do not fit the plan.",
-        why="more about the reason might hold values of the data.",
+        why="the reason itself might contain values of the data.",
         do="report this as a bug; what was charged stays charged.",
     )
     try:
@@ -107,8 +107,8 @@ def _check(plan: Plan) -> None:
         _check_reached(plan, plan.reached)
     elif private and plan.selection is None:
         raise WrongKind(
-            what="the plan has private keys, and no choice of those that are shown.",
-            why="a group with one unit in it would be seen.",
+            what="the plan has private keys, and selects none of them.",
+            why="a group of a single unit would be shown.",
             do="plan the question anew.",
         )
     known = {noise.measure for noise in plan.noises}
@@ -120,8 +120,8 @@ def _check(plan: Plan) -> None:
         estimator = estimate.estimator
         if not (set(estimator.totals()) <= known and set(estimator.choices()) <= chosen):
             raise WrongKind(
-                what="an estimate of the plan needs a total that gets no noise.",
-                why="nothing is released but what the plan's mechanisms give.",
+                what="the plan computes an aggregate from a total without noise.",
+                why="only what the plan's mechanisms return is released.",
                 do="plan the question anew.",
             )
 
@@ -133,8 +133,8 @@ def _check_reached(plan: Plan, reached: HavingThreshold) -> None:
     fits = product is not None and len(product) == zeros.groups and plan.selection is None
     if not fits or noises.get(reached.measure) != zeros.noise:
         raise WrongKind(
-            what="empty groups are to be drawn that are not those of the plan.",
-            why="whoever can tell them from others knows who is not in the table.",
+            what="the empty groups to be drawn are not those of the plan.",
+            why="if they could be told from other groups, they would show who is not in the table.",
             do="plan the question anew.",
         )
 
@@ -147,7 +147,7 @@ def _check_count(plan: Plan, keys: mechanisms.NoisyKeys) -> None:
     found = measures.get(plan.chosen_by)
     if not (isinstance(found, Total) and found.low >= 0 and found.high <= keys.most):
         raise WrongKind(
-            what="the count by which keys are chosen is not the one that the choice is about.",
+            what="the count that selects the groups is not the one that the selection is about.",
             why="a unit would move it further than the noise hides.",
             do="plan the question anew.",
         )
@@ -272,9 +272,9 @@ class KeyedBins:
         """Draw a key for one release, of groups that are chosen one by one."""
         if plan.selection is None or plan.reached is not None:
             raise WrongKind(
-                what="groups that are known beforehand are not finished in bins.",
-                why="groups that nobody is in belong to the answer too, and no bin has them.",
-                do="finish all groups together.",
+                what="groups that are known beforehand cannot be completed in bins.",
+                why="empty groups belong to the answer too, and no bin contains them.",
+                do="complete all groups together.",
             )
         key = entropy.bits(_KEY_BITS).to_bytes(_KEY_BITS // 8, "little")
         return cls(plan=replace(plan, look=None), key=key, bins=bins)

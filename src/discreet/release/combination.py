@@ -87,13 +87,13 @@ def _check(first: Release, second: Release) -> None:
     if first.sources != second.sources:
         raise WrongKind(
             what="the two answers were computed from data in different states.",
-            why="a mean of the two would be about neither.",
-            do="ask the question anew, which has its own price.",
+            why="a mean of the two would describe neither.",
+            do="ask the question again, which has its own price.",
         )
     if _same(first, second):
         raise WrongKind(
-            what="the two are one answer, perhaps replayed.",
-            why="the same noise twice is no more exact than once.",
+            what="the two are the same answer, perhaps replayed.",
+            why="averaging the same noise gains nothing.",
             do="ask again at another price, which draws new noise.",
         )
 

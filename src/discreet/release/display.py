@@ -153,7 +153,7 @@ def notes(release: Release) -> Iterator[str]:
         yield "Not private: test mode. Show this to nobody who may not see the data itself."
     more = len(release) - ROWS
     if more > 0:
-        yield f"... and {more} rows more."
+        yield f"... and {more} more rows."
     shown = [cell for column in release.columns for cell in cells(column, ROWS)]
     if any(cell.ends for cell in shown):
         yield (
@@ -164,9 +164,8 @@ def notes(release: Release) -> Iterator[str]:
         yield hidden_groups(release)
     if release.plan.reached is not None:
         yield (
-            "Groups are listed that reached the threshold, some of them by noise alone; what ± and "
-            "[ ] say is about all groups, and those that are picked by their noise are off more "
-            "often."
+            "The listed groups reached the threshold, some of them by noise alone. The confidence "
+            "of ± and [ ] is that of all groups; groups picked by their noise are off more often."
         )
     if release.plan.found:
         from discreet.plan.plan_text import found_lines  # noqa: PLC0415  rare
@@ -275,8 +274,8 @@ def _drawn(columns: Sequence[ReleasedColumn], name: str | None) -> ReleasedColum
     if found:
         return found[0]
     raise UnknownName(
-        what="there is no such column of numbers to draw.",
-        why="bars are drawn for numbers with noise.",
+        what="there is no such column of noisy numbers to draw.",
+        why="a bar shows a number and its interval.",
         do=f"use one of: {', '.join(each.name for each in drawable) or '(there are none)'}.",
     )
 

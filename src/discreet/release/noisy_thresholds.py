@@ -68,7 +68,7 @@ def private_bounds(
     found: tuple[FoundBounds, ...] | None = None
     failure: DiscreetError = EngineFailed(
         what="the numbers of the engine do not fit the search for bounds.",
-        why="more about the reason might hold values of the data.",
+        why="the reason itself might contain values of the data.",
         do="report this as a bug; what was charged stays charged.",
     )
     try:

@@ -96,9 +96,9 @@ def _most_values(measurer: Measurer, aggregate: Aggregate, value: Expression) ->
         return most
     raise MissingBounds(
         what=pointed(
-            f"how many values of {said(value)} of one person count is not limited.", aggregate.span
+            f"there is no limit on the values of {said(value)} for one person.", aggregate.span
         ),
-        why="somebody with very many values would need as much more noise.",
+        why="a person with many more values than others would need that much more noise.",
         do="write COUNT(DISTINCT x, contribution_bounds_per_group => (0, 5)), or add to the "
         "policy:\n    [limits]\n    max_rows = 5",
     )

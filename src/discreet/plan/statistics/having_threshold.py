@@ -1,4 +1,4 @@
-"""From which noisy number on a group is shown, where there are more groups than could be listed.
+"""HAVING as a threshold on noisy totals, where there are more groups than could be listed.
 
 Trust: kernel.
 
@@ -103,9 +103,9 @@ def having_threshold(draft: Draft) -> Draft:
                 "sum they have to reach.",
                 span,
             ),
-            why="so many empty groups are not gone through one by one; those are drawn whose noise "
-            "reaches a number.",
-            do="join HAVING COUNT(*) >= 100, say, to other conditions with AND; or group by fewer "
+            why="there are too many empty groups to go through; those whose noise reaches a "
+            "threshold are drawn instead.",
+            do="add a condition such as HAVING COUNT(*) >= 100 with AND; or group by fewer "
             "keys, or list the values that matter with IN (...).",
         )
     expected = best.zeros.expected().high
@@ -116,8 +116,8 @@ def having_threshold(draft: Draft) -> Draft:
                 f"more than {MOST_EMPTY}.",
                 span,
             ),
-            why=f"of {len(groups)} groups so many get noise that meets {best.words}.",
-            do=f"ask for {best.enough(MOST_EMPTY)}, or more; or pay a higher price, or group by "
+            why=f"that many of {len(groups)} groups get noise that meets {best.words}.",
+            do=f"require {best.enough(MOST_EMPTY)} or more; or pay a higher price, or group by "
             "fewer keys.",
         )
     return replace(draft, reached=best)
