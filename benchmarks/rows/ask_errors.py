@@ -28,8 +28,8 @@ from benchmarks.rows.ask_others import (
     width,
 )
 from discreet.mechanisms import NoisyKeys
+from discreet.plan.aggregates.means import Mean
 from discreet.plan.plan import Plan
-from discreet.plan.statistics.estimators import Mean
 from discreet.session import Session
 
 PLACES: Final = 100

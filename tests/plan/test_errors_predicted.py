@@ -9,7 +9,7 @@ import pytest
 
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.noise import DiscreteGaussian, DiscreteLaplace, KeyedEntropy
-from discreet.plan.forecast.error_forecast import shown_up
+from discreet.plan.aggregates.estimator import four_digits_up
 from discreet.plan.forecast.noise_quantiles import noise_half_width
 from tests.plan.clinic import planned
 
@@ -156,4 +156,4 @@ def test_more_confidence_is_a_wider_error():
     ],
 )
 def test_numbers_are_shown_rounded_up(number, text):
-    assert shown_up(Fraction(number)) == text
+    assert four_digits_up(Fraction(number)) == text

@@ -8,15 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import MissingBounds, UnsupportedSQL, WrongType
-from discreet.plan.statistics.estimators import (
-    Count,
-    Mean,
-    QuantileEstimator,
-    QuantilesEstimator,
-    Sum,
-    Units,
-    Variance,
-)
+from discreet.plan.aggregates.counts import Count, Units
+from discreet.plan.aggregates.means import Mean
+from discreet.plan.aggregates.quantiles import QuantileEstimator, QuantilesEstimator
+from discreet.plan.aggregates.sums import Sum
+from discreet.plan.aggregates.variances import Variance
 from discreet.requests.engine_request import Distinct, Leaves, Total
 from tests.plan.clinic import answers, planned
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 import discreet
 from discreet.accounting import Leaf
 from discreet.errors import DiscreetError, MissingBounds, WrongKind
+from discreet.plan.aggregates.estimator import REFERENCE
 from discreet.plan.bounds_search.bounds_search import FoundBounds
 from discreet.plan.bounds_search.second_stage import plan_second_stage
-from discreet.plan.forecast.errors_by_width import REFERENCE
 from discreet.plan.plan import Plan
 from discreet.plan.pricing.release_composition import Releases, composition_of
 from discreet.plan.pricing.requested_price import BoundsPrice, estimate

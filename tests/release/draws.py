@@ -9,6 +9,7 @@ from discreet.mechanisms import Gaussian, Laplace
 from discreet.query.expressions import Column, Literal
 from discreet.query.relations import Scan
 from discreet.query.types import Type
+from discreet.release.aggregates.table import kind_of
 from discreet.release.noisy_totals import Noisy, NoisyTotal, Run
 from discreet.requests.engine_request import EngineRequest, KeyColumn, Total
 from tests.noise.laws import ALPHA, stream
@@ -60,3 +61,8 @@ def enough(count, groups, confidence):
     The false-alarm rate is that of every statistical test here, at most 1e-6.
     """
     return stats.binomtest(count, groups, float(confidence), "less").pvalue > ALPHA
+
+
+def interval_of(estimator, known):
+    """Return the intervals of one aggregate."""
+    return kind_of(estimator).interval(estimator, known)

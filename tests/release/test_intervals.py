@@ -10,16 +10,19 @@ import numpy as np
 import pytest
 
 from discreet.mechanisms import Gaussian, Laplace, NoisyKeys
-from discreet.plan.statistics.estimators import Count, Mean, Sum, Units, Variance
+from discreet.plan.aggregates.counts import Count, Units
+from discreet.plan.aggregates.means import Mean
+from discreet.plan.aggregates.sums import Sum
+from discreet.plan.aggregates.variances import Variance
 from discreet.query.types import Type
-from discreet.release.confidence_intervals import aggregate_intervals as ratios
-from discreet.release.confidence_intervals.aggregate_intervals import variance_range
+from discreet.release.aggregates import means as ratios
+from discreet.release.aggregates.table import kind_of
+from discreet.release.aggregates.variances import variance_range
 from discreet.release.confidence_intervals.half_width import coordinate_confidence
 from discreet.release.confidence_intervals.intervals import Intervals
-from discreet.release.estimates import estimated
 from discreet.release.noisy_totals import Noisy, NoisyTotal, Run
 from tests.noise.laws import stream
-from tests.release.draws import CONFIDENCES, LAWS, drawn, enough, held, lowered
+from tests.release.draws import CONFIDENCES, LAWS, drawn, enough, held, interval_of, lowered
 
 GROUPS = 20_000
 C95 = Fraction(19, 20)
@@ -36,7 +39,7 @@ def known(noisy, confidence=C95, **bounds):
 def test_counts_are_held_and_end_at_zero(law, confidence, truth):
     mechanism = LAWS[law](4)
     noisy = drawn({"n": truth}, {"n": mechanism}, groups=GROUPS)
-    ends = known(noisy, confidence, n=(0, 3)).alone(Count("n"))
+    ends = interval_of(Count("n"), known(noisy, confidence, n=(0, 3)))
     assert enough(held(ends, truth), GROUPS, confidence)
     assert ends[0].min() >= 0
     assert (ends[0] <= ends[1]).all()
@@ -54,9 +57,9 @@ def test_numbers_of_units_and_sums_know_their_signs():
         groups=200,
     )
     box = known(noisy, s=(-9, 0), t=(-9, 9))
-    assert box.alone(Units())[0].min() == 0
-    assert box.alone(Sum(measure="s", step=Fraction(1, 2)))[1].max() == 0
-    assert box.alone(Sum(measure="t", step=Fraction(1, 2)))[0].min() < 0
+    assert interval_of(Units(), box)[0].min() == 0
+    assert interval_of(Sum(measure="s", step=Fraction(1, 2)), box)[1].max() == 0
+    assert interval_of(Sum(measure="t", step=Fraction(1, 2)), box)[0].min() < 0
 
 
 SUM = Sum(measure="s", step=Fraction(1, 2**10), center=Fraction(50), count="n")
@@ -70,7 +73,7 @@ SUM = Sum(measure="s", step=Fraction(1, 2**10), center=Fraction(50), count="n")
 def test_centered_sums_are_held(one, other, confidence):
     mechanisms = {"s": LAWS[one](90 * 2**10), "n": LAWS[other](3)}
     noisy = drawn({"s": -5 * 2**10, "n": 200}, mechanisms, groups=GROUPS)
-    ends = known(noisy, confidence, s=(-9, 9), n=(0, 1)).alone(SUM)
+    ends = interval_of(SUM, known(noisy, confidence, s=(-9, 9), n=(0, 1)))
     truth = -5 + 50 * 200
     count = held(ends, truth)
     assert enough(count, GROUPS, confidence)
@@ -102,11 +105,11 @@ def means(law, rows, theta, groups=GROUPS, label="means"):
 )
 def test_means_are_held(law, confidence, rows, theta):
     noisy = means(law, rows, theta)
-    ends = known(noisy, confidence, s=(-9, 9), n=(0, 1)).alone(MEAN)
+    ends = interval_of(MEAN, known(noisy, confidence, s=(-9, 9), n=(0, 1)))
     assert enough(held(ends, 50 + theta), GROUPS, confidence)
     assert ends[0].min() >= 0
     assert ends[1].max() <= 100
-    value = estimated(MEAN, Type.FLOAT, noisy)
+    value = kind_of(MEAN).value(MEAN, Type.FLOAT, noisy)
     assert ((ends[0] <= value) & (value <= ends[1])).all()
     if rows >= 300:
         less = 0.06 * (ends[1] - ends[0])
@@ -118,8 +121,8 @@ def test_means_are_held(law, confidence, rows, theta):
 def test_means_are_narrower_than_the_box(law):
     noisy = means(law, 300, 30, groups=2000)
     box = known(noisy, s=(-9, 9), n=(0, 1))
-    alone = box.alone(MEAN)
-    wide = box.boxed(MEAN, box.box(("s", "n")))
+    alone = interval_of(MEAN, box)
+    wide = kind_of(MEAN).range(MEAN, box, box.box(("s", "n")))
     assert (alone[1] - alone[0]).mean() < 0.8 * (wide[1] - wide[0]).mean()
 
 
@@ -184,10 +187,10 @@ def test_variances_are_held(root, sample, rows, mean, spread):
         root=root,
     )
     noisy = variances(rows, mean, spread)
-    ends = known(noisy, s=(-9, 9), n=(0, 1), q=(-9, 9)).alone(estimator)
+    ends = interval_of(estimator, known(noisy, s=(-9, 9), n=(0, 1), q=(-9, 9)))
     truth = spread**2 * (rows / (rows - 1) if sample else 1)
     assert enough(held(ends, truth**0.5 if root else truth), GROUPS, C95)
-    value = estimated(estimator, Type.FLOAT, noisy)
+    value = kind_of(estimator).value(estimator, Type.FLOAT, noisy)
     assert ((ends[0] <= value) & (value <= ends[1])).all()
     assert ends[0].min() >= 0
 
@@ -235,7 +238,7 @@ def test_numbers_of_units_that_showed_their_group_are_held(units, confidence):
     shown = KEYS.run(np.full(200_000, units), entropy=stream("keys"))
     run = Run(values=shown.counts, mechanism=KEYS.noise, keys=KEYS)
     noisy = Noisy(size=shown.counts.size, keys=(), totals={"units": NoisyTotal((run,))}, chosen=())
-    ends = known(noisy, confidence).alone(Units())
+    ends = interval_of(Units(), known(noisy, confidence))
     assert enough(held(ends, units), noisy.size, confidence)
     plain = noisy.totals["units"].exact().nearest()
     far = float(KEYS.noise.error(confidence=confidence))
@@ -284,8 +287,8 @@ def test_a_thresholded_count_in_a_sum_and_a_mean():
     totals = {"n": counted, "s": NoisyTotal((Run(values=values, mechanism=mechanism),))}
     noisy = Noisy(size=size, keys=(), totals=totals, chosen=())
     box = known(noisy, s=(-9, 9), n=(0, 1))
-    assert enough(held(box.alone(SUM), 20 * 60), size, C95)
-    assert enough(held(box.alone(MEAN), 60), size, C95)
+    assert enough(held(interval_of(SUM, box), 20 * 60), size, C95)
+    assert enough(held(interval_of(MEAN, box), 60), size, C95)
 
 
 @pytest.mark.theorem("reach-rises")
@@ -305,7 +308,7 @@ def test_means_of_combined_totals_are_held(law, rows, theta):
         for name in ("s", "n")
     }
     noisy = Noisy(size=GROUPS, keys=(), totals=totals, chosen=())
-    ends = known(noisy, s=(-9, 9), n=(0, 1)).alone(MEAN)
+    ends = interval_of(MEAN, known(noisy, s=(-9, 9), n=(0, 1)))
     assert enough(held(ends, 50 + theta), GROUPS, C95)
-    once = known(first, s=(-9, 9), n=(0, 1)).alone(MEAN)
+    once = interval_of(MEAN, known(first, s=(-9, 9), n=(0, 1)))
     assert (ends[1] - ends[0]).mean() < (once[1] - once[0]).mean()

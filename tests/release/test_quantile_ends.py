@@ -11,20 +11,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.mechanisms import Exponential
+from discreet.plan.aggregates.quantiles import QuantileEstimator, QuantilesEstimator
 from discreet.plan.forecast.noise_quantiles import ranks_aside
 from discreet.plan.pricing.group_sensitivity import QuantileChoice
 from discreet.plan.pricing.release_parts import VALUE_SHARE, QuantileLevel
-from discreet.plan.statistics.estimators import Grid, QuantileEstimator, QuantilesEstimator
+from discreet.plan.statistics.fixed_point import Grid
 from discreet.query.types import Type
-from discreet.release.confidence_intervals.aggregate_intervals import quantile_interval
+from discreet.release.aggregates.quantiles import quantile_interval
+from discreet.release.aggregates.table import kind_of
 from discreet.release.confidence_intervals.intervals import Intervals
-from discreet.release.estimates import estimated
 from discreet.release.leaf_choice import chosen_leaves
 from discreet.release.noisy_totals import Chosen, Noisy
 from discreet.units import Relation
 from tests.noise.laws import stream
 from tests.plan.clinic import scores
-from tests.release.draws import enough, held, lowered
+from tests.release.draws import enough, held, interval_of, lowered
 
 C95 = Fraction(19, 20)
 LEVELS = [Fraction(0), Fraction(1, 10), Fraction(1, 3), Fraction(1, 2), Fraction(3, 4), Fraction(1)]
@@ -185,9 +186,9 @@ def truth_of(counts, level):
 def test_quantiles_are_held(level, counts):
     noisy = noisy_of(counts, level, Fraction(4))
     quantile = QuantileEstimator(measure="x", level=level, offset=0, grid=AGES)
-    ends = Intervals(lowered(), noisy, C95).alone(quantile)
+    ends = interval_of(quantile, Intervals(lowered(), noisy, C95))
     assert enough(held(ends, truth_of(counts, level)), noisy.size, C95)
-    value = estimated(quantile, Type.FLOAT, noisy)
+    value = kind_of(quantile).value(quantile, Type.FLOAT, noisy)
     assert ((ends[0] <= value) & (value <= ends[1])).all()
     if counts.sum() == 1:  # too few rows to say anything
         assert np.mean((ends[0] == 20) & (ends[1] == 100)) > 0.94
@@ -228,7 +229,7 @@ def test_the_lowest_and_the_highest_value_have_one_end(level, rows):
     ends = quantile_interval(quantile, noisy, C95)
     assert enough(held(ends, truth_of(counts, level)), groups, C95)
     assert (ends[0] == 20).all() if level == 0 else (ends[1] == 100).all()
-    value = estimated(quantile, Type.INTEGER, noisy)
+    value = kind_of(quantile).value(quantile, Type.INTEGER, noisy)
     assert (value == (ends[1] if level == 0 else ends[0])).all()
 
 
@@ -236,12 +237,12 @@ def test_a_higher_confidence_than_was_paid_for_leaves_the_bounds():
     noisy = noisy_of(ages(900, (0, 80)), Fraction(1, 2), Fraction(4), groups=50)
     quantile = QuantileEstimator(measure="x", level=Fraction(1, 2), offset=0, grid=AGES)
     known = Intervals(lowered(), noisy, Fraction(99, 100))
-    assert [set(end.tolist()) for end in known.alone(quantile)] == [{20.0}, {100.0}]
-    lower = Intervals(lowered(), noisy, Fraction(1, 2)).alone(quantile)
+    assert [set(end.tolist()) for end in interval_of(quantile, known)] == [{20.0}, {100.0}]
+    lower = interval_of(quantile, Intervals(lowered(), noisy, Fraction(1, 2)))
     assert (lower[1] - lower[0]).max() < 30
-    both = Intervals(lowered(), noisy, C95).boxed(quantile, {}, 2)
+    both = kind_of(quantile).range(quantile, Intervals(lowered(), noisy, C95), {}, 2)
     assert [set(end.tolist()) for end in both] == [{20.0}, {100.0}]
-    assert Intervals(lowered(), noisy, C95).alone(QuantilesEstimator((quantile,))) is None
+    assert interval_of(QuantilesEstimator((quantile,)), Intervals(lowered(), noisy, C95)) is None
 
 
 def test_edges_of_leaves_hold_what_is_in_them():
@@ -276,7 +277,7 @@ def test_ends_that_cross_are_both_held():
         ),
     )
     assert [end[0] for end in quantile_interval(quantile, crossed, C95)] == [60.0, 70.0]
-    assert estimated(quantile, Type.INTEGER, crossed).tolist() == [60]
+    assert kind_of(quantile).value(quantile, Type.INTEGER, crossed).tolist() == [60]
 
 
 @pytest.mark.theorem("part-prices")

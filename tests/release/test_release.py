@@ -158,20 +158,28 @@ def test_private_groups_say_from_what_size_on_they_are_shown():
 # --- words and pictures ---------------------------------------------------------------------------
 
 
-def test_text_shows_numbers_errors_marks_price_and_odds(release):
+def test_text_shows_numbers_errors_marks_and_price(release, monkeypatch):
+    """Odds take their time, and are shown to whoever asks for them."""
+    monkeypatch.setattr("discreet.release.release.odds_of_plans", None)
     text = str(release)
     assert re.search(r"^A +\d+ ± \d+", text, re.MULTILINE)
     assert "~ marks errors" in text
     assert "Cost: epsilon 1" in text
-    assert "of 100 possible answers" in text
+    assert "of 100 possible answers" not in text
     assert "95 %" in text
     assert repr(release) == "Release(4 rows of ward, n, m)"
+
+
+def test_an_answer_without_aggregates_has_a_text():
+    release = asked("SELECT ward FROM visits GROUP BY ward", **PRICE)
+    assert "ward" in str(release)
+    assert (release.odds.guess, release.odds.caught) == (0.5, 0.01)
 
 
 def test_long_answers_are_cut_short(release):
     many = ReleasedColumn(name="x", type=Type.INTEGER, values=pa.array(range(1000)))
     text = str(Release(plans=release.plans, columns=(many,)))
-    assert "and 980 rows more" in text
+    assert "and 980 more rows" in text
     assert text.count("\n") < 30
 
 
@@ -255,6 +263,8 @@ def test_plots_have_a_bar_for_every_group(release):
     assert [label.get_text() for label in axes.get_xticklabels()] == ["NULL", "A", "B", "C"]
     assert axes.get_ylabel() == "m"
     assert len(asked("SELECT COUNT(*) AS n FROM visits", **PRICE).plot().patches) == 1
+    keyless = asked("SELECT COUNT(*) AS n FROM visits GROUP BY ward", **PRICE).plot()
+    assert [label.get_text() for label in keyless.get_xticklabels()] == ["1", "2", "3", "4"]
     with pytest.raises(UnknownName):
         release.plot("ward")
     plt.close("all")

@@ -7,7 +7,9 @@ import pytest
 from scipy import stats
 
 from discreet.mechanisms import Gaussian, Laplace, NoisyKeys
-from discreet.plan.statistics.estimators import Mean, Sum
+from discreet.plan.aggregates.means import Mean
+from discreet.plan.aggregates.sums import Sum
+from discreet.release.aggregates.table import kind_of
 from discreet.release.confidence_intervals.half_width import (
     OTHERS,
     clear_counts,
@@ -17,7 +19,7 @@ from discreet.release.confidence_intervals.half_width import (
 from discreet.release.confidence_intervals.intervals import Intervals
 from discreet.release.noisy_totals import Noisy, NoisyTotal, Run
 from tests.noise.laws import stream
-from tests.release.draws import enough, held, lowered
+from tests.release.draws import enough, held, interval_of, lowered
 from tests.release.test_reach import law_of
 
 C95 = Fraction(19, 20)
@@ -129,11 +131,11 @@ def test_sums_and_means_of_counts_that_chose_their_groups(keys, over):
     known = Intervals(
         lowered(s=(-9, 9), n=(0, 1)), Noisy(size=size, keys=(), totals=totals, chosen=()), C95
     )
-    means, sums = known.alone(MEAN), known.alone(SUM)
+    means, sums = interval_of(MEAN, known), interval_of(SUM, known)
     assert enough(held(means, 70), size, C95)
     assert enough(held(sums, 70 * rows), size, C95)
     if over == 400:  # far above the threshold hardly anything is lost
-        box = known.boxed(MEAN, known.box(("s", "n")))
+        box = kind_of(MEAN).range(MEAN, known, known.box(("s", "n")))
         assert (means[1] - means[0]).mean() < 0.8 * (box[1] - box[0]).mean()
         less = 0.04 * (means[1] - means[0])
         count = held((means[0] + less, means[1] - less), 70)

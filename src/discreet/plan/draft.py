@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar, final
 
+from discreet.plan.aggregates.measured import MeasuredAggregates
 from discreet.plan.binding.bound_question import BoundQuestion
 from discreet.plan.binding.fan_out import PublicRows
 from discreet.plan.plan import Predicted
@@ -15,9 +16,8 @@ from discreet.plan.policy.policy import Policy
 from discreet.plan.pricing.calibration import Calibrated
 from discreet.plan.pricing.requested_price import PriceArguments, RequestedPrice
 from discreet.plan.pricing.unpriced_release import UnpricedRelease
+from discreet.plan.statistics.answer_layout import AnswerLayout, Estimate
 from discreet.plan.statistics.contribution_bounds import ContributionBounds
-from discreet.plan.statistics.estimators import AnswerLayout, Estimate
-from discreet.plan.statistics.measures import MeasuredAggregates
 from discreet.plan.statistics.partition_selection import GroupSelection
 from discreet.query.expressions import Expression
 from discreet.query.question import Clause, Question

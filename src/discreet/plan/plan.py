@@ -42,11 +42,12 @@ from discreet.accounting.budgets.currency import format_amounts
 from discreet.accounting.storage.codec import encode_unit
 from discreet.errors import WrongKind
 from discreet.loss import PrivacyLoss
+from discreet.plan.aggregates.estimator import Predicted
 from discreet.plan.policy.owner_promises import OwnerPromise
 from discreet.plan.pricing.calibration import Price, loss_of
 from discreet.plan.pricing.group_sensitivity import Noise, QuantileChoice
 from discreet.plan.pricing.release_composition import Releases
-from discreet.plan.statistics.estimators import AnswerLayout, Estimate
+from discreet.plan.statistics.answer_layout import AnswerLayout, Estimate
 from discreet.query.canonical import canonical, form, relation_form
 from discreet.query.expressions import Expression
 from discreet.query.question import Question
@@ -89,22 +90,6 @@ class BudgetPreview:
         return (
             f"leaves {self.left}" if self.fits else f"does not fit into what is left: {self.left}"
         )
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Predicted:
-    """How far an output is from the truth about the bounded rows, at the confidence of the plan.
-
-    ``half_width`` is None where that depends on the data; ``words`` says it in any case.
-
-    >>> Predicted(output="visits", half_width=Fraction(5), words="± 5").half_width
-    Fraction(5, 1)
-    """
-
-    output: str
-    half_width: Fraction | None
-    words: str
 
 
 @final

@@ -26,7 +26,6 @@ from discreet.mechanisms import Gaussian, NoisyKeys, OptimalKeys
 from discreet.plan.bounds_search.bounds_search import BoundsSearch, FoundBounds
 from discreet.plan.pricing.calibration import Price
 from discreet.plan.pricing.group_sensitivity import TWO_SIDED, Noise, QuantileChoice, root_up
-from discreet.plan.statistics.estimators import Mean, Sum, Variance
 from discreet.requests.engine_request import EngineRequest
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
@@ -221,14 +220,11 @@ def _bounds(plan: Plan) -> Iterator[Branch]:
 
 def _steps(plan: Plan) -> dict[str, Fraction]:
     """Return what one step of each total stands for."""
-    steps: dict[str, Fraction] = {}
-    for estimate in plan.estimates:
-        match estimate.estimator:
-            case Sum(measure=measure, step=step) | Mean(measure=measure, step=step):
-                steps[measure] = step
-            case Variance(mean=mean, squares=squares, square_step=square):
-                steps |= {mean.measure: mean.step, squares: square}
-    return steps
+    return {
+        measure: step
+        for estimate in plan.estimates
+        for measure, step in estimate.estimator.steps().items()
+    }
 
 
 def _releases(plan: Plan) -> Iterator[Branch]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from discreet.errors import UnsupportedSQL, WrongKind
 from discreet.mechanisms.mechanism import Number
+from discreet.plan.aggregates.measured import measure_all
 from discreet.plan.binding.bound_question import bind_question
 from discreet.plan.binding.fan_out import PublicRows
 from discreet.plan.binding.names import bound_expression
@@ -31,14 +32,9 @@ from discreet.plan.pricing.requested_price import (
     check_requested_price,
     read_requested_price,
 )
+from discreet.plan.statistics.answer_layout import answer_layout
 from discreet.plan.statistics.contribution_bounds import contribution_bounds
-from discreet.plan.statistics.estimators import (
-    Estimator,
-    QuantileEstimator,
-    QuantilesEstimator,
-    answer_layout,
-)
-from discreet.plan.statistics.measures import measures_of
+from discreet.plan.statistics.measure_list import ReleaseInput
 from discreet.plan.statistics.partition_selection import (
     SelectionRule,
     partition_selection,
@@ -184,7 +180,7 @@ def measure_aggregates(draft: Draft) -> Draft:
     """Turn aggregates into bounded totals."""
     known = required(draft.asked)
     bound = tuple(inner for _, inner in known.bound)
-    totals = measures_of(
+    totals = measure_all(
         bound,
         facts=known.rows.facts,
         unit=known.rows.unit or (),
@@ -225,24 +221,14 @@ def find_having_threshold(draft: Draft) -> Draft:
 
 def aim_at_ends(draft: Draft) -> Draft:
     """Tell quantiles at the ends how far inside of them is aimed, now that noise is known."""
-    offsets = {
+    offsets: dict[ReleaseInput, int] = {
         (each.measure, each.level): each.offset
         for each in required(draft.calibrated).releases.choices
         if each.side == 0 or not 0 < each.level < 1
     }
-
-    def aimed(estimator: Estimator) -> Estimator:
-        match estimator:
-            case QuantileEstimator(measure=measure, level=level):
-                return replace(estimator, offset=offsets[measure, level])
-            case QuantilesEstimator(each=each):
-                return QuantilesEstimator(
-                    tuple(replace(one, offset=offsets[one.measure, one.level]) for one in each)
-                )
-            case _:
-                return estimator
-
-    estimates = tuple(replace(each, estimator=aimed(each.estimator)) for each in draft.estimates)
+    estimates = tuple(
+        replace(each, estimator=each.estimator.aimed(offsets)) for each in draft.estimates
+    )
     return replace(draft, estimates=estimates)
 
 

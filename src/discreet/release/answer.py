@@ -2,8 +2,6 @@
 
 Trust: kernel.
 
-From bounded totals to an answer: the only place where totals get their noise.
-
 Definition.  Where keys are private, the plan's choice of keys runs first, and only groups that it
 shows go on.  Where there are more public groups than could be listed, only those that reach the
 plan's threshold do (:mod:`discreet.release.noisy_thresholds`).  Then every measure gets the noise
@@ -16,7 +14,7 @@ Nothing that depends on the totals decides anything else: not the number or orde
 message, not an error.  An error on the way is raised anew after all frames that hold totals are
 gone, so no traceback leads to them.
 
-Noise for groups that never come together: one keyed stream for each bin of their keys.
+Groups that never come together get their noise by one keyed stream for each bin of their keys.
 
 Definition.  A public function of the key values puts every group into one of B bins; B is fixed
 before anything is read.  For a release a key K of 256 bits is drawn afresh.  Whoever has all totals
@@ -59,19 +57,17 @@ from typing import TYPE_CHECKING, Final, final
 import numpy as np
 import pyarrow as pa
 
+from discreet import mechanisms
 from discreet.errors import DiscreetError, EngineFailed, WrongKind
 from discreet.noise import SYSTEM, Entropy, KeyedEntropy
 from discreet.plan.plan import Plan
 from discreet.plan.pricing.group_sensitivity import UNITS, QuantileChoice
-from discreet.plan.statistics.estimators import QuantileEstimator, QuantilesEstimator
-from discreet.release.estimates import measures_of
 from discreet.release.noisy_totals import Chosen, Noisy, NoisyTotal, Run
 from discreet.release.release import Release
 from discreet.requests.engine_request import Total
 from discreet.requests.raw_totals import Integers, RawTotals, SparseLeaves, taken
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
-    from discreet.mechanisms import NoisyKeys
     from discreet.plan.statistics.having_threshold import HavingThreshold
 
 __all__ = ["BINS", "KeyedBins", "answer", "noised"]
@@ -89,7 +85,7 @@ def answer(plan: Plan, raw: RawTotals, *, entropy: Entropy = SYSTEM) -> Release:
     noisy: Noisy | None = None
     failure: DiscreetError = EngineFailed(
         what="the totals of the engine do not fit the plan.",
-        why="more about the reason might hold values of the data.",
+        why="the reason itself might contain values of the data.",
         do="report this as a bug; what was charged stays charged.",
     )
     try:
@@ -111,31 +107,21 @@ def _check(plan: Plan) -> None:
         _check_reached(plan, plan.reached)
     elif private and plan.selection is None:
         raise WrongKind(
-            what="the plan has private keys, and no choice of those that are shown.",
-            why="a group with one unit in it would be seen.",
+            what="the plan has private keys, and selects none of them.",
+            why="a group of a single unit would be shown.",
             do="plan the question anew.",
         )
     known = {noise.measure for noise in plan.noises}
-    if plan.selection is not None:
-        from discreet.mechanisms import NoisyKeys  # noqa: PLC0415  as above
-
-        if isinstance(plan.selection, NoisyKeys):
-            _check_count(plan, plan.selection)
-            known.add(plan.chosen_by)
+    if plan.selection is not None and isinstance(plan.selection, mechanisms.NoisyKeys):
+        _check_count(plan, plan.selection)
+        known.add(plan.chosen_by)
     chosen = {(choice.measure, choice.level, choice.offset) for choice in plan.choices}
     for estimate in plan.estimates:
-        match estimate.estimator:
-            case QuantileEstimator() as quantile:
-                levels: tuple[QuantileEstimator, ...] = (quantile,)
-            case QuantilesEstimator(each=levels):
-                pass
-            case _:
-                levels = ()
-        wanted = {(each.measure, each.level, each.offset) for each in levels}
-        if not (set(measures_of(estimate.estimator)) <= known and wanted <= chosen):
+        estimator = estimate.estimator
+        if not (set(estimator.totals()) <= known and set(estimator.choices()) <= chosen):
             raise WrongKind(
-                what="an estimate of the plan needs a total that gets no noise.",
-                why="nothing is released but what the plan's mechanisms give.",
+                what="the plan computes an aggregate from a total without noise.",
+                why="only what the plan's mechanisms return is released.",
                 do="plan the question anew.",
             )
 
@@ -147,13 +133,13 @@ def _check_reached(plan: Plan, reached: HavingThreshold) -> None:
     fits = product is not None and len(product) == zeros.groups and plan.selection is None
     if not fits or noises.get(reached.measure) != zeros.noise:
         raise WrongKind(
-            what="empty groups are to be drawn that are not those of the plan.",
-            why="whoever can tell them from others knows who is not in the table.",
+            what="the empty groups to be drawn are not those of the plan.",
+            why="if they could be told from other groups, they would show who is not in the table.",
             do="plan the question anew.",
         )
 
 
-def _check_count(plan: Plan, keys: NoisyKeys) -> None:
+def _check_count(plan: Plan, keys: mechanisms.NoisyKeys) -> None:
     """Refuse to choose keys by a count that a unit moves by more than the choice allows for."""
     if plan.chosen_by == UNITS:
         return
@@ -161,7 +147,7 @@ def _check_count(plan: Plan, keys: NoisyKeys) -> None:
     found = measures.get(plan.chosen_by)
     if not (isinstance(found, Total) and found.low >= 0 and found.high <= keys.most):
         raise WrongKind(
-            what="the count by which keys are chosen is not the one that the choice is about.",
+            what="the count that selects the groups is not the one that the selection is about.",
             why="a unit would move it further than the noise hides.",
             do="plan the question anew.",
         )
@@ -206,12 +192,10 @@ def _shown(plan: Plan, counts: Integers, entropy: Entropy) -> tuple[Integers, Ru
     """Return the groups that are shown, and their noisy counts if these decide."""
     if plan.selection is None:
         return np.arange(counts.size), None
-    from discreet.mechanisms import NoisyKeys, OptimalKeys  # noqa: PLC0415  as above
-
     match plan.selection:
-        case OptimalKeys():
+        case mechanisms.OptimalKeys():
             return np.flatnonzero(plan.selection.run(counts, entropy=entropy)), None
-        case NoisyKeys():
+        case mechanisms.NoisyKeys():
             found = plan.selection.run(counts, entropy=entropy)
             counted = Run(values=found.counts, mechanism=plan.selection.noise, keys=plan.selection)
             return np.flatnonzero(found.shown), counted
@@ -288,9 +272,9 @@ class KeyedBins:
         """Draw a key for one release, of groups that are chosen one by one."""
         if plan.selection is None or plan.reached is not None:
             raise WrongKind(
-                what="groups that are known beforehand are not finished in bins.",
-                why="groups that nobody is in belong to the answer too, and no bin has them.",
-                do="finish all groups together.",
+                what="groups that are known beforehand cannot be completed in bins.",
+                why="empty groups belong to the answer too, and no bin contains them.",
+                do="complete all groups together.",
             )
         key = entropy.bits(_KEY_BITS).to_bytes(_KEY_BITS // 8, "little")
         return cls(plan=replace(plan, look=None), key=key, bins=bins)

@@ -1,12 +1,6 @@
 """The columns of an answer, from what the mechanisms gave, and the order of its groups.
 
-Trust: public.
-
-The order of groups.
-
-The columns of an answer, from what the mechanisms gave.
-
- Nothing here sees a number without noise.
+Trust: public.  Nothing here sees a number without noise.
 
 Definition.  Estimates of all groups are computed first, then the condition on groups (HAVING), the
 order and the limit, on the numbers that are released.  Without an order, groups are sorted by their
@@ -26,17 +20,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from discreet.plan.aggregates.estimator import Estimator
 from discreet.plan.plan import Plan
-from discreet.plan.statistics.estimators import (
-    AnswerColumn,
-    Estimator,
-    QuantileEstimator,
-    QuantilesEstimator,
-)
+from discreet.plan.statistics.answer_layout import AnswerColumn
 from discreet.query.expressions import Column, Expression, Grouped, walk
 from discreet.query.types import Type
+from discreet.release.aggregates.table import kind_of
 from discreet.release.confidence_intervals.intervals import Intervals
-from discreet.release.estimates import estimated, measures_of
 from discreet.release.formulas import Formulas
 from discreet.release.interval_arithmetic import Ends, everything
 from discreet.release.noisy_totals import Noisy
@@ -138,8 +128,9 @@ class _Table:
         slots: dict[str, Vector] = {}
         lists: dict[str, tuple[Vector, ...]] = {}
         for each in plan.estimates:
-            found: list[Any] = [estimated(each.estimator, each.type, part) for part in parts]
-            if isinstance(each.estimator, QuantilesEstimator):
+            value = kind_of(each.estimator).value
+            found: list[Any] = [value(each.estimator, each.type, part) for part in parts]
+            if each.estimator.listed:
                 levels = zip(*found, strict=True)
                 lists[each.slot] = tuple(_joined(each.type, level) for level in levels)
             else:
@@ -192,9 +183,8 @@ class _Table:
     def _list(self, output: AnswerColumn, places: Integers) -> ReleasedColumn:
         """Return a column of lists, the ends of which are lists too."""
         ((slot, several),) = self._used(output.expression).items()
-        assert isinstance(several, QuantilesEstimator)  # noqa: S101 (what lists are made of)
         alone = Column(slot)
-        ends = [self._ends(alone, {slot: each}, places) for each in several.each]
+        ends = [self._ends(alone, {slot: each}, places) for each in several.single()]
         low, high = ([_vector(end[at], output.type) for end in ends] for at in (0, 1))
         levels = [level.taken(places) for level in self.lists[slot]]
         return ReleasedColumn(
@@ -234,17 +224,17 @@ class _Table:
         """Return the intervals of groups of one part; those of a single slot are the narrowest."""
         if len(used) == 1:
             ((slot, estimator),) = used.items()
-            alone = known.alone(estimator) or everything(places.size)
+            alone = kind_of(estimator).interval(estimator, known) or everything(places.size)
             if isinstance(expression, Column):
                 return alone
             boxes = {slot: alone}
         else:
-            names = tuple(
-                dict.fromkeys(name for each in used.values() for name in measures_of(each))
-            )
-            others = sum(isinstance(each, QuantileEstimator) for each in used.values())
+            names = tuple(dict.fromkeys(name for each in used.values() for name in each.totals()))
+            others = sum(len(each.choices()) for each in used.values())
             box, count = known.box(names, others), len(names) + others
-            boxes = {slot: known.boxed(each, box, count) for slot, each in used.items()}
+            boxes = {
+                slot: kind_of(each).range(each, known, box, count) for slot, each in used.items()
+            }
         from discreet.release.formula_ranges import Ranges  # noqa: PLC0415  rare
 
         return Ranges(self.formulas.taken(places), boxes).of(expression).ends

@@ -22,6 +22,7 @@ choice.  What an interval is about is then the same mean of the two totals witho
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Hashable
 from dataclasses import replace
 from fractions import Fraction
@@ -34,7 +35,7 @@ from discreet.errors import WrongKind
 from discreet.mechanisms import Laplace
 from discreet.noise import DiscreteGaussian, DiscreteLaplace
 from discreet.plan.plan import Plan
-from discreet.plan.statistics.estimators import Estimate, QuantileEstimator, QuantilesEstimator
+from discreet.plan.statistics.answer_layout import Estimate
 from discreet.release.columns import columns_of
 from discreet.release.confidence_intervals.noise_tails import Additive
 from discreet.release.noisy_totals import Chosen, Noisy, NoisyTotal
@@ -86,13 +87,13 @@ def _check(first: Release, second: Release) -> None:
     if first.sources != second.sources:
         raise WrongKind(
             what="the two answers were computed from data in different states.",
-            why="a mean of the two would be about neither.",
-            do="ask the question anew, which has its own price.",
+            why="a mean of the two would describe neither.",
+            do="ask the question again, which has its own price.",
         )
     if _same(first, second):
         raise WrongKind(
-            what="the two are one answer, perhaps replayed.",
-            why="the same noise twice is no more exact than once.",
+            what="the two are the same answer, perhaps replayed.",
+            why="averaging the same noise gains nothing.",
             do="ask again at another price, which draws new noise.",
         )
 
@@ -105,14 +106,7 @@ def _asked(plan: Plan) -> tuple[object, ...]:
 
 def _aimed(estimate: Estimate) -> Estimate:
     """Leave out how far beside its rank a quantile is aimed, which follows from the price."""
-    match estimate.estimator:
-        case QuantileEstimator() as one:
-            return replace(estimate, estimator=replace(one, offset=0))
-        case QuantilesEstimator(each=each):
-            levels = tuple(replace(one, offset=0) for one in each)
-            return replace(estimate, estimator=QuantilesEstimator(levels))
-        case _:
-            return estimate
+    return replace(estimate, estimator=estimate.estimator.aimed(defaultdict(int)))
 
 
 def _same(first: Release, second: Release) -> bool:

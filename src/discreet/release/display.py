@@ -2,17 +2,11 @@
 
 Trust: public.
 
-How the numbers of an answer are shown: as many digits as their error leaves, and marks.
-
 Definition.  A number is shown as ``v ± h`` if its interval reaches about as far to both sides, else
 as ``v [low, high]``.  Digits go down to the second digit of h.  It is *weak* if h, the distance to
 the farther end, is more than a quarter of it.
 
-Answers as text.
-
-Answers as HTML, for notebooks: escaped, without scripts, and with nothing to load.
-
-Answers as bars with error bars.
+HTML, for notebooks, is escaped, has no scripts, and loads nothing.
 """
 
 from __future__ import annotations
@@ -132,7 +126,7 @@ _MARK: Final = " ~"
 
 
 def text_of(release: Release) -> str:
-    """Return the table, and below it what the marks mean, what it cost and what that means."""
+    """Return the table, and below it what the marks mean and what it cost."""
     columns = [[ShownCell(plain(column.name)), *cells(column, ROWS)] for column in release.columns]
     right = [column.low is not None for column in release.columns]
     texts = [[cell.text + (_MARK if cell.weak else "") for cell in column] for column in columns]
@@ -159,7 +153,7 @@ def notes(release: Release) -> Iterator[str]:
         yield "Not private: test mode. Show this to nobody who may not see the data itself."
     more = len(release) - ROWS
     if more > 0:
-        yield f"... and {more} rows more."
+        yield f"... and {more} more rows."
     shown = [cell for column in release.columns for cell in cells(column, ROWS)]
     if any(cell.ends for cell in shown):
         yield (
@@ -170,9 +164,8 @@ def notes(release: Release) -> Iterator[str]:
         yield hidden_groups(release)
     if release.plan.reached is not None:
         yield (
-            "Groups are listed that reached the threshold, some of them by noise alone; what ± and "
-            "[ ] say is about all groups, and those that are picked by their noise are off more "
-            "often."
+            "The listed groups reached the threshold, some of them by noise alone. The confidence "
+            "of ± and [ ] is that of all groups; groups picked by their noise are off more often."
         )
     if release.plan.found:
         from discreet.plan.plan_text import found_lines  # noqa: PLC0415  rare
@@ -183,8 +176,6 @@ def notes(release: Release) -> Iterator[str]:
     if not release.private:
         return
     yield cost_of(release)
-    unit = release.plan.unit
-    yield release.odds.sentence(unit=unit.name, relation=unit.relation)
 
 
 def hidden_groups(release: Release) -> str:
@@ -223,8 +214,6 @@ def rich_table(release: Release) -> Any:
         from rich.table import Table  # noqa: PLC0415
         from rich.text import Text  # noqa: PLC0415
     except ImportError:
-        from discreet.release.frames import missing_extra  # noqa: PLC0415  rare
-
         missing_extra("rich", "cli")
     table = Table()
     for column in release.columns:
@@ -261,9 +250,8 @@ def bars(columns: Sequence[ReleasedColumn], name: str | None) -> Any:
         missing_extra("matplotlib", "plots")
     column = _drawn(columns, name)
     keys = [each for each in columns if each.low is None]
-    rows = zip(*(key.values.to_pylist() for key in keys), strict=True)
-    labels = [", ".join(map(plain, row)) for row in rows] if keys else [plain(column.name)]
     values, errors = _heights(column)
+    labels = _labels(keys, len(values)) or [plain(column.name)]
     _, axes = plt.subplots()
     axes.bar(range(len(values)), values, yerr=errors, capsize=3)
     axes.set_xticks(range(len(values)), labels, rotation=45 if len(values) > 6 else 0, ha="right")
@@ -272,14 +260,22 @@ def bars(columns: Sequence[ReleasedColumn], name: str | None) -> Any:
     return axes
 
 
+def _labels(keys: Sequence[ReleasedColumn], bars: int) -> list[str]:
+    """Return the keys of every bar, or its number where several bars have no key."""
+    if keys:
+        rows = zip(*(key.values.to_pylist() for key in keys), strict=True)
+        return [", ".join(map(plain, row)) for row in rows]
+    return [] if bars == 1 else [str(number) for number in range(1, bars + 1)]
+
+
 def _drawn(columns: Sequence[ReleasedColumn], name: str | None) -> ReleasedColumn:
     drawable = [each for each in columns if each.low is not None and not each.listed]
     found = [each for each in drawable if name in {None, each.name}]
     if found:
         return found[0]
     raise UnknownName(
-        what="there is no such column of numbers to draw.",
-        why="bars are drawn for numbers with noise.",
+        what="there is no such column of noisy numbers to draw.",
+        why="a bar shows a number and its interval.",
         do=f"use one of: {', '.join(each.name for each in drawable) or '(there are none)'}.",
     )
 

@@ -2,15 +2,10 @@
 
 Trust: public.
 
-Functions of numbers, whole columns at a time; none fails, whatever the values are.
-
-The meaning of each is that of :mod:`discreet.query.signatures`: INTEGER is NULL outside 64 bits,
-FLOAT is NULL if it is not finite, and what is divided by zero is NULL.
-
-Functions of texts and days, one value at a time; none fails, whatever the values are.
-
-The meaning of each is that of :mod:`discreet.query.signatures`, and how it is computed that of all
-engines (:mod:`discreet.query.scalar_functions` and its neighbors).
+The meaning of each is that of :mod:`discreet.query.signatures`.  Functions of numbers take whole
+columns at a time: INTEGER is NULL outside 64 bits, FLOAT is NULL if it is not finite, and what is
+divided by zero is NULL.  Functions of texts and days take one value at a time, and compute it as
+all engines do (:mod:`discreet.query.scalar_functions` and its neighbors).
 """
 
 from __future__ import annotations

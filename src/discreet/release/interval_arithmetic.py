@@ -2,17 +2,13 @@
 
 Trust: public.
 
-Interval arithmetic on arrays of floats, rounded outward.
-
 Definition.  An interval is a pair of arrays of floats, low <= high, perhaps infinite.  Each
 function returns an interval that holds f(x, y) for all x, y in the intervals given, as a real
 number and as a float.  Where f is not defined for some of them, the others count.
 
-The ranges of functions of numbers, over ranges of their arguments.
-
-Definition.  A range holds every result for arguments in their ranges, rounded outward, and says
-where a result may be NULL: because an argument is, because of a division by zero or a root of
-a negative number, or because it may need more than 64 bits.
+Definition.  The *range* of a function of numbers holds every result for arguments in their ranges,
+rounded outward, and says where a result may be NULL: because an argument is, because of a division
+by zero or a root of a negative number, or because it may need more than 64 bits.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Noisy thresholds: bounds from a histogram, and groups of a product that are large enough.
 
-Trust: kernel.
-
-From a histogram to bounds: the only place where the numbers of bins get their noise.
+Trust: kernel.  The numbers of bins get their noise here, and nowhere else.  Which groups are
+touched is data, so those that do not reach a threshold end here.
 
 Definition.  Every bin of a target gets the noise of the search.  With a chance of at least
 1 - ``FALSE_ALARM``, no noise of a target is above r in size.  Bins whose noisy number is above r
@@ -15,14 +14,11 @@ Nothing else is computed from the histogram: what follows is post-processing (ke
 ``post-processing``).  The number of bins, the order and all messages are the same whatever the data
 holds.
 
-The groups of a huge product that reach a threshold: touched ones, and empty ones that are drawn.
-
- Which groups are touched is data, so those that do not reach it end here.
-
-Definition.  Touched groups get the noise of the total that decides, and those that reach the
-threshold stay.  Empty ones that reach it are drawn (key ``zero-groups``).  Both together stand in
-the order of the product, and nothing tells one from the other: what an engine found for the former
-is there, and zeros for the latter.  All other noise is drawn afterwards, for both alike.
+Definition.  In a huge product of public values, touched groups get the noise of the total that
+decides, and those that reach the threshold stay.  Empty ones that reach it are drawn (key
+``zero-groups``).  Both together stand in the order of the product, and nothing tells one from the
+other: what an engine found for the former is there, and zeros for the latter.  All other noise is
+drawn afterwards, for both alike.
 """
 
 from __future__ import annotations
@@ -72,7 +68,7 @@ def private_bounds(
     found: tuple[FoundBounds, ...] | None = None
     failure: DiscreetError = EngineFailed(
         what="the numbers of the engine do not fit the search for bounds.",
-        why="more about the reason might hold values of the data.",
+        why="the reason itself might contain values of the data.",
         do="report this as a bug; what was charged stays charged.",
     )
     try:

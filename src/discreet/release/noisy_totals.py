@@ -18,25 +18,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from discreet import mechanisms
 from discreet.plan.pricing.group_sensitivity import QuantileChoice
 from discreet.release.confidence_intervals.half_width import (
     Terms,
     coordinate_confidence,
     half_width,
+    selected_count_intervals,
 )
 from discreet.release.confidence_intervals.noise_tails import Additive
 from discreet.release.interval_arithmetic import Ends, added, multiplied
 from discreet.release.value_arrays import Rationals, weighted
 from discreet.requests.raw_totals import Integers, taken
-
-if TYPE_CHECKING:  # loaded when keys are chosen
-    from discreet.mechanisms import NoisyKeys
 
 __all__ = ["Chosen", "Noisy", "NoisyTotal", "Run"]
 
@@ -53,7 +52,7 @@ class Run:
 
     values: Integers
     mechanism: Additive
-    keys: NoisyKeys | None = None
+    keys: mechanisms.NoisyKeys | None = None
     weight: Fraction = _ONE
 
 
@@ -108,8 +107,6 @@ class NoisyTotal:
 def _interval(run: Run, confidence: Fraction, coordinates: int) -> Ends:
     if run.keys is None:
         return NoisyTotal((replace(run, weight=_ONE),)).interval(confidence, coordinates)
-    from discreet.release.confidence_intervals.half_width import selected_count_intervals  # noqa: PLC0415  rare
-
     low, high = selected_count_intervals(
         run.keys, run.values, coordinate_confidence(confidence, coordinates).high
     )

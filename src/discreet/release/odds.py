@@ -31,8 +31,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
+from statistics import NormalDist
 from typing import Final, final
 
+from discreet import mechanisms
 from discreet.accounting import Leaf, Node, Repeat
 from discreet.accounting.budgets.loss_prices import point_price
 from discreet.loss import Approximate, PrivacyLoss, Pure, ZeroConcentrated
@@ -110,7 +112,12 @@ def odds_of(loss: PrivacyLoss) -> Odds:
 
 @functools.lru_cache(maxsize=256)
 def odds_of_plans(plans: tuple[Plan, ...]) -> Odds:
-    """Return odds for everything that some plans release, quickly."""
+    """Return odds for everything that some plans release, quickly.
+
+    Plans that release nothing, such as public keys alone, leave an even guess.
+    """
+    if not any(True for plan in plans for _ in _leaves(plan.tree, 1)):
+        return Odds(guess=0.5, caught=float(_ALARM))
     found = [odds_of(loss) for loss in _losses(plans)]
     if all(_gaussian(plan) for plan in plans):
         found.append(_gaussian_odds(plans))
@@ -150,13 +157,11 @@ def _losses(plans: tuple[Plan, ...]) -> Iterator[PrivacyLoss]:
 
 def _gaussian(plan: Plan) -> bool:
     keys = plan.selection
-    if keys is not None:
-        from discreet.mechanisms import NoisyKeys  # noqa: PLC0415  rare
-
-        if not isinstance(keys, NoisyKeys) or not isinstance(keys.noise, Gaussian):
-            return False
+    if keys is not None and not isinstance(keys, mechanisms.NoisyKeys):
+        return False
     return (
-        plan.search is None
+        (keys is None or isinstance(keys.noise, Gaussian))
+        and plan.search is None
         and not plan.choices
         and all(isinstance(noise.mechanism, Gaussian) for noise in plan.noises)
     )
@@ -165,8 +170,6 @@ def _gaussian(plan: Plan) -> bool:
 def _gaussian_odds(plans: tuple[Plan, ...]) -> Odds:
     loss = _composed([plan.loss for plan in plans])
     mu = math.sqrt(2 * sum((plan.price.rho or Fraction(0) for plan in plans), Fraction(0)))
-    from statistics import NormalDist  # noqa: PLC0415  rare
-
     best = max(0.0, mu * NormalDist().inv_cdf(1 - float(_ALARM)) - mu * mu / 2)
     caught = math.exp(best) * float(_ALARM) + loss.delta(epsilon=Fraction(best))
     guess = (1.0 + loss.delta(epsilon=0)) / 2.0

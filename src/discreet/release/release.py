@@ -18,7 +18,8 @@ from discreet.ledger.values import Receipt
 from discreet.loss import PrivacyLoss
 from discreet.plan.plan import Plan
 from discreet.release.columns import ReleasedColumn, columns_of
-from discreet.release.display import rich_table, text_of
+from discreet.release.display import bars, html_of, rich_table, text_of
+from discreet.release.frames import columns_in, pandas_frame, polars_frame, table_of
 from discreet.release.noisy_totals import Noisy
 from discreet.release.odds import Odds, odds_of_plans
 from discreet.release.serialization import decode_release, encode_release
@@ -74,7 +75,7 @@ class Release:
 
     @property
     def odds(self) -> Odds:
-        """What the loss means."""
+        """What the loss means; its ``sentence()`` says it in words."""
         return odds_of_plans(self.plans)
 
     @property
@@ -100,32 +101,22 @@ class Release:
         Polars or pandas, or a mapping of names to values.  Columns ``x_low`` and ``x_high`` in it
         are the intervals of ``x``; without them there are none.
         """
-        from discreet.release.frames import columns_in  # noqa: PLC0415  rare
-
         return replace(self, columns=columns_in(function(self.to_arrow())), parts=())
 
     def to_arrow(self) -> pa.Table:
         """Return an Arrow table with the ends of intervals as ``_low`` and ``_high``."""
-        from discreet.release.frames import table_of  # noqa: PLC0415  rare
-
         return table_of(self.columns)
 
     def to_polars(self) -> Any:
         """Return a Polars frame of the same."""
-        from discreet.release.frames import polars_frame  # noqa: PLC0415  rare
-
         return polars_frame(self.to_arrow())
 
     def to_pandas(self) -> Any:
         """Return a pandas frame of the same."""
-        from discreet.release.frames import pandas_frame  # noqa: PLC0415  rare
-
         return pandas_frame(self.to_arrow())
 
     def plot(self, column: str | None = None) -> Any:
         """Draw one column as bars, its intervals as lines; return the axes of matplotlib."""
-        from discreet.release.display import bars  # noqa: PLC0415  rare
-
         return bars(self.columns, column)
 
     def rows(self) -> list[dict[str, Any]]:
@@ -171,7 +162,7 @@ class Release:
         return f"Release({len(self)} rows of {', '.join(self.names)})"
 
     def __str__(self) -> str:
-        """Show the table, what it cost and what that means."""
+        """Show the table and what it cost; what that means is in ``odds``."""
         return text_of(self)
 
     def __rich__(self) -> Any:
@@ -179,6 +170,4 @@ class Release:
         return rich_table(self)
 
     def _repr_html_(self) -> str:
-        from discreet.release.display import html_of  # noqa: PLC0415  rare
-
         return html_of(self)

@@ -21,6 +21,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
+from discreet import mechanisms
 from discreet.errors import WrongKind
 from discreet.plan.plan import Plan
 from discreet.query.types import Type
@@ -176,12 +177,9 @@ def _read_noisy(plan: Plan, document: Mapping[str, Any]) -> Noisy:
         run = Run(values=_integers(totals.pop(noise.measure)), mechanism=noise.mechanism)
         runs[noise.measure] = NoisyTotal((run,))
     keys = plan.selection
-    if keys is not None and plan.chosen_by in totals:
-        from discreet.mechanisms import NoisyKeys  # noqa: PLC0415  rare
-
-        if isinstance(keys, NoisyKeys):
-            run = Run(values=_integers(totals.pop(plan.chosen_by)), mechanism=keys.noise, keys=keys)
-            runs[plan.chosen_by] = NoisyTotal((run,))
+    if plan.chosen_by in totals and isinstance(keys, mechanisms.NoisyKeys):
+        run = Run(values=_integers(totals.pop(plan.chosen_by)), mechanism=keys.noise, keys=keys)
+        runs[plan.chosen_by] = NoisyTotal((run,))
     if totals:
         raise _undecodable()
     return Noisy(

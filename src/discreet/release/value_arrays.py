@@ -1,15 +1,10 @@
 """Arrays of exact numbers, and columns of values of which some are NULL.
 
-Trust: public.
+Trust: public.  Everything here is computed from what is released already.
 
-Arrays of exact numbers with one denominator.
-
- Everything here is computed from what is released already.
-
-Columns of values of one type, some of them NULL.
-
-Definition.  INTEGER is held as int64, FLOAT as float64 (always finite), BOOLEAN as bool, and all
-other types as Python objects.  Where a value is NULL, what stands in the array means nothing.
+Definition.  Exact numbers of an array have one denominator.  In a column INTEGER is held as int64,
+FLOAT as float64 (always finite), BOOLEAN as bool, and all other types as Python objects.  Where a
+value is NULL, what stands in the array means nothing.
 """
 
 from __future__ import annotations

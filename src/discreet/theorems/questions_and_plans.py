@@ -127,13 +127,13 @@ QUESTIONS_AND_PLANS: Final = (
         statement="With noises X and Y on a centered sum and a count of n rows, |S/n| <= h, the "
         "noisy mean is off by at most (R + u) / (n - r) with chance 1 - b, if X + h Y stays within "
         "R but for 9b/10 and Y above -r but for b/10, u a step of X.",
-        source="proof in discreet.plan.forecast.error_forecast",
+        source="proof in discreet.plan.aggregates.means",
     ),
     Theorem(
         key="variance-error",
         statement="If the means of centered values and of their squares are off by at most e and "
         "f, and |S/n| <= h, the variance is off by at most f + e (2h + e).",
-        source="proof in discreet.plan.forecast.error_forecast",
+        source="proof in discreet.plan.aggregates.variances",
     ),
     Theorem(
         key="bounded-contribution",

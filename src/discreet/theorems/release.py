@@ -39,7 +39,7 @@ RELEASE: Final = (
         statement="For X symmetric and unimodal on the multiples of s, and Y symmetric and "
         "independent, P[|X + t' Y| <= r] <= P[|X + t Y| <= r + s] for 0 <= t <= t'.",
         source="a discrete form of Anderson's inequality (1955); proof in "
-        "discreet.release.confidence_intervals.aggregate_intervals",
+        "discreet.release.aggregates.means",
     ),
     Theorem(
         key="paired-reach",
@@ -62,7 +62,7 @@ RELEASE: Final = (
         statement="All theta within bounds for which |noisy sum - theta noisy count| is at most "
         "the reach of its noise hold the true ratio with at least the confidence.",
         source="after Fieller 1954, Some Problems in Interval Estimation; proof in "
-        "discreet.release.confidence_intervals.aggregate_intervals",
+        "discreet.release.aggregates.means",
     ),
     Theorem(
         key="quantile-ends",
@@ -85,7 +85,7 @@ RELEASE: Final = (
         statement="Over a box of count, sum and sum of squares a variance is largest at the "
         "vertex of a concave parabola in 1 / n, or at the nearest end, and smallest at one of its "
         "ends.",
-        source="direct; proof in discreet.release.confidence_intervals.aggregate_intervals",
+        source="direct; proof in discreet.release.aggregates.variances",
     ),
     Theorem(
         key="formula-range",

@@ -17,21 +17,16 @@ from typing import TYPE_CHECKING, Final
 
 from discreet.accounting import Node
 from discreet.errors import WrongKind
+from discreet.plan.aggregates.estimator import REFERENCE, Predicted
 from discreet.plan.binding.value_facts import Facts, argument_of, facts_of, value_where_counted
 from discreet.plan.draft import Draft, required
+from discreet.plan.forecast.error_forecast import ErrorForecast
 from discreet.plan.pricing.calibration import Price, epsilon_sum, rho_sum
 from discreet.plan.pricing.group_sensitivity import GroupSensitivity
 from discreet.plan.pricing.release_composition import Releases, check_claims, composition_of
 from discreet.plan.pricing.release_parts import LAPLACE, NoisyTotals
 from discreet.plan.pricing.requested_price import BoundsPrice, check_both
 from discreet.plan.pricing.unpriced_release import UnpricedRelease
-from discreet.plan.statistics.estimators import (
-    Mean,
-    QuantileEstimator,
-    QuantilesEstimator,
-    Sum,
-    Variance,
-)
 from discreet.plan.statistics.partition_selection import within_categories
 from discreet.query.expressions import Aggregate, Column, Expression
 from discreet.requests.engine_request import EngineRequest, Leaves
@@ -39,7 +34,6 @@ from discreet.units import PrivacyUnit
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
     from discreet.plan.bounds_search.bounds_search import BoundsTarget
-    from discreet.plan.plan import Predicted
 
 __all__ = ["find_missing_bounds", "price_bounds_search"]
 
@@ -65,8 +59,6 @@ def find_missing_bounds(draft: Draft) -> Draft:
             why="how far noise moves a number follows from its bounds, which are not known yet.",
             do="give a price, such as epsilon=0.5; or give the bounds.",
         )
-    from discreet.plan.forecast.errors_by_width import REFERENCE  # noqa: PLC0415  rare
-
     pairs = [each.bounds for each in draft.found] or [REFERENCE] * len(targets)
     bounds = dict(zip((each.row for each in targets), pairs, strict=True))
     rows = tuple(_row(inner, known.rows.facts) for _, inner in known.bound)
@@ -121,29 +113,22 @@ def _scaled(draft: Draft) -> Iterator[str]:
     """Yield the measures that are clamped to bounds that are not known yet."""
     waiting = _open(draft)
     for each in draft.estimates:
-        match each.estimator if each.aggregate in waiting else None:
-            case Sum(measure=measure) | Mean(measure=measure) | QuantileEstimator(measure=measure):
-                yield measure
-            case QuantilesEstimator(each=several):
-                yield several[0].measure
-            case Variance(mean=mean, squares=squares):
-                yield from (mean.measure, squares)
+        if each.aggregate in waiting:
+            yield from each.estimator.clamped()
 
 
 def _said(draft: Draft) -> tuple[Predicted, ...]:
     """Say errors in terms of the bounds that are not known yet."""
     ask = required(draft.ask)
-    from discreet.plan.forecast.errors_by_width import ForecastByWidth  # noqa: PLC0415  rare
-
-    forecast = ForecastByWidth(
+    forecast = ErrorForecast(
         releases=required(draft.calibrated).releases,
         estimates=draft.estimates,
-        open=_open(draft),
         confidence=ask.confidence,
         size=ask.size,
     )
     outputs = {each.name: each for each in required(draft.shown).outputs}
-    return tuple(forecast.said(outputs[each.output], each) for each in draft.predicted)
+    missing = _open(draft)
+    return tuple(forecast.by_width(outputs[each.output], each, missing) for each in draft.predicted)
 
 
 def _targets(aggregates: list[Aggregate], facts: Mapping[str, Facts]) -> tuple[BoundsTarget, ...]:

@@ -1,4 +1,4 @@
-"""Forecast.
+"""Errors of an answer before any data is read, and prices from errors.
 
 Trust: public.
 """

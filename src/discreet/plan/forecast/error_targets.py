@@ -22,7 +22,7 @@ from discreet.plan.pricing.release_composition import Releases
 from discreet.plan.pricing.release_parts import LAPLACE
 from discreet.plan.pricing.requested_price import RequestedPrice
 from discreet.plan.pricing.unpriced_release import UnpricedRelease, price_shares
-from discreet.plan.statistics.estimators import AnswerColumn, Estimate
+from discreet.plan.statistics.answer_layout import AnswerColumn, Estimate
 from discreet.query.relations import folded
 
 __all__ = ["ErrorTargets"]
@@ -84,8 +84,8 @@ class ErrorTargets:
         raise WrongKind(
             what=f"no price follows from the error of {output.name}: {words}.",
             why="how far noise moves such an output depends on how many rows there are.",
-            do="give size=1000, say, about how many rows of a group count; or name the errors of "
-            "counts and sums.",
+            do="give about how many rows a group has, such as size=1000; or give errors of counts "
+            "and sums.",
         )
 
     def _named(self, name: str) -> AnswerColumn:
@@ -94,7 +94,7 @@ class ErrorTargets:
             return found
         known = ", ".join(each.name for each in self.outputs)
         raise UnknownName(
-            what=f"there is no output {name}, whose error is named.",
+            what=f"an error is given for {name}, which is no output.",
             why="an error belongs to a column of the answer.",
             do=f"use one of: {known}.",
         )
@@ -148,8 +148,8 @@ def _enclosed(
             low, high = low * _NEAR**power, low
             found = error(high)
     raise OutOfRange(
-        what="no noise is small enough, or large enough, for the error that is asked for.",
-        why="sums are rounded to whole steps, and means stay between their bounds.",
+        what="no noise gives the error that is asked for.",
+        why="sums are rounded to whole steps, and means stay within their bounds.",
         do="ask for another error.",
     )
 

@@ -1,10 +1,6 @@
 """Tail quantiles: how far noise is from zero, and how far beside a rank a quantile lies.
 
-Trust: public.
-
-How far a sum of independent noises is from zero.
-
- Error bars rest on it, and no promise of privacy does.
+Trust: public.  Error bars and intervals rest on them, and no promise of privacy does.
 
 Theorem (key ``lattice-spread``).  Let X be a sum of k independent terms, and q round to
 the nearest multiple of u.  Then |X| <= |sum of q(terms)| + k u / 2, so that if the latter exceeds r
@@ -13,10 +9,7 @@ One term has its exact error.  Several are rounded to a lattice with u a 256th o
 their laws convolved in floating point; b is lowered by more than all rounding can matter, and where
 it is so small that this cannot be said, errors at shares of b are added up.
 
-How far beside a rank two choices have to aim so that a quantile lies between what they choose.
-
- Intervals of quantiles rest on it, and no promise of privacy does.
-
+Two choices have to aim beside a rank so that the quantile lies between what they choose.
 Definition.  The quantile at level q of n values is any number between those of ranks
 floor(q (n - 1)) + 1 and ceil(q (n - 1)) + 1, counted from the lowest: definitions differ in how
 they interpolate there.  With d the denominator of q, k leaves and a choice of some scale, let R be
@@ -43,16 +36,14 @@ import functools
 import math
 from bisect import bisect_left
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet import mechanisms
 from discreet.exact import float_up
 from discreet.mechanisms import Gaussian, Laplace
-
-if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
-    from discreet.mechanisms import Exponential
 
 __all__ = ["Term", "noise_half_width", "ranks_aside"]
 
@@ -177,7 +168,9 @@ def _quantile(first: Floats, second: Floats, miss: float) -> int:
 _MORE: Final = 1 + 2.0**-40
 
 
-def ranks_aside(level: Fraction, select: Exponential, missed: Fraction, *, above: bool) -> int:
+def ranks_aside(
+    level: Fraction, select: mechanisms.Exponential, missed: Fraction, *, above: bool
+) -> int:
     """Return how many ranks beside a level an end of its interval has to aim.
 
     >>> from discreet.mechanisms import Exponential

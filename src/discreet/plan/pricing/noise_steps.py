@@ -43,7 +43,7 @@ from discreet.plan.pricing.release_parts import (
 from discreet.plan.pricing.requested_price import RequestedPrice, check_price
 from discreet.plan.pricing.unpriced_release import UnpricedRelease
 from discreet.plan.statistics.contribution_bounds import ContributionBounds
-from discreet.plan.statistics.measure_list import ReleaseInput, error_terms, single_estimators
+from discreet.plan.statistics.measure_list import ReleaseInput
 from discreet.plan.statistics.partition_selection import SelectionCount, SelectionRule
 from discreet.query.expressions import Column, walk
 from discreet.query.source_text import pointed
@@ -75,9 +75,9 @@ def unpriced_release(draft: Draft) -> UnpricedRelease:
     weights, fixed = _weights(draft, uses, len(parts))
     estimators = required(draft.measured).estimators
     columns = tuple(
-        tuple((uses[use], factor) for use, factor in error_terms(each).items())
+        tuple((uses[use], factor) for use, factor in each.error_terms().items())
         for estimator in estimators
-        for each in single_estimators(estimator)
+        for each in estimator.single()
     )
     return UnpricedRelease(
         parts=tuple(parts), weights=weights, fixed=fixed, unit=draft.unit, columns=columns

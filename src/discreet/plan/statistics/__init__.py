@@ -1,4 +1,4 @@
-"""Statistics.
+"""What is counted of each unit: contribution bounds, fixed point, partition selection, layout.
 
 Trust: public.
 """

@@ -1,17 +1,13 @@
 """Contribution bounding: in how many groups and rows a unit counts, and between which bounds.
 
-Trust: kernel.
-
-How much of one unit counts: in how many groups, and with how many rows in each.
-
- Without these limits one unit could change everything.
+Trust: kernel.  Without these limits one unit could change everything.
 
 Definition.  ``groups`` is the most groups in which a unit counts, and ``rows`` the most rows with
 which it counts in one of them.  They are enforced: what is more is left out, or scaled down.  They
-stand in the clause of the question, or else in the policy.  A unit is in one group where there is
+are set in the clause of the question, or else in the policy.  A unit is in one group where there is
 one, and where all its rows agree in the keys.  A row that is a unit of its own is in one group.
 
-The bounds that an aggregate works with: those of the question, else those that are declared.
+Values are clamped to the bounds of the question, else to those that are declared.
 """
 
 from __future__ import annotations
@@ -26,6 +22,7 @@ from discreet.errors import MissingBounds, UnsupportedSQL
 from discreet.plan.binding.public_keys import GroupKey
 from discreet.plan.binding.value_facts import Facts
 from discreet.plan.policy.policy import Limits
+from discreet.plan.statistics.fixed_point import check_magnitude
 from discreet.query.expression_text import said
 from discreet.query.expressions import Aggregate, Expression
 from discreet.query.question import Clause
@@ -68,8 +65,8 @@ class ContributionBounds:
         if self.rows is not None:
             return self.rows
         raise MissingBounds(
-            what=pointed("how many rows of one person count in a group is not limited.", span),
-            why="somebody with very many rows would need as much more noise.",
+            what=pointed("there is no limit on the rows that one person has in a group.", span),
+            why="a person with many more rows than others would need that much more noise.",
             do="add max_rows_contributed = 10 to OPTIONS, or to the policy:\n"
             "    [limits]\n    max_rows = 10",
         )
@@ -98,11 +95,11 @@ def contribution_bounds(
         span = keys[0].key.expression.span
         names = ", ".join(key.key.name for key in keys)
         raise MissingBounds(
-            what=pointed(f"in how many groups of {names} one person counts is not limited.", span),
-            why="somebody who is in every group would change all of them.",
+            what=pointed(f"there is no limit on the groups of {names} for one person.", span),
+            why="a person who is in every group would change all of them.",
             do="add max_groups_contributed = 3 to OPTIONS, or to the policy:\n"
             "    [limits]\n    max_groups = 3\n"
-            "or declare the columns constant, where all rows of a person agree in them.",
+            "or declare the columns constant, if they are the same in all rows of a person.",
         )
     most = groups if available is None else max(1, min(groups, available))
     return ContributionBounds(groups=most, rows=rows, available=available, single=False)
@@ -112,7 +109,7 @@ Pair = tuple[Fraction, Fraction]
 
 
 def bounds_by_row(aggregate: Aggregate, argument: Expression, facts: Facts) -> Pair:
-    """Return the bounds on each value, or say how to give some.
+    """Return the bounds on each value, or ask for them.
 
     >>> from discreet.query.expressions import Column
     >>> from discreet.query.types import Type
@@ -138,9 +135,9 @@ def bounds_by_group(aggregate: Aggregate) -> Pair | None:
         return None
     if aggregate.bounds_per_row is not None:
         raise UnsupportedSQL(
-            what=pointed("bounds are given both for rows and for groups.", aggregate.span),
-            why="each of them changes what is added up, and one of them would be ignored.",
-            do="give contribution_bounds_per_row or contribution_bounds_per_group.",
+            what=pointed("there are bounds both per row and per group.", aggregate.span),
+            why="each changes what is added up, and one of them would be ignored.",
+            do="give either contribution_bounds_per_row or contribution_bounds_per_group.",
         )
     return _rising(aggregate, pair)
 
@@ -157,9 +154,9 @@ def whole_bounds(aggregate: Aggregate) -> tuple[int, int] | None:
     low, high = math.ceil(pair[0]), math.floor(pair[1])
     if low > high or high < 1 or max(-low, high) >= 2**31:
         raise UnsupportedSQL(
-            what=pointed("so many rows can never count.", aggregate.span),
-            why="a number of rows is clamped between the bounds.",
-            do="give contribution_bounds_per_group => (0, 5), say.",
+            what=pointed("no number of rows lies between these bounds.", aggregate.span),
+            why="the rows of a person in a group are clamped to the bounds.",
+            do="give bounds such as contribution_bounds_per_group => (0, 5).",
         )
     return low, high
 
@@ -169,11 +166,9 @@ def _rising(aggregate: Aggregate, pair: Pair) -> Pair:
     if low >= high:
         raise UnsupportedSQL(
             what=pointed("the lower bound is not below the upper one.", aggregate.span),
-            why="every value is moved between them.",
+            why="every value is clamped to them.",
             do="give the smaller bound first, such as (0, 100).",
         )
-    from discreet.plan.statistics.fixed_point import check_magnitude  # noqa: PLC0415  rare
-
     check_magnitude(max(-low, high, high - low))
     return pair
 
@@ -191,8 +186,8 @@ def _missing(aggregate: Aggregate, argument: Expression, facts: Facts) -> Missin
         )
     return MissingBounds(
         what=pointed(f"there are no public bounds on {text}.", aggregate.span),
-        why="noise hides the largest value that could be there, so there must be a largest one.",
-        do=f"{fix}\nwith bounds that you know without looking at the data; or have them found "
-        "privately,\nfor a price beside that of the answer: ask(..., "
+        why="noise has to hide the largest possible value, so there must be a largest one.",
+        do=f"{fix}\nwith bounds that you know without looking at the data; or let them be found "
+        "privately,\nwhich has a price of its own: ask(..., "
         "bounds=dp.estimate(epsilon=0.1)).",
     )

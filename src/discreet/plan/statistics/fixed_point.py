@@ -1,10 +1,6 @@
 """Fixed point and grids: numbers as whole steps, so that sums and ranks are exact everywhere.
 
-Trust: kernel.
-
-Fixed point: numbers as whole steps, so that sums are exact on every engine.
-
- The bounds that are returned are those of the integers that are added up.
+Trust: kernel.  The bounds that are returned are those of the integers that are added up.
 
 Definition.  A number x between public bounds becomes the whole number nearest to (x - center) /
 step.  The step is a power of two, as fine as it can be while the largest total of one unit stays
@@ -16,9 +12,8 @@ Theorem (key ``fixed-point``).  Whatever the data holds, every value of ``row`` 
 integer from ``low`` to ``high``.
 Proof.  The last step of the expression is a clamp to these integers; NaN and infinities are NULL.
 
-Public grids for quantiles: which leaf a value is in, and which value a leaf stands for.
-
-Definition.  Values are clamped to their bounds, and the range between them is cut into at most 4096
+Definition.  A public grid says which leaf a value is in, and which value a leaf stands for.  Values
+are clamped to their bounds, and the range between them is cut into at most 4096
 leaves.  Whole numbers with fewer values have a leaf each; more of them share leaves of equally many
 numbers.  Which leaf a value next to an edge falls into may be decided by the rounding of floats: it
 is the same leaf on every engine, and no promise depends on it.
@@ -33,13 +28,13 @@ from typing import Final, final
 
 from discreet.errors import OutOfRange
 from discreet.exact import float_down, float_up
-from discreet.plan.statistics.estimators import Grid
 from discreet.query.expressions import Call, Cast, Expression, Literal
 from discreet.query.types import Type
 
 __all__ = [
     "MOST_LEAVES",
     "Fixed",
+    "Grid",
     "check_magnitude",
     "clamped",
     "fixed",
@@ -97,7 +92,7 @@ def fixed(
     exponent = _exponent(reach * rows)
     number = Cast(value, Type.FLOAT) if kind is Type.INTEGER else value
     inside = clamped(number, floor, ceiling)
-    moved = inside if center == 0 else Call("-", (inside, _float(center)))
+    moved = inside if center == 0 else Call("-", (inside, Literal(center)))
     return _stepped(moved, exponent, (floor - center, ceiling - center), center)
 
 
@@ -126,7 +121,7 @@ def fixed_open(
     far = _WIDEST / Fraction(2) ** exponent
     number = Cast(value, Type.FLOAT) if kind is Type.INTEGER else value
     inside = clamped(number, -far, far)
-    moved = inside if center == 0 else Call("-", (inside, _float(center)))
+    moved = inside if center == 0 else Call("-", (inside, Literal(center)))
     return _stepped(moved, exponent, (-far, far), center)
 
 
@@ -152,8 +147,8 @@ def fixed_square(
     check_magnitude(reach * reach * rows)
     offset = Fraction(float(reach * reach / 2))
     number = Cast(value, Type.FLOAT) if kind is Type.INTEGER else value
-    distance = Call("-", (clamped(number, floor, ceiling), _float(middle)))
-    square = Call("-", (Call("*", (distance, distance)), _float(offset)))
+    distance = Call("-", (clamped(number, floor, ceiling), Literal(middle)))
+    square = Call("-", (Call("*", (distance, distance)), Literal(offset)))
     top = reach * reach - offset
     return _stepped(square, _exponent(max(offset, top) * rows), (-offset, top), offset)
 
@@ -165,7 +160,7 @@ def clamped(value: Expression, low: Fraction, high: Fraction) -> Expression:
     >>> clamped(Column("x"), Fraction(0), Fraction(1)).function
     'GREATEST'
     """
-    return Call("GREATEST", (Call("LEAST", (value, _float(high))), _float(low)))
+    return Call("GREATEST", (Call("LEAST", (value, Literal(high))), Literal(low)))
 
 
 def check_magnitude(largest: Fraction) -> None:
@@ -207,7 +202,7 @@ def _stepped(
     """Round to whole steps of 2**-exponent, and clamp again, since floats are rounded."""
     scale = Fraction(2) ** exponent
     half = Literal(Fraction(1, 2))
-    nearest = Call("FLOOR", (Call("+", (Call("*", (value, _float(scale))), half)),))
+    nearest = Call("FLOOR", (Call("+", (Call("*", (value, Literal(scale))), half)),))
     low, high = (math.floor(bound * scale + Fraction(1, 2)) for bound in bounds)
     row = clamped(Cast(nearest, Type.INTEGER), Fraction(low), Fraction(high))
     return Fixed(row=row, low=low, high=high, step=1 / scale, center=center)
@@ -229,12 +224,30 @@ def _exponent(largest: Fraction) -> int:
     return exponent
 
 
-def _float(value: Fraction) -> Literal:
-    return Literal(value)
-
-
 MOST_LEAVES: Final = 4096
 _SAFE: Final = 2**62
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grid:
+    """The values that leaves stand for: leaf i for low + (i + shift) * width.
+
+    It holds the values that are up to shift * width away from that, between ``low`` and ``high``.
+
+    >>> Grid(low=Fraction(0), width=Fraction(1, 2), leaves=4, shift=Fraction(1, 2)).value(3)
+    Fraction(7, 4)
+    """
+
+    low: Fraction
+    width: Fraction
+    leaves: int
+    shift: Fraction = Fraction(0)
+    high: Fraction | None = None
+
+    def value(self, leaf: int) -> Fraction:
+        """Return the value that a leaf stands for."""
+        return self.low + (leaf + self.shift) * self.width
 
 
 def grid_of(

@@ -1,4 +1,4 @@
-"""From which noisy number on a group is shown, where there are more groups than could be listed.
+"""HAVING as a threshold on noisy totals, where there are more groups than could be listed.
 
 Trust: kernel.
 
@@ -29,8 +29,7 @@ from discreet.errors import UnsupportedSQL
 from discreet.mechanisms.partition_selection.empty_groups import EmptyGroups
 from discreet.plan.binding.joins import conjuncts
 from discreet.plan.draft import Draft, required
-from discreet.plan.pricing.group_sensitivity import UNITS
-from discreet.plan.statistics.estimators import Count, Estimate, Sum, Units
+from discreet.plan.statistics.answer_layout import Estimate
 from discreet.query.expression_text import said
 from discreet.query.expressions import Call, Column, Expression, Literal
 from discreet.query.source_text import pointed
@@ -104,9 +103,9 @@ def having_threshold(draft: Draft) -> Draft:
                 "sum they have to reach.",
                 span,
             ),
-            why="so many empty groups are not gone through one by one; those are drawn whose noise "
-            "reaches a number.",
-            do="join HAVING COUNT(*) >= 100, say, to other conditions with AND; or group by fewer "
+            why="there are too many empty groups to go through; those whose noise reaches a "
+            "threshold are drawn instead.",
+            do="add a condition such as HAVING COUNT(*) >= 100 with AND; or group by fewer "
             "keys, or list the values that matter with IN (...).",
         )
     expected = best.zeros.expected().high
@@ -117,8 +116,8 @@ def having_threshold(draft: Draft) -> Draft:
                 f"more than {MOST_EMPTY}.",
                 span,
             ),
-            why=f"of {len(groups)} groups so many get noise that meets {best.words}.",
-            do=f"ask for {best.enough(MOST_EMPTY)}, or more; or pay a higher price, or group by "
+            why=f"that many of {len(groups)} groups get noise that meets {best.words}.",
+            do=f"require {best.enough(MOST_EMPTY)} or more; or pay a higher price, or group by "
             "fewer keys.",
         )
     return replace(draft, reached=best)
@@ -165,15 +164,9 @@ def _compared(part: Expression) -> tuple[str, str, Literal] | None:
 
 def _total(estimate: Estimate) -> tuple[str, Fraction] | None:
     """Return the one noisy total that a slot shows, and what a unit of it stands for."""
-    match estimate.estimator:
-        case Units():
-            return UNITS, Fraction(1)
-        case Count(measure=measure):
-            return measure, Fraction(1)
-        case Sum(measure=measure, step=step, count=None):
-            return measure, step
-        case _:
-            return None
+    linear = estimate.estimator.linear(estimate.type)
+    terms = {} if linear is None else linear[0]
+    return next(iter(terms.items())) if len(terms) == 1 else None
 
 
 def least_total(sign: str, number: Literal, *, kind: Type, step: Fraction) -> int:

@@ -1,101 +1,22 @@
-"""What has to be measured for an estimator, each measure once.
+"""The measures of a question, each of them once.
 
 Trust: kernel.
-
-What has to be released for an estimator.
-
-The measures of a question, each of them once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from typing import final
 
 from discreet.plan.pricing.group_sensitivity import UNITS
-from discreet.plan.statistics.estimators import (
-    Count,
-    Estimator,
-    Mean,
-    QuantileEstimator,
-    QuantilesEstimator,
-    Sum,
-    Units,
-    Variance,
-)
 from discreet.query.expressions import Expression
 from discreet.requests.engine_request import Measure
 
-__all__ = ["MeasureList", "ReleaseInput", "error_terms", "inputs_of", "single_estimators"]
+__all__ = ["MeasureList", "ReleaseInput"]
 
 ReleaseInput = tuple[str, Fraction | None]
 """A measure, at a level if it is a histogram."""
-
-
-def inputs_of(estimator: Estimator) -> Iterator[ReleaseInput]:
-    """Yield what an estimator needs.
-
-    >>> list(inputs_of(Count("visits")))
-    [('visits', None)]
-    """
-    match estimator:
-        case Units():
-            yield UNITS, None
-        case Count(measure=measure):
-            yield measure, None
-        case Sum(measure=measure, count=count):
-            yield measure, None
-            if count is not None:
-                yield count, None
-        case Mean(measure=measure, count=count):
-            yield from ((count, None), (measure, None))
-        case Variance(mean=mean, squares=squares):
-            yield from (*inputs_of(mean), (squares, None))
-        case QuantileEstimator(measure=measure, level=level):
-            yield measure, level
-        case QuantilesEstimator(each=each):
-            for quantile in each:
-                yield from inputs_of(quantile)
-
-
-def single_estimators(estimator: Estimator) -> tuple[Estimator, ...]:
-    """Return the numbers of which an estimator has several, one by one."""
-    return estimator.each if isinstance(estimator, QuantilesEstimator) else (estimator,)
-
-
-def error_terms(estimator: Estimator) -> dict[ReleaseInput, Fraction]:
-    """Return by what the noise of each measure is multiplied in the error of an estimator, about.
-
-    Means are multiplied by their number of rows, and so are variances, whose error is taken to
-    first order, with the worst mean.
-
-    >>> error_terms(Sum(measure="sum", step=Fraction(1, 2), center=Fraction(5), count="count"))
-    {('sum', None): Fraction(1, 2), ('count', None): Fraction(5, 1)}
-    """
-    match estimator:
-        case Sum(measure=measure, step=step, center=center, count=count):
-            terms: dict[ReleaseInput, Fraction] = {(measure, None): step}
-            if count is not None:
-                terms[count, None] = center
-            return terms
-        case Mean(measure=measure, count=count, step=step):
-            return {(measure, None): step, (count, None): _reach(estimator)}
-        case Variance(mean=mean, squares=squares, square_step=square_step, offset=offset):
-            reach = _reach(mean)
-            worst = max(offset, reach * reach - offset) + 2 * reach * reach
-            return {
-                (squares, None): square_step,
-                (mean.measure, None): 2 * reach * mean.step,
-                (mean.count, None): worst,
-            }
-        case _:
-            return {use: Fraction(1) for use in inputs_of(estimator)}
-
-
-def _reach(mean: Mean) -> Fraction:
-    return max(mean.center - mean.low, mean.high - mean.center)
 
 
 @final

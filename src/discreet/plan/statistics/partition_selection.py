@@ -1,8 +1,6 @@
 """Partition selection: groups of a public list, or chosen privately, and by which count.
 
-Trust: kernel.
-
-Which groups an answer shows: all of a public list, or some that are chosen privately.
+Trust: kernel.  What one unit adds to a count is what the noise of the count is scaled to.
 
 Definition.  Groups are public if every key has public values, and then there is one for each
 combination; or if a public table lists them; or if there are no keys, and one group.  All of them
@@ -11,10 +9,6 @@ threshold (:mod:`discreet.plan.statistics.having_threshold`).  Otherwise which g
 told by the data, and a choice of keys, which has a price, decides which of them are shown.
 Where a question asks for a least number of units in a group, groups are chosen in any case.
 Values of a key that is public by itself are enforced in both cases: other rows are left out.
-
-Which count of a question can choose the groups that it shows.
-
- What one unit adds to the count is what its noise is scaled to.
 
 Definition.  Where groups are private, a noisy count that an answer needs in any case can choose
 them: a group is shown if it reaches a threshold (key ``threshold-keys``), and nothing else is paid
@@ -139,7 +133,7 @@ def _product(asked: BoundQuestion) -> PublicGroups | None:
             what=pointed(
                 f"there are {count} groups, more than {_MOST}.", asked.keys[0].key.expression.span
             ),
-            why="each of them would be computed and shown, empty or not.",
+            why="every group would be computed and shown, empty or not.",
             do="show only those that reach a threshold, such as HAVING COUNT(*) >= 100; or group "
             "by fewer keys, or list the values that matter with IN (...).",
         )
@@ -157,14 +151,14 @@ def _not_public(asked: BoundQuestion, unknown: bool) -> UnsupportedSQL:  # noqa:
     span = None if clause is None else clause.span
     if not unknown:
         return UnsupportedSQL(
-            what=pointed("public groups are to have a least number of people.", span),
-            why="which of them have so many depends on the data, so it has to be chosen privately.",
-            do="leave out group_selection_strategy, or min_privacy_units_per_group.",
+            what=pointed("public groups cannot require a minimum number of people.", span),
+            why="which groups have that many depends on the data, so they are selected privately.",
+            do="leave out either group_selection_strategy or min_privacy_units_per_group.",
         )
     names = ", ".join(key.key.name for key in asked.keys if key.values is None)
     return UnsupportedSQL(
-        what=pointed(f"the groups are to be public, and the values of {names} are not.", span),
-        why="a list of groups that comes from the data would show who is in it.",
+        what=pointed(f"public groups need public values of {names}.", span),
+        why="a list of groups taken from the data would show who is in it.",
         do=f"list the values with WHERE {names} IN (...), declare categories in the policy, or "
         "keep the rows of SELECT DISTINCT of a public table in an outer join.",
     )

@@ -1,4 +1,4 @@
-"""Confidence intervals.
+"""Confidence intervals: from tails of noise to half-widths, and to boxes of totals.
 
 Trust: public.
 """

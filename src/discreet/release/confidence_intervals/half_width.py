@@ -1,10 +1,6 @@
 """Half-widths of sums of noises, and intervals of counts behind partition selection.
 
-Trust: public.
-
-How far a sum of weighted noises reaches.
-
- Intervals are functions of public numbers.
+Trust: public.  Intervals are functions of what is released.
 
 Definition.  E = a_1 Z_1 + ... + a_k Z_k with independent noises of mechanisms and exact weights.
 ``half_width`` is a number r with P[|E| <= r] >= confidence, or, for ``coordinates`` m > 1, with at
@@ -22,14 +18,10 @@ Where all weights are whole multiples of h nothing is rounded, and r is the smal
 one of its fine steps.  Sums are taken by Fourier transforms, whose error is below 2**-40 of one;
 that much is added to every chance, and rarer events are left to the sum of the single reaches.
 
-What is known of counts that showed their groups by reaching a threshold.
-
- Intervals are functions of what is released.
-
-``selected_count_intervals`` are the intervals of :meth:`discreet.mechanisms.NoisyKeys.intervals`,
-many at once and in floats.  An end is moved inward only past numbers that are ruled out for sure,
-so an interval is never narrower than the exact one (key ``shown-interval``); it is wider only where
-floats cannot tell.
+``selected_count_intervals`` bound counts that were released because they passed a threshold: the
+intervals of :meth:`discreet.mechanisms.NoisyKeys.intervals`, many at once and in floats.  An end is
+moved inward only past numbers that are ruled out for sure, so an interval is never narrower than
+the exact one (key ``shown-interval``); it is wider only where floats cannot tell.
 
 Sums and means hold the noise of such a count besides other noise.  Far above the threshold it is as
 good as any other noise.
@@ -52,26 +44,25 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final, final
+from typing import Final, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet import mechanisms
 from discreet.exact import Interval, float_up
 from discreet.mechanisms import Laplace
 from discreet.mechanisms.exact_quantiles import root_complement
 from discreet.release.confidence_intervals.noise_tails import (
     Additive,
     exact_tail_quantile,
+    paired_half_widths,
     tail_bounds,
     tail_quantile,
     tails_above,
 )
 from discreet.release.value_arrays import Floats
 from discreet.requests.raw_totals import Integers
-
-if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
-    from discreet.mechanisms import NoisyKeys
 
 __all__ = [
     "OTHERS",
@@ -168,8 +159,6 @@ def _paired(terms: Terms, missed: Fraction, points: int) -> Fraction | None:
     if len(others) != 1 or _size(fine[1]) < _FINE:
         return None
     ((weight, coarse),) = others
-    from discreet.release.confidence_intervals.noise_tails import paired_half_widths  # noqa: PLC0415  rare
-
     found = paired_half_widths(fine, coarse, np.array([float_up(weight)]), float(missed), points)
     return None if found is None else Fraction(float(found[0]))
 
@@ -236,7 +225,9 @@ def clear_miss_chance(confidence: Fraction) -> Fraction:
     return (1 - confidence) * (1 - OTHERS) * (1 - _HIDDEN)
 
 
-def clear_counts(keys: NoisyKeys, counts: Integers, confidence: Fraction) -> NDArray[np.bool_]:
+def clear_counts(
+    keys: mechanisms.NoisyKeys, counts: Integers, confidence: Fraction
+) -> NDArray[np.bool_]:
     """Say which counts are clear of the threshold.
 
     >>> from discreet.mechanisms import Laplace
@@ -251,7 +242,7 @@ def clear_counts(keys: NoisyKeys, counts: Integers, confidence: Fraction) -> NDA
 
 
 def selected_count_intervals(
-    keys: NoisyKeys, counts: Integers, confidence: Fraction
+    keys: mechanisms.NoisyKeys, counts: Integers, confidence: Fraction
 ) -> tuple[Integers, Integers]:
     """Return between what the true counts of shown groups lie, each with this probability.
 
@@ -268,7 +259,9 @@ def selected_count_intervals(
 
 
 @functools.lru_cache(maxsize=8)
-def _ends_of(keys: NoisyKeys, data: bytes, confidence: Fraction) -> tuple[Integers, Integers]:
+def _ends_of(
+    keys: mechanisms.NoisyKeys, data: bytes, confidence: Fraction
+) -> tuple[Integers, Integers]:
     """Return the intervals of different counts; several columns ask for the same."""
     values, tail = np.frombuffer(data, np.int64), (1 - confidence) / 2
     if tail < _RAREST_TAIL or values.max(initial=0) > _LARGEST:
@@ -290,7 +283,7 @@ def _ends_of(keys: NoisyKeys, data: bytes, confidence: Fraction) -> tuple[Intege
 class _Ends:
     """Noisy counts, and which numbers they rule out for sure."""
 
-    keys: NoisyKeys
+    keys: mechanisms.NoisyKeys
     tail: Fraction
     counts: Floats
 

@@ -1,10 +1,6 @@
 """Tails of integer noise, and of the difference of two weighted noises.
 
-Trust: public.
-
-Tails of integer noise, bounded in floats, many at once.
-
- Intervals rest on these bounds, and no privacy does.
+Trust: public.  Intervals rest on these bounds, and no privacy does.
 
 Definition.  ``tails_above(mechanism, places)`` bounds P[Z >= k] for every k of an increasing list.
 The bounds never rise with k, so they belong to a law that is stochastically larger than Z.
@@ -17,10 +13,6 @@ for k <= 0 one minus P[Z >= 1 - k] >= Q((1 - k) / sigma) / (1 + 2**-100), since 
 is below sigma sqrt(2 pi) (1 + 2**-100) for sigma above 4.  That is at most one step too much.
 Every result is raised by a part in 2**30, which is thousands of times the rounding errors, or
 lowered by as much where a bound from below is asked for.
-
-How far the difference of two weighted noises reaches, for many weights of one of them at once.
-
- Intervals are functions of public numbers.
 
 Definition.  ``paired_half_widths`` returns, for every weight t of a list, a number q such that
 P[|s Z - u Y| > q] is at most the chance given for all u from 0 to t, with independent Y and Z.

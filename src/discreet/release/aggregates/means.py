@@ -1,8 +1,9 @@
-"""Confidence intervals of means, variances and quantiles.
+"""The value and the interval of a mean, given a noisy sum and a noisy number of rows.
 
 Trust: public.
 
-Between what a mean lies, given a noisy sum and a noisy number of rows.
+Where a noisy number of rows is below 1, 1 takes its place.  A mean lies between the bounds of its
+values, and its interval is widened to hold the value that is shown.
 
 Definition.  A mean of values at most H away from a center is center + theta, theta = S / n.  The
 noisy sum is S + s Z, in steps of s, and the noisy number of rows n + Y.  For every theta let q be
@@ -26,32 +27,6 @@ shifted one is at least -s / 2, and both are multiples of s / 2.  Of blocks of e
 with a center nearer to zero have the larger chance.
 For any X, |X + t Y| <= |X + t' Y| + (t' - t) |Y|; so the reach at a slightly larger confidence and
 the reach of (t' - t) Y at the rest of it will do.
-
-The range of a variance over a box of a number of rows, a sum and a sum of squares.
-
-Definition.  With n rows, S the sum of what the values are from the center, and Q that of their
-squares less an offset each, the variance is offset + Q u - (S u)**2 for u = 1 / n.
-Theorem (key ``variance-box``).  Let n, S, Q lie in intervals, n >= 1.  For any u the variance is
-largest at the largest Q and the smallest S**2, a concave function of u whose largest value is at
-its vertex, or at the end of the interval of u that is nearest to it; and smallest at the smallest Q
-and the largest S**2, a concave function again, which is smallest at one of the ends.
-For a sample the range is multiplied by that of n / (n - 1), n >= 2.
-
-Between what a quantile lies.
-
- Intervals are functions of what is released.
-
-Definition.  What a quantile is, is said in :mod:`discreet.plan.forecast.noise_quantiles`: any
-number between the two values whose ranks are next to it.  Its interval goes from the lower edge of
-the leaf that was chosen below it to the upper edge of the one that was chosen above it.  An end
-that nothing was chosen for, or that misses more often than the confidence allows, is at the bounds
-of the values.
-Theorem (key ``quantile-ends``).  Each end misses with a chance of at most (1 - confidence) / 2, the
-only end of the lowest and of the highest value with at most 1 - confidence.  So the interval holds
-the quantile with the confidence, whatever the values are, and however few.
-If the leaf from below is above the one from above, one of them missed; the interval then holds
-both.  A value next to the edge of a leaf may be counted in the leaf beside it, where floats are
-rounded; so edges are moved outward by more than that.
 """
 
 from __future__ import annotations
@@ -64,23 +39,58 @@ from typing import Final, final
 import numpy as np
 
 from discreet.exact import float_down, float_up
-from discreet.plan.forecast.noise_quantiles import ranks_aside
-from discreet.plan.statistics.estimators import Grid, Mean, QuantileEstimator, Variance
+from discreet.plan.aggregates.means import Mean
+from discreet.query.types import Type
+from discreet.release.aggregates.kind import Box, RatioKind
 from discreet.release.confidence_intervals.half_width import half_width
+from discreet.release.confidence_intervals.intervals import Intervals
 from discreet.release.confidence_intervals.noise_tails import paired_half_widths
-from discreet.release.estimates import ends_for, largest_variance
-from discreet.release.interval_arithmetic import Ends, added, multiplied, widened
-from discreet.release.noisy_totals import Chosen, Noisy, NoisyTotal
-from discreet.release.value_arrays import Floats, weighted
+from discreet.release.interval_arithmetic import Ends, added, divided, hull, multiplied, widened
+from discreet.release.noisy_totals import Noisy, NoisyTotal
+from discreet.release.value_arrays import Floats
 from discreet.requests.raw_totals import Integers
 
-__all__ = ["mean_interval", "quantile_interval", "variance_range"]
+__all__ = ["MeanKind", "mean_interval"]
 
 _CELLS: Final = 48
 _POINTS: Final = 1 << 10
 _REST: Final = Fraction(1, 50)
 _ROUNDS: Final = 3
 _ROUNDING: Final = 2.0**-48
+
+
+@final
+class MeanKind(RatioKind[Mean]):
+    """A ratio of two totals."""
+
+    def value(self, estimator: Mean, kind: Type, noisy: Noisy) -> Floats:
+        """Divide the sum by the number of rows."""
+        del kind
+        rows = np.maximum(noisy.totals[estimator.count].exact().nearest(), 1.0)
+        deviation = noisy.totals[estimator.measure].exact().nearest() * float(estimator.step) / rows
+        low, high = float(estimator.low), float(estimator.high)
+        return np.clip(float(estimator.center) + deviation, low, high)
+
+    def of_noise(self, estimator: Mean, known: Intervals) -> Ends:
+        """Return all ratios that the two noises allow."""
+        ends = mean_interval(estimator, known.noisy, known.confidence)
+        return hull(ends, self._point(estimator, known))
+
+    def range(self, estimator: Mean, known: Intervals, box: Box, coordinates: int = 0) -> Ends:
+        """Divide the sides of the box."""
+        del coordinates
+        rows = tuple(np.maximum(end, 1.0) for end in box[estimator.count])
+        sums = multiplied(known.constant(estimator.step), box[estimator.measure])
+        low, high = added(known.constant(estimator.center), divided(sums, (rows[0], rows[1])))
+        return hull(_within_bounds(estimator, low, high), self._point(estimator, known))
+
+    def _point(self, estimator: Mean, known: Intervals) -> Ends:
+        return known.point(self.value(estimator, Type.FLOAT, known.noisy))
+
+
+def _within_bounds(estimator: Mean, low: Floats, high: Floats) -> Ends:
+    least, most = float_down(estimator.low), float_up(estimator.high)
+    return np.clip(low, least, most), np.clip(high, least, most)
 
 
 def mean_interval(estimator: Mean, noisy: Noisy, confidence: Fraction) -> Ends:
@@ -107,16 +117,14 @@ def mean_interval(estimator: Mean, noisy: Noisy, confidence: Fraction) -> Ends:
     low, high = np.where(np.isnan(low), point, low), np.where(np.isnan(high), point, high)
     center = np.full(noisy.size, float(estimator.center))
     bottom, top = added((low, high), widened(center, center))
-    least, most = float_down(estimator.low), float_up(estimator.high)
-    return np.clip(bottom, least, most), np.clip(top, least, most)
+    return _within_bounds(estimator, bottom, top)
 
 
 def _cells(
     estimator: Mean, total: NoisyTotal, count: NoisyTotal, confidence: Fraction
 ) -> tuple[Floats, Floats]:
     """Return edges between which theta lies, from the lowest on, and the reach between each two."""
-    farthest = max(estimator.high - estimator.center, estimator.center - estimator.low)
-    upper = float_up(farthest) * (np.arange(1.0, _CELLS + 1.0) / _CELLS)
+    upper = float_up(estimator.radius) * (np.arange(1.0, _CELLS + 1.0) / _CELLS)
     reached = _paired(estimator.step, total, count, upper, confidence)
     if reached is None:
         edges = [Fraction(edge) for edge in upper.tolist()]
@@ -201,96 +209,3 @@ class _Ratios:
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             first, second = (sums - far) / rows, (sums + far) / rows
         return widened(np.minimum(first, second), np.maximum(first, second))
-
-
-_VARIANCE_ROUNDING: Final = 2.0**-44
-
-
-def variance_range(estimator: Variance, rows: Ends, sums: Ends, squares: Ends) -> Ends:
-    """Return all variances, or their roots, that a box of totals in whole steps allows."""
-    least = 2.0 if estimator.sample else 1.0
-    count = np.maximum(rows[0], least), np.maximum(rows[1], least)
-    inverse = 1.0 / count[1], 1.0 / count[0]
-    sums = float(estimator.mean.step) * sums[0], float(estimator.mean.step) * sums[1]
-    smallest = np.where(
-        (sums[0] <= 0.0) & (sums[1] >= 0.0), 0.0, np.minimum(np.abs(sums[0]), np.abs(sums[1]))
-    )
-    largest = np.maximum(np.abs(sums[0]), np.abs(sums[1]))
-    low_square, high_square = (float(estimator.square_step) * end for end in squares)
-    offset = float(estimator.offset)
-    with np.errstate(all="ignore"):
-        vertex = np.clip(
-            np.nan_to_num(high_square / (2.0 * smallest**2), nan=0.0), inverse[0], inverse[1]
-        )
-        high = _at(vertex, offset, high_square, smallest, 1.0)
-        ends = [_at(end, offset, low_square, largest, -1.0) for end in inverse]
-        low = np.minimum(*ends)
-    if estimator.sample:
-        factor = widened(count[1] / (count[1] - 1.0), count[0] / (count[0] - 1.0))
-        low, high = multiplied((low, high), factor)
-    most = largest_variance(estimator)
-    low, high = np.clip(low, 0.0, most), np.clip(np.where(np.isnan(high), most, high), 0.0, most)
-    low = np.where(np.isnan(low) | (rows[1] < least), 0.0, low)
-    high = np.where(rows[1] < least, most, high)
-    if not estimator.root:
-        return low, high
-    bottom, top = widened(np.sqrt(low), np.sqrt(high))
-    return np.maximum(bottom, 0.0), top
-
-
-def _at(inverse: Floats, offset: float, square: Floats, deviation: Floats, way: float) -> Floats:
-    """Return offset + Q u - (S u)**2, moved by more than the rounding errors."""
-    first, second = square * inverse, (deviation * inverse) ** 2
-    return (
-        offset + first - second + way * _VARIANCE_ROUNDING * (abs(offset) + np.abs(first) + second)
-    )
-
-
-_EDGE_ROUNDING: Final = Fraction(1, 1 << 48)
-_HALF: Final = Fraction(1, 2)
-
-
-def quantile_interval(quantile: QuantileEstimator, noisy: Noisy, confidence: Fraction) -> Ends:
-    """Return what the quantile of each group lies between.
-
-    >>> from discreet.mechanisms import Exponential
-    >>> from discreet.plan.pricing.group_sensitivity import Choice
-    >>> def chosen(offset, leaf):
-    ...     choice = Choice(measure="age", level=Fraction(1, 2), offset=offset, rows=1, groups=1,
-    ...                     available=None, mechanism=Exponential(candidates=111, scale=2))
-    ...     return Chosen(choice=choice, leaves=np.array([leaf]))
-    >>> noisy = Noisy(size=1, keys=(), totals={},
-    ...               chosen=(chosen(0, 41), chosen(-17, 38), chosen(17, 45)))
-    >>> ages = Grid(low=Fraction(0), width=Fraction(1), leaves=111)
-    >>> median = QuantileEstimator(measure="age", level=Fraction(1, 2), offset=0, grid=ages)
-    >>> [end.tolist() for end in quantile_interval(median, noisy, Fraction(19, 20))]
-    [[38.0], [45.0]]
-    >>> [end.tolist() for end in quantile_interval(median, noisy, Fraction(99, 100))]
-    [[0.0], [110.0]]
-    """
-    below, above = ends_for(quantile, noisy)
-    inside = 0 < quantile.level < 1
-    missed = (1 - confidence) / (2 if inside else 1)
-    first = np.zeros(noisy.size, np.int64)
-    last = np.full(noisy.size, quantile.grid.leaves - 1, np.int64)
-    low = below.leaves if below is not None and _enough(below, missed) else first
-    high = above.leaves if above is not None and _enough(above, missed) else last
-    return _edges(quantile.grid, np.minimum(low, high), np.maximum(low, high))
-
-
-def _enough(chosen: Chosen, missed: Fraction) -> bool:
-    """Say whether an end is aimed so far aside that it misses rarely enough."""
-    choice = chosen.choice
-    need = ranks_aside(choice.level, choice.mechanism, missed, above=choice.side > 0)
-    return need <= abs(choice.offset)
-
-
-def _edges(grid: Grid, low: Integers, high: Integers) -> Ends:
-    """Return the lower edges of some leaves and the upper ones of others."""
-    half = grid.shift * grid.width
-    slack = grid.leaves * grid.width * _EDGE_ROUNDING if grid.shift == _HALF else Fraction(0)
-    ones = np.ones(low.shape, np.int64)
-    bottom = weighted([(grid.width, low), (grid.value(0) - half - slack, ones)]).down()
-    top = weighted([(grid.width, high), (grid.value(0) + half + slack, ones)]).up()
-    most = grid.value(grid.leaves - 1) + half if grid.high is None else grid.high
-    return np.maximum(bottom, float_down(grid.low)), np.minimum(top, float_up(most))

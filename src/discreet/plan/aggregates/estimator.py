@@ -1,0 +1,206 @@
+"""Estimators: what an aggregate is computed from, and how far off it will be.
+
+Trust: kernel.  A measure that an estimator needs and does not name would get no noise.
+
+Definition.  Let T(m) be the noisy total of measure m in a group, in whole steps.
+
+    Units()                        the noisy number of units
+    Count(m)                       T(m)
+    Sum(m, step, center, count)    step T(m) + center T(count)
+    Mean(m, count, ...)            center + step T(m) / T(count), within [low, high]
+    Variance(m, squares, ...)      mean of squares minus square of the mean, at least 0
+    QuantileEstimator(m, level, ...)        a value of the grid, chosen by its rank
+    QuantilesEstimator(...)                 several of these, from the lowest level on
+
+``step`` is the value of one step of an integer total, and ``center`` what was subtracted from each
+value before it was added up.  All of it is computed from what is released already.
+
+The *error* of an aggregate is how far it is, at most, from the same aggregate of the bounded rows
+without noise, with the confidence.  Where bounds are still to be found, errors are forecast for
+bounds from 0 to about 2**20, a number that nobody declares; that is their width w and the larger of
+them in size, b.  Noise on a sum is proportional to b, noise on a mean to w and on a variance to
+w**2, but for the rounding to steps.  So errors are said as multiples of these.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Final, final
+
+from discreet import mechanisms
+from discreet.exact import float_up
+from discreet.mechanisms import Gaussian, Laplace
+from discreet.plan.forecast.noise_quantiles import noise_half_width
+from discreet.plan.pricing.release_composition import Releases
+from discreet.plan.statistics.contribution_bounds import Pair
+from discreet.plan.statistics.measure_list import ReleaseInput
+from discreet.query.types import Type
+
+__all__ = [
+    "REFERENCE",
+    "REFERENCE_WIDTH",
+    "Choice",
+    "Estimator",
+    "Linear",
+    "NoiseForecast",
+    "Predicted",
+    "Terms",
+    "four_digits_up",
+]
+
+REFERENCE_WIDTH: Final = 2**20 + Fraction(7, 3)
+REFERENCE: Final[Pair] = (Fraction(0), REFERENCE_WIDTH)
+"""Bounds that stand for those that nobody knows yet."""
+
+_BELOW: Final = Fraction(1, 10)
+
+Terms = Mapping[str, Fraction]
+"""Factors of the noises of measures."""
+
+Linear = tuple[Terms, Fraction]
+"""Factors of the noises of measures, and how far rounding moves the result besides."""
+
+Choice = tuple[str, Fraction, int]
+"""A choice of a leaf: its measure, level and offset."""
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Predicted:
+    """How far an output is from the truth about the bounded rows, at the confidence of the plan.
+
+    ``half_width`` is None where that depends on the data; ``words`` says it in any case.
+
+    >>> Predicted(output="visits", half_width=Fraction(5), words="± 5").half_width
+    Fraction(5, 1)
+    """
+
+    output: str
+    half_width: Fraction | None
+    words: str
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoiseForecast:
+    """How far the noise of a plan reaches.
+
+    ``size`` is a public guess of how many rows of a group count.
+    """
+
+    releases: Releases
+    confidence: Fraction
+    size: int | None = None
+
+    def noise(self, measure: str) -> Laplace | Gaussian:
+        """Return the noise on a measure."""
+        for noise in self.releases.noises:
+            if noise.measure == measure:
+                return noise.mechanism
+        keys = self.releases.selection
+        if self.releases.chosen_by == measure and isinstance(keys, mechanisms.NoisyKeys):
+            return keys.noise
+        message = f"nothing is released of {measure}"
+        raise LookupError(message)
+
+    def half_width(self, terms: Terms, confidence: Fraction | None = None) -> Fraction:
+        """Return how far a sum of multiples of noises is from zero, at most."""
+        noises = tuple((factor, self.noise(name)) for name, factor in sorted(terms.items()))
+        return noise_half_width(noises, self.confidence if confidence is None else confidence)
+
+    def drawn_half_width(self, terms: Terms) -> Fraction:
+        """Return the same without a count that selects the groups, which has its own noise."""
+        drawn = {noise.measure for noise in self.releases.noises}
+        return self.half_width({name: terms[name] for name in terms if name in drawn})
+
+    def divided(self, count: str, *numerators: Terms) -> tuple[list[Fraction], Fraction]:
+        """Return the half-widths of numerators, and the least number of rows that is believed."""
+        miss = 1 - self.confidence
+        part = (1 - _BELOW) * miss / len(numerators)
+        below = self.noise(count).error(confidence=1 - 2 * _BELOW * miss)  # on one side
+        widths = [self.half_width(terms, 1 - part) for terms in numerators]
+        return widths, Fraction(self.size or 0) - below
+
+    def sized(self, name: str, half: Fraction) -> Predicted:
+        """Return an error that holds for groups of the size that was guessed."""
+        words = f"± {four_digits_up(half)} with {self.size} rows in the group"
+        return Predicted(output=name, half_width=half, words=words)
+
+
+class Estimator(ABC):
+    """What an aggregate of a question is computed from.
+
+    ``listed`` says that every group has a list of values.
+    """
+
+    __slots__ = ()
+    listed: ClassVar[bool] = False
+
+    @abstractmethod
+    def inputs(self) -> Iterator[ReleaseInput]:
+        """Yield what has to be released for it, in the order in which it is drawn."""
+
+    def totals(self) -> tuple[str, ...]:
+        """Return the noisy totals that it needs, each once."""
+        return tuple(dict.fromkeys(name for name, level in self.inputs() if level is None))
+
+    def choices(self) -> tuple[Choice, ...]:
+        """Return the leaves that have to be chosen for it."""
+        return ()
+
+    def single(self) -> tuple[Estimator, ...]:
+        """Return the numbers of which it has several, one by one."""
+        return (self,)
+
+    def aimed(self, offsets: Mapping[ReleaseInput, int]) -> Estimator:  # noqa: ARG002
+        """Return the same with the offsets at which leaves are chosen, once these are known."""
+        return self
+
+    def steps(self) -> Terms:
+        """Return what one step of each total stands for that is clamped to bounds on values."""
+        return {}
+
+    def clamped(self) -> tuple[str, ...]:
+        """Return the measures that depend on bounds on values."""
+        return tuple(self.steps())
+
+    def error_terms(self) -> dict[ReleaseInput, Fraction]:
+        """Return by what the noise of each input is multiplied in the error, about.
+
+        Means are multiplied by their number of rows, and so are variances, whose error is taken to
+        first order, with the worst mean.
+        """
+        return {use: Fraction(1) for use in self.inputs()}
+
+    def linear(self, kind: Type) -> Linear | None:  # noqa: ARG002
+        """Return it as a sum of multiples of noisy totals, shown as a type, if it is one."""
+        return None
+
+    def predict(self, name: str, forecast: NoiseForecast) -> Predicted | None:  # noqa: ARG002
+        """Return the error of an output that is more than a sum of noisy totals."""
+        return None
+
+    def words_by_width(self, forecast: NoiseForecast, predicted: Predicted) -> str:  # noqa: ARG002
+        """Say an error, forecast for the reference bounds, in terms of bounds to be found."""
+        return predicted.words
+
+
+def four_digits_up(number: Fraction) -> str:
+    """Show a number to four digits, never less than it is.
+
+    >>> four_digits_up(Fraction(1, 3)), four_digits_up(Fraction(12))
+    ('0.3334', '12')
+    >>> four_digits_up(Fraction(123456))
+    '123500'
+    """
+    if number == 0:
+        return "0"
+    digits = 3 - math.floor(math.log10(float_up(number)))
+    rounded = math.ceil(number * Fraction(10) ** digits) / Fraction(10) ** digits
+    if rounded.denominator == 1 and rounded < 10**9:
+        return str(rounded)
+    return f"{float(rounded):.4g}"

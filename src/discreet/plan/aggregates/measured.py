@@ -1,0 +1,92 @@
+"""What is measured for the aggregates of a question, and the table of all aggregates.
+
+Trust: kernel.
+
+Definition.  Every aggregate becomes totals of whole numbers
+(:mod:`discreet.requests.engine_request`) and a way to compute its value from them
+(:mod:`discreet.plan.aggregates.estimator`).  Equal totals are measured once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, final
+
+from discreet.plan.aggregates.counts import measure_count
+from discreet.plan.aggregates.estimator import Estimator
+from discreet.plan.aggregates.means import measure_mean
+from discreet.plan.aggregates.measurer import Measurer
+from discreet.plan.aggregates.quantiles import measure_quantile
+from discreet.plan.aggregates.sums import measure_sum
+from discreet.plan.aggregates.variances import measure_variance
+from discreet.plan.binding.value_facts import Facts
+from discreet.plan.statistics.contribution_bounds import ContributionBounds
+from discreet.plan.statistics.measure_list import MeasureList, ReleaseInput
+from discreet.plan.statistics.partition_selection import SelectionRule
+from discreet.query.expressions import Aggregate, Expression
+from discreet.requests.engine_request import Measure
+
+__all__ = ["AGGREGATES", "MeasuredAggregates", "measure_all"]
+
+AGGREGATES: Final[Mapping[str, Callable[[Measurer, Aggregate], Estimator]]] = {
+    "COUNT": measure_count,
+    "SUM": measure_sum,
+    "AVG": measure_mean,
+    "VAR_POP": measure_variance,
+    "VAR_SAMP": measure_variance,
+    "STDDEV_POP": measure_variance,
+    "STDDEV_SAMP": measure_variance,
+    "MIN": measure_quantile,
+    "MAX": measure_quantile,
+    "PERCENTILE_CONT": measure_quantile,
+    "APPROX_QUANTILES": measure_quantile,
+}
+"""How each aggregate is measured."""
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredAggregates:
+    """All measures, and for each aggregate how it is computed and from what.
+
+    ``about`` says in words what each measure holds; ``counts_units`` whether units are counted too.
+    """
+
+    measures: tuple[Measure, ...]
+    estimators: tuple[Estimator, ...]
+    uses: tuple[tuple[ReleaseInput, ...], ...]
+    about: Mapping[str, str]
+    counts_units: bool = False
+
+
+def measure_all(  # noqa: PLR0913  what is known of a question
+    aggregates: Sequence[Aggregate],
+    *,
+    facts: Mapping[str, Facts],
+    unit: Sequence[str],
+    contributions: ContributionBounds,
+    choosing: SelectionRule | None = None,
+    searched: Sequence[Expression | None] = (),
+) -> MeasuredAggregates:
+    """Measure bound aggregates over columns of which something is known.
+
+    ``choosing`` says which counts may choose the groups that are shown, where these are private;
+    ``searched`` tells, for each aggregate, what its bounds are found for, if they are.
+    """
+    known = MeasureList()
+    measurer = Measurer(facts, tuple(unit), contributions, known, choosing or SelectionRule())
+    places = [*zip(aggregates, searched or [None] * len(aggregates), strict=True)]
+    measured: dict[tuple[Aggregate, Expression | None], Estimator] = {}
+    for place in sorted(places, key=lambda each: each[0].function == "SUM"):  # sums look for counts
+        aggregate, apart = place
+        measure = AGGREGATES[aggregate.function]
+        measured[place] = measure(replace(measurer, apart=apart), aggregate)
+    estimators = tuple(measured[place] for place in places)
+    return MeasuredAggregates(
+        measures=known.measures,
+        estimators=estimators,
+        uses=tuple(tuple(dict.fromkeys(each.inputs())) for each in estimators),
+        about=known.about,
+        counts_units=known.counts_units,
+    )

@@ -1,0 +1,114 @@
+"""Measuring aggregates: bounded integer totals of rows, each of them once.
+
+Trust: kernel.  The bounds of a measure are those that its noise is scaled to.
+
+Units with more rows than may count are scaled down to that many rows of their own mean; their sum
+alone is clamped.  With ``contribution_bounds_per_group`` the unit's own count, sum or average in a
+group is clamped to these bounds instead, as in GoogleSQL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+from discreet.plan.binding.value_facts import (
+    Facts,
+    argument_of,
+    counting_conditions,
+    facts_of,
+    one_where_all,
+    value_where_counted,
+)
+from discreet.plan.statistics.contribution_bounds import ContributionBounds, Pair, bounds_by_row
+from discreet.plan.statistics.fixed_point import Fixed, fixed
+from discreet.plan.statistics.measure_list import MeasureList
+from discreet.plan.statistics.partition_selection import UNIT_COUNTS, SelectionRule
+from discreet.query.expression_text import said
+from discreet.query.expressions import Aggregate, Case, Cast, Expression
+from discreet.query.types import Type
+from discreet.requests.engine_request import Measure, Total
+
+__all__ = ["Measurer", "ends_in_steps", "shown"]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Measurer:
+    """What is known of a question, and the measures that its aggregates need so far.
+
+    ``apart`` is what the bounds of the aggregate are found for, if they are.
+    """
+
+    facts: Mapping[str, Facts]
+    unit: tuple[str, ...]
+    limits: ContributionBounds
+    known: MeasureList
+    choosing: SelectionRule
+    apart: Expression | None = None
+
+    def value(self, aggregate: Aggregate) -> tuple[Expression, Facts]:
+        """Return what an aggregate is about, and what is known of it."""
+        value = argument_of(aggregate)
+        return value, facts_of(value, self.facts)
+
+    def bounds(self, aggregate: Aggregate) -> tuple[Pair, int]:
+        """Return the bounds on values, and how many rows of a unit count in a group."""
+        bounds = bounds_by_row(aggregate, *self.value(aggregate))
+        return bounds, self.limits.most_rows(aggregate.span)
+
+    def counted_row(self, aggregate: Aggregate) -> Expression:
+        """Return one for each row that an aggregate looks at."""
+        return one_where_all(counting_conditions(aggregate, self.facts))
+
+    def count(self, aggregate: Aggregate, bounds: tuple[int, int]) -> str:
+        """Count rows that an aggregate looks at, so many for each unit."""
+        row = self.counted_row(aggregate)
+        about = f"rows with {said(row.branches[0][0])}" if isinstance(row, Case) else "rows"
+        low, high = bounds
+        total = Total(name="", row=row, low=low, high=high)
+        if total in UNIT_COUNTS:
+            return self.known.add_units()
+        return self.known.add("count", total, about)
+
+    def centered(self, aggregate: Aggregate) -> tuple[str, Fixed]:
+        """Add up values less the middle of their bounds; units that are scaled need fine steps."""
+        value, facts = self.value(aggregate)
+        bounds, most = self.bounds(aggregate)
+        kind = facts.type
+        if kind is Type.INTEGER and not self.limits.single:
+            value, kind = Cast(value, Type.FLOAT), Type.FLOAT
+        steps = fixed(value, kind, bounds, rows=most, centered=True)
+        ends = most * steps.low, most * steps.high
+        return self.total(aggregate, steps, ends, cap=self.limits.cap), steps
+
+    def total(
+        self, aggregate: Aggregate, steps: Fixed, ends: tuple[int, int], *, cap: int | None = None
+    ) -> str:
+        """Add up values, between bounds on what one unit adds to a group."""
+        low, high = ends
+        row = value_where_counted(aggregate, steps.row)
+        less = f" less {shown(steps.center)}" if steps.center else ""
+        about = f"sum of {said(argument_of(aggregate))}{less}"
+        return self.add("sum", Total(name="", row=row, low=low, high=high, rows=cap), about)
+
+    def add(self, kind: str, measure: Measure, about: str) -> str:
+        """Add a measure that depends on bounds, unless it is there, and return its name."""
+        return self.known.add(kind, measure, about, apart=self.apart)
+
+
+def ends_in_steps(pair: Pair, steps: Fixed) -> tuple[int, int]:
+    """Return bounds on a total, in whole steps."""
+    low, high = (round((bound - steps.center) / steps.step) for bound in pair)
+    return low, high
+
+
+def shown(number: Fraction) -> str:
+    """Show a number to six digits.
+
+    >>> shown(Fraction(1, 3))
+    '0.333333'
+    """
+    return f"{float(number):.6g}"

@@ -1,0 +1,124 @@
+"""SUM: a clamped total, or a centered one where a count of the same rows is measured anyway.
+
+Trust: kernel.
+
+Definition.  Where a count of the same rows is measured anyway, SUM is the centered sum and the
+count: h**2 + c**2 <= (h + |c|)**2, h half the range and c its middle, so that is never worse; else
+it is the sum.  A count is measured anyway if it is asked for, or if groups are chosen by it: that
+is a count of all rows, where no number of units is asked for.
+
+The error is that of the noise, exactly.  In terms of bounds to be found: a sum of h X + c Y, X and
+Y the noises of a centered sum and of a count, has h + |c| = b; it is spread no wider than the wider
+one of b X and b Y (Proschan 1965, for equal laws up to scale).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+from discreet.plan.aggregates.estimator import (
+    REFERENCE_WIDTH,
+    Estimator,
+    Linear,
+    NoiseForecast,
+    Predicted,
+    Terms,
+    four_digits_up,
+)
+from discreet.plan.aggregates.measurer import Measurer, ends_in_steps
+from discreet.plan.pricing.group_sensitivity import UNITS
+from discreet.plan.statistics.contribution_bounds import Pair, bounds_by_group
+from discreet.plan.statistics.fixed_point import fixed, fixed_open
+from discreet.plan.statistics.measure_list import ReleaseInput
+from discreet.plan.statistics.partition_selection import UNIT_COUNTS
+from discreet.query.expressions import Aggregate
+from discreet.query.types import Type
+from discreet.requests.engine_request import Total
+
+__all__ = ["Sum", "measure_sum"]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sum(Estimator):
+    """A sum; where values were centered, a count puts back what was subtracted.
+
+    >>> total = Sum(measure="sum", step=Fraction(1, 2), center=Fraction(5), count="count")
+    >>> total.error_terms()
+    {('sum', None): Fraction(1, 2), ('count', None): Fraction(5, 1)}
+    """
+
+    measure: str
+    step: Fraction
+    center: Fraction = Fraction(0)
+    count: str | None = None
+
+    def inputs(self) -> Iterator[ReleaseInput]:
+        """Need the sum, and the count of a centered one."""
+        yield self.measure, None
+        if self.count is not None:
+            yield self.count, None
+
+    def steps(self) -> Terms:
+        """Return the step of the sum."""
+        return {self.measure: self.step}
+
+    def error_terms(self) -> dict[ReleaseInput, Fraction]:
+        """Multiply the noise of the sum by its step, and that of the count by the center."""
+        return {(name, None): factor for name, factor in self._terms().items()}
+
+    def linear(self, kind: Type) -> Linear:
+        """Be a sum of the two totals; whole numbers are rounded."""
+        terms = self._terms()
+        rounded = kind is Type.INTEGER and any(each.denominator > 1 for each in terms.values())
+        return terms, Fraction(1, 2) if rounded else Fraction(0)
+
+    def words_by_width(self, forecast: NoiseForecast, predicted: Predicted) -> str:  # noqa: ARG002
+        """Take the wider of the two noises, for a larger bound of 1."""
+        wider = forecast.drawn_half_width({self.measure: self.step})
+        if self.count is not None:
+            wider = 2 * max(wider, forecast.drawn_half_width({self.count: self.center}))
+        return f"about ± {four_digits_up(wider / REFERENCE_WIDTH)} b, b the larger bound in size"
+
+    def _terms(self) -> dict[str, Fraction]:
+        terms = {self.measure: self.step}
+        if self.count is not None:
+            terms[self.count] = self.center
+        return terms
+
+
+def measure_sum(measurer: Measurer, aggregate: Aggregate) -> Sum:
+    """Add up values: clamped by unit and group, centered, or as they are."""
+    value, facts = measurer.value(aggregate)
+    pair = bounds_by_group(aggregate)
+    if pair is not None:  # clamp what each unit adds up to in a group
+        steps = fixed_open(value, facts.type, pair, whole=True)
+        name = measurer.total(aggregate, steps, ends_in_steps(pair, steps))
+        return Sum(measure=name, step=steps.step)
+    bounds, most = measurer.bounds(aggregate)
+    count = _known_count(measurer, aggregate, bounds, most)
+    if count is not None:
+        name, steps = measurer.centered(aggregate)
+        used = None if steps.center == 0 else count
+        return Sum(measure=name, step=steps.step, center=steps.center, count=used)
+    steps = fixed(value, facts.type, bounds, rows=most)
+    ends = most * min(steps.low, 0), most * max(steps.high, 0)
+    return Sum(measure=measurer.total(aggregate, steps, ends), step=steps.step)
+
+
+def _known_count(measurer: Measurer, aggregate: Aggregate, bounds: Pair, most: int) -> str | None:
+    """Return a count of the rows of a sum that is measured anyway.
+
+    One that is not asked for is of no use to a sum around zero.
+    """
+    total = Total(name="", row=measurer.counted_row(aggregate), low=0, high=most)
+    units = measurer.known.counts_units
+    if units and total in UNIT_COUNTS:
+        return UNITS
+    useful = measurer.choosing.blind or sum(bounds) != 0
+    if useful and measurer.choosing.by(total, units=units):
+        return measurer.count(aggregate, (0, most))
+    return measurer.known.find(total)

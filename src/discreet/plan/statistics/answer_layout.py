@@ -1,0 +1,107 @@
+"""The layout of an answer: a slot for each aggregate, and columns computed from slots.
+
+Trust: public.  Everything here is computed from what is released already.
+
+Definition.  Every different aggregate of a question has a *slot*, a column ``a0``, ``a1``, ...  The
+columns of the answer, its condition and its order are expressions over slots (:class:`Column`) and
+keys (:class:`Grouped`).  A slot of quantiles holds a list, and stands in an output by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import final
+
+from discreet.plan.aggregates.estimator import Estimator
+from discreet.plan.binding.bound_question import BoundQuestion
+from discreet.query.expression_types import check_condition, typed
+from discreet.query.expressions import Aggregate, Column, Expression, Order, transformed
+from discreet.query.types import Type
+
+__all__ = ["AnswerColumn", "AnswerLayout", "Estimate", "answer_layout"]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """A slot: the aggregate of the question that it holds, its type, and how it is computed.
+
+    >>> from discreet.plan.aggregates.counts import Units
+    >>> people = Aggregate("COUNT", Column("patient"), distinct=True)
+    >>> Estimate(slot="a0", aggregate=people, type=Type.INTEGER, estimator=Units()).slot
+    'a0'
+    """
+
+    slot: str
+    aggregate: Aggregate
+    type: Type
+    estimator: Estimator
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerColumn:
+    """A column of the answer.
+
+    >>> AnswerColumn(name="visits", type=Type.INTEGER, expression=Column("a0")).name
+    'visits'
+    """
+
+    name: str
+    type: Type
+    expression: Expression
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerLayout:
+    """All columns of an answer, which of its groups are shown, and in which order.
+
+    Without an order, groups come in the order of their keys.
+
+    >>> AnswerLayout(outputs=()).limit is None
+    True
+    """
+
+    outputs: tuple[AnswerColumn, ...]
+    having: Expression | None = None
+    order: tuple[Order, ...] = ()
+    limit: int | None = None
+
+
+def answer_layout(
+    known: BoundQuestion, estimators: Sequence[Estimator]
+) -> tuple[tuple[Estimate, ...], AnswerLayout]:
+    """Give each aggregate a slot, and write everything above them in terms of slots."""
+    keys = [each.key.type for each in known.keys]
+    columns = {name: facts.type for name, facts in known.rows.facts.items()}
+    estimates = tuple(
+        Estimate(slot=f"a{place}", aggregate=outer, type=typed(inner, columns), estimator=estimator)
+        for place, ((outer, inner), estimator) in enumerate(
+            zip(known.bound, estimators, strict=True)
+        )
+    )
+    slots = {each.aggregate: Column(each.slot) for each in estimates}
+    kinds = {each.slot: each.type for each in estimates}
+
+    def above(expression: Expression) -> Expression:
+        return transformed(
+            expression, lambda node: slots[node] if isinstance(node, Aggregate) else None
+        )
+
+    question = known.question
+    outputs = tuple(
+        AnswerColumn(name=name, type=typed(above(value), kinds, keys), expression=above(value))
+        for name, value in question.outputs
+    )
+    having = None if question.having is None else above(question.having)
+    if having is not None:
+        check_condition(having, kinds, keys)
+    shown = AnswerLayout(
+        outputs=outputs,
+        having=having,
+        order=tuple(replace(item, expression=above(item.expression)) for item in question.order),
+        limit=question.limit,
+    )
+    return estimates, shown

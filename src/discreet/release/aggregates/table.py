@@ -1,0 +1,44 @@
+"""The table of all aggregates: how the value and the interval of each estimator are computed.
+
+Trust: public.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from discreet.plan.aggregates.counts import Count, Units
+from discreet.plan.aggregates.estimator import Estimator
+from discreet.plan.aggregates.means import Mean
+from discreet.plan.aggregates.quantiles import QuantileEstimator, QuantilesEstimator
+from discreet.plan.aggregates.sums import Sum
+from discreet.plan.aggregates.variances import Variance
+from discreet.release.aggregates.counts import CountKind
+from discreet.release.aggregates.kind import AggregateKind
+from discreet.release.aggregates.means import MeanKind
+from discreet.release.aggregates.quantiles import QuantileKind, QuantilesKind
+from discreet.release.aggregates.sums import SumKind
+from discreet.release.aggregates.variances import VarianceKind
+
+__all__ = ["KINDS", "kind_of"]
+
+KINDS: Final[Mapping[type[Estimator], AggregateKind[Any]]] = {
+    Units: CountKind(),
+    Count: CountKind(),
+    Sum: SumKind(),
+    Mean: MeanKind(),
+    Variance: VarianceKind(),
+    QuantileEstimator: QuantileKind(),
+    QuantilesEstimator: QuantilesKind(),
+}
+"""How each estimator is computed."""
+
+
+def kind_of(estimator: Estimator) -> AggregateKind[Any]:
+    """Return how an estimator is computed.
+
+    >>> type(kind_of(Count("visits"))).__name__
+    'CountKind'
+    """
+    return KINDS[type(estimator)]
