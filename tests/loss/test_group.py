@@ -15,18 +15,17 @@ from discreet.loss import (
     ZeroConcentrated,
 )
 from discreet.loss.group_privacy import (
-    chained,
     group_delta,
     group_profile,
     group_renyi,
     group_truncated_concentrated,
-    grouped,
 )
 from discreet.loss.pairs.envelope import upper_envelope
 from discreet.loss.pairs.gaussian import GaussianPair
 from discreet.loss.pairs.laplace import LaplacePair
 from discreet.loss.pairs.randomized_response import ResponsePair
-from discreet.loss.renyi.divergences import RenyiCurve
+from discreet.loss.pairs.two_steps import chained, grouped
+from discreet.loss.renyi.curve import RenyiCurve
 from tests.loss.finite_laws import covers, laws, of, times
 from tests.loss.oracles import gaussian, real, response
 

@@ -20,28 +20,20 @@ from fractions import Fraction
 from typing import Final
 
 from discreet.exact import float_up
-from discreet.loss.composition import Composition
 from discreet.loss.elementary import exp
-from discreet.loss.pairs.curved_pair import curved_composition
-from discreet.loss.pairs.pair import Pair
-from discreet.loss.pairs.randomized_response import ResponsePair
-from discreet.loss.pairs.two_steps import TwoStepShape
 from discreet.loss.parameters import (
     checked_count,
     checked_delta,
     checked_epsilon,
     checked_parameter,
 )
-from discreet.loss.renyi.divergences import RenyiCurve
+from discreet.loss.renyi.curve import RenyiCurve
 
 __all__ = [
-    "chained",
     "group_delta",
     "group_profile",
     "group_renyi",
     "group_truncated_concentrated",
-    "grouped",
-    "repeated",
 ]
 
 _ONE: Final = Fraction(1)
@@ -149,56 +141,3 @@ def group_profile(
         seen = min(seen, first, second)
         low, high = (low, right) if first <= second else (left, high)
     return min(seen, 1.0)
-
-
-def chained(first: Composition, second: Composition) -> Composition:
-    """Return a composition above (P, Q) from ordered compositions above (P, R) and (R, Q).
-
-    >>> from discreet.loss.pairs.gaussian import GaussianPair
-    >>> step = Composition(((GaussianPair(Fraction(4, 25)), 1),))
-    >>> round(chained(step, step).delta(1.0).high, 6)
-    0.063185
-    """
-    for one, other in ((first, second), (second, first)):
-        if other == Composition():
-            return one
-        if one.infinity().low > 1 - 1e-12:
-            return Composition(((ResponsePair(Fraction(0), _ONE), 1),))
-    return curved_composition(TwoStepShape(first, second))
-
-
-def grouped(composition: Composition, size: int) -> Composition:
-    """Move every pair of a composition to several times its distance.
-
-    Pairs that do not know how are chained with themselves.
-    """
-    renyi = None if composition.renyi is None else group_renyi(composition.renyi, size)
-    total = Composition(pairs=(), renyi=renyi)
-    for pair, count in composition.pairs:
-        total = total.compose(_grouped_pair(pair, size).power(count))
-    return total
-
-
-def repeated(composition: Composition, size: int) -> Composition:
-    """Chain a composition with itself, as one pair: what its factors are does not matter.
-
-    >>> from discreet.loss.pairs.laplace import LaplacePair
-    >>> twice = Composition(((LaplacePair(Fraction(1)), 2),))
-    >>> repeated(twice, 2) == chained(twice, twice)
-    True
-    """
-    if size == 1:
-        return composition
-    half = repeated(composition, size // 2)
-    return chained(half, half if size % 2 == 0 else repeated(composition, size - size // 2))
-
-
-def _grouped_pair(pair: Pair, size: int) -> Composition:
-    moved = pair.group(size)
-    if moved is not None:
-        return Composition(((moved, 1),))
-    if isinstance(pair, ResponsePair):
-        delta = group_delta(epsilon=pair.epsilon, delta=pair.delta, size=size)
-        return Composition(((ResponsePair(size * pair.epsilon, delta), 1),))
-    half = _grouped_pair(pair, size // 2)
-    return chained(half, half if size % 2 == 0 else _grouped_pair(pair, size - size // 2))

@@ -44,6 +44,7 @@ from discreet.errors import OutOfRange
 from discreet.exact import Interval, float_down
 from discreet.loss.bracket import Bracket
 from discreet.loss.elementary import exp, log, reciprocal, tanh_half
+from discreet.loss.group_privacy import group_delta
 from discreet.loss.pairs.randomized_response import ResponsePair
 from discreet.loss.parameters import (
     checked_count,
@@ -263,8 +264,6 @@ class Approximate(PrivacyLoss):
     def renyi(self, *, order: object) -> float:
         """Return infinity, unless delta is 0."""
         wanted = checked_order(order)
-        from discreet.loss.renyi.divergences import pure_renyi  # noqa: PLC0415  rare
-
         return (
             math.inf if self.delta_bound else pure_renyi(epsilon=self.epsilon_bound, order=wanted)
         )
@@ -282,8 +281,6 @@ class Approximate(PrivacyLoss):
     def group(self, size: int) -> Approximate:
         """Multiply epsilon, and sum the geometric series of deltas, rounded up."""
         count = checked_count(size, name="size")
-        from discreet.loss.group_privacy import group_delta  # noqa: PLC0415  rare
-
         return Approximate(
             epsilon=count * self.epsilon_bound,
             delta=group_delta(epsilon=self.epsilon_bound, delta=self.delta_bound, size=count),

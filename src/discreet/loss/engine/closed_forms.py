@@ -24,7 +24,7 @@ import numpy as np
 
 from discreet.loss.bracket import Bracket
 from discreet.loss.engine.rounding import SPECIAL, UNIT
-from discreet.loss.pairs.pair import Floats
+from discreet.loss.pairs.distribution import Floats
 
 __all__ = [
     "FAINTEST",

@@ -30,10 +30,11 @@ from discreet.loss.bracket import Bracket
 from discreet.loss.engine.finite_part import FinitePart, infinite_mass
 from discreet.loss.engine.rounding import UNIT
 from discreet.loss.pairs.bounded_range import BoundedRangePair
-from discreet.loss.pairs.pair import Pair, knows_curve
+from discreet.loss.pairs.pair import Counted, Pair
 from discreet.loss.pairs.products import FiniteProfile, finite_profile, split_product
 from discreet.loss.pairs.randomized_response import ResponsePair
-from discreet.loss.renyi.divergences import RenyiCurve
+from discreet.loss.pairs.two_bounds import knows_curve
+from discreet.loss.renyi.curve import RenyiCurve
 
 __all__ = ["CompositionProfile", "ProductProfile"]
 
@@ -46,7 +47,7 @@ class ProductProfile:
 
     __slots__ = ("_curved", "_kept", "_lost", "infinite", "part")
 
-    def __init__(self, pairs: tuple[tuple[Pair, int], ...], renyi: RenyiCurve | None) -> None:
+    def __init__(self, pairs: Counted, renyi: RenyiCurve | None) -> None:
         """Take the product apart."""
         apart = split_product(pairs)
         self._curved = renyi is not None
@@ -92,7 +93,7 @@ class ProductProfile:
         return self.part.epsilon(share).low
 
 
-def _kept(leaks: tuple[tuple[Pair, int], ...]) -> Bracket:
+def _kept(leaks: Counted) -> Bracket:
     """Enclose the chance that no leak occurs."""
     if not leaks:
         return Bracket(1.0, 1.0)
@@ -100,7 +101,7 @@ def _kept(leaks: tuple[tuple[Pair, int], ...]) -> Bracket:
     return Bracket.within(1 - lost.high - 2 * UNIT, 1 - lost.low + 2 * UNIT, ceil=1.0)
 
 
-def _exactly_lost(pairs: tuple[tuple[Pair, int], ...]) -> Fraction | None:
+def _exactly_lost(pairs: Counted) -> Fraction | None:
     """Return the chance of an infinite loss where it is known exactly: of few randomized responses.
 
     Without it a promise (epsilon, delta) would not be kept at just its own delta.
@@ -117,8 +118,6 @@ def _exactly_lost(pairs: tuple[tuple[Pair, int], ...]) -> Fraction | None:
 _UNKNOWN: Final = object()
 _WORTH: Final = 0.5  # of ln delta: a smaller gain of curves is lost again by converting them
 _MANY: Final = 16  # pairs that take seconds on a lattice
-
-Counted = tuple[tuple[Pair, int], ...]
 
 
 @final

@@ -35,9 +35,9 @@ from numpy.typing import NDArray
 
 from discreet.loss.engine.line_search import log_constant
 from discreet.loss.engine.rounding import UNIT
-from discreet.loss.pairs.pair import Floats, PrivacyLossDistribution
+from discreet.loss.pairs.distribution import Floats, PrivacyLossDistribution
 from discreet.loss.pairs.polygon import Polygon
-from discreet.loss.renyi.divergences import RenyiCurve
+from discreet.loss.renyi.curve import RenyiCurve
 
 __all__ = ["RenyiPart", "above_knots", "below_knots", "below_polygon", "knots"]
 

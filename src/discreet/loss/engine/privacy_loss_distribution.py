@@ -37,7 +37,7 @@ import numpy as np
 
 from discreet.loss.engine.closed_forms import FAINTEST, gaussian_deltas
 from discreet.loss.engine.rounding import UNIT, bound_above, bound_below
-from discreet.loss.pairs.pair import Floats, PrivacyLossDistribution
+from discreet.loss.pairs.distribution import Floats, PrivacyLossDistribution
 
 __all__ = ["BoundSide", "Lattice", "TiltedConvolution", "decayed_sums", "suffix_sums"]
 

@@ -29,7 +29,7 @@ import numpy as np
 from discreet.loss.bracket import Bracket
 from discreet.loss.engine.line_search import largest_epsilon_above, smallest_epsilon
 from discreet.loss.engine.rounding import UNIT, bound_above, bound_below
-from discreet.loss.pairs.pair import Complexes, Floats, Transform
+from discreet.loss.pairs.distribution import Complexes, Floats, Transform
 
 __all__ = ["SmoothedContour"]
 

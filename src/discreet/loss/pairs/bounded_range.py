@@ -21,17 +21,18 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Final, Self, final
+from typing import Final, Self, final
 
 import numpy as np
 
 from discreet.exact import float_down, float_up
 from discreet.loss.bracket import Bracket
 from discreet.loss.engine.rounding import UNIT
+from discreet.loss.pairs.distribution import CumulantLine, Floats, PrivacyLossDistribution
 from discreet.loss.pairs.loss_transforms import summed_line
-from discreet.loss.pairs.pair import CumulantLine, Floats, PrivacyLossDistribution, ProfileCurve
+from discreet.loss.pairs.pair import PairFamily, ProfileCurve
 from discreet.loss.pairs.randomized_response import ResponsePair
-from discreet.loss.renyi.divergences import RenyiCurve
+from discreet.loss.renyi.curve import RenyiCurve
 
 __all__ = ["BoundedRangePair"]
 
@@ -40,7 +41,7 @@ _LEAST: Final = 1e-150  # stands for smaller ranges, at a distance of 1e-150
 
 @final
 @dataclass(frozen=True, slots=True)
-class BoundedRangePair:
+class BoundedRangePair(PairFamily):
     """The worst that a loss within an interval of length epsilon allows.
 
     >>> round(BoundedRangePair(Fraction(1)).closed(1)(0.0).high, 6)
@@ -48,12 +49,6 @@ class BoundedRangePair:
     """
 
     epsilon: Fraction
-
-    spread: ClassVar[bool] = True
-
-    def reverse(self) -> BoundedRangePair:
-        """The pair is symmetric."""
-        return self
 
     def group(self, k: int) -> BoundedRangePair:
         """Along a chain of neighbors the losses add up, and so do the lengths of their ranges."""
@@ -79,14 +74,6 @@ class BoundedRangePair:
         most = t * self.largest() * (1 + 2 * UNIT)
         return min(value + 2 * (error + 5 * UNIT * abs(value)), most)
 
-    def log_moment(self, t: float) -> float:
-        """Evaluate the closed form and add its error bound."""
-        return self.cumulant(t)
-
-    def infinity(self) -> Bracket:
-        """No loss is infinite."""
-        return Bracket(0.0, 0.0)
-
     def largest(self) -> float:
         """The loss is at most epsilon."""
         return float_up(self.epsilon)
@@ -107,10 +94,6 @@ class BoundedRangePair:
         value = rest * (rest / -math.expm1(-max(float(self.epsilon), _LEAST)))
         slack = 96 * UNIT
         return Bracket.within(value * (1 - slack), value * (1 + slack) + _LEAST, ceil=1.0)
-
-    def grain(self) -> Fraction | None:
-        """There are no atoms."""
-        return Fraction(0)
 
     def above(self, step: Fraction) -> PrivacyLossDistribution:
         """Spread each cell over its ends, keeping both probabilities of the cell.

@@ -33,11 +33,13 @@ from discreet.loss.engine.contour import Contour
 from discreet.loss.engine.lattice_search import LatticeSearch, OnLattice
 from discreet.loss.engine.rounding import UNIT
 from discreet.loss.pairs.curved_pair import CurvedPair, LossEnds
+from discreet.loss.pairs.distribution import Floats, PrivacyLossDistribution
 from discreet.loss.pairs.gaussian import GaussianPair
-from discreet.loss.pairs.pair import Floats, Pair, PrivacyLossDistribution, Transform, knows_curve
+from discreet.loss.pairs.pair import Pair, transforms
 from discreet.loss.pairs.polygon import HalfProfile, tabulated_profile
 from discreet.loss.pairs.products import finite_profile
 from discreet.loss.pairs.profile_table import ProfileTable
+from discreet.loss.pairs.two_bounds import knows_curve
 from discreet.loss.renyi.moment_growth import MomentGrowth, growth
 
 __all__ = [
@@ -104,7 +106,8 @@ class _Reader:
     def __init__(self, composition: Composition) -> None:
         """Plan both."""
         self._infinite, self._largest = composition.infinity(), composition.largest()
-        self._contour = _contour(composition.pairs)
+        parts = transforms(composition.pairs)
+        self._contour = None if parts is None else Contour(parts)
         least = Fraction(self._infinite.high) + Fraction(_RARE)
         scale = composition.epsilon(min(least, Fraction(1))).high
         laws: list[tuple[OnLattice, int]] = [
@@ -171,21 +174,6 @@ def _on_contour(contour: Contour, eps: float) -> Bracket:
             if high - low <= _GOOD / 10 * high < _GOOD:
                 return Bracket.within(low, high, ceil=1.0)
     return contour.delta(eps)
-
-
-def _contour(pairs: tuple[tuple[Pair, int], ...]) -> Contour | None:
-    """Gather the transforms; None where a family has none, or where no loss is spread out."""
-    families: dict[type, list[tuple[Pair, int]]] = {}
-    for pair, count in pairs:
-        families.setdefault(type(pair), []).append((pair, count))
-    found: list[Transform | None] = [
-        family.bundle(members)  # type: ignore[attr-defined]
-        for family, members in families.items()
-    ]
-    known = [transform for transform in found if transform is not None]
-    if len(known) < len(found):
-        return None
-    return Contour(known)
 
 
 _FINE: Final = 6e-6

@@ -17,10 +17,10 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import ClassVar, Final, Protocol, Self, final
+from typing import Final, Protocol, final
 
 import numpy as np
 
@@ -28,7 +28,8 @@ from discreet.loss.bracket import Bracket
 from discreet.loss.composition import Composition
 from discreet.loss.engine.line_search import log_constant
 from discreet.loss.engine.rounding import UNIT
-from discreet.loss.pairs.pair import PrivacyLossDistribution, ProfileCurve, Transform
+from discreet.loss.pairs.distribution import PrivacyLossDistribution
+from discreet.loss.pairs.pair import PairFamily, ProfileCurve
 from discreet.loss.pairs.polygon import HalfProfile
 from discreet.loss.pairs.profile_table import ProfileTable
 from discreet.loss.renyi.moment_growth import MomentGrowth
@@ -79,13 +80,11 @@ class Shape(Hashable, Protocol):
 
 @final
 @dataclass(frozen=True, slots=True)
-class CurvedPair:
+class CurvedPair(PairFamily):
     """The pair of a shape."""
 
     shape: Shape
     _hash: int = field(init=False, repr=False, compare=False)
-
-    spread: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Keep the hash: tables are looked up by it often."""
@@ -109,10 +108,6 @@ class CurvedPair:
     def cumulant(self, t: float) -> float:
         """Add up the table, and bound what lies beyond it by higher moments."""
         return _cumulant(self, t)
-
-    def log_moment(self, t: float) -> float:
-        """Add up the table; infinite if a loss is."""
-        return math.inf if self.infinity().high else self.cumulant(t)
 
     def infinity(self) -> Bracket:
         """Ask the shape."""
@@ -157,11 +152,6 @@ class CurvedPair:
     def below(self, step: Fraction) -> PrivacyLossDistribution | None:
         """Connect lowered dots of the table."""
         return self.table().below(step, self.infinity())
-
-    @classmethod
-    def bundle(cls, pairs: Sequence[tuple[Self, int]]) -> Transform | None:  # noqa: ARG003
-        """The lattice serves this family; a line of orders does not."""
-        return None
 
 
 def curved_composition(shape: Shape) -> Composition:

@@ -39,7 +39,7 @@ import numpy as np
 from discreet.errors import WrongKind
 from discreet.loss.bracket import Bracket
 from discreet.loss.composition import Composition
-from discreet.loss.dominance import dominates
+from discreet.loss.dominance import largest_only
 from discreet.loss.engine.lattice_search import common_divisor
 from discreet.loss.pairs.composition_curve import (
     grain_of,
@@ -48,12 +48,12 @@ from discreet.loss.pairs.composition_curve import (
     table_tolerance,
 )
 from discreet.loss.pairs.curved_pair import LossEnds, curved_composition
+from discreet.loss.pairs.distribution import Floats
 from discreet.loss.pairs.finite import FinitePair
-from discreet.loss.pairs.pair import Floats
 from discreet.loss.pairs.polygon import HalfProfile, tabulated_profile
 from discreet.loss.renyi.moment_growth import MomentGrowth, growth
 
-__all__ = ["finite_envelope", "largest_only", "product_as_finite_pair", "upper_envelope"]
+__all__ = ["finite_envelope", "product_as_finite_pair", "upper_envelope"]
 
 _MOST_OUTCOMES: Final = 64
 _ALL_MASS: Final = Fraction(1)
@@ -126,20 +126,6 @@ def upper_envelope(compositions: Sequence[Composition]) -> Composition:
     if len(known) == len(finite):
         return Composition(((finite_envelope(known), 1),))
     return curved_composition(EnvelopeShape(tuple(sorted(kept, key=repr))))
-
-
-def largest_only(compositions: Sequence[Composition]) -> tuple[Composition, ...]:
-    """Drop repeated compositions, and those that another one covers.
-
-    >>> largest_only([Composition(), Composition()])
-    (Composition(pairs=(), renyi=None),)
-    """
-    kept: list[Composition] = []
-    for composition in dict.fromkeys(compositions):
-        if not any(dominates(other, composition) for other in kept):
-            kept = [other for other in kept if not dominates(composition, other)]
-            kept.append(composition)
-    return tuple(kept)
 
 
 @final

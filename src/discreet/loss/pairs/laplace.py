@@ -38,9 +38,9 @@ import numpy as np
 
 from discreet.errors import OutOfRange
 from discreet.exact import float_down, float_up
-from discreet.loss.bracket import Bracket
 from discreet.loss.engine.closed_forms import laplace_delta
 from discreet.loss.engine.rounding import UNIT
+from discreet.loss.pairs.distribution import CumulantLine, Floats, PrivacyLossDistribution
 from discreet.loss.pairs.loss_transforms import (
     AtomTransform,
     LossAtoms,
@@ -49,7 +49,7 @@ from discreet.loss.pairs.loss_transforms import (
     on_reals,
     summed_line,
 )
-from discreet.loss.pairs.pair import CumulantLine, Floats, PrivacyLossDistribution, ProfileCurve
+from discreet.loss.pairs.pair import PairFamily, ProfileCurve
 from discreet.loss.pairs.randomized_response import ResponsePair
 
 __all__ = ["DiscreteLaplacePair", "LaplacePair"]
@@ -57,7 +57,7 @@ __all__ = ["DiscreteLaplacePair", "LaplacePair"]
 
 @final
 @dataclass(frozen=True, slots=True)
-class LaplacePair:
+class LaplacePair(PairFamily):
     """Laplace noise around two points that are epsilon scales apart.
 
     >>> LaplacePair(Fraction(1)).largest()
@@ -65,12 +65,6 @@ class LaplacePair:
     """
 
     epsilon: Fraction
-
-    spread: ClassVar[bool] = True
-
-    def reverse(self) -> LaplacePair:
-        """The pair is symmetric."""
-        return self
 
     def group(self, k: int) -> LaplacePair:
         """The points move k times as far apart."""
@@ -81,14 +75,6 @@ class LaplacePair:
         e = float(self.epsilon)
         value, error = on_real(t, e, t / (2 * t + 1), (2 * t + 1) * e)
         return value + 2 * (error + 5 * UNIT * value)
-
-    def log_moment(self, t: float) -> float:
-        """Evaluate the closed form and add its error bound."""
-        return self.cumulant(t)
-
-    def infinity(self) -> Bracket:
-        """No loss is infinite."""
-        return Bracket(0.0, 0.0)
 
     def largest(self) -> float:
         """The loss is at most epsilon."""
@@ -201,7 +187,7 @@ _THIN: Final = 1e-290  # a rate near the least floats
 
 @final
 @dataclass(frozen=True, slots=True)
-class DiscreteLaplacePair:
+class DiscreteLaplacePair(PairFamily):
     """Two-sided geometric noise around two integers.
 
     >>> DiscreteLaplacePair(Fraction(2), 3).largest()
@@ -222,10 +208,6 @@ class DiscreteLaplacePair:
                 do="give a scale above zero and a distance of at least one.",
             )
 
-    def reverse(self) -> DiscreteLaplacePair:
-        """The pair is symmetric."""
-        return self
-
     def group(self, k: int) -> DiscreteLaplacePair:
         """The integers move k times as far apart."""
         return DiscreteLaplacePair(self.scale, self.distance * k)
@@ -244,14 +226,6 @@ class DiscreteLaplacePair:
         share = math.expm1(-(2 * t + 1) * e) / math.expm1(-(2 * t + 1) * w)
         y, straight = math.expm1(-2 * t * w) * small / (1 + small) * share, t * e
         return straight + math.log1p(y) + UNIT * (8 * straight - 256 * y)
-
-    def log_moment(self, t: float) -> float:
-        """Evaluate the closed form and add its error bound."""
-        return self.cumulant(t)
-
-    def infinity(self) -> Bracket:
-        """No loss is infinite."""
-        return Bracket(0.0, 0.0)
 
     def largest(self) -> float:
         """The loss is at most distance / scale."""

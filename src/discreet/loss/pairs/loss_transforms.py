@@ -29,7 +29,12 @@ from numpy.typing import NDArray
 
 from discreet.loss.bracket import Bracket
 from discreet.loss.engine.rounding import UNIT, reduced
-from discreet.loss.pairs.pair import Complexes, CumulantLine, Floats, PrivacyLossDistribution
+from discreet.loss.pairs.distribution import (
+    Complexes,
+    CumulantLine,
+    Floats,
+    PrivacyLossDistribution,
+)
 
 __all__ = ["AtomTransform", "LossAtoms", "on_line", "on_real", "on_reals", "summed_line"]
 

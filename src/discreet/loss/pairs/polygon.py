@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.loss.engine.rounding import UNIT
-from discreet.loss.pairs.pair import Floats
+from discreet.loss.pairs.distribution import Floats
 
 __all__ = ["HalfProfile", "Polygon", "floor_under", "tabulated_profile"]
 

@@ -39,7 +39,7 @@ from discreet.loss.bracket import Bracket
 from discreet.loss.elementary import exp, log
 from discreet.loss.pairs.finite import FinitePair
 from discreet.loss.pairs.gaussian import GaussianPair
-from discreet.loss.pairs.pair import Pair
+from discreet.loss.pairs.pair import Counted, Pair
 from discreet.loss.pairs.randomized_response import ResponsePair
 
 __all__ = ["FiniteProfile", "ProductPair", "SplitProduct", "finite_profile", "split_product"]
@@ -131,7 +131,7 @@ def _log_up(odds: Fraction) -> float:
 
 
 @functools.lru_cache(maxsize=128)
-def finite_profile(pairs: tuple[tuple[Pair, int], ...]) -> FiniteProfile | None:
+def finite_profile(pairs: Counted) -> FiniteProfile | None:
     """Work out one pair of finite laws, or a small product; None for anything else.
 
     >>> pair = FinitePair((Fraction(3, 4), Fraction(1, 4)), (Fraction(1, 4), Fraction(3, 4)))
@@ -184,9 +184,6 @@ def _product(
                     fresh[key] = fresh.get(key, 0) + mass * share
             found = fresh
     return {ratio: Fraction(mass, unit) for ratio, mass in found.items()}
-
-
-Counted = tuple[tuple[Pair, int], ...]
 
 
 @runtime_checkable

@@ -20,7 +20,7 @@ import numpy as np
 from discreet.loss.bracket import Bracket
 from discreet.loss.engine.connect_the_dots import above_knots, below_polygon, knots
 from discreet.loss.engine.rounding import UNIT
-from discreet.loss.pairs.pair import Floats, PrivacyLossDistribution
+from discreet.loss.pairs.distribution import Floats, PrivacyLossDistribution
 from discreet.loss.pairs.polygon import HalfProfile, Polygon
 
 __all__ = ["ProfileTable"]

@@ -23,8 +23,9 @@ from discreet.exact import float_down, float_up
 from discreet.loss.bracket import Bracket
 from discreet.loss.engine.closed_forms import ResponseProfile
 from discreet.loss.engine.rounding import UNIT
+from discreet.loss.pairs.distribution import CumulantLine, Floats, PrivacyLossDistribution
 from discreet.loss.pairs.loss_transforms import LossAtoms, on_line, on_real, on_reals, summed_line
-from discreet.loss.pairs.pair import CumulantLine, Floats, PrivacyLossDistribution, ProfileCurve
+from discreet.loss.pairs.pair import PairFamily, ProfileCurve
 
 __all__ = ["ResponsePair"]
 
@@ -33,7 +34,7 @@ _MOST: Final = 100_000
 
 @final
 @dataclass(frozen=True, slots=True)
-class ResponsePair:
+class ResponsePair(PairFamily):
     """The worst pair of laws that (epsilon, delta) allows.
 
     >>> ResponsePair(Fraction(1), Fraction(0)).group(3)
@@ -44,10 +45,6 @@ class ResponsePair:
     delta: Fraction = Fraction(0)
 
     spread: ClassVar[bool] = False
-
-    def reverse(self) -> ResponsePair:
-        """The pair is symmetric."""
-        return self
 
     def group(self, k: int) -> ResponsePair | None:
         """Pure bounds multiply; what becomes of delta is for the notion to say."""
@@ -62,10 +59,6 @@ class ResponsePair:
         value, error = on_real(t, e, small / (1 + small), 2 * t * e)
         lost = math.log1p(-float(self.delta))
         return value + lost + 2 * (error + 17 * UNIT * (value - lost))
-
-    def log_moment(self, t: float) -> float:
-        """Evaluate the closed form; infinite if delta is above zero."""
-        return math.inf if self.delta else self.cumulant(t)
 
     def infinity(self) -> Bracket:
         """Delta."""

@@ -29,6 +29,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Final, final
 
 import numpy as np
@@ -37,18 +38,24 @@ from numpy.typing import NDArray
 from discreet.loss.bracket import Bracket
 from discreet.loss.composition import Composition
 from discreet.loss.engine.rounding import UNIT
+from discreet.loss.group_privacy import group_delta, group_renyi
 from discreet.loss.pairs.composition_curve import cumulant, table_of_composition
-from discreet.loss.pairs.curved_pair import LossEnds
-from discreet.loss.pairs.pair import Floats
+from discreet.loss.pairs.curved_pair import LossEnds, curved_composition
+from discreet.loss.pairs.distribution import Floats
+from discreet.loss.pairs.pair import Pair
 from discreet.loss.pairs.polygon import HalfProfile
 from discreet.loss.pairs.profile_table import ProfileTable
+from discreet.loss.pairs.randomized_response import ResponsePair
 from discreet.loss.renyi.moment_growth import MomentGrowth, growth
 
 __all__ = [
     "TwoStepShape",
     "UpperPolygon",
+    "chained",
+    "grouped",
     "half_profile_through",
     "matched_nodes",
+    "repeated",
     "two_step_bounds",
 ]
 
@@ -194,3 +201,56 @@ def two_step_bounds(one: UpperPolygon, two: UpperPolygon) -> tuple[Floats, Float
     reach = float(np.abs(one.x).max() + np.abs(two.x).max())
     slack = UNIT * (64 + 4 * reach)
     return x + slack, np.minimum(value * (1 + slack), 1.0)
+
+
+def chained(first: Composition, second: Composition) -> Composition:
+    """Return a composition above (P, Q) from ordered compositions above (P, R) and (R, Q).
+
+    >>> from discreet.loss.pairs.gaussian import GaussianPair
+    >>> step = Composition(((GaussianPair(Fraction(4, 25)), 1),))
+    >>> round(chained(step, step).delta(1.0).high, 6)
+    0.063185
+    """
+    for one, other in ((first, second), (second, first)):
+        if other == Composition():
+            return one
+        if one.infinity().low > 1 - 1e-12:
+            return Composition(((ResponsePair(Fraction(0), Fraction(1)), 1),))
+    return curved_composition(TwoStepShape(first, second))
+
+
+def grouped(composition: Composition, size: int) -> Composition:
+    """Move every pair of a composition to several times its distance.
+
+    Pairs that do not know their group are chained with themselves.
+    """
+    renyi = None if composition.renyi is None else group_renyi(composition.renyi, size)
+    total = Composition(pairs=(), renyi=renyi)
+    for pair, count in composition.pairs:
+        total = total.compose(_grouped_pair(pair, size).power(count))
+    return total
+
+
+def repeated(composition: Composition, size: int) -> Composition:
+    """Chain a composition with itself, as one pair: what its factors are does not matter.
+
+    >>> from discreet.loss.pairs.laplace import LaplacePair
+    >>> twice = Composition(((LaplacePair(Fraction(1)), 2),))
+    >>> repeated(twice, 2) == chained(twice, twice)
+    True
+    """
+    if size == 1:
+        return composition
+    half = repeated(composition, size // 2)
+    return chained(half, half if size % 2 == 0 else repeated(composition, size - size // 2))
+
+
+def _grouped_pair(pair: Pair, size: int) -> Composition:
+    moved = pair.group(size)
+    if moved is not None:
+        return Composition(((moved, 1),))
+    if isinstance(pair, ResponsePair):
+        delta = group_delta(epsilon=pair.epsilon, delta=pair.delta, size=size)
+        return Composition(((ResponsePair(size * pair.epsilon, delta), 1),))
+    half = _grouped_pair(pair, size // 2)
+    return chained(half, half if size % 2 == 0 else _grouped_pair(pair, size - size // 2))

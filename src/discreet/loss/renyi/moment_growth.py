@@ -34,9 +34,10 @@ from discreet.exact import float_up
 from discreet.loss.composition import Composition
 from discreet.loss.elementary import sqrt, tanh_half
 from discreet.loss.pairs.gaussian import DiscreteGaussianPair, GaussianPair
-from discreet.loss.pairs.pair import Pair, knows_curve
+from discreet.loss.pairs.pair import Pair
+from discreet.loss.pairs.two_bounds import knows_curve
 from discreet.loss.parameters import dyadic_up
-from discreet.loss.renyi.divergences import RenyiCurve
+from discreet.loss.renyi.curve import RenyiCurve
 
 __all__ = ["KnowsGrowth", "MomentGrowth", "concentration", "growth"]
 

@@ -32,11 +32,12 @@ from discreet.exact import float_up
 from discreet.loss.bracket import Bracket
 from discreet.loss.composition import Composition
 from discreet.loss.gaussian_dp import GaussianDP
+from discreet.loss.group_privacy import group_renyi
 from discreet.loss.parameters import checked_count, checked_order, checked_parameter
 from discreet.loss.privacy_loss import PrivacyLoss
 from discreet.loss.profile import Profile
+from discreet.loss.renyi.curve import RenyiCurve
 from discreet.loss.renyi.divergences import (
-    RenyiCurve,
     concentrated_delta,
     concentrated_epsilon,
     renyi_delta,
@@ -166,8 +167,6 @@ class RenyiDP(PrivacyLoss):
 
     def group(self, size: int) -> RenyiDP:
         """Chain the weak triangle inequality; the orders shrink."""
-        from discreet.loss.group_privacy import group_renyi  # noqa: PLC0415  rare
-
         return _from(group_renyi(self.curve, checked_count(size, name="size")))
 
     def dominates(self, other: PrivacyLoss) -> bool:

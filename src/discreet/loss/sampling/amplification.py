@@ -40,7 +40,7 @@ from discreet.loss.composition import Composition
 from discreet.loss.elementary import exp, log, log1p_scaled
 from discreet.loss.engine.rounding import UNIT
 from discreet.loss.pairs.composition_curve import cumulant
-from discreet.loss.pairs.pair import Floats
+from discreet.loss.pairs.distribution import Floats
 from discreet.loss.parameters import checked_epsilon, checked_rate
 
 __all__ = [

@@ -59,8 +59,8 @@ from discreet.loss.pairs.composition_curve import (
     table_tolerance,
 )
 from discreet.loss.pairs.curved_pair import LossEnds, curved_composition
+from discreet.loss.pairs.distribution import Floats
 from discreet.loss.pairs.envelope import upper_envelope
-from discreet.loss.pairs.pair import Floats
 from discreet.loss.pairs.polygon import HalfProfile, tabulated_profile
 from discreet.loss.pairs.two_steps import UpperPolygon, half_profile_through, matched_nodes
 from discreet.loss.parameters import checked_rate

@@ -18,7 +18,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Final, Self, final
+from typing import Final, Self, final
 
 import numpy as np
 
@@ -29,12 +29,13 @@ from discreet.loss.composition import Composition
 from discreet.loss.engine.closed_forms import FAINTEST, gaussian_deltas
 from discreet.loss.engine.connect_the_dots import above_knots, below_knots, knots
 from discreet.loss.engine.rounding import UNIT
-from discreet.loss.group_privacy import grouped
 from discreet.loss.pairs.composition_curve import as_one_pair, table_of_composition
+from discreet.loss.pairs.distribution import Floats, PrivacyLossDistribution, Transform
 from discreet.loss.pairs.gaussian import GaussianPair
-from discreet.loss.pairs.pair import Floats, Pair, PrivacyLossDistribution, ProfileCurve, Transform
+from discreet.loss.pairs.pair import Pair, PairFamily, ProfileCurve
 from discreet.loss.pairs.profile_table import ProfileTable
 from discreet.loss.pairs.randomized_response import ResponsePair
+from discreet.loss.pairs.two_steps import grouped
 from discreet.loss.renyi.moment_growth import MomentGrowth, growth
 from discreet.loss.sampling.amplification import (
     added_loss,
@@ -66,7 +67,7 @@ class Direction(enum.Enum):
 
 @final
 @dataclass(frozen=True, slots=True)
-class SampledPair:
+class SampledPair(PairFamily):
     """A composition on a Poisson sample, seen from one direction.
 
     >>> inner = Composition(((GaussianPair(Fraction(1)), 1),))
@@ -78,8 +79,6 @@ class SampledPair:
     inner: Composition
     rate: Fraction
     direction: Direction
-
-    spread: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Refuse a rate that is not a chance."""

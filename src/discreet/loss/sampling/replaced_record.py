@@ -48,7 +48,7 @@ from discreet.loss.pairs.composition_curve import (
     table_tolerance,
 )
 from discreet.loss.pairs.curved_pair import LossEnds
-from discreet.loss.pairs.pair import Floats
+from discreet.loss.pairs.distribution import Floats
 from discreet.loss.pairs.polygon import HalfProfile, tabulated_profile
 from discreet.loss.pairs.two_steps import (
     UpperPolygon,

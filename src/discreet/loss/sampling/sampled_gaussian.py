@@ -24,7 +24,7 @@ from typing import Final, final
 import numpy as np
 
 from discreet.loss.engine.rounding import UNIT, reduced
-from discreet.loss.pairs.pair import Complexes, CumulantLine, Floats
+from discreet.loss.pairs.distribution import Complexes, CumulantLine, Floats
 
 __all__ = ["SampledGaussianCumulants", "SampledGaussianTransform", "sampled_gaussian"]
 
