@@ -21,6 +21,7 @@ from typing import final
 from discreet.errors import OutOfRange
 from discreet.loss.bracket import Bracket
 from discreet.loss.engine.composed_profile import CompositionProfile
+from discreet.loss.engine.rounding import SUM_MARGIN
 from discreet.loss.pairs.gaussian import GaussianPair
 from discreet.loss.pairs.pair import Pair
 from discreet.loss.pairs.smoothed_gaussian import SmoothedGaussianPair
@@ -96,7 +97,7 @@ class Composition:
         total = math.fsum(n * _log_moment(pair, t) for pair, n in self.pairs)
         if self.renyi is not None:
             total += self.renyi.log_moment(t)
-        return total + abs(total) * 2.0**-50
+        return total + abs(total) * SUM_MARGIN
 
     def without_leak(self) -> tuple[Composition, Fraction]:
         """Return what is lost if no smoothed Gaussian leaks, and the chance that one does.

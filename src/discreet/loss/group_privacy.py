@@ -9,35 +9,22 @@ Theorems.  Along a chain D_0, ..., D_k of neighbors:
         (rho, w) becomes (k**2 rho, w / k);
     Rényi (key ``group-renyi``; Mironov 2017, proposition 11, with 1/p + 1/q = 1 left free):
         D_a(P||R) <= (a - 1/p)/(a - 1) D_{pa}(P||Q) + D_{q(a - 1/p)}(Q||R);
-    any profile (key ``group-profile``; Dong, Roth and Su 2022):
-        h_k(a b) <= h_1(a) + a h_{k-1}(b).
+For any profile see ``pairs.two_steps``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Final
 
 from discreet.exact import float_up
 from discreet.loss.elementary import exp
-from discreet.loss.parameters import (
-    checked_count,
-    checked_delta,
-    checked_epsilon,
-    checked_parameter,
-)
+from discreet.loss.parameters import checked_count, checked_delta, checked_epsilon
 from discreet.loss.renyi.curve import RenyiCurve
 
-__all__ = [
-    "group_delta",
-    "group_profile",
-    "group_renyi",
-    "group_truncated_concentrated",
-]
+__all__ = ["group_delta", "group_renyi"]
 
 _ONE: Final = Fraction(1)
-_CUT: Final = Fraction(3, 8)
 
 
 def group_delta(*, epsilon: object, delta: object, size: int) -> Fraction:
@@ -58,19 +45,6 @@ def group_delta(*, epsilon: object, delta: object, size: int) -> Fraction:
     step, whole = exp(-loss), exp(-count * loss)
     series = exp((count - 1) * loss).high * (1 - whole.low) / (1 - step.high)
     return min(Fraction(float_up(chance * series)), _ONE)
-
-
-def group_truncated_concentrated(
-    *, rho: object, largest_order: object, size: int
-) -> tuple[Fraction, Fraction]:
-    """Return (k**2 rho, largest order / k) for divergences bounded by rho times the order.
-
-    >>> group_truncated_concentrated(rho="0.1", largest_order=50, size=5)
-    (Fraction(5, 2), Fraction(10, 1))
-    """
-    count = checked_count(size, name="size")
-    strength = checked_parameter(rho, name="rho")
-    return count**2 * strength, checked_parameter(largest_order, name="largest_order") / count
 
 
 def group_renyi(curve: RenyiCurve, size: int) -> RenyiCurve:
@@ -108,36 +82,3 @@ def _longer(far: RenyiCurve, near: RenyiCurve, a: Fraction) -> Fraction | None:
         value = (a - 1 / p) / (a - 1) * first + second
         best = value if best is None else min(best, value)
     return best
-
-
-def group_profile(
-    curve: Callable[[Fraction], float], epsilon: Fraction, size: int, *, parts: int = 12
-) -> float:
-    """Bound the profile of a group at epsilon, from a curve delta(epsilon) of one unit.
-
-    Epsilon is split between the first step and the rest in the best of a number of ways; every
-    split is sound.
-
-    >>> from discreet.loss.pure_and_approximate import Pure
-    >>> pure = Pure(epsilon="0.5")
-    >>> round(group_profile(lambda e: pure.delta(epsilon=e), Fraction(1, 2), 2), 6)
-    0.244919
-    """
-    if size == 1:
-        return curve(epsilon)
-
-    def total(share: Fraction) -> float:
-        rest = group_profile(curve, epsilon - share, size - 1, parts=parts)
-        return float_up(Fraction(curve(share)) + exp(share).high * Fraction(rest))
-
-    shares = [epsilon * j / parts for j in range(parts + 1)]
-    values = [total(share) for share in shares]
-    best = min(range(parts + 1), key=values.__getitem__)
-    low, high = shares[max(best - 1, 0)], shares[min(best + 1, parts)]
-    seen = values[best]
-    for _ in range(24):
-        left, right = low + (high - low) * _CUT, high - (high - low) * _CUT
-        first, second = total(left), total(right)
-        seen = min(seen, first, second)
-        low, high = (low, right) if first <= second else (left, high)
-    return min(seen, 1.0)

@@ -20,7 +20,6 @@ two steps they do not say.  Its group chains the product as a whole (key ``group
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Self, final
@@ -93,7 +92,7 @@ class Profile(PrivacyLoss):
     def delta_interval(self, *, epsilon: object) -> Bracket:
         """Enclose the largest delta over alternatives and directions."""
         exact = checked_epsilon(epsilon)
-        found = _largest(composition.delta(float_down(exact)) for composition in self._all())
+        found = Bracket.largest(composition.delta(float_down(exact)) for composition in self._all())
         if (right := float_up(exact)) == exact:
             return found
         low = max(composition.delta(right).low for composition in self._all())
@@ -109,7 +108,7 @@ class Profile(PrivacyLoss):
     def interval(self, *, delta: object) -> Bracket:
         """Enclose the largest epsilon over alternatives and directions."""
         chance = checked_delta(delta)
-        found = _largest(composition.epsilon(chance) for composition in self._all())
+        found = Bracket.largest(composition.epsilon(chance) for composition in self._all())
         bound = self.pure_bound() if chance == 0 else None
         if bound is None:
             return found
@@ -232,11 +231,6 @@ class Profile(PrivacyLoss):
         if local is None:
             raise no_pure_bound()
         return Profile.of_symmetric(loss.profile_operations.shuffled_reports(local, population))
-
-
-def _largest(brackets: Iterable[Bracket]) -> Bracket:
-    found = list(brackets)
-    return Bracket(max(b.low for b in found), max(b.high for b in found))
 
 
 def _covered(larger: tuple[Composition, ...], smaller: tuple[Composition, ...]) -> bool:

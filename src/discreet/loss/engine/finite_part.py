@@ -20,7 +20,7 @@ from discreet.exact import float_down, float_up
 from discreet.loss import engine
 from discreet.loss.bracket import Bracket
 from discreet.loss.engine.line_search import MomentBound, largest_epsilon_above, smallest_epsilon
-from discreet.loss.engine.rounding import UNIT
+from discreet.loss.engine.rounding import SUM_MARGIN, UNIT
 from discreet.loss.pairs.gaussian import DiscreteGaussianPair, GaussianPair
 from discreet.loss.pairs.pair import Counted, ProfileCurve, transforms
 from discreet.loss.renyi.curve import RenyiCurve
@@ -183,7 +183,7 @@ class FinitePart:
             total += self._slope * t * (1 + t)
         elif self._renyi is not None:
             total += self._renyi.log_moment(t)
-        return total + abs(total) * 2.0**-50
+        return total + abs(total) * SUM_MARGIN
 
     def _curve(self) -> ProfileCurve | None:
         """The closed form, where there is one."""

@@ -15,7 +15,7 @@ import numpy as np
 from discreet.loss.bracket import Bracket
 from discreet.loss.engine.line_search import largest_epsilon_above, log_constant, smallest_epsilon
 from discreet.loss.engine.privacy_loss_distribution import BoundSide, Lattice, TiltedConvolution
-from discreet.loss.engine.rounding import bound_above
+from discreet.loss.engine.rounding import ORDERS_MARGIN, bound_above
 from discreet.loss.engine.smoothed_contour import SmoothedContour
 from discreet.loss.pairs.distribution import Floats, PrivacyLossDistribution
 from discreet.loss.pairs.gaussian import GaussianPair
@@ -156,7 +156,7 @@ class LatticeSearch:
         return self._tilts[key]
 
     def _extra(self, upper: TiltedConvolution) -> float:
-        return bound_above(upper.lattice.infinite() - self._known) * (1 + 1e-12)
+        return bound_above(upper.lattice.infinite() - self._known) * (1 + ORDERS_MARGIN)
 
     def _raised(self, upper: TiltedConvolution) -> Callable[[float], float]:
         extra = self._extra(upper)

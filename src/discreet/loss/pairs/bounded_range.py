@@ -29,7 +29,7 @@ from discreet.exact import float_down, float_up
 from discreet.loss.bracket import Bracket
 from discreet.loss.engine.rounding import UNIT
 from discreet.loss.pairs.distribution import CumulantLine, Floats, PrivacyLossDistribution
-from discreet.loss.pairs.loss_transforms import summed_line
+from discreet.loss.pairs.loss_transforms import cells_above, cells_below, summed_line
 from discreet.loss.pairs.pair import PairFamily, ProfileCurve
 from discreet.loss.pairs.randomized_response import ResponsePair
 from discreet.loss.renyi.curve import RenyiCurve
@@ -96,37 +96,14 @@ class BoundedRangePair(PairFamily):
         return Bracket.within(value * (1 - slack), value * (1 + slack) + _LEAST, ceil=1.0)
 
     def above(self, step: Fraction) -> PrivacyLossDistribution:
-        """Spread each cell over its ends, keeping both probabilities of the cell.
-
-        As for the Laplace pair, whose density has the same shape, the share of the upper end is
-        1 / (1 + e**(-h/2)).  A range off the lattice is rounded up: more mechanisms.
-        """
-        cells = math.ceil(self.epsilon / step)
-        if cells == 0:
+        """Spread the cells, as for the Laplace pair; a wider range allows more mechanisms."""
+        if not self.epsilon:
             return PrivacyLossDistribution(0, np.ones(1), 0.0, 0.0)
-        h = float(step)
-        mass = _cells(np.arange(-cells, cells, dtype=np.float64) * h, h, cells * h)
-        upper = min(1.0, 1 / (1 + math.exp(-h / 2)) * (1 + 32 * UNIT))
-        out = np.zeros(2 * cells + 1)
-        out[1:] += mass * upper
-        out[:-1] += mass * (1 - upper)
-        return PrivacyLossDistribution(-cells, out * (1 + UNIT * (128 + 16 * cells * h)), 0.0, 0.0)
+        return cells_above(self.epsilon, step, _cells, atom=0.0, units=128)
 
     def below(self, step: Fraction) -> PrivacyLossDistribution:
-        """Merge cells centered on the lattice: there P/Q is e**(kh) exactly, by symmetry.
-
-        The half cells at the two ends move down.  A range off the lattice is rounded down.
-        """
-        cells = math.floor(self.epsilon / step)
-        h, top = float(step), float(step * cells)
-        if cells == 0:
-            return PrivacyLossDistribution(0, np.ones(1) * (1 - 4 * UNIT), 0.0, 0.0)
-        out = np.zeros(2 * cells + 1)
-        out[1:-1] = _cells((np.arange(1 - cells, cells) - 0.5) * h, h, top)
-        half = _cells(np.array([-top, top - h / 2]), h / 2, top)
-        out[0] += half[0]
-        out[-2] += half[1]
-        return PrivacyLossDistribution(-cells, out * (1 - UNIT * (128 + 16 * top)), 0.0, 0.0)
+        """Merge the cells; a narrower range allows fewer mechanisms."""
+        return cells_below(self.epsilon, step, _cells, atom=0.0, units=128)
 
     @classmethod
     def bundle(cls, pairs: Sequence[tuple[Self, int]]) -> _Transform:

@@ -27,14 +27,14 @@ import numpy as np
 from discreet.loss.bracket import Bracket
 from discreet.loss.composition import Composition
 from discreet.loss.engine.line_search import log_constant
-from discreet.loss.engine.rounding import UNIT
+from discreet.loss.engine.rounding import LOG_MARGIN, MOMENT_MARGIN, NODE_MARGIN, UNIT
 from discreet.loss.pairs.distribution import PrivacyLossDistribution
 from discreet.loss.pairs.pair import PairFamily, ProfileCurve
 from discreet.loss.pairs.polygon import HalfProfile
 from discreet.loss.pairs.profile_table import ProfileTable
 from discreet.loss.renyi.moment_growth import MomentGrowth
 
-__all__ = ["CurvedPair", "LossEnds", "Shape", "curved_composition"]
+__all__ = ["CurvedPair", "LossEnds", "Shape", "TableShape", "curved_composition"]
 
 _LOW: Final = 0.01  # an order at which a moment is known if it is at any
 
@@ -76,6 +76,16 @@ class Shape(Hashable, Protocol):
     def growth(self) -> MomentGrowth | None:
         """Bound how fast the cumulants grow; None where that is not known."""
         ...
+
+
+class TableShape:
+    """A shape whose table defines the pair."""
+
+    __slots__ = ()
+
+    def profile(self, eps: float) -> Bracket | None:  # noqa: ARG002
+        """The table defines the pair."""
+        return None
 
 
 @final
@@ -178,8 +188,8 @@ def _ends(pair: CurvedPair) -> LossEnds:
         return ends
     outer = pair.table().ahead
     last, left = float(outer.x[-1]), float(outer.value[-1])
-    low = left * (1 - 1e-13) if cut else ends.infinite.low
-    return LossEnds(Bracket.within(low, max(left, low), ceil=1.0), last * (1 - 1e-13), last)
+    low = left * (1 - NODE_MARGIN) if cut else ends.infinite.low
+    return LossEnds(Bracket.within(low, max(left, low), ceil=1.0), last * (1 - NODE_MARGIN), last)
 
 
 @functools.lru_cache(maxsize=1 << 14)
@@ -190,7 +200,7 @@ def _cumulant(pair: CurvedPair, t: float) -> float:
         return value
     left = float(pair.table().ahead.value[-1]) - ends.infinite.low
     value = float(np.logaddexp(value, _beyond(pair.shape, t, last, (left, ends.largest))))
-    return min(value + 1e-14 * (1 + abs(value)), pair.shape.cumulant(t))
+    return min(value + LOG_MARGIN * (1 + abs(value)), pair.shape.cumulant(t))
 
 
 def _beyond(shape: Shape, t: float, last: float, end: tuple[float, float]) -> float:
@@ -203,4 +213,4 @@ def _beyond(shape: Shape, t: float, last: float, end: tuple[float, float]) -> fl
     for s in (1.2 * t + 0.5, 1.5 * t + 1, 2.5 * t + 4):
         rest = log_constant(s) + shape.cumulant(s) - (s - t) * last
         best = min(best, rest + math.log(t * (t + 1) / (s - t)))
-    return best + 1e-13 * (1 + abs(best)) if math.isfinite(best) else best
+    return best + MOMENT_MARGIN * (1 + abs(best)) if math.isfinite(best) else best

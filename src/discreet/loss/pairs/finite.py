@@ -2,7 +2,8 @@
 
 Trust: kernel.
 
-The pair of a group, from the pair of one unit: tests of growing power, one after another.
+Definition.  Outcome i has probability p[i] under P and q[i] under Q, exactly; its loss is
+ln(p[i]/q[i]), infinite where q[i] = 0 < p[i].
 
 Definition.  The power curve of a pair is g(a), the largest P(S) over tests S with Q(S) <= a.  For
 finite laws it is concave and linear between corners, with one segment of slope p/q for each ratio.
@@ -11,11 +12,6 @@ table to another is dominated by the pair, every test has P(S) <= g(g(... g(Q(S)
 the pair whose power curve is that composition dominates the group.
 Proof.  A step raises the chance of any S from b to at most g(b), and g does not fall.  A concave
 rising function of a concave rising function is concave, so it is the power curve of some pair.
-
-The pair of any two laws on finitely many outcomes.
-
-Definition.  Outcome i has probability p[i] under P and q[i] under Q, exactly; its loss is
-ln(p[i]/q[i]), infinite where q[i] = 0 < p[i].
 """
 
 from __future__ import annotations

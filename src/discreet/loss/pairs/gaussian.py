@@ -2,18 +2,15 @@
 
 Trust: kernel.
 
-The pair of the Gaussian mechanism: N(mu, 1) against N(0, 1).
-
-Definition.  L is normal with mean mu**2 / 2 and variance mu**2; ln E e**(zL) = z (z+1) mu**2 / 2.
+Definition. The Gaussian mechanism has the pair N(mu, 1) against N(0, 1): L is normal with mean
+mu**2 / 2 and variance mu**2; ln E e**(zL) = z (z+1) mu**2 / 2.
 
 Theorem (key ``gaussian-profile``).  delta(eps) = Phi(mu/2 - eps/mu) - e**eps Phi(-mu/2 -
 eps/mu) (Balle and Wang 2018, theorem 8).  Products of Gaussian pairs are the Gaussian pair whose
 mu**2 is the sum (Dong, Roth and Su 2022, corollary 2).
 
-The pair of discrete Gaussian noise at an integer distance.
-
-Definition.  With P[Z = j] proportional to e**(-j**2 / (2v)) and distance d, the loss of j is
-d (2j + d) / (2v), where j is drawn from the same law.
+Definition.  Discrete Gaussian noise at an integer distance: with P[Z = j] proportional to e**(-j**2
+/ (2v)) and distance d, the loss of j is d (2j + d) / (2v), where j is drawn from the same law.
 
 Theorem (key ``discrete-gaussian-renyi``).  ln E e**(tL) <= t (t+1) d**2 / (2v): discrete Gaussian
 noise has the Renyi curve of continuous noise of the same variance parameter, at integer distances
@@ -32,7 +29,7 @@ import numpy as np
 
 from discreet.errors import OutOfRange
 from discreet.loss.engine.closed_forms import gaussian_delta
-from discreet.loss.engine.rounding import UNIT, quotient_up
+from discreet.loss.engine.rounding import TINIEST, UNIT, quotient_up
 from discreet.loss.pairs.distribution import (
     CumulantLine,
     Floats,
@@ -106,8 +103,8 @@ class _Transform:
         return -0.5 * self.square * height * height * (1 - 8 * UNIT)
 
 
-_MOST: Final = 1 << 18
-_DEEP: Final = 39.0  # standard deviations on each side; beyond lies less than e**-760
+_MOST_LOSSES: Final = 1 << 18
+_DEVIATIONS: Final = 39.0  # standard deviations on each side; beyond lies less than e**-760
 
 
 @final
@@ -148,7 +145,7 @@ class DiscreteGaussianPair(PairFamily):
         return whole / 2 if self.distance % 2 else whole
 
     def _reach(self) -> int:
-        return math.ceil(_DEEP * math.sqrt(float(self.variance))) + 1
+        return math.ceil(_DEVIATIONS * math.sqrt(float(self.variance))) + 1
 
     @property
     def listed(self) -> bool:
@@ -159,7 +156,7 @@ class DiscreteGaussianPair(PairFamily):
         >>> DiscreteGaussianPair(Fraction(10**8), 1).listed
         False
         """
-        return 2 * self._reach() + 1 <= _MOST
+        return 2 * self._reach() + 1 <= _MOST_LOSSES
 
     def atoms(self) -> LossAtoms | None:
         """The losses within 39 standard deviations; None if there are too many."""
@@ -170,13 +167,13 @@ class DiscreteGaussianPair(PairFamily):
         weight = np.exp(-j * j / (2 * float(self.variance)))
         mass = weight / weight.sum()
         index = j + self.distance // 2 if self.distance % 2 == 0 else 2 * j + self.distance
-        error = UNIT * (8 * _DEEP**2 + 2 * reach + 64)
+        error = UNIT * (8 * _DEVIATIONS**2 + 2 * reach + 64)
         return LossAtoms(index, mass, self.grain(), error)
 
     def above(self, step: Fraction) -> PrivacyLossDistribution | None:
         """Spread the atoms over the lattice; what lies beyond them counts as infinite."""
         atoms = self.atoms()
-        return None if atoms is None else atoms.above(step, 1e-300)
+        return None if atoms is None else atoms.above(step, TINIEST)
 
     def below(self, step: Fraction) -> PrivacyLossDistribution | None:
         """Move the atoms down to the lattice; what lies beyond them is dropped."""

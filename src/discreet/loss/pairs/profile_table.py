@@ -19,17 +19,16 @@ import numpy as np
 
 from discreet.loss.bracket import Bracket
 from discreet.loss.engine.connect_the_dots import above_knots, below_polygon, knots
-from discreet.loss.engine.rounding import UNIT
+from discreet.loss.engine.rounding import CHORD_MARGIN, UNIT
 from discreet.loss.pairs.distribution import Floats, PrivacyLossDistribution
 from discreet.loss.pairs.polygon import HalfProfile, Polygon
 
 __all__ = ["ProfileTable"]
 
-_SURE: Final = 1e-14
-_SHIFT: Final = 2e-12
-_NEARLY: Final = 0.3
+_SHIFT: Final = 2e-12  # a move to the right is kept as drift (section 12, products)
+_NEARLY: Final = 0.3  # of a step: so far a polygon moves to end on the lattice
 _SHALLOW: Final = 1e-20  # what lies beyond on the left moves up: hardly noticed
-_MOST: Final = 1 << 20
+_MOST_KNOTS: Final = 1 << 20
 
 
 @final
@@ -49,7 +48,7 @@ class ProfileTable:
         right, left = _bridged(ahead.ceiling(), behind.ceiling())
         atoms = _atoms(right, left)
         if ahead.drawn:
-            low = right.scaled(1 - 4 * _SURE), left.scaled(1 - 4 * _SURE)
+            low = right.scaled(1 - 4 * CHORD_MARGIN), left.scaled(1 - 4 * CHORD_MARGIN)
         else:
             low = ahead.floor(behind), behind.floor(ahead)
         return cls(right, left, *low, atoms)
@@ -76,12 +75,12 @@ class ProfileTable:
         """Bound h_PQ(e**eps) from above, at any real eps."""
         right, left = self.ahead.at(np.maximum(eps, 0.0)), self.behind.at(-eps)
         value = np.where(eps >= 0, right, _mirrored(eps, left))
-        return np.minimum(value * (1 + _SURE), 1.0)
+        return np.minimum(value * (1 + CHORD_MARGIN), 1.0)
 
     def lower(self, eps: Floats) -> Floats:
         """Bound h_PQ(e**eps) from below, by a convex function of e**eps on each side of 1."""
         right, left = self.floor_ahead.at(np.maximum(eps, 0.0)), self.floor_behind.at(-eps)
-        return np.asarray(np.where(eps >= 0, right, _mirrored(eps, left)) * (1 - _SURE))
+        return np.asarray(np.where(eps >= 0, right, _mirrored(eps, left)) * (1 - CHORD_MARGIN))
 
     def cumulant(self, t: float, infinite: float) -> tuple[float, float]:
         """Bound ln E_P[e**(tL); L < inf] as far as the table goes, and give its last finite loss.
@@ -120,13 +119,13 @@ class ProfileTable:
         values = np.concatenate(
             [_mirrored(places[: len(left.x) - 1], left.value[:0:-1]), right.value]
         )
-        values = values * (1 - _SURE) - infinite.high * (1 + _SURE)
+        values = values * (1 - CHORD_MARGIN) - infinite.high * (1 + CHORD_MARGIN)
         values = np.maximum(values - values[-1], 0.0)
         seen = places >= start * float(step)
         seen[np.flatnonzero(values == 0.0)[0] + 1 :] = False  # the first zero is the last corner
         shift = _to_lattice(float(places[seen][-1]), float(step))
         polygon = Polygon.hull(places[seen] + shift, values[seen])
-        law = below_polygon(polygon, (1 - infinite.high) * (1 - _SURE), step)
+        law = below_polygon(polygon, (1 - infinite.high) * (1 - CHORD_MARGIN), step)
         return law and PrivacyLossDistribution(
             law.start, law.mass, infinite.low, law.drift + 1.01 * shift
         )
@@ -136,7 +135,7 @@ class ProfileTable:
         deep = np.flatnonzero(left.value - left.value[-1] > _SHALLOW)
         low = float(left.x[min(deep[-1] + 1, len(left.x) - 1)]) if len(deep) else 0.0
         high = float(self.ahead.x[-1])
-        if low + high > _MOST * step:
+        if low + high > _MOST_KNOTS * step:
             return 0, np.zeros(0)
         return knots(-low, high, step)
 
@@ -216,7 +215,7 @@ def _bridged(right: Polygon, left: Polygon) -> tuple[Polygon, Polygon]:
     a, b = math.exp(float(right.x[i])), math.exp(-float(left.x[j]))
     low = b * float(left.value[j]) - math.expm1(-float(left.x[j]))
     share = (1 - b) / (a - b)
-    value = min(value, (low * (1 - share) + float(right.value[i]) * share) * (1 + _SURE))
+    value = min(value, (low * (1 - share) + float(right.value[i]) * share) * (1 + CHORD_MARGIN))
     return _cut(right, i, value), _cut(left, j, value)
 
 

@@ -29,7 +29,7 @@ from discreet.loss.pairs.pair import PairFamily, ProfileCurve
 
 __all__ = ["ResponsePair"]
 
-_MOST: Final = 100_000
+_MOST_RUNS: Final = 100_000
 
 
 @final
@@ -76,7 +76,7 @@ class ResponsePair(PairFamily):
 
     def closed(self, count: int) -> ProfileCurve | None:
         """Add up the binomial law; the runs without an infinite loss have chance (1-delta)**n."""
-        if count > _MOST or not self.epsilon:
+        if count > _MOST_RUNS or not self.epsilon:
             return None
         kept = math.exp(count * math.log1p(-float(self.delta))) if self.delta < 1 else 0.0
         binomial = ResponseProfile(self.epsilon, count)

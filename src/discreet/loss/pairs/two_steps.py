@@ -2,18 +2,12 @@
 
 Trust: kernel.
 
-Nodes of upper polygons, and how the nodes of several are matched.
-
- Which nodes are matched affects how tight a bound is, never whether it holds.
-
 Definition.  The outline of a pair is its upper polygon at all ratios.  A cell between two nodes
 belongs to one test, which is passed with chance ``first`` under the first law and ``second`` under
 the second: the polygon has height h, slope -second and intercept first on it.
 Bounds that add up profiles of several pairs, each at a ratio of its own, are least where the tests
 behind the ratios agree.  ``matched_nodes`` walks along all outlines, from the surest test to the
-rarest.
-
-The shape of two steps: from one law to a second, and from there to a third.
+rarest; which nodes are matched affects how tight a bound is, never whether it holds.
 
 Theorem (key ``group-profile``; Dong, Roth and Su 2022).  From (P, R) and (R, Q):
 h_PQ(ab) <= h_PR(a) + a h_RQ(b), for all a, b > 0.
@@ -37,10 +31,10 @@ from numpy.typing import NDArray
 
 from discreet.loss.bracket import Bracket
 from discreet.loss.composition import Composition
-from discreet.loss.engine.rounding import UNIT
+from discreet.loss.engine.rounding import MOMENT_MARGIN, NODE_MARGIN, UNIT
 from discreet.loss.group_privacy import group_delta, group_renyi
 from discreet.loss.pairs.composition_curve import cumulant, table_of_composition
-from discreet.loss.pairs.curved_pair import LossEnds, curved_composition
+from discreet.loss.pairs.curved_pair import LossEnds, TableShape, curved_composition
 from discreet.loss.pairs.distribution import Floats
 from discreet.loss.pairs.pair import Pair
 from discreet.loss.pairs.polygon import HalfProfile
@@ -59,7 +53,7 @@ __all__ = [
     "two_step_bounds",
 ]
 
-_SURE: Final = 1e-13
+_ALL_LOST: Final = 1 - 1e-12  # infinite losses of which the rest is not worth a table
 
 
 @final
@@ -121,7 +115,7 @@ def half_profile_through(x: Floats, value: Floats) -> HalfProfile:
         left, right = float(x[ahead - 1]), float(x[ahead])
         share = -math.expm1(left) / (math.exp(right) - math.exp(left))
         start = float(value[ahead - 1]) * (1 - share) + float(value[ahead]) * share
-    places, values = np.append(0.0, x[ahead:]), np.append(start, value[ahead:]) * (1 + _SURE)
+    places, values = np.append(0.0, x[ahead:]), np.append(start, value[ahead:]) * (1 + NODE_MARGIN)
     kept = _apart(places, 1e-8 * float(places[-1]))
     return HalfProfile.of_nodes(places[kept], np.minimum(values[kept], 1.0))
 
@@ -135,13 +129,12 @@ def _apart(x: Floats, gap: float) -> list[int]:
     return kept
 
 
-_CHAIN_SLACK: Final = 1e-13
 _EXPONENTS: Final = (1.1, 1.5, 2.0, 3.0, 11.0)
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class TwoStepShape:
+class TwoStepShape(TableShape):
     """(P, Q) from (P, R) and (R, Q)."""
 
     first: Composition
@@ -160,10 +153,6 @@ class TwoStepShape:
             )
         )
 
-    def profile(self, eps: float) -> Bracket | None:  # noqa: ARG002
-        """The table defines the pair."""
-        return None
-
     def ends(self) -> LossEnds:
         """Losses of the steps add up."""
         one, two = self.first, self.second
@@ -181,10 +170,10 @@ class TwoStepShape:
         limit = self.growth()
         best = math.inf if limit is None else limit.at(t)
         for p in _EXPONENTS:
-            one = cumulant(self.first, (p * (t + 1) - 1) * (1 + _CHAIN_SLACK)) / p
-            two = cumulant(self.second, p * t / (p - 1) * (1 + _CHAIN_SLACK)) * (p - 1) / p
+            one = cumulant(self.first, (p * (t + 1) - 1) * (1 + MOMENT_MARGIN)) / p
+            two = cumulant(self.second, p * t / (p - 1) * (1 + MOMENT_MARGIN)) * (p - 1) / p
             best = min(best, max(one, 0.0) + max(two, 0.0))
-        return best + _CHAIN_SLACK * (1 + best) if math.isfinite(best) else best
+        return best + MOMENT_MARGIN * (1 + best) if math.isfinite(best) else best
 
     def growth(self) -> MomentGrowth | None:
         """Go on from the first step to the second."""
@@ -214,7 +203,7 @@ def chained(first: Composition, second: Composition) -> Composition:
     for one, other in ((first, second), (second, first)):
         if other == Composition():
             return one
-        if one.infinity().low > 1 - 1e-12:
+        if one.infinity().low > _ALL_LOST:
             return Composition(((ResponsePair(Fraction(0), Fraction(1)), 1),))
     return curved_composition(TwoStepShape(first, second))
 

@@ -27,29 +27,23 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Final
 
-from discreet.exact import float_up, whole
+from discreet.exact import float_up
 from discreet.loss.elementary import BITS, exp, log
 from discreet.loss.parameters import (
     checked_delta,
     checked_epsilon,
     checked_order,
     checked_parameter,
-    checked_rate,
 )
 
 __all__ = [
     "concentrated_delta",
     "concentrated_epsilon",
     "gaussian_renyi",
-    "laplace_renyi",
     "pure_renyi",
     "renyi_delta",
     "renyi_epsilon",
-    "sampled_gaussian_renyi",
 ]
-
-
-_LARGEST_EXPONENT: Final = 10**5
 
 
 def gaussian_renyi(*, mu_squared: Fraction, order: object) -> float:
@@ -71,34 +65,6 @@ def pure_renyi(*, epsilon: object, order: object) -> float:
     # log[(e**(a e) + e**((1-a) e)) / (1+e**e)] = (a-1) e + log[(1 + e**((1-2a) e)) / (1 + e**-e)]
     top, bottom = exp((1 - 2 * a) * loss), exp(-loss)
     return float_up(loss + log((1 + top.high) / (1 + bottom.low)).high / (a - 1))
-
-
-def laplace_renyi(*, epsilon: object, order: object) -> float:
-    """Return the divergence of Laplace noise moved by epsilon scales, rounded up.
-
-    >>> laplace_renyi(epsilon=1, order=2)
-    0.6191236299985929
-    """
-    loss, a = checked_epsilon(epsilon), checked_order(order)
-    inner = (a + (a - 1) * exp((1 - 2 * a) * loss).high) / (2 * a - 1)
-    return float_up(loss + log(inner).high / (a - 1))
-
-
-def sampled_gaussian_renyi(*, mu: object, rate: object, order: int) -> float:
-    """Return the divergence of one Poisson-sampled Gaussian release, rounded up.
-
-    >>> sampled_gaussian_renyi(mu=1, rate="0.01", order=2)
-    0.00017181342207454794
-    """
-    square = checked_parameter(mu, name="mu") ** 2
-    chance, a = checked_rate(rate), whole(order, name="order", low=2, high=256)
-    if a * a * square > _LARGEST_EXPONENT:
-        return math.inf
-    total = sum(
-        math.comb(a, j) * (1 - chance) ** (a - j) * chance**j * exp((j * j - j) * square / 2).high
-        for j in range(a + 1)
-    )
-    return float_up(log(Fraction(total)).high / (a - 1))
 
 
 _GOLDEN: Final = (math.sqrt(5) - 1) / 2

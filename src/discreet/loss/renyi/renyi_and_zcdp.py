@@ -2,15 +2,11 @@
 
 Trust: kernel.
 
-Zero-concentrated differential privacy.
-
 Definition (Bun and Steinke 2016).  M is rho-zCDP when D_a(M(D) || M(D')) <= rho a for every order
 a > 1 and all ordered neighbors.
 Theorems.  Composition adds rho, adaptively (key ``concentrated-composition``).  A group of k units
 has k**2 rho (key ``group-concentrated``).  Through single orders it implies (eps, delta) with
 delta(eps) = inf over a of the bound of key ``renyi-to-approximate``.
-
-Rényi differential privacy: divergences known at finitely many orders.
 
 Definition (Mironov 2017).  M is (a, r)-RDP when D_a(M(D) || M(D')) <= r for all ordered neighbors.
 Theorems.  Composition adds the values order by order, adaptively (key ``renyi-composition``).

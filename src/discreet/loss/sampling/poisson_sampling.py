@@ -51,8 +51,8 @@ from discreet.loss.sampling.sampled_gaussian import SampledGaussianTransform, sa
 
 __all__ = ["Direction", "SampledPair"]
 
-_DEEP: Final = 1e-40  # what lies beyond on the right counts as infinite
-_MOST: Final = 1 << 20
+_UNCOUNTED: Final = 1e-40  # what lies beyond on the right counts as infinite (section 12)
+_MOST_KNOTS: Final = 1 << 20
 _SHALLOW: Final = 1e-20  # what lies beyond on the left moves up: hardly noticed
 _FAR: Final = 300.0
 _ALL: Final = 1 - Fraction(1, 10**9)
@@ -230,8 +230,8 @@ class SampledPair(PairFamily):
     def _knots(self, step: Fraction) -> tuple[int, Floats]:
         """Cover the losses of a sampled Gaussian that have a chance worth counting."""
         low = self._end(self.reverse(), _SHALLOW)
-        high = self._end(self, _DEEP)
-        return knots(-low, high, step) if low + high <= _MOST * step else (0, np.zeros(0))
+        high = self._end(self, _UNCOUNTED)
+        return knots(-low, high, step) if low + high <= _MOST_KNOTS * step else (0, np.zeros(0))
 
     @staticmethod
     def _end(pair: SampledPair, floor: float) -> float:
