@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from discreet.doors import late_names
 
 if TYPE_CHECKING:  # each is loaded when first used, because most questions need few of them
-    from discreet.loss import profile_operations as profile_operations
     from discreet.loss.bracket import Bracket
     from discreet.loss.calibration import (
         gaussian_sigma,
@@ -74,5 +73,4 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "renyi.renyi_and_zcdp": ("RenyiDP", "ZeroConcentrated"),
             "sampling.shuffle": ("Shuffle",),
         },
-        rooms=("profile_operations",),
     )

@@ -14,7 +14,7 @@ A group moves every pair by itself, since each stands for a release of its own. 
 *indivisible* profile do not: together they bound one release at one step, and what each would be at
 two steps they do not say.  Its group chains the product as a whole (key ``group-profile``).
 
-``loss.profile_operations`` is loaded when first used: its tables and engines are for few questions.
+``pairs.profile_operations`` is loaded when first used: few questions need its tables and engines.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Self, final
 
-from discreet import loss
 from discreet.exact import float_down, float_up
+from discreet.loss import pairs
 from discreet.loss.bracket import Bracket
 from discreet.loss.composition import Composition
 from discreet.loss.dominance import dominates, largest_loss, largest_only
@@ -123,7 +123,7 @@ class Profile(PrivacyLoss):
 
     def concentrated(self) -> Fraction | None:
         """Return a rho within a thousandth of the least; None where a loss can be infinite."""
-        found = [loss.profile_operations.least_rho(composition) for composition in self._all()]
+        found = [pairs.profile_operations.least_rho(composition) for composition in self._all()]
         known = [rho for rho in found if rho is not None]
         return max(known) if len(known) == len(found) else None
 
@@ -163,7 +163,7 @@ class Profile(PrivacyLoss):
         """Return one alternative in each direction that dominates all of them."""
         if len(self.remove) == len(self.add) == 1:
             return self
-        upper_envelope = loss.profile_operations.upper_envelope
+        upper_envelope = pairs.profile_operations.upper_envelope
         return replace(self, remove=(upper_envelope(self.remove),), add=(upper_envelope(self.add),))
 
     def group(self, size: int) -> Profile:
@@ -180,9 +180,9 @@ class Profile(PrivacyLoss):
         if count == 1:
             return self
         far = (
-            loss.profile_operations.repeated
+            pairs.profile_operations.repeated
             if self.indivisible
-            else loss.profile_operations.grouped
+            else pairs.profile_operations.grouped
         )
         ours = self._decided()
         return replace(ours, remove=(far(ours.remove[0], count),), add=(far(ours.add[0], count),))
@@ -209,7 +209,7 @@ class Profile(PrivacyLoss):
         chance = checked_rate(rate)
         if chance == 1:
             return self
-        sample = loss.profile_operations.poisson_sample
+        sample = pairs.profile_operations.poisson_sample
         return replace(
             self,
             remove=sample(self.remove, chance, removed=True),
@@ -223,14 +223,16 @@ class Profile(PrivacyLoss):
         rate = checked_rate(Fraction(taken, people), name="size / population")
         if rate == 1:
             return self
-        return Profile.of_symmetric(loss.profile_operations.sample_of_fixed_size(self._all(), rate))
+        return Profile.of_symmetric(
+            pairs.profile_operations.sample_of_fixed_size(self._all(), rate)
+        )
 
     def shuffled(self, *, population: int) -> Profile:
         """Return the profile of the shuffled reports of a purely private local randomizer."""
         local = self.pure_bound()
         if local is None:
             raise no_pure_bound()
-        return Profile.of_symmetric(loss.profile_operations.shuffled_reports(local, population))
+        return Profile.of_symmetric(pairs.profile_operations.shuffled_reports(local, population))
 
 
 def _covered(larger: tuple[Composition, ...], smaller: tuple[Composition, ...]) -> bool:
