@@ -183,10 +183,10 @@ def _table(pair: CurvedPair) -> ProfileTable:
 def _ends(pair: CurvedPair) -> LossEnds:
     """Ask the shape; where it cannot say, let all that the table leaves at its end be infinite."""
     ends = pair.shape.ends()
-    cut = ends.infinite.high > 0 and _side(pair.shape).drawn
+    cut = ends.infinite.high > 0 and _side(pair.shape).upper_only
     if not cut and (math.isfinite(ends.largest) or math.isfinite(pair.shape.cumulant(_LOW))):
         return ends
-    outer = pair.table().ahead
+    outer = pair.table().forward
     last, left = float(outer.x[-1]), float(outer.value[-1])
     low = left * (1 - NODE_MARGIN) if cut else ends.infinite.low
     return LossEnds(Bracket.within(low, max(left, low), ceil=1.0), last * (1 - NODE_MARGIN), last)
@@ -198,7 +198,7 @@ def _cumulant(pair: CurvedPair, t: float) -> float:
     value, last = pair.table().cumulant(t, ends.infinite.low)
     if last >= ends.largest:
         return value
-    left = float(pair.table().ahead.value[-1]) - ends.infinite.low
+    left = float(pair.table().forward.value[-1]) - ends.infinite.low
     value = float(np.logaddexp(value, _beyond(pair.shape, t, last, (left, ends.largest))))
     return min(value + LOG_MARGIN * (1 + abs(value)), pair.shape.cumulant(t))
 

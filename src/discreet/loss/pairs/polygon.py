@@ -149,18 +149,18 @@ _NOISE: Final = 1e-4  # a wider bracket is not noise: its lower end is about som
 class HalfProfile:
     """Bounds of a falling profile at some eps >= 0, the first of them 0.
 
-    A side that is ``drawn`` has no bounds from below: the profile is what joins the upper ones.
+    An ``upper_only`` side has no bounds from below: its profile is what joins the upper ones.
     """
 
     x: Floats
     low: Floats
     high: Floats
-    drawn: bool = False
+    upper_only: bool = False
 
     @classmethod
     def of_nodes(cls, x: Floats, value: Floats) -> HalfProfile:
         """Take a profile that is defined by its nodes."""
-        return cls(x, value, np.minimum(value, 1.0), drawn=True)
+        return cls(x, value, np.minimum(value, 1.0), upper_only=True)
 
     def ceiling(self) -> Polygon:
         """Draw the chords."""
@@ -168,7 +168,7 @@ class HalfProfile:
 
     def floor(self, other: HalfProfile) -> Polygon:
         """Draw a polygon below; the other side tells how steeply the profile can fall at 1."""
-        if self.drawn or len(self.x) == 1:
+        if self.upper_only or len(self.x) == 1:
             return Polygon.hull(self.x, self.low).scaled(1 - CHORD_MARGIN)
         first = 1.0
         if len(other.x) > 1:  # the slope of the last chord before 1

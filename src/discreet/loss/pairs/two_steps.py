@@ -69,14 +69,18 @@ class UpperPolygon:
     @classmethod
     def of(cls, table: ProfileTable) -> UpperPolygon:
         """Put both sides of a table on one axis."""
-        ahead, behind = table.ahead, table.behind
-        falls, rises = ahead.slopes(), behind.slopes()
-        under = 1 - behind.value[:-1] - np.exp(behind.x[:-1]) * rises  # 1 - Q of the reversed test
+        forward, backward = table.forward, table.backward
+        falls, rises = forward.slopes(), backward.slopes()
+        under = (
+            1 - backward.value[:-1] - np.exp(backward.x[:-1]) * rises
+        )  # 1 - Q of the reversed test
         return cls(
-            np.concatenate([-behind.x[:0:-1], ahead.x]),
-            np.concatenate([table.upper(-behind.x[:0:-1]), ahead.value]),
+            np.concatenate([-backward.x[:0:-1], forward.x]),
+            np.concatenate([table.upper(-backward.x[:0:-1]), forward.value]),
             _falling(
-                np.concatenate([1 - rises[::-1], ahead.value[:-1] + np.exp(ahead.x[:-1]) * falls])
+                np.concatenate(
+                    [1 - rises[::-1], forward.value[:-1] + np.exp(forward.x[:-1]) * falls]
+                )
             ),
             _falling(np.concatenate([under[::-1], falls])),
         )
