@@ -1,9 +1,9 @@
-"""A multiset of dominating pairs, and what is known only through Renyi orders.
+"""A multiset of dominating pairs, and what is known only through Rényi orders.
 
 Trust: kernel.
 
 Definition.  A composition stands for the product of its pairs, each as often as its count, in one
-direction; its loss is the sum of independent losses.  Where a part is known only by a Renyi curve,
+direction; its loss is the sum of independent losses.  Where a part is known only by a Rényi curve,
 the profile is the largest that the curve allows, and only upper ends mean anything.  Where pairs
 know a curve of the same releases as well, the smaller bound is the answer.
 
@@ -34,7 +34,7 @@ __all__ = ["Composition"]
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Composition:
-    """The product of pairs with counts, and the sum of Renyi curves.
+    """The product of pairs with counts, and the sum of Rényi curves.
 
     >>> once = Composition(((GaussianPair(Fraction(1)), 1),))
     >>> once.power(4).pairs
@@ -81,7 +81,7 @@ class Composition:
         return Composition(tuple((pair, n * count) for pair, n in self.pairs), renyi)
 
     def reverse(self) -> Composition:
-        """Swap the two neighbors; a Renyi curve is a bound in both directions."""
+        """Swap the two neighbors; a Rényi curve is a bound in both directions."""
         return Composition(tuple((pair.reverse(), n) for pair, n in self.pairs), self.renyi)
 
     def group(self, k: int) -> Composition | None:
@@ -93,7 +93,7 @@ class Composition:
         return Composition(known, self.renyi)
 
     def log_moment(self, t: float) -> float:
-        """Bound ln E_P[e**(tL)] from above; the Renyi divergence of order 1 + t is this over t."""
+        """Bound ln E_P[e**(tL)] from above; the Rényi divergence of order 1 + t is this over t."""
         total = math.fsum(n * _log_moment(pair, t) for pair, n in self.pairs)
         if self.renyi is not None:
             total += self.renyi.log_moment(t)

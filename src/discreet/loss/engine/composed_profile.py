@@ -8,7 +8,7 @@ loss of zero.  So delta(eps) and eps(delta) of the product are those of the othe
 known numbers.
 
 Finite laws have corners, which know everything.  Otherwise the pairs of a composition form one
-product; and where pairs know a Renyi curve of their releases as well, so do other products, in
+product; and where pairs know a Rényi curve of their releases as well, so do other products, in
 which curves take the place of some pairs.  Every such product bounds the composition, so the
 smallest answer from above is returned, whichever products are asked (key ``two-bounds``).  From
 below, each such pair is replaced by one that its two bounds allow.

@@ -3,7 +3,7 @@
 Trust: kernel.
 
 Definition.  The finite part of a product is E_P[(1 - e**(eps - L))+ ; L < inf].  Every engine
-encloses it.  Where a part is known by a Renyi curve alone, moments give the upper end, or the curve
+encloses it.  Where a part is known by a Rényi curve alone, moments give the upper end, or the curve
 joins the lattice, and the lower end is zero.  Contour and lattice are loaded when first used:
 closed forms are enough for most questions.
 

@@ -35,7 +35,7 @@ _LOOSE: Final = 1e-4  # of a delta
 
 
 class OnLattice(Protocol):
-    """What has laws on a lattice: a pair, or a Renyi curve."""
+    """What has laws on a lattice: a pair, or a Rényi curve."""
 
     spread: ClassVar[bool]
 

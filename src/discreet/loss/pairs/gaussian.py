@@ -13,7 +13,7 @@ Definition.  Discrete Gaussian noise at an integer distance: with P[Z = j] propo
 / (2v)) and distance d, the loss of j is d (2j + d) / (2v), where j is drawn from the same law.
 
 Theorem (key ``discrete-gaussian-renyi``).  ln E e**(tL) <= t (t+1) d**2 / (2v): discrete Gaussian
-noise has the Renyi curve of continuous noise of the same variance parameter, at integer distances
+noise has the Rényi curve of continuous noise of the same variance parameter, at integer distances
 (Canonne, Kamath and Steinke 2020, proposition 5).
 """
 

@@ -119,7 +119,7 @@ class SampledPair(PairFamily):
         return Bracket.within(float(low[0]), float(high[0]), ceil=1.0)
 
     def factors(self) -> tuple[Pair, ...]:
-        """Let a leak of the inner composition through: with chance q it matters still."""
+        """Let a leak of the inner composition through, with chance q."""
         inner, leak = self.inner.without_leak()
         if not leak:
             return (self,)
