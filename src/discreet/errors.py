@@ -110,6 +110,11 @@ class DiscreetError(Exception):
 
     code: ClassVar[str | None] = None
 
+    def __init_subclass__(cls, *, code: str | None = None) -> None:
+        """Give a leaf its code."""
+        if code is not None:
+            cls.code = code
+
     def __init__(self, *, what: str, why: str, do: str) -> None:
         """Keep the three sentences apart, so that any surface can lay them out."""
         self.what = what
@@ -135,38 +140,28 @@ class InputError(DiscreetError):
 
 
 @final
-class NotExact(InputError):
+class NotExact(InputError, code="E001"):
     """A float was given where an exact number is needed."""
 
-    code = "E001"
-
 
 @final
-class OutOfRange(InputError):
+class OutOfRange(InputError, code="E002"):
     """A number lies outside the range in which the answer is defined."""
 
-    code = "E002"
-
 
 @final
-class WrongKind(InputError):
+class WrongKind(InputError, code="E003"):
     """A value has the wrong type, or a sequence mixes types."""
 
-    code = "E003"
-
 
 @final
-class TooLarge(InputError):
+class TooLarge(InputError, code="E004"):
     """A result would not fit in 64-bit integers."""
 
-    code = "E004"
-
 
 @final
-class NotComposable(InputError):
+class NotComposable(InputError, code="E005"):
     """Releases are put together in a way that no theorem supports."""
-
-    code = "E005"
 
 
 class EntropyError(DiscreetError):
@@ -174,38 +169,28 @@ class EntropyError(DiscreetError):
 
 
 @final
-class EntropyUnavailable(EntropyError):
+class EntropyUnavailable(EntropyError, code="E201"):
     """The operating system gave no random bits."""
 
-    code = "E201"
-
 
 @final
-class EntropyCopied(EntropyError):
+class EntropyCopied(EntropyError, code="E202"):
     """Someone tried to copy or store a random stream."""
 
-    code = "E202"
-
 
 @final
-class EntropyForked(EntropyError):
+class EntropyForked(EntropyError, code="E203"):
     """A keyed stream was used in another process than the one that made it."""
 
-    code = "E203"
-
 
 @final
-class EntropyExhausted(EntropyError):
+class EntropyExhausted(EntropyError, code="E204"):
     """A recorded stream has no words left."""
 
-    code = "E204"
-
 
 @final
-class EntropyBusy(EntropyError):
+class EntropyBusy(EntropyError, code="E205"):
     """A keyed stream was asked for words amid another request."""
-
-    code = "E205"
 
 
 class BudgetError(DiscreetError):
@@ -213,10 +198,8 @@ class BudgetError(DiscreetError):
 
 
 @final
-class OverBudget(BudgetError):
+class OverBudget(BudgetError, code="E301"):
     """A charge does not fit into what is left of a budget."""
-
-    code = "E301"
 
 
 class LedgerError(DiscreetError):
@@ -224,66 +207,48 @@ class LedgerError(DiscreetError):
 
 
 @final
-class NotALedger(LedgerError):
+class NotALedger(LedgerError, code="E401"):
     """What lies at an address is something else than a ledger."""
 
-    code = "E401"
-
 
 @final
-class NewerFormat(LedgerError):
+class NewerFormat(LedgerError, code="E402"):
     """A ledger was written by a later version of this package."""
 
-    code = "E402"
-
 
 @final
-class DamagedLedger(LedgerError):
+class DamagedLedger(LedgerError, code="E403"):
     """What is stored is torn, or does not follow from what was recorded before."""
 
-    code = "E403"
-
 
 @final
-class LedgerUnavailable(LedgerError):
+class LedgerUnavailable(LedgerError, code="E404"):
     """A ledger cannot be read or written now."""
 
-    code = "E404"
-
 
 @final
-class OtherLedger(LedgerError):
+class OtherLedger(LedgerError, code="E405"):
     """A ledger was opened for another unit, budget or table than it is recorded for."""
 
-    code = "E405"
-
 
 @final
-class KeyReused(LedgerError):
+class KeyReused(LedgerError, code="E406"):
     """Two different requests were given the same key."""
 
-    code = "E406"
-
 
 @final
-class NotCharged(LedgerError):
+class NotCharged(LedgerError, code="E407"):
     """An answer was begun or stored without the steps that come before it."""
 
-    code = "E407"
-
 
 @final
-class Tampered(LedgerError):
+class Tampered(LedgerError, code="E408"):
     """The record contradicts itself, or a receipt that it once gave."""
 
-    code = "E408"
-
 
 @final
-class QuestionClosed(LedgerError):
+class QuestionClosed(LedgerError, code="E409"):
     """An attempt to answer the question failed, and the owner has not reopened it."""
-
-    code = "E409"
 
 
 class QuestionError(DiscreetError):
@@ -291,45 +256,33 @@ class QuestionError(DiscreetError):
 
 
 @final
-class UnreadableSQL(QuestionError):
+class UnreadableSQL(QuestionError, code="E501"):
     """A text is not SQL."""
 
-    code = "E501"
-
 
 @final
-class UnsupportedSQL(QuestionError):
+class UnsupportedSQL(QuestionError, code="E502"):
     """A question uses SQL that is not answered here."""
 
-    code = "E502"
-
 
 @final
-class UnknownName(QuestionError):
+class UnknownName(QuestionError, code="E503"):
     """A question names a table, a column or a function that is not there."""
 
-    code = "E503"
-
 
 @final
-class NotPerUnit(QuestionError):
+class NotPerUnit(QuestionError, code="E504"):
     """A step below the private aggregate mixes the rows of different units."""
 
-    code = "E504"
-
 
 @final
-class MissingBounds(QuestionError):
+class MissingBounds(QuestionError, code="E505"):
     """A number is added up, and there are no public bounds on it."""
 
-    code = "E505"
-
 
 @final
-class WrongType(QuestionError):
+class WrongType(QuestionError, code="E506"):
     """A function is applied to values of a type that it does not take."""
-
-    code = "E506"
 
 
 class PolicyError(DiscreetError):
@@ -337,17 +290,13 @@ class PolicyError(DiscreetError):
 
 
 @final
-class BadPolicy(PolicyError):
+class BadPolicy(PolicyError, code="E601"):
     """A policy cannot be followed as it is written."""
-
-    code = "E601"
 
 
 @final
-class NotAllowed(PolicyError):
+class NotAllowed(PolicyError, code="E602"):
     """A question asks for more than the policy allows."""
-
-    code = "E602"
 
 
 class EngineError(DiscreetError):
@@ -355,28 +304,20 @@ class EngineError(DiscreetError):
 
 
 @final
-class EngineFailed(EngineError):
+class EngineFailed(EngineError, code="E701"):
     """The answer failed; what was charged stays charged, and the question is closed."""
 
-    code = "E701"
-
 
 @final
-class UnreadableSource(EngineError):
+class UnreadableSource(EngineError, code="E702"):
     """What was given cannot be opened as a table."""
 
-    code = "E702"
-
 
 @final
-class SourceChanged(EngineError):
+class SourceChanged(EngineError, code="E703"):
     """Data is not what it was when it was opened; no answer was handed out."""
 
-    code = "E703"
-
 
 @final
-class EngineStopped(EngineError):
+class EngineStopped(EngineError, code="E704"):
     """The engine was stopped from outside; asking again completes the answer."""
-
-    code = "E704"

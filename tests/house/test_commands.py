@@ -43,7 +43,6 @@ NOT_AT_A_FIRST_ANSWER = NOT_AT_IMPORT - {"duckdb", "pyarrow"} | {
     "discreet.loss.engine.lattice_search",
     "discreet.loss.engine.smoothed_contour",
     "discreet.loss.pairs.envelope",
-    "discreet.loss.group_privacy",
     "discreet.loss.pairs.curved_pair",
     "discreet.loss.pairs.two_steps",
     "discreet.loss.sampling.poisson_sampling",

@@ -4,12 +4,12 @@ import mpmath
 import pytest
 
 from discreet.loss import Approximate, GaussianDP, Pure, RenyiDP
-from discreet.loss.renyi.divergences import sampled_gaussian_renyi
-from discreet.loss.sampling.amplification import (
+from tests.loss.formulas import (
     inner_ratio,
     poisson_epsilon,
     poisson_profile,
     poisson_replace_profile,
+    sampled_gaussian_renyi,
 )
 from tests.loss.oracles import coin, hockey_stick, product_law, real
 

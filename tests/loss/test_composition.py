@@ -17,7 +17,7 @@ from discreet.loss.pairs.finite import FinitePair
 from discreet.loss.pairs.gaussian import GaussianPair
 from discreet.loss.pairs.laplace import DiscreteLaplacePair, LaplacePair
 from discreet.loss.pairs.randomized_response import ResponsePair
-from discreet.loss.renyi.divergences import RenyiCurve
+from discreet.loss.renyi.curve import RenyiCurve
 from discreet.loss.sampling.poisson_sampling import Direction, SampledPair
 from tests.loss import truth
 

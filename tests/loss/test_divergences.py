@@ -6,12 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.loss.renyi.divergences import (
-    gaussian_renyi,
-    laplace_renyi,
-    pure_renyi,
-    sampled_gaussian_renyi,
-)
+from discreet.loss.renyi.divergences import gaussian_renyi, pure_renyi
+from tests.loss.formulas import laplace_renyi, sampled_gaussian_renyi
 from tests.loss.oracles import real
 
 LOSSES = st.fractions(min_value=0, max_value=10, max_denominator=1000)

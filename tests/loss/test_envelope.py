@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from discreet.errors import WrongKind
 from discreet.loss import Composition, Profile, Pure
-from discreet.loss.pairs.envelope import _profile, finite_envelope, largest_only, upper_envelope
+from discreet.loss.dominance import largest_only
+from discreet.loss.pairs.envelope import _profile, finite_envelope, upper_envelope
 from discreet.loss.pairs.finite import FinitePair
 from discreet.loss.pairs.gaussian import GaussianPair
 from discreet.loss.pairs.laplace import LaplacePair

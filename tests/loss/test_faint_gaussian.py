@@ -16,7 +16,7 @@ from discreet.loss.engine.privacy_loss_distribution import (
     TiltedConvolution,
 )
 from discreet.loss.engine.rounding import bound_above, bound_below
-from discreet.loss.pairs.pair import PrivacyLossDistribution
+from discreet.loss.pairs.distribution import PrivacyLossDistribution
 from discreet.mechanisms import Gaussian, Laplace
 
 FAINT = ["1e-60", "1e-100", "1e-150", "1e-154", "1e-158", "1e-161", "1e-162", "1e-170", "1e-200"]

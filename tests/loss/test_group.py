@@ -14,20 +14,15 @@ from discreet.loss import (
     RenyiDP,
     ZeroConcentrated,
 )
-from discreet.loss.group_privacy import (
-    chained,
-    group_delta,
-    group_profile,
-    group_renyi,
-    group_truncated_concentrated,
-    grouped,
-)
+from discreet.loss.group_privacy import group_delta, group_renyi
 from discreet.loss.pairs.envelope import upper_envelope
 from discreet.loss.pairs.gaussian import GaussianPair
 from discreet.loss.pairs.laplace import LaplacePair
 from discreet.loss.pairs.randomized_response import ResponsePair
-from discreet.loss.renyi.divergences import RenyiCurve
+from discreet.loss.pairs.two_steps import chained, grouped
+from discreet.loss.renyi.curve import RenyiCurve
 from tests.loss.finite_laws import covers, laws, of, times
+from tests.loss.formulas import group_profile, group_truncated_concentrated
 from tests.loss.oracles import gaussian, real, response
 
 SMALL = st.fractions(min_value=0, max_value=2, max_denominator=20)

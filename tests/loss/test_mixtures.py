@@ -13,10 +13,10 @@ from discreet.loss import Composition, GaussianDP, Pure
 from discreet.loss.pairs.gaussian import GaussianPair
 from discreet.loss.pairs.laplace import LaplacePair
 from discreet.loss.pairs.randomized_response import ResponsePair
-from discreet.loss.sampling.amplification import poisson_replace_profile
 from discreet.loss.sampling.mixtures import poisson_replaced, routed, sampled_group
 from discreet.loss.sampling.poisson_sampling import Direction, SampledPair
 from tests.loss.finite_laws import EPSILONS, covers, laws, mixed, of, profile, times
+from tests.loss.formulas import poisson_replace_profile
 
 F = Fraction
 RATES = st.sampled_from([F(1, 100), F(1, 4), F(9, 10)])

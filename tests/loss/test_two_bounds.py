@@ -19,7 +19,7 @@ from discreet.loss.pairs.finite import FinitePair
 from discreet.loss.pairs.gaussian import DiscreteGaussianPair, GaussianPair
 from discreet.loss.pairs.laplace import LaplacePair
 from discreet.loss.pairs.randomized_response import ResponsePair
-from discreet.loss.renyi.divergences import RenyiCurve
+from discreet.loss.renyi.curve import RenyiCurve
 from discreet.loss.renyi.moment_growth import concentration
 from discreet.loss.sampling.poisson_sampling import Direction, SampledPair
 from discreet.mechanisms import Exponential

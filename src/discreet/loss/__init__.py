@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # each is loaded when first used, because most questions need
     from discreet.loss.privacy_loss import PrivacyLoss
     from discreet.loss.profile import Profile
     from discreet.loss.pure_and_approximate import Approximate, Pure, optimal_delta
-    from discreet.loss.renyi.divergences import RenyiCurve
+    from discreet.loss.renyi.curve import RenyiCurve
     from discreet.loss.renyi.renyi_and_zcdp import RenyiDP, ZeroConcentrated
     from discreet.loss.sampling.shuffle import Shuffle
 
@@ -69,7 +69,7 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "privacy_loss": ("PrivacyLoss",),
             "profile": ("Profile",),
             "pure_and_approximate": ("Approximate", "Pure", "optimal_delta"),
-            "renyi.divergences": ("RenyiCurve",),
+            "renyi.curve": ("RenyiCurve",),
             "renyi.renyi_and_zcdp": ("RenyiDP", "ZeroConcentrated"),
             "sampling.shuffle": ("Shuffle",),
         },

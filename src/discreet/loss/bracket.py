@@ -8,7 +8,9 @@ The accountant's answers are brackets; a privacy claim quotes ``high``.
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import final
 
@@ -52,8 +54,13 @@ class Bracket:
         """Enclose the larger of two numbers."""
         return Bracket(max(self.low, other.low), max(self.high, other.high))
 
+    @classmethod
+    def largest(cls, brackets: Iterable[Bracket]) -> Bracket:
+        """Enclose the largest of several numbers."""
+        return functools.reduce(cls.join, brackets)
+
     def meet(self, other: Bracket) -> Bracket:
-        """Enclose one number of which two brackets are known."""
+        """Enclose one number that lies in both brackets."""
         return Bracket(max(self.low, other.low), min(self.high, other.high))
 
     def overlaps(self, other: Bracket) -> bool:

@@ -2,19 +2,13 @@
 
 Trust: kernel.
 
-Search the dyadic scales of so many bits for the least one that fits.
-
-A search only proposes: the returned scale was itself found to fit, and the one before it not.
-How the two were found (secants on floats, with bisection where they are slow) matters for speed
-alone.  docs/proofs/accounting.md, section 2.
-
-How much noise a promise needs, and how many questions it allows.
-
 Definition.  A family of losses indexed by a scale > 0 shrinks as the scale grows.  ``least_scale``
 returns a dyadic rational at which the certified delta(epsilon) is at most the target; the next
 smaller one on the same grid of ``bits`` significant bits was tried and not certified.
 ``most_repeats`` returns the largest certified number of repetitions, found in the same way.
-Nothing rests on monotonicity but economy: the returned value itself was checked.
+A search only proposes: the returned value was itself found to fit, and the one before it not.  How
+the two were found (secants on floats, with bisection where they are slow) and whether the family is
+monotone matter for speed alone (docs/proofs/accounting.md, section 2).
 """
 
 from __future__ import annotations
@@ -51,7 +45,7 @@ Point = tuple[int, float]
 @final
 @dataclass(frozen=True, slots=True)
 class _Grid:
-    """All positive dyadic rationals of so many significant bits, numbered in order from 1.
+    """All positive dyadic rationals of ``bits`` significant bits, numbered in order from 1.
 
     >>> [float(_Grid(4).scale(index)) for index in (-9, 0, 3, 8)]
     [0.46875, 1.0, 1.375, 2.0]
@@ -133,8 +127,8 @@ def _bracket(at: Callable[[int], Point], octave: int) -> tuple[Point, Point]:
     )
 
 
-_LEAST: Final = 2.0**-60
-_MOST: Final = 10**9
+_LEAST_EXCESS: Final = 2.0**-60
+_MOST_REPEATS: Final = 10**9
 
 
 def least_scale(
@@ -144,7 +138,7 @@ def least_scale(
     delta: object = 0,
     bits: int = 24,
 ) -> Fraction:
-    """Return the least scale, to so many significant bits, whose loss fits the target.
+    """Return the least scale, to this many significant bits, whose loss fits the target.
 
     >>> float(least_scale(lambda s: GaussianDP(mu=1 / s), epsilon=1, delta=1e-6))
     4.224678993225098
@@ -167,13 +161,13 @@ def _excess(loss: PrivacyLoss, epsilon: Fraction, delta: Fraction) -> float:
         return math.inf if found else -math.inf
     target = math.log(delta.denominator) - math.log(delta.numerator)
     gap = math.sqrt(target) - math.sqrt(max(0.0, -math.log(found)))
-    return min(gap, 0.0) if found <= delta else max(gap, _LEAST)
+    return min(gap, 0.0) if found <= delta else max(gap, _LEAST_EXCESS)
 
 
 def laplace_scale(
     *, epsilon: object, delta: object = 0, count: int = 1, distance: object = 1
 ) -> Fraction:
-    """Return the least scale of Laplace noise for so many answers at an L1 distance.
+    """Return the least scale of Laplace noise for this many answers at an L1 distance.
 
     At delta 0 it is exactly count * distance / epsilon.
 
@@ -194,7 +188,7 @@ def laplace_scale(
 def gaussian_sigma(
     *, epsilon: object, delta: object, count: int = 1, distance: object = 1
 ) -> Fraction:
-    """Return the least standard deviation for so many answers at an L2 distance.
+    """Return the least standard deviation for this many answers at an L2 distance.
 
     >>> float(gaussian_sigma(epsilon=1, delta=1e-6))
     4.224678993225098
@@ -229,9 +223,9 @@ def most_repeats(loss: PrivacyLoss, *, epsilon: object, delta: object = 0) -> in
 
     low, high = 0, 1
     while fits(high):
-        if high >= _MOST:
-            return _MOST
-        low, high = high, min(2 * high, _MOST)
+        if high >= _MOST_REPEATS:
+            return _MOST_REPEATS
+        low, high = high, min(2 * high, _MOST_REPEATS)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle) else (low, middle)

@@ -1,9 +1,9 @@
-"""A multiset of dominating pairs, and what is known only through Renyi orders.
+"""A multiset of dominating pairs, and what is known only through Rényi orders.
 
 Trust: kernel.
 
 Definition.  A composition stands for the product of its pairs, each as often as its count, in one
-direction; its loss is the sum of independent losses.  Where a part is known only by a Renyi curve,
+direction; its loss is the sum of independent losses.  Where a part is known only by a Rényi curve,
 the profile is the largest that the curve allows, and only upper ends mean anything.  Where pairs
 know a curve of the same releases as well, the smaller bound is the answer.
 
@@ -21,10 +21,12 @@ from typing import final
 from discreet.errors import OutOfRange
 from discreet.loss.bracket import Bracket
 from discreet.loss.engine.composed_profile import CompositionProfile
+from discreet.loss.engine.rounding import SUM_MARGIN
 from discreet.loss.pairs.gaussian import GaussianPair
-from discreet.loss.pairs.pair import Pair, knows_curve
+from discreet.loss.pairs.pair import Pair
 from discreet.loss.pairs.smoothed_gaussian import SmoothedGaussianPair
-from discreet.loss.renyi.divergences import RenyiCurve
+from discreet.loss.pairs.two_bounds import knows_curve
+from discreet.loss.renyi.curve import RenyiCurve
 
 __all__ = ["Composition"]
 
@@ -32,7 +34,7 @@ __all__ = ["Composition"]
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Composition:
-    """The product of pairs with counts, and the sum of Renyi curves.
+    """The product of pairs with counts, and the sum of Rényi curves.
 
     >>> once = Composition(((GaussianPair(Fraction(1)), 1),))
     >>> once.power(4).pairs
@@ -79,7 +81,7 @@ class Composition:
         return Composition(tuple((pair, n * count) for pair, n in self.pairs), renyi)
 
     def reverse(self) -> Composition:
-        """Swap the two neighbors; a Renyi curve is a bound in both directions."""
+        """Swap the two neighbors; a Rényi curve is a bound in both directions."""
         return Composition(tuple((pair.reverse(), n) for pair, n in self.pairs), self.renyi)
 
     def group(self, k: int) -> Composition | None:
@@ -91,11 +93,11 @@ class Composition:
         return Composition(known, self.renyi)
 
     def log_moment(self, t: float) -> float:
-        """Bound ln E_P[e**(tL)] from above; the Renyi divergence of order 1 + t is this over t."""
+        """Bound ln E_P[e**(tL)] from above; the Rényi divergence of order 1 + t is this over t."""
         total = math.fsum(n * _log_moment(pair, t) for pair, n in self.pairs)
         if self.renyi is not None:
             total += self.renyi.log_moment(t)
-        return total + abs(total) * 2.0**-50
+        return total + abs(total) * SUM_MARGIN
 
     def without_leak(self) -> tuple[Composition, Fraction]:
         """Return what is lost if no smoothed Gaussian leaks, and the chance that one does.

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from fractions import Fraction
 
 from discreet.loss.composition import Composition
@@ -28,9 +29,9 @@ from discreet.loss.pairs.laplace import DiscreteLaplacePair, LaplacePair
 from discreet.loss.pairs.pair import Pair
 from discreet.loss.pairs.randomized_response import ResponsePair
 from discreet.loss.pairs.smoothed_gaussian import SmoothedGaussianPair
-from discreet.loss.renyi.divergences import RenyiCurve
+from discreet.loss.renyi.curve import RenyiCurve
 
-__all__ = ["dominates", "largest_loss"]
+__all__ = ["dominates", "largest_loss", "largest_only"]
 
 
 def largest_loss(composition: Composition) -> Fraction | None:
@@ -76,6 +77,20 @@ def dominates(larger: Composition, smaller: Composition) -> bool:
     free, needed = free - shared, needed - shared
     ranked = sorted(free, key=_rank)
     return all(_take(free, ranked, pair, count) for pair, count in _largest_first(needed))
+
+
+def largest_only(compositions: Sequence[Composition]) -> tuple[Composition, ...]:
+    """Drop repeated compositions, and those that another one dominates.
+
+    >>> largest_only([Composition(), Composition()])
+    (Composition(pairs=(), renyi=None),)
+    """
+    kept: list[Composition] = []
+    for composition in dict.fromkeys(compositions):
+        if not any(dominates(other, composition) for other in kept):
+            kept = [other for other in kept if not dominates(composition, other)]
+            kept.append(composition)
+    return tuple(kept)
 
 
 def _higher(larger: RenyiCurve | None, smaller: RenyiCurve) -> bool:

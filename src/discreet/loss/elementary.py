@@ -1,17 +1,10 @@
 """Elementary functions and the normal distribution, enclosed between rationals.
 
-Trust: kernel.
-
-Exponentials, logarithms and roots of rationals, enclosed between rationals.
-
- Every closed form of this room rounds through these functions.
+Trust: kernel.  Every closed form of this room rounds through these functions.
 
 Definition.  Each function returns an ``Interval`` that contains the true value; its width is about
 2**-BITS (for ``exp``: relative to the value, or 2**-BITS where the value is smaller than that).
-
 Theorem key: ``enclosure``.
-
-The normal distribution function and the profile of the Gaussian, enclosed.
 
 Definition.  Phi(x) = P[N(0, 1) <= x].
 Theorem (key ``gaussian-profile``; Balle and Wang 2018).  The pair N(mu, 1), N(0, 1) has

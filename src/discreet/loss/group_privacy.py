@@ -9,43 +9,22 @@ Theorems.  Along a chain D_0, ..., D_k of neighbors:
         (rho, w) becomes (k**2 rho, w / k);
     Rényi (key ``group-renyi``; Mironov 2017, proposition 11, with 1/p + 1/q = 1 left free):
         D_a(P||R) <= (a - 1/p)/(a - 1) D_{pa}(P||Q) + D_{q(a - 1/p)}(Q||R);
-    any profile (key ``group-profile``; Dong, Roth and Su 2022):
-        h_k(a b) <= h_1(a) + a h_{k-1}(b).
+For any profile see ``pairs.two_steps``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Final
 
 from discreet.exact import float_up
-from discreet.loss.composition import Composition
 from discreet.loss.elementary import exp
-from discreet.loss.pairs.curved_pair import curved_composition
-from discreet.loss.pairs.pair import Pair
-from discreet.loss.pairs.randomized_response import ResponsePair
-from discreet.loss.pairs.two_steps import TwoStepShape
-from discreet.loss.parameters import (
-    checked_count,
-    checked_delta,
-    checked_epsilon,
-    checked_parameter,
-)
-from discreet.loss.renyi.divergences import RenyiCurve
+from discreet.loss.parameters import checked_count, checked_delta, checked_epsilon
+from discreet.loss.renyi.curve import RenyiCurve
 
-__all__ = [
-    "chained",
-    "group_delta",
-    "group_profile",
-    "group_renyi",
-    "group_truncated_concentrated",
-    "grouped",
-    "repeated",
-]
+__all__ = ["group_delta", "group_renyi"]
 
 _ONE: Final = Fraction(1)
-_CUT: Final = Fraction(3, 8)
 
 
 def group_delta(*, epsilon: object, delta: object, size: int) -> Fraction:
@@ -66,19 +45,6 @@ def group_delta(*, epsilon: object, delta: object, size: int) -> Fraction:
     step, whole = exp(-loss), exp(-count * loss)
     series = exp((count - 1) * loss).high * (1 - whole.low) / (1 - step.high)
     return min(Fraction(float_up(chance * series)), _ONE)
-
-
-def group_truncated_concentrated(
-    *, rho: object, largest_order: object, size: int
-) -> tuple[Fraction, Fraction]:
-    """Return (k**2 rho, largest order / k) for divergences bounded by rho times the order.
-
-    >>> group_truncated_concentrated(rho="0.1", largest_order=50, size=5)
-    (Fraction(5, 2), Fraction(10, 1))
-    """
-    count = checked_count(size, name="size")
-    strength = checked_parameter(rho, name="rho")
-    return count**2 * strength, checked_parameter(largest_order, name="largest_order") / count
 
 
 def group_renyi(curve: RenyiCurve, size: int) -> RenyiCurve:
@@ -116,89 +82,3 @@ def _longer(far: RenyiCurve, near: RenyiCurve, a: Fraction) -> Fraction | None:
         value = (a - 1 / p) / (a - 1) * first + second
         best = value if best is None else min(best, value)
     return best
-
-
-def group_profile(
-    curve: Callable[[Fraction], float], epsilon: Fraction, size: int, *, parts: int = 12
-) -> float:
-    """Bound the profile of a group at epsilon, from a curve delta(epsilon) of one unit.
-
-    Epsilon is split between the first step and the rest in the best of a number of ways; every
-    split is sound.
-
-    >>> from discreet.loss.pure_and_approximate import Pure
-    >>> pure = Pure(epsilon="0.5")
-    >>> round(group_profile(lambda e: pure.delta(epsilon=e), Fraction(1, 2), 2), 6)
-    0.244919
-    """
-    if size == 1:
-        return curve(epsilon)
-
-    def total(share: Fraction) -> float:
-        rest = group_profile(curve, epsilon - share, size - 1, parts=parts)
-        return float_up(Fraction(curve(share)) + exp(share).high * Fraction(rest))
-
-    shares = [epsilon * j / parts for j in range(parts + 1)]
-    values = [total(share) for share in shares]
-    best = min(range(parts + 1), key=values.__getitem__)
-    low, high = shares[max(best - 1, 0)], shares[min(best + 1, parts)]
-    seen = values[best]
-    for _ in range(24):
-        left, right = low + (high - low) * _CUT, high - (high - low) * _CUT
-        first, second = total(left), total(right)
-        seen = min(seen, first, second)
-        low, high = (low, right) if first <= second else (left, high)
-    return min(seen, 1.0)
-
-
-def chained(first: Composition, second: Composition) -> Composition:
-    """Return a composition above (P, Q) from ordered compositions above (P, R) and (R, Q).
-
-    >>> from discreet.loss.pairs.gaussian import GaussianPair
-    >>> step = Composition(((GaussianPair(Fraction(4, 25)), 1),))
-    >>> round(chained(step, step).delta(1.0).high, 6)
-    0.063185
-    """
-    for one, other in ((first, second), (second, first)):
-        if other == Composition():
-            return one
-        if one.infinity().low > 1 - 1e-12:
-            return Composition(((ResponsePair(Fraction(0), _ONE), 1),))
-    return curved_composition(TwoStepShape(first, second))
-
-
-def grouped(composition: Composition, size: int) -> Composition:
-    """Move every pair of a composition to several times its distance.
-
-    Pairs that do not know how are chained with themselves.
-    """
-    renyi = None if composition.renyi is None else group_renyi(composition.renyi, size)
-    total = Composition(pairs=(), renyi=renyi)
-    for pair, count in composition.pairs:
-        total = total.compose(_grouped_pair(pair, size).power(count))
-    return total
-
-
-def repeated(composition: Composition, size: int) -> Composition:
-    """Chain a composition with itself, as one pair: what its factors are does not matter.
-
-    >>> from discreet.loss.pairs.laplace import LaplacePair
-    >>> twice = Composition(((LaplacePair(Fraction(1)), 2),))
-    >>> repeated(twice, 2) == chained(twice, twice)
-    True
-    """
-    if size == 1:
-        return composition
-    half = repeated(composition, size // 2)
-    return chained(half, half if size % 2 == 0 else repeated(composition, size - size // 2))
-
-
-def _grouped_pair(pair: Pair, size: int) -> Composition:
-    moved = pair.group(size)
-    if moved is not None:
-        return Composition(((moved, 1),))
-    if isinstance(pair, ResponsePair):
-        delta = group_delta(epsilon=pair.epsilon, delta=pair.delta, size=size)
-        return Composition(((ResponsePair(size * pair.epsilon, delta), 1),))
-    half = _grouped_pair(pair, size // 2)
-    return chained(half, half if size % 2 == 0 else _grouped_pair(pair, size - size // 2))

@@ -2,16 +2,6 @@
 
 Trust: kernel.
 
-From a profile to the trade-off between false alarms and missed detections.
-
-Theorem (key ``tradeoff-duality``; Wasserman and Zhou 2010; Dong, Roth and Su 2022).  A test that
-accuses wrongly with chance alpha misses with chance at least
-    1 - h(a) - a alpha           and     (1 - r(a) - alpha) / a           for every a >= 1,
-where h is the profile of one direction and r that of the other; the best of these bounds is the
-trade-off.  Every a is sound, so a is searched for in floats and the bound evaluated exactly.
-
-What every statement about a privacy loss can answer.
-
 Definitions.  For neighbors D, D' and a mechanism M,
     delta(eps) = sup over outcomes S of  P[M(D) in S] - e**eps P[M(D') in S],   the profile;
     epsilon(delta) = the least eps with delta(eps) <= delta;
@@ -20,6 +10,11 @@ Definitions.  For neighbors D, D' and a mechanism M,
 A notion (pure, approximate, concentrated, ...) is a bound on these; its answers are upper bounds
 (for the trade-off: lower bounds), rounded towards more loss.
 
+Theorem (key ``tradeoff-duality``; Wasserman and Zhou 2010; Dong, Roth and Su 2022).  A test that
+accuses wrongly with chance alpha misses with chance at least
+    1 - h(a) - a alpha           and     (1 - r(a) - alpha) / a           for every a >= 1,
+where h is the profile of one direction and r that of the other; the best of these bounds is the
+trade-off.  Every a is sound, so a is searched for in floats and the bound evaluated exactly.
 Theorem (key ``post-processing``; Dwork, McSherry, Nissim and Smith 2006).  A map of the output that
 does not look at the data again leaves every one of these bounds true, so there is no method for it.
 """

@@ -13,20 +13,22 @@ them all before they are composed (key ``adaptive-choice``).
 A group moves every pair by itself, since each stands for a release of its own.  The factors of an
 *indivisible* profile do not: together they bound one release at one step, and what each would be at
 two steps they do not say.  Its group chains the product as a whole (key ``group-profile``).
+
+``pairs.profile_operations`` is loaded when first used: few questions need its tables and engines.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Self, final
 
 from discreet.exact import float_down, float_up
+from discreet.loss import pairs
 from discreet.loss.bracket import Bracket
 from discreet.loss.composition import Composition
-from discreet.loss.dominance import dominates, largest_loss
+from discreet.loss.dominance import dominates, largest_loss, largest_only
 from discreet.loss.pairs.pair import Pair
 from discreet.loss.parameters import (
     checked_count,
@@ -90,7 +92,7 @@ class Profile(PrivacyLoss):
     def delta_interval(self, *, epsilon: object) -> Bracket:
         """Enclose the largest delta over alternatives and directions."""
         exact = checked_epsilon(epsilon)
-        found = _largest(composition.delta(float_down(exact)) for composition in self._all())
+        found = Bracket.largest(composition.delta(float_down(exact)) for composition in self._all())
         if (right := float_up(exact)) == exact:
             return found
         low = max(composition.delta(right).low for composition in self._all())
@@ -106,7 +108,7 @@ class Profile(PrivacyLoss):
     def interval(self, *, delta: object) -> Bracket:
         """Enclose the largest epsilon over alternatives and directions."""
         chance = checked_delta(delta)
-        found = _largest(composition.epsilon(chance) for composition in self._all())
+        found = Bracket.largest(composition.epsilon(chance) for composition in self._all())
         bound = self.pure_bound() if chance == 0 else None
         if bound is None:
             return found
@@ -121,9 +123,7 @@ class Profile(PrivacyLoss):
 
     def concentrated(self) -> Fraction | None:
         """Return a rho within a thousandth of the least; None where a loss can be infinite."""
-        from discreet.loss.renyi.least_rho import least_rho  # noqa: PLC0415  rare
-
-        found = [least_rho(composition) for composition in self._all()]
+        found = [pairs.profile_operations.least_rho(composition) for composition in self._all()]
         known = [rho for rho in found if rho is not None]
         return max(known) if len(known) == len(found) else None
 
@@ -163,8 +163,7 @@ class Profile(PrivacyLoss):
         """Return one alternative in each direction that dominates all of them."""
         if len(self.remove) == len(self.add) == 1:
             return self
-        from discreet.loss.pairs.envelope import upper_envelope  # noqa: PLC0415  rare
-
+        upper_envelope = pairs.profile_operations.upper_envelope
         return replace(self, remove=(upper_envelope(self.remove),), add=(upper_envelope(self.add),))
 
     def group(self, size: int) -> Profile:
@@ -180,9 +179,12 @@ class Profile(PrivacyLoss):
         count = checked_count(size, name="size")
         if count == 1:
             return self
-        from discreet.loss.group_privacy import grouped, repeated  # noqa: PLC0415  rare
-
-        ours, far = self._decided(), repeated if self.indivisible else grouped
+        far = (
+            pairs.profile_operations.repeated
+            if self.indivisible
+            else pairs.profile_operations.grouped
+        )
+        ours = self._decided()
         return replace(ours, remove=(far(ours.remove[0], count),), add=(far(ours.add[0], count),))
 
     def join(self, other: PrivacyLoss) -> PrivacyLoss:
@@ -191,8 +193,6 @@ class Profile(PrivacyLoss):
             marked = self.indivisible and isinstance(other, Profile)
             return other.profile().as_one() if marked else other
         theirs = other.profile()
-        from discreet.loss.pairs.envelope import largest_only  # noqa: PLC0415  rare
-
         return Profile(
             remove=largest_only((*self.remove, *theirs.remove)),
             add=largest_only((*self.add, *theirs.add)),
@@ -209,11 +209,12 @@ class Profile(PrivacyLoss):
         chance = checked_rate(rate)
         if chance == 1:
             return self
-        from discreet.loss.sampling.poisson_sampling import Direction, SampledPair  # noqa: PLC0415  rare
-
-        removed = (SampledPair(c, chance, Direction.REMOVE) for c in self.remove)
-        added = (SampledPair(c.reverse(), chance, Direction.ADD) for c in self.add)
-        return replace(self, remove=_single(removed), add=_single(added))
+        sample = pairs.profile_operations.poisson_sample
+        return replace(
+            self,
+            remove=sample(self.remove, chance, removed=True),
+            add=sample(self.add, chance, removed=False),
+        )
 
     def sampled_without_replacement(self, *, size: int, population: int) -> Profile:
         """Map every ratio a >= 1 to 1 + (a - 1) / q, in both directions (replaced records)."""
@@ -222,32 +223,16 @@ class Profile(PrivacyLoss):
         rate = checked_rate(Fraction(taken, people), name="size / population")
         if rate == 1:
             return self
-        from discreet.loss.pairs.curved_pair import CurvedPair  # noqa: PLC0415  rare
-        from discreet.loss.pairs.envelope import largest_only  # noqa: PLC0415  rare
-        from discreet.loss.sampling.replaced_record import FixedSizeShape  # noqa: PLC0415  rare
-
-        return Profile.of_symmetric(CurvedPair(FixedSizeShape(largest_only(self._all()), rate)))
+        return Profile.of_symmetric(
+            pairs.profile_operations.sample_of_fixed_size(self._all(), rate)
+        )
 
     def shuffled(self, *, population: int) -> Profile:
         """Return the profile of the shuffled reports of a purely private local randomizer."""
         local = self.pure_bound()
         if local is None:
             raise no_pure_bound()
-        from discreet.loss.pairs.curved_pair import CurvedPair  # noqa: PLC0415  rare
-        from discreet.loss.sampling.shuffle import Shuffle  # noqa: PLC0415  rare
-        from discreet.loss.sampling.shuffle_shape import ShuffledShape  # noqa: PLC0415  rare
-
-        shuffle = Shuffle(epsilon=local, population=population)
-        return Profile.of_symmetric(CurvedPair(ShuffledShape(shuffle)))
-
-
-def _largest(brackets: Iterable[Bracket]) -> Bracket:
-    found = list(brackets)
-    return Bracket(max(b.low for b in found), max(b.high for b in found))
-
-
-def _single(pairs: Iterable[Pair]) -> tuple[Composition, ...]:
-    return tuple(dict.fromkeys(Composition(pairs=((pair, 1),), renyi=None) for pair in pairs))
+        return Profile.of_symmetric(pairs.profile_operations.shuffled_reports(local, population))
 
 
 def _covered(larger: tuple[Composition, ...], smaller: tuple[Composition, ...]) -> bool:

@@ -2,17 +2,6 @@
 
 Trust: kernel.
 
-The optimal composition of (epsilon, delta) promises, by exact enumeration of losses.
-
-Theorem (key ``optimal-composition``; Kairouz, Oh and Viswanath 2015; Murtagh and Vadhan 2016).  Of
-all mechanisms with given (eps_i, delta_i), randomized response loses most.  Its total loss is
-the sum of signs S_i eps_i, where S_i = +1 with probability e**eps_i / (1 + e**eps_i), so that
-    delta(eps) = 1 - prod(1 - delta_i) * (1 - E[(1 - e**(eps - sum S_i eps_i))_+]),
-and no smaller delta is true of every composition.  Equal sums are merged: k equal promises have
-k + 1 sums; k different ones up to 2**k, where the exact problem is #P-hard.
-
-Pure differential privacy.
-
 Definition.  M is eps-DP when P[M(D) in S] <= e**eps P[M(D') in S] for all neighbors and all S:
 the privacy loss log P(y)/Q(y) never exceeds eps.
 Theorem (key ``randomized-response``; Kairouz, Oh and Viswanath 2015).  Randomized response loses
@@ -21,8 +10,6 @@ The best test of it (key ``tradeoff-duality``) that accuses wrongly with chance 
 larger of the chances 1 - e**eps a and e**-eps (1 - a).
 Theorem (key ``group-pure``).  A group of k units loses at most k eps.
 
-Approximate differential privacy: one point of the profile.
-
 Definition.  M is (eps, delta)-DP when P[M(D) in S] <= e**eps P[M(D') in S] + delta for all
 ordered neighbors and all S.
 Theorem (key ``randomized-response``).  The (eps, delta) randomized response, which reveals
@@ -30,6 +17,13 @@ everything with chance delta, loses most of all such mechanisms.
 Theorem (key ``group-approximate``).  A group of k units is protected at
 (k eps, delta (e**(k eps) - 1) / (e**eps - 1)), and no smaller delta is true in general:
 p_0 = 0, p_{j+1} = e**eps p_j + delta attains it.
+
+Theorem (key ``optimal-composition``; Kairouz, Oh and Viswanath 2015; Murtagh and Vadhan 2016).  Of
+all mechanisms with given (eps_i, delta_i), randomized response loses most.  Its total loss is
+the sum of signs S_i eps_i, where S_i = +1 with probability e**eps_i / (1 + e**eps_i), so that
+    delta(eps) = 1 - prod(1 - delta_i) * (1 - E[(1 - e**(eps - sum S_i eps_i))_+]),
+and no smaller delta is true of every composition.  Equal sums are merged: k equal promises have
+k + 1 sums; k different ones up to 2**k, where the exact problem is #P-hard.
 """
 
 from __future__ import annotations
@@ -44,6 +38,7 @@ from discreet.errors import OutOfRange
 from discreet.exact import Interval, float_down
 from discreet.loss.bracket import Bracket
 from discreet.loss.elementary import exp, log, reciprocal, tanh_half
+from discreet.loss.group_privacy import group_delta
 from discreet.loss.pairs.randomized_response import ResponsePair
 from discreet.loss.parameters import (
     checked_count,
@@ -263,8 +258,6 @@ class Approximate(PrivacyLoss):
     def renyi(self, *, order: object) -> float:
         """Return infinity, unless delta is 0."""
         wanted = checked_order(order)
-        from discreet.loss.renyi.divergences import pure_renyi  # noqa: PLC0415  rare
-
         return (
             math.inf if self.delta_bound else pure_renyi(epsilon=self.epsilon_bound, order=wanted)
         )
@@ -282,8 +275,6 @@ class Approximate(PrivacyLoss):
     def group(self, size: int) -> Approximate:
         """Multiply epsilon, and sum the geometric series of deltas, rounded up."""
         count = checked_count(size, name="size")
-        from discreet.loss.group_privacy import group_delta  # noqa: PLC0415  rare
-
         return Approximate(
             epsilon=count * self.epsilon_bound,
             delta=group_delta(epsilon=self.epsilon_bound, delta=self.delta_bound, size=count),

@@ -1,4 +1,4 @@
-"""What certified accounting rest on.
+"""What certified accounting rests on.
 
 Trust: public.
 """

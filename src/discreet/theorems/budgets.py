@@ -1,12 +1,6 @@
 """What trees of releases, budgets, privacy filters and the ledger rest on.
 
 Trust: public.
-
-What the accounting of trees of releases rests on.
-
-What scopes, loss maps, budgets and their filters rest on.
-
-What the ledger rests on.
 """
 
 from __future__ import annotations

@@ -1,10 +1,6 @@
 """What counters of streams, hierarchies of counts and the sparse vector technique rest on.
 
 Trust: public.
-
-What counters of streams and hierarchies of counts rest on.
-
-What the sparse vector technique rest on.
 """
 
 from __future__ import annotations

@@ -1,12 +1,6 @@
 """What units, mechanisms and partition selection rest on.
 
 Trust: public.
-
-What units and finite mechanisms rest on.
-
-What mechanisms that add noise or select rest on.
-
-Theorems about choosing which groups to show.
 """
 
 from __future__ import annotations

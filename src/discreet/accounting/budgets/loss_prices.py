@@ -36,7 +36,7 @@ from discreet.loss.pairs.randomized_response import ResponsePair
 from discreet.loss.pairs.smoothed_gaussian import SmoothedGaussianPair
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
-    from discreet.loss.renyi.divergences import RenyiCurve
+    from discreet.loss.renyi.curve import RenyiCurve
 
 __all__ = ["concentrated_price", "divergence_price", "gaussian_price", "point_price"]
 

@@ -35,8 +35,8 @@ from discreet.accounting.worst_case.term_prices import RowChange, TermPrices
 from discreet.accounting.worst_case.tree_terms import AFTER, BEFORE, BOTH, TreeTerms
 from discreet.errors import OutOfRange, WrongKind
 from discreet.loss import PrivacyLoss
-from discreet.loss.group_privacy import chained
 from discreet.loss.pairs.envelope import upper_envelope
+from discreet.loss.pairs.two_steps import chained
 from discreet.units import PrivacyUnit, Relation, row, same_unit
 
 __all__ = ["statement_of"]

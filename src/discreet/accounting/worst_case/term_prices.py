@@ -46,10 +46,10 @@ from discreet.accounting.worst_case.tree_terms import (
 )
 from discreet.loss import PrivacyLoss
 from discreet.loss.composition import Composition
-from discreet.loss.group_privacy import chained
 from discreet.loss.pairs.envelope import product_as_finite_pair, upper_envelope
 from discreet.loss.pairs.finite import FinitePair
 from discreet.loss.pairs.randomized_response import ResponsePair
+from discreet.loss.pairs.two_steps import chained
 from discreet.loss.sampling.mixtures import poisson_replaced, routed, sampled_group
 from discreet.loss.sampling.poisson_sampling import Direction, SampledPair
 from discreet.units import PrivacyUnit, Relation

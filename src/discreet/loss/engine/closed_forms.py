@@ -2,14 +2,9 @@
 
 Trust: kernel.
 
-Special functions of SciPy, which takes its time to load and so is loaded at the first call.
-
- The error that each may make is part of the model in ``rounding``.
-
-Profiles in closed form: one Gaussian, one Laplace, repeated randomized response.
-
 Each function returns a bracket whose ends include a proved bound on rounding
-(docs/proofs/accounting.md, section 3), given the model of ``rounding``.
+(docs/proofs/accounting.md, section 3), given the model of ``rounding``, which
+covers the special functions of SciPy.  SciPy takes long to load, so the first call loads it.
 
 Theorem keys: ``gaussian-profile``, ``laplace-profile``, ``response-binomial``.
 """
@@ -23,8 +18,8 @@ from typing import Final, final
 import numpy as np
 
 from discreet.loss.bracket import Bracket
-from discreet.loss.engine.rounding import SPECIAL, UNIT
-from discreet.loss.pairs.pair import Floats
+from discreet.loss.engine.rounding import SPECIAL, TINIEST, UNIT
+from discreet.loss.pairs.distribution import Floats
 
 __all__ = [
     "FAINTEST",
@@ -43,7 +38,7 @@ def erfcx(x: Floats | float) -> Floats:
     >>> erfcx(np.array([0.0, 1.0])).round(4).tolist()
     [1.0, 0.4276]
     """
-    from scipy import special  # type: ignore[import-untyped]  # noqa: PLC0415  takes its time
+    from scipy import special  # type: ignore[import-untyped]  # noqa: PLC0415  slow to load
 
     return np.asarray(special.erfcx(x))
 
@@ -54,7 +49,7 @@ def gammaln(x: Floats) -> Floats:
     >>> gammaln(np.array([2.0, 5.0])).round(4).tolist()
     [0.0, 3.1781]
     """
-    from scipy import special  # noqa: PLC0415  takes its time
+    from scipy import special  # noqa: PLC0415  slow to load
 
     return np.asarray(special.gammaln(x))
 
@@ -83,7 +78,7 @@ def gaussian_delta(square: Fraction, eps: float) -> Bracket:
         return Bracket.within(float(value[0] - error[0]), float(value[0] + error[0]), ceil=1.0)
     density = 0.5 * math.exp(-a * a / 2)
     left, right = density * float(erfcx(a * _ROOT)), density * float(erfcx(b * _ROOT))
-    wrong = (left + right) * _relative(size) + 1e-300
+    wrong = (left + right) * _relative(size) + TINIEST
     return Bracket.within(left - right - wrong, left - right + wrong, ceil=1.0)
 
 
@@ -115,7 +110,7 @@ def gaussian_deltas(square: float, eps: Floats) -> tuple[Floats, Floats]:
     size = np.abs(eps) / mu + mu
     relative = 2 * SPECIAL + UNIT * (64 + 16 * size * size)  # as _relative, for many
     base = np.where(a >= 0, 0.0, np.where(b >= 0, 1.0, flat))
-    error = (left + right) * relative + base * 16 * UNIT + 1e-300
+    error = (left + right) * relative + base * 16 * UNIT + TINIEST
     return value, np.where((size > _CLEAR) & (np.abs(a) < 40 + 8 * UNIT * size), 1.0, error)
 
 
@@ -173,5 +168,5 @@ class ResponseProfile:
         terms = mass * -np.expm1(np.minimum(eps - self._losses[first:], 0.0))
         value = float(terms.sum())
         drift = UNIT * 8 * (self.count * self._e + eps)  # of the gap; its factor moves by no more
-        wrong = (value + 1e-300) * self._relative + 2 * drift * float(mass.sum())
-        return Bracket.within(value - wrong, value + wrong + 1e-300, ceil=1.0)
+        wrong = (value + TINIEST) * self._relative + 2 * drift * float(mass.sum())
+        return Bracket.within(value - wrong, value + wrong + TINIEST, ceil=1.0)

@@ -2,17 +2,13 @@
 
 Trust: kernel.
 
-A whole profile: the finite part of a product, its leaks, and the mass of infinite losses.
-
 Let a product hold leaks, of which none occurs with chance k, and other pairs.  With D the finite
 part of the others, the profile is P[L = inf] + k D(eps), since a leak that does not occur adds a
 loss of zero.  So delta(eps) and eps(delta) of the product are those of the others, moved by two
 known numbers.
 
-Answer delta(eps) and eps(delta) for a composition, by the smallest bound that holds.
-
 Finite laws have corners, which know everything.  Otherwise the pairs of a composition form one
-product; and where pairs know a Renyi curve of their releases as well, so do other products, in
+product; and where pairs know a Rényi curve of their releases as well, so do other products, in
 which curves take the place of some pairs.  Every such product bounds the composition, so the
 smallest answer from above is returned, whichever products are asked (key ``two-bounds``).  From
 below, each such pair is replaced by one that its two bounds allow.
@@ -28,12 +24,13 @@ from typing import Final, final
 from discreet.exact import float_down, float_up
 from discreet.loss.bracket import Bracket
 from discreet.loss.engine.finite_part import FinitePart, infinite_mass
-from discreet.loss.engine.rounding import UNIT
+from discreet.loss.engine.rounding import PRODUCT_MARGIN, TINIEST, UNIT
 from discreet.loss.pairs.bounded_range import BoundedRangePair
-from discreet.loss.pairs.pair import Pair, knows_curve
+from discreet.loss.pairs.pair import Counted, Pair
 from discreet.loss.pairs.products import FiniteProfile, finite_profile, split_product
 from discreet.loss.pairs.randomized_response import ResponsePair
-from discreet.loss.renyi.divergences import RenyiCurve
+from discreet.loss.pairs.two_bounds import knows_curve
+from discreet.loss.renyi.curve import RenyiCurve
 
 __all__ = ["CompositionProfile", "ProductProfile"]
 
@@ -46,7 +43,7 @@ class ProductProfile:
 
     __slots__ = ("_curved", "_kept", "_lost", "infinite", "part")
 
-    def __init__(self, pairs: tuple[tuple[Pair, int], ...], renyi: RenyiCurve | None) -> None:
+    def __init__(self, pairs: Counted, renyi: RenyiCurve | None) -> None:
         """Take the product apart."""
         apart = split_product(pairs)
         self._curved = renyi is not None
@@ -58,9 +55,9 @@ class ProductProfile:
     def delta(self, eps: float, *, low: bool = True, lattice: bool = True) -> Bracket:
         """Enclose the profile at eps >= 0; without ``low``, from above."""
         finite = self.part.delta(eps, low=low, lattice=lattice)
-        least = self.infinite.low + finite.low * self._kept.low * (1 - 2e-15)
-        most = self.infinite.high + finite.high * self._kept.high * (1 + 2e-15)
-        return Bracket.within(least * (1 - 1e-15), most * (1 + 1e-15), ceil=1.0)
+        least = self.infinite.low + finite.low * self._kept.low * (1 - 2 * PRODUCT_MARGIN)
+        most = self.infinite.high + finite.high * self._kept.high * (1 + 2 * PRODUCT_MARGIN)
+        return Bracket.within(least * (1 - PRODUCT_MARGIN), most * (1 + PRODUCT_MARGIN), ceil=1.0)
 
     def epsilon(self, delta: Fraction, *, low: bool = True, lattice: bool = True) -> Bracket:
         """Enclose the smallest epsilon >= 0 with a profile of at most delta < 1.
@@ -92,7 +89,7 @@ class ProductProfile:
         return self.part.epsilon(share).low
 
 
-def _kept(leaks: tuple[tuple[Pair, int], ...]) -> Bracket:
+def _kept(leaks: Counted) -> Bracket:
     """Enclose the chance that no leak occurs."""
     if not leaks:
         return Bracket(1.0, 1.0)
@@ -100,7 +97,7 @@ def _kept(leaks: tuple[tuple[Pair, int], ...]) -> Bracket:
     return Bracket.within(1 - lost.high - 2 * UNIT, 1 - lost.low + 2 * UNIT, ceil=1.0)
 
 
-def _exactly_lost(pairs: tuple[tuple[Pair, int], ...]) -> Fraction | None:
+def _exactly_lost(pairs: Counted) -> Fraction | None:
     """Return the chance of an infinite loss where it is known exactly: of few randomized responses.
 
     Without it a promise (epsilon, delta) would not be kept at just its own delta.
@@ -117,8 +114,6 @@ def _exactly_lost(pairs: tuple[tuple[Pair, int], ...]) -> Fraction | None:
 _UNKNOWN: Final = object()
 _WORTH: Final = 0.5  # of ln delta: a smaller gain of curves is lost again by converting them
 _MANY: Final = 16  # pairs that take seconds on a lattice
-
-Counted = tuple[tuple[Pair, int], ...]
 
 
 @final
@@ -179,7 +174,9 @@ class CompositionProfile:
         other = reverse.delta(-eps)
         flat, scale = -math.expm1(eps), math.exp(eps)
         low, high = flat + scale * other.low, flat + scale * other.high
-        return Bracket.within(low * (1 - 4e-15), high * (1 + 4e-15), ceil=1.0)
+        return Bracket.within(
+            low * (1 - 4 * PRODUCT_MARGIN), high * (1 + 4 * PRODUCT_MARGIN), ceil=1.0
+        )
 
     def epsilon(self, delta: Fraction) -> Bracket:
         """Enclose the smallest epsilon >= 0 with a profile of at most delta."""
@@ -206,7 +203,7 @@ class CompositionProfile:
 
     def _beside_epsilon(self, delta: Fraction, high: float) -> float:
         """Lower a bound on epsilon to that of products in which curves take the place of pairs."""
-        part, chance = self._product().part, max(float(delta), 1e-300)
+        part, chance = self._product().part, max(float(delta), TINIEST)
         for other, lattice in self._beside(lambda: part.order_for(chance)):
             high = min(high, other.epsilon(delta, low=False, lattice=lattice).high)
         return high

@@ -2,8 +2,6 @@
 
 Trust: kernel.
 
-Laws on a lattice from the values of a profile at its points.
-
 Theorem (key ``connect-the-dots``).  h(a) = delta(ln a) is convex and falls from h(0) = 1.  Straight
 lines between its values at the lattice are the profile of a law on the lattice that bounds h from
 above.  On one cell h lies above the extensions of the chords of both neighboring cells; lowering
@@ -14,8 +12,6 @@ line below a corner that points up.
 
 Values and slopes come with brackets, so rounding is on the safe side throughout
 (docs/proofs/accounting.md, section 6).
-
-What a Renyi curve allows, as a law on a lattice beside the laws of pairs.
 
 Theorem (key ``renyi-to-approximate``).  A curve bounds the profile by h(a) = min over orders of
 C(t) e**(K(t)) a**-t for a >= 1, and by 1 - a + a h(1/a) for a < 1, in both directions.  Composing
@@ -34,10 +30,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.loss.engine.line_search import log_constant
-from discreet.loss.engine.rounding import UNIT
-from discreet.loss.pairs.pair import Floats, PrivacyLossDistribution
+from discreet.loss.engine.rounding import CUT_MARGIN, MOMENT_MARGIN, NODE_MARGIN, UNIT
+from discreet.loss.pairs.distribution import Floats, PrivacyLossDistribution
 from discreet.loss.pairs.polygon import Polygon
-from discreet.loss.renyi.divergences import RenyiCurve
+from discreet.loss.renyi.curve import RenyiCurve
 
 __all__ = ["RenyiPart", "above_knots", "below_knots", "below_polygon", "knots"]
 
@@ -84,11 +80,13 @@ def below_knots(
     share = where / width
     bottom = np.maximum(left - np.minimum(steep, 1e300) * where, right + flat * (width - where))
     gap = np.maximum(left * (1 - share) + right * share - bottom, 0.0)
-    gap = gap * (1 + 1e-9) + 16 * UNIT * left
+    gap = gap * (1 + CUT_MARGIN) + 16 * UNIT * left
     drop = np.maximum(np.append(gap, 0.0), np.append(0.0, gap))
     value = np.maximum(lower - drop, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):  # where the right end stops at zero,
-        pivot = bottom * (1 - 1e-9) / (1 - share)  # the line through it must pass below the vertex
+        pivot = (
+            bottom * (1 - CUT_MARGIN) / (1 - share)
+        )  # the line through it must pass below the vertex
     cap = np.where(value[1:] > 0.0, np.inf, np.nan_to_num(np.maximum(pivot, 0.0), posinf=1.0))
     value[:-1] = np.minimum(value[:-1], cap)
     value[0] = min(value[0], max(0.0, finite - a[0]) * (1 - 16 * UNIT))  # below finite - a
@@ -189,7 +187,7 @@ def _errors(x: Floats) -> tuple[float, float]:
     return UNIT * (96 + 16 * size), 8 * UNIT * size
 
 
-_DEEP: Final = math.log(1e-40)
+_UNCOUNTED: Final = math.log(1e-40)  # what is left beyond counts as infinite (section 12)
 
 
 @final
@@ -211,17 +209,17 @@ class RenyiPart:
         scale = [top * math.exp(-0.06 * k) for k in range(219, -1, -1)]
         found = [(t, self.curve.log_moment(t)) for t in scale]
         known = [(t, m + log_constant(t)) for t, m in found if math.isfinite(m)]
-        return [(t, top + 1e-13 * (1 + abs(top))) for t, top in known]
+        return [(t, top + MOMENT_MARGIN * (1 + abs(top))) for t, top in known]
 
     def above(self, step: Fraction) -> PrivacyLossDistribution | None:
         """Connect the dots of the bound."""
         lines = _envelope(self._lines())
-        reach = min(300.0, max(1.0, 1.1 * min((top - _DEEP) / t for t, top in lines)))
+        reach = min(300.0, max(1.0, 1.1 * min((top - _UNCOUNTED) / t for t, top in lines)))
         start, x = knots(-reach, reach, step)
         high = np.exp(_lowest(lines, np.abs(x)))
         left = np.minimum(x, 0.0)
         mirrored = -np.expm1(left) + np.exp(left) * high
-        upper = np.minimum(np.where(x >= 0, high, mirrored) * (1 + 1e-13), 1.0)
+        upper = np.minimum(np.where(x >= 0, high, mirrored) * (1 + NODE_MARGIN), 1.0)
         return above_knots(start, x, upper, step)
 
     def below(self, step: Fraction) -> PrivacyLossDistribution | None:  # noqa: ARG002  (a curve bounds from above only)
@@ -247,4 +245,4 @@ def _lowest(lines: list[tuple[float, float]], eps: Floats) -> Floats:
     t, top = np.array(lines).T
     crossings = np.maximum.accumulate(np.diff(top) / np.diff(t))
     at = np.searchsorted(crossings, eps)
-    return np.asarray(np.minimum(top[at] - t[at] * (1 - 1e-13) * eps, 0.0))
+    return np.asarray(np.minimum(top[at] - t[at] * (1 - NODE_MARGIN) * eps, 0.0))

@@ -17,31 +17,38 @@ bounds |e**(K(c + is) - K(c))| for s >= t.  Rounding
 
 from __future__ import annotations
 
+import functools
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.loss.bracket import Bracket
 from discreet.loss.engine.line_search import largest_epsilon_above, smallest_epsilon
-from discreet.loss.engine.rounding import UNIT, bound_above, bound_below
-from discreet.loss.pairs.pair import Complexes, Floats, Transform
+from discreet.loss.engine.rounding import (
+    CUT_MARGIN,
+    ORDERS_MARGIN,
+    TINIEST,
+    UNIT,
+    bound_above,
+    bound_below,
+)
+from discreet.loss.pairs.distribution import Complexes, Floats, Transform
 
-__all__ = ["Contour"]
+__all__ = ["Contour", "RealOrders", "TrapezoidalSum", "short_spacing"]
 
-_ORDERS: Final[Floats] = np.exp(np.linspace(math.log(2e-3), math.log(2e3), 80))
-_CONSTANT: Final[Floats] = _ORDERS * np.log(_ORDERS) - (1 + _ORDERS) * np.log1p(_ORDERS) + 1e-12
-_GAPS: Final[Floats] = _ORDERS[None, :] - _ORDERS[:, None]
-_MOST: Final = 4096
-_ALIAS: Final = math.log(1e-10)  # of delta
-_TINY: Final = math.log(1e-11)
+_MOST_POINTS: Final = 4096
+_ALIASED: Final = math.log(1e-10)  # what aliases may be of delta
+_LEFT_OUT: Final = math.log(1e-11)  # what a cut may leave out of delta
+_APART: Final = 1e-9  # relatively: orders that are no later than c
 
 
-@final
 @dataclass(frozen=True, slots=True)
-class _Sum:
+class TrapezoidalSum(ABC):
     """One trapezoidal sum: everything in it is relative to e**(K(c) - c eps)."""
 
     c: float
@@ -50,22 +57,12 @@ class _Sum:
     wrong: float  # of the base
     heights: Floats
     weights: Complexes
-    left_out: float
-    rounding: float
-    per_eps: float
-    orders: Floats
+    later: Floats  # orders above c, and their cumulants
     cumulants: Floats
 
+    @abstractmethod
     def ends(self, eps: float) -> tuple[float, float]:
         """Bound the finite profile at eps from both sides."""
-        phase = self.heights * eps
-        value = float(self.weights.real @ np.cos(phase) + self.weights.imag @ np.sin(phase))
-        slack = self.left_out + self.rounding + self.per_eps * abs(eps)
-        scale = self.base - self.c * eps
-        loose = self.wrong + 16 * UNIT * (1 + abs(self.base) + self.c * abs(eps))
-        high = max(value + slack, 0.0) * math.exp(min(scale + loose, 700.0))
-        low = (value - slack) * math.exp(min(scale - loose, 700.0)) - self.alias(eps)
-        return bound_below(low), bound_above(high)
 
     def upper(self, eps: float) -> float:
         """The upper end alone."""
@@ -75,50 +72,129 @@ class _Sum:
         """The lower end alone."""
         return self.ends(eps)[0]
 
+    def loose(self, eps: float) -> float:
+        """Bound the error of the exponent of the scale."""
+        return self.wrong + 16 * UNIT * (1 + abs(self.base) + self.c * abs(eps))
+
     def alias(self, eps: float) -> float:
         """Bound the terms of the sum that belong to other points."""
         left = math.exp(-self.c * self.period) / -math.expm1(-self.c * self.period)
-        gap = (self.orders - self.c) * self.period
-        log_right = self.cumulants - self.orders * eps - gap
+        gap = (self.later - self.c) * self.period
+        log_right = self.cumulants - self.later * eps - gap
         right = np.exp(np.minimum(log_right, 700.0)) / -np.expm1(-gap)
-        return (left + float(right.min(initial=math.inf))) * (1 + 1e-9)
+        return (left + float(right.min(initial=math.inf))) * (1 + CUT_MARGIN)
+
+
+@final
+class RealOrders:
+    """The cumulants of a product at real orders: they plan a line and bound its aliases."""
+
+    __slots__ = ("_gaps", "constant", "error", "orders", "safe", "transforms", "value")
+
+    def __init__(self, transforms: Sequence[Transform], count: int) -> None:
+        """Evaluate so many orders between 1/500 and 2000."""
+        self.transforms, (self.orders, self.constant, self._gaps) = tuple(transforms), _grid(count)
+        self.value, self.error = np.zeros(count), np.zeros(count)
+        for transform in self.transforms:
+            value, error = transform.real(self.orders)
+            self.value, self.error = self.value + value, self.error + error
+        self.error = self.error + 8 * UNIT * np.abs(np.nan_to_num(self.value, posinf=0.0))
+        safe = self.value + 2 * self.error + ORDERS_MARGIN * (1 + np.abs(self.value))
+        self.safe = np.where(np.isnan(safe), np.inf, safe)  # an order that says nothing
+
+    def exponents(self, eps: float) -> Floats:
+        """Bound ln of the profile at eps through each order."""
+        return np.asarray(self.safe + self.constant - self.orders * eps)
+
+    def periods(self, need: float, eps: float) -> Floats:
+        """Return for each order a period at which aliases are below e**-need at eps."""
+        over = (self.exponents(eps) + need)[None, :] / self._gaps
+        right = np.where(self._gaps > 0, over, np.inf).min(axis=1)
+        return np.asarray(np.maximum(need / self.orders, right))
+
+    def later(self, c: float) -> NDArray[np.bool_]:
+        """Mark the orders above c."""
+        return np.asarray(c * (1 + _APART) < self.orders)
+
+    def line(self, c: float, heights: Floats) -> tuple[Complexes, Floats, Floats]:
+        """Add up the cumulants at c + i heights, their errors, and their sizes."""
+        value: Complexes = np.zeros(len(heights), np.complex128)
+        error, size = np.zeros(len(heights)), np.zeros(len(heights))
+        for transform in self.transforms:
+            line = transform.line(c, heights)
+            value, error, size = value + line.value, error + line.error, size + np.abs(line.value)
+        return value, error, size
+
+
+@functools.cache
+def _grid(count: int) -> tuple[Floats, Floats, Floats]:
+    """Return orders, upper bounds on ln C at each, and the gaps between all of them."""
+    orders = np.exp(np.linspace(math.log(2e-3), math.log(2e3), count))
+    constant = orders * np.log(orders) - (1 + orders) * np.log1p(orders) + ORDERS_MARGIN
+    return orders, constant, orders[None, :] - orders[:, None]
+
+
+def short_spacing(period: float) -> float:
+    """Round 2 pi / period down to 26 significant bits, so that multiples of it are exact floats."""
+    mantissa, exponent = math.frexp(2 * math.pi / period)
+    return math.ldexp(math.floor(mantissa * (1 << 26)), exponent - 26)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Sum(TrapezoidalSum):
+    left_out: float
+    rounding: float
+    per_eps: float
+
+    def ends(self, eps: float) -> tuple[float, float]:
+        """Bound the finite profile at eps from both sides."""
+        phase = self.heights * eps
+        value = float(self.weights.real @ np.cos(phase) + self.weights.imag @ np.sin(phase))
+        slack = self.left_out + self.rounding + self.per_eps * abs(eps)
+        scale, loose = self.base - self.c * eps, self.loose(eps)
+        high = max(value + slack, 0.0) * math.exp(min(scale + loose, 700.0))
+        low = (value - slack) * math.exp(min(scale - loose, 700.0)) - self.alias(eps)
+        return bound_below(low), bound_above(high)
 
 
 @final
 class Contour:
     """The contour engine for one composition."""
 
-    __slots__ = ("_error", "_real", "_safe", "_sums", "_transforms")
+    __slots__ = ("_real", "sums")
 
     def __init__(self, transforms: Sequence[Transform]) -> None:
-        """Evaluate the real orders; they plan the contour and bound its aliases."""
-        self._transforms = tuple(transforms)
-        self._real, self._error = np.zeros(len(_ORDERS)), np.zeros(len(_ORDERS))
-        for transform in self._transforms:
-            value, error = transform.real(_ORDERS)
-            self._real, self._error = self._real + value, self._error + error
-        self._error = self._error + 8 * UNIT * np.abs(np.nan_to_num(self._real, posinf=0.0))
-        safe = self._real + 2 * self._error + 1e-12 * (1 + np.abs(self._real))
-        self._safe = np.where(np.isnan(safe), np.inf, safe)  # an order that says nothing
-        self._sums: dict[tuple[int, float], _Sum | None] = {}
+        """Evaluate the real orders."""
+        self._real = RealOrders(transforms, 80)
+        self.sums: dict[tuple[int, float], _Sum | None] = {}
 
     def ceiling(self, delta: float, rho: float = 0.0) -> float:
         """Bound epsilon through the real orders alone, beside a curve of that rho."""
-        values = (self._safe + _curve(rho) + _CONSTANT - math.log(delta)) / _ORDERS
-        return bound_above(float(values.min()) * (1 + 1e-12) + 1e-12)
+        real = self._real
+        values = (real.safe + self._curve(rho) + real.constant - math.log(delta)) / real.orders
+        return bound_above(float(values.min()) * (1 + ORDERS_MARGIN) + ORDERS_MARGIN)
 
     def delta_ceiling(self, eps: float, rho: float = 0.0) -> float:
         """Bound the profile through the real orders alone, beside a curve of that rho."""
-        exponent = float((self._safe + _curve(rho) + _CONSTANT - _ORDERS * eps).min())
-        return min(1.0, math.exp(min(exponent + 1e-12 * (1 + abs(exponent)), 0.0)))
+        real = self._real
+        exponent = float((real.safe + self._curve(rho) + real.constant - real.orders * eps).min())
+        return min(1.0, math.exp(min(exponent + ORDERS_MARGIN * (1 + abs(exponent)), 0.0)))
+
+    def _curve(self, rho: float) -> Floats:
+        """Bound t D_(1+t) from above."""
+        orders = self._real.orders
+        return np.asarray(rho * orders * (1 + orders) * (1 + ORDERS_MARGIN))
 
     def order_at(self, eps: float) -> float:
         """Return the real order that bounds the profile at eps best."""
-        return float(_ORDERS[int((self._safe + _CONSTANT - _ORDERS * eps).argmin())])
+        return float(self._real.orders[int(self._real.exponents(eps).argmin())])
 
     def order_for(self, delta: float) -> float:
         """Return the real order that bounds the epsilon at delta best."""
-        return float(_ORDERS[int(((self._safe + _CONSTANT - math.log(delta)) / _ORDERS).argmin())])
+        real = self._real
+        values = (real.safe + real.constant - math.log(delta)) / real.orders
+        return float(real.orders[int(values.argmin())])
 
     def epsilon(self, delta: float, ceiling: float) -> Bracket:
         """Enclose the epsilon of the finite profile, known to be at most the ceiling."""
@@ -158,51 +234,45 @@ class Contour:
 
     def _plan(self, delta: float, eps: float) -> _Sum | None:
         """Choose order and period for few points at a negligible alias; evaluate the sum."""
-        need = -math.log(delta) - _ALIAS
+        real, need = self._real, -math.log(delta) - _ALIASED
         with np.errstate(invalid="ignore", divide="ignore"):
-            left = need / _ORDERS
-            over = (self._safe + _CONSTANT - _ORDERS * eps + need)[None, :] / _GAPS
-            right = np.where(_GAPS > 0, over, np.inf).min(axis=1)
-            bend = np.gradient(np.gradient(self._real, _ORDERS), _ORDERS)
-            width = np.sqrt(np.maximum(bend, 1e-300))
-            period = np.maximum(np.maximum(left, right), 4 * width) * 1.02
-            excess = self._real - _ORDERS * eps - math.log(delta)
+            bend = np.gradient(np.gradient(real.value, real.orders), real.orders)
+            width = np.sqrt(np.maximum(bend, TINIEST))
+            period = np.maximum(real.periods(need, eps), 4 * width) * 1.02
+            excess = real.value - real.orders * eps - math.log(delta)
             usable = (excess < 20) & np.isfinite(period) & np.isfinite(width)
             cost = np.where(usable, period / width * np.exp(np.clip(excess - 6, 0.0, 50.0)), np.inf)
         index = int(np.argmin(cost))
         if not math.isfinite(cost[index]):
             return None
-        spacing = _short(2 * math.pi / float(period[index]))
+        spacing = short_spacing(float(period[index]))
         key = (index, spacing)
-        if key not in self._sums:
-            if len(self._sums) > 16:
-                self._sums.clear()
-            self._sums[key] = self._evaluate(index, spacing, delta, eps, float(width[index]))
-        return self._sums[key]
+        if key not in self.sums:
+            if len(self.sums) > 16:
+                self.sums.clear()
+            self.sums[key] = self._evaluate(index, spacing, delta, eps, float(width[index]))
+        return self.sums[key]
 
     def _evaluate(
         self, index: int, spacing: float, delta: float, eps: float, width: float
     ) -> _Sum | None:
-        c, base = float(_ORDERS[index]), float(self._real[index])
-        limit = _TINY + math.log(delta) - (base - c * eps)
-        count = max(12, int(min(6 / (width * spacing), _MOST - 2)) + 2)
+        c, base = float(self._real.orders[index]), float(self._real.value[index])
+        limit = _LEFT_OUT + math.log(delta) - (base - c * eps)
+        count = max(12, int(min(6 / (width * spacing), _MOST_POINTS - 2)) + 2)
         while True:
             left_out = self._decay(c, spacing * count) - math.log(math.pi * spacing * (count - 1))
-            if left_out < limit or count >= _MOST:
+            if left_out < limit or count >= _MOST_POINTS:
                 break
-            count = min(_MOST, int(count * 1.25) + 1)
+            count = min(_MOST_POINTS, int(count * 1.25) + 1)
         if left_out > limit + 9:  # more than about 1e-7 of delta: not worth evaluating
             return None
         heights = spacing * np.arange(count)
-        return self._weigh(index, heights, math.exp(left_out) * (1 + 1e-9))
+        return self._weigh(index, heights, math.exp(left_out) * (1 + CUT_MARGIN))
 
     def _weigh(self, index: int, heights: Floats, left_out: float) -> _Sum:
-        c, base, wrong = float(_ORDERS[index]), float(self._real[index]), float(self._error[index])
-        value, error = np.zeros(len(heights), np.complex128), np.zeros(len(heights))
-        size = np.zeros(len(heights))
-        for transform in self._transforms:
-            line = transform.line(c, heights)
-            value, error, size = value + line.value, error + line.error, size + np.abs(line.value)
+        real = self._real
+        c, base, wrong = (float(of[index]) for of in (real.orders, real.value, real.error))
+        value, error, size = real.line(c, heights)
         z = c + 1j * heights
         weights = np.exp(value - base) / (z * (z + 1)) * (heights[1] / math.pi)
         weights[0] *= 0.5
@@ -210,38 +280,25 @@ class Contour:
         relative = np.expm1(np.minimum(error + wrong, 50.0)) + UNIT * (
             64 + 8 * (size + abs(base)) + 2 * len(heights)
         )
-        per_eps = 8 * UNIT * float(modulus @ heights)
-        left_out *= math.exp(min(wrong, 1.0))
-        later = c * (1 + 1e-9) < _ORDERS
+        later = real.later(c)
         return _Sum(
-            c,
-            2 * math.pi / float(heights[1]) * (1 - 4 * UNIT),
-            base,
-            wrong,
-            heights,
-            weights,
-            left_out,
-            float(modulus @ relative) * (1 + 1e-9),
-            per_eps,
-            _ORDERS[later],
-            (self._safe + _CONSTANT)[later],
+            c=c,
+            period=2 * math.pi / float(heights[1]) * (1 - 4 * UNIT),
+            base=base,
+            wrong=wrong,
+            heights=heights,
+            weights=weights,
+            later=real.orders[later],
+            cumulants=(real.safe + real.constant)[later],
+            left_out=left_out * math.exp(min(wrong, 1.0)),
+            rounding=float(modulus @ relative) * (1 + CUT_MARGIN),
+            per_eps=8 * UNIT * float(modulus @ heights),
         )
 
     def _decay(self, c: float, height: float) -> float:
         total = 0.0
-        for transform in self._transforms:
+        for transform in self._real.transforms:
             total += min(0.0, transform.decay(c, height))
             if total < -120:
                 break
         return total
-
-
-def _curve(rho: float) -> Floats:
-    """Bound t D_(1+t) from above."""
-    return np.asarray(rho * _ORDERS * (1 + _ORDERS) * (1 + 1e-12))
-
-
-def _short(value: float) -> float:
-    """Round down to 26 significant bits, so that multiples of it are exact floats."""
-    mantissa, exponent = math.frexp(value)
-    return math.ldexp(math.floor(mantissa * 2**26), exponent - 26)

@@ -3,8 +3,9 @@
 Trust: kernel.
 
 Definition.  The finite part of a product is E_P[(1 - e**(eps - L))+ ; L < inf].  Every engine
-encloses it.  Where a part is known by a Renyi curve alone, moments give the upper end, or the curve
-joins the lattice, and the lower end is zero.
+encloses it.  Where a part is known by a Rényi curve alone, moments give the upper end, or the curve
+joins the lattice, and the lower end is zero.  Contour and lattice are loaded when first used:
+closed forms are enough for most questions.
 
 Theorem keys: ``contour-aliasing``, ``tilted-lattice``, ``renyi-to-approximate``.
 """
@@ -13,20 +14,16 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final, final
+from typing import Final, final
 
 from discreet.exact import float_down, float_up
+from discreet.loss import engine
 from discreet.loss.bracket import Bracket
-from discreet.loss.engine.line_search import largest_epsilon_above, smallest_epsilon
-from discreet.loss.engine.rounding import UNIT
+from discreet.loss.engine.line_search import MomentBound, largest_epsilon_above, smallest_epsilon
+from discreet.loss.engine.rounding import SUM_MARGIN, UNIT
 from discreet.loss.pairs.gaussian import DiscreteGaussianPair, GaussianPair
-from discreet.loss.pairs.pair import Pair, ProfileCurve, Transform
-from discreet.loss.renyi.divergences import RenyiCurve
-
-if TYPE_CHECKING:  # the engines are loaded when first used: closed forms are enough for most
-    from discreet.loss.engine.contour import Contour
-    from discreet.loss.engine.lattice_search import LatticeSearch, OnLattice
-    from discreet.loss.engine.line_search import MomentBound
+from discreet.loss.pairs.pair import Counted, ProfileCurve, transforms
+from discreet.loss.renyi.curve import RenyiCurve
 
 __all__ = ["FinitePart", "infinite_mass"]
 
@@ -50,12 +47,12 @@ class FinitePart:
         "_through",
     )
 
-    def __init__(self, pairs: tuple[tuple[Pair, int], ...], renyi: RenyiCurve | None) -> None:
+    def __init__(self, pairs: Counted, renyi: RenyiCurve | None) -> None:
         """Work nothing out yet."""
         self._pairs, self._renyi = pairs, renyi
         self._closed: ProfileCurve | object | None = _UNKNOWN
-        self._contour: Contour | object | None = _UNKNOWN
-        self._search: LatticeSearch | None = None
+        self._contour: engine.contour.Contour | object | None = _UNKNOWN
+        self._search: engine.lattice_search.LatticeSearch | None = None
         self._largest: float | None = None
         self._through: MomentBound | None = None
         self._slope = None if renyi is None or renyi.orders else float_up(renyi.rho)
@@ -166,7 +163,7 @@ class FinitePart:
             best = best if found is None else best.meet(found)
         return best
 
-    def _beside_curve(self) -> tuple[Contour | None, float]:
+    def _beside_curve(self) -> tuple[engine.contour.Contour | None, float]:
         """Real orders of many pairs at once, and the rho beside them; a few pairs do without."""
         if self._slope is None or len(self._pairs) <= _FEW:
             return None, 0.0
@@ -175,8 +172,6 @@ class FinitePart:
     def _moments(self) -> MomentBound:
         """The bound through cumulants, which always applies."""
         if self._through is None:
-            from discreet.loss.engine.line_search import MomentBound  # noqa: PLC0415  as above
-
             limit = None if self._renyi is None else self._renyi.limit
             most = math.inf if limit is None else float(limit - 1)
             self._through = MomentBound(self._cumulant, most)
@@ -188,7 +183,7 @@ class FinitePart:
             total += self._slope * t * (1 + t)
         elif self._renyi is not None:
             total += self._renyi.log_moment(t)
-        return total + abs(total) * 2.0**-50
+        return total + abs(total) * SUM_MARGIN
 
     def _curve(self) -> ProfileCurve | None:
         """The closed form, where there is one."""
@@ -197,43 +192,31 @@ class FinitePart:
             self._closed = self._pairs[0][0].closed(self._pairs[0][1]) if single else None
         return self._closed  # type: ignore[return-value]
 
-    def _line(self) -> Contour | None:
+    def _line(self) -> engine.contour.Contour | None:
         """The contour engine, where every family has a transform."""
         if self._contour is _UNKNOWN:
-            from discreet.loss.engine.contour import Contour  # noqa: PLC0415  as above
-
-            families: dict[type, list[tuple[Pair, int]]] = {}
-            for pair, count in self._pairs:
-                families.setdefault(type(pair), []).append((pair, count))
-            found: list[Transform] = []
-            for family, members in families.items():
-                transform = family.bundle(members)  # type: ignore[attr-defined]
-                if transform is not None:
-                    found.append(transform)
-            self._contour = Contour(found) if len(found) == len(families) else None
+            parts = transforms(self._pairs)
+            self._contour = None if parts is None else engine.contour.Contour(parts)
         return self._contour  # type: ignore[return-value]
 
-    def _lattice(self, scale: float) -> LatticeSearch:
+    def _lattice(self, scale: float) -> engine.lattice_search.LatticeSearch:
         """The lattice engine, Gaussians beside the lattice."""
         if self._search is None:
-            from discreet.loss.engine.connect_the_dots import RenyiPart  # noqa: PLC0415  as above
-            from discreet.loss.engine.lattice_search import LatticeSearch  # noqa: PLC0415  as above
-
             square = sum(
                 (p.mu_squared for p, _ in self._pairs if isinstance(p, GaussianPair)), Fraction(0)
             )
-            rest: list[tuple[OnLattice, int]] = [
+            rest: list[tuple[engine.lattice_search.OnLattice, int]] = [
                 (p, n) for p, n in self._pairs if not isinstance(p, GaussianPair)
             ]
             if self._renyi is not None:
-                rest.append((RenyiPart(self._renyi), 1))
+                rest.append((engine.connect_the_dots.RenyiPart(self._renyi), 1))
             known = infinite_mass(self._pairs).low
             near = float(square) or float_up(square)  # not zero where there is a Gaussian
-            self._search = LatticeSearch(rest, near, 2 * scale, known)
+            self._search = engine.lattice_search.LatticeSearch(rest, near, 2 * scale, known)
         return self._search
 
 
-def infinite_mass(pairs: tuple[tuple[Pair, int], ...]) -> Bracket:
+def infinite_mass(pairs: Counted) -> Bracket:
     """Enclose the chance that one of the losses is infinite.
 
     >>> infinite_mass(((GaussianPair(Fraction(1)), 1),))
@@ -250,7 +233,7 @@ def infinite_mass(pairs: tuple[tuple[Pair, int], ...]) -> Bracket:
     return Bracket.within(ends[0] * (1 - slack), ends[1] * (1 + slack), ceil=1.0)
 
 
-def _largest(pairs: tuple[tuple[Pair, int], ...]) -> float:
+def _largest(pairs: Counted) -> float:
     total = Fraction(0)
     for pair, count in reversed(pairs):  # a Gaussian comes last, and decides
         largest = pair.largest()

@@ -15,11 +15,12 @@ import numpy as np
 from discreet.loss.bracket import Bracket
 from discreet.loss.engine.line_search import largest_epsilon_above, log_constant, smallest_epsilon
 from discreet.loss.engine.privacy_loss_distribution import BoundSide, Lattice, TiltedConvolution
-from discreet.loss.engine.rounding import bound_above
+from discreet.loss.engine.rounding import ORDERS_MARGIN, bound_above
 from discreet.loss.engine.smoothed_contour import SmoothedContour
+from discreet.loss.pairs.distribution import Floats, PrivacyLossDistribution
 from discreet.loss.pairs.gaussian import GaussianPair
 from discreet.loss.pairs.laplace import LaplacePair
-from discreet.loss.pairs.pair import Floats, PrivacyLossDistribution, Transform
+from discreet.loss.pairs.pair import transforms
 
 __all__ = ["LatticeSearch", "OnLattice", "common_divisor", "common_grain"]
 
@@ -34,7 +35,7 @@ _LOOSE: Final = 1e-4  # of a delta
 
 
 class OnLattice(Protocol):
-    """What has laws on a lattice: a pair, or a Renyi curve."""
+    """What has laws on a lattice: a pair, or a Rényi curve."""
 
     spread: ClassVar[bool]
 
@@ -155,7 +156,7 @@ class LatticeSearch:
         return self._tilts[key]
 
     def _extra(self, upper: TiltedConvolution) -> float:
-        return bound_above(upper.lattice.infinite() - self._known) * (1 + 1e-12)
+        return bound_above(upper.lattice.infinite() - self._known) * (1 + ORDERS_MARGIN)
 
     def _raised(self, upper: TiltedConvolution) -> Callable[[float], float]:
         extra = self._extra(upper)
@@ -258,24 +259,15 @@ class LatticeSearch:
 
 
 def _smoothed(pairs: Sequence[tuple[OnLattice, int]], square: float) -> SmoothedContour | None:
-    families: dict[type, list[tuple[OnLattice, int]]] = {}
     terms = 0
-    for pair, count in pairs:
-        families.setdefault(type(pair), []).append((pair, count))
+    for pair, _ in pairs:
         atoms = pair.atoms() if hasattr(pair, "atoms") else None
         if atoms is None and not isinstance(pair, LaplacePair):
-            return None  # its transform takes long at great heights
+            return None  # its transform takes long at great heights, or there is none
         terms += 1 if atoms is None else len(atoms.mass)
-    if square:
-        families[GaussianPair] = [(GaussianPair(Fraction(square)), 1)]
-    found: list[Transform] = []
-    for family, members in families.items():
-        bundle = getattr(family, "bundle", None)
-        transform = None if bundle is None else bundle(members)
-        if transform is None:
-            return None
-        found.append(transform)
-    return SmoothedContour(found, terms)
+    gaussian = ((GaussianPair(Fraction(square)), 1),) if square else ()
+    parts = transforms((*pairs, *gaussian))  # type: ignore[arg-type]  # pairs, as they have atoms
+    return None if parts is None else SmoothedContour(parts, terms)
 
 
 @final

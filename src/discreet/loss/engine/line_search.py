@@ -2,20 +2,13 @@
 
 Trust: kernel.
 
-Find the epsilon at which a bound on a profile crosses delta, and check it there.
-
 A search only proposes; the returned point is one at which the bound itself was evaluated.  So the
 upper end has upper(eps) <= delta, hence a true profile of at most delta, and the lower end has
 lower(eps) > delta, hence a true epsilon above it.
 
-Find the bottom of a valley: golden sections, and parabolas where they help.
-
- Whatever is found is where a bound is evaluated, and it holds everywhere.
-
 Definition.  A function of one number has one valley if it falls up to some point and rises from
-there on; it may be infinite beyond some point on the right.
-
-From moments to (epsilon, delta): the bound that needs one order, minimized over orders.
+there on; it may be infinite beyond some point on the right.  ``minimizer`` looks for its bottom by
+golden sections, and by parabolas where they help.
 
 Theorem (key ``renyi-to-approximate``).  For every t > 0, (1 - e**-u)+ <= C(t) e**(tu) with
 C(t) = t**t / (1 + t)**(1 + t), so delta(eps) <= P[L = inf] + C(t) e**(K(t) - t eps), where
@@ -30,6 +23,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, final
+
+from discreet.loss.engine.rounding import LOG_MARGIN, PRODUCT_MARGIN
 
 __all__ = ["MomentBound", "largest_epsilon_above", "log_constant", "minimizer", "smallest_epsilon"]
 
@@ -171,7 +166,9 @@ def log_constant(t: float) -> float:
     >>> round(log_constant(1.0), 9)
     -1.386294361
     """
-    return t * math.log(t) - (1 + t) * math.log1p(t) + 1e-15 * (1 + t * abs(math.log(t)) + t)
+    return (
+        t * math.log(t) - (1 + t) * math.log1p(t) + PRODUCT_MARGIN * (1 + t * abs(math.log(t)) + t)
+    )
 
 
 @final
@@ -189,7 +186,7 @@ class MomentBound:
     def log_delta(self, eps: float, t: float) -> float:
         """Bound ln of the finite part of the profile through one order."""
         value = self.cumulant(t) - t * eps
-        return value + log_constant(t) + 1e-14 * (1 + abs(value) + t * eps)
+        return value + log_constant(t) + LOG_MARGIN * (1 + abs(value) + t * eps)
 
     def order_at(self, eps: float) -> float:
         """Return the order that bounds the profile at eps best, of those tried."""
@@ -200,7 +197,7 @@ class MomentBound:
     def delta(self, eps: float) -> float:
         """Bound the finite part of the profile at eps >= 0."""
         t = self.order_at(eps)
-        return min(1.0, math.exp(min(0.0, self.log_delta(eps, t))) * (1 + 1e-14))
+        return min(1.0, math.exp(min(0.0, self.log_delta(eps, t))) * (1 + LOG_MARGIN))
 
     def order_for(self, delta: float) -> float:
         """Return the order that bounds the epsilon at delta best, of those tried."""
@@ -218,7 +215,7 @@ class MomentBound:
         total = self.cumulant(t) + log_constant(t) - math.log(delta)
         if not math.isfinite(total):
             return math.inf
-        return total / t + 1e-14 * (1 + abs(total) / t + abs(math.log(delta)) / t)
+        return total / t + LOG_MARGIN * (1 + abs(total) / t + abs(math.log(delta)) / t)
 
     def _best(self, objective: Callable[[float], float]) -> float:
         """Search the orders on a logarithmic scale; both objectives have one valley.

@@ -2,15 +2,11 @@
 
 Trust: kernel.
 
-Sums from each entry on, with weights that fall with the distance.
-
 Definition.  decayed(r, rate)_k is the sum over j >= k of r_j e**(-rate (j - k)).
 Entries are cut into blocks of about as many entries as there are blocks; each block is summed from
 its own end, all of them at once, and then gets what the blocks after it hand over.  A term that
 comes from n steps away passes at most n factors, each for one step or more, so the bound of
 docs/proofs/accounting.md, section 6, on the error of n single steps holds.
-
-Profiles from laws on a lattice: tilt, convolve once, add up.
 
 Theorem (key ``tilted-lattice``).  Let each loss have a law on the lattice h Z that bounds its
 profile (see ``PrivacyLossDistribution``).  With K = sum of n_i ln M_i(c) and r the convolution of
@@ -36,8 +32,16 @@ from typing import Final, Literal, final
 import numpy as np
 
 from discreet.loss.engine.closed_forms import FAINTEST, gaussian_deltas
-from discreet.loss.engine.rounding import UNIT, bound_above, bound_below
-from discreet.loss.pairs.pair import Floats, PrivacyLossDistribution
+from discreet.loss.engine.rounding import (
+    CUT_MARGIN,
+    LOG_MARGIN,
+    ORDERS_MARGIN,
+    TINIEST,
+    UNIT,
+    bound_above,
+    bound_below,
+)
+from discreet.loss.pairs.distribution import Floats, PrivacyLossDistribution
 
 __all__ = ["BoundSide", "Lattice", "TiltedConvolution", "decayed_sums", "suffix_sums"]
 
@@ -77,9 +81,10 @@ def decayed_sums(entries: Floats, rate: float) -> Floats:
 
 BoundSide = Literal["above", "below"]
 
-_TAIL: Final = math.log(1e13)
+_TAIL: Final = math.log(1e13)  # what a window leaves out on each side (section 6)
+_OUTSIDE: Final = 2.2e-13  # twice that, and what sums neglect (section 6)
 _LARGEST: Final = 1 << 20
-_SHARP: Final = 1e-5  # beside 2.2e-13 that a window may leave out
+_SHARP: Final = 1e-5  # beside _OUTSIDE
 
 
 @final
@@ -118,8 +123,8 @@ class Lattice:
             square = FAINTEST if side == "above" else 0.0
         kept, logs = [], []
         for law, count in laws:
-            faint = (law.mass < 1e-300) & (law.mass > 0)
-            mass = np.where(faint, 1e-300 if side == "above" else 0.0, law.mass)
+            faint = (law.mass < TINIEST) & (law.mass > 0)
+            mass = np.where(faint, TINIEST if side == "above" else 0.0, law.mass)
             kept.append((PrivacyLossDistribution(law.start, mass, law.infinite, law.drift), count))
             with np.errstate(divide="ignore"):
                 logs.append(np.log(mass))
@@ -127,7 +132,7 @@ class Lattice:
 
     def drift(self) -> float:
         """How far the laws together may shift the loss."""
-        return sum(count * law.drift for law, count in self.laws) * (1 + 1e-12)
+        return sum(count * law.drift for law, count in self.laws) * (1 + ORDERS_MARGIN)
 
     def infinite(self) -> float:
         """The mass of infinite losses, rounded towards the side of the bound."""
@@ -135,7 +140,7 @@ class Lattice:
             count * math.log1p(-min(law.infinite, 1.0)) if law.infinite < 1 else -math.inf
             for law, count in self.laws
         )
-        return -math.expm1(log_finite) * (1 + (1e-14 if self.side == "above" else -1e-14))
+        return -math.expm1(log_finite) * (1 + (LOG_MARGIN if self.side == "above" else -LOG_MARGIN))
 
     def tilted(self, c: float) -> TiltedConvolution | None:
         """Convolve under the tilt c > 0; None if the window would not fit."""
@@ -152,8 +157,8 @@ class Lattice:
         for (law, count), logged in zip(self.laws, self.logs, strict=True):
             center, weights = _tilt(law, logged, c * h, length)
             value = np.fft.rfft(weights)
-            size = np.maximum(np.abs(value), 1e-300)
-            log_value = np.log(np.where(size <= 1e-300, 1e-300, value))
+            size = np.maximum(np.abs(value), TINIEST)
+            log_value = np.log(np.where(size <= TINIEST, TINIEST, value))
             logs += count * log_value
             slack = np.log1p((stages + 8 * UNIT) / size)
             spread += count * (slack + UNIT * (16 + (8 + len(self.laws)) * np.abs(log_value)))
@@ -247,14 +252,14 @@ class TiltedConvolution:
     def bound(self, eps: float) -> float:
         """Bound the finite profile at eps from the side of the lattice."""
         sign = 1.0 if self.lattice.side == "above" else -1.0
-        eps = eps - sign * self.lattice.drift() * (1 + 1e-9)
+        eps = eps - sign * self.lattice.drift() * (1 + CUT_MARGIN)
         value, extra, loss = self._mixed(eps) if self.lattice.square else self._plain(eps)
         ends = (self.start, self.start + len(self.mass))
         span = max(abs(end) for end in ends) * float(self.lattice.step)
         reach = self.c * (span + 2 * abs(eps)) + abs(self.total) + extra
-        relative = self.relative + loss + UNIT * (64 * reach + 64) + 1e-12
+        relative = self.relative + loss + UNIT * (64 * reach + 64) + ORDERS_MARGIN
         inside = value * (1 + sign * relative)
-        outside = sign * 2.2e-13
+        outside = sign * _OUTSIDE
         scale = self.total + extra - self.c * eps
         found = max(inside + outside, 0.0) * math.exp(min(scale, 700.0))  # NaN stays NaN
         return bound_above(found) if sign > 0 else bound_below(found)

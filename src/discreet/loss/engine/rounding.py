@@ -1,4 +1,4 @@
-"""The model of floating point on which the error bounds rest.
+"""The model of floating point on which the error bounds rest, and the margins that cover rounding.
 
 Trust: kernel.
 
@@ -6,7 +6,7 @@ Assumption (key ``floating-model``, checked against interval arithmetic by the t
 products, quotients and roots are rounded to nearest.  ``exp expm1 log log1p cos sin atan2 hypot``
 err by at most 8 units in the last place of the result, and complex ``exp`` and ``log`` accordingly
 in norm; ``erfcx`` and ``gammaln`` err by at most 2**-46 of their size.  docs/proofs/accounting.md
-derives every bound from this.
+derives every bound from this; its sections are quoted beside each margin.
 
 Where an overflow leaves no number at all (NaN), a bound says nothing: it is infinite from above and
 zero from below, never the other way round.  ``max(0.0, value)`` would take NaN for zero.
@@ -20,13 +20,59 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SPECIAL", "UNIT", "bound_above", "bound_below", "down", "quotient_up", "reduced", "up"]
+__all__ = [
+    "CHORD_MARGIN",
+    "CUT_MARGIN",
+    "LOG_MARGIN",
+    "MOMENT_MARGIN",
+    "NODE_MARGIN",
+    "ORDERS_MARGIN",
+    "PRODUCT_MARGIN",
+    "SPECIAL",
+    "SUM_MARGIN",
+    "TINIEST",
+    "UNIT",
+    "bound_above",
+    "bound_below",
+    "down",
+    "quotient_up",
+    "reduced",
+    "up",
+]
 
 UNIT: Final = 2.0**-53
 """The relative error of one rounding to nearest."""
 
 SPECIAL: Final = 2.0**-46
 """The relative error allowed to ``erfcx`` and ``gammaln``."""
+
+
+TINIEST: Final = 1e-300
+"""Stands for zero under a logarithm or in a quotient, and covers what underflows (section 1)."""
+
+SUM_MARGIN: Final = 2.0**-50
+"""8 units on a cumulant of a product: n K, ``fsum`` and the sum with a curve round once each."""
+
+PRODUCT_MARGIN: Final = 1e-15
+"""9 units: a few products and sums of numbers above zero (section 1)."""
+
+LOG_MARGIN: Final = 1e-14
+"""90 units: logarithms and exponentials of one order, added up (section 7)."""
+
+CHORD_MARGIN: Final = 1e-14
+"""90 units: one interpolation between the nodes of a polygon (section 12, polygons)."""
+
+NODE_MARGIN: Final = 1e-13
+"""900 units: the nodes of a polygon that was made from others (section 12, what is tabulated)."""
+
+MOMENT_MARGIN: Final = 1e-13
+"""900 units: ln of a sum of exponentials of cumulants (section 12, moments)."""
+
+ORDERS_MARGIN: Final = 1e-12
+"""9000 units: cumulants at orders up to 2000, and what is computed from them (section 4)."""
+
+CUT_MARGIN: Final = 1e-9
+"""On a bound of what is cut off, aliased or left out, which is negligible itself (section 4)."""
 
 
 def up(value: float, relative: float = 0.0) -> float:
@@ -74,5 +120,5 @@ def quotient_up(top: int, bottom: int) -> float:
 
 def reduced(phi: NDArray[np.complex128]) -> NDArray[np.complex128]:
     """Take the logarithm of a characteristic function, with zeros replaced by tiny numbers."""
-    tiny = np.abs(phi) < 1e-300
-    return np.asarray(np.log(np.where(tiny, 1e-300, phi)), np.complex128)
+    tiny = np.abs(phi) < TINIEST
+    return np.asarray(np.log(np.where(tiny, TINIEST, phi)), np.complex128)

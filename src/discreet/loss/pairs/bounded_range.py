@@ -21,17 +21,18 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Final, Self, final
+from typing import Final, Self, final
 
 import numpy as np
 
 from discreet.exact import float_down, float_up
 from discreet.loss.bracket import Bracket
 from discreet.loss.engine.rounding import UNIT
-from discreet.loss.pairs.loss_transforms import summed_line
-from discreet.loss.pairs.pair import CumulantLine, Floats, PrivacyLossDistribution, ProfileCurve
+from discreet.loss.pairs.distribution import CumulantLine, Floats, PrivacyLossDistribution
+from discreet.loss.pairs.loss_transforms import cells_above, cells_below, summed_line
+from discreet.loss.pairs.pair import PairFamily, ProfileCurve
 from discreet.loss.pairs.randomized_response import ResponsePair
-from discreet.loss.renyi.divergences import RenyiCurve
+from discreet.loss.renyi.curve import RenyiCurve
 
 __all__ = ["BoundedRangePair"]
 
@@ -40,7 +41,7 @@ _LEAST: Final = 1e-150  # stands for smaller ranges, at a distance of 1e-150
 
 @final
 @dataclass(frozen=True, slots=True)
-class BoundedRangePair:
+class BoundedRangePair(PairFamily):
     """The worst that a loss within an interval of length epsilon allows.
 
     >>> round(BoundedRangePair(Fraction(1)).closed(1)(0.0).high, 6)
@@ -48,12 +49,6 @@ class BoundedRangePair:
     """
 
     epsilon: Fraction
-
-    spread: ClassVar[bool] = True
-
-    def reverse(self) -> BoundedRangePair:
-        """The pair is symmetric."""
-        return self
 
     def group(self, k: int) -> BoundedRangePair:
         """Along a chain of neighbors the losses add up, and so do the lengths of their ranges."""
@@ -79,14 +74,6 @@ class BoundedRangePair:
         most = t * self.largest() * (1 + 2 * UNIT)
         return min(value + 2 * (error + 5 * UNIT * abs(value)), most)
 
-    def log_moment(self, t: float) -> float:
-        """Evaluate the closed form and add its error bound."""
-        return self.cumulant(t)
-
-    def infinity(self) -> Bracket:
-        """No loss is infinite."""
-        return Bracket(0.0, 0.0)
-
     def largest(self) -> float:
         """The loss is at most epsilon."""
         return float_up(self.epsilon)
@@ -108,42 +95,15 @@ class BoundedRangePair:
         slack = 96 * UNIT
         return Bracket.within(value * (1 - slack), value * (1 + slack) + _LEAST, ceil=1.0)
 
-    def grain(self) -> Fraction | None:
-        """There are no atoms."""
-        return Fraction(0)
-
     def above(self, step: Fraction) -> PrivacyLossDistribution:
-        """Spread each cell over its ends, keeping both probabilities of the cell.
-
-        As for the Laplace pair, whose density has the same shape, the share of the upper end is
-        1 / (1 + e**(-h/2)).  A range off the lattice is rounded up: more mechanisms.
-        """
-        cells = math.ceil(self.epsilon / step)
-        if cells == 0:
+        """Spread the cells, as for the Laplace pair; a wider range allows more mechanisms."""
+        if not self.epsilon:
             return PrivacyLossDistribution(0, np.ones(1), 0.0, 0.0)
-        h = float(step)
-        mass = _cells(np.arange(-cells, cells, dtype=np.float64) * h, h, cells * h)
-        upper = min(1.0, 1 / (1 + math.exp(-h / 2)) * (1 + 32 * UNIT))
-        out = np.zeros(2 * cells + 1)
-        out[1:] += mass * upper
-        out[:-1] += mass * (1 - upper)
-        return PrivacyLossDistribution(-cells, out * (1 + UNIT * (128 + 16 * cells * h)), 0.0, 0.0)
+        return cells_above(self.epsilon, step, _cells, atom=0.0, units=128)
 
     def below(self, step: Fraction) -> PrivacyLossDistribution:
-        """Merge cells centered on the lattice: there P/Q is e**(kh) exactly, by symmetry.
-
-        The half cells at the two ends move down.  A range off the lattice is rounded down.
-        """
-        cells = math.floor(self.epsilon / step)
-        h, top = float(step), float(step * cells)
-        if cells == 0:
-            return PrivacyLossDistribution(0, np.ones(1) * (1 - 4 * UNIT), 0.0, 0.0)
-        out = np.zeros(2 * cells + 1)
-        out[1:-1] = _cells((np.arange(1 - cells, cells) - 0.5) * h, h, top)
-        half = _cells(np.array([-top, top - h / 2]), h / 2, top)
-        out[0] += half[0]
-        out[-2] += half[1]
-        return PrivacyLossDistribution(-cells, out * (1 - UNIT * (128 + 16 * top)), 0.0, 0.0)
+        """Merge the cells; a narrower range allows fewer mechanisms."""
+        return cells_below(self.epsilon, step, _cells, atom=0.0, units=128)
 
     @classmethod
     def bundle(cls, pairs: Sequence[tuple[Self, int]]) -> _Transform:

@@ -1,14 +1,8 @@
 """The profile of a composition at many points, by the fastest engine, and its table.
 
-Trust: kernel.
-
-The profile of a composition at many points, by the engine that is fastest for all of them.
-
- Every engine encloses the same profile; which one answers affects time and width.
+Trust: kernel.  Every engine encloses the same profile; which one answers affects time and width.
 
 Theorem keys: ``contour-aliasing``, ``tilted-lattice``.
-
-The profile of a composition at many points, and its table.
 
 A composition that is sampled, chosen or grouped is asked for its profile thousands of times; the
 table asks once at each of its knots.  Theorem key: ``dots``.
@@ -31,13 +25,15 @@ from discreet.loss.engine.closed_forms import gaussian_deltas
 from discreet.loss.engine.connect_the_dots import above_knots, below_knots, knots
 from discreet.loss.engine.contour import Contour
 from discreet.loss.engine.lattice_search import LatticeSearch, OnLattice
-from discreet.loss.engine.rounding import UNIT
+from discreet.loss.engine.rounding import MOMENT_MARGIN, PRODUCT_MARGIN, SUM_MARGIN, TINIEST, UNIT
 from discreet.loss.pairs.curved_pair import CurvedPair, LossEnds
+from discreet.loss.pairs.distribution import Floats, PrivacyLossDistribution
 from discreet.loss.pairs.gaussian import GaussianPair
-from discreet.loss.pairs.pair import Floats, Pair, PrivacyLossDistribution, Transform, knows_curve
-from discreet.loss.pairs.polygon import HalfProfile, tabulated_profile
+from discreet.loss.pairs.pair import Pair, transforms
+from discreet.loss.pairs.polygon import Bounds, HalfProfile, tabulated_profile
 from discreet.loss.pairs.products import finite_profile
 from discreet.loss.pairs.profile_table import ProfileTable
+from discreet.loss.pairs.two_bounds import knows_curve
 from discreet.loss.renyi.moment_growth import MomentGrowth, growth
 
 __all__ = [
@@ -49,14 +45,14 @@ __all__ = [
     "profiles_at",
     "summed_moments",
     "table_of_composition",
-    "table_tolerance",
+    "tabulated_shape",
 ]
 
 _GOOD: Final = 1e-6
 _FAINT: Final = 1e-25  # not worth a second engine
 _RARE: Final = 1e-9
-_DEEP: Final = 14.0  # standard deviations
-_MOST: Final = 1 << 20
+_DEVIATIONS: Final = 14.0  # of a Gaussian on a lattice
+_MOST_KNOTS: Final = 1 << 20
 
 
 def profiles_at(composition: Composition, eps: Floats) -> tuple[Floats, Floats]:
@@ -104,7 +100,8 @@ class _Reader:
     def __init__(self, composition: Composition) -> None:
         """Plan both."""
         self._infinite, self._largest = composition.infinity(), composition.largest()
-        self._contour = _contour(composition.pairs)
+        parts = transforms(composition.pairs)
+        self._contour = None if parts is None else Contour(parts)
         least = Fraction(self._infinite.high) + Fraction(_RARE)
         scale = composition.epsilon(min(least, Fraction(1))).high
         laws: list[tuple[OnLattice, int]] = [
@@ -123,7 +120,7 @@ class _Reader:
             other = self._search.delta(eps)
             found = found if other is None else found.meet(other)
         low, high = infinite.low + found.low, infinite.high + found.high
-        return Bracket.within(low * (1 - 1e-15), high * (1 + 1e-15), ceil=1.0)
+        return Bracket.within(low * (1 - PRODUCT_MARGIN), high * (1 + PRODUCT_MARGIN), ceil=1.0)
 
 
 @functools.lru_cache(maxsize=64)
@@ -156,8 +153,8 @@ class _OnLattice:
         return below_knots(start, x, ends, 1 - UNIT, step) if len(x) else None
 
     def _knots(self, step: Fraction) -> tuple[int, Floats, Floats, Floats]:
-        reach = float(self.square) / 2 + _DEEP * math.sqrt(self.square)
-        if 2 * reach > _MOST * step:
+        reach = float(self.square) / 2 + _DEVIATIONS * math.sqrt(self.square)
+        if 2 * reach > _MOST_KNOTS * step:
             return 0, np.zeros(0), np.zeros(0), np.zeros(0)
         start, x = knots(-reach, reach, step)
         return start, x, *gaussian_deltas(float(self.square), x)
@@ -165,7 +162,7 @@ class _OnLattice:
 
 def _on_contour(contour: Contour, eps: float) -> Bracket:
     """Ask the sums that were evaluated for other points first: each bounds the profile anywhere."""
-    for known in contour._sums.values():  # noqa: SLF001  (the engine plans for one point at a time)
+    for known in contour.sums.values():  # the engine plans for one point at a time
         if known is not None:
             low, high = known.ends(eps)
             if high - low <= _GOOD / 10 * high < _GOOD:
@@ -173,28 +170,19 @@ def _on_contour(contour: Contour, eps: float) -> Bracket:
     return contour.delta(eps)
 
 
-def _contour(pairs: tuple[tuple[Pair, int], ...]) -> Contour | None:
-    """Gather the transforms; None where a family has none, or where no loss is spread out."""
-    families: dict[type, list[tuple[Pair, int]]] = {}
-    for pair, count in pairs:
-        families.setdefault(type(pair), []).append((pair, count))
-    found: list[Transform | None] = [
-        family.bundle(members)  # type: ignore[attr-defined]
-        for family, members in families.items()
-    ]
-    known = [transform for transform in found if transform is not None]
-    if len(known) < len(found):
-        return None
-    return Contour(known)
-
-
 _FINE: Final = 6e-6
 _COARSE: Final = 1.2e-5
 
 
-def table_tolerance(composition: Composition) -> float:
-    """Return how far apart the polygons of a table may be: answers without closed form are slow."""
-    return _FINE if has_closed_form(composition) else _COARSE
+def tabulated_shape(bounds: Bounds, ends: LossEnds, parts: Iterable[Composition]) -> HalfProfile:
+    """Tabulate a profile that is made of compositions: coarsely, where one has no closed form."""
+    closed = all(has_closed_form(part) for part in parts)
+    return tabulated_profile(
+        bounds,
+        largest=ends.largest,
+        infinite=ends.infinite.low,
+        tolerance=_FINE if closed else _COARSE,
+    )
 
 
 def grain_of(composition: Composition) -> Fraction | None:
@@ -211,7 +199,7 @@ def cumulant(composition: Composition, t: float) -> float:
     total = math.fsum(count * pair.cumulant(t) for pair, count in composition.pairs)
     if composition.renyi is not None:
         total += composition.renyi.log_moment(t)
-    return total + abs(total) * 2.0**-50
+    return total + abs(total) * SUM_MARGIN
 
 
 def summed_moments(compositions: Iterable[tuple[Composition, int]], t: float) -> float:
@@ -234,8 +222,10 @@ def summed_moments(compositions: Iterable[tuple[Composition, int]], t: float) ->
     whole = sum(count for _, count, _ in known)
     if kept and top < 1:
         excess = math.fsum(count * math.expm1(max(value, 0.0)) for _, count, value in known)
-        return math.log1p(excess) * (1 + 1e-13) + 1e-300
-    return top + math.log(total - (whole - 1) * math.exp(-top) * kept) + 1e-13 * (1 + abs(top))
+        return math.log1p(excess) * (1 + MOMENT_MARGIN) + TINIEST
+    return (
+        top + math.log(total - (whole - 1) * math.exp(-top) * kept) + MOMENT_MARGIN * (1 + abs(top))
+    )
 
 
 @final
@@ -251,12 +241,8 @@ class CompositionShape:
 
     def side(self) -> HalfProfile:
         """Evaluate the profile."""
-        return tabulated_profile(
-            lambda eps: profiles_at(self.composition, eps),
-            largest=self.composition.largest(),
-            infinite=self.composition.infinity().low,
-            tolerance=table_tolerance(self.composition),
-        )
+        own = self.composition
+        return tabulated_shape(lambda eps: profiles_at(own, eps), self.ends(), [own])
 
     def profile(self, eps: float) -> Bracket:
         """Ask the composition."""

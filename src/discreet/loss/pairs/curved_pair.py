@@ -17,23 +17,24 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import ClassVar, Final, Protocol, Self, final
+from typing import Final, Protocol, final
 
 import numpy as np
 
 from discreet.loss.bracket import Bracket
 from discreet.loss.composition import Composition
 from discreet.loss.engine.line_search import log_constant
-from discreet.loss.engine.rounding import UNIT
-from discreet.loss.pairs.pair import PrivacyLossDistribution, ProfileCurve, Transform
+from discreet.loss.engine.rounding import LOG_MARGIN, MOMENT_MARGIN, NODE_MARGIN, UNIT
+from discreet.loss.pairs.distribution import PrivacyLossDistribution
+from discreet.loss.pairs.pair import PairFamily, ProfileCurve
 from discreet.loss.pairs.polygon import HalfProfile
 from discreet.loss.pairs.profile_table import ProfileTable
 from discreet.loss.renyi.moment_growth import MomentGrowth
 
-__all__ = ["CurvedPair", "LossEnds", "Shape", "curved_composition"]
+__all__ = ["CurvedPair", "LossEnds", "Shape", "TableShape", "curved_composition"]
 
 _LOW: Final = 0.01  # an order at which a moment is known if it is at any
 
@@ -77,15 +78,23 @@ class Shape(Hashable, Protocol):
         ...
 
 
+class TableShape:
+    """A shape whose table defines the pair."""
+
+    __slots__ = ()
+
+    def profile(self, eps: float) -> Bracket | None:  # noqa: ARG002
+        """The table defines the pair."""
+        return None
+
+
 @final
 @dataclass(frozen=True, slots=True)
-class CurvedPair:
+class CurvedPair(PairFamily):
     """The pair of a shape."""
 
     shape: Shape
     _hash: int = field(init=False, repr=False, compare=False)
-
-    spread: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Keep the hash: tables are looked up by it often."""
@@ -109,10 +118,6 @@ class CurvedPair:
     def cumulant(self, t: float) -> float:
         """Add up the table, and bound what lies beyond it by higher moments."""
         return _cumulant(self, t)
-
-    def log_moment(self, t: float) -> float:
-        """Add up the table; infinite if a loss is."""
-        return math.inf if self.infinity().high else self.cumulant(t)
 
     def infinity(self) -> Bracket:
         """Ask the shape."""
@@ -158,11 +163,6 @@ class CurvedPair:
         """Connect lowered dots of the table."""
         return self.table().below(step, self.infinity())
 
-    @classmethod
-    def bundle(cls, pairs: Sequence[tuple[Self, int]]) -> Transform | None:  # noqa: ARG003
-        """The lattice serves this family; a line of orders does not."""
-        return None
-
 
 def curved_composition(shape: Shape) -> Composition:
     """Return the composition of one curved pair."""
@@ -183,13 +183,13 @@ def _table(pair: CurvedPair) -> ProfileTable:
 def _ends(pair: CurvedPair) -> LossEnds:
     """Ask the shape; where it cannot say, let all that the table leaves at its end be infinite."""
     ends = pair.shape.ends()
-    cut = ends.infinite.high > 0 and _side(pair.shape).drawn
+    cut = ends.infinite.high > 0 and _side(pair.shape).upper_only
     if not cut and (math.isfinite(ends.largest) or math.isfinite(pair.shape.cumulant(_LOW))):
         return ends
-    outer = pair.table().ahead
+    outer = pair.table().forward
     last, left = float(outer.x[-1]), float(outer.value[-1])
-    low = left * (1 - 1e-13) if cut else ends.infinite.low
-    return LossEnds(Bracket.within(low, max(left, low), ceil=1.0), last * (1 - 1e-13), last)
+    low = left * (1 - NODE_MARGIN) if cut else ends.infinite.low
+    return LossEnds(Bracket.within(low, max(left, low), ceil=1.0), last * (1 - NODE_MARGIN), last)
 
 
 @functools.lru_cache(maxsize=1 << 14)
@@ -198,9 +198,9 @@ def _cumulant(pair: CurvedPair, t: float) -> float:
     value, last = pair.table().cumulant(t, ends.infinite.low)
     if last >= ends.largest:
         return value
-    left = float(pair.table().ahead.value[-1]) - ends.infinite.low
+    left = float(pair.table().forward.value[-1]) - ends.infinite.low
     value = float(np.logaddexp(value, _beyond(pair.shape, t, last, (left, ends.largest))))
-    return min(value + 1e-14 * (1 + abs(value)), pair.shape.cumulant(t))
+    return min(value + LOG_MARGIN * (1 + abs(value)), pair.shape.cumulant(t))
 
 
 def _beyond(shape: Shape, t: float, last: float, end: tuple[float, float]) -> float:
@@ -213,4 +213,4 @@ def _beyond(shape: Shape, t: float, last: float, end: tuple[float, float]) -> fl
     for s in (1.2 * t + 0.5, 1.5 * t + 1, 2.5 * t + 4):
         rest = log_constant(s) + shape.cumulant(s) - (s - t) * last
         best = min(best, rest + math.log(t * (t + 1) / (s - t)))
-    return best + 1e-13 * (1 + abs(best)) if math.isfinite(best) else best
+    return best + MOMENT_MARGIN * (1 + abs(best)) if math.isfinite(best) else best

@@ -2,13 +2,9 @@
 
 Trust: kernel.
 
-A small product of finite pairs, as one pair.
-
 Definition.  The outcomes of the product are the tuples of outcomes; probabilities multiply.
 Outcomes with the same ratio p/q are merged, which changes neither the profile nor that of any
 mixture of the two laws, since a mixture is a function of the ratio.
-
-One pair above several: what a choice between losses costs when the choice may adapt.
 
 Definition.  The envelope of pairs is a pair whose profile is the largest of theirs at every ratio.
 Theorem (key ``adaptive-choice``).  If a release is dominated by one of several pairs, and which one
@@ -39,21 +35,21 @@ import numpy as np
 from discreet.errors import WrongKind
 from discreet.loss.bracket import Bracket
 from discreet.loss.composition import Composition
-from discreet.loss.dominance import dominates
+from discreet.loss.dominance import largest_only
 from discreet.loss.engine.lattice_search import common_divisor
 from discreet.loss.pairs.composition_curve import (
     grain_of,
     profiles_at,
     summed_moments,
-    table_tolerance,
+    tabulated_shape,
 )
 from discreet.loss.pairs.curved_pair import LossEnds, curved_composition
+from discreet.loss.pairs.distribution import Floats
 from discreet.loss.pairs.finite import FinitePair
-from discreet.loss.pairs.pair import Floats
-from discreet.loss.pairs.polygon import HalfProfile, tabulated_profile
-from discreet.loss.renyi.moment_growth import MomentGrowth, growth
+from discreet.loss.pairs.polygon import HalfProfile
+from discreet.loss.renyi.moment_growth import MomentGrowth, largest_growth
 
-__all__ = ["finite_envelope", "largest_only", "product_as_finite_pair", "upper_envelope"]
+__all__ = ["finite_envelope", "product_as_finite_pair", "upper_envelope"]
 
 _MOST_OUTCOMES: Final = 64
 _ALL_MASS: Final = Fraction(1)
@@ -128,20 +124,6 @@ def upper_envelope(compositions: Sequence[Composition]) -> Composition:
     return curved_composition(EnvelopeShape(tuple(sorted(kept, key=repr))))
 
 
-def largest_only(compositions: Sequence[Composition]) -> tuple[Composition, ...]:
-    """Drop repeated compositions, and those that another one covers.
-
-    >>> largest_only([Composition(), Composition()])
-    (Composition(pairs=(), renyi=None),)
-    """
-    kept: list[Composition] = []
-    for composition in dict.fromkeys(compositions):
-        if not any(dominates(other, composition) for other in kept):
-            kept = [other for other in kept if not dominates(composition, other)]
-            kept.append(composition)
-    return tuple(kept)
-
-
 @final
 @dataclass(frozen=True, slots=True)
 class EnvelopeShape:
@@ -155,13 +137,7 @@ class EnvelopeShape:
 
     def side(self) -> HalfProfile:
         """Evaluate all profiles."""
-        ends = self.ends()
-        return tabulated_profile(
-            self._bounds,
-            largest=ends.largest,
-            infinite=ends.infinite.low,
-            tolerance=max(table_tolerance(part) for part in self.parts),
-        )
+        return tabulated_shape(self._bounds, self.ends(), self.parts)
 
     def _bounds(self, eps: Floats) -> tuple[Floats, Floats]:
         found = [profiles_at(part, eps) for part in self.parts]
@@ -171,16 +147,14 @@ class EnvelopeShape:
 
     def profile(self, eps: float) -> Bracket:
         """Take the largest."""
-        found = [part.delta(eps) for part in self.parts]
-        return Bracket(max(b.low for b in found), max(b.high for b in found))
+        return Bracket.largest(part.delta(eps) for part in self.parts)
 
     def ends(self) -> LossEnds:
         """Take the largest of each; corners lie where the parts have theirs, or where two cross."""
-        infinite = [part.infinity() for part in self.parts]
         grains = [grain_of(part) for part in self.parts]
         known = [grain for grain in grains if grain is not None]
         return LossEnds(
-            Bracket(max(b.low for b in infinite), max(b.high for b in infinite)),
+            Bracket.largest(part.infinity() for part in self.parts),
             max(part.reached() for part in self.parts),
             max(part.largest() for part in self.parts),
             common_divisor(known) if len(known) == len(grains) else None,
@@ -192,8 +166,7 @@ class EnvelopeShape:
 
     def growth(self) -> MomentGrowth | None:
         """Take the largest, and the logarithm of their number."""
-        known = [found for part in self.parts if (found := growth(part)) is not None]
-        return MomentGrowth.largest(known, len(known)) if len(known) == len(self.parts) else None
+        return largest_growth(self.parts, len(self.parts))
 
 
 def _only_finite(composition: Composition) -> FinitePair | None:

@@ -2,7 +2,8 @@
 
 Trust: kernel.
 
-The pair of a group, from the pair of one unit: tests of growing power, one after another.
+Definition.  Outcome i has probability p[i] under P and q[i] under Q, exactly; its loss is
+ln(p[i]/q[i]), infinite where q[i] = 0 < p[i].
 
 Definition.  The power curve of a pair is g(a), the largest P(S) over tests S with Q(S) <= a.  For
 finite laws it is concave and linear between corners, with one segment of slope p/q for each ratio.
@@ -11,11 +12,6 @@ table to another is dominated by the pair, every test has P(S) <= g(g(... g(Q(S)
 the pair whose power curve is that composition dominates the group.
 Proof.  A step raises the chance of any S from b to at most g(b), and g does not fall.  A concave
 rising function of a concave rising function is concave, so it is the power curve of some pair.
-
-The pair of any two laws on finitely many outcomes.
-
-Definition.  Outcome i has probability p[i] under P and q[i] under Q, exactly; its loss is
-ln(p[i]/q[i]), infinite where q[i] = 0 < p[i].
 """
 
 from __future__ import annotations
@@ -27,7 +23,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
-from typing import ClassVar, Self, final
+from typing import Self, final
 
 import numpy as np
 
@@ -35,8 +31,9 @@ from discreet.errors import OutOfRange
 from discreet.exact import float_down, float_up
 from discreet.loss.bracket import Bracket
 from discreet.loss.engine.rounding import UNIT
+from discreet.loss.pairs.distribution import PrivacyLossDistribution
 from discreet.loss.pairs.loss_transforms import AtomTransform, LossAtoms
-from discreet.loss.pairs.pair import PrivacyLossDistribution, ProfileCurve
+from discreet.loss.pairs.pair import PairFamily
 
 __all__ = ["FinitePair", "chained_laws"]
 
@@ -99,7 +96,7 @@ def _value(curve: PowerCurve, at: Fraction) -> Fraction:
 
 @final
 @dataclass(frozen=True, slots=True)
-class FinitePair:
+class FinitePair(PairFamily):
     """Two finite laws, given as exact probabilities of the same outcomes.
 
     >>> half, third = Fraction(1, 2), Fraction(1, 3)
@@ -110,8 +107,6 @@ class FinitePair:
     p: tuple[Fraction, ...]
     q: tuple[Fraction, ...]
     _hash: int = field(init=False, repr=False, compare=False)
-
-    spread: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Refuse what is not a pair of laws."""
@@ -142,10 +137,6 @@ class FinitePair:
         value, error = AtomTransform(((self.atoms(), 1),)).real(np.array([t]))
         return float(value[0] + 2 * error[0])
 
-    def log_moment(self, t: float) -> float:
-        """Sum over the outcomes; infinite if a loss is."""
-        return math.inf if self.infinity().high else self.cumulant(t)
-
     def infinity(self) -> Bracket:
         """The mass of outcomes that Q never shows."""
         mass = sum((p for p, q in zip(self.p, self.q, strict=True) if q == 0), Fraction(0))
@@ -160,10 +151,6 @@ class FinitePair:
         """The largest finite loss."""
         largest = float(self.atoms().losses.max(initial=-math.inf))
         return largest - 16 * UNIT * abs(largest) if math.isfinite(largest) else 0.0
-
-    def closed(self, count: int) -> ProfileCurve | None:  # noqa: ARG002  (``corners`` knows it exactly)
-        """Leave it to the corners."""
-        return None
 
     def grain(self) -> Fraction | None:
         """The losses lie on no lattice."""

@@ -2,21 +2,18 @@
 
 Trust: kernel.
 
-The pair of the Gaussian mechanism: N(mu, 1) against N(0, 1).
-
-Definition.  L is normal with mean mu**2 / 2 and variance mu**2; ln E e**(zL) = z (z+1) mu**2 / 2.
+Definition. The Gaussian mechanism has the pair N(mu, 1) against N(0, 1): L is normal with mean
+mu**2 / 2 and variance mu**2; ln E e**(zL) = z (z+1) mu**2 / 2.
 
 Theorem (key ``gaussian-profile``).  delta(eps) = Phi(mu/2 - eps/mu) - e**eps Phi(-mu/2 -
 eps/mu) (Balle and Wang 2018, theorem 8).  Products of Gaussian pairs are the Gaussian pair whose
 mu**2 is the sum (Dong, Roth and Su 2022, corollary 2).
 
-The pair of discrete Gaussian noise at an integer distance.
-
-Definition.  With P[Z = j] proportional to e**(-j**2 / (2v)) and distance d, the loss of j is
-d (2j + d) / (2v), where j is drawn from the same law.
+Definition.  Discrete Gaussian noise at an integer distance: with P[Z = j] proportional to e**(-j**2
+/ (2v)) and distance d, the loss of j is d (2j + d) / (2v), where j is drawn from the same law.
 
 Theorem (key ``discrete-gaussian-renyi``).  ln E e**(tL) <= t (t+1) d**2 / (2v): discrete Gaussian
-noise has the Renyi curve of continuous noise of the same variance parameter, at integer distances
+noise has the Rényi curve of continuous noise of the same variance parameter, at integer distances
 (Canonne, Kamath and Steinke 2020, proposition 5).
 """
 
@@ -31,24 +28,22 @@ from typing import ClassVar, Final, Self, final
 import numpy as np
 
 from discreet.errors import OutOfRange
-from discreet.loss.bracket import Bracket
 from discreet.loss.engine.closed_forms import gaussian_delta
-from discreet.loss.engine.rounding import UNIT, quotient_up
-from discreet.loss.pairs.loss_transforms import LossAtoms
-from discreet.loss.pairs.pair import (
+from discreet.loss.engine.rounding import TINIEST, UNIT, quotient_up
+from discreet.loss.pairs.distribution import (
     CumulantLine,
     Floats,
     PrivacyLossDistribution,
-    ProfileCurve,
-    Transform,
 )
+from discreet.loss.pairs.loss_transforms import LossAtoms
+from discreet.loss.pairs.pair import PairFamily, ProfileCurve
 
 __all__ = ["DiscreteGaussianPair", "GaussianPair"]
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class GaussianPair:
+class GaussianPair(PairFamily):
     """N(mu, 1) against N(0, 1), by the exact square of mu.
 
     >>> GaussianPair(Fraction(1)).log_moment(2.0)
@@ -57,33 +52,13 @@ class GaussianPair:
 
     mu_squared: Fraction
 
-    spread: ClassVar[bool] = True
-
-    def reverse(self) -> GaussianPair:
-        """The pair is symmetric."""
-        return self
-
     def group(self, k: int) -> GaussianPair:
         """The mean moves k times as far."""
         return GaussianPair(self.mu_squared * k * k)
 
     def cumulant(self, t: float) -> float:
         """Round t (t + 1) mu**2 / 2 up."""
-        top, bottom = t.as_integer_ratio()
-        square = self.mu_squared
-        if not square or not top:
-            return 0.0
-        return quotient_up(
-            top * (top + bottom) * square.numerator, 2 * bottom * bottom * square.denominator
-        )
-
-    def log_moment(self, t: float) -> float:
-        """Round t (t + 1) mu**2 / 2 up."""
-        return self.cumulant(t)
-
-    def infinity(self) -> Bracket:
-        """No loss is infinite."""
-        return Bracket(0.0, 0.0)
+        return _cumulant(t, *self.mu_squared.as_integer_ratio()) if self.mu_squared and t else 0.0
 
     def largest(self) -> float:
         """The loss has no largest value."""
@@ -98,22 +73,16 @@ class GaussianPair:
         square = self.mu_squared * count
         return lambda eps: gaussian_delta(square, eps)
 
-    def grain(self) -> Fraction | None:
-        """There are no atoms."""
-        return Fraction(0)
-
-    def above(self, step: Fraction) -> PrivacyLossDistribution | None:  # noqa: ARG002  (engines use the closed form)
-        """Gaussians are never put on a lattice."""
-        return None
-
-    def below(self, step: Fraction) -> PrivacyLossDistribution | None:  # noqa: ARG002  (engines use the closed form)
-        """Gaussians are never put on a lattice."""
-        return None
-
     @classmethod
     def bundle(cls, pairs: Sequence[tuple[Self, int]]) -> _Transform:
         """Add up the squares."""
         return _Transform(float(sum(pair.mu_squared * count for pair, count in pairs)))
+
+
+def _cumulant(t: float, square: int, unit: int) -> float:
+    """Round t (t + 1) / 2 times the quotient of two whole numbers up."""
+    top, bottom = t.as_integer_ratio()
+    return quotient_up(top * (top + bottom) * square, 2 * bottom * bottom * unit)
 
 
 @final
@@ -134,13 +103,13 @@ class _Transform:
         return -0.5 * self.square * height * height * (1 - 8 * UNIT)
 
 
-_MOST: Final = 1 << 18
-_DEEP: Final = 39.0  # standard deviations on each side; beyond lies less than e**-760
+_MOST_LOSSES: Final = 1 << 18
+_DEVIATIONS: Final = 39.0  # standard deviations on each side; beyond lies less than e**-760
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class DiscreteGaussianPair:
+class DiscreteGaussianPair(PairFamily):
     """Discrete Gaussian noise around two integers.
 
     >>> DiscreteGaussianPair(Fraction(4), 2).log_moment(1.0)
@@ -161,42 +130,14 @@ class DiscreteGaussianPair:
                 do="give a variance above zero and a distance of at least one.",
             )
 
-    def reverse(self) -> DiscreteGaussianPair:
-        """The pair is symmetric."""
-        return self
-
     def group(self, k: int) -> DiscreteGaussianPair:
         """The integers move k times as far apart."""
         return DiscreteGaussianPair(self.variance, self.distance * k)
 
     def cumulant(self, t: float) -> float:
         """Round t (t + 1) d**2 / (2v) up."""
-        top, bottom = t.as_integer_ratio()
-        far, variance = self.distance**2, self.variance
-        return quotient_up(
-            top * (top + bottom) * far * variance.denominator,
-            2 * bottom * bottom * variance.numerator,
-        )
-
-    def log_moment(self, t: float) -> float:
-        """Round t (t + 1) d**2 / (2v) up."""
-        return self.cumulant(t)
-
-    def infinity(self) -> Bracket:
-        """No loss is infinite."""
-        return Bracket(0.0, 0.0)
-
-    def largest(self) -> float:
-        """The loss has no largest value."""
-        return math.inf if self.distance else 0.0
-
-    def reached(self) -> float:
-        """Every value is exceeded."""
-        return self.largest()
-
-    def closed(self, count: int) -> ProfileCurve | None:  # noqa: ARG002  (there is none)
-        """There is no closed form."""
-        return None
+        top, bottom = self.variance.as_integer_ratio()
+        return _cumulant(t, self.distance**2 * bottom, top)
 
     def grain(self) -> Fraction | None:
         """All losses are multiples of d/(2v), of the parity of d."""
@@ -204,7 +145,7 @@ class DiscreteGaussianPair:
         return whole / 2 if self.distance % 2 else whole
 
     def _reach(self) -> int:
-        return math.ceil(_DEEP * math.sqrt(float(self.variance))) + 1
+        return math.ceil(_DEVIATIONS * math.sqrt(float(self.variance))) + 1
 
     @property
     def listed(self) -> bool:
@@ -215,7 +156,7 @@ class DiscreteGaussianPair:
         >>> DiscreteGaussianPair(Fraction(10**8), 1).listed
         False
         """
-        return 2 * self._reach() + 1 <= _MOST
+        return 2 * self._reach() + 1 <= _MOST_LOSSES
 
     def atoms(self) -> LossAtoms | None:
         """The losses within 39 standard deviations; None if there are too many."""
@@ -226,20 +167,15 @@ class DiscreteGaussianPair:
         weight = np.exp(-j * j / (2 * float(self.variance)))
         mass = weight / weight.sum()
         index = j + self.distance // 2 if self.distance % 2 == 0 else 2 * j + self.distance
-        error = UNIT * (8 * _DEEP**2 + 2 * reach + 64)
+        error = UNIT * (8 * _DEVIATIONS**2 + 2 * reach + 64)
         return LossAtoms(index, mass, self.grain(), error)
 
     def above(self, step: Fraction) -> PrivacyLossDistribution | None:
         """Spread the atoms over the lattice; what lies beyond them counts as infinite."""
         atoms = self.atoms()
-        return None if atoms is None else atoms.above(step, 1e-300)
+        return None if atoms is None else atoms.above(step, TINIEST)
 
     def below(self, step: Fraction) -> PrivacyLossDistribution | None:
         """Move the atoms down to the lattice; what lies beyond them is dropped."""
         atoms = self.atoms()
         return None if atoms is None else atoms.below(step)
-
-    @classmethod
-    def bundle(cls, pairs: Sequence[tuple[Self, int]]) -> Transform | None:  # noqa: ARG003
-        """The lattice serves this family; a line of orders does not."""
-        return None

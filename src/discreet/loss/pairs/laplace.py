@@ -2,19 +2,16 @@
 
 Trust: kernel.
 
-The pair of the continuous Laplace mechanism, at distance epsilon times the scale.
-
-Definition.  With e = distance / scale, L has an atom of mass 1/2 at e, one of mass e**-e / 2 at -e,
-and density e**((l - e)/2) / 4 in between.
+Definition. Continuous noise: with e = distance / scale, L has an atom of mass 1/2 at e, one of mass
+e**-e / 2 at -e, and density e**((l - e)/2) / 4 in between.
 
 Theorem (key ``laplace-profile``).  delta(eps) = (1 - e**((eps - e)/2))+ for eps >= -e, and
 1 - e**eps below (Balle, Barthe and Gaboardi 2018, theorem 3).  For z with Re z > 0,
 E e**(zL) = e**(ze) (1 + h (e**(-w) - 1)), with h = z/(2z + 1) and w = (2z + 1)e.
 
-The pair of two-sided geometric noise at an integer distance.
-
-Definition.  With a = e**(-1/scale) and distance d, the loss is (d - 2j)/scale for j = 0..d: with
-mass 1/(1+a) at j = 0, (1-a) a**j / (1+a) in between, and a**d / (1+a) at j = d.
+Definition. Two-sided geometric noise at an integer distance: with a = e**(-1/scale) and distance d,
+the loss is (d - 2j)/scale for j = 0..d: with mass 1/(1+a) at j = 0, (1-a) a**j / (1+a) in between,
+and a**d / (1+a) at j = d.
 
 Theorem (key ``discrete-laplace-loss``).  This is the loss of integer x + Z against x + d + Z when
 P[Z = k] is proportional to e**(-|k|/scale); at distance 1 it is randomized response with
@@ -38,18 +35,20 @@ import numpy as np
 
 from discreet.errors import OutOfRange
 from discreet.exact import float_down, float_up
-from discreet.loss.bracket import Bracket
 from discreet.loss.engine.closed_forms import laplace_delta
 from discreet.loss.engine.rounding import UNIT
+from discreet.loss.pairs.distribution import CumulantLine, Floats, PrivacyLossDistribution
 from discreet.loss.pairs.loss_transforms import (
     AtomTransform,
     LossAtoms,
+    cells_above,
+    cells_below,
     on_line,
     on_real,
     on_reals,
     summed_line,
 )
-from discreet.loss.pairs.pair import CumulantLine, Floats, PrivacyLossDistribution, ProfileCurve
+from discreet.loss.pairs.pair import PairFamily, ProfileCurve
 from discreet.loss.pairs.randomized_response import ResponsePair
 
 __all__ = ["DiscreteLaplacePair", "LaplacePair"]
@@ -57,7 +56,7 @@ __all__ = ["DiscreteLaplacePair", "LaplacePair"]
 
 @final
 @dataclass(frozen=True, slots=True)
-class LaplacePair:
+class LaplacePair(PairFamily):
     """Laplace noise around two points that are epsilon scales apart.
 
     >>> LaplacePair(Fraction(1)).largest()
@@ -65,12 +64,6 @@ class LaplacePair:
     """
 
     epsilon: Fraction
-
-    spread: ClassVar[bool] = True
-
-    def reverse(self) -> LaplacePair:
-        """The pair is symmetric."""
-        return self
 
     def group(self, k: int) -> LaplacePair:
         """The points move k times as far apart."""
@@ -81,14 +74,6 @@ class LaplacePair:
         e = float(self.epsilon)
         value, error = on_real(t, e, t / (2 * t + 1), (2 * t + 1) * e)
         return value + 2 * (error + 5 * UNIT * value)
-
-    def log_moment(self, t: float) -> float:
-        """Evaluate the closed form and add its error bound."""
-        return self.cumulant(t)
-
-    def infinity(self) -> Bracket:
-        """No loss is infinite."""
-        return Bracket(0.0, 0.0)
 
     def largest(self) -> float:
         """The loss is at most epsilon."""
@@ -107,40 +92,12 @@ class LaplacePair:
         return self.epsilon
 
     def above(self, step: Fraction) -> PrivacyLossDistribution:
-        """Spread the mass of each cell over its ends, keeping both probabilities of the cell.
-
-        Within a cell [x, x + h] the density is proportional to e**(l/2), so the share of the
-        upper end is (1 - e**(-h/2)) / (1 - e**-h) = 1 / (1 + e**(-h/2)).  Ends of the support that
-        are off the lattice move outward, which is a larger distance: more loss.
-        """
-        cells = math.ceil(self.epsilon / step)
-        h = float(step)
-        mass = _cells(np.arange(-cells, cells, dtype=np.float64) * h, h, cells * h)
-        upper = min(1.0, 1 / (1 + math.exp(-h / 2)) * (1 + 32 * UNIT))
-        out = np.zeros(2 * cells + 1)
-        out[1:] += mass * upper
-        out[:-1] += mass * (1 - upper)
-        out[-1] += 0.5
-        out[0] += 0.5 * math.exp(-cells * h)
-        return PrivacyLossDistribution(-cells, out * (1 + UNIT * (64 + 16 * cells * h)), 0.0, 0.0)
+        """Spread the cells; a larger distance loses more."""
+        return cells_above(self.epsilon, step, _cells, atom=0.5, units=64)
 
     def below(self, step: Fraction) -> PrivacyLossDistribution:
-        """Merge cells centered on the lattice: there P/Q is e**(kh) exactly, by symmetry.
-
-        The half cells at the two ends move down.  Ends off the lattice move inward, which is a
-        smaller distance.
-        """
-        cells = math.floor(self.epsilon / step)
-        h, top = float(step), float(step * cells)
-        if cells == 0:
-            return PrivacyLossDistribution(0, np.ones(1) * (1 - 4 * UNIT), 0.0, 0.0)
-        out = np.zeros(2 * cells + 1)
-        out[1:-1] = _cells((np.arange(1 - cells, cells) - 0.5) * h, h, top)
-        half = _cells(np.array([-top, top - h / 2]), h / 2, top)
-        out[0] += half[0] + 0.5 * math.exp(-top)
-        out[-2] += half[1]
-        out[-1] += 0.5
-        return PrivacyLossDistribution(-cells, out * (1 - UNIT * (64 + 16 * top)), 0.0, 0.0)
+        """Merge the cells; a smaller distance loses less."""
+        return cells_below(self.epsilon, step, _cells, atom=0.5, units=64)
 
     @classmethod
     def bundle(cls, pairs: Sequence[tuple[Self, int]]) -> _Transform:
@@ -195,13 +152,13 @@ class _Transform:
         return float(self.counts @ (np.log(bound) + 32 * UNIT).clip(max=0.0))
 
 
-_MOST: Final = 1 << 16
+_MOST_LOSSES: Final = 1 << 16
 _THIN: Final = 1e-290  # a rate near the least floats
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class DiscreteLaplacePair:
+class DiscreteLaplacePair(PairFamily):
     """Two-sided geometric noise around two integers.
 
     >>> DiscreteLaplacePair(Fraction(2), 3).largest()
@@ -222,10 +179,6 @@ class DiscreteLaplacePair:
                 do="give a scale above zero and a distance of at least one.",
             )
 
-    def reverse(self) -> DiscreteLaplacePair:
-        """The pair is symmetric."""
-        return self
-
     def group(self, k: int) -> DiscreteLaplacePair:
         """The integers move k times as far apart."""
         return DiscreteLaplacePair(self.scale, self.distance * k)
@@ -245,14 +198,6 @@ class DiscreteLaplacePair:
         y, straight = math.expm1(-2 * t * w) * small / (1 + small) * share, t * e
         return straight + math.log1p(y) + UNIT * (8 * straight - 256 * y)
 
-    def log_moment(self, t: float) -> float:
-        """Evaluate the closed form and add its error bound."""
-        return self.cumulant(t)
-
-    def infinity(self) -> Bracket:
-        """No loss is infinite."""
-        return Bracket(0.0, 0.0)
-
     def largest(self) -> float:
         """The loss is at most distance / scale."""
         return float_up(self.distance / self.scale)
@@ -263,7 +208,7 @@ class DiscreteLaplacePair:
 
     def closed(self, count: int) -> ProfileCurve | None:
         """Sum over the atoms, for one run."""
-        return self.atoms().profile if count == 1 and self.distance <= _MOST else None
+        return self.atoms().profile if count == 1 and self.distance <= _MOST_LOSSES else None
 
     def grain(self) -> Fraction | None:
         """All losses are multiples of 1/scale, of the parity of the distance."""
@@ -283,15 +228,15 @@ class DiscreteLaplacePair:
 
     def above(self, step: Fraction) -> PrivacyLossDistribution | None:
         """Spread the atoms over the lattice."""
-        return self.atoms().above(step) if self.distance <= _MOST else None
+        return self.atoms().above(step) if self.distance <= _MOST_LOSSES else None
 
     def below(self, step: Fraction) -> PrivacyLossDistribution | None:
         """Move the atoms down to the lattice."""
-        return self.atoms().below(step) if self.distance <= _MOST else None
+        return self.atoms().below(step) if self.distance <= _MOST_LOSSES else None
 
     @classmethod
     def bundle(cls, pairs: Sequence[tuple[Self, int]]) -> AtomTransform | None:
         """Gather the atoms."""
-        if sum(pair.distance for pair, _ in pairs) > _MOST:
+        if sum(pair.distance for pair, _ in pairs) > _MOST_LOSSES:
             return None
         return AtomTransform(tuple((pair.atoms(), count) for pair, count in pairs))

@@ -2,24 +2,22 @@
 
 Trust: kernel.
 
-Losses with finitely many values, on a lattice of their own or anywhere.
-
 Theorem (key ``connect-the-dots``).  Splitting an atom of mass p at x in [kh, (k+1)h] into p - b at
 kh and b at (k+1)h, where b = p (1 - e**(kh - x)) / (1 - e**-h), keeps both probabilities
 P and Q of the cell; the profile is unchanged at every multiple of h and otherwise rises
 (Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022).  Moving mass up raises a profile, moving it
 down lowers it.
 
-Cumulants of the form z e + ln(1 + h(z) (e**(-w(z)) - 1)), shared by two families.
-
-Randomized response has h = 1/(1 + e**e) and w = 2ze; the Laplace pair has h = z/(2z + 1) and
-w = (2z + 1)e.  In both |h| < 1 and Re w >= 0 on Re z > 0.  docs/proofs/accounting.md bounds the
-rounding errors that are returned here.
+Two families have cumulants of the form z e + ln(1 + h(z) (e**(-w(z)) - 1)). Randomized response has
+h = 1/(1 + e**e) and w = 2ze; the Laplace pair has h = z/(2z + 1) and w = (2z + 1)e. In both |h| < 1
+and Re w >= 0 on Re z > 0. docs/proofs/accounting.md bounds the rounding errors that are returned
+here.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, final
@@ -28,10 +26,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.loss.bracket import Bracket
-from discreet.loss.engine.rounding import UNIT, reduced
-from discreet.loss.pairs.pair import Complexes, CumulantLine, Floats, PrivacyLossDistribution
+from discreet.loss.engine.rounding import TINIEST, UNIT, reduced
+from discreet.loss.pairs.distribution import (
+    Complexes,
+    CumulantLine,
+    Floats,
+    PrivacyLossDistribution,
+)
 
-__all__ = ["AtomTransform", "LossAtoms", "on_line", "on_real", "on_reals", "summed_line"]
+__all__ = [
+    "AtomTransform",
+    "LossAtoms",
+    "cells_above",
+    "cells_below",
+    "on_line",
+    "on_real",
+    "on_reals",
+    "summed_line",
+]
 
 _LONGEST: Final = 1 << 26
 
@@ -70,7 +82,7 @@ class LossAtoms:
         near = x > eps - 32 * UNIT * size  # the others do not count, wherever they truly lie
         moved = np.where(near, 32 * UNIT * share + 16 * UNIT * size, 0.0)
         wrong = float((self.mass * moved).sum()) + value * (self.error + UNIT * (2 * len(x) + 16))
-        return Bracket.within(value - wrong, value + wrong + 1e-300, ceil=1.0)
+        return Bracket.within(value - wrong, value + wrong + TINIEST, ceil=1.0)
 
     def above(self, step: Fraction, infinite: float = 0.0) -> PrivacyLossDistribution | None:
         """Spread each atom over its two neighbors on the lattice."""
@@ -96,6 +108,50 @@ class LossAtoms:
         x = self.losses
         drift = 64 * UNIT * float(np.abs(x).max(initial=0.0))
         return _place(np.floor(x / float(step)).astype(np.int64), mass, infinite, drift)
+
+
+Cells = Callable[[Floats, float, float], Floats]
+"""Masses of intervals of a density on [-top, top]: their left ends, their width, and top."""
+
+
+def cells_above(
+    epsilon: Fraction, step: Fraction, masses: Cells, *, atom: float, units: int
+) -> PrivacyLossDistribution:
+    """Spread each cell of a density e**(l/2) over its ends, keeping both probabilities of it.
+
+    The share of the upper end of [x, x + h] is (1 - e**(-h/2)) / (1 - e**-h) = 1 / (1 + e**(-h/2)).
+    A support that ends off the lattice is rounded up, which is more loss.  ``atom`` is the mass at
+    epsilon; at -epsilon it is e**-epsilon of that.
+    """
+    cells, h = math.ceil(epsilon / step), float(step)
+    mass = masses(np.arange(-cells, cells, dtype=np.float64) * h, h, cells * h)
+    upper = min(1.0, 1 / (1 + math.exp(-h / 2)) * (1 + 32 * UNIT))
+    out = np.zeros(2 * cells + 1)
+    out[1:] += mass * upper
+    out[:-1] += mass * (1 - upper)
+    out[-1] += atom
+    out[0] += atom * math.exp(-cells * h)
+    return PrivacyLossDistribution(-cells, out * (1 + UNIT * (units + 16 * cells * h)), 0.0, 0.0)
+
+
+def cells_below(
+    epsilon: Fraction, step: Fraction, masses: Cells, *, atom: float, units: int
+) -> PrivacyLossDistribution:
+    """Merge cells centered on the lattice: there P/Q is e**(kh) exactly, by symmetry.
+
+    The half cells at the two ends move down.  A support that ends off the lattice is rounded down.
+    """
+    cells = math.floor(epsilon / step)
+    h, top = float(step), float(step * cells)
+    if cells == 0:
+        return PrivacyLossDistribution(0, np.ones(1) * (1 - 4 * UNIT), 0.0, 0.0)
+    out = np.zeros(2 * cells + 1)
+    out[1:-1] = masses((np.arange(1 - cells, cells) - 0.5) * h, h, top)
+    half = masses(np.array([-top, top - h / 2]), h / 2, top)
+    out[0] += half[0] + atom * math.exp(-top)
+    out[-2] += half[1]
+    out[-1] += atom
+    return PrivacyLossDistribution(-cells, out * (1 - UNIT * (units + 16 * top)), 0.0, 0.0)
 
 
 def _place(
@@ -146,7 +202,7 @@ class AtomTransform:
             bound = 2 * atoms.error + UNIT * (48 * (order + heights) * reach + 2 * len(x) + 64)
             value += count * (reduced(phi) + math.log(total) + top + 1j * heights * center)
             error += count * (
-                np.log1p(bound / np.maximum(np.abs(phi), 1e-300))
+                np.log1p(bound / np.maximum(np.abs(phi), TINIEST))
                 + UNIT * (16 + 4 * (order + heights) * reach)
             )
         return CumulantLine(value, error)
@@ -172,8 +228,8 @@ def on_real(order: float, e: float, h: float, w: float) -> tuple[float, float]:
 def on_line(z: Complexes, e: Floats, h: Complexes, w: Complexes) -> tuple[Complexes, Floats]:
     """Evaluate at complex orders, with error bounds for each parameter and point."""
     inner = 1 + h * (np.exp(-w) - 1)
-    modulus = np.maximum(np.abs(inner), 1e-300)
-    inner = np.where(modulus <= 1e-300, 1e-300, inner)
+    modulus = np.maximum(np.abs(inner), TINIEST)
+    inner = np.where(modulus <= TINIEST, TINIEST, inner)
     straight = z * e
     wrong = UNIT * np.abs(h) * (8 * np.abs(w) + 64) + 4 * UNIT
     error = np.log1p(wrong / modulus) + UNIT * (16 + 8 * np.abs(straight))

@@ -2,8 +2,6 @@
 
 Trust: kernel.
 
-What every dominating pair can say about itself.
-
 Definition.  A pair (P, Q) of laws stands for the two worst neighboring outputs, in one direction.
 Its privacy loss is L = ln(P/Q) under P, and its profile is the hockey-stick divergence
 delta(eps) = P[L = inf] + E_P[(1 - e**(eps - L))+ ; L < inf], for every real eps.
@@ -11,101 +9,22 @@ delta(eps) = P[L = inf] + E_P[(1 - e**(eps - L))+ ; L < inf], for every real eps
 Theorem (key ``dominating-pair``).  If each mechanism is dominated by its pair at every real eps,
 an adaptive composition is dominated by the product of the pairs, and the losses of a product are
 independent and add up (Zhu, Dong and Wang 2022, theorem 10).
-
-The engines meet a pair through two further views:
-
-``PrivacyLossDistribution``        masses on a lattice of losses that bound the profile from above
-or from below; ``Transform``  ln E[e**(zL); L < inf] on a vertical line of complex orders, with
-error bounds.
-
-Pairs that stand for releases of which a Renyi curve is known as well.
-
-Theorem (key ``two-bounds``).  Let each step of an adaptive composition, whatever was seen before,
-be dominated by its pair and, both ways, have Renyi divergences below its curve.  Then for every
-choice of steps the profile of the whole is at most what the curves of those steps and the pairs of
-the others allow together.  So the least of these bounds holds, at each epsilon and each delta.
-Proof.  Each choice names one bound that every step satisfies after every prefix, which is all that
-the composition of pairs and curves asks for (docs/proofs/accounting.md, section 10).
-
-What a pair and a curve say of one release is more than either: nothing shorter is the product.
-From below only a law that satisfies both can serve.
 """
 
 from __future__ import annotations
 
-import functools
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Protocol, Self, TypeGuard, final
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import ClassVar, Protocol, Self
 
 from discreet.loss.bracket import Bracket
-from discreet.loss.renyi.divergences import RenyiCurve
+from discreet.loss.pairs.distribution import PrivacyLossDistribution, Transform
 
-__all__ = [
-    "Complexes",
-    "CumulantLine",
-    "Floats",
-    "Pair",
-    "PrivacyLossDistribution",
-    "ProfileCurve",
-    "Transform",
-    "TwoBounds",
-    "knows_curve",
-]
-
-Floats = NDArray[np.floating[Any]]
-Complexes = NDArray[np.complexfloating[Any, Any]]
+__all__ = ["Counted", "Pair", "PairFamily", "ProfileCurve", "transforms"]
 
 ProfileCurve = Callable[[float], Bracket]
 """A profile known point by point: its finite part at any eps >= 0."""
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class PrivacyLossDistribution:
-    """Masses at the losses ``(start + k) * step``; the step is known to whoever asked for the law.
-
-    A law from above bounds the profile at eps by its own at eps - drift, one from below by its
-    own at eps + drift.  ``infinite`` is the mass at an infinite loss.
-    """
-
-    start: int
-    mass: Floats
-    infinite: float = 0.0
-    drift: float = 0.0
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class CumulantLine:
-    """Cumulants at the points c + i t_j: the complex values, and a bound on their error.
-
-    The error bounds ``ln(1 + |computed - true| / |computed|)`` of the transform itself, plus the
-    rounding of its logarithm; summed over independent losses it bounds the product's error.
-    """
-
-    value: Complexes
-    error: Floats
-
-
-class Transform(Protocol):
-    """The cumulants of a bundle of pairs, each counted with its multiplicity."""
-
-    def real(self, orders: Floats) -> tuple[Floats, Floats]:
-        """Cumulants at real orders above zero (perhaps infinite), and bounds on their errors."""
-        ...
-
-    def line(self, order: float, heights: Floats) -> CumulantLine:
-        """Cumulants at order + i heights."""
-        ...
-
-    def decay(self, order: float, height: float) -> float:
-        """Bound ln sup over s >= height of |E e**((order + is)L)| / E e**(order L)."""
-        ...
 
 
 class Pair(Protocol):
@@ -164,33 +83,67 @@ class Pair(Protocol):
         ...
 
 
-class TwoBounds(Pair, Protocol):
-    """A pair that knows a curve of the releases it stands for."""
-
-    def curve(self) -> RenyiCurve:
-        """Bound the divergences of the releases in both directions."""
-        ...
-
-    def gain(self, t: float) -> float:
-        """Say about how far t D_(1+t) of the curve lies below that of the pair; only a hint."""
-        ...
-
-    def attained(self) -> Pair:
-        """Give a pair, symmetric and no larger than either bound, for ends from below."""
-        ...
+Counted = tuple[tuple[Pair, int], ...]
+"""A product: pairs, each with how often it occurs."""
 
 
-def knows_curve(pair: Pair) -> TypeGuard[TwoBounds]:
-    """Say whether a pair knows a curve of its releases.
+class PairFamily:
+    """What holds for most families: symmetric, no atoms, no infinite loss, for no engine."""
 
-    >>> from fractions import Fraction
-    >>> from discreet.loss.pairs.gaussian import GaussianPair
-    >>> knows_curve(GaussianPair(Fraction(1)))
-    False
-    """
-    return _kind_knows(type(pair))
+    __slots__ = ()
+
+    spread: ClassVar[bool] = True
+
+    def reverse(self) -> Self:
+        """The pair is symmetric."""
+        return self
+
+    def cumulant(self, t: float) -> float:
+        """Every family has its own."""
+        raise NotImplementedError
+
+    def log_moment(self, t: float) -> float:
+        """The cumulant; infinite if a loss is."""
+        return math.inf if self.infinity().high else self.cumulant(t)
+
+    def infinity(self) -> Bracket:
+        """No loss is infinite."""
+        return Bracket(0.0, 0.0)
+
+    def largest(self) -> float:
+        """The loss has no largest value."""
+        return math.inf
+
+    def reached(self) -> float:
+        """Every value is exceeded."""
+        return math.inf
+
+    def closed(self, count: int) -> ProfileCurve | None:  # noqa: ARG002
+        """There is no closed form."""
+        return None
+
+    def grain(self) -> Fraction | None:
+        """There are no atoms."""
+        return Fraction(0)
+
+    def above(self, step: Fraction) -> PrivacyLossDistribution | None:  # noqa: ARG002
+        """No lattice serves this family."""
+        return None
+
+    def below(self, step: Fraction) -> PrivacyLossDistribution | None:  # noqa: ARG002
+        """No lattice serves this family."""
+        return None
+
+    @classmethod
+    def bundle(cls, pairs: Sequence[tuple[Self, int]]) -> Transform | None:  # noqa: ARG003
+        """No line of orders serves this family."""
+        return None
 
 
-@functools.cache
-def _kind_knows(kind: type) -> bool:
-    return all(hasattr(kind, name) for name in ("curve", "gain", "attained"))
+def transforms(pairs: Counted) -> list[Transform] | None:
+    """Gather the transforms of all families of a product; None where a family has none."""
+    families: dict[type, list[tuple[Pair, int]]] = {}
+    for pair, count in pairs:
+        families.setdefault(type(pair), []).append((pair, count))
+    bundles = [family.bundle(members) for family, members in families.items()]  # type: ignore[attr-defined]
+    return None if any(bundle is None for bundle in bundles) else bundles

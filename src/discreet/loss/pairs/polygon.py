@@ -2,8 +2,6 @@
 
 Trust: kernel.
 
-Profiles that are straight between finitely many ratios.
-
 Definition.  A polygon has nodes (x_j, v_j) with rising x and falling v.  Between two nodes it is
 straight in a = e**x; after the last one it is constant.
 
@@ -13,13 +11,10 @@ Hence leaving out a node keeps an upper polygon above h; and in each cell h lies
 of both neighboring cells, drawn on until they meet.  The convex hull of those meeting points and
 of lower bounds at the nodes lies below h.
 
-One side of a profile, the ratios from 1 on, as polygons above and below it.
-
- Where knots are placed affects how tight the polygons are, never their side.
-
-Theorem (key ``dots``).  Chords through upper bounds of a profile lie above it; ``floor_under``
-gives a polygon below.  Knots are added where the two are far apart, measured in epsilon: a gap
-g at height v moves an answer by about g / (v s), where s is how fast ln v falls.
+One side of a profile, the ratios from 1 on, lies between the chords through upper bounds and the
+polygon of ``floor_under``, wherever knots are placed. Knots are added where the two are far apart,
+measured in epsilon: a gap g at height v moves an answer by about g / (v s), where s is how fast ln
+v falls.
 """
 
 from __future__ import annotations
@@ -32,12 +27,10 @@ from typing import Final, Self, final
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.loss.engine.rounding import UNIT
-from discreet.loss.pairs.pair import Floats
+from discreet.loss.engine.rounding import CHORD_MARGIN, NODE_MARGIN, TINIEST, UNIT
+from discreet.loss.pairs.distribution import Floats
 
-__all__ = ["HalfProfile", "Polygon", "floor_under", "tabulated_profile"]
-
-_SLACK: Final = 1e-13  # far above the rounding of one interpolation
+__all__ = ["Bounds", "HalfProfile", "Polygon", "floor_under", "tabulated_profile"]
 
 
 @final
@@ -120,11 +113,11 @@ def floor_under(
     steep = np.append(first, (high[:-2] - low[1:-1]) / before[:-1])
     flat = np.append(np.maximum(low[1:-1] - high[2:], 0.0) / width[1:] * np.exp(-gap[:-1]), 0.0)
     left, right = low[:-1], low[1:]
-    room = np.maximum(steep - flat, 1e-300)
+    room = np.maximum(steep - flat, TINIEST)
     where = np.clip((left - right - flat * width) / room, 0.0, width)
     bottom = np.maximum(left - steep * where, right + flat * (width - where))
     moved = 8 * UNIT * (1 + x[1:]) * steep + 64 * UNIT * left  # where its place is rounded to
-    bottom = np.maximum(bottom - moved, right * (1 - _SLACK))
+    bottom = np.maximum(bottom - moved, right * (1 - NODE_MARGIN))
     share = where / width
     sag = high[:-1] * (1 - share) + high[1:] * share - bottom
     places = np.concatenate([x, x[:-1] + np.log1p(where)])
@@ -136,19 +129,18 @@ def floor_under(
     below = Polygon.hull(places, bounds)
     with np.errstate(divide="ignore", invalid="ignore"):
         over = np.nan_to_num(below.at(places) / bounds, nan=1.0, posinf=1.0)
-    return below.scaled((1 - _SLACK) / max(1.0, float(over.max()))), sag
+    return below.scaled((1 - NODE_MARGIN) / max(1.0, float(over.max()))), sag
 
 
 Bounds = Callable[[Floats], tuple[Floats, Floats]]
 """Bounds of a profile from below and from above, at rising eps >= 0."""
 
-_DEEP: Final = 1e-40  # what is left beyond counts as infinite
+_UNCOUNTED: Final = 1e-40  # what is left beyond counts as infinite (section 12)
 _FAR: Final = 300.0
 _FAR_STEPS: Final = 60  # from 2**-20 by factors of 1.4
 _START: Final = 24
-_MOST: Final = 4096
+_MOST_KNOTS: Final = 4096
 _TOLERANCE: Final = 6e-6
-_SURE: Final = 1e-14
 _NOISE: Final = 1e-4  # a wider bracket is not noise: its lower end is about something else
 
 
@@ -157,32 +149,32 @@ _NOISE: Final = 1e-4  # a wider bracket is not noise: its lower end is about som
 class HalfProfile:
     """Bounds of a falling profile at some eps >= 0, the first of them 0.
 
-    A side that is ``drawn`` has no bounds from below: the profile is what joins the upper ones.
+    An ``upper_only`` side has no bounds from below: its profile is what joins the upper ones.
     """
 
     x: Floats
     low: Floats
     high: Floats
-    drawn: bool = False
+    upper_only: bool = False
 
     @classmethod
     def of_nodes(cls, x: Floats, value: Floats) -> HalfProfile:
         """Take a profile that is defined by its nodes."""
-        return cls(x, value, np.minimum(value, 1.0), drawn=True)
+        return cls(x, value, np.minimum(value, 1.0), upper_only=True)
 
     def ceiling(self) -> Polygon:
         """Draw the chords."""
-        return Polygon.hull(self.x, self.high).scaled(1 + _SURE)
+        return Polygon.hull(self.x, self.high).scaled(1 + CHORD_MARGIN)
 
     def floor(self, other: HalfProfile) -> Polygon:
         """Draw a polygon below; the other side tells how steeply the profile can fall at 1."""
-        if self.drawn or len(self.x) == 1:
-            return Polygon.hull(self.x, self.low).scaled(1 - _SURE)
+        if self.upper_only or len(self.x) == 1:
+            return Polygon.hull(self.x, self.low).scaled(1 - CHORD_MARGIN)
         first = 1.0
         if len(other.x) > 1:  # the slope of the last chord before 1
             gap = -math.expm1(-float(other.x[1]))
             left = gap + math.exp(-float(other.x[1])) * float(other.high[1])
-            first = min(1.0, (left - float(self.low[0])) / gap * (1 + _SURE))
+            first = min(1.0, (left - float(self.low[0])) / gap * (1 + CHORD_MARGIN))
         return floor_under(self.x, self.low, self.high, first=first)[0]
 
 
@@ -204,7 +196,9 @@ def tabulated_profile(
     while len(x) > 1:
         low, high = np.maximum.accumulate(low[::-1])[::-1], np.minimum.accumulate(high)
         excess = _excess(x, low, high, infinite)
-        wide = np.argsort(excess)[::-1][: min(int((excess > tolerance).sum()), _MOST - len(x))]
+        wide = np.argsort(excess)[::-1][
+            : min(int((excess > tolerance).sum()), _MOST_KNOTS - len(x))
+        ]
         if not len(wide):
             break
         fresh = np.sort((x[wide] + x[wide + 1]) / 2)
@@ -221,7 +215,7 @@ def _end(bounds: Bounds, largest: float, infinite: float) -> float:
     far = min(largest, _FAR)
     x = np.minimum(2.0**-20 * 1.4 ** np.arange(_FAR_STEPS), far)
     left = bounds(x)[1] - infinite
-    deep = np.flatnonzero(left <= max(_DEEP, 1e-13 * infinite))
+    deep = np.flatnonzero(left <= max(_UNCOUNTED, NODE_MARGIN * infinite))
     return float(x[deep[0]]) if len(deep) else far
 
 
@@ -231,13 +225,13 @@ def _excess(x: Floats, low: Floats, high: Floats, infinite: float) -> Floats:
     sag = floor_under(x, high, high, first=min(1.0, first))[1]  # upper bounds are what counts
     left, right = high[:-1] - infinite, high[1:] - infinite
     gap = np.diff(x)
-    depth = np.maximum(1.0, (1e-5 / np.maximum(left, 1e-300)) ** 0.25)  # rarely met
+    depth = np.maximum(1.0, (1e-5 / np.maximum(left, TINIEST)) ** 0.25)  # rarely met
     size = depth * ((left + right) / 2 + x[1:] * (left - right) / gap)
     noise = np.minimum(2 * ((high - low)[:-1] + (high - low)[1:]), _NOISE * left)
     apart = gap > 2**12 * UNIT * (1 + x[1:])
     useful = apart & (left > 0) & (sag > noise)
     return np.where(
         useful,
-        np.maximum(sag / np.maximum(size, 1e-300), 4e-5 * sag / np.maximum(left, 1e-300)),
+        np.maximum(sag / np.maximum(size, TINIEST), 4e-5 * sag / np.maximum(left, TINIEST)),
         0.0,
     )

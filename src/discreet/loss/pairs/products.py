@@ -2,8 +2,6 @@
 
 Trust: kernel.
 
-The profile of finite laws, and of small products of them, corner by corner.
-
 Definition.  Let r_0 > r_1 > ... be the finite ratios p/q of the outcomes of a product, equal ones
 merged, and P_j, Q_j the masses of the outcomes with the j largest ratios.  With a = e**eps, the
 finite part of the profile is P_j - a Q_j for r_j <= a <= r_{j-1}: straight between its corners.
@@ -12,14 +10,10 @@ Theorem (key ``dominating-pair``).  Ratios of a product multiply, and the profil
 the lines P_i - a Q_i.  Masses are kept between integers over 2**bits, to 256 bits of the smallest
 of them; ratios are exact (docs/proofs/accounting.md, section 3).
 
-Take a product apart: all Gaussians in one, and leaks away from what is lost gradually.
-
 Definition.  A leak is a pair whose loss is infinite with chance delta and zero otherwise.  Beside a
 leak the finite part of any profile is (1 - delta) times what it is without, and the mass of
-infinite losses is known; so leaks need no engine.  Some pairs are products themselves and say of
-which parts.
-
-Theorem key: ``dominating-pair``.
+infinite losses is known; so leaks need no engine.  All Gaussians are one.  Some pairs are products
+themselves and name their factors.
 """
 
 from __future__ import annotations
@@ -39,13 +33,13 @@ from discreet.loss.bracket import Bracket
 from discreet.loss.elementary import exp, log
 from discreet.loss.pairs.finite import FinitePair
 from discreet.loss.pairs.gaussian import GaussianPair
-from discreet.loss.pairs.pair import Pair
+from discreet.loss.pairs.pair import Counted, Pair
 from discreet.loss.pairs.randomized_response import ResponsePair
 
 __all__ = ["FiniteProfile", "ProductPair", "SplitProduct", "finite_profile", "split_product"]
 
 _SPARE: Final = 256  # bits kept of the smallest mass
-_MOST: Final = 1 << 13  # products of atoms that are worth forming
+_MOST_PRODUCTS: Final = 1 << 13  # products of atoms that are worth forming
 _WIDEST: Final = 1 << 14  # bits of their common denominator
 
 
@@ -131,7 +125,7 @@ def _log_up(odds: Fraction) -> float:
 
 
 @functools.lru_cache(maxsize=128)
-def finite_profile(pairs: tuple[tuple[Pair, int], ...]) -> FiniteProfile | None:
+def finite_profile(pairs: Counted) -> FiniteProfile | None:
     """Work out one pair of finite laws, or a small product; None for anything else.
 
     >>> pair = FinitePair((Fraction(3, 4), Fraction(1, 4)), (Fraction(1, 4), Fraction(3, 4)))
@@ -175,7 +169,7 @@ def _product(
         atoms = [(ratio, int(mass * own)) for ratio, mass in table.items()]
         for _ in range(count):
             work, unit = work + len(found) * len(atoms), unit * own
-            if work > _MOST or unit.bit_length() > _WIDEST:
+            if work > _MOST_PRODUCTS or unit.bit_length() > _WIDEST:
                 return None
             fresh: dict[Fraction, int] = {}
             for ratio, mass in found.items():
@@ -184,9 +178,6 @@ def _product(
                     fresh[key] = fresh.get(key, 0) + mass * share
             found = fresh
     return {ratio: Fraction(mass, unit) for ratio, mass in found.items()}
-
-
-Counted = tuple[tuple[Pair, int], ...]
 
 
 @runtime_checkable

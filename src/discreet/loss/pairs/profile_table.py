@@ -19,46 +19,49 @@ import numpy as np
 
 from discreet.loss.bracket import Bracket
 from discreet.loss.engine.connect_the_dots import above_knots, below_polygon, knots
-from discreet.loss.engine.rounding import UNIT
-from discreet.loss.pairs.pair import Floats, PrivacyLossDistribution
+from discreet.loss.engine.rounding import CHORD_MARGIN, UNIT
+from discreet.loss.pairs.distribution import Floats, PrivacyLossDistribution
 from discreet.loss.pairs.polygon import HalfProfile, Polygon
 
 __all__ = ["ProfileTable"]
 
-_SURE: Final = 1e-14
-_SHIFT: Final = 2e-12
-_NEARLY: Final = 0.3
+_SHIFT: Final = 2e-12  # a move to the right is kept as drift (section 12, products)
+_NEARLY: Final = 0.3  # of a step: so far a polygon moves to end on the lattice
 _SHALLOW: Final = 1e-20  # what lies beyond on the left moves up: hardly noticed
-_MOST: Final = 1 << 20
+_MOST_KNOTS: Final = 1 << 20
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class ProfileTable:
-    """Polygons above h_PQ (``ahead``) and h_QP (``behind``), and polygons below them."""
+    """Polygons above h_PQ (``forward``) and h_QP (``backward``), and polygons below them."""
 
-    ahead: Polygon
-    behind: Polygon
-    floor_ahead: Polygon
-    floor_behind: Polygon
+    forward: Polygon
+    backward: Polygon
+    floor_forward: Polygon
+    floor_backward: Polygon
     atoms: tuple[Floats, Floats]  # of the upper polygons: logarithms of masses under P, and losses
 
     @classmethod
-    def of(cls, ahead: HalfProfile, behind: HalfProfile) -> ProfileTable:
+    def of(cls, forward: HalfProfile, backward: HalfProfile) -> ProfileTable:
         """Draw both sides, and cut the upper corner at 1 off, if there is one."""
-        right, left = _bridged(ahead.ceiling(), behind.ceiling())
+        right, left = _bridged(forward.ceiling(), backward.ceiling())
         atoms = _atoms(right, left)
-        if ahead.drawn:
-            low = right.scaled(1 - 4 * _SURE), left.scaled(1 - 4 * _SURE)
+        if forward.upper_only:
+            low = right.scaled(1 - 4 * CHORD_MARGIN), left.scaled(1 - 4 * CHORD_MARGIN)
         else:
-            low = ahead.floor(behind), behind.floor(ahead)
+            low = forward.floor(backward), backward.floor(forward)
         return cls(right, left, *low, atoms)
 
     def reverse(self) -> ProfileTable:
         """Swap the two laws."""
         mass, losses = self.atoms
         return ProfileTable(
-            self.behind, self.ahead, self.floor_behind, self.floor_ahead, (mass - losses, -losses)
+            self.backward,
+            self.forward,
+            self.floor_backward,
+            self.floor_forward,
+            (mass - losses, -losses),
         )
 
     def sampled(self, rate: Fraction) -> ProfileTable:
@@ -68,20 +71,23 @@ class ProfileTable:
         lines; reversed, the ratio b becomes b / (q + (1-q)b) and r becomes q r / (q + (1-q)b), and
         nothing is left at 1/(1-q).
         """
-        right = _removed(self.ahead, rate, up=True), _added(self.behind, rate, up=True)
-        left = _removed(self.floor_ahead, rate, up=False), _added(self.floor_behind, rate, up=False)
+        right = _removed(self.forward, rate, up=True), _added(self.backward, rate, up=True)
+        left = (
+            _removed(self.floor_forward, rate, up=False),
+            _added(self.floor_backward, rate, up=False),
+        )
         return ProfileTable(*right, *left, _atoms(*right))
 
     def upper(self, eps: Floats) -> Floats:
         """Bound h_PQ(e**eps) from above, at any real eps."""
-        right, left = self.ahead.at(np.maximum(eps, 0.0)), self.behind.at(-eps)
+        right, left = self.forward.at(np.maximum(eps, 0.0)), self.backward.at(-eps)
         value = np.where(eps >= 0, right, _mirrored(eps, left))
-        return np.minimum(value * (1 + _SURE), 1.0)
+        return np.minimum(value * (1 + CHORD_MARGIN), 1.0)
 
     def lower(self, eps: Floats) -> Floats:
         """Bound h_PQ(e**eps) from below, by a convex function of e**eps on each side of 1."""
-        right, left = self.floor_ahead.at(np.maximum(eps, 0.0)), self.floor_behind.at(-eps)
-        return np.asarray(np.where(eps >= 0, right, _mirrored(eps, left)) * (1 - _SURE))
+        right, left = self.floor_forward.at(np.maximum(eps, 0.0)), self.floor_backward.at(-eps)
+        return np.asarray(np.where(eps >= 0, right, _mirrored(eps, left)) * (1 - CHORD_MARGIN))
 
     def cumulant(self, t: float, infinite: float) -> tuple[float, float]:
         """Bound ln E_P[e**(tL); L < inf] as far as the table goes, and give its last finite loss.
@@ -90,8 +96,8 @@ class ProfileTable:
         are the profile of atoms; what they leave at the last node counts up to that node.
         """
         mass, losses = self.atoms
-        last = float(self.ahead.x[-1])
-        over = max(float(self.ahead.value[-1]) - infinite, 0.0)
+        last = float(self.forward.x[-1])
+        over = max(float(self.forward.value[-1]) - infinite, 0.0)
         rest = math.log(over * (t + 1)) + t * last if over else -math.inf
         terms = mass + t * losses
         top = max(float(terms.max()), rest)
@@ -112,7 +118,7 @@ class ProfileTable:
 
     def below(self, step: Fraction, infinite: Bracket) -> PrivacyLossDistribution | None:
         """Move the corners of the lower polygon to a lattice."""
-        right, left = self.floor_ahead, self.floor_behind
+        right, left = self.floor_forward, self.floor_backward
         start, x = self._knots(step)
         if not len(x):
             return None
@@ -120,23 +126,23 @@ class ProfileTable:
         values = np.concatenate(
             [_mirrored(places[: len(left.x) - 1], left.value[:0:-1]), right.value]
         )
-        values = values * (1 - _SURE) - infinite.high * (1 + _SURE)
+        values = values * (1 - CHORD_MARGIN) - infinite.high * (1 + CHORD_MARGIN)
         values = np.maximum(values - values[-1], 0.0)
         seen = places >= start * float(step)
         seen[np.flatnonzero(values == 0.0)[0] + 1 :] = False  # the first zero is the last corner
         shift = _to_lattice(float(places[seen][-1]), float(step))
         polygon = Polygon.hull(places[seen] + shift, values[seen])
-        law = below_polygon(polygon, (1 - infinite.high) * (1 - _SURE), step)
+        law = below_polygon(polygon, (1 - infinite.high) * (1 - CHORD_MARGIN), step)
         return law and PrivacyLossDistribution(
             law.start, law.mass, infinite.low, law.drift + 1.01 * shift
         )
 
     def _knots(self, step: Fraction) -> tuple[int, Floats]:
-        left = self.behind
+        left = self.backward
         deep = np.flatnonzero(left.value - left.value[-1] > _SHALLOW)
         low = float(left.x[min(deep[-1] + 1, len(left.x) - 1)]) if len(deep) else 0.0
-        high = float(self.ahead.x[-1])
-        if low + high > _MOST * step:
+        high = float(self.forward.x[-1])
+        if low + high > _MOST_KNOTS * step:
             return 0, np.zeros(0)
         return knots(-low, high, step)
 
@@ -190,10 +196,10 @@ def _atoms(right: Polygon, left: Polygon) -> tuple[Floats, Floats]:
     falls, rises = np.append(right.slopes(), 0.0), np.append(left.slopes(), 0.0)
     rest = max(1 - float(right.value[0] + falls[0] + rises[0]), 0.0) + 8 * UNIT
     with np.errstate(divide="ignore"):
-        ahead = np.log(np.maximum(-np.diff(falls), 0.0)) + right.x[1:]
-        behind = np.log(np.maximum(-np.diff(rises), 0.0))
+        forward = np.log(np.maximum(-np.diff(falls), 0.0)) + right.x[1:]
+        backward = np.log(np.maximum(-np.diff(rises), 0.0))
     return (
-        np.concatenate([ahead, behind, [math.log(rest)]]),
+        np.concatenate([forward, backward, [math.log(rest)]]),
         np.concatenate([right.x[1:], -left.x[1:], [0.0]]),
     )
 
@@ -216,7 +222,7 @@ def _bridged(right: Polygon, left: Polygon) -> tuple[Polygon, Polygon]:
     a, b = math.exp(float(right.x[i])), math.exp(-float(left.x[j]))
     low = b * float(left.value[j]) - math.expm1(-float(left.x[j]))
     share = (1 - b) / (a - b)
-    value = min(value, (low * (1 - share) + float(right.value[i]) * share) * (1 + _SURE))
+    value = min(value, (low * (1 - share) + float(right.value[i]) * share) * (1 + CHORD_MARGIN))
     return _cut(right, i, value), _cut(left, j, value)
 
 

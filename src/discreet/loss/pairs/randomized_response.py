@@ -23,17 +23,18 @@ from discreet.exact import float_down, float_up
 from discreet.loss.bracket import Bracket
 from discreet.loss.engine.closed_forms import ResponseProfile
 from discreet.loss.engine.rounding import UNIT
+from discreet.loss.pairs.distribution import CumulantLine, Floats, PrivacyLossDistribution
 from discreet.loss.pairs.loss_transforms import LossAtoms, on_line, on_real, on_reals, summed_line
-from discreet.loss.pairs.pair import CumulantLine, Floats, PrivacyLossDistribution, ProfileCurve
+from discreet.loss.pairs.pair import PairFamily, ProfileCurve
 
 __all__ = ["ResponsePair"]
 
-_MOST: Final = 100_000
+_MOST_RUNS: Final = 100_000
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class ResponsePair:
+class ResponsePair(PairFamily):
     """The worst pair of laws that (epsilon, delta) allows.
 
     >>> ResponsePair(Fraction(1), Fraction(0)).group(3)
@@ -44,10 +45,6 @@ class ResponsePair:
     delta: Fraction = Fraction(0)
 
     spread: ClassVar[bool] = False
-
-    def reverse(self) -> ResponsePair:
-        """The pair is symmetric."""
-        return self
 
     def group(self, k: int) -> ResponsePair | None:
         """Pure bounds multiply; what becomes of delta is for the notion to say."""
@@ -62,10 +59,6 @@ class ResponsePair:
         value, error = on_real(t, e, small / (1 + small), 2 * t * e)
         lost = math.log1p(-float(self.delta))
         return value + lost + 2 * (error + 17 * UNIT * (value - lost))
-
-    def log_moment(self, t: float) -> float:
-        """Evaluate the closed form; infinite if delta is above zero."""
-        return math.inf if self.delta else self.cumulant(t)
 
     def infinity(self) -> Bracket:
         """Delta."""
@@ -83,7 +76,7 @@ class ResponsePair:
 
     def closed(self, count: int) -> ProfileCurve | None:
         """Add up the binomial law; the runs without an infinite loss have chance (1-delta)**n."""
-        if count > _MOST or not self.epsilon:
+        if count > _MOST_RUNS or not self.epsilon:
             return None
         kept = math.exp(count * math.log1p(-float(self.delta))) if self.delta < 1 else 0.0
         binomial = ResponseProfile(self.epsilon, count)

@@ -21,19 +21,17 @@ before (docs/proofs/accounting.md, section 11).
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Final, Self, final
+from typing import Final, Self, final
 
 from discreet.errors import OutOfRange
 from discreet.exact import float_down, float_up, whole
 from discreet.loss.bracket import Bracket
 from discreet.loss.pairs.gaussian import GaussianPair
-from discreet.loss.pairs.pair import Pair, PrivacyLossDistribution, ProfileCurve, Transform
+from discreet.loss.pairs.pair import Pair, PairFamily
 from discreet.loss.pairs.randomized_response import ResponsePair
-from discreet.loss.renyi.divergences import RenyiCurve
+from discreet.loss.renyi.curve import RenyiCurve
 
 __all__ = ["SmoothedGaussianPair", "smoothing"]
 
@@ -55,7 +53,7 @@ def smoothing(coordinates: int) -> Fraction:
 
 @final
 @dataclass(frozen=True, slots=True)
-class SmoothedGaussianPair:
+class SmoothedGaussianPair(PairFamily):
     """A Gaussian pair beside a leak, and a bound on the zCDP loss of the same releases.
 
     >>> pair = SmoothedGaussianPair.of(variance=Fraction(10**8), squared=4, coordinates=9)
@@ -66,8 +64,6 @@ class SmoothedGaussianPair:
     mu_squared: Fraction
     leak: Fraction
     rho: Fraction
-
-    spread: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Refuse what is no pair."""
@@ -119,10 +115,6 @@ class SmoothedGaussianPair:
         """A Gaussian of the same rho, which satisfies both bounds."""
         return GaussianPair(min(self.mu_squared, 2 * self.rho))
 
-    def reverse(self) -> SmoothedGaussianPair:
-        """The pair is symmetric."""
-        return self
-
     def group(self, k: int) -> SmoothedGaussianPair:
         """Integers move k times as far, in k times as many places, each of which may leak."""
         leak = min(self.leak * k, Fraction(1))
@@ -132,39 +124,6 @@ class SmoothedGaussianPair:
         """Bound the Gaussian's; the finite part has a mass of 1 - leak."""
         return GaussianPair(self.mu_squared).cumulant(t)
 
-    def log_moment(self, t: float) -> float:
-        """Infinite, if anything leaks; the curve knows better."""
-        return math.inf if self.leak else self.cumulant(t)
-
     def infinity(self) -> Bracket:
         """The leak."""
         return Bracket(float_down(self.leak), float_up(self.leak))
-
-    def largest(self) -> float:
-        """The loss has no largest value."""
-        return math.inf
-
-    def reached(self) -> float:
-        """Every value is exceeded."""
-        return math.inf
-
-    def closed(self, count: int) -> ProfileCurve | None:  # noqa: ARG002  (engines meet the parts)
-        """Engines meet the parts."""
-        return None
-
-    def grain(self) -> Fraction | None:
-        """There are no atoms but the leak."""
-        return Fraction(0)
-
-    def above(self, step: Fraction) -> PrivacyLossDistribution | None:  # noqa: ARG002  (engines meet the parts)
-        """Engines meet the parts."""
-        return None
-
-    def below(self, step: Fraction) -> PrivacyLossDistribution | None:  # noqa: ARG002  (engines meet the parts)
-        """Engines meet the parts."""
-        return None
-
-    @classmethod
-    def bundle(cls, pairs: Sequence[tuple[Self, int]]) -> Transform | None:  # noqa: ARG003
-        """Engines meet the parts."""
-        return None

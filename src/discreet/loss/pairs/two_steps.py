@@ -2,18 +2,12 @@
 
 Trust: kernel.
 
-Nodes of upper polygons, and how the nodes of several are matched.
-
- Which nodes are matched affects how tight a bound is, never whether it holds.
-
 Definition.  The outline of a pair is its upper polygon at all ratios.  A cell between two nodes
 belongs to one test, which is passed with chance ``first`` under the first law and ``second`` under
 the second: the polygon has height h, slope -second and intercept first on it.
 Bounds that add up profiles of several pairs, each at a ratio of its own, are least where the tests
 behind the ratios agree.  ``matched_nodes`` walks along all outlines, from the surest test to the
-rarest.
-
-The shape of two steps: from one law to a second, and from there to a third.
+rarest; which nodes are matched affects how tight a bound is, never whether it holds.
 
 Theorem (key ``group-profile``; Dong, Roth and Su 2022).  From (P, R) and (R, Q):
 h_PQ(ab) <= h_PR(a) + a h_RQ(b), for all a, b > 0.
@@ -29,6 +23,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Final, final
 
 import numpy as np
@@ -36,23 +31,29 @@ from numpy.typing import NDArray
 
 from discreet.loss.bracket import Bracket
 from discreet.loss.composition import Composition
-from discreet.loss.engine.rounding import UNIT
+from discreet.loss.engine.rounding import MOMENT_MARGIN, NODE_MARGIN, UNIT
+from discreet.loss.group_privacy import group_delta, group_renyi
 from discreet.loss.pairs.composition_curve import cumulant, table_of_composition
-from discreet.loss.pairs.curved_pair import LossEnds
-from discreet.loss.pairs.pair import Floats
+from discreet.loss.pairs.curved_pair import LossEnds, TableShape, curved_composition
+from discreet.loss.pairs.distribution import Floats
+from discreet.loss.pairs.pair import Pair
 from discreet.loss.pairs.polygon import HalfProfile
 from discreet.loss.pairs.profile_table import ProfileTable
+from discreet.loss.pairs.randomized_response import ResponsePair
 from discreet.loss.renyi.moment_growth import MomentGrowth, growth
 
 __all__ = [
     "TwoStepShape",
     "UpperPolygon",
+    "chained",
+    "grouped",
     "half_profile_through",
     "matched_nodes",
+    "repeated",
     "two_step_bounds",
 ]
 
-_SURE: Final = 1e-13
+_ALL_LOST: Final = 1 - 1e-12  # infinite losses of which the rest is not worth a table
 
 
 @final
@@ -68,14 +69,18 @@ class UpperPolygon:
     @classmethod
     def of(cls, table: ProfileTable) -> UpperPolygon:
         """Put both sides of a table on one axis."""
-        ahead, behind = table.ahead, table.behind
-        falls, rises = ahead.slopes(), behind.slopes()
-        under = 1 - behind.value[:-1] - np.exp(behind.x[:-1]) * rises  # 1 - Q of the reversed test
+        forward, backward = table.forward, table.backward
+        falls, rises = forward.slopes(), backward.slopes()
+        under = (
+            1 - backward.value[:-1] - np.exp(backward.x[:-1]) * rises
+        )  # 1 - Q of the reversed test
         return cls(
-            np.concatenate([-behind.x[:0:-1], ahead.x]),
-            np.concatenate([table.upper(-behind.x[:0:-1]), ahead.value]),
+            np.concatenate([-backward.x[:0:-1], forward.x]),
+            np.concatenate([table.upper(-backward.x[:0:-1]), forward.value]),
             _falling(
-                np.concatenate([1 - rises[::-1], ahead.value[:-1] + np.exp(ahead.x[:-1]) * falls])
+                np.concatenate(
+                    [1 - rises[::-1], forward.value[:-1] + np.exp(forward.x[:-1]) * falls]
+                )
             ),
             _falling(np.concatenate([under[::-1], falls])),
         )
@@ -114,7 +119,7 @@ def half_profile_through(x: Floats, value: Floats) -> HalfProfile:
         left, right = float(x[ahead - 1]), float(x[ahead])
         share = -math.expm1(left) / (math.exp(right) - math.exp(left))
         start = float(value[ahead - 1]) * (1 - share) + float(value[ahead]) * share
-    places, values = np.append(0.0, x[ahead:]), np.append(start, value[ahead:]) * (1 + _SURE)
+    places, values = np.append(0.0, x[ahead:]), np.append(start, value[ahead:]) * (1 + NODE_MARGIN)
     kept = _apart(places, 1e-8 * float(places[-1]))
     return HalfProfile.of_nodes(places[kept], np.minimum(values[kept], 1.0))
 
@@ -128,13 +133,12 @@ def _apart(x: Floats, gap: float) -> list[int]:
     return kept
 
 
-_CHAIN_SLACK: Final = 1e-13
 _EXPONENTS: Final = (1.1, 1.5, 2.0, 3.0, 11.0)
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class TwoStepShape:
+class TwoStepShape(TableShape):
     """(P, Q) from (P, R) and (R, Q)."""
 
     first: Composition
@@ -153,10 +157,6 @@ class TwoStepShape:
             )
         )
 
-    def profile(self, eps: float) -> Bracket | None:  # noqa: ARG002
-        """The table defines the pair."""
-        return None
-
     def ends(self) -> LossEnds:
         """Losses of the steps add up."""
         one, two = self.first, self.second
@@ -174,10 +174,10 @@ class TwoStepShape:
         limit = self.growth()
         best = math.inf if limit is None else limit.at(t)
         for p in _EXPONENTS:
-            one = cumulant(self.first, (p * (t + 1) - 1) * (1 + _CHAIN_SLACK)) / p
-            two = cumulant(self.second, p * t / (p - 1) * (1 + _CHAIN_SLACK)) * (p - 1) / p
+            one = cumulant(self.first, (p * (t + 1) - 1) * (1 + MOMENT_MARGIN)) / p
+            two = cumulant(self.second, p * t / (p - 1) * (1 + MOMENT_MARGIN)) * (p - 1) / p
             best = min(best, max(one, 0.0) + max(two, 0.0))
-        return best + _CHAIN_SLACK * (1 + best) if math.isfinite(best) else best
+        return best + MOMENT_MARGIN * (1 + best) if math.isfinite(best) else best
 
     def growth(self) -> MomentGrowth | None:
         """Go on from the first step to the second."""
@@ -194,3 +194,56 @@ def two_step_bounds(one: UpperPolygon, two: UpperPolygon) -> tuple[Floats, Float
     reach = float(np.abs(one.x).max() + np.abs(two.x).max())
     slack = UNIT * (64 + 4 * reach)
     return x + slack, np.minimum(value * (1 + slack), 1.0)
+
+
+def chained(first: Composition, second: Composition) -> Composition:
+    """Return a composition above (P, Q) from ordered compositions above (P, R) and (R, Q).
+
+    >>> from discreet.loss.pairs.gaussian import GaussianPair
+    >>> step = Composition(((GaussianPair(Fraction(4, 25)), 1),))
+    >>> round(chained(step, step).delta(1.0).high, 6)
+    0.063185
+    """
+    for one, other in ((first, second), (second, first)):
+        if other == Composition():
+            return one
+        if one.infinity().low > _ALL_LOST:
+            return Composition(((ResponsePair(Fraction(0), Fraction(1)), 1),))
+    return curved_composition(TwoStepShape(first, second))
+
+
+def grouped(composition: Composition, size: int) -> Composition:
+    """Move every pair of a composition to several times its distance.
+
+    Pairs that do not know their group are chained with themselves.
+    """
+    renyi = None if composition.renyi is None else group_renyi(composition.renyi, size)
+    total = Composition(pairs=(), renyi=renyi)
+    for pair, count in composition.pairs:
+        total = total.compose(_grouped_pair(pair, size).power(count))
+    return total
+
+
+def repeated(composition: Composition, size: int) -> Composition:
+    """Chain a composition with itself, as one pair: what its factors are does not matter.
+
+    >>> from discreet.loss.pairs.laplace import LaplacePair
+    >>> twice = Composition(((LaplacePair(Fraction(1)), 2),))
+    >>> repeated(twice, 2) == chained(twice, twice)
+    True
+    """
+    if size == 1:
+        return composition
+    half = repeated(composition, size // 2)
+    return chained(half, half if size % 2 == 0 else repeated(composition, size - size // 2))
+
+
+def _grouped_pair(pair: Pair, size: int) -> Composition:
+    moved = pair.group(size)
+    if moved is not None:
+        return Composition(((moved, 1),))
+    if isinstance(pair, ResponsePair):
+        delta = group_delta(epsilon=pair.epsilon, delta=pair.delta, size=size)
+        return Composition(((ResponsePair(size * pair.epsilon, delta), 1),))
+    half = _grouped_pair(pair, size // 2)
+    return chained(half, half if size % 2 == 0 else _grouped_pair(pair, size - size // 2))

@@ -1,4 +1,4 @@
-"""Renyi.
+"""Rényi divergences: curves over orders, closed forms, and the least rho of a loss.
 
-Trust: public.
+Trust: kernel.
 """

@@ -1,17 +1,6 @@
-"""Rényi divergences: closed forms, curves over orders, and what one order proves.
+"""Rényi divergences of the standard mechanisms in closed form, and what one order proves.
 
-Trust: kernel.
-
-What is known of a loss through Renyi divergences alone.
-
-Definition.  D_a(P||Q) = ln E_P[(P/Q)**(a-1)] / (a-1) for a > 1.  A curve is an upper bound
-D_a <= rho * a + v(a), where v is known at finitely many orders (or is zero at every order).
-
-Theorem (key ``renyi-interpolation``).  t * D_{1+t} is convex in t and vanishes at t = 0, so
-between two known orders it lies below the chord (van Erven and Harremoes 2014, corollary 2).
-Composition adds curves.
-
-Rényi divergences of the standard mechanisms, in closed form, rounded up.
+Trust: kernel.  All values are rounded up.
 
 Definition.  D_a(P||Q) = log E_P[(P/Q)**(a-1)] / (a - 1) for an order a > 1.
 Theorems (Mironov 2017; Bun and Steinke 2016; Mironov, Talwar and Zhang 2019).  key ``renyi-forms``.
@@ -23,8 +12,6 @@ Theorems (Mironov 2017; Bun and Steinke 2016; Mironov, Talwar and Zhang 2019).  
     Poisson-sampled Gaussian at a whole order, with the record removed:
         log[sum_j C(a,j) (1-q)**(a-j) q**j e**((j*j-j) mu**2/2)] / (a-1).
 
-From one Rényi order to (epsilon, delta), and the best order of a concentrated loss.
-
 Theorem (key ``renyi-to-approximate``; Canonne, Kamath and Steinke 2020, proposition 12; Asoodeh et
 al. 2020; Balle et al. 2020).  If D_a(P||Q) <= r for one order a > 1, then
     delta(eps) <= e**((a-1)(r-eps)) (1 - 1/a)**a / (a - 1)
@@ -35,120 +22,28 @@ at the chosen rational order, in exact arithmetic, and rounded up.
 
 from __future__ import annotations
 
-import bisect
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, final
+from typing import Final
 
-from discreet.errors import OutOfRange
-from discreet.exact import float_up, whole
+from discreet.exact import float_up
 from discreet.loss.elementary import BITS, exp, log
-from discreet.loss.engine.rounding import quotient_up
 from discreet.loss.parameters import (
     checked_delta,
     checked_epsilon,
     checked_order,
     checked_parameter,
-    checked_rate,
 )
 
 __all__ = [
-    "RenyiCurve",
     "concentrated_delta",
     "concentrated_epsilon",
     "gaussian_renyi",
-    "laplace_renyi",
     "pure_renyi",
     "renyi_delta",
     "renyi_epsilon",
-    "sampled_gaussian_renyi",
 ]
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RenyiCurve:
-    """An upper bound on the Renyi divergence of every order up to the largest known one.
-
-    >>> curve = RenyiCurve(rho=Fraction(1, 2)) + RenyiCurve(rho=Fraction(1, 4))
-    >>> curve.at(Fraction(2)), curve.log_moment(1.0)
-    (Fraction(3, 2), 1.5)
-    """
-
-    rho: Fraction = Fraction(0)
-    orders: tuple[Fraction, ...] = ()
-    values: tuple[Fraction, ...] = ()
-
-    def __post_init__(self) -> None:
-        """Refuse orders at which no divergence is defined."""
-        rising = all(a < b for a, b in zip(self.orders, self.orders[1:], strict=False))
-        ordered = rising and (not self.orders or self.orders[0] > 1)
-        if not ordered or len(self.orders) != len(self.values):
-            raise OutOfRange(
-                what="the orders of a Renyi curve do not fit its values.",
-                why="a divergence of order at most 1 bounds no probability of failure here.",
-                do="give increasing orders above 1, and one value for each.",
-            )
-        if self.rho < 0 or any(value < 0 for value in self.values):
-            raise OutOfRange(
-                what="a Renyi divergence is negative.",
-                why="divergences are never below zero.",
-                do="give values of at least zero.",
-            )
-
-    @property
-    def limit(self) -> Fraction | None:
-        """The largest order at which something is known; None if there is no largest."""
-        return self.orders[-1] if self.orders else None
-
-    def at(self, order: Fraction) -> Fraction | None:
-        """Bound the divergence of an order; None above the largest known one."""
-        if not self.orders:
-            return self.rho * order
-        if order > self.orders[-1]:
-            return None
-        index = bisect.bisect_left(self.orders, order)
-        right, above = self.orders[index] - 1, self.values[index]
-        left = self.orders[index - 1] - 1 if index else Fraction(0)
-        below = self.values[index - 1] if index else Fraction(0)
-        t = order - 1
-        chord = (left * below * (right - t) + right * above * (t - left)) / (right - left)
-        return self.rho * order + chord / t
-
-    def log_moment(self, t: float) -> float:
-        """Bound ln E_P[e**(tL)] = t D_{1+t} from above."""
-        if not self.orders and self.rho and t > 0:
-            top, bottom = t.as_integer_ratio()
-            rho, rest = self.rho.as_integer_ratio()
-            return quotient_up(top * (top + bottom) * rho, bottom * bottom * rest)
-        exact = Fraction(t)
-        value = self.at(1 + exact)
-        return math.inf if value is None else float_up(exact * value)
-
-    def __add__(self, other: RenyiCurve) -> RenyiCurve:
-        if not self.orders and not other.orders:
-            return RenyiCurve(rho=self.rho + other.rho)
-        limits = [curve.orders[-1] for curve in (self, other) if curve.orders]
-        known = sorted({order for order in (*self.orders, *other.orders) if order <= min(limits)})
-        values = []
-        for order in known:
-            mine, theirs = self.at(order), other.at(order)
-            if mine is not None and theirs is not None:
-                values.append(mine + theirs)
-        return RenyiCurve(orders=tuple(known), values=tuple(values))
-
-    def times(self, count: int) -> RenyiCurve:
-        """Compose the curve with itself."""
-        return RenyiCurve(
-            rho=self.rho * count,
-            orders=self.orders,
-            values=tuple(value * count for value in self.values),
-        )
-
-
-_LARGEST_EXPONENT: Final = 10**5
 
 
 def gaussian_renyi(*, mu_squared: Fraction, order: object) -> float:
@@ -170,34 +65,6 @@ def pure_renyi(*, epsilon: object, order: object) -> float:
     # log[(e**(a e) + e**((1-a) e)) / (1+e**e)] = (a-1) e + log[(1 + e**((1-2a) e)) / (1 + e**-e)]
     top, bottom = exp((1 - 2 * a) * loss), exp(-loss)
     return float_up(loss + log((1 + top.high) / (1 + bottom.low)).high / (a - 1))
-
-
-def laplace_renyi(*, epsilon: object, order: object) -> float:
-    """Return the divergence of Laplace noise moved by epsilon scales, rounded up.
-
-    >>> laplace_renyi(epsilon=1, order=2)
-    0.6191236299985929
-    """
-    loss, a = checked_epsilon(epsilon), checked_order(order)
-    inner = (a + (a - 1) * exp((1 - 2 * a) * loss).high) / (2 * a - 1)
-    return float_up(loss + log(inner).high / (a - 1))
-
-
-def sampled_gaussian_renyi(*, mu: object, rate: object, order: int) -> float:
-    """Return the divergence of one Poisson-sampled Gaussian release, rounded up.
-
-    >>> sampled_gaussian_renyi(mu=1, rate="0.01", order=2)
-    0.00017181342207454794
-    """
-    square = checked_parameter(mu, name="mu") ** 2
-    chance, a = checked_rate(rate), whole(order, name="order", low=2, high=256)
-    if a * a * square > _LARGEST_EXPONENT:
-        return math.inf
-    total = sum(
-        math.comb(a, j) * (1 - chance) ** (a - j) * chance**j * exp((j * j - j) * square / 2).high
-        for j in range(a + 1)
-    )
-    return float_up(log(Fraction(total)).high / (a - 1))
 
 
 _GOLDEN: Final = (math.sqrt(5) - 1) / 2

@@ -28,6 +28,7 @@ from typing import Final
 from discreet.errors import OutOfRange
 from discreet.exact import float_up
 from discreet.loss.composition import Composition
+from discreet.loss.engine.rounding import PRODUCT_MARGIN
 from discreet.loss.pairs.composition_curve import cumulant
 from discreet.loss.pairs.gaussian import DiscreteGaussianPair, GaussianPair
 from discreet.loss.pairs.pair import Pair
@@ -103,11 +104,14 @@ def approximate_rho(composition: Composition) -> tuple[Fraction, Fraction]:
             why="zero-concentrated privacy bounds the divergences of all orders.",
             do="give rho itself, or a pair of laws.",
         )
-    lost, kept = -math.log1p(-ahead.high) * (1 + 1e-15), math.log1p(-min(behind.low, 1 - 1e-16))
+    lost, kept = (
+        -math.log1p(-ahead.high) * (1 + PRODUCT_MARGIN),
+        math.log1p(-min(behind.low, 1 - 1e-16)),
+    )
 
     def moment(t: float) -> float:
         value = cumulant(composition, t) + (t + 1) * lost + t * kept
-        return value + 1e-15 * (1 + abs(value))
+        return value + PRODUCT_MARGIN * (1 + abs(value))
 
     chance = Fraction(max(ahead.high, behind.high))
     return _supremum(moment, limit + MomentGrowth(linear=lost, constant=lost)), min(

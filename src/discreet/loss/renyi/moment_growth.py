@@ -2,14 +2,10 @@
 
 Trust: kernel.
 
-The least rho for which a product of pairs is known to be zero-concentrated.
-
 Theorem (key ``concentrated-composition``).  Rho adds up over a composition.  Each pair contributes
 what is known of it: a Gaussian half the square of mu, discrete Gaussian noise the same at integer
 distances (key ``discrete-gaussian-renyi``), a pair with a curve its curve (key ``two-bounds``), and
 losses that stay between -e and e contribute e tanh(e/2) (key ``pure-to-concentrated``).
-
-How fast the moments of a loss can grow with the order.
 
 Definition.  (rho, linear, constant) bounds the growth of a pair if
 K(t) = ln E_P[e**(tL); L < inf] <= rho t (t + 1) + linear t + constant  for every t > 0.
@@ -33,12 +29,14 @@ from typing import Protocol, final, runtime_checkable
 from discreet.exact import float_up
 from discreet.loss.composition import Composition
 from discreet.loss.elementary import sqrt, tanh_half
+from discreet.loss.engine.rounding import PRODUCT_MARGIN, UNIT
 from discreet.loss.pairs.gaussian import DiscreteGaussianPair, GaussianPair
-from discreet.loss.pairs.pair import Pair, knows_curve
+from discreet.loss.pairs.pair import Pair
+from discreet.loss.pairs.two_bounds import knows_curve
 from discreet.loss.parameters import dyadic_up
-from discreet.loss.renyi.divergences import RenyiCurve
+from discreet.loss.renyi.curve import RenyiCurve
 
-__all__ = ["KnowsGrowth", "MomentGrowth", "concentration", "growth"]
+__all__ = ["KnowsGrowth", "MomentGrowth", "concentration", "growth", "largest_growth"]
 
 
 def concentration(composition: Composition) -> Fraction | None:
@@ -97,13 +95,13 @@ class MomentGrowth:
     def __add__(self, other: MomentGrowth) -> MomentGrowth:
         return MomentGrowth(
             self.rho + other.rho,
-            (self.linear + other.linear) * (1 + 2**-52),
-            (self.constant + other.constant) * (1 + 2**-52),
+            (self.linear + other.linear) * (1 + 2 * UNIT),
+            (self.constant + other.constant) * (1 + 2 * UNIT),
         )
 
     def times(self, count: int) -> MomentGrowth:
         """Compose with itself."""
-        slack = 1 + 1e-15
+        slack = 1 + PRODUCT_MARGIN
         return MomentGrowth(
             self.rho * count, self.linear * count * slack, self.constant * count * slack
         )
@@ -111,7 +109,7 @@ class MomentGrowth:
     def at(self, t: float) -> float:
         """Bound K(t)."""
         value = float_up(self.rho) * t * (t + 1) + self.linear * t + self.constant
-        return value * (1 + 1e-15)
+        return value * (1 + PRODUCT_MARGIN)
 
     def over(self, t: float) -> Fraction:
         """Bound K(s) / (s (s + 1)) for every s >= t > 0."""
@@ -119,23 +117,13 @@ class MomentGrowth:
         rest = Fraction(self.linear) + Fraction(self.constant) / order
         return self.rho + dyadic_up(rest / (order + 1))
 
-    @staticmethod
-    def largest(parts: Iterable[MomentGrowth], count: int = 1) -> MomentGrowth:
-        """Bound the largest of several, plus ln count."""
-        found = list(parts)
-        return MomentGrowth(
-            max(part.rho for part in found),
-            max(part.linear for part in found),
-            max(part.constant for part in found) + math.log(count) * (1 + 1e-15),
-        )
-
     def then(self, other: MomentGrowth) -> MomentGrowth:
         """Go on to a third law."""
         root = sqrt(self.rho).high + sqrt(other.rho).high
         return MomentGrowth(
             dyadic_up(root**2),
-            (self.linear + other.linear) * (1 + 1e-15),
-            (self.linear + self.constant + other.constant) * (1 + 1e-15),
+            (self.linear + other.linear) * (1 + PRODUCT_MARGIN),
+            (self.linear + self.constant + other.constant) * (1 + PRODUCT_MARGIN),
         )
 
 
@@ -166,6 +154,21 @@ def growth(composition: Composition) -> MomentGrowth | None:
             return None
         total = total + own.times(count)
     return total
+
+
+def largest_growth(parts: Iterable[Composition], count: int = 1) -> MomentGrowth | None:
+    """Bound the largest growth of several, plus ln count; None where one is not known."""
+    growths = []
+    for part in parts:
+        own = growth(part)
+        if own is None:
+            return None
+        growths.append(own)
+    return MomentGrowth(
+        max(own.rho for own in growths),
+        max(own.linear for own in growths),
+        max(own.constant for own in growths) + math.log(count) * (1 + PRODUCT_MARGIN),
+    )
 
 
 def _growth(pair: Pair) -> MomentGrowth | None:

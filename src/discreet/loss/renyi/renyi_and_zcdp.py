@@ -2,15 +2,11 @@
 
 Trust: kernel.
 
-Zero-concentrated differential privacy.
-
 Definition (Bun and Steinke 2016).  M is rho-zCDP when D_a(M(D) || M(D')) <= rho a for every order
 a > 1 and all ordered neighbors.
 Theorems.  Composition adds rho, adaptively (key ``concentrated-composition``).  A group of k units
 has k**2 rho (key ``group-concentrated``).  Through single orders it implies (eps, delta) with
 delta(eps) = inf over a of the bound of key ``renyi-to-approximate``.
-
-Rényi differential privacy: divergences known at finitely many orders.
 
 Definition (Mironov 2017).  M is (a, r)-RDP when D_a(M(D) || M(D')) <= r for all ordered neighbors.
 Theorems.  Composition adds the values order by order, adaptively (key ``renyi-composition``).
@@ -32,11 +28,12 @@ from discreet.exact import float_up
 from discreet.loss.bracket import Bracket
 from discreet.loss.composition import Composition
 from discreet.loss.gaussian_dp import GaussianDP
+from discreet.loss.group_privacy import group_renyi
 from discreet.loss.parameters import checked_count, checked_order, checked_parameter
 from discreet.loss.privacy_loss import PrivacyLoss
 from discreet.loss.profile import Profile
+from discreet.loss.renyi.curve import RenyiCurve
 from discreet.loss.renyi.divergences import (
-    RenyiCurve,
     concentrated_delta,
     concentrated_epsilon,
     renyi_delta,
@@ -166,8 +163,6 @@ class RenyiDP(PrivacyLoss):
 
     def group(self, size: int) -> RenyiDP:
         """Chain the weak triangle inequality; the orders shrink."""
-        from discreet.loss.group_privacy import group_renyi  # noqa: PLC0415  rare
-
         return _from(group_renyi(self.curve, checked_count(size, name="size")))
 
     def dominates(self, other: PrivacyLoss) -> bool:

@@ -1,4 +1,4 @@
-"""Sampling.
+"""Losses of samples, of routed and replaced records, and of shuffled reports.
 
-Trust: public.
+Trust: kernel.
 """

@@ -2,8 +2,6 @@
 
 Trust: kernel.
 
-Amplification by sampling: a secret sample hides who was in it.
-
 Theorems (Balle, Barthe and Gaboardi 2018; key ``amplification``).  Let a mechanism with profile h
 run on a sample that is secret, fresh and drawn as stated.
     Poisson sampling at rate q, a record removed:   h'(a) = q h(1 + (a - 1)/q)   for a >= 1;
@@ -13,16 +11,12 @@ run on a sample that is secret, fresh and drawn as stated.
         h'(a') <= q ((1 - b) h_remove(a) + b h_replace(a)).
 A sample that is used twice is one sample: amplify the composition, not each use.
 
-Profiles of a Poisson sample from profiles of what runs on it, point by point.
-
 Theorem (key ``poisson-sampling``).  h_REMOVE(a) = q h(1 + (a-1)/q) for a > 1-q, else 1-a, and
 h_ADD(a) = 1 - a + a h_REMOVE(1/a).  The inner profile is asked for bounds on a whole interval
 around the point, which covers the rounding of the point.
 
-Moments and largest losses of a composition that runs on a Poisson sample.
-
 With R = P/Q the inner ratio, the outer one is 1 - q + qR when a person is removed and
-1/(1 - q + qR) when one is added.  Theorem key: ``poisson-sampling``.
+1/(1 - q + qR) when one is added.
 """
 
 from __future__ import annotations
@@ -37,21 +31,15 @@ import numpy as np
 
 from discreet.exact import float_down, float_up
 from discreet.loss.composition import Composition
-from discreet.loss.elementary import exp, log, log1p_scaled
-from discreet.loss.engine.rounding import UNIT
+from discreet.loss.engine.rounding import MOMENT_MARGIN, TINIEST, UNIT
 from discreet.loss.pairs.composition_curve import cumulant
-from discreet.loss.pairs.pair import Floats
-from discreet.loss.parameters import checked_epsilon, checked_rate
+from discreet.loss.pairs.distribution import Floats
 
 __all__ = [
     "added_loss",
     "added_moment",
     "added_profile",
     "between_orders",
-    "inner_ratio",
-    "poisson_epsilon",
-    "poisson_profile",
-    "poisson_replace_profile",
     "removed_loss",
     "removed_moment",
     "removed_profile",
@@ -59,68 +47,8 @@ __all__ = [
     "whole_moment",
 ]
 
-Curve = Callable[[Fraction], float]
 
-_FAR: Final = Fraction(1000)
-
-
-def poisson_epsilon(*, epsilon: object, rate: object) -> float:
-    """Return log(1 + rate (e**epsilon - 1)), rounded up; delta becomes rate * delta.
-
-    >>> poisson_epsilon(epsilon=1, rate="0.01")
-    0.01703686323617655
-    """
-    return float_up(log1p_scaled(checked_rate(rate), checked_epsilon(epsilon)).high)
-
-
-def inner_ratio(ratio: Fraction, rate: Fraction) -> Fraction:
-    """Return 1 + (ratio - 1) / rate: the ratio at which the unsampled profile is read.
-
-    >>> inner_ratio(Fraction(3, 2), Fraction(1, 10))
-    Fraction(6, 1)
-    """
-    return 1 + (ratio - 1) / rate
-
-
-def poisson_profile(curve: Curve, *, rate: object, epsilon: object) -> float:
-    """Return delta of a removed record after sampling, from the curve delta(epsilon) before.
-
-    The same map serves samples of fixed size, with the curve of a replaced record and rate m/n.
-
-    >>> from discreet.loss import GaussianDP
-    >>> before = GaussianDP(mu=1)
-    >>> poisson_profile(lambda e: before.delta(epsilon=e), rate="0.1", epsilon="0.5")
-    0.002032536920340358
-    """
-    chance = checked_rate(rate)
-    inner = log(inner_ratio(_ratio(epsilon), chance)).low
-    return float_up(chance * Fraction(curve(max(inner, Fraction(0)))))
-
-
-def poisson_replace_profile(
-    remove: Curve, replace: Curve, *, rate: object, epsilon: object
-) -> float:
-    """Return a bound on delta of a replaced record after Poisson sampling.
-
-    >>> from discreet.loss import GaussianDP
-    >>> one, two = GaussianDP(mu=1), GaussianDP(mu=2)
-    >>> poisson_replace_profile(
-    ...     lambda e: one.delta(epsilon=e), lambda e: two.delta(epsilon=e),
-    ...     rate="0.1", epsilon="0.3",
-    ... )
-    0.016499159718296474
-    """
-    chance = checked_rate(rate)
-    sampled = _ratio(epsilon)
-    ratio = inner_ratio(sampled, chance)
-    inner, share = max(log(ratio).low, Fraction(0)), sampled / ratio
-    first, second = Fraction(remove(inner)), Fraction(replace(inner))
-    return float_up(chance * ((1 - share) * first + share * second))
-
-
-def _ratio(epsilon: object) -> Fraction:
-    """Return e**epsilon rounded down; a profile is larger at a smaller ratio."""
-    return exp(min(checked_epsilon(epsilon), _FAR)).low
+_EDGE: Final = 1e-12  # inner ratios so close to zero count as zero: h(a) >= 1 - a moves by no more
 
 
 Inner = Callable[[Floats, Floats], tuple[Floats, Floats]]
@@ -130,7 +58,7 @@ Inner = Callable[[Floats, Floats], tuple[Floats, Floats]]
 def removed_profile(q: float, eps: Floats, inner: Inner) -> tuple[Floats, Floats]:
     """Bound the profile when a person is removed, at many real eps."""
     moved = np.expm1(eps) / q
-    inside = moved > -1 + 1e-12
+    inside = moved > -1 + _EDGE
     with np.errstate(divide="ignore", invalid="ignore"):
         place = np.where(inside, np.log1p(np.where(inside, moved, 0.0)), 0.0)
     slack = 32 * UNIT * (1 + np.abs(moved)) / (1 + np.where(inside, moved, 0.0))
@@ -138,7 +66,7 @@ def removed_profile(q: float, eps: Floats, inner: Inner) -> tuple[Floats, Floats
     flat = -np.expm1(eps)
     low = np.where(inside, q * low * (1 - 8 * UNIT), flat * (1 - 16 * UNIT))
     low = np.maximum(low, flat - 16 * UNIT)
-    high = np.where(inside, q * high * (1 + 8 * UNIT), flat + 1e-12 * (1 + np.abs(flat)))
+    high = np.where(inside, q * high * (1 + 8 * UNIT), flat + _EDGE * (1 + np.abs(flat)))
     return np.maximum(low, 0.0), np.minimum(high, 1.0)
 
 
@@ -172,13 +100,13 @@ def between_orders(moment: Callable[[int], float], t: float) -> float:
     if whole == t:
         return right
     left = moment(whole - 1) if whole > 1 else 0.0
-    return (left * (whole - t) + right * (t - whole + 1)) * (1 + 1e-13)
+    return (left * (whole - t) + right * (t - whole + 1)) * (1 + MOMENT_MARGIN)
 
 
 def whole_moment(rate: Fraction, inner: Callable[[float], float], t: int) -> float:
     """Use the binomial theorem; for very high orders, convexity in the rate."""
     if t > 256:
-        return _mixed(float_up(rate), inner(t)) * (1 + 1e-13)
+        return _mixed(float_up(rate), inner(t)) * (1 + MOMENT_MARGIN)
     q, a = float(rate), t + 1
     stay = math.log1p(-q) if q < 1 else -math.inf
     terms = [a * stay, math.log(a) + math.log(q) + (a - 1) * stay if q < 1 else -math.inf]
@@ -190,14 +118,14 @@ def whole_moment(rate: Fraction, inner: Callable[[float], float], t: int) -> flo
     if math.isinf(top):
         return top
     total = top + math.log(math.fsum(math.exp(term - top) for term in terms))
-    return max(total, 0.0) + 1e-13 * (1 + a * abs(math.log(q)) + abs(top))
+    return max(total, 0.0) + MOMENT_MARGIN * (1 + a * abs(math.log(q)) + abs(top))
 
 
 def added_moment(rate: Fraction, inner: Callable[[float], float], t: float) -> float:
     """Bound ln E_Q[(1 - q + qR)**-t], where ``inner`` bounds the moments of the reversed pair."""
     q = float_up(rate)
     lost = -t * math.log1p(-q) if q < 1 else math.inf
-    return min(lost, _mixed(q, inner(t))) * (1 + 1e-13) + 1e-300
+    return min(lost, _mixed(q, inner(t))) * (1 + MOMENT_MARGIN) + TINIEST
 
 
 def _mixed(q: float, log_moment: float) -> float:

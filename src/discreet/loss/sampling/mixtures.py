@@ -1,8 +1,6 @@
-"""What a record costs that is routed, or sampled with others; and one replaced in a sample.
+"""The loss of a record that is routed, sampled with others, or replaced in a sample.
 
 Trust: kernel.
-
-The shape of a record that is sent to one of several mechanisms as they go.
 
 Theorem (key ``routing``).  Interactive mechanisms M_1, ..., M_k run side by side, and one record is
 sent to one of them, chosen by what they said before.  Then the excesses of the profiles add up:
@@ -13,8 +11,6 @@ P(S, J = i) - a Q(S, J = i) + (1 - a)+ P(J != i) <= h_i(a).  Add this up over i.
 
 The excess of the reversed pair at 1/a is the excess at a, over a; so excesses add up both ways.
 The sum may have a corner at 1 that points up, or exceed 1: the table cuts it off.
-
-The shape of a group whose records enter a Poisson sample one by one.
 
 Theorem (key ``sampled-groups``; Ganesh 2024 for Gaussians).  Let k records enter a sample
 independently with chance q, and let P_j be the law with j of them in it, Q = P_0.  With binomial
@@ -28,11 +24,8 @@ The bound is exact when one test is best at all the a_j, as for Gaussians; so th
 have tests of one chance under Q.  Which j records entered does not matter: if each choice of j
 records is dominated by (P_j, Q), the sum over choices is too.
 
-What a record costs that is routed, sampled with others, or replaced in a sample.
-
 All compositions are ordered: they bound the profile of one law against another, at every ratio.
-Proofs are beside the shapes of the three pairs.
-Theorem keys: ``routing``, ``sampled-groups``, ``amplification``.
+A record that is replaced in a sample: key ``amplification``, proved in ``replaced_record``.
 """
 
 from __future__ import annotations
@@ -50,21 +43,21 @@ from discreet.errors import WrongKind
 from discreet.exact import float_down, float_up
 from discreet.loss.bracket import Bracket
 from discreet.loss.composition import Composition
-from discreet.loss.engine.rounding import UNIT
+from discreet.loss.engine.rounding import MOMENT_MARGIN, PRODUCT_MARGIN, TINIEST, UNIT
 from discreet.loss.pairs.composition_curve import (
     cumulant,
     profiles_at,
     summed_moments,
     table_of_composition,
-    table_tolerance,
+    tabulated_shape,
 )
-from discreet.loss.pairs.curved_pair import LossEnds, curved_composition
+from discreet.loss.pairs.curved_pair import LossEnds, TableShape, curved_composition
+from discreet.loss.pairs.distribution import Floats
 from discreet.loss.pairs.envelope import upper_envelope
-from discreet.loss.pairs.pair import Floats
-from discreet.loss.pairs.polygon import HalfProfile, tabulated_profile
+from discreet.loss.pairs.polygon import HalfProfile
 from discreet.loss.pairs.two_steps import UpperPolygon, half_profile_through, matched_nodes
 from discreet.loss.parameters import checked_rate
-from discreet.loss.renyi.moment_growth import MomentGrowth, growth
+from discreet.loss.renyi.moment_growth import MomentGrowth, largest_growth
 from discreet.loss.sampling.replaced_record import ReplacedShape
 
 __all__ = ["RoutedShape", "SampledGroupShape", "poisson_replaced", "routed", "sampled_group"]
@@ -72,7 +65,7 @@ __all__ = ["RoutedShape", "SampledGroupShape", "poisson_replaced", "routed", "sa
 
 @final
 @dataclass(frozen=True, slots=True)
-class RoutedShape:
+class RoutedShape(TableShape):
     """Excesses that add up, each part as often as its count."""
 
     parts: tuple[tuple[Composition, int], ...]
@@ -84,13 +77,7 @@ class RoutedShape:
 
     def side(self) -> HalfProfile:
         """Add up the profiles."""
-        ends = self.ends()
-        side = tabulated_profile(
-            self._bounds,
-            largest=ends.largest,
-            infinite=ends.infinite.low,
-            tolerance=max(table_tolerance(part) for part, _ in self.parts),
-        )
+        side = tabulated_shape(self._bounds, self.ends(), [part for part, _ in self.parts])
         return HalfProfile.of_nodes(side.x, side.high)
 
     def _bounds(self, eps: Floats) -> tuple[Floats, Floats]:
@@ -98,18 +85,14 @@ class RoutedShape:
         for part, count in self.parts:
             least, most = profiles_at(part, eps)
             low, high = low + count * least, high + count * most
-        slack = 1e-15 * (1 + len(self.parts))
+        slack = PRODUCT_MARGIN * (1 + len(self.parts))
         return np.minimum(low * (1 - slack), 1.0), np.minimum(high * (1 + slack), 1.0)
-
-    def profile(self, eps: float) -> Bracket | None:  # noqa: ARG002
-        """The table defines the pair, as it cuts a corner off."""
-        return None
 
     def ends(self) -> LossEnds:
         """Infinite losses add up."""
         masses = [(part.infinity(), count) for part, count in self.parts]
-        low = math.fsum(mass.low * count for mass, count in masses) * (1 - 1e-15)
-        high = math.fsum(mass.high * count for mass, count in masses) * (1 + 1e-15)
+        low = math.fsum(mass.low * count for mass, count in masses) * (1 - PRODUCT_MARGIN)
+        high = math.fsum(mass.high * count for mass, count in masses) * (1 + PRODUCT_MARGIN)
         return LossEnds(
             Bracket.within(low, high, ceil=1.0),
             max(part.reached() for part, _ in self.parts),
@@ -122,19 +105,15 @@ class RoutedShape:
 
     def growth(self) -> MomentGrowth | None:
         """Take the largest, and the logarithm of their number."""
-        known = [found for part, _ in self.parts if (found := growth(part)) is not None]
-        if len(known) < len(self.parts):
-            return None
-        return MomentGrowth.largest(known, sum(count for _, count in self.parts))
+        return largest_growth(dict(self.parts), sum(count for _, count in self.parts))
 
 
 _RARE: Final = Fraction(1, 10**30)  # numbers of records that are not worth a table
-_SURE: Final = 1e-13
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class SampledGroupShape:
+class SampledGroupShape(TableShape):
     """The mixture of P_0, ..., P_k against Q = P_0; ``turned``, Q against the mixture."""
 
     towards: tuple[Composition, ...]
@@ -174,10 +153,6 @@ class SampledGroupShape:
         x = np.append(-np.log(ratio), -math.log(float_down(none)))
         return half_profile_through(x + 2 * slack, np.append(value / ratio * (1 + 2 * slack), 0.0))
 
-    def profile(self, eps: float) -> Bracket | None:  # noqa: ARG002
-        """The table defines the pair."""
-        return None
-
     def ends(self) -> LossEnds:
         """Mix the largest ratios."""
         none, kept, rare = self._weights()
@@ -192,15 +167,19 @@ class SampledGroupShape:
             ]
             reached, largest = (-math.log(floor) for floor in floors)
             return LossEnds(
-                Bracket(0.0, 0.0), reached * (1 - _SURE), largest * (1 + _SURE) + 1e-300
+                Bracket(0.0, 0.0),
+                reached * (1 - MOMENT_MARGIN),
+                largest * (1 + MOMENT_MARGIN) + TINIEST,
             )
-        least = math.fsum(w * c.infinity().low for c, w in parts) * (1 - _SURE)
-        most = math.fsum(w * c.infinity().high for c, w in parts) * (1 + _SURE) + float_up(rare)
+        least = math.fsum(w * c.infinity().low for c, w in parts) * (1 - MOMENT_MARGIN)
+        most = math.fsum(w * c.infinity().high for c, w in parts) * (1 + MOMENT_MARGIN) + float_up(
+            rare
+        )
         reached, largest = (
             _mixed(float(none), [(w, x) for (_, w), x in zip(parts, xs, strict=True)])
             for xs in ([c.reached() for c, _ in parts], [c.largest() for c, _ in parts])
         )
-        slack = _SURE * (1 + abs(largest))
+        slack = MOMENT_MARGIN * (1 + abs(largest))
         return LossEnds(Bracket.within(least, most, ceil=1.0), reached - slack, largest + slack)
 
     def cumulant(self, t: float) -> float:
@@ -208,15 +187,18 @@ class SampledGroupShape:
         none, kept, _ = self._weights()
         moment = Composition.log_moment if self.turned else cumulant
         mixed = _mixed(float_up(none), [(float_up(w), moment(c, t)) for c, w in kept])
-        value = mixed + _SURE * (1 + abs(mixed)) if math.isfinite(mixed) else mixed
-        return min(value, -t * math.log(float_down(none)) * (1 + _SURE)) if self.turned else value
+        value = mixed + MOMENT_MARGIN * (1 + abs(mixed)) if math.isfinite(mixed) else mixed
+        return (
+            min(value, -t * math.log(float_down(none)) * (1 + MOMENT_MARGIN))
+            if self.turned
+            else value
+        )
 
     def growth(self) -> MomentGrowth | None:
         """A mixture with Q loses no more than the largest of its parts."""
         _, kept, _ = self._weights()
         lost = self.turned and any(c.infinity().high for c, _ in kept)
-        known = [found for c, _ in kept if (found := growth(c)) is not None]
-        return MomentGrowth.largest(known) if len(known) == len(kept) and not lost else None
+        return None if lost else largest_growth([c for c, _ in kept])
 
 
 def _mixed(none: float, parts: list[tuple[float, float]]) -> float:

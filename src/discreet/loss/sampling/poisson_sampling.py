@@ -18,7 +18,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Final, Self, final
+from typing import Final, Self, final
 
 import numpy as np
 
@@ -29,12 +29,13 @@ from discreet.loss.composition import Composition
 from discreet.loss.engine.closed_forms import FAINTEST, gaussian_deltas
 from discreet.loss.engine.connect_the_dots import above_knots, below_knots, knots
 from discreet.loss.engine.rounding import UNIT
-from discreet.loss.group_privacy import grouped
 from discreet.loss.pairs.composition_curve import as_one_pair, table_of_composition
+from discreet.loss.pairs.distribution import Floats, PrivacyLossDistribution, Transform
 from discreet.loss.pairs.gaussian import GaussianPair
-from discreet.loss.pairs.pair import Floats, Pair, PrivacyLossDistribution, ProfileCurve, Transform
+from discreet.loss.pairs.pair import Pair, PairFamily, ProfileCurve
 from discreet.loss.pairs.profile_table import ProfileTable
 from discreet.loss.pairs.randomized_response import ResponsePair
+from discreet.loss.pairs.two_steps import grouped
 from discreet.loss.renyi.moment_growth import MomentGrowth, growth
 from discreet.loss.sampling.amplification import (
     added_loss,
@@ -50,8 +51,8 @@ from discreet.loss.sampling.sampled_gaussian import SampledGaussianTransform, sa
 
 __all__ = ["Direction", "SampledPair"]
 
-_DEEP: Final = 1e-40  # what lies beyond on the right counts as infinite
-_MOST: Final = 1 << 20
+_UNCOUNTED: Final = 1e-40  # what lies beyond on the right counts as infinite (section 12)
+_MOST_KNOTS: Final = 1 << 20
 _SHALLOW: Final = 1e-20  # what lies beyond on the left moves up: hardly noticed
 _FAR: Final = 300.0
 _ALL: Final = 1 - Fraction(1, 10**9)
@@ -66,7 +67,7 @@ class Direction(enum.Enum):
 
 @final
 @dataclass(frozen=True, slots=True)
-class SampledPair:
+class SampledPair(PairFamily):
     """A composition on a Poisson sample, seen from one direction.
 
     >>> inner = Composition(((GaussianPair(Fraction(1)), 1),))
@@ -78,8 +79,6 @@ class SampledPair:
     inner: Composition
     rate: Fraction
     direction: Direction
-
-    spread: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Refuse a rate that is not a chance."""
@@ -120,7 +119,7 @@ class SampledPair:
         return Bracket.within(float(low[0]), float(high[0]), ceil=1.0)
 
     def factors(self) -> tuple[Pair, ...]:
-        """Let a leak of the inner composition through: with chance q it matters still."""
+        """Let a leak of the inner composition through, with chance q."""
         inner, leak = self.inner.without_leak()
         if not leak:
             return (self,)
@@ -231,8 +230,8 @@ class SampledPair:
     def _knots(self, step: Fraction) -> tuple[int, Floats]:
         """Cover the losses of a sampled Gaussian that have a chance worth counting."""
         low = self._end(self.reverse(), _SHALLOW)
-        high = self._end(self, _DEEP)
-        return knots(-low, high, step) if low + high <= _MOST * step else (0, np.zeros(0))
+        high = self._end(self, _UNCOUNTED)
+        return knots(-low, high, step) if low + high <= _MOST_KNOTS * step else (0, np.zeros(0))
 
     @staticmethod
     def _end(pair: SampledPair, floor: float) -> float:

@@ -2,16 +2,12 @@
 
 Trust: kernel.
 
-The shape of a composition on a sample of fixed size, where one record is replaced.
-
 Theorem (key ``amplification``; Balle, Barthe and Gaboardi 2018).  Let m of n records be drawn
 without replacement, q = m/n, and let h be the largest profile of a replaced record, over both
 directions.  Then the outer profile is at most q h(1 + (a - 1)/q) for a >= 1, in both directions.
 
 Moments: this is the profile of a Poisson sample for a >= 1, and its reversal for a < 1, whose
 excess weighs less; so the excess of the moment over 1 is at most twice that of the sample.
-
-The shape of a record that is replaced in a Poisson sample.
 
 Theorem (key ``amplification``; Balle, Barthe and Gaboardi 2018 for one share).  Let
 M = (1-q)R + qP and N = (1-q)R + qP', a >= 1 and b = (1-q)(a-1)/q.  For every share s in (0, 1)
@@ -32,31 +28,31 @@ import functools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, final
+from typing import final
 
 import numpy as np
 
 from discreet.exact import float_down, float_up
 from discreet.loss.bracket import Bracket
 from discreet.loss.composition import Composition
-from discreet.loss.engine.rounding import UNIT
+from discreet.loss.engine.rounding import MOMENT_MARGIN, UNIT
 from discreet.loss.pairs.composition_curve import (
     cumulant,
     profiles_at,
     summed_moments,
     table_of_composition,
-    table_tolerance,
+    tabulated_shape,
 )
-from discreet.loss.pairs.curved_pair import LossEnds
-from discreet.loss.pairs.pair import Floats
-from discreet.loss.pairs.polygon import HalfProfile, tabulated_profile
+from discreet.loss.pairs.curved_pair import LossEnds, TableShape
+from discreet.loss.pairs.distribution import Floats
+from discreet.loss.pairs.polygon import HalfProfile
 from discreet.loss.pairs.two_steps import (
     UpperPolygon,
     half_profile_through,
     matched_nodes,
     two_step_bounds,
 )
-from discreet.loss.renyi.moment_growth import MomentGrowth, growth
+from discreet.loss.renyi.moment_growth import MomentGrowth, growth, largest_growth
 from discreet.loss.sampling.amplification import (
     between_orders,
     removed_loss,
@@ -81,13 +77,7 @@ class FixedSizeShape:
 
     def side(self) -> HalfProfile:
         """Evaluate the inner profiles."""
-        ends = self.ends()
-        return tabulated_profile(
-            self._bounds,
-            largest=ends.largest,
-            infinite=ends.infinite.low,
-            tolerance=max(table_tolerance(part) for part in self.parts),
-        )
+        return tabulated_shape(self._bounds, self.ends(), self.parts)
 
     def _bounds(self, eps: Floats) -> tuple[Floats, Floats]:
         """Read the inner profiles at 1 + (a - 1)/q; its rounding moves the point a little."""
@@ -108,14 +98,13 @@ class FixedSizeShape:
 
     def ends(self) -> LossEnds:
         """Map the largest inner loss."""
-        masses = [part.infinity() for part in self.parts]
-        low, high = max(b.low for b in masses), max(b.high for b in masses)
+        infinite = Bracket.largest(part.infinity() for part in self.parts)
         reached = max(0.0, *(part.reached() for part in self.parts))
         largest = max(part.largest() for part in self.parts)
         return LossEnds(
             Bracket(
-                float_down(self.rate) * low * (1 - 2 * UNIT),
-                min(float_up(self.rate) * high * (1 + 2 * UNIT), 1.0),
+                float_down(self.rate) * infinite.low * (1 - 2 * UNIT),
+                min(float_up(self.rate) * infinite.high * (1 + 2 * UNIT), 1.0),
             ),
             removed_loss(self.rate, reached, up=False),
             removed_loss(self.rate, largest, up=True),
@@ -128,14 +117,11 @@ class FixedSizeShape:
             return value + math.log(2)
         if value > 30 or not math.isfinite(value):
             return value + math.log(2)
-        return math.log1p(2 * math.expm1(max(value, 0.0))) * (1 + 1e-13)
+        return math.log1p(2 * math.expm1(max(value, 0.0))) * (1 + MOMENT_MARGIN)
 
     def growth(self) -> MomentGrowth | None:
         """Take the largest, and the logarithm of twice their number."""
-        known = [found for part in self.parts if (found := growth(part)) is not None]
-        return (
-            MomentGrowth.largest(known, 2 * len(known)) if len(known) == len(self.parts) else None
-        )
+        return largest_growth(self.parts, 2 * len(self.parts))
 
 
 @functools.lru_cache(maxsize=1 << 12)
@@ -145,12 +131,9 @@ def _whole_moment(shape: FixedSizeShape, t: int) -> float:
     )
 
 
-_SURE: Final = 1e-13
-
-
 @final
 @dataclass(frozen=True, slots=True)
-class ReplacedShape:
+class ReplacedShape(TableShape):
     """(M, N) from (P, R), (R, P') and (P, P')."""
 
     removed: Composition
@@ -185,21 +168,19 @@ class ReplacedShape:
         kept = x >= 0
         return half_profile_through(x[kept], value[kept])
 
-    def profile(self, eps: float) -> Bracket | None:  # noqa: ARG002
-        """The table defines the pair."""
-        return None
-
     def ends(self) -> LossEnds:
         """Bound the largest loss through the other record, or through none, where one is finite."""
         q = float_up(self.rate)
         lost = [pair.infinity().high for pair in (self.removed, self.replaced)]
         if all(lost):
-            return LossEnds(Bracket(0.0, min(1.0, q * min(lost) * (1 + _SURE))), 0.0, math.inf)
+            return LossEnds(
+                Bracket(0.0, min(1.0, q * min(lost) * (1 + MOMENT_MARGIN))), 0.0, math.inf
+            )
         largest = math.inf if lost[1] else self.replaced.largest()
         if not lost[0]:
             ahead = min(self.removed.largest(), 600.0)
             odds = q / float_down(1 - self.rate) * math.exp(ahead)
-            most = math.log1p(odds) * (1 + _SURE)
+            most = math.log1p(odds) * (1 + MOMENT_MARGIN)
             largest = min(largest, most if ahead < 600 else math.inf)
         return LossEnds(Bracket(0.0, 0.0), 0.0, largest)
 
@@ -217,14 +198,16 @@ class ReplacedShape:
         if not self.removed.infinity().high:
             alone = removed_moment(self.rate, lambda s: cumulant(self.removed, s), t)
             best = min(best, alone - t * math.log1p(-q))
-        return best + _SURE * (1 + abs(best)) if math.isfinite(best) else best
+        return best + MOMENT_MARGIN * (1 + abs(best)) if math.isfinite(best) else best
 
     def growth(self) -> MomentGrowth | None:
         """Lose no more than the records alone, or than one against none, which N still shows."""
         alone = None if self.removed.infinity().high else growth(self.removed)
         both = None if self.replaced.infinity().high else growth(self.replaced)
         if alone is not None:
-            alone = alone + MomentGrowth(linear=-math.log1p(-float_up(self.rate)) * (1 + _SURE))
+            alone = alone + MomentGrowth(
+                linear=-math.log1p(-float_up(self.rate)) * (1 + MOMENT_MARGIN)
+            )
         known = [found for found in (both, alone) if found is not None]
         return min(known, key=lambda found: found.rho, default=None)
 

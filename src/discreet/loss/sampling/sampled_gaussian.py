@@ -23,13 +23,19 @@ from typing import Final, final
 
 import numpy as np
 
-from discreet.loss.engine.rounding import UNIT, reduced
-from discreet.loss.pairs.pair import Complexes, CumulantLine, Floats
+from discreet.loss.engine.rounding import TINIEST, UNIT, reduced
+from discreet.loss.pairs.distribution import Complexes, CumulantLine, Floats
 
 __all__ = ["SampledGaussianCumulants", "SampledGaussianTransform", "sampled_gaussian"]
 
 _HIGHEST: Final = 64.0  # orders above are left out: they never help a sampled Gaussian
-_FAINT: Final = 1e-22
+_DROPPED: Final = (
+    1e-22  # weights below this part of the largest are dropped, and added to the error
+)
+_BEND_ERROR: Final = 1e-12  # of l' at an end (section 5, ends)
+_NEAR_ERROR: Final = 1e-12  # of |phi|**2 near zero, from moments (section 5, decay)
+_GRID_ERROR: Final = 1e-9  # of |phi|**2 on the grid (section 5, decay)
+_MOMENT_SLACK: Final = 1e-6  # on moments that err by less than 1e-12 (section 5, decay)
 
 
 @final
@@ -79,10 +85,10 @@ class SampledGaussianCumulants:
         cut = self._cut(w, y, loss, weight, step) / total
         size = np.abs(w) * (np.abs(loss) + np.abs(x) + 1) + y * y + abs(top)
         rounding = UNIT * (24 * float(weight @ size) / total + 2 * len(y) + 64)
-        keep = weight > _FAINT
+        keep = weight > _DROPPED
         center = float(weight @ loss) / total
         slope = 24 * UNIT * float(weight @ (np.abs(loss - center) + np.abs(x) + 1)) / total
-        error = quadrature + cut + rounding + len(y) * _FAINT
+        error = quadrature + cut + rounding + len(y) * _DROPPED
         scale = top + math.log(step / math.sqrt(2 * math.pi))
         return _Nodes(loss[keep], weight[keep], scale, error, slope, step, y[keep])
 
@@ -90,14 +96,14 @@ class SampledGaussianCumulants:
         """Bound the weights beyond both ends by geometric series."""
         mu = self.mu
         share = -np.expm1(-(loss[[0, -1]] - math.log1p(-self.q))) if self.q < 1 else np.ones(2)
-        bend = mu * np.clip(share + 1e-12, 0.0, 1.0)  # l' at the two ends; it rises with y
+        bend = mu * np.clip(share + _BEND_ERROR, 0.0, 1.0)  # l' at the two ends; it rises with y
         falls_left = -float(y[0]) + min(0.0, w * float(bend[0]))
         falls_right = float(y[-1]) - max(0.0, w * mu)
         total = 0.0
         for fall, end in ((falls_left, weight[0]), (falls_right, weight[-1])):
             if fall <= 0:
                 return math.inf
-            total += 1.01 * float(end) / math.expm1(fall * step) + 1e-300
+            total += 1.01 * float(end) / math.expm1(fall * step) + TINIEST
         return total
 
     def real(self, orders: Floats) -> tuple[Floats, Floats]:
@@ -136,7 +142,7 @@ class SampledGaussianCumulants:
         value = reduced(phi) + base + 1j * (self.sign * center) * heights
         wrong = 2 * nodes.error + nodes.slope * heights
         size = abs(base) + abs(center) * heights
-        error = np.log1p(wrong / np.maximum(np.abs(phi), 1e-300)) + UNIT * (16 + 8 * size)
+        error = np.log1p(wrong / np.maximum(np.abs(phi), TINIEST)) + UNIT * (16 + 8 * size)
         return value, error + 2 * nodes.error
 
     def decay(self, c: float, height: float) -> float:
@@ -171,7 +177,7 @@ class _Decay:
         nodes = pair.nodes(c, 0.0)
         g = nodes.weight / nodes.weight.sum()
         loss = nodes.loss - float(g @ nodes.loss)
-        slack = 1 + 1e-6 + 1e3 * nodes.error
+        slack = 1 + _MOMENT_SLACK + 1e3 * nodes.error
         variance = float(g @ loss**2)
         fourth = slack * (2 * float(g @ loss**4) + 6 * variance**2)
         variance /= slack
@@ -180,7 +186,7 @@ class _Decay:
         last = max(2 * first, min(far / 0.5, 1e9))
         points = int(min(800, max(64, (last - first) * math.sqrt(variance) / 0.1)))
         s = np.linspace(first, last, points)
-        square = np.abs(np.exp(1j * np.outer(s, loss)) @ g) ** 2 + 1e-9
+        square = np.abs(np.exp(1j * np.outer(s, loss)) @ g) ** 2 + _GRID_ERROR
         cell = np.maximum(square[1:], square[:-1]) + slack**2 * variance * (s[1] - s[0]) ** 2 / 4
         pieces = np.append(cell, min(1.0, far / last) ** 2)
         return cls(variance, fourth, first, s, np.maximum.accumulate(pieces[::-1])[::-1])
@@ -200,7 +206,7 @@ class _Decay:
 
     def log_bound(self, s: float) -> float:
         if s < self.first:
-            near = 1 - (s * s * self.variance - s**4 * self.fourth / 24) + 1e-12
+            near = 1 - (s * s * self.variance - s**4 * self.fourth / 24) + _NEAR_ERROR
             bound = max(near, float(self.sup[0]))
         else:
             index = int(np.searchsorted(self.grid, s, side="right")) - 1

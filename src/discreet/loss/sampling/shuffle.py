@@ -26,10 +26,10 @@ from typing import Final, final
 from discreet.errors import OutOfRange
 from discreet.exact import Interval, float_down, float_up
 from discreet.loss.bracket import Bracket
-from discreet.loss.elementary import exp, log, reciprocal, sqrt
+from discreet.loss.elementary import exp, reciprocal
 from discreet.loss.parameters import checked_count, checked_delta, checked_epsilon
 
-__all__ = ["Shuffle", "crowd", "shuffled_epsilon_closed_form"]
+__all__ = ["Shuffle", "crowd"]
 
 _BITS: Final = 320
 _ONE: Final = 1 << _BITS
@@ -200,25 +200,3 @@ class _Halves:
             low, high = low * (c - j + 1) // j, -(-high * (c - j + 1) // j)
             least, most, j = max(least - high, 0), most - low, j + 1
         return _Halves(c, k, (least, most), (low, high))
-
-
-def shuffled_epsilon_closed_form(*, epsilon: object, population: int, delta: object) -> float:
-    """Return the closed-form bound of Feldman, McMillan and Talwar, rounded up.
-
-    It needs epsilon <= log(n / (16 log(2 / delta))); ``Shuffle`` is tighter and has no condition.
-
-    >>> shuffled_epsilon_closed_form(epsilon=1, population=1000, delta=1e-6)
-    0.5662014894828012
-    """
-    local, chance = checked_epsilon(epsilon), checked_delta(delta)
-    people = checked_count(population, name="population", low=2)
-    grown = exp(min(local, _FAR))  # beyond, the condition fails
-    if chance == 0 or grown.high * 16 * log(2 / chance).high > people:
-        raise OutOfRange(
-            what="the closed form does not cover this epsilon, population and delta.",
-            why="it is proved only for epsilon <= log(n / (16 log(2 / delta))).",
-            do="use Shuffle(epsilon=..., population=...), which has no such condition.",
-        )
-    root = sqrt(grown.high * log(4 / chance).high / people).high
-    factor = (grown.high - 1) / (grown.low + 1)
-    return float_up(log(1 + factor * (8 * root + 8 * grown.high / people)).high)

@@ -26,7 +26,7 @@ from discreet.exact import float_down, float_up
 from discreet.loss.bracket import Bracket
 from discreet.loss.engine.rounding import UNIT
 from discreet.loss.pairs.curved_pair import LossEnds
-from discreet.loss.pairs.pair import Floats
+from discreet.loss.pairs.distribution import Floats
 from discreet.loss.pairs.polygon import HalfProfile, tabulated_profile
 from discreet.loss.pairs.randomized_response import ResponsePair
 from discreet.loss.renyi.moment_growth import MomentGrowth
