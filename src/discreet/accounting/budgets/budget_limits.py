@@ -141,7 +141,7 @@ def limits_named(kind: str, value: object) -> Limits:
     """Return the currency and the limits, without delta, of a budget that names them.
 
     >>> limits_named("rho", "0.1")
-    (Concentrated(), (Fraction(1, 10),))
+    (ConcentratedCurrency(), (Fraction(1, 10),))
     """
     match kind:
         case "rho":
@@ -267,7 +267,7 @@ def decode_limits(data: object) -> tuple[Currency, Amounts, Approximate | None]:
     Without a promise the limits are the promise, and whoever asks checks their range.
 
     >>> decode_limits(encode_limits(ConcentratedCurrency(), (10**23, 0), None))
-    (Concentrated(), (100000000000000000000000, 0), None)
+    (ConcentratedCurrency(), (100000000000000000000000, 0), None)
     """
     if not isinstance(data, dict) or set(data) != {"currency", "orders", "limit", "promise"}:
         raise undecodable("a budget does not hold a currency, its orders, a limit and a promise")

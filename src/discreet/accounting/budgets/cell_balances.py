@@ -58,9 +58,9 @@ class PriceBasis:
     def written(self) -> dict[str, object]:
         """Return a form that JSON keeps exactly.
 
-        >>> from discreet.accounting.budgets.currency import Basic
+        >>> from discreet.accounting.budgets.currency import BasicCurrency
         >>> from discreet.units import row
-        >>> PriceBasis(Basic(), row()).written()["currency"]
+        >>> PriceBasis(BasicCurrency(), row()).written()["currency"]
         ['epsilon', 'delta']
         """
         unit = self.unit
@@ -114,9 +114,9 @@ class ChargedBox:
     def read(cls, data: object, priced_for: PriceBasis) -> Self:
         """Read what ``written`` wrote in a currency for a unit, and refuse everything else.
 
-        >>> from discreet.accounting.budgets.currency import Basic
+        >>> from discreet.accounting.budgets.currency import BasicCurrency
         >>> from discreet.units import row
-        >>> rows = PriceBasis(Basic(), row())
+        >>> rows = PriceBasis(BasicCurrency(), row())
         >>> piece = ChargedBox(Box.everything(), (1, 0), (2, 0), rows)
         >>> ChargedBox.read(piece.written(), rows) == piece
         True

@@ -35,10 +35,7 @@ from discreet.errors import WrongKind
 from discreet.loss.parameters import checked_delta
 from discreet.units import PrivacyUnit, Relation, same_unit
 
-__all__ = ["ONE_SIDED", "PriceCache", "checked_scope"]
-
-ONE_SIDED: Final = frozenset({Relation.ADD_REMOVE, Relation.REPLACE_NULL})
-"""The relations in which neighbors differ in one record."""
+__all__ = ["PriceCache", "checked_scope"]
 
 _EVERYTHING: Final = Box.everything()
 _KEPT: Final = 4096
@@ -55,14 +52,14 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 class PriceCache:
     """What requests cost, for one unit.
 
-    >>> from discreet.accounting.budgets.currency import Basic
+    >>> from discreet.accounting.budgets.currency import BasicCurrency
     >>> from discreet.loss import Pure
     >>> from discreet.units import row
     >>> tariff = PriceCache(unit=row())
-    >>> (piece,) = tariff.pieces(Pure(epsilon="0.1"), Basic())
+    >>> (piece,) = tariff.pieces(Pure(epsilon="0.1"), BasicCurrency())
     >>> piece.added
     (100000000000000000000000, 0)
-    >>> tariff.pieces(Pure(epsilon="0.1"), Basic())[0] is piece
+    >>> tariff.pieces(Pure(epsilon="0.1"), BasicCurrency())[0] is piece
     True
     """
 
@@ -150,7 +147,7 @@ class PriceCache:
     ) -> tuple[Amounts, Amounts]:
         """Return the price where one unit is added or removed, and where one is replaced."""
         way = _way(node)
-        if self._asker.unit.relation in ONE_SIDED:
+        if not self._asker.unit.relation.replaces:
             price = price_in_currency(currency, self._one_sided[way](node), delta)
             return price, price
         two = price_in_currency(currency, self._two_sided[way](node), delta)

@@ -38,7 +38,7 @@ from discreet.accounting.budgets.cell_balances import (
     TwoRecordBalances,
 )
 from discreet.accounting.budgets.currency import Amounts
-from discreet.accounting.budgets.price_cache import ONE_SIDED, PriceCache, checked_scope
+from discreet.accounting.budgets.price_cache import PriceCache, checked_scope
 from discreet.accounting.budgets.request import Priceable
 from discreet.accounting.budgets.spending import Charge, Guard, refuse_copy
 from discreet.accounting.cells.loss_map import LossMap
@@ -323,7 +323,7 @@ class PrivacyFilter:
 
     @property
     def _kind(self) -> type[OneRecordBalances | TwoRecordBalances]:
-        return OneRecordBalances if self.unit.relation in ONE_SIDED else TwoRecordBalances
+        return TwoRecordBalances if self.unit.relation.replaces else OneRecordBalances
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         """Refuse to be copied or stored; what is owed can be written."""

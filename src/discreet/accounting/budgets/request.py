@@ -35,7 +35,6 @@ Priceable = Node | PrivacyLoss | Mechanism[Any, Any]
 """What can be asked for: a tree, a loss, or a mechanism."""
 
 _ANYWHERE: Final = (Leaf, Sequential, Repeat, Choice)
-_REPLACED: Final = frozenset({Relation.REPLACE, Relation.LOCAL})
 
 
 @final
@@ -133,17 +132,14 @@ class RequestPricer:
 
     def loss(self, node: Node) -> PrivacyLoss:
         """Return the loss for the unit and its relation, where all units are looked at."""
-        match self.unit.relation:
-            case Relation.ADD_REMOVE | Relation.REPLACE_NULL:
-                return self.one_sided(node)
-            case Relation.REPLACE | Relation.LOCAL:
-                return self.two_sided(node)
-            case Relation.EITHER:
-                return self.one_sided(node).join(self.two_sided(node))
+        if not self.unit.relation.adds:
+            return self.two_sided(node)
+        one = self.one_sided(node)
+        return one.join(self.two_sided(node)) if self.unit.relation.replaces else one
 
     def _loss(self, node: Node, relation: Relation) -> PrivacyLoss:
         if isinstance(node, Leaf) and self._certified(node):
-            inserted = 1 if relation in _REPLACED else 0
+            inserted = int(relation.replaces)
             return node.price(1, inserted, wanted=relation)
         self._refuse_uncounted(node)
         return account(node, unit=self._with(relation), contribution=self.contribution).loss

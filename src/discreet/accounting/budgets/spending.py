@@ -42,7 +42,6 @@ from discreet.accounting.budgets.amounts import format_down
 from discreet.accounting.budgets.budget import Budget
 from discreet.accounting.budgets.cell_balances import ChargedBox
 from discreet.accounting.budgets.currency import Amounts, format_amounts
-from discreet.accounting.budgets.price_cache import ONE_SIDED
 from discreet.accounting.budgets.request import Priceable
 from discreet.errors import OutOfRange, WrongKind
 from discreet.loss import PrivacyLoss
@@ -109,10 +108,10 @@ _MOST: Final = 10**9
 class Left:
     """The amounts that are left, and what they buy.
 
-    >>> from discreet.accounting.budgets.privacy_filter import Book
+    >>> from discreet.accounting.budgets.privacy_filter import PrivacyFilter
     >>> from discreet.loss import GaussianDP
     >>> from discreet.units import person
-    >>> book = Book(Budget(rho=1), unit=person("patient"))
+    >>> book = PrivacyFilter(Budget(rho=1), unit=person("patient"))
     >>> left = book.left()
     >>> left.loss, left.how_many(GaussianDP(mu="0.1"))
     (ZeroConcentrated(rho=Fraction(1, 1)), 200)
@@ -191,7 +190,7 @@ class Charge:
     @property
     def amounts(self) -> Amounts:
         """The most that a record pays, or, where records are replaced, that two of one box do."""
-        one = self.unit.relation in ONE_SIDED
+        one = not self.unit.relation.replaces
         each = [piece.added if one else piece.replaced for piece in self.pieces]
         nothing = tuple(0 for _ in self.budget.limit)
         return tuple(max(column) for column in zip(nothing, *each, strict=True))

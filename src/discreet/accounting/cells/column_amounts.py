@@ -39,11 +39,11 @@ _HEXADECIMAL: Final = re.compile("[1-9a-f][0-9a-f]*")
 class ColumnAmounts:
     """The atoms of one column, and what charges on this column alone have cost them.
 
-    >>> from discreet.accounting.cells.amount_arrays import digits_of
+    >>> from discreet.accounting.cells.amount_arrays import to_digits
     >>> from discreet.accounting.scopes.column_conditions import equals
     >>> column = ColumnAmounts(width=1, places=1)
     >>> bits, _ = column.refine(equals("CA"))
-    >>> column.charge(bits, digits_of([3], places=1), whole=True)
+    >>> column.charge(bits, to_digits([3], places=1), whole=True)
     >>> column.paid.amounts()
     [(0,), (3,)]
     """

@@ -103,7 +103,13 @@ _PAIR: FieldSchema = union_schema(
         _pair("pairs.finite", "FinitePair", p=_LAW, q=_LAW),
         _pair("pairs.gaussian", "GaussianPair", mu_squared=POSITIVE),
         _pair("pairs.laplace", "LaplacePair", epsilon=POSITIVE),
-        _pair("pairs.randomized_response", "ResponsePair", make=_response, epsilon=POSITIVE, delta=POSITIVE),
+        _pair(
+            "pairs.randomized_response",
+            "ResponsePair",
+            make=_response,
+            epsilon=POSITIVE,
+            delta=POSITIVE,
+        ),
         _pair(
             "pairs.smoothed_gaussian",
             "SmoothedGaussianPair",
@@ -111,7 +117,13 @@ _PAIR: FieldSchema = union_schema(
             leak=POSITIVE,
             rho=POSITIVE,
         ),
-        _pair("sampling.poisson_sampling", "SampledPair", inner=_COMPOSITION, rate=POSITIVE, direction=_DIRECTION),
+        _pair(
+            "sampling.poisson_sampling",
+            "SampledPair",
+            inner=_COMPOSITION,
+            rate=POSITIVE,
+            direction=_DIRECTION,
+        ),
     ],
 )
 

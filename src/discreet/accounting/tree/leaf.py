@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, final
+from typing import final
 
 from discreet.accounting.tree.certificates import (
     Source,
@@ -46,8 +46,6 @@ from discreet.loss import PrivacyLoss, Pure
 from discreet.units import PrivacyUnit, Relation
 
 __all__ = ["UNPROTECTED", "Leaf", "exact_size", "refuse_bounded"]
-
-_WITH_PLACES: Final = {Relation.REPLACE_NULL, Relation.LOCAL}
 
 
 @final
@@ -178,7 +176,7 @@ class Leaf(Node):
 
     def _holds(self, wanted: Relation | str | None) -> bool:
         """Say whether the certificate means anything for neighbors of the wanted relation."""
-        places = wanted is not None and Relation.read(wanted) in _WITH_PLACES
+        places = wanted is not None and Relation.read(wanted).has_places
         return places or self.relation is not Relation.REPLACE_NULL
 
 

@@ -50,9 +50,9 @@ _MOST_LINKS: Final = 100
 @functools.lru_cache(maxsize=1024)
 def exact_price(leaf: Leaf, gone: int, come: int) -> PrivacyLoss:
     """Price a change of at least one row, by the relation of the certificate."""
+    if not leaf.relation.replaces:
+        return _chained(leaf, gone, come)
     match leaf.relation:
-        case Relation.ADD_REMOVE | Relation.REPLACE_NULL:
-            return _chained(leaf, gone, come)
         case Relation.EITHER if gone and come:
             return _stepped(leaf, gone + come if _one_way(leaf) else max(gone, come))
         case Relation.EITHER:

@@ -41,8 +41,6 @@ from discreet.units import PrivacyUnit, Relation, row, same_unit
 
 __all__ = ["statement_of"]
 
-_ONE_SIDED: Final = frozenset({Relation.ADD_REMOVE, Relation.REPLACE_NULL, Relation.EITHER})
-_TWO_SIDED: Final = frozenset({Relation.REPLACE, Relation.LOCAL, Relation.EITHER})
 _MOST_ROWS: Final = 6
 _GROUP: Final = "rows of a group"  # names no column of any table
 
@@ -94,10 +92,10 @@ class _Accountant:
         rows = self._contribution.rows if self._unit.columns else 1
         old: list[Scenario] = []
         new: list[Scenario] = []
-        if self._unit.relation in _ONE_SIDED:
+        if self._unit.relation.adds:
             old += self._options(RowChange(rows, 0))
             new += _turned(old) if self._symmetric() else self._options(RowChange(0, rows))
-        if self._unit.relation in _TWO_SIDED:
+        if self._unit.relation.replaces:
             both = self._replaced(rows)
             old, new = [*old, *both], [*new, *both]
         if not self._exact:  # sets that enclose what is meant may be smaller than they look
@@ -108,7 +106,7 @@ class _Accountant:
             self._unit,
             _theorems(self._tree, self._unit, self._contribution),
             first,
-            first if self._unit.relation not in _ONE_SIDED else second,
+            second if self._unit.relation.adds else first,
             self._terms.columns,
             self._frontier,
             self._again,
@@ -254,7 +252,7 @@ def _sets(tree: Node, boxes: Iterable[Box]) -> dict[str, list[Values]]:
 def _theorems(tree: Node, unit: PrivacyUnit, contribution: Contribution) -> tuple[str, ...]:
     """Name what the price of a tree rests on."""
     keys = {"general-composition", "scenario-accounting", "dominating-pair"}
-    bounded = unit.relation in _TWO_SIDED
+    bounded = unit.relation.replaces
     for node in tree.walk():
         match node:
             case Parallel(routed=True):

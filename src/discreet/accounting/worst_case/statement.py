@@ -33,7 +33,7 @@ from discreet.loss.bracket import Bracket
 from discreet.loss.composition import Composition
 from discreet.loss.parameters import checked_delta
 from discreet.loss.profile import Profile
-from discreet.units import PrivacyUnit, Relation
+from discreet.units import PrivacyUnit
 
 __all__ = ["Place", "Statement", "Witness"]
 
@@ -141,7 +141,7 @@ class Statement:
             return Witness("nothing changes", (), (), exact=True)
         removed, inserted = (self._places(option, side) for side in (BEFORE, AFTER))
         sides = {side for _, side, _, _ in option.cells}
-        if len(sides) == 2 or self.unit.relation in {Relation.REPLACE, Relation.LOCAL}:
+        if len(sides) == 2 or self.unit.relation.size_is_public:
             change = f"replace a {self.unit.name}"
         else:
             change = f"{'remove' if option in self._old else 'add'} a {self.unit.name}"
