@@ -25,7 +25,7 @@ from discreet.accounting.budgets.budget import price_in_currency
 from discreet.accounting.budgets.cell_balances import ChargedBox, PriceBasis
 from discreet.accounting.budgets.currency import Amounts, Currency
 from discreet.accounting.budgets.request import Priceable, RequestPricer
-from discreet.accounting.scopes.box import Box
+from discreet.accounting.scopes.box import Box, checked_box
 from discreet.accounting.scopes.contribution import Contribution
 from discreet.accounting.storage.schema import class_schema_of
 from discreet.accounting.storage.source_schemas import LOSS_SCHEMAS, MECHANISM_SCHEMAS
@@ -35,7 +35,7 @@ from discreet.errors import WrongKind
 from discreet.loss.parameters import checked_delta
 from discreet.units import PrivacyUnit, Relation, same_unit
 
-__all__ = ["PriceCache", "checked_scope"]
+__all__ = ["PriceCache"]
 
 _EVERYTHING: Final = Box.everything()
 _KEPT: Final = 4096
@@ -123,7 +123,7 @@ class PriceCache:
             scope: the records that it can depend on; all, unless given.
             delta: what to spend on events outside which the loss is smaller, or has a price.
         """
-        box = _EVERYTHING if scope is None else checked_scope(scope)
+        box = _EVERYTHING if scope is None else checked_box(scope, name="scope")
         chance = None if delta is None else checked_delta(delta)
         return self._pieces[_way(what)](what, currency, box, chance)
 
@@ -153,21 +153,6 @@ class PriceCache:
         two = price_in_currency(currency, self._two_sided[way](node), delta)
         one = two if only_two else price_in_currency(currency, self._one_sided[way](node), delta)
         return one, two
-
-
-def checked_scope(scope: object) -> Box:
-    """Return a box, or say that it is none.
-
-    >>> print(checked_scope(Box.everything()))
-    everything
-    """
-    if not isinstance(scope, Box):
-        raise WrongKind(
-            what=f"the scope is a {type(scope).__name__}, not a Box.",
-            why="which records a request can depend on must be public.",
-            do="give a box, such as Box({'age': at_least(18)}).",
-        )
-    return scope
 
 
 def _kept(function: _Function) -> tuple[_Function, _Function, _Function]:

@@ -26,7 +26,7 @@ taken back.  Interactive mechanisms are charged as a whole, and run one after an
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Final, NoReturn, final
+from typing import Final, NoReturn, final
 
 from discreet.accounting.budgets.amounts import decode_amounts, encode_amounts, format_down
 from discreet.accounting.budgets.budget import Budget
@@ -38,20 +38,17 @@ from discreet.accounting.budgets.cell_balances import (
     TwoRecordBalances,
 )
 from discreet.accounting.budgets.currency import Amounts
-from discreet.accounting.budgets.price_cache import PriceCache, checked_scope
+from discreet.accounting.budgets.price_cache import PriceCache
 from discreet.accounting.budgets.request import Priceable
-from discreet.accounting.budgets.spending import Charge, Guard, refuse_copy
+from discreet.accounting.budgets.spending import Charge, Guard, Left, checked_raise, refuse_copy
 from discreet.accounting.cells.loss_map import LossMap
-from discreet.accounting.scopes.box import Box
+from discreet.accounting.scopes.box import Box, checked_box
 from discreet.accounting.scopes.contribution import Contribution
 from discreet.accounting.storage.schema import undecodable
 from discreet.errors import OverBudget, WrongKind
 from discreet.exact import whole
 from discreet.loss import PrivacyLoss
 from discreet.units import PrivacyUnit
-
-if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
-    from discreet.accounting.budgets.spending import Left
 
 __all__ = ["Charge", "PrivacyFilter"]
 
@@ -224,8 +221,6 @@ class PrivacyFilter:
             owed = self._owed.copy()
         spent = owed.worst(self._region(scope))
         amounts = (limit - paid for limit, paid in zip(self._budget.limit, spent, strict=True))
-        from discreet.accounting.budgets.spending import Left  # noqa: PLC0415  rare
-
         return Left(
             budget=self._budget,
             unit=self.unit,
@@ -248,8 +243,6 @@ class PrivacyFilter:
         epsilon 1.1 of 2, kept in basic, for one row under add_remove
         """
         asker = self._tariff.asker
-        from discreet.accounting.budgets.spending import checked_raise  # noqa: PLC0415  rare
-
         twin = PrivacyFilter(
             checked_raise(self._budget, budget),
             unit=asker.unit,
@@ -338,7 +331,7 @@ class PrivacyFilter:
             )
 
     def _region(self, scope: Box | None) -> Box:
-        box = Box.everything() if scope is None else checked_scope(scope)
+        box = Box.everything() if scope is None else checked_box(scope, name="scope")
         return box.for_unit(self.unit, self._tariff.asker.constant).region
 
     def _check(self, pieces: Sequence[ChargedBox]) -> None:

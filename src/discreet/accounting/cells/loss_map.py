@@ -30,7 +30,7 @@ from discreet.accounting.cells.amount_arrays import (
 from discreet.accounting.cells.cell_table import AtomCondition
 from discreet.accounting.cells.coarsening import heights, make_room, merge_atoms
 from discreet.accounting.cells.partition import Partition, two_highest
-from discreet.accounting.scopes.box import Box
+from discreet.accounting.scopes.box import Box, checked_box
 from discreet.accounting.scopes.cuts import undecodable_map
 from discreet.accounting.scopes.ordered_keys import common_kind
 from discreet.errors import WrongKind
@@ -114,7 +114,7 @@ class LossMap:
         which pay alike may have taken part in different charges (see ``two_highest``).
         """
         price = self._price(amounts)
-        region = _box(box).region
+        region = checked_box(box, name="scope").region
         self._parts.check(region)
         if region.empty or not any(price):
             return
@@ -235,7 +235,7 @@ class LossMap:
 
     def _met(self, box: Box | None) -> tuple[Index, Mapping[int, int]]:
         """Return the cells that meet a box, and for each column that it restricts the atoms."""
-        region = Box.everything() if box is None else _box(box).region
+        region = Box.everything() if box is None else checked_box(box, name="scope").region
         self._parts.check(region)
         conditions = self._parts.conditions(region)
         meets, _ = self._parts.cells.met(conditions)
@@ -269,13 +269,3 @@ class LossMap:
         cells.charge(np.flatnonzero(meets), digits, whole=whole)
         cells.raise_(others, conditions, digits)
         return merged
-
-
-def _box(box: object) -> Box:
-    if not isinstance(box, Box):
-        raise WrongKind(
-            what=f"the records to charge are a {type(box).__name__}, not a Box.",
-            why="a charge is paid by the records that its box holds.",
-            do="give Box({column: values}), or Box.everything().",
-        )
-    return box

@@ -39,7 +39,7 @@ from discreet.accounting.tree.certificates import (
     when_replaced,
 )
 from discreet.accounting.tree.leaf_price import FREE, UNPROTECTED, exact_price, price_up_to
-from discreet.accounting.tree.node import Node
+from discreet.accounting.tree.node import Node, short_repr
 from discreet.errors import NotComposable
 from discreet.exact import ExactNumber, whole
 from discreet.loss import PrivacyLoss, Pure
@@ -127,8 +127,6 @@ class Leaf(Node):
 
     def title(self) -> str:
         """Show the name and the source."""
-        from discreet.accounting.tree.node import short_repr  # noqa: PLC0415  rare
-
         return f"{self.name}: {short_repr(self.source)}" if self.name else short_repr(self.source)
 
     def branches(self) -> tuple[tuple[str, Node], ...]:

@@ -24,7 +24,7 @@ from discreet.accounting.scopes.column_conditions import equals
 from discreet.accounting.scopes.contribution import Contribution
 from discreet.accounting.scopes.value_set import Values
 from discreet.accounting.tree.leaf import Leaf
-from discreet.accounting.tree.node import Choice, Node, Repeat, Sequential, checked_node
+from discreet.accounting.tree.node import Choice, Node, checked_node
 from discreet.accounting.tree.parallel import Parallel, Where, overlapping_keys
 from discreet.accounting.tree.processing import Group, Post, Sampled, Shuffled
 from discreet.accounting.worst_case.frontier import Frontier, Scenario
@@ -39,27 +39,29 @@ from discreet.loss.group_privacy import chained
 from discreet.loss.pairs.envelope import upper_envelope
 from discreet.units import PrivacyUnit, Relation, row, same_unit
 
-__all__ = ["statement_of"]
+__all__ = ["account"]
 
 _MOST_ROWS: Final = 6
 _GROUP: Final = "rows of a group"  # names no column of any table
 
 
-def statement_of(
+def account(
     tree: Node,
     *,
-    relation: Relation | str | None,
-    unit: PrivacyUnit | None,
-    contribution: Contribution | None,
-    impossible: Iterable[Box | Mapping[str, object]],
+    relation: Relation | str | None = None,
+    unit: PrivacyUnit | None = None,
+    contribution: Contribution | None = None,
+    impossible: Iterable[Box | Mapping[str, object]] = (),
 ) -> Statement:
-    """Account for a tree, see :func:`discreet.accounting.account`.
+    """Account for a tree: what one unit can lose by everything that it releases.
 
-    >>> from discreet.loss import Pure
-    >>> tree = Leaf(Pure(epsilon="0.1")) * 3
-    >>> given = {"unit": None, "contribution": None, "impossible": ()}
-    >>> statement_of(tree, relation="add_remove", **given).epsilon(delta=0)
-    0.30000000000000004
+    Give ``unit``, or just ``relation`` to protect rows.  ``contribution`` limits what belongs to
+    one unit.  ``impossible`` lists combinations of values that no record of the domain has.
+
+    >>> from discreet.mechanisms import Laplace
+    >>> wards = Parallel("ward", {"A": Leaf(Laplace(scale=1)), "B": Leaf(Laplace(scale=2))})
+    >>> account(wards, relation="add_remove").epsilon(delta=0)
+    1.0
     """
     protected = _unit(relation, unit)
     whole = checked_node(tree)
@@ -209,7 +211,7 @@ def _limits(tree: Node, unit: PrivacyUnit, contribution: Contribution | None) ->
     whole = all(
         leaf.unit is not None and set(leaf.unit.columns) == set(unit.columns)
         if isinstance(leaf, Leaf)
-        else isinstance(leaf, Sequential | Repeat | Post | Choice)
+        else leaf.passes_rows
         for leaf in tree.walk()
     )
     if unit.columns and not whole:
