@@ -35,8 +35,8 @@ __all__ = [
     "to_digits",
 ]
 
-_BITS: Final = 60
-_MASK: Final = (1 << _BITS) - 1
+_DIGIT_BITS: Final = 60  # two digits and a carry stay below 2**62, see above
+_MASK: Final = (1 << _DIGIT_BITS) - 1
 _HEXADECIMAL: Final = re.compile("0|[1-9a-f][0-9a-f]*")
 
 Digits = NDArray[np.int64]
@@ -131,7 +131,7 @@ class AmountArray:
         if not isinstance(data, list) or not data:
             raise undecodable_map()
         cells = [decode_hexadecimal(cell, width=width) for cell in data]
-        if max(map(max, cells)) >> _BITS * places:
+        if max(map(max, cells)) >> _DIGIT_BITS * places:
             raise undecodable_map()
         return cls(np.concatenate([to_digits(cell, places=places) for cell in cells], axis=2))
 
@@ -164,7 +164,7 @@ def places_for(largest: int) -> int:
     >>> places_for(2**60 - 1), places_for(2**60)
     (1, 2)
     """
-    return max(1, -(-largest.bit_length() // _BITS))
+    return max(1, -(-largest.bit_length() // _DIGIT_BITS))
 
 
 def to_digits(amounts: Sequence[int], *, places: int) -> Digits:
@@ -173,7 +173,9 @@ def to_digits(amounts: Sequence[int], *, places: int) -> Digits:
     >>> to_digits([5], places=2).ravel().tolist()
     [5, 0]
     """
-    rows = [[amount >> _BITS * place & _MASK for amount in amounts] for place in range(places)]
+    rows = [
+        [amount >> _DIGIT_BITS * place & _MASK for amount in amounts] for place in range(places)
+    ]
     return np.array(rows, dtype=np.int64)[:, :, None]
 
 
@@ -185,7 +187,7 @@ def from_digits(digits: Digits) -> tuple[int, ...]:
     """
     total = [0] * digits.shape[1]
     for row in digits[::-1].tolist():
-        total = [(so_far << _BITS) + digit for so_far, digit in zip(total, row, strict=True)]
+        total = [(so_far << _DIGIT_BITS) + digit for so_far, digit in zip(total, row, strict=True)]
     return tuple(total)
 
 
@@ -199,7 +201,7 @@ def relative_heights(digits: Digits) -> NDArray[np.float64]:
     """
     total = np.zeros(digits.shape[1:])
     for place in digits[::-1]:
-        total = total * float(1 << _BITS) + place
+        total = total * float(1 << _DIGIT_BITS) + place
     return np.asarray((total / np.maximum(total.max(axis=1, keepdims=True), 1)).max(axis=0))
 
 
@@ -211,7 +213,7 @@ def add_digits(left: Digits, right: Digits) -> Digits:
     """
     total = left + right
     for place in range(len(total) - 1):
-        total[place + 1] += total[place] >> _BITS
+        total[place + 1] += total[place] >> _DIGIT_BITS
         total[place] &= _MASK
     return total
 
