@@ -2,8 +2,6 @@
 
 Trust: kernel.
 
-Neighbor relations: which two tables must look alike.
-
 Definition.  Tables are multisets of rows.  Two different tables are neighbors
 
 ``add_remove``
@@ -19,8 +17,6 @@ Definition.  Tables are multisets of rows.  Two different tables are neighbors
     definition of privacy, for tables of one person.
 
 For units larger than a row, read "everything of one unit" in place of "row".
-
-Distances: of tables under each neighbor relation, and of exact vectors.
 
 Definition.  The canonical metric of a relation is the length of the shortest path of neighbors
 from one table to another, and infinity where there is no path.

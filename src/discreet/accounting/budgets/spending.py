@@ -1,19 +1,10 @@
 """A budget while it is spent: its guard, charges, what is left, and raises.
 
-Trust: kernel.
+Trust: kernel.  Two threads that look before either spends, or a budget and its copy, spend twice.
 
-What a budget in memory is guarded by: one thread at a time, one process, and no copies.
-
- Two threads that look before either spends, or a budget and its copy, spend twice.
-
-What is left of a budget, for requests about some records.
-
-What is left is not a promise of its own: it says which requests would still be accepted.  It is
-shown rounded down, with whom it is about and how it is kept.
-
-A charge: what was asked of whom, and what it costs.
-
-Raising a budget: what holds when limits are lifted while they are being spent.
+A budget in memory is guarded: one thread at a time, one process, and no copies.  What is left of it
+is not a promise of its own: it says which requests would still be accepted.  It is shown rounded
+down, with whom it is about and the currency.
 
 Definition.  A budget is raised to another of the same currency of which no limit is lower and one
 is higher.  What was spent stays spent, and counts against the new limits.

@@ -17,7 +17,7 @@ from typing import Final, Self, final
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.accounting.scopes.cuts import undecodable_map
+from discreet.accounting.scopes.cuts import require_stored
 
 __all__ = [
     "AmountArray",
@@ -128,11 +128,10 @@ class AmountArray:
     @classmethod
     def read(cls, data: object, *, width: int, places: int) -> Self:
         """Read what ``written`` wrote, and refuse everything else."""
-        if not isinstance(data, list) or not data:
-            raise undecodable_map()
-        cells = [decode_hexadecimal(cell, width=width) for cell in data]
-        if max(map(max, cells)) >> _DIGIT_BITS * places:
-            raise undecodable_map()
+        rows = data if isinstance(data, list) else []
+        require_stored(bool(rows))
+        cells = [decode_hexadecimal(cell, width=width) for cell in rows]
+        require_stored(max(map(max, cells)) >> _DIGIT_BITS * places == 0)
         return cls(np.concatenate([to_digits(cell, places=places) for cell in cells], axis=2))
 
 
@@ -151,11 +150,10 @@ def decode_hexadecimal(data: object, *, width: int) -> list[int]:
     >>> decode_hexadecimal(["ff", "0"], width=2)
     [255, 0]
     """
-    if not isinstance(data, list) or len(data) != width:
-        raise undecodable_map()
-    if not all(isinstance(text, str) and _HEXADECIMAL.fullmatch(text) for text in data):
-        raise undecodable_map()
-    return [int(text, 16) for text in data]
+    texts = data if isinstance(data, list) else []
+    require_stored(isinstance(data, list) and len(texts) == width)
+    require_stored(all(isinstance(text, str) and _HEXADECIMAL.fullmatch(text) for text in texts))
+    return [int(text, 16) for text in texts]
 
 
 def places_for(largest: int) -> int:

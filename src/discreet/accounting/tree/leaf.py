@@ -2,8 +2,6 @@
 
 Trust: kernel.
 
-A leaf: one release, and what it loses when rows of its input come and go.
-
 Definition.  A leaf runs its source once, on one input that is computed from the rows it sees.  The
 source is a mechanism, which is priced at the distance that the input moves, or a loss, which is the
 price of one step of the relation it is certified for.  ``price(r, i)`` bounds the loss between its

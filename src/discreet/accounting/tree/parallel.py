@@ -2,13 +2,9 @@
 
 Trust: kernel.
 
-Releases about some of the records: those that meet a public condition.
-
 Theorem (key ``where-stable``).  A condition on single records keeps or drops each record by itself,
 so a filtered table changes by no more rows than the table itself, and not at all if the changed
 rows are dropped.  A replaced record can become one that is only added or only removed.
-
-Parallel releases: each record lies in one part, and each part has its own releases.
 
 Definition.  A key is a public column.  It sends each record to the part that holds its value, or to
 none; so who belongs to a part depends on nothing but the record itself.  What is below a part sees
@@ -23,10 +19,9 @@ With ``overlap`` r a record has up to r values of the key in all, such as a list
 in the part of each; the r costliest are charged.  With ``routed`` parts records arrive over time,
 and are sent to their part after its earlier answers were seen; then the deltas of all parts add up.
 
-Keys with several values a record: tags, diagnoses, tickets.
-
-Definition.  ``overlap=r`` says that a record has at most r values of a key, and lies in the part of
-each of them.  It is a statement about the key, so every node on that key must make it.
+Definition, of keys with several values a record, such as tags, diagnoses and tickets.
+``overlap=r`` says that a record has at most r values of a key, and lies in the part of each of
+them.  It is a statement about the key, so every node on that key must make it.
 Conditions on such a key do not narrow each other: a record with the values a and b is in the part a
 of one node and in the part b of a node inside it.  No theorem here covers that, so it is refused.
 """

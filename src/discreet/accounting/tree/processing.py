@@ -2,15 +2,11 @@
 
 Trust: kernel.
 
-What happens before and after a release: preprocessing that multiplies rows, post-processing.
-
 Theorem (key ``preprocessing``).  If a function of the table turns one row into at most d rows, then
 tables that differ by r removed and i inserted rows go to tables that differ by at most d r and d i;
 what is released of its result costs what it costs there.  Where no d holds, neighbors may go to
 tables as far apart as you like, and nothing is protected.
 Theorem (key ``post-processing``).  A function of the answer alone costs nothing.
-
-Releases of a secret sample.
 
 Definition.  A sample is drawn afresh, and kept secret: by ``rate``, where each record enters it
 with that probability, independently; or of ``size`` records out of a ``population`` whose number is
@@ -22,8 +18,6 @@ Theorem (key ``amplification``; Balle, Barthe and Gaboardi 2018).  So is a sampl
 where records are replaced.  Where one is added or removed, the population is not public.
 What runs on one sample is one node: the sample amplifies what all of it loses together, and each
 further node draws a sample of its own.
-
-Releases of shuffled reports.
 
 Theorem (key ``shuffling``; Feldman, McMillan and Talwar 2021).  If each of n people runs the leaf
 on their own row, and all reports are released in random order, then replacing one row loses less
