@@ -95,7 +95,7 @@ class ChargedBox:
             raise OutOfRange(
                 what="an amount is not a whole number from zero, or two prices differ in length.",
                 why="what was lost cannot be given back.",
-                do="take prices from Book.pieces.",
+                do="take prices from PrivacyFilter.pieces.",
             )
 
     def written(self) -> dict[str, object]:

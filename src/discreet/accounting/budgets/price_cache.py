@@ -1,13 +1,13 @@
-"""Prices that were worked out already, for all books of one unit.
+"""Prices that were worked out already, for all filters of one unit.
 
 Trust: kernel.  A price that is taken for another one is too low for somebody.
 
 Definition.  The price of a request follows from what is asked, its scope, the delta that is spent
 on it, the currency, and for whom it is
 (:class:`discreet.accounting.budgets.request.RequestPricer`): from nothing that was charged before,
-and not from the limits.  So it is worked out once, and books that differ in their limits share it;
-books of another currency share the losses that it is made of. Two requests that are equal have one
-price, since trees, losses and mechanisms of this library are values that never change.  Priced
+and not from the limits.  So it is worked out once, and filters that differ in their limits share
+it; those of another currency share the losses that it is made of.  Two requests that are equal have
+one price, since trees, losses and mechanisms of this library are values that never change.  Priced
 anew each time are requests with sources from elsewhere, and profiles: equal ones may hold their
 pairs in another order, and so be rounded in another way. A few thousand prices are kept, fewer of
 long trees; the least used are forgotten first.
