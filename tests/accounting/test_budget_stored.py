@@ -133,15 +133,13 @@ def test_what_another_search_has_found_is_read_if_it_is_proved(budget, monkeypat
     """A search that stops earlier finds less, and does not make stored budgets unreadable."""
     search = loss.least_scale
     monkeypatch.setattr(loss, "least_scale", lambda *a, **k: search(*a, **{**k, "bits": 12}))
-    limits._largest_rho.cache_clear()
-    limits._largest_square.cache_clear()
+    limits._largest.cache_clear()
     try:
         assert Budget(epsilon=2, delta=1e-9).limit[1] < PROMISED[0].limit[1]
         assert through_text(budget) == budget
         test_limits_above_the_promise_are_refused(budget)
     finally:
-        limits._largest_rho.cache_clear()
-        limits._largest_square.cache_clear()
+        limits._largest.cache_clear()
 
 
 @settings(max_examples=30, deadline=None)

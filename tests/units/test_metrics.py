@@ -75,6 +75,25 @@ def test_the_distance_is_the_shortest_path(relation):
     check_metric(table_distance, relation)
 
 
+@pytest.mark.parametrize("relation", Relation)
+def test_what_a_relation_says_of_itself_is_true_of_all_its_neighbors(relation):
+    chosen, graph = tables(relation), paths(relation)
+    rows = [Counter(row for row in table if row is not None) for table in chosen]
+    moves = {((rows[i] - rows[j]).total(), (rows[j] - rows[i]).total()) for i, j in graph.edges}
+    assert relation.adds == any(gone != come for gone, come in moves)
+    assert relation.replaces == any(gone and come for gone, come in moves)
+    assert relation.sides == max(gone + come for gone, come in moves)
+    assert relation.size_is_public == all(gone == come for gone, come in moves)
+    assert relation.adds or relation.replaces
+    shuffled = [
+        table_distance(table, again, relation=relation)
+        for table in {chosen[i] for edge in graph.edges for i in edge}
+        for again in itertools.permutations(table)
+        if again != table
+    ]
+    assert relation.has_places == all(distance > 0 for distance in shuffled)
+
+
 @pytest.mark.parametrize("twin", twins.METRICS, ids=lambda twin: twin.__name__)
 def test_a_wrong_distance_is_caught(twin):
     failures = 0

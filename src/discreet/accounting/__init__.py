@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.accounting.account import account
 from discreet.doors import late_names
 
 if TYPE_CHECKING:  # each is loaded when first used, because most questions need few of them
@@ -39,6 +38,7 @@ if TYPE_CHECKING:  # each is loaded when first used, because most questions need
     from discreet.accounting.tree.node import Choice, Node, Repeat, Sequential, drawn
     from discreet.accounting.tree.parallel import Parallel, Part, Where
     from discreet.accounting.tree.processing import Group, Post, Sampled, Shuffled
+    from discreet.accounting.worst_case.accountant import account
     from discreet.accounting.worst_case.statement import Place, Statement, Witness
 
 __all__ = [
@@ -121,6 +121,7 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "tree.node": ("Choice", "Node", "Repeat", "Sequential", "drawn"),
             "tree.parallel": ("Parallel", "Part", "Where"),
             "tree.processing": ("Group", "Post", "Sampled", "Shuffled"),
+            "worst_case.accountant": ("account",),
             "worst_case.statement": ("Place", "Statement", "Witness"),
         },
         renamed={"Book": "PrivacyFilter", "read": "decode", "written": "encode"},

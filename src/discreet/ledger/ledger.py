@@ -29,9 +29,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, final
 
 from discreet.accounting.budgets.budget import Budget
-from discreet.accounting.budgets.price_cache import checked_scope
 from discreet.accounting.budgets.request import Priceable
-from discreet.accounting.scopes.box import Box
+from discreet.accounting.scopes.box import Box, checked_box
 from discreet.accounting.scopes.contribution import Contribution
 from discreet.errors import WrongKind
 from discreet.ledger.canonical_lines import DescriptionEntry
@@ -199,7 +198,7 @@ class Ledger:
         asked = "" if question == "" else checked_text(question, name="question", most=_KEY)
         name = checked_text(asked if key is None else key, name="key", most=_KEY)
         if scope is not None:
-            checked_scope(scope)
+            checked_box(scope, name="scope")
         connection = self._link.live()
         path = connection.opening.account if account is None else checked_path(account)
         accounts = connection.known(path)
@@ -336,7 +335,7 @@ class Ledger:
         ``how_many`` counts requests that all accounts above would accept too.
         """
         if scope is not None:
-            checked_scope(scope)
+            checked_box(scope, name="scope")
         return self._ask(LeftRequest(self._path(account), scope))
 
     def guarantee(self, account: str | None = None) -> PrivacyLoss:

@@ -102,9 +102,9 @@ class Counting:
     def _moves(self, relation: Relation) -> Iterable[Sequence[int]]:
         """List by what the answers can move in one step, up to sign."""
         distinct = sorted(set(self.columns))
-        if not relation.size_is_public:
+        if relation.adds:
             yield from distinct
-        if relation in {Relation.REPLACE, Relation.LOCAL, Relation.EITHER}:
+        if relation.replaces:
             for left in distinct:
                 for right in distinct:
                     yield [a - b for a, b in zip(left, right, strict=True)]

@@ -69,13 +69,12 @@ class Histogram(Mechanism[Counts, NDArray[np.int64]]):
     def loss(self, *, distance: Number = 1) -> PrivacyLoss:
         """Return the loss between tables so many steps of the relation apart."""
         steps = steps_at(distance)
-        one_way = {Relation.ADD_REMOVE, Relation.REPLACE_NULL}
         if self.relation is Relation.LOCAL:  # any two single rows are neighbors
             steps = min(steps, 1)
         if self.cells == 1 and self.relation.size_is_public:  # the only count is public
             return Pure(epsilon=0)
         once = self.noise.loss(distance=steps)
-        if steps == 0 or self.cells == 1 or self.relation in one_way:
+        if steps == 0 or self.cells == 1 or self.relation.sides == 1:
             return once
         return once.compose(once)
 

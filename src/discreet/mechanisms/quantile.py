@@ -112,13 +112,9 @@ class Quantile(Mechanism[Values, int]):
     def _moved(self, distance: Number) -> Fraction:
         """Return by how much any score can move in so many steps."""
         steps = steps_at(distance)
-        match self.relation:
-            case Relation.ADD_REMOVE | Relation.REPLACE_NULL:
-                return steps * max(self.level, 1 - self.level)
-            case Relation.LOCAL:
-                return Fraction(min(steps, 1))
-            case _:
-                return Fraction(steps)
+        if not self.relation.replaces:
+            return steps * max(self.level, 1 - self.level)
+        return Fraction(min(steps, 1) if self.relation is Relation.LOCAL else steps)
 
     def _scores(self, value: Values) -> list[Fraction]:
         array = integers(value, name="value")

@@ -25,7 +25,7 @@ from discreet.accounting.budgets.spending import describe_unit
 from discreet.mechanisms import Gaussian, NoisyKeys, OptimalKeys
 from discreet.plan.bounds_search.bounds_search import BoundsSearch, FoundBounds
 from discreet.plan.pricing.calibration import Price
-from discreet.plan.pricing.group_sensitivity import TWO_SIDED, Noise, QuantileChoice, root_up
+from discreet.plan.pricing.group_sensitivity import Noise, QuantileChoice, root_up
 from discreet.requests.engine_request import EngineRequest
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
@@ -197,7 +197,7 @@ def _keys(keys: OptimalKeys | NoisyKeys, plan: Plan) -> str:
 
 
 def _keys_share(keys: OptimalKeys | NoisyKeys, plan: Plan) -> str:
-    places = 2 * keys.groups if plan.unit.relation in TWO_SIDED else keys.groups
+    places = plan.unit.relation.sides * keys.groups
     if isinstance(keys, OptimalKeys):
         epsilon, delta = places * keys.epsilon, places * keys.delta
     else:
@@ -269,7 +269,7 @@ def _share(noise: Noise, plan: Plan) -> str:
 
 def _choice(choice: QuantileChoice, plan: Plan, about: dict[str, str]) -> str:
     relation = plan.unit.relation
-    moved = choice.moved(two_sided=relation in TWO_SIDED)
+    moved = choice.moved(two_sided=relation.replaces)
     spread = 2 * moved / choice.mechanism.scale
     share = f"epsilon {_short(choice.groups * spread)}"
     if plan.delta is not None:

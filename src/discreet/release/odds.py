@@ -40,7 +40,6 @@ from discreet.accounting.budgets.loss_prices import point_price
 from discreet.loss import Approximate, PrivacyLoss, Pure, ZeroConcentrated
 from discreet.mechanisms import Gaussian
 from discreet.plan.plan import Plan
-from discreet.plan.pricing.group_sensitivity import TWO_SIDED
 from discreet.units import Relation
 
 __all__ = ["Odds", "odds_of", "odds_of_plans"]
@@ -87,7 +86,7 @@ class Odds:
         guessed = (
             f"Where a {unit} is in the data, about {self.with_unit} of 100 possible answers "
             f"suggest it; where not, {self.without_unit} do."
-            if relation in {Relation.ADD_REMOVE, Relation.REPLACE_NULL}
+            if not relation.replaces
             else f"Of two versions of the data of one {unit}, about {self.with_unit} of 100 "
             f"possible answers suggest the true one, and {self.without_unit} the other."
         )
@@ -187,7 +186,7 @@ def _leaves(node: Node, count: int) -> Iterator[tuple[Leaf, int]]:
 
 def _inserted(plan: Plan) -> int:
     """Return how many units a step of the relation inserts where it removes one."""
-    return 1 if plan.unit.relation in TWO_SIDED else 0
+    return int(plan.unit.relation.replaces)
 
 
 def _point(epsilon: Fraction, delta: Fraction) -> PrivacyLoss:

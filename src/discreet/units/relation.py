@@ -2,8 +2,6 @@
 
 Trust: kernel.
 
-Neighbor relations: which two tables must look alike.
-
 Definition.  Tables are multisets of rows.  Two different tables are neighbors
 
 ``add_remove``
@@ -19,8 +17,6 @@ Definition.  Tables are multisets of rows.  Two different tables are neighbors
     definition of privacy, for tables of one person.
 
 For units larger than a row, read "everything of one unit" in place of "row".
-
-Distances: of tables under each neighbor relation, and of exact vectors.
 
 Definition.  The canonical metric of a relation is the length of the shortest path of neighbors
 from one table to another, and infinity where there is no path.
@@ -57,8 +53,24 @@ __all__ = ["Relation", "l0", "l1", "l2_squared", "linf", "steps", "table_distanc
 class Relation(Enum):
     """A neighbor relation between tables.
 
+    Definition.  Each step from a table to a neighbor adds or removes one row, or replaces one.  A
+    relation *adds* if some neighbors differ by a row that only one of them has, and *replaces* if
+    in some neighbors two different rows stand for each other.  Every relation does one or both:
+
+                        adds    replaces    sides   size is public    has places
+        add_remove      yes     no          1       no                no
+        replace         no      yes         2       yes               no
+        either          yes     yes         2       no                no
+        replace_null    yes     no          1       no                yes
+        local           no      yes         2       yes               yes
+
+    ``sides`` is the largest number of rows that one step touches: the one that leaves, and the one
+    that comes.  Nobody knows a size that some step changes, so it is public where nothing is added.
+
     >>> Relation.read("replace")
     <Relation.REPLACE: 'replace'>
+    >>> Relation.EITHER.adds, Relation.EITHER.replaces, Relation.EITHER.sides
+    (True, True, 2)
     >>> Relation.REPLACE.size_is_public, Relation.ADD_REMOVE.size_is_public
     (True, False)
     """
@@ -88,7 +100,27 @@ class Relation(Enum):
     @property
     def size_is_public(self) -> bool:
         """Whether all neighbors have the same number of rows."""
-        return self in {Relation.REPLACE, Relation.LOCAL}
+        return not self.adds
+
+    @property
+    def adds(self) -> bool:
+        """Whether some neighbors differ by a row that only one of them has."""
+        return self not in {Relation.REPLACE, Relation.LOCAL}
+
+    @property
+    def replaces(self) -> bool:
+        """Whether some neighbors differ by two rows that stand for each other."""
+        return self in {Relation.REPLACE, Relation.LOCAL, Relation.EITHER}
+
+    @property
+    def sides(self) -> int:
+        """How many rows one step touches at most: 1, or 2 where one row replaces another."""
+        return 2 if self.replaces else 1
+
+    @property
+    def has_places(self) -> bool:
+        """Whether each row has a fixed place, so that rows can be told apart by it."""
+        return self in {Relation.REPLACE_NULL, Relation.LOCAL}
 
 
 def table_distance(

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import assert_never, final
+from typing import final
 
 from discreet.errors import OutOfRange
 from discreet.exact import decimal, whole
@@ -57,10 +57,9 @@ def count_sensitivity(
     cells = whole(conditions, name="conditions", low=1)
     each = whole(overlap, name="overlap", low=1, high=cells)
     most = whole(rows, name="rows", low=1)
-    sides = 1 if kind in {Relation.ADD_REMOVE, Relation.REPLACE_NULL} else 2
-    full = min(cells, sides * each)  # cells that move by all c rows when the rows agree
+    full = min(cells, kind.sides * each)  # cells that move by all c rows when the rows agree
     return Sensitivity(
-        l0=min(cells, sides * each * most),
+        l0=min(cells, kind.sides * each * most),
         l1=Fraction(most * full),
         l2_squared=Fraction(most * most * full),
         linf=Fraction(most),
@@ -82,15 +81,7 @@ def sum_sensitivity(
     most = whole(rows, name="rows", low=1)
     alone = most * max(abs(bottom), abs(top))
     swapped = max(top, most * top) - min(bottom, most * bottom)
-    match kind:
-        case Relation.ADD_REMOVE | Relation.REPLACE_NULL:
-            return alone
-        case Relation.REPLACE | Relation.LOCAL:
-            return swapped
-        case Relation.EITHER:
-            return max(alone, swapped)
-        case _:  # pragma: no cover
-            assert_never(kind)
+    return max([alone] * kind.adds + [swapped] * kind.replaces)
 
 
 def average_sensitivity(

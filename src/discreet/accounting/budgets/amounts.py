@@ -1,8 +1,6 @@
 """Amounts of privacy: whole numbers of a very small unit, rounded, shown and stored.
 
-Trust: kernel.
-
-Amounts of privacy: whole numbers of a very small unit.
+Trust: kernel.  An amount that is misread is paid by nobody, or twice.
 
 Definition.  An amount is an integer that counts ``QUANTUM`` = 10**-24.  What a release costs is
 rounded up to an amount, and what may be spent is rounded down, so that sums and comparisons are
@@ -10,10 +8,7 @@ exact and never in favor of whoever asks (key ``directed-rounding``).  Decimal n
 places are kept as they are: ten charges of 0.1 fit into 1.  Others are rounded one by one: 1/3
 three times does not fit into 1, but one charge for all three does.
 ``NEVER`` stands for a price that nobody can pay.
-
-How amounts are stored: as decimal text, which every reader keeps and a person can check.
-
- An amount that is misread is paid by nobody, or twice.
+Amounts are stored as decimal text, which every reader keeps and a person can check.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """Limits of a budget: what it may spend to keep its promise, and how both are stored.
 
-Trust: kernel.
+Trust: kernel.  A limit that is read as a higher one lets more be lost than was promised.
 
-A budget kept in two ways at once: epsilons add up, or rhos do.
-
-A few large questions are cheap in epsilon, many small ones in rho, and nobody knows in advance
-which it will be.  Both sums are kept, and one of them has to stay within its limit.
+A budget can be counted two ways, in epsilon and in rho; a question must fit one.  A few large
+questions are cheap in epsilon, many small ones in rho, and nobody knows in advance which it will
+be.  Both sums are kept, and one of them has to stay within its limit.
 
 Theorem (key ``filter-either``).  Let E, R and D' be fixed in advance, such that R-concentrated
 releases are (E, D')-private.  If on every path of answers the epsilons sum to at most E or the rhos
@@ -19,22 +18,16 @@ Events of known chance are added as ever (key ``filter-approximate``); outside t
 obey both of its numbers.  What holds is the one point (E, D): not the whole curve of R, and parts
 of such a budget that are spent apart may break it, one in epsilon and another in rho.
 
-Limits: from what a budget promises to what it may spend.
-
 A limit is fixed when the budget is made, and never afterwards.  To promise (epsilon, delta), part
 of delta is set aside for requests with a delta of their own, and the limit is the largest for which
 the currency is proved to imply epsilon at the rest: aside + (1 - aside) rest = delta (key
 ``filter-approximate``).  The search only proposes; what is returned was checked, and smaller limits
 imply no less.
 
-How a budget is stored: the limits that were fixed when it was made, and what they promise.
-
- A limit that is read as a higher one lets more be lost than was promised.
-
 Limits are read as they were written.  A later version may find others for the same promise, and
-those would change which requests an old book accepts.  But no limit is believed: it is read only if
-it is proved anew that it implies the promise.  Two proofs will do: that it is at most the limit
-which would be fixed today, or that the loss which it stands for is within the promise, by the
+those would change which requests an old filter accepts.  But no limit is believed: it is read
+only if it is proved anew that it implies the promise.  Two proofs will do: that it is at most the
+limit which would be fixed today, or that the loss which it stands for is within the promise, by the
 conversion that the search for limits relies on (key ``filter-approximate``).
 """
 
@@ -49,7 +42,6 @@ from typing import Any, ClassVar, Final, final
 from discreet.accounting.budgets.amounts import (
     NEVER,
     amount_down,
-    amount_up,
     amount_value,
     decode_amounts,
     encode_amounts,
@@ -66,7 +58,7 @@ from discreet.accounting.budgets.currency import (
 from discreet.accounting.budgets.loss_prices import concentrated_price, point_price
 from discreet.accounting.storage.schema import NUMBER, tuple_schema, undecodable
 from discreet.errors import OutOfRange, WrongKind
-from discreet.loss import Approximate, PrivacyLoss, Pure, ZeroConcentrated
+from discreet.loss import Approximate, GaussianDP, PrivacyLoss, Pure, ZeroConcentrated
 from discreet.loss.parameters import checked_delta, checked_order, checked_parameter
 
 __all__ = [
@@ -89,25 +81,21 @@ class EitherCurrency(Currency):
     """
 
     name: ClassVar[str] = "either"
+    components: ClassVar[tuple[str, ...]] = ("epsilon", "rho", "delta")
 
-    @property
-    def components(self) -> tuple[str, ...]:
-        """Epsilon, rho and delta."""
-        return ("epsilon", "rho", "delta")
-
-    def price(self, loss: PrivacyLoss, delta: Fraction | None = None) -> Amounts | None:
+    def _numbers(self, loss: PrivacyLoss, delta: Fraction | None) -> tuple[Fraction, ...] | None:
         """Return epsilon and rho outside one event, and the chance of that event."""
         point = point_price(loss, delta)
         if point is None:
             known = concentrated_price(loss, delta)
-            return None if known is None else (NEVER, amount_up(known[0]), amount_up(known[1]))
+            return None if known is None else (amount_value(NEVER), *known)
         epsilon, chance = point
         rho = Pure(epsilon=epsilon).concentrated()
         if chance == 0:  # with events the two could be about different ones
             known = concentrated_price(loss, delta)
             if known is not None and known[1] == 0:
                 rho = min(rho, known[0])
-        return amount_up(epsilon), amount_up(rho), amount_up(chance)
+        return epsilon, rho, chance
 
     def arguments(self, amounts: Amounts) -> dict[str, object]:  # noqa: ARG002  (no amounts work)
         """Refuse, since parts that are spent apart may each fit in another way."""
@@ -131,7 +119,7 @@ class EitherCurrency(Currency):
 
 
 _RESERVE: Final = Fraction(1, 10)
-_BITS: Final = 48
+_SEARCH_BITS: Final = 48  # of the search alone: what it returns was checked
 
 Limits = tuple[Currency, tuple[Fraction, ...]]
 """A currency, and the limits of its components but delta; or of all of them."""
@@ -141,7 +129,7 @@ def limits_named(kind: str, value: object) -> Limits:
     """Return the currency and the limits, without delta, of a budget that names them.
 
     >>> limits_named("rho", "0.1")
-    (Concentrated(), (Fraction(1, 10),))
+    (ConcentratedCurrency(), (Fraction(1, 10),))
     """
     match kind:
         case "rho":
@@ -191,30 +179,23 @@ def limits_within(epsilon: Fraction, delta: Fraction, name: str, reserve: object
             do="give delta > 0 and reserve < 1, or currency='basic'.",
         )
     if name == GaussianCurrency.name:
-        return GaussianCurrency(), (_largest_square(epsilon, rest), aside)
-    rho = _largest_rho(epsilon, rest)
+        return GaussianCurrency(), (_largest(name, epsilon, rest), aside)
+    rho = _largest(ConcentratedCurrency.name, epsilon, rest)
     if name == ConcentratedCurrency.name:
         return ConcentratedCurrency(), (rho, aside)
     return EitherCurrency(), (epsilon, rho, aside)
 
 
-@functools.lru_cache(maxsize=128)
-def _largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return a rho that is proved to imply (epsilon, delta), hardly below the largest."""
-    from discreet.loss import least_scale  # noqa: PLC0415  rare
+@functools.lru_cache(maxsize=256)
+def _largest(name: str, epsilon: Fraction, delta: Fraction) -> Fraction:
+    """Return a rho or a square of mu that is proved to imply (epsilon, delta).
+
+    It lies hardly below the largest such number.
+    """
+    from discreet.loss import least_scale  # noqa: PLC0415  most budgets are of epsilon alone
 
     return 1 / least_scale(
-        lambda scale: ZeroConcentrated(rho=1 / scale), epsilon=epsilon, delta=delta, bits=_BITS
-    )
-
-
-@functools.lru_cache(maxsize=128)
-def _largest_square(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return a square of mu that is proved to imply (epsilon, delta), hardly below the largest."""
-    from discreet.loss import GaussianDP, least_scale  # noqa: PLC0415  rare
-
-    return 1 / least_scale(
-        lambda scale: GaussianDP(mu_squared=1 / scale), epsilon=epsilon, delta=delta, bits=_BITS
+        lambda scale: _loss(name, 1 / scale), epsilon=epsilon, delta=delta, bits=_SEARCH_BITS
     )
 
 
@@ -267,7 +248,7 @@ def decode_limits(data: object) -> tuple[Currency, Amounts, Approximate | None]:
     Without a promise the limits are the promise, and whoever asks checks their range.
 
     >>> decode_limits(encode_limits(ConcentratedCurrency(), (10**23, 0), None))
-    (Concentrated(), (100000000000000000000000, 0), None)
+    (ConcentratedCurrency(), (100000000000000000000000, 0), None)
     """
     if not isinstance(data, dict) or set(data) != {"currency", "orders", "limit", "promise"}:
         raise undecodable("a budget does not hold a currency, its orders, a limit and a promise")
@@ -312,12 +293,11 @@ def _implied(currency: Currency, limit: Amounts, promise: Approximate) -> bool:
     rest = (delta - aside) / (1 - aside)
     if isinstance(currency, EitherCurrency) and limit[0] > amount_down(epsilon):
         return False
-    return _loss(currency, amount_value(limit[-2])).delta(epsilon=epsilon) <= rest
+    return _loss(currency.name, amount_value(limit[-2])).delta(epsilon=epsilon) <= rest
 
 
-def _loss(currency: Currency, bound: Fraction) -> PrivacyLoss:
-    if isinstance(currency, GaussianCurrency):
-        from discreet.loss import GaussianDP  # noqa: PLC0415  rare
-
+def _loss(name: str, bound: Fraction) -> PrivacyLoss:
+    """Return the loss that a limit on a square of mu, or on rho, stands for."""
+    if name == GaussianCurrency.name:
         return GaussianDP(mu_squared=bound)
     return ZeroConcentrated(rho=bound)

@@ -29,9 +29,10 @@ cells, costs 4 rho and not 2 rho.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Final, Protocol, Self, final
+from typing import ClassVar, Final, Self, final
 
 from discreet.accounting.budgets.amounts import added, decode_amounts, encode_amounts
 from discreet.accounting.budgets.budget import Budget
@@ -58,9 +59,9 @@ class PriceBasis:
     def written(self) -> dict[str, object]:
         """Return a form that JSON keeps exactly.
 
-        >>> from discreet.accounting.budgets.currency import Basic
+        >>> from discreet.accounting.budgets.currency import BasicCurrency
         >>> from discreet.units import row
-        >>> PriceBasis(Basic(), row()).written()["currency"]
+        >>> PriceBasis(BasicCurrency(), row()).written()["currency"]
         ['epsilon', 'delta']
         """
         unit = self.unit
@@ -94,7 +95,7 @@ class ChargedBox:
             raise OutOfRange(
                 what="an amount is not a whole number from zero, or two prices differ in length.",
                 why="what was lost cannot be given back.",
-                do="take prices from Book.pieces.",
+                do="take prices from PrivacyFilter.pieces.",
             )
 
     def written(self) -> dict[str, object]:
@@ -114,9 +115,9 @@ class ChargedBox:
     def read(cls, data: object, priced_for: PriceBasis) -> Self:
         """Read what ``written`` wrote in a currency for a unit, and refuse everything else.
 
-        >>> from discreet.accounting.budgets.currency import Basic
+        >>> from discreet.accounting.budgets.currency import BasicCurrency
         >>> from discreet.units import row
-        >>> rows = PriceBasis(Basic(), row())
+        >>> rows = PriceBasis(BasicCurrency(), row())
         >>> piece = ChargedBox(Box.everything(), (1, 0), (2, 0), rows)
         >>> ChargedBox.read(piece.written(), rows) == piece
         True
@@ -131,57 +132,73 @@ class ChargedBox:
         return cls(Box.read(data["box"]), one, both, priced_for)
 
 
-class CellBalances(Protocol):
-    """What was spent so far, cell by cell."""
-
-    @property
-    def everywhere(self) -> Amounts:
-        """What was charged to all records."""
-        ...
-
-    @property
-    def paid(self) -> LossMap:
-        """What was charged to some."""
-        ...
-
-    def fits(self, pieces: Sequence[ChargedBox], times: int = 1) -> bool:
-        """Say whether nobody would owe too much after so many charges of disjoint pieces.
-
-        Pieces that could not be charged at all are refused here, before anything is entered.
-        """
-        ...
-
-    def add(self, pieces: Sequence[ChargedBox]) -> None:
-        """Charge disjoint pieces."""
-        ...
-
-    def worst(self, scope: Box) -> Amounts:
-        """Return the most that neighbors owe that differ in a record of a scope."""
-        ...
-
-    def copy(self) -> Self:
-        """Return what is owed now, for somebody who only looks."""
-        ...
-
-
-@final
 @dataclass(slots=True)
-class OneRecordBalances:
-    """For neighbors that differ in one record (key ``cell-filters``).
-
-    A cell keeps one sum for each component.
-    """
+class CellBalances(ABC):
+    """What was spent so far: by all records, and cell by cell."""
 
     budget: Budget
     everywhere: Amounts
     paid: LossMap
 
-    sums: ClassVar[int] = 1
+    sums: ClassVar[int]
+    """How many sums a cell keeps for each component."""
 
     @classmethod
-    def nothing(cls, budget: Budget) -> OneRecordBalances:
+    def nothing(cls, budget: Budget) -> Self:
         """Owe nothing yet."""
         return cls(budget, tuple(0 for _ in budget.limit), LossMap(cls.sums * len(budget.limit)))
+
+    @staticmethod
+    @abstractmethod
+    def _for_all(piece: ChargedBox) -> Amounts:
+        """Return what a piece about all records adds to what everyone owes."""
+
+    @staticmethod
+    @abstractmethod
+    def _for_cells(piece: ChargedBox) -> Amounts:
+        """Return what a piece adds to the sums of its cells."""
+
+    @abstractmethod
+    def fits(self, pieces: Sequence[ChargedBox], times: int = 1) -> bool:
+        """Say whether nobody would owe too much after so many charges of disjoint pieces.
+
+        Pieces that could not be charged at all are refused here, before anything is entered.
+        """
+
+    @abstractmethod
+    def worst(self, scope: Box) -> Amounts:
+        """Return the most that neighbors owe that differ in a record of a scope."""
+
+    def add(self, pieces: Sequence[ChargedBox], times: int = 1) -> None:
+        """Charge each of some disjoint pieces where it is, and those about everything apart."""
+        everywhere, paid = self.everywhere, _apart(self.paid, pieces)
+        for piece in pieces:
+            if piece.box == _EVERYTHING:
+                everywhere = added(everywhere, self._for_all(piece), times)
+            else:
+                paid.add(piece.box, [times * amount for amount in self._for_cells(piece)])
+        self.everywhere, self.paid = everywhere, paid
+
+    def copy(self) -> Self:
+        """Return what is owed now, for somebody who only looks."""
+        return type(self)(self.budget, self.everywhere, self.paid.copy())
+
+
+@final
+@dataclass(slots=True)
+class OneRecordBalances(CellBalances):
+    """For neighbors that differ in one record (key ``cell-filters``).
+
+    A cell keeps one sum for each component.
+    """
+
+    sums: ClassVar[int] = 1
+
+    @staticmethod
+    def _for_all(piece: ChargedBox) -> Amounts:
+        return piece.added
+
+    _for_cells = _for_all
 
     def fits(self, pieces: Sequence[ChargedBox], times: int = 1) -> bool:
         """Compare what a record of each piece would owe with the limits, roughly and exactly."""
@@ -194,43 +211,30 @@ class OneRecordBalances:
             for piece in pieces
         )
 
-    def add(self, pieces: Sequence[ChargedBox]) -> None:
-        """Charge each piece where it is, and those about everything apart."""
-        everywhere, paid = self.everywhere, _apart(self.paid, pieces)
-        for piece in pieces:
-            if piece.box == _EVERYTHING:
-                everywhere = added(everywhere, piece.added)
-            else:
-                paid.add(piece.box, piece.added)
-        self.everywhere, self.paid = everywhere, paid
-
     def worst(self, scope: Box) -> Amounts:
         """Return the most that a record in a scope owes."""
         return added(self.everywhere, self.paid.highest(scope))
 
-    def copy(self) -> OneRecordBalances:
-        """Return what is owed now, for somebody who only looks."""
-        return OneRecordBalances(self.budget, self.everywhere, self.paid.copy())
-
 
 @final
 @dataclass(slots=True)
-class TwoRecordBalances:
+class TwoRecordBalances(CellBalances):
     """For neighbors in which a record is replaced (key ``cell-pairs``).
 
     A cell keeps what is added, what is replaced beyond twice as much, and what is replaced.
     """
 
-    budget: Budget
-    everywhere: Amounts
-    paid: LossMap
-
     sums: ClassVar[int] = 3
 
-    @classmethod
-    def nothing(cls, budget: Budget) -> TwoRecordBalances:
-        """Owe nothing yet."""
-        return cls(budget, tuple(0 for _ in budget.limit), LossMap(cls.sums * len(budget.limit)))
+    @staticmethod
+    def _for_all(piece: ChargedBox) -> Amounts:
+        return piece.replaced
+
+    @staticmethod
+    def _for_cells(piece: ChargedBox) -> Amounts:
+        prices = zip(piece.added, piece.replaced, strict=True)
+        beyond = (max(both - 2 * one, 0) for one, both in prices)
+        return (*piece.added, *beyond, *piece.replaced)
 
     def fits(self, pieces: Sequence[ChargedBox], times: int = 1) -> bool:
         """Compare what the worst two records would owe with the limits, roughly and exactly."""
@@ -244,16 +248,6 @@ class TwoRecordBalances:
         trial.add(pieces, times)
         return fits(trial.worst(_EVERYTHING), limit)
 
-    def add(self, pieces: Sequence[ChargedBox], times: int = 1) -> None:
-        """Charge each piece where it is, and those about everything apart."""
-        everywhere, paid = self.everywhere, _apart(self.paid, pieces)
-        for piece in pieces:
-            if piece.box == _EVERYTHING:
-                everywhere = added(everywhere, piece.replaced, times)
-            else:
-                paid.add(piece.box, [times * amount for amount in _kept(piece)])
-        self.everywhere, self.paid = everywhere, paid
-
     def worst(self, scope: Box) -> Amounts:
         """Return the most that two records owe of which one is in a scope."""
         inside = self.paid.two_highest(scope)
@@ -262,10 +256,6 @@ class TwoRecordBalances:
         both = zip(inside, outside, strict=True)
         tops = [(first, max(second, other)) for (first, second), other in both]
         return added(self.everywhere, self._owed(tops))
-
-    def copy(self) -> TwoRecordBalances:
-        """Return what is owed now, for somebody who only looks."""
-        return TwoRecordBalances(self.budget, self.everywhere, self.paid.copy())
 
     def _at_most(
         self, pieces: Sequence[ChargedBox], times: int, highest: Callable[[Box], Amounts]
@@ -276,7 +266,7 @@ class TwoRecordBalances:
             if piece.box == _EVERYTHING:
                 everywhere = added(everywhere, piece.replaced, times)
             else:
-                tops.append(added(highest(piece.box), _kept(piece), times))
+                tops.append(added(highest(piece.box), self._for_cells(piece), times))
         top = [max(column) for column in zip(*tops, strict=True)]
         return added(everywhere, self._owed([(high, high) for high in top]))
 
@@ -290,9 +280,3 @@ class TwoRecordBalances:
 def _apart(paid: LossMap, pieces: Sequence[ChargedBox]) -> LossMap:
     """Return the map to charge: a copy where a later piece could be refused after a first one."""
     return paid.copy() if len(pieces) > 1 else paid
-
-
-def _kept(piece: ChargedBox) -> Amounts:
-    prices = zip(piece.added, piece.replaced, strict=True)
-    beyond = (max(both - 2 * one, 0) for one, both in prices)
-    return (*piece.added, *beyond, *piece.replaced)

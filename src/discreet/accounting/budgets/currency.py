@@ -53,7 +53,14 @@ from discreet.accounting.budgets.loss_prices import (
     gaussian_price,
     point_price,
 )
-from discreet.loss import Approximate, PrivacyLoss, Pure, ZeroConcentrated
+from discreet.loss import (
+    Approximate,
+    GaussianDP,
+    PrivacyLoss,
+    Pure,
+    RenyiDP,
+    ZeroConcentrated,
+)
 
 __all__ = [
     "Amounts",
@@ -83,16 +90,22 @@ class Currency(ABC):
         """What is counted; the last component is delta."""
 
     @abstractmethod
-    def arguments(self, amounts: Amounts) -> dict[str, object]:
-        """Return what to give to Budget for a limit of these amounts."""
-
-    @abstractmethod
-    def price(self, loss: PrivacyLoss, delta: Fraction | None = None) -> Amounts | None:
-        """Return what a loss costs, rounded up; None where no price is known."""
+    def _numbers(self, loss: PrivacyLoss, delta: Fraction | None) -> tuple[Fraction, ...] | None:
+        """Return the numbers of a loss, one for each component; None where they are not known."""
 
     @abstractmethod
     def loss(self, amounts: Amounts) -> PrivacyLoss:
-        """Return what a limit of these amounts implies."""
+        """Return what a limit of these amounts implies, beside a delta (``filter-approximate``)."""
+
+    def price(self, loss: PrivacyLoss, delta: Fraction | None = None) -> Amounts | None:
+        """Return what a loss costs, rounded up; None where no price is known."""
+        numbers = self._numbers(loss, delta)
+        return None if numbers is None else tuple(map(amount_up, numbers))
+
+    def arguments(self, amounts: Amounts) -> dict[str, object]:
+        """Return what to give to Budget for a limit of these amounts."""
+        names = (name.replace(" ", "_") for name in self.components)
+        return dict(zip(names, map(amount_value, amounts), strict=True))
 
     def fits(self, total: Amounts, limit: Amounts) -> bool:
         """Say whether a total stays within a limit."""
@@ -109,18 +122,13 @@ class BasicCurrency(Currency):
     """
 
     name: ClassVar[str] = "basic"
+    components: ClassVar[tuple[str, ...]] = ("epsilon", "delta")
 
-    @property
-    def components(self) -> tuple[str, ...]:
-        """Epsilon and delta."""
-        return ("epsilon", "delta")
-
-    def price(self, loss: PrivacyLoss, delta: Fraction | None = None) -> Amounts | None:
-        """Return epsilon and delta."""
-        return _amounts(point_price(loss, delta))
+    def _numbers(self, loss: PrivacyLoss, delta: Fraction | None) -> tuple[Fraction, ...] | None:
+        return point_price(loss, delta)
 
     def arguments(self, amounts: Amounts) -> dict[str, object]:
-        """Return epsilon and delta."""
+        """Return epsilon and delta, and that they are added up as they are."""
         epsilon, delta = map(amount_value, amounts)
         return {"epsilon": epsilon, "delta": delta, "currency": self.name}
 
@@ -140,23 +148,13 @@ class ConcentratedCurrency(Currency):
     """
 
     name: ClassVar[str] = "zcdp"
+    components: ClassVar[tuple[str, ...]] = ("rho", "delta")
 
-    @property
-    def components(self) -> tuple[str, ...]:
-        """Rho and delta."""
-        return ("rho", "delta")
-
-    def price(self, loss: PrivacyLoss, delta: Fraction | None = None) -> Amounts | None:
-        """Return rho and delta."""
-        return _amounts(concentrated_price(loss, delta))
-
-    def arguments(self, amounts: Amounts) -> dict[str, object]:
-        """Return rho and delta."""
-        rho, delta = map(amount_value, amounts)
-        return {"rho": rho, "delta": delta}
+    def _numbers(self, loss: PrivacyLoss, delta: Fraction | None) -> tuple[Fraction, ...] | None:
+        return concentrated_price(loss, delta)
 
     def loss(self, amounts: Amounts) -> PrivacyLoss:
-        """Return the concentrated loss, beside a delta (key ``filter-approximate``)."""
+        """Return the concentrated loss, beside a delta."""
         rho, delta = map(amount_value, amounts)
         return with_delta(ZeroConcentrated(rho=rho), delta)
 
@@ -171,26 +169,14 @@ class GaussianCurrency(Currency):
     """
 
     name: ClassVar[str] = "gaussian"
+    components: ClassVar[tuple[str, ...]] = ("mu squared", "delta")
 
-    @property
-    def components(self) -> tuple[str, ...]:
-        """The square of mu, and delta."""
-        return ("mu squared", "delta")
-
-    def price(self, loss: PrivacyLoss, delta: Fraction | None = None) -> Amounts | None:
-        """Return the square of mu, and delta."""
-        return _amounts(gaussian_price(loss, delta))
-
-    def arguments(self, amounts: Amounts) -> dict[str, object]:
-        """Return the square of mu, and delta."""
-        square, delta = map(amount_value, amounts)
-        return {"mu_squared": square, "delta": delta}
+    def _numbers(self, loss: PrivacyLoss, delta: Fraction | None) -> tuple[Fraction, ...] | None:
+        return gaussian_price(loss, delta)
 
     def loss(self, amounts: Amounts) -> PrivacyLoss:
-        """Return the Gaussian loss, beside a delta (key ``filter-approximate``)."""
+        """Return the Gaussian loss, beside a delta."""
         square, delta = map(amount_value, amounts)
-        from discreet.loss import GaussianDP  # noqa: PLC0415  rare
-
         return with_delta(GaussianDP(mu_squared=square), delta)
 
 
@@ -212,9 +198,8 @@ class RenyiCurrency(Currency):
         """One divergence for each order, and delta."""
         return (*(f"divergence of order {order}" for order in self.orders), "delta")
 
-    def price(self, loss: PrivacyLoss, delta: Fraction | None = None) -> Amounts | None:
-        """Return the divergences, and delta."""
-        return _amounts(divergence_price(loss, self.orders, delta))
+    def _numbers(self, loss: PrivacyLoss, delta: Fraction | None) -> tuple[Fraction, ...] | None:
+        return divergence_price(loss, self.orders, delta)
 
     def arguments(self, amounts: Amounts) -> dict[str, object]:
         """Return the divergences, and delta."""
@@ -222,10 +207,8 @@ class RenyiCurrency(Currency):
         return {"renyi": dict(zip(self.orders, values, strict=True)), "delta": delta}
 
     def loss(self, amounts: Amounts) -> PrivacyLoss:
-        """Return the divergences, beside a delta (key ``filter-approximate``)."""
+        """Return the divergences, beside a delta."""
         *values, delta = map(amount_value, amounts)
-        from discreet.loss import RenyiDP  # noqa: PLC0415  rare
-
         return with_delta(RenyiDP(orders=self.orders, values=values), delta)
 
 
@@ -246,7 +229,3 @@ def format_amounts(currency: Currency, amounts: Amounts) -> str:
     """
     named = zip(currency.components, amounts, strict=True)
     return ", ".join(f"{name} {format_up(a)}" for name, a in named if a or name != "delta")
-
-
-def _amounts(price: tuple[Fraction, ...] | None) -> Amounts | None:
-    return None if price is None else tuple(amount_up(part) for part in price)

@@ -25,18 +25,27 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from discreet.loss import Approximate, PrivacyLoss, Profile, Pure, ZeroConcentrated
+from discreet.loss import (
+    Approximate,
+    GaussianDP,
+    PrivacyLoss,
+    Profile,
+    Pure,
+    RenyiDP,
+    ZeroConcentrated,
+)
 from discreet.loss.composition import Composition
 from discreet.loss.dominance import largest_loss
+from discreet.loss.gaussian_dp import pure_to_gaussian_mu
 from discreet.loss.pairs.gaussian import DiscreteGaussianPair, GaussianPair
 from discreet.loss.pairs.pair import Pair
 from discreet.loss.pairs.randomized_response import ResponsePair
 from discreet.loss.pairs.smoothed_gaussian import SmoothedGaussianPair
-
-if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
-    from discreet.loss.renyi.curve import RenyiCurve
+from discreet.loss.renyi.curve import RenyiCurve
+from discreet.loss.renyi.divergences import pure_renyi
+from discreet.loss.renyi.moment_growth import concentration
 
 __all__ = ["concentrated_price", "divergence_price", "gaussian_price", "point_price"]
 
@@ -104,15 +113,11 @@ def gaussian_price(loss: PrivacyLoss, delta: Fraction | None = None) -> Price | 
     >>> gaussian_price(ZeroConcentrated(rho=1)) is None
     True
     """
-    from discreet.loss import GaussianDP  # noqa: PLC0415  rare
-
     if isinstance(loss, GaussianDP):
         return loss.mu_squared, _NONE
     found = []
     point = point_price(loss, delta)
     if point is not None:
-        from discreet.loss.gaussian_dp import pure_to_gaussian_mu  # noqa: PLC0415  rare
-
         found.append((pure_to_gaussian_mu(epsilon=point[0]) ** 2, point[1]))
     products = _worst_of(loss, _pair_gaussian)
     if products is not None:
@@ -136,16 +141,12 @@ def divergence_price(
     point = point_price(loss, delta)
     if point is None:
         return None
-    from discreet.loss.renyi.divergences import pure_renyi  # noqa: PLC0415  rare
-
     bounds = (Fraction(pure_renyi(epsilon=point[0], order=order)) for order in orders)
     return (*bounds, point[1])
 
 
 def _divergence(loss: PrivacyLoss, order: Fraction) -> Fraction | None:
     """Return the divergence of an order, exactly where it is known so; None if it is infinite."""
-    from discreet.loss import GaussianDP, RenyiDP  # noqa: PLC0415  rare
-
     match loss:
         case ZeroConcentrated(rho=rho):
             return rho * order
@@ -219,8 +220,6 @@ def _point_of(pair: Pair) -> Price | None:
 
 
 def _pair_rho(pair: Pair) -> Price | None:
-    from discreet.loss.renyi.moment_growth import concentration  # noqa: PLC0415  rare
-
     known = concentration(Composition(((pair, 1),)))
     if known is not None:
         return known, _NONE
@@ -239,6 +238,4 @@ def _pair_gaussian(pair: Pair) -> Price | None:
             return None if smooth is None else (smooth.mu_squared, smooth.leak)
         case _:
             point = _pair_point(pair)
-            from discreet.loss.gaussian_dp import pure_to_gaussian_mu  # noqa: PLC0415  rare
-
             return None if point is None else (pure_to_gaussian_mu(epsilon=point[0]) ** 2, point[1])

@@ -1,13 +1,13 @@
-"""Prices that were worked out already, for all books of one unit.
+"""Prices that were worked out already, for all filters of one unit.
 
 Trust: kernel.  A price that is taken for another one is too low for somebody.
 
 Definition.  The price of a request follows from what is asked, its scope, the delta that is spent
 on it, the currency, and for whom it is
 (:class:`discreet.accounting.budgets.request.RequestPricer`): from nothing that was charged before,
-and not from the limits.  So it is worked out once, and books that differ in their limits share it;
-books of another currency share the losses that it is made of. Two requests that are equal have one
-price, since trees, losses and mechanisms of this library are values that never change.  Priced
+and not from the limits.  So it is worked out once, and filters that differ in their limits share
+it; those of another currency share the losses that it is made of.  Two requests that are equal have
+one price, since trees, losses and mechanisms of this library are values that never change.  Priced
 anew each time are requests with sources from elsewhere, and profiles: equal ones may hold their
 pairs in another order, and so be rounded in another way. A few thousand prices are kept, fewer of
 long trees; the least used are forgotten first.
@@ -25,7 +25,7 @@ from discreet.accounting.budgets.budget import price_in_currency
 from discreet.accounting.budgets.cell_balances import ChargedBox, PriceBasis
 from discreet.accounting.budgets.currency import Amounts, Currency
 from discreet.accounting.budgets.request import Priceable, RequestPricer
-from discreet.accounting.scopes.box import Box
+from discreet.accounting.scopes.box import Box, checked_box
 from discreet.accounting.scopes.contribution import Contribution
 from discreet.accounting.storage.schema import class_schema_of
 from discreet.accounting.storage.source_schemas import LOSS_SCHEMAS, MECHANISM_SCHEMAS
@@ -35,10 +35,7 @@ from discreet.errors import WrongKind
 from discreet.loss.parameters import checked_delta
 from discreet.units import PrivacyUnit, Relation, same_unit
 
-__all__ = ["ONE_SIDED", "PriceCache", "checked_scope"]
-
-ONE_SIDED: Final = frozenset({Relation.ADD_REMOVE, Relation.REPLACE_NULL})
-"""The relations in which neighbors differ in one record."""
+__all__ = ["PriceCache"]
 
 _EVERYTHING: Final = Box.everything()
 _KEPT: Final = 4096
@@ -55,14 +52,14 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 class PriceCache:
     """What requests cost, for one unit.
 
-    >>> from discreet.accounting.budgets.currency import Basic
+    >>> from discreet.accounting.budgets.currency import BasicCurrency
     >>> from discreet.loss import Pure
     >>> from discreet.units import row
     >>> tariff = PriceCache(unit=row())
-    >>> (piece,) = tariff.pieces(Pure(epsilon="0.1"), Basic())
+    >>> (piece,) = tariff.pieces(Pure(epsilon="0.1"), BasicCurrency())
     >>> piece.added
     (100000000000000000000000, 0)
-    >>> tariff.pieces(Pure(epsilon="0.1"), Basic())[0] is piece
+    >>> tariff.pieces(Pure(epsilon="0.1"), BasicCurrency())[0] is piece
     True
     """
 
@@ -126,7 +123,7 @@ class PriceCache:
             scope: the records that it can depend on; all, unless given.
             delta: what to spend on events outside which the loss is smaller, or has a price.
         """
-        box = _EVERYTHING if scope is None else checked_scope(scope)
+        box = _EVERYTHING if scope is None else checked_box(scope, name="scope")
         chance = None if delta is None else checked_delta(delta)
         return self._pieces[_way(what)](what, currency, box, chance)
 
@@ -150,27 +147,12 @@ class PriceCache:
     ) -> tuple[Amounts, Amounts]:
         """Return the price where one unit is added or removed, and where one is replaced."""
         way = _way(node)
-        if self._asker.unit.relation in ONE_SIDED:
+        if not self._asker.unit.relation.replaces:
             price = price_in_currency(currency, self._one_sided[way](node), delta)
             return price, price
         two = price_in_currency(currency, self._two_sided[way](node), delta)
         one = two if only_two else price_in_currency(currency, self._one_sided[way](node), delta)
         return one, two
-
-
-def checked_scope(scope: object) -> Box:
-    """Return a box, or say that it is none.
-
-    >>> print(checked_scope(Box.everything()))
-    everything
-    """
-    if not isinstance(scope, Box):
-        raise WrongKind(
-            what=f"the scope is a {type(scope).__name__}, not a Box.",
-            why="which records a request can depend on must be public.",
-            do="give a box, such as Box({'age': at_least(18)}).",
-        )
-    return scope
 
 
 def _kept(function: _Function) -> tuple[_Function, _Function, _Function]:

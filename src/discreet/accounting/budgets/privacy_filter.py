@@ -1,32 +1,32 @@
-"""A book: what was spent of a budget, record by record, and whether more fits.
+"""A privacy filter: what was spent of a budget, record by record, and whether more fits.
 
 Trust: kernel.
 
-Definition.  A book keeps one filter for each cell of records that its charges have told apart.  A
+Definition.  It keeps one filter for each cell of records that its charges have told apart.  A
 charge names what is released and its scope, the records that it can depend on; it is accepted if
 every cell it touches stays within the limits of the budget, and otherwise refused before anything
 is changed.  Neither the price nor the decision looks at data, so both may be public.
 Theorem (keys ``cell-filters``, ``cell-pairs``).  Whatever is charged, one by one and in view of all
-answers, the guarantee of the budget holds for the unit of the book.  Questions about disjoint
+answers, the guarantee of the budget holds for the unit of the filter.  Questions about disjoint
 groups cost as much as those about one of them.
 A tree is one charge, at its tight price, because it was fixed before it was asked (key
 ``general-composition``).  For units of several rows a scope counts only as far as all rows of a
 unit share it: the columns that name the unit, and those that are declared constant.
 A charge has four steps, which can be taken one by one: ``pieces`` works out the price and looks at
 nothing that was charged before, ``fits`` compares it with what is left, ``add`` enters it, and
-``refusal`` says why not.  What a book owes can be stored and read again; the book that is read
+``refusal`` says why not.  What a filter owes can be stored and read again; the filter that is read
 decides on every later charge as the first one would have, since it owes the same.
-Threads may share a book: what is decided is recorded before another thread decides.  A book cannot
+Threads may share a filter: what is decided is recorded before another thread decides.  It cannot
 be copied or pickled, and does not charge in a forked process: each copy would spend the whole
-budget.  A raised budget takes the place of the book, which then charges nothing more.
-Assumes: one book for one set of people; each charge is entered before its data is read, and is not
+budget.  A raised budget takes the place of the filter, which then charges nothing more.
+Assumes: one filter for one set of people; each charge is entered before its data is read, and not
 taken back.  Interactive mechanisms are charged as a whole, and run one after another.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Final, NoReturn, final
+from typing import Final, NoReturn, final
 
 from discreet.accounting.budgets.amounts import decode_amounts, encode_amounts, format_down
 from discreet.accounting.budgets.budget import Budget
@@ -38,20 +38,17 @@ from discreet.accounting.budgets.cell_balances import (
     TwoRecordBalances,
 )
 from discreet.accounting.budgets.currency import Amounts
-from discreet.accounting.budgets.price_cache import ONE_SIDED, PriceCache, checked_scope
+from discreet.accounting.budgets.price_cache import PriceCache
 from discreet.accounting.budgets.request import Priceable
-from discreet.accounting.budgets.spending import Charge, Guard, refuse_copy
+from discreet.accounting.budgets.spending import Charge, Guard, Left, checked_raise, refuse_copy
 from discreet.accounting.cells.loss_map import LossMap
-from discreet.accounting.scopes.box import Box
+from discreet.accounting.scopes.box import Box, checked_box
 from discreet.accounting.scopes.contribution import Contribution
 from discreet.accounting.storage.schema import undecodable
 from discreet.errors import OverBudget, WrongKind
 from discreet.exact import whole
 from discreet.loss import PrivacyLoss
 from discreet.units import PrivacyUnit
-
-if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
-    from discreet.accounting.budgets.spending import Left
 
 __all__ = ["Charge", "PrivacyFilter"]
 
@@ -95,20 +92,20 @@ class PrivacyFilter:
             unit: who is protected, under which relation.
             constant: columns in which all rows of a unit agree.
             contribution: how many rows belong to one unit; needed for requests about rows.
-            tariff: prices to share with other books of the same unit.
+            tariff: prices to share with other filters of the same unit.
         """
         if not isinstance(budget, Budget) or isinstance(constant, str):
             raise WrongKind(
-                what="a book is opened without a budget, or with a text for constant columns.",
+                what="a filter is opened without a budget, or with a text for constant columns.",
                 why="the budget says what may be lost, and each constant column is named.",
                 do="give Budget(...), and constant=['birth_year'] say.",
             )
         own = PriceCache(unit=unit, constant=constant, contribution=contribution)
         if tariff is not None and (not isinstance(tariff, PriceCache) or tariff.asker != own.asker):
             raise WrongKind(
-                what="a book is to share the prices of another unit.",
+                what="a filter is to share the prices of another unit.",
                 why="what a request costs depends on whom it is about.",
-                do="share a tariff between books of one unit, constant columns and contribution.",
+                do="share prices between filters of one unit, constant columns and contribution.",
             )
         self._tariff = own if tariff is None else tariff
         self._budget = budget
@@ -130,7 +127,7 @@ class PrivacyFilter:
 
     @property
     def tariff(self) -> PriceCache:
-        """The prices that were worked out, to share with other books of this unit."""
+        """The prices that were worked out, to share with other filters of this unit."""
         return self._tariff
 
     @property
@@ -188,7 +185,7 @@ class PrivacyFilter:
         return self.enter(pieces)
 
     def enter(self, pieces: Sequence[ChargedBox]) -> Charge:
-        """Enter pieces that were recorded for this book before: a replay, which asks nothing.
+        """Enter pieces that were recorded for this filter before: a replay, which asks nothing.
 
         What they were priced for is recorded with the account that they belong to, not with them.
         """
@@ -224,8 +221,6 @@ class PrivacyFilter:
             owed = self._owed.copy()
         spent = owed.worst(self._region(scope))
         amounts = (limit - paid for limit, paid in zip(self._budget.limit, spent, strict=True))
-        from discreet.accounting.budgets.spending import Left  # noqa: PLC0415  rare
-
         return Left(
             budget=self._budget,
             unit=self.unit,
@@ -234,9 +229,9 @@ class PrivacyFilter:
         )
 
     def with_budget(self, budget: Budget) -> PrivacyFilter:
-        """Return a book that owes the same under a raised budget, and takes the place of this one.
+        """Return a filter that owes the same under a raised budget, and replaces this one.
 
-        This one charges nothing more: two books of the same people would each spend a budget.
+        This one charges nothing more: two filters of the same people would each spend a budget.
 
         Which guarantee holds then, and when: :mod:`discreet.accounting.budgets.spending`.
 
@@ -248,8 +243,6 @@ class PrivacyFilter:
         epsilon 1.1 of 2, kept in basic, for one row under add_remove
         """
         asker = self._tariff.asker
-        from discreet.accounting.budgets.spending import checked_raise  # noqa: PLC0415  rare
-
         twin = PrivacyFilter(
             checked_raise(self._budget, budget),
             unit=asker.unit,
@@ -282,7 +275,7 @@ class PrivacyFilter:
             }
 
     @classmethod
-    def read(  # noqa: PLR0913  what is owed, and what a book is opened with
+    def read(  # noqa: PLR0913  what is owed, and what a filter is opened with
         cls,
         data: object,
         *,
@@ -292,7 +285,7 @@ class PrivacyFilter:
         contribution: Contribution | None = None,
         tariff: PriceCache | None = None,
     ) -> PrivacyFilter:
-        """Read what ``written`` wrote, for a book that is opened with these, and nothing else.
+        """Read what ``written`` wrote, for a filter that is opened with these, and nothing else.
 
         >>> from discreet.units import row
         >>> book = PrivacyFilter(Budget(rho=1), unit=row())
@@ -303,17 +296,17 @@ class PrivacyFilter:
         book = cls(budget, unit=unit, constant=constant, contribution=contribution, tariff=tariff)
         names = {"version", "priced_for", "charges", "everywhere", "paid"}
         if not isinstance(data, dict) or set(data) != names:
-            raise undecodable("a book does not hold its version, terms, charges and what is owed")
+            raise undecodable("a filter does not hold its version, terms, charges and what is owed")
         if type(data["version"]) is not int or data["version"] != _VERSION:
-            raise undecodable(f"the version of a book is not {_VERSION}")
+            raise undecodable(f"the version of a filter is not {_VERSION}")
         if data["priced_for"] != book._priced_for.written():
             raise undecodable(
-                "a book was kept in another currency, or for another unit or relation"
+                "a filter was kept in another currency, or for another unit or relation"
             )
         everywhere = decode_amounts(data["everywhere"], width=len(budget.limit))
         paid = LossMap.read(data["paid"])
         if paid.width != book._owed.paid.width:
-            raise undecodable("a book does not keep as many sums as its relation needs")
+            raise undecodable("a filter does not keep as many sums as its relation needs")
         book._owe(everywhere, paid, whole(data["charges"], name="a stored count", low=0))
         return book
 
@@ -323,32 +316,32 @@ class PrivacyFilter:
 
     @property
     def _kind(self) -> type[OneRecordBalances | TwoRecordBalances]:
-        return OneRecordBalances if self.unit.relation in ONE_SIDED else TwoRecordBalances
+        return TwoRecordBalances if self.unit.relation.replaces else OneRecordBalances
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         """Refuse to be copied or stored; what is owed can be written."""
-        refuse_copy("a book")
+        refuse_copy("a filter")
 
     def _check_open(self) -> None:
         if self._replaced:
             raise WrongKind(
-                what="a book is charged whose budget was raised.",
-                why="the book that took its place counts what is owed, and this one would not.",
-                do="charge the book that with_budget returned.",
+                what="a filter is charged whose budget was raised.",
+                why="the filter that took its place counts what is owed, and this one would not.",
+                do="charge the filter that with_budget returned.",
             )
 
     def _region(self, scope: Box | None) -> Box:
-        box = Box.everything() if scope is None else checked_scope(scope)
+        box = Box.everything() if scope is None else checked_box(scope, name="scope")
         return box.for_unit(self.unit, self._tariff.asker.constant).region
 
     def _check(self, pieces: Sequence[ChargedBox]) -> None:
         self._check_width(pieces)
         if not all(piece.priced_for == self._priced_for for piece in pieces):
             raise WrongKind(
-                what="what is to be charged was not priced in the currency of the book, or not for "
+                what="what is to be charged was not priced in the filter's currency, or not for "
                 "its unit and relation.",
                 why="each amount counts against the limit in its place, for those it is about.",
-                do="charge what Book.pieces returns.",
+                do="charge what PrivacyFilter.pieces returns.",
             )
 
     def _check_width(self, pieces: Sequence[ChargedBox]) -> None:
@@ -357,7 +350,7 @@ class PrivacyFilter:
             raise WrongKind(
                 what="what is to be charged does not have an amount for each limit of the book.",
                 why="each amount counts against the limit in its place.",
-                do="charge what Book.pieces returns.",
+                do="charge what PrivacyFilter.pieces returns.",
             )
 
 

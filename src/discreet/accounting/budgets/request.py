@@ -6,36 +6,29 @@ Definition.  A request is a tree that was fixed before it is asked, so that it i
 one price, worked out tightly (key ``general-composition``).  Its scope is a box outside which no
 record is looked at.  Where the tree starts with a condition, or with parallel parts such that all
 rows of a unit lie in the same part, each part is charged in its own box.
-A loss that is given by itself is one for the unit of the book; a mechanism that is given by itself
-is run on rows, at distance 1 for each.  Both are taken to be known for added and removed records.
+A loss that is given by itself is one for the unit of the filter; a mechanism given by itself is
+run on rows, at distance 1 for each.  Both are taken to be known for added and removed records.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeGuard, final
+from typing import Any, final
 
-from discreet.accounting.account import account
 from discreet.accounting.scopes.box import Box
 from discreet.accounting.scopes.contribution import Contribution
 from discreet.accounting.tree.leaf import Leaf
-from discreet.accounting.tree.node import Choice, Node, Repeat, Sequential
+from discreet.accounting.tree.node import Node
 from discreet.errors import NotComposable, WrongKind
 from discreet.loss import PrivacyLoss
 from discreet.mechanisms import Mechanism
 from discreet.units import PrivacyUnit, Relation
 
-if TYPE_CHECKING:  # loaded when a tree has places in it, which that of a question has not
-    from discreet.accounting.tree.parallel import Parallel
-
 __all__ = ["Priceable", "RequestPart", "RequestPricer"]
 
 Priceable = Node | PrivacyLoss | Mechanism[Any, Any]
 """What can be asked for: a tree, a loss, or a mechanism."""
-
-_ANYWHERE: Final = (Leaf, Sequential, Repeat, Choice)
-_REPLACED: Final = frozenset({Relation.REPLACE, Relation.LOCAL})
 
 
 @final
@@ -90,9 +83,9 @@ class RequestPricer:
         """Return what is released of disjoint boxes of units; other units are free."""
         if any(isinstance(leaf, Leaf) and leaf.common_domain for leaf in node.walk()):
             return [RequestPart(Box.everything(), node)]  # its price is about two records at once
-        several = {each.key for each in node.walk() if _overlaps(each)}
+        several = {each.overlapping_key() for each in node.walk()} - {None}
         if several:  # also refuses what is not covered: parts are priced one by one below
-            from discreet.accounting.tree.parallel import overlapping_keys  # noqa: PLC0415  as above
+            from discreet.accounting.tree.parallel import overlapping_keys  # noqa: PLC0415  rare
 
             overlapping_keys(node, [])
         found = []
@@ -104,22 +97,12 @@ class RequestPricer:
         return [portion for portion in found if not portion.box.empty]
 
     def _parts(self, node: Node, scope: Box) -> Iterator[tuple[Box, Node]]:
-        if isinstance(node, _ANYWHERE):
+        below = node.regions(self._shared)
+        if below is None:
             yield scope, node
             return
-        from discreet.accounting.tree.parallel import Parallel, Where  # noqa: PLC0415  as above
-        from discreet.accounting.tree.processing import Post  # noqa: PLC0415  as above
-
-        match node:
-            case Post(child=child):
-                yield from self._parts(child, scope)
-            case Where(box=box, child=child):
-                yield from self._parts(child, scope & box)
-            case Parallel(key=key, overlap=1, routed=False) if self._shared(key):
-                for part in node.parts:
-                    yield from self._parts(part.child, scope & Box({key: part.values}))
-            case _:
-                yield scope, node
+        for box, child in below:
+            yield from self._parts(child, scope & box)
 
     def one_sided(self, node: Node) -> PrivacyLoss:
         """Return the loss where one unit is added or removed."""
@@ -133,19 +116,18 @@ class RequestPricer:
 
     def loss(self, node: Node) -> PrivacyLoss:
         """Return the loss for the unit and its relation, where all units are looked at."""
-        match self.unit.relation:
-            case Relation.ADD_REMOVE | Relation.REPLACE_NULL:
-                return self.one_sided(node)
-            case Relation.REPLACE | Relation.LOCAL:
-                return self.two_sided(node)
-            case Relation.EITHER:
-                return self.one_sided(node).join(self.two_sided(node))
+        if not self.unit.relation.adds:
+            return self.two_sided(node)
+        one = self.one_sided(node)
+        return one.join(self.two_sided(node)) if self.unit.relation.replaces else one
 
     def _loss(self, node: Node, relation: Relation) -> PrivacyLoss:
         if isinstance(node, Leaf) and self._certified(node):
-            inserted = 1 if relation in _REPLACED else 0
+            inserted = int(relation.replaces)
             return node.price(1, inserted, wanted=relation)
         self._refuse_uncounted(node)
+        from discreet.accounting.worst_case.accountant import account  # noqa: PLC0415  no single leaf
+
         return account(node, unit=self._with(relation), contribution=self.contribution).loss
 
     def _with(self, relation: Relation) -> PrivacyUnit:
@@ -163,27 +145,14 @@ class RequestPricer:
         """Refuse trees whose price depends on how many rows a unit has, if that is not known."""
         if not self.unit.columns or self.contribution is not None:
             return
-        from discreet.accounting.tree.processing import Post  # noqa: PLC0415  as above
-
-        for each in node.walk():
-            match each:
-                case Leaf() if self._certified(each):
-                    pass
-                case Sequential() | Repeat() | Choice() | Post():
-                    pass
-                case _:
-                    raise NotComposable(
-                        what=f"how many rows belong to one {self.unit.name} is not known.",
-                        why="the request looks at rows, and all those of one unit count together.",
-                        do="give contribution=Contribution(rows=...), or leaves that are known for "
-                        f"the unit: Leaf(..., unit={self.unit.name}(...)).",
-                    )
-
-
-def _overlaps(node: Node) -> TypeGuard[Parallel]:
-    """Whether a record can have several values of the key, so that no value says where it is."""
-    if isinstance(node, _ANYWHERE):
-        return False
-    from discreet.accounting.tree.parallel import Parallel  # noqa: PLC0415  as above
-
-    return isinstance(node, Parallel) and node.overlap > 1
+        if all(
+            self._certified(each) if isinstance(each, Leaf) else each.passes_rows
+            for each in node.walk()
+        ):
+            return
+        raise NotComposable(
+            what=f"how many rows belong to one {self.unit.name} is not known.",
+            why="the request looks at rows, and all those of one unit count together.",
+            do="give contribution=Contribution(rows=...), or leaves that are known for the unit: "
+            f"Leaf(..., unit={self.unit.name}(...)).",
+        )

@@ -1,19 +1,10 @@
 """A budget while it is spent: its guard, charges, what is left, and raises.
 
-Trust: kernel.
+Trust: kernel.  Two threads that look before either spends, or a budget and its copy, spend twice.
 
-What a budget in memory is guarded by: one thread at a time, one process, and no copies.
-
- Two threads that look before either spends, or a budget and its copy, spend twice.
-
-What is left of a budget, for requests about some records.
-
-What is left is not a promise of its own: it says which requests would still be accepted.  It is
-shown rounded down, with whom it is about and how it is kept.
-
-A charge: what was asked of whom, and what it costs.
-
-Raising a budget: what holds when limits are lifted while they are being spent.
+A budget in memory is guarded: one thread at a time, one process, and no copies.  What is left of it
+is not a promise of its own: it says which requests would still be accepted.  It is shown rounded
+down, with whom it is about and the currency.
 
 Definition.  A budget is raised to another of the same currency of which no limit is lower and one
 is higher.  What was spent stays spent, and counts against the new limits.
@@ -42,7 +33,6 @@ from discreet.accounting.budgets.amounts import format_down
 from discreet.accounting.budgets.budget import Budget
 from discreet.accounting.budgets.cell_balances import ChargedBox
 from discreet.accounting.budgets.currency import Amounts, format_amounts
-from discreet.accounting.budgets.price_cache import ONE_SIDED
 from discreet.accounting.budgets.request import Priceable
 from discreet.errors import OutOfRange, WrongKind
 from discreet.loss import PrivacyLoss
@@ -109,10 +99,10 @@ _MOST: Final = 10**9
 class Left:
     """The amounts that are left, and what they buy.
 
-    >>> from discreet.accounting.budgets.privacy_filter import Book
+    >>> from discreet.accounting.budgets.privacy_filter import PrivacyFilter
     >>> from discreet.loss import GaussianDP
     >>> from discreet.units import person
-    >>> book = Book(Budget(rho=1), unit=person("patient"))
+    >>> book = PrivacyFilter(Budget(rho=1), unit=person("patient"))
     >>> left = book.left()
     >>> left.loss, left.how_many(GaussianDP(mu="0.1"))
     (ZeroConcentrated(rho=Fraction(1, 1)), 200)
@@ -191,7 +181,7 @@ class Charge:
     @property
     def amounts(self) -> Amounts:
         """The most that a record pays, or, where records are replaced, that two of one box do."""
-        one = self.unit.relation in ONE_SIDED
+        one = not self.unit.relation.replaces
         each = [piece.added if one else piece.replaced for piece in self.pieces]
         nothing = tuple(0 for _ in self.budget.limit)
         return tuple(max(column) for column in zip(nothing, *each, strict=True))

@@ -17,7 +17,7 @@ from typing import Final, Self, final
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.accounting.scopes.cuts import undecodable_map
+from discreet.accounting.scopes.cuts import require_stored
 
 __all__ = [
     "AmountArray",
@@ -35,8 +35,8 @@ __all__ = [
     "to_digits",
 ]
 
-_BITS: Final = 60
-_MASK: Final = (1 << _BITS) - 1
+_DIGIT_BITS: Final = 60  # two digits and a carry stay below 2**62, see above
+_MASK: Final = (1 << _DIGIT_BITS) - 1
 _HEXADECIMAL: Final = re.compile("0|[1-9a-f][0-9a-f]*")
 
 Digits = NDArray[np.int64]
@@ -128,11 +128,10 @@ class AmountArray:
     @classmethod
     def read(cls, data: object, *, width: int, places: int) -> Self:
         """Read what ``written`` wrote, and refuse everything else."""
-        if not isinstance(data, list) or not data:
-            raise undecodable_map()
-        cells = [decode_hexadecimal(cell, width=width) for cell in data]
-        if max(map(max, cells)) >> _BITS * places:
-            raise undecodable_map()
+        rows = data if isinstance(data, list) else []
+        require_stored(bool(rows))
+        cells = [decode_hexadecimal(cell, width=width) for cell in rows]
+        require_stored(max(map(max, cells)) >> _DIGIT_BITS * places == 0)
         return cls(np.concatenate([to_digits(cell, places=places) for cell in cells], axis=2))
 
 
@@ -151,11 +150,10 @@ def decode_hexadecimal(data: object, *, width: int) -> list[int]:
     >>> decode_hexadecimal(["ff", "0"], width=2)
     [255, 0]
     """
-    if not isinstance(data, list) or len(data) != width:
-        raise undecodable_map()
-    if not all(isinstance(text, str) and _HEXADECIMAL.fullmatch(text) for text in data):
-        raise undecodable_map()
-    return [int(text, 16) for text in data]
+    texts = data if isinstance(data, list) else []
+    require_stored(isinstance(data, list) and len(texts) == width)
+    require_stored(all(isinstance(text, str) and _HEXADECIMAL.fullmatch(text) for text in texts))
+    return [int(text, 16) for text in texts]
 
 
 def places_for(largest: int) -> int:
@@ -164,7 +162,7 @@ def places_for(largest: int) -> int:
     >>> places_for(2**60 - 1), places_for(2**60)
     (1, 2)
     """
-    return max(1, -(-largest.bit_length() // _BITS))
+    return max(1, -(-largest.bit_length() // _DIGIT_BITS))
 
 
 def to_digits(amounts: Sequence[int], *, places: int) -> Digits:
@@ -173,7 +171,9 @@ def to_digits(amounts: Sequence[int], *, places: int) -> Digits:
     >>> to_digits([5], places=2).ravel().tolist()
     [5, 0]
     """
-    rows = [[amount >> _BITS * place & _MASK for amount in amounts] for place in range(places)]
+    rows = [
+        [amount >> _DIGIT_BITS * place & _MASK for amount in amounts] for place in range(places)
+    ]
     return np.array(rows, dtype=np.int64)[:, :, None]
 
 
@@ -185,7 +185,7 @@ def from_digits(digits: Digits) -> tuple[int, ...]:
     """
     total = [0] * digits.shape[1]
     for row in digits[::-1].tolist():
-        total = [(so_far << _BITS) + digit for so_far, digit in zip(total, row, strict=True)]
+        total = [(so_far << _DIGIT_BITS) + digit for so_far, digit in zip(total, row, strict=True)]
     return tuple(total)
 
 
@@ -199,7 +199,7 @@ def relative_heights(digits: Digits) -> NDArray[np.float64]:
     """
     total = np.zeros(digits.shape[1:])
     for place in digits[::-1]:
-        total = total * float(1 << _BITS) + place
+        total = total * float(1 << _DIGIT_BITS) + place
     return np.asarray((total / np.maximum(total.max(axis=1, keepdims=True), 1)).max(axis=0))
 
 
@@ -211,7 +211,7 @@ def add_digits(left: Digits, right: Digits) -> Digits:
     """
     total = left + right
     for place in range(len(total) - 1):
-        total[place + 1] += total[place] >> _BITS
+        total[place + 1] += total[place] >> _DIGIT_BITS
         total[place] &= _MASK
     return total
 

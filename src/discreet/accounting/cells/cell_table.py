@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting.cells.amount_arrays import AmountArray, Digits, Index, group_runs
-from discreet.accounting.cells.histories import ChargeHistories, SplitTree, are_indices
+from discreet.accounting.cells.histories import ChargeHistories, SplitTree, decode_rows
 from discreet.accounting.cells.witnesses import Witnesses
-from discreet.accounting.scopes.cuts import undecodable_map
+from discreet.accounting.scopes.cuts import require_stored, stored_fields
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
     from discreet.accounting.cells.column_amounts import ColumnAmounts
@@ -153,27 +153,19 @@ class CellTable:
         cls, data: object, columns: Sequence[ColumnAmounts], *, width: int, places: int
     ) -> Self:
         """Read what ``written`` wrote, and refuse everything else."""
-        names = {"masks", "paid", "low", "stories", "branches", "witnesses"}
-        if not isinstance(data, dict) or set(data) != names:
-            raise undecodable_map()
+        found = stored_fields(data, "masks", "paid", "low", "stories", "branches", "witnesses")
         cells = cls(width=width, places=places)
-        cells.paid = AmountArray.read(data["paid"], width=width, places=places)
-        cells.low = AmountArray.read(data["low"], width=width, places=places)
-        cells.stories = ChargeHistories.read(data["stories"], cells.size)
-        cells.branches = SplitTree.read(data["branches"], cells.size)
+        cells.paid = AmountArray.read(found["paid"], width=width, places=places)
+        cells.low = AmountArray.read(found["low"], width=width, places=places)
+        cells.stories = ChargeHistories.read(found["stories"], cells.size)
+        cells.branches = SplitTree.read(found["branches"], cells.size)
         sizes = [column.atoms.size for column in columns]
-        seen = Witnesses.read(data["witnesses"], sizes, width=width, places=places)
+        seen = Witnesses.read(found["witnesses"], sizes, width=width, places=places)
         cells.witnesses = seen
-        rows = data["masks"]
-        if not isinstance(rows, list) or len(rows) != len(columns):
-            raise undecodable_map()
-        for row, column in zip(rows, columns, strict=True):
-            if not are_indices(row, below=len(column.masks)) or len(row) != cells.size:
-                raise undecodable_map()
-        cells.masks = np.array(rows, dtype=np.intp).reshape(len(columns), cells.size)
-        fits = cells.paid.covers(seen.seen) and seen.seen.covers(cells.low)
-        if not fits or not cells.is_partition(columns):
-            raise undecodable_map()
+        masks = [len(column.masks) for column in columns]
+        cells.masks = decode_rows(found["masks"], below=masks, width=cells.size)
+        require_stored(cells.paid.covers(seen.seen) and seen.seen.covers(cells.low))
+        require_stored(cells.is_partition(columns))
         return cells
 
     def is_partition(self, columns: Sequence[ColumnAmounts]) -> bool:

@@ -26,7 +26,7 @@ from discreet.accounting.cells.amount_arrays import (
 )
 from discreet.accounting.cells.histories import ChargeHistories
 from discreet.accounting.scopes.atoms import AtomRefinement
-from discreet.accounting.scopes.cuts import undecodable_map
+from discreet.accounting.scopes.cuts import require_stored, stored_fields
 from discreet.accounting.scopes.value_set import Values
 from discreet.exact import whole
 
@@ -39,11 +39,11 @@ _HEXADECIMAL: Final = re.compile("[1-9a-f][0-9a-f]*")
 class ColumnAmounts:
     """The atoms of one column, and what charges on this column alone have cost them.
 
-    >>> from discreet.accounting.cells.amount_arrays import digits_of
+    >>> from discreet.accounting.cells.amount_arrays import to_digits
     >>> from discreet.accounting.scopes.column_conditions import equals
     >>> column = ColumnAmounts(width=1, places=1)
     >>> bits, _ = column.refine(equals("CA"))
-    >>> column.charge(bits, digits_of([3], places=1), whole=True)
+    >>> column.charge(bits, to_digits([3], places=1), whole=True)
     >>> column.paid.amounts()
     [(0,), (3,)]
     """
@@ -163,19 +163,16 @@ class ColumnAmounts:
     @classmethod
     def read(cls, data: object, *, width: int, places: int) -> Self:
         """Read what ``written`` wrote, and refuse everything else."""
-        names = {"atoms", "paid", "low", "stories", "masks", "used"}
-        if not isinstance(data, dict) or set(data) != names:
-            raise undecodable_map()
+        found = stored_fields(data, "atoms", "paid", "low", "stories", "masks", "used")
         column = cls(width=width, places=places)
-        column.atoms = AtomRefinement.read(data["atoms"])
-        column.paid = AmountArray.read(data["paid"], width=width, places=places)
-        column.low = AmountArray.read(data["low"], width=width, places=places)
-        column.stories = ChargeHistories.read(data["stories"], column.atoms.size)
-        column.masks = decode_masks(data["masks"], column.atoms.size)
-        column.used = whole(data["used"], name="a stored count", low=0)
+        column.atoms = AtomRefinement.read(found["atoms"])
+        column.paid = AmountArray.read(found["paid"], width=width, places=places)
+        column.low = AmountArray.read(found["low"], width=width, places=places)
+        column.stories = ChargeHistories.read(found["stories"], column.atoms.size)
+        column.masks = decode_masks(found["masks"], column.atoms.size)
+        column.used = whole(found["used"], name="a stored count", low=0)
         column._renumber()
-        if not column.paid.covers(column.low) or column.paid.size != column.atoms.size:
-            raise undecodable_map()
+        require_stored(column.paid.covers(column.low) and column.paid.size == column.atoms.size)
         return column
 
     def _places(self) -> list[bytes]:
@@ -210,11 +207,10 @@ def decode_masks(data: object, size: int) -> list[int]:
     >>> decode_masks(["3", "1"], 2)
     [3, 1]
     """
-    if not isinstance(data, list) or not all(isinstance(text, str) for text in data):
-        raise undecodable_map()
-    if not all(_HEXADECIMAL.fullmatch(text) and len(text) <= size // 4 + 1 for text in data):
-        raise undecodable_map()
-    masks = [int(text, 16) for text in data]
-    if len(set(masks)) != len(masks) or any(mask >> size for mask in masks):
-        raise undecodable_map()
+    texts = data if isinstance(data, list) else []
+    require_stored(isinstance(data, list) and all(isinstance(text, str) for text in texts))
+    short = size // 4 + 1
+    require_stored(all(_HEXADECIMAL.fullmatch(text) and len(text) <= short for text in texts))
+    masks = [int(text, 16) for text in texts]
+    require_stored(len(set(masks)) == len(masks) and not any(mask >> size for mask in masks))
     return masks

@@ -1,34 +1,27 @@
 """Histories of cells: which charges held them, and how they came about by splitting.
 
-Trust: kernel.
-
-Stories: which parts of a partition took part in the same charges.
-
- Replacing a record by one with another story costs what both have paid.
+Trust: kernel.  Replacing a record by one with another story costs what both have paid.
 
 Definition.  The story of a record is the set of charges that held it.  Parts with the same number
 have the same story.  A mixed part may hold records of several stories; it has a number of its own.
-
-Branches: how cells came about by splitting, and which of them can become one again.
-
- Only two halves of one box make a box.
-
-Definition.  A binary tree whose leaves are the cells, whose other nodes are boxes that were split,
+Definition.  A split tree says which cells can become one again, since only two halves of one box
+make a box: a binary tree whose leaves are the cells, whose other nodes are boxes that were split,
 and whose children always have higher numbers than their parent.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Self, TypeGuard, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting.cells.amount_arrays import Index
-from discreet.accounting.scopes.cuts import undecodable_map
+from discreet.accounting.scopes.cuts import require_stored, stored_fields
 
-__all__ = ["ChargeHistories", "SplitTree", "are_indices"]
+__all__ = ["ChargeHistories", "SplitTree", "are_indices", "decode_rows"]
 
 
 @final
@@ -96,21 +89,16 @@ class ChargeHistories:
     @classmethod
     def read(cls, data: object, size: int) -> Self:
         """Read what ``written`` wrote, and refuse everything else."""
-        if not isinstance(data, dict) or set(data) != {"numbers", "mixed", "told"}:
-            raise undecodable_map()
-        told, numbers, mixed = data["told"], data["numbers"], data["mixed"]
-        if type(told) is not int or not 0 < told < 1 << 62:
-            raise undecodable_map()
-        if not are_indices(numbers, below=told) or len(numbers) != size:
-            raise undecodable_map()
-        if not are_indices(mixed, below=size) or mixed != sorted(set(mixed)):
-            raise undecodable_map()
+        found = stored_fields(data, "numbers", "mixed", "told")
+        told, numbers, mixed = found["told"], found["numbers"], found["mixed"]
+        require_stored(type(told) is int and 0 < told < 1 << 62)
+        require_stored(are_indices(numbers, below=told) and len(numbers) == size)
+        require_stored(are_indices(mixed, below=size) and mixed == sorted(set(mixed)))
         stories = cls(size)
         stories.numbers[:], stories._told = numbers, told
         stories.mixed[mixed] = True
         seen = Counter(numbers)
-        if any(seen[numbers[part]] > 1 for part in mixed):
-            raise undecodable_map()
+        require_stored(all(seen[numbers[part]] == 1 for part in mixed))
         return stories
 
 
@@ -121,6 +109,19 @@ def are_indices(data: object, *, below: int) -> TypeGuard[list[int]]:
     (True, False)
     """
     return isinstance(data, list) and all(type(n) is int and 0 <= n < below for n in data)
+
+
+def decode_rows(data: object, *, below: Sequence[int], width: int) -> Index:
+    """Read one row of indices for each bound in ``below``.
+
+    >>> decode_rows([[0, 2], [1, 0]], below=[3, 2], width=2).tolist()
+    [[0, 2], [1, 0]]
+    """
+    rows = data if isinstance(data, list) else [None]
+    require_stored(isinstance(data, list) and len(rows) == len(below))
+    for row, bound in zip(rows, below, strict=True):
+        require_stored(are_indices(row, below=bound) and len(row) == width)
+    return np.array(rows, dtype=np.intp).reshape(len(rows), width)
 
 
 @final
@@ -189,19 +190,15 @@ class SplitTree:
     @classmethod
     def read(cls, data: object, size: int) -> Self:
         """Read what ``written`` wrote for a tree of so many cells, and refuse everything else."""
-        if not isinstance(data, dict) or set(data) != {"nodes", "parents"}:
-            raise undecodable_map()
-        nodes, parents = data["nodes"], data["parents"]
+        found = stored_fields(data, "nodes", "parents")
+        nodes, parents = found["nodes"], found["parents"]
         count = 2 * size - 1
-        if not are_indices(nodes, below=count) or not len(nodes) == len(set(nodes)) == size:
-            raise undecodable_map()
-        if not isinstance(parents, list) or len(parents) != count or parents[0] != -1:
-            raise undecodable_map()
+        require_stored(are_indices(nodes, below=count) and len(nodes) == len(set(nodes)) == size)
+        require_stored(isinstance(parents, list) and len(parents) == count and parents[0] == -1)
         inner = sorted(set(range(count)) - set(nodes))
-        if not are_indices(parents[1:], below=count) or sorted(parents[1:]) != sorted(inner * 2):
-            raise undecodable_map()
-        if any(parent >= node for node, parent in enumerate(parents)):
-            raise undecodable_map()
+        require_stored(are_indices(parents[1:], below=count))
+        require_stored(sorted(parents[1:]) == sorted(inner * 2))
+        require_stored(all(parent < node for node, parent in enumerate(parents)))
         tree = cls()
         tree.nodes, tree.parents = np.array(nodes), np.array(parents)
         tree._alive = np.ones(count, dtype=bool)

@@ -30,8 +30,8 @@ from discreet.accounting.cells.amount_arrays import (
 from discreet.accounting.cells.cell_table import AtomCondition
 from discreet.accounting.cells.coarsening import heights, make_room, merge_atoms
 from discreet.accounting.cells.partition import Partition, two_highest
-from discreet.accounting.scopes.box import Box
-from discreet.accounting.scopes.cuts import undecodable_map
+from discreet.accounting.scopes.box import Box, checked_box
+from discreet.accounting.scopes.cuts import require_stored, stored_fields
 from discreet.accounting.scopes.ordered_keys import common_kind
 from discreet.errors import WrongKind
 from discreet.exact import whole
@@ -114,7 +114,7 @@ class LossMap:
         which pay alike may have taken part in different charges (see ``two_highest``).
         """
         price = self._price(amounts)
-        region = _box(box).region
+        region = checked_box(box, name="scope").region
         self._parts.check(region)
         if region.empty or not any(price):
             return
@@ -209,18 +209,17 @@ class LossMap:
     @classmethod
     def read(cls, data: object) -> Self:
         """Read what ``written`` wrote, and refuse everything else."""
-        names = {"version", "width", "cap", "exact", "owed", "parts"}
-        if not isinstance(data, dict) or set(data) != names or data["version"] != 1:
-            raise undecodable_map()
-        width = whole(data["width"], name="a stored width", low=1)
-        owed = decode_hexadecimal(data["owed"], width=width)
-        paid = cls(width, cap=data["cap"])
-        paid._owed, paid._exact = owed, data["exact"]
+        found = stored_fields(data, "version", "width", "cap", "exact", "owed", "parts")
+        require_stored(found["version"] == 1)
+        width = whole(found["width"], name="a stored width", low=1)
+        owed = decode_hexadecimal(found["owed"], width=width)
+        paid = cls(width, cap=found["cap"])
+        paid._owed, paid._exact = owed, found["exact"]
         paid._most, paid._since = owed.copy(), _OFTEN
-        paid._parts = Partition.read(data["parts"], width=width, places=places_for(max(owed)))
-        fits = all(high <= debt for high, debt in zip(paid._parts.ceiling(), owed, strict=True))
-        if not isinstance(paid._exact, bool) or not fits or paid.cells > paid.cap:
-            raise undecodable_map()
+        paid._parts = Partition.read(found["parts"], width=width, places=places_for(max(owed)))
+        ceiling = paid._parts.ceiling()
+        require_stored(all(high <= debt for high, debt in zip(ceiling, owed, strict=True)))
+        require_stored(isinstance(paid._exact, bool) and paid.cells <= paid.cap)
         return paid
 
     def _price(self, amounts: Sequence[int]) -> list[int]:
@@ -235,7 +234,7 @@ class LossMap:
 
     def _met(self, box: Box | None) -> tuple[Index, Mapping[int, int]]:
         """Return the cells that meet a box, and for each column that it restricts the atoms."""
-        region = Box.everything() if box is None else _box(box).region
+        region = Box.everything() if box is None else checked_box(box, name="scope").region
         self._parts.check(region)
         conditions = self._parts.conditions(region)
         meets, _ = self._parts.cells.met(conditions)
@@ -269,13 +268,3 @@ class LossMap:
         cells.charge(np.flatnonzero(meets), digits, whole=whole)
         cells.raise_(others, conditions, digits)
         return merged
-
-
-def _box(box: object) -> Box:
-    if not isinstance(box, Box):
-        raise WrongKind(
-            what=f"the records to charge are a {type(box).__name__}, not a Box.",
-            why="a charge is paid by the records that its box holds.",
-            do="give Box({column: values}), or Box.everything().",
-        )
-    return box

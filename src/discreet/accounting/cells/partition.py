@@ -1,10 +1,6 @@
 """What every possible record has paid, and the two highest payments of different records.
 
-Trust: kernel.
-
-What every possible record has paid, in three parts: everyone's, each column's, each cell's.
-
- A payment that is left out of the sum can be spent again.
+Trust: kernel.  A payment that is left out of the sum can be spent again.
 
 Definition.  A charge without conditions is booked for everyone, one with a condition on a single
 column to atoms of that column (:mod:`discreet.accounting.cells.column_amounts`), any other to cells
@@ -15,10 +11,7 @@ everyone, that of the cell, and for each column the highest of an atom that the 
 Proof.  A cell is a product: its records may take any of its atoms in one column, whatever they have
 in the others, so the highest of the sum is the sum of the highest.
 
-The two highest payments of records that took part in different charges.
-
- Replacing one record by another costs what both have paid.
-
+Replacing one record by another costs what both have paid, so the two highest payments count.
 Definition.  The story of a record is the set of charges that held it.
 Theorem (key ``two-stories``).  Let a record x have the highest payment, and let its cell and its
 atoms be unmixed.  A record with another story lies in a cell with another story, or in a cell with
@@ -47,7 +40,7 @@ from discreet.accounting.cells.amount_arrays import (
 )
 from discreet.accounting.cells.cell_table import AtomCondition, CellTable
 from discreet.accounting.scopes.box import Box
-from discreet.accounting.scopes.cuts import undecodable_map
+from discreet.accounting.scopes.cuts import require_stored, stored_fields
 from discreet.accounting.scopes.ordered_keys import common_kind
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
@@ -198,24 +191,20 @@ class Partition:
     @classmethod
     def read(cls, data: object, *, width: int, places: int) -> Self:
         """Read what ``written`` wrote, and refuse everything else."""
-        if not isinstance(data, dict) or set(data) != {"everyone", "apart", "columns", "cells"}:
-            raise undecodable_map()
+        found = stored_fields(data, "everyone", "apart", "columns", "cells")
         parts = cls(width=width)
-        parts.places, parts.apart = places, data["apart"]
-        parts.everyone = AmountArray.read([data["everyone"]], width=width, places=places)
-        columns = data["columns"]
-        if not isinstance(columns, list) or not isinstance(parts.apart, bool):
-            raise undecodable_map()
+        parts.places, parts.apart = places, found["apart"]
+        parts.everyone = AmountArray.read([found["everyone"]], width=width, places=places)
+        columns = found["columns"]
+        require_stored(isinstance(columns, list) and isinstance(parts.apart, bool))
         from discreet.accounting.cells.column_amounts import ColumnAmounts  # noqa: PLC0415  rare
 
         for item in columns:
-            if not isinstance(item, list) or len(item) != 2 or not isinstance(item[0], str):
-                raise undecodable_map()
+            require_stored(isinstance(item, list) and len(item) == 2 and isinstance(item[0], str))
             parts.columns[item[0]] = ColumnAmounts.read(item[1], width=width, places=places)
-        if len(parts.columns) != len(columns):
-            raise undecodable_map()
+        require_stored(len(parts.columns) == len(columns))
         held = list(parts.columns.values())
-        parts.cells = CellTable.read(data["cells"], held, width=width, places=places)
+        parts.cells = CellTable.read(found["cells"], held, width=width, places=places)
         return parts
 
 

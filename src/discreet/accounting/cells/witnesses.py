@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting.cells.amount_arrays import AmountArray, Index, relative_heights
-from discreet.accounting.cells.histories import are_indices
-from discreet.accounting.scopes.cuts import undecodable_map
+from discreet.accounting.cells.histories import decode_rows
+from discreet.accounting.scopes.cuts import stored_fields
 
 __all__ = ["Witnesses"]
 
@@ -107,15 +107,8 @@ class Witnesses:
     @classmethod
     def read(cls, data: object, sizes: Sequence[int], *, width: int, places: int) -> Self:
         """Read what ``written`` wrote for columns of some sizes, and refuse everything else."""
-        if not isinstance(data, dict) or set(data) != {"atoms", "seen"}:
-            raise undecodable_map()
+        found = stored_fields(data, "atoms", "seen")
         witnesses = cls(width=width, places=places)
-        witnesses.seen = AmountArray.read(data["seen"], width=width, places=places)
-        rows = data["atoms"]
-        if not isinstance(rows, list) or len(rows) != len(sizes):
-            raise undecodable_map()
-        for row, size in zip(rows, sizes, strict=True):
-            if not are_indices(row, below=size) or len(row) != witnesses.seen.size:
-                raise undecodable_map()
-        witnesses.atoms = np.array(rows, dtype=np.intp).reshape(len(rows), witnesses.seen.size)
+        witnesses.seen = AmountArray.read(found["seen"], width=width, places=places)
+        witnesses.atoms = decode_rows(found["atoms"], below=sizes, width=witnesses.seen.size)
         return witnesses

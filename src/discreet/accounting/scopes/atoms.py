@@ -1,23 +1,16 @@
 """Atoms: the values of a column that no condition tells apart, for one tree or charge by charge.
 
-Trust: kernel.
+Trust: kernel.  Values of one atom are charged alike, for better or worse.
 
-Columns cut into atoms: the finest differences that a tree can see.
-
-Definition.  The conditions of a tree on a column are sets of values.  Two values that lie in the
-same of these sets cannot be told apart by the tree; such values form an atom.  A set is then a
-union of atoms, kept as a mask of bits.
+Definition, of the atoms of a tree.  Its conditions on a column are sets of values.  Two values that
+lie in the same of these sets cannot be told apart by the tree; such values form an atom.  A set is
+then a union of atoms, kept as a mask of bits.
 A set that merely encloses what is meant has values that it may or may not let through: they give
 two atoms, one on each side, so that both cases are priced.
-
-Atoms: the values of one column that no condition so far has told apart.
-
- Values of one atom are charged alike, for better or worse.
-
-Definition.  Cuts divide the line of values into stretches; NULL is a stretch of its own.  An atom
-is a set of stretches that every condition so far lets through or stops as a whole, so that each
-condition is a set of atoms, kept as the bits of an integer.  A condition that splits an atom gives
-one half a new number.
+Definition, charge by charge.  Cuts divide the line of values into stretches; NULL is a stretch of
+its own.  An atom is a set of stretches that every condition so far lets through or stops as a
+whole, so that each condition is a set of atoms, kept as the bits of an integer.  A condition that
+splits an atom gives one half a new number.
 """
 
 from __future__ import annotations
@@ -36,7 +29,8 @@ from discreet.accounting.scopes.cuts import (
     are_normalized,
     decode_cuts,
     encode_cuts,
-    undecodable_map,
+    require_stored,
+    stored_fields,
 )
 from discreet.accounting.scopes.ordered_keys import common_kind
 from discreet.accounting.scopes.value_set import Values
@@ -243,19 +237,16 @@ class AtomRefinement:
     @classmethod
     def read(cls, data: object) -> AtomRefinement:
         """Read what ``written`` wrote, and refuse everything else."""
-        if not isinstance(data, dict) or set(data) != {"kind", "cuts", "atoms", "null"}:
-            raise undecodable_map()
+        found = stored_fields(data, "kind", "cuts", "atoms", "null")
         atoms = cls()
-        kind, numbers = data["kind"], data["atoms"]
-        cuts = decode_cuts(data["cuts"], kind)
-        if (cuts and not are_normalized(kind, cuts)) or not isinstance(numbers, list):
-            raise undecodable_map()
-        everywhere = [*numbers, data["null"]]
-        if not all(type(number) is int for number in everywhere):
-            raise undecodable_map()
-        if len(numbers) != len(cuts) + 1 or set(everywhere) != set(range(len(set(everywhere)))):
-            raise undecodable_map()
-        atoms.kind, atoms.null = kind, data["null"]
+        kind, numbers, null = found["kind"], found["atoms"], found["null"]
+        cuts = decode_cuts(found["cuts"], kind)
+        require_stored(not cuts or are_normalized(kind, cuts))
+        require_stored(isinstance(numbers, list) and len(numbers) == len(cuts) + 1)
+        everywhere = [*numbers, null]
+        require_stored(all(type(number) is int for number in everywhere))
+        require_stored(set(everywhere) == set(range(len(set(everywhere)))))
+        atoms.kind, atoms.null = kind, null
         atoms.cuts, atoms.atoms = list(cuts), numbers.copy()
         atoms._recount()
         return atoms

@@ -15,15 +15,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self, final
+from typing import Self, final
 
+from discreet.accounting.scopes.column_conditions import anything
+from discreet.accounting.scopes.cuts import undecodable_map
+from discreet.accounting.scopes.scope_column import describe_column
+from discreet.accounting.scopes.value_set import Values
 from discreet.errors import WrongKind
 from discreet.units import PrivacyUnit
 
-if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
-    from discreet.accounting.scopes.value_set import Values
-
-__all__ = ["Box"]
+__all__ = ["Box", "checked_box"]
 
 
 @final
@@ -85,8 +86,6 @@ class Box:
         >>> print(Box.everything().on("age"))
         anything
         """
-        from discreet.accounting.scopes.column_conditions import anything  # noqa: PLC0415  rare
-
         return dict(self.conditions).get(column, anything())
 
     def disjoint(self, other: Box) -> bool:
@@ -124,8 +123,6 @@ class Box:
             return () if self.empty else (self,)
         pieces = []
         inner = dict(self.conditions)
-        from discreet.accounting.scopes.column_conditions import anything  # noqa: PLC0415  rare
-
         for name, values in other.conditions:
             mine = inner.get(name, anything())
             pieces.append(Box({**inner, name: mine & ~values}))
@@ -169,12 +166,7 @@ class Box:
         return not self.empty and all(record[name] in values for name, values in self.conditions)
 
     def __and__(self, other: Box) -> Box:
-        if not isinstance(other, Box):
-            raise WrongKind(
-                what=f"a box meets a {type(other).__name__}.",
-                why="only boxes can be cut with each other.",
-                do="wrap conditions in Box({column: values}).",
-            )
+        checked_box(other, name="other side of &")
         if self.empty or other.empty:
             return self if self.empty else other
         met = dict(self.conditions)
@@ -188,8 +180,6 @@ class Box:
 
     def __str__(self) -> str:
         """Say which records belong."""
-        from discreet.accounting.scopes.scope_column import describe_column  # noqa: PLC0415  rare
-
         said = sorted(f"{describe_column(name)} {values}" for name, values in self.conditions)
         return "nothing" if self.empty else "; ".join(said) or "everything"
 
@@ -209,12 +199,8 @@ class Box:
         >>> Box.read(Box.everything().written()) == Box.everything()
         True
         """
-        from discreet.accounting.scopes.cuts import undecodable_map  # noqa: PLC0415  rare
-
         if not isinstance(data, dict) or not isinstance(data.get("columns"), dict):
             raise undecodable_map()
-        from discreet.accounting.scopes.value_set import Values  # noqa: PLC0415  rare
-
         columns = {name: Values.read(values) for name, values in data["columns"].items()}
         empty = data.get("empty")
         box = cls({"": Values()} if empty is True else columns)
@@ -223,9 +209,22 @@ class Box:
         return box
 
 
-def _check(column: object, values: object) -> None:
-    from discreet.accounting.scopes.value_set import Values  # noqa: PLC0415  rare
+def checked_box(value: object, *, name: str) -> Box:
+    """Return a box, or say that it is none.
 
+    >>> print(checked_box(Box.everything(), name="scope"))
+    everything
+    """
+    if not isinstance(value, Box):
+        raise WrongKind(
+            what=f"the {name} is a {type(value).__name__}, not a Box.",
+            why="which records it can depend on must be public, and known without the table.",
+            do="give a box, such as Box({'age': at_least(18)}) or Box.everything().",
+        )
+    return value
+
+
+def _check(column: object, values: object) -> None:
     if not isinstance(column, str) or not isinstance(values, Values):
         raise WrongKind(
             what=f"a condition maps a {type(column).__name__} to a {type(values).__name__}.",

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from discreet.accounting.scopes.ordered_keys import KINDS, decode_key, encode_key, is_key_of_kind
 from discreet.errors import WrongKind
@@ -26,6 +26,8 @@ __all__ = [
     "describe_cuts",
     "encode_cuts",
     "normalize_cuts",
+    "require_stored",
+    "stored_fields",
     "undecodable_map",
 ]
 
@@ -139,6 +141,25 @@ def undecodable_map() -> WrongKind:
         why="a set that is misread sends charges to the wrong people.",
         do="read only what was written by this library.",
     )
+
+
+def stored_fields(data: object, *names: str) -> dict[str, Any]:
+    """Return the fields of a stored object, if it has exactly these.
+
+    >>> stored_fields({"null": True}, "null")
+    {'null': True}
+    """
+    require_stored(isinstance(data, dict) and set(data) == set(names))
+    return cast("dict[str, Any]", data)
+
+
+def require_stored(holds: bool) -> None:  # noqa: FBT001  (a condition, and nothing else)
+    """Refuse stored data of which something does not hold.
+
+    >>> require_stored(True)
+    """
+    if not holds:
+        raise undecodable_map()
 
 
 def _place(kind: str | None, cut: Cut) -> Cut:

@@ -33,7 +33,7 @@ from discreet.accounting.scopes.cuts import (
     describe_cuts,
     encode_cuts,
     normalize_cuts,
-    undecodable_map,
+    stored_fields,
 )
 from discreet.accounting.scopes.ordered_keys import common_kind, is_nan, kind_and_key
 from discreet.errors import WrongKind
@@ -165,10 +165,8 @@ class Values:
         >>> Values.read(equals(0.1).written()) == equals(0.1)
         True
         """
-        names = {"kind", "below", "cuts", "null", "exact"}
-        if not isinstance(data, dict) or set(data) != names:
-            raise undecodable_map()
-        return cls(**{**data, "cuts": decode_cuts(data["cuts"], data["kind"])})
+        found = stored_fields(data, "kind", "below", "cuts", "null", "exact")
+        return cls(**{**found, "cuts": decode_cuts(found["cuts"], found["kind"])})
 
 
 def canonical(

@@ -1,4 +1,4 @@
-"""Storage.
+"""Storage: trees, losses and mechanisms as JSON, and back.
 
 Trust: public.
 """

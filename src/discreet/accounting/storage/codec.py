@@ -13,6 +13,7 @@ import functools
 from typing import TYPE_CHECKING, Any, Final
 
 from discreet.accounting.scopes.box import Box
+from discreet.accounting.scopes.value_set import Values
 from discreet.accounting.storage.schema import (
     FLAG,
     NUMBER,
@@ -36,9 +37,7 @@ from discreet.mechanisms import Mapped
 from discreet.units import PrivacyUnit
 
 if TYPE_CHECKING:  # a node is loaded when it is met
-    from discreet.accounting.scopes.column_conditions import Values
-    from discreet.accounting.tree.parallel import Parallel, Part
-    from discreet.accounting.tree.processing import Group
+    from discreet.accounting.tree.parallel import Part
 
 __all__ = ["decode", "decode_unit", "encode", "encode_unit"]
 
@@ -121,8 +120,6 @@ def _write_part(part: Part, depth: int) -> dict[str, object]:
 def _read_part(data: object, depth: int) -> tuple[Values, Node]:
     match data:
         case {"values": values, "child": child, **rest} if not rest:
-            from discreet.accounting.scopes.column_conditions import Values  # noqa: PLC0415  as above
-
             return Values.read(values), _NODE.read(child, depth)
     raise undecodable("a part does not hold values and a child")
 
@@ -135,19 +132,15 @@ def _read_child(data: object, depth: int) -> Any:
     return _NODE.read(data, depth)
 
 
-def _parallel(*, key: str, parts: tuple[tuple[Values, Node], ...], **rest: Any) -> Parallel:
+def _parallel(of: type, *, key: str, parts: tuple[tuple[Values, Node], ...], **rest: Any) -> object:
     by_values = dict(parts)
     if len(by_values) != len(parts):
         raise undecodable("two parts hold the same values")
-    from discreet.accounting.tree.parallel import Parallel  # noqa: PLC0415  as above
-
-    return Parallel(key, by_values, **rest)
+    return of(key, by_values, **rest)
 
 
-def _group(*, child: Node, distance: int | None) -> Group:
-    from discreet.accounting.tree.processing import Group  # noqa: PLC0415  as above
-
-    return Group(child, distance=float("inf") if distance is None else distance)
+def _group(of: type, *, child: Node, distance: int | None) -> object:
+    return of(child, distance=float("inf") if distance is None else distance)
 
 
 _LOSS: Final = union_schema("a loss", LOSS_SCHEMAS)
@@ -173,10 +166,10 @@ _NODE: FieldSchema = union_schema(
             common_domain=FLAG,
             coordinates=WHOLE,
         ),
-        class_schema(Sequential, make=lambda children: Sequential(*children), children=_CHILDREN),
+        class_schema(Sequential, make=lambda of, children: of(*children), children=_CHILDREN),
         class_schema(
             Choice,
-            make=lambda children, adaptive: Choice(*children, adaptive=adaptive),
+            make=lambda of, children, adaptive: of(*children, adaptive=adaptive),
             children=_CHILDREN,
             adaptive=FLAG,
         ),

@@ -1,17 +1,11 @@
 """Schemas: how values are encoded in JSON and decoded again, exactly, and nothing else.
 
-Trust: kernel.
-
-How values are written in JSON, and read again: exactly, and nothing else.
-
- A composition that is misread has another price.
+Trust: kernel.  A composition that is misread has another price.
 
 Definition.  A form writes a value as objects, lists, text and numbers, and reads it again.  Values
 of a class are objects that name their ``class_schema`` and hold exactly what the constructor takes;
 reading calls the constructor, which checks it.  Nothing is evaluated, and only so many levels are
 read.
-
-How numbers, text and names are written.
 
 Exact numbers are text, such as "1/10"; those with too many digits for Python to write are in base
 sixteen.  Whole numbers are numbers of JSON below 2**53, which every reader keeps, and text above.
@@ -46,6 +40,7 @@ __all__ = [
     "class_schema_of",
     "enum_schema",
     "lazy_class_schema",
+    "lazy_enum_schema",
     "next_depth",
     "optional_schema",
     "tuple_schema",
@@ -95,7 +90,7 @@ class ClassSchema:
         if data.keys() != self.fields.keys() | {"kind"}:
             raise undecodable(f"the fields of a {self.name} are not {', '.join(self.fields)}")
         found = {name: form.read(data[name], depth) for name, form in self.fields.items()}
-        return (self.of if self.make is None else self.make)(**found)
+        return self.of(**found) if self.make is None else self.make(self.of, **found)
 
 
 def class_schema(
@@ -105,7 +100,7 @@ def class_schema(
     kept: Mapping[str, str] | None = None,
     **fields: FieldSchema,
 ) -> ClassSchema:
-    """Describe a class; its constructor takes all fields by name unless ``make`` does.
+    """Describe a class; its constructor takes all fields by name, or ``make`` it and them.
 
     >>> from discreet.accounting.storage.schema import NUMBER
     >>> from discreet.loss import ZeroConcentrated
@@ -130,12 +125,11 @@ def lazy_class_schema(
     >>> lazy_class_schema("discreet.mechanisms", "Sparse", answers=WHOLE).of
     <class 'discreet.mechanisms.sparse_vector.sparse.Sparse'>
     """
+    return ClassSchema(name, lambda: _loaded(home, name), fields, kept or {}, make)
 
-    def load() -> type:
-        found: type = getattr(importlib.import_module(home), name)
-        return found
 
-    return ClassSchema(name, load, fields, kept or {}, make)
+def _loaded(home: str, name: str) -> Any:
+    return getattr(importlib.import_module(home), name)
 
 
 def class_schema_of(table: Mapping[str, ClassSchema], of: type) -> ClassSchema | None:
@@ -206,6 +200,14 @@ def enum_schema(enum: type[Enumerated]) -> FieldSchema:
         return names[data]
 
     return FieldSchema(lambda member, _: member.value, read)
+
+
+def lazy_enum_schema(home: str, name: str) -> FieldSchema:
+    """Return the form of the members of an enumeration that is loaded when one is read."""
+    return FieldSchema(
+        lambda member, _: member.value,
+        lambda data, depth: enum_schema(_loaded(home, name)).read(data, depth),
+    )
 
 
 def next_depth(depth: int) -> int:

@@ -2,9 +2,8 @@
 
 Trust: kernel.
 
-How losses are written: every notion, and every profile whose pairs are known by name.
-
-How mechanisms are written: all that are plain data.
+Every notion of loss can be written, and every profile whose pairs are known by name; of mechanisms,
+all that are plain data.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from discreet.accounting.storage.schema import (
     FLAG,
@@ -25,19 +24,16 @@ from discreet.accounting.storage.schema import (
     class_schema,
     enum_schema,
     lazy_class_schema,
+    lazy_enum_schema,
     optional_schema,
     tuple_schema,
     undecodable,
     union_schema,
 )
+from discreet.loss.pairs.pair import Pair
 from discreet.mechanisms import ScoreChange
 from discreet.noise.grid import DyadicGrid
 from discreet.units import Relation
-
-if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
-    from discreet.loss.pairs.pair import Pair
-    from discreet.loss.pairs.randomized_response import ResponsePair
-    from discreet.loss.sampling.poisson_sampling import Direction
 
 __all__ = ["LOSS_SCHEMAS", "MECHANISM_SCHEMAS", "RELATION"]
 
@@ -54,12 +50,10 @@ _CURVE: Final = union_schema(
 _LAW: Final = tuple_schema(POSITIVE, low=1)
 
 
-def _response(*, epsilon: Fraction, delta: Fraction) -> ResponsePair:
+def _response(of: type, *, epsilon: Fraction, delta: Fraction) -> object:
     if delta > 1:
         raise undecodable("a delta is above one")
-    from discreet.loss.pairs.randomized_response import ResponsePair  # noqa: PLC0415  as above
-
-    return ResponsePair(epsilon, delta)
+    return of(epsilon, delta)
 
 
 def _write_counted(counted: tuple[Pair, int], depth: int) -> list[object]:
@@ -74,20 +68,13 @@ def _read_counted(data: object, depth: int) -> tuple[Pair, int]:
     raise undecodable("a pair of laws does not stand beside its count")
 
 
-def _read_direction(data: object, depth: int) -> Direction:
-    from discreet.loss.sampling.poisson_sampling import Direction  # noqa: PLC0415  as above
-
-    found: Direction = enum_schema(Direction).read(data, depth)
-    return found
-
-
 def _pair(
     file: str, name: str, *, make: Callable[..., Any] | None = None, **fields: FieldSchema
 ) -> ClassSchema:
     return lazy_class_schema(f"discreet.loss.{file}", name, make=make, kept=None, **fields)
 
 
-_DIRECTION: Final = FieldSchema(lambda member, _: member.value, _read_direction)
+_DIRECTION: Final = lazy_enum_schema("discreet.loss.sampling.poisson_sampling", "Direction")
 _COUNTED: Final = tuple_schema(FieldSchema(_write_counted, _read_counted))
 _COMPOSITION: Final = union_schema(
     "a product of pairs", [_loss("Composition", pairs=_COUNTED, renyi=optional_schema(_CURVE))]
@@ -103,7 +90,13 @@ _PAIR: FieldSchema = union_schema(
         _pair("pairs.finite", "FinitePair", p=_LAW, q=_LAW),
         _pair("pairs.gaussian", "GaussianPair", mu_squared=POSITIVE),
         _pair("pairs.laplace", "LaplacePair", epsilon=POSITIVE),
-        _pair("pairs.randomized_response", "ResponsePair", make=_response, epsilon=POSITIVE, delta=POSITIVE),
+        _pair(
+            "pairs.randomized_response",
+            "ResponsePair",
+            make=_response,
+            epsilon=POSITIVE,
+            delta=POSITIVE,
+        ),
         _pair(
             "pairs.smoothed_gaussian",
             "SmoothedGaussianPair",
@@ -111,7 +104,13 @@ _PAIR: FieldSchema = union_schema(
             leak=POSITIVE,
             rho=POSITIVE,
         ),
-        _pair("sampling.poisson_sampling", "SampledPair", inner=_COMPOSITION, rate=POSITIVE, direction=_DIRECTION),
+        _pair(
+            "sampling.poisson_sampling",
+            "SampledPair",
+            inner=_COMPOSITION,
+            rate=POSITIVE,
+            direction=_DIRECTION,
+        ),
     ],
 )
 

@@ -1,4 +1,4 @@
-"""Tree.
+"""Trees of releases: leaves, how they belong together, and what a leaf costs.
 
 Trust: public.
 """

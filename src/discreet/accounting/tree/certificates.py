@@ -141,7 +141,7 @@ def when_replaced(
     """
     if replaced is None:
         return None
-    if relation not in {Relation.ADD_REMOVE, Relation.REPLACE_NULL}:
+    if relation.replaces:
         raise WrongKind(
             what=f"replaced is given under the relation {relation.value!r}.",
             why="there, replacing a row is a step already, and its distance is the one in added.",

@@ -2,8 +2,6 @@
 
 Trust: kernel.
 
-A leaf: one release, and what it loses when rows of its input come and go.
-
 Definition.  A leaf runs its source once, on one input that is computed from the rows it sees.  The
 source is a mechanism, which is priced at the distance that the input moves, or a loss, which is the
 price of one step of the relation it is certified for.  ``price(r, i)`` bounds the loss between its
@@ -27,7 +25,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, final
+from typing import final
 
 from discreet.accounting.tree.certificates import (
     Source,
@@ -39,15 +37,13 @@ from discreet.accounting.tree.certificates import (
     when_replaced,
 )
 from discreet.accounting.tree.leaf_price import FREE, UNPROTECTED, exact_price, price_up_to
-from discreet.accounting.tree.node import Node
+from discreet.accounting.tree.node import Node, short_repr
 from discreet.errors import NotComposable
 from discreet.exact import ExactNumber, whole
 from discreet.loss import PrivacyLoss, Pure
 from discreet.units import PrivacyUnit, Relation
 
 __all__ = ["UNPROTECTED", "Leaf", "exact_size", "refuse_bounded"]
-
-_WITH_PLACES: Final = {Relation.REPLACE_NULL, Relation.LOCAL}
 
 
 @final
@@ -129,8 +125,6 @@ class Leaf(Node):
 
     def title(self) -> str:
         """Show the name and the source."""
-        from discreet.accounting.tree.node import short_repr  # noqa: PLC0415  rare
-
         return f"{self.name}: {short_repr(self.source)}" if self.name else short_repr(self.source)
 
     def branches(self) -> tuple[tuple[str, Node], ...]:
@@ -178,7 +172,7 @@ class Leaf(Node):
 
     def _holds(self, wanted: Relation | str | None) -> bool:
         """Say whether the certificate means anything for neighbors of the wanted relation."""
-        places = wanted is not None and Relation.read(wanted) in _WITH_PLACES
+        places = wanted is not None and Relation.read(wanted).has_places
         return places or self.relation is not Relation.REPLACE_NULL
 
 

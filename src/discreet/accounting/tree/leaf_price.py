@@ -26,16 +26,18 @@ import functools
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeGuard
 
-from discreet.accounting.tree.certificates import innermost_source
+from discreet.accounting.tree.certificates import Source, innermost_source
 from discreet.errors import OutOfRange, TooLarge
-from discreet.loss import Approximate, Composition, PrivacyLoss, Profile, Pure
+from discreet.loss import Approximate, Composition, PrivacyLoss, Profile, Pure, RenyiDP
+from discreet.loss.pairs.finite import FinitePair
 from discreet.mechanisms import ScoreChange
 from discreet.units import Relation
 
 if TYPE_CHECKING:  # a leaf asks this module for its price
     from discreet.accounting.tree.leaf import Leaf
+    from discreet.mechanisms import Histogram, Quantile  # at run time only where rows are replaced
 
 __all__ = ["FREE", "UNPROTECTED", "exact_price", "price_up_to"]
 
@@ -50,9 +52,9 @@ _MOST_LINKS: Final = 100
 @functools.lru_cache(maxsize=1024)
 def exact_price(leaf: Leaf, gone: int, come: int) -> PrivacyLoss:
     """Price a change of at least one row, by the relation of the certificate."""
+    if not leaf.relation.replaces:
+        return _chained(leaf, gone, come)
     match leaf.relation:
-        case Relation.ADD_REMOVE | Relation.REPLACE_NULL:
-            return _chained(leaf, gone, come)
         case Relation.EITHER if gone and come:
             return _stepped(leaf, gone + come if _one_way(leaf) else max(gone, come))
         case Relation.EITHER:
@@ -94,9 +96,7 @@ def _chained(leaf: Leaf, gone: int, come: int) -> PrivacyLoss:
     if rest:
         return _smaller(chain, _as_either(leaf, max(gone, come)))
     source = innermost_source(leaf.source)
-    from discreet.mechanisms import Histogram, Quantile  # noqa: PLC0415  rare
-
-    if isinstance(source, Histogram | Quantile):  # priced for replaced rows: at most the chain
+    if _knows_replacement(source):  # at most the chain
         chain = _tried(lambda: replace(source, relation=Relation.REPLACE).loss(distance=swaps))
     if isinstance(leaf.replaced, PrivacyLoss):
         return _smaller(_replaced(leaf, leaf.replaced, swaps), chain)
@@ -117,11 +117,16 @@ def _replaced(leaf: Leaf, loss: PrivacyLoss, swaps: int) -> PrivacyLoss:
 def _as_either(leaf: Leaf, steps: int) -> PrivacyLoss:
     """Price steps that add, remove or replace a row, where the source knows what they cost."""
     source = innermost_source(leaf.source)
-    from discreet.mechanisms import Histogram, Quantile  # noqa: PLC0415  rare
-
-    if isinstance(source, Histogram | Quantile):  # the same noise, whatever it is priced for
+    if _knows_replacement(source):
         return _tried(lambda: replace(source, relation=Relation.EITHER).loss(distance=steps))
     return UNPROTECTED
+
+
+def _knows_replacement(source: Source) -> TypeGuard[Histogram | Quantile]:
+    """Say whether a source is priced for replaced rows too: the same noise, another relation."""
+    from discreet.mechanisms import Histogram, Quantile  # noqa: PLC0415  rare
+
+    return isinstance(source, Histogram | Quantile)
 
 
 def _free_when_replaced(leaf: Leaf) -> bool:
@@ -177,13 +182,9 @@ def _group(loss: PrivacyLoss, steps: int) -> PrivacyLoss:
 def _link_by_link(loss: PrivacyLoss) -> bool:
     """Say whether the loss of a chain is computed one link after the other."""
     if not isinstance(loss, Profile):
-        from discreet.loss import RenyiDP  # noqa: PLC0415  rare
-
         return isinstance(loss, RenyiDP)
     sides = (*loss.remove, *loss.add)
     known_orders = any(side.renyi is not None and side.renyi.orders for side in sides)
-    from discreet.loss.pairs.finite import FinitePair  # noqa: PLC0415  rare
-
     return known_orders or any(
         isinstance(pair, FinitePair) for side in sides for pair, _ in side.pairs
     )

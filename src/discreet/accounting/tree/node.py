@@ -2,10 +2,6 @@
 
 Trust: kernel.
 
-A composition as text: one line for each node, lines that join them, and a column of prices.
-
-Compositions as trees: what every node can do, and the three nodes that operators make.
-
 Definition.  A tree says which releases are made of one table, before any of them is made.  Its
 leaves are releases; an inner node says how those below it belong together:
     ``a + b``  ``Sequential``: all of them, each perhaps chosen in view of earlier answers;
@@ -25,8 +21,9 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final, final
+from typing import ClassVar, Final, final
 
+from discreet.accounting.scopes.box import Box
 from discreet.accounting.tree.certificates import checked_flag
 from discreet.errors import OutOfRange, WrongKind
 from discreet.loss.parameters import checked_count
@@ -93,13 +90,34 @@ class Node(ABC):
 
     __slots__ = ()
 
+    child: Node
+    """What is below a node with one branch."""
+
+    passes_rows: ClassVar[bool] = False
+    """Whether the node looks at no row itself: what it costs a unit is known from its leaves."""
+
     @abstractmethod
     def title(self) -> str:
         """Say on one line what the node is."""
 
-    @abstractmethod
     def branches(self) -> tuple[tuple[str, Node], ...]:
         """Return the nodes directly below, each with a label, perhaps an empty one."""
+        return (("", self.child),)
+
+    def regions(
+        self,
+        shared: Callable[[str], bool],  # noqa: ARG002  (few nodes ask)
+    ) -> tuple[tuple[Box, Node], ...] | None:
+        """Return the nodes below, each with the box of units that it is about.
+
+        ``shared`` says whether all rows of a unit have one value in a column.  None where the
+        releases below are not about disjoint boxes of units.
+        """
+        return None
+
+    def overlapping_key(self) -> str | None:
+        """Return the key of which a record can have several values, if there is one."""
+        return None
 
     def walk(self) -> Iterator[Node]:
         """Yield the node and all nodes below it, each before those below it."""
@@ -126,7 +144,7 @@ class Node(ABC):
         return Choice(*_alternatives(self), *_alternatives(other))
 
     def __str__(self) -> str:
-
+        """Draw the tree."""
         return drawn(self)
 
 
@@ -144,6 +162,8 @@ class Sequential(Node):
     """
 
     children: tuple[Node, ...]
+
+    passes_rows: ClassVar[bool] = True
 
     def __init__(self, *children: Node) -> None:
         """Take any number of nodes; without any, nothing is released."""
@@ -176,6 +196,8 @@ class Repeat(Node):
     child: Node
     count: int
 
+    passes_rows: ClassVar[bool] = True
+
     def __init__(self, child: Node, count: int) -> None:
         """Take a node and how often it is released."""
         object.__setattr__(self, "child", checked_node(child))
@@ -188,10 +210,6 @@ class Repeat(Node):
     def title(self) -> str:
         """Say how often."""
         return f"{self.count} times"
-
-    def branches(self) -> tuple[tuple[str, Node], ...]:
-        """Return what is repeated."""
-        return (("", self.child),)
 
 
 @final
@@ -209,6 +227,8 @@ class Choice(Node):
 
     children: tuple[Node, ...]
     adaptive: bool
+
+    passes_rows: ClassVar[bool] = True
 
     def __init__(self, *children: Node, adaptive: bool = False) -> None:
         """Take at least one alternative."""

@@ -2,13 +2,9 @@
 
 Trust: kernel.
 
-Releases about some of the records: those that meet a public condition.
-
 Theorem (key ``where-stable``).  A condition on single records keeps or drops each record by itself,
 so a filtered table changes by no more rows than the table itself, and not at all if the changed
 rows are dropped.  A replaced record can become one that is only added or only removed.
-
-Parallel releases: each record lies in one part, and each part has its own releases.
 
 Definition.  A key is a public column.  It sends each record to the part that holds its value, or to
 none; so who belongs to a part depends on nothing but the record itself.  What is below a part sees
@@ -23,22 +19,21 @@ With ``overlap`` r a record has up to r values of the key in all, such as a list
 in the part of each; the r costliest are charged.  With ``routed`` parts records arrive over time,
 and are sent to their part after its earlier answers were seen; then the deltas of all parts add up.
 
-Keys with several values a record: tags, diagnoses, tickets.
-
-Definition.  ``overlap=r`` says that a record has at most r values of a key, and lies in the part of
-each of them.  It is a statement about the key, so every node on that key must make it.
+Definition, of keys with several values a record, such as tags, diagnoses and tickets.
+``overlap=r`` says that a record has at most r values of a key, and lies in the part of each of
+them.  It is a statement about the key, so every node on that key must make it.
 Conditions on such a key do not narrow each other: a record with the values a and b is in the part a
 of one node and in the part b of a node inside it.  No theorem here covers that, so it is refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, final
 
-from discreet.accounting.scopes.box import Box
+from discreet.accounting.scopes.box import Box, checked_box
 from discreet.accounting.scopes.column_conditions import Values, equals, is_null
 from discreet.accounting.scopes.ordered_keys import common_kind
 from discreet.accounting.tree.certificates import checked_flag
@@ -67,13 +62,7 @@ class Where(Node):
 
     def __init__(self, box: Box, child: Node) -> None:
         """Take a box, and a node that sees its records alone."""
-        if not isinstance(box, Box):
-            raise WrongKind(
-                what=f"the condition is a {type(box).__name__}, not a Box.",
-                why="which records are meant must be public, and known without the table.",
-                do="give a box, such as Box({'age': at_least(18)}).",
-            )
-        object.__setattr__(self, "box", box)
+        object.__setattr__(self, "box", checked_box(box, name="condition"))
         node = refuse_bounded(checked_node(child), where="a condition")
         object.__setattr__(self, "child", node)
 
@@ -85,9 +74,9 @@ class Where(Node):
         """Say which records."""
         return f"Where {self.box}"
 
-    def branches(self) -> tuple[tuple[str, Node], ...]:
-        """Return what is released."""
-        return (("", self.child),)
+    def regions(self, shared: Callable[[str], bool]) -> tuple[tuple[Box, Node], ...]:  # noqa: ARG002
+        """Return what is released, about the box."""
+        return ((self.box, self.child),)
 
 
 @final
@@ -169,6 +158,16 @@ class Parallel(Node):
     def branches(self) -> tuple[tuple[str, Node], ...]:
         """Return what is released of each part."""
         return tuple((part.label, part.child) for part in self.parts)
+
+    def regions(self, shared: Callable[[str], bool]) -> tuple[tuple[Box, Node], ...] | None:
+        """Return the parts, where each unit lies in one of them."""
+        if self.overlap > 1 or self.routed or not shared(self.key):
+            return None
+        return tuple((Box({self.key: part.values}), part.child) for part in self.parts)
+
+    def overlapping_key(self) -> str | None:
+        """Return the key, if a record can lie in several parts."""
+        return self.key if self.overlap > 1 else None
 
 
 def checked_column(value: object) -> str:

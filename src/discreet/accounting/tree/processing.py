@@ -2,15 +2,11 @@
 
 Trust: kernel.
 
-What happens before and after a release: preprocessing that multiplies rows, post-processing.
-
 Theorem (key ``preprocessing``).  If a function of the table turns one row into at most d rows, then
 tables that differ by r removed and i inserted rows go to tables that differ by at most d r and d i;
 what is released of its result costs what it costs there.  Where no d holds, neighbors may go to
 tables as far apart as you like, and nothing is protected.
 Theorem (key ``post-processing``).  A function of the answer alone costs nothing.
-
-Releases of a secret sample.
 
 Definition.  A sample is drawn afresh, and kept secret: by ``rate``, where each record enters it
 with that probability, independently; or of ``size`` records out of a ``population`` whose number is
@@ -23,8 +19,6 @@ where records are replaced.  Where one is added or removed, the population is no
 What runs on one sample is one node: the sample amplifies what all of it loses together, and each
 further node draws a sample of its own.
 
-Releases of shuffled reports.
-
 Theorem (key ``shuffling``; Feldman, McMillan and Talwar 2021).  If each of n people runs the leaf
 on their own row, and all reports are released in random order, then replacing one row loses less
 than it does in the leaf.  It needs a leaf with a finite epsilon at delta 0, and a public n.
@@ -33,10 +27,12 @@ than it does in the leaf.  It needs a leaf with a finite epsilon at delta 0, and
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from typing import ClassVar, final
 
+from discreet.accounting.scopes.box import Box
 from discreet.accounting.tree.certificates import checked_name
 from discreet.accounting.tree.leaf import Leaf
 from discreet.accounting.tree.node import Node, checked_node
@@ -80,10 +76,6 @@ class Group(Node):
             return "One row becomes any number"
         return f"One row becomes up to {self.distance}"
 
-    def branches(self) -> tuple[tuple[str, Node], ...]:
-        """Return what is released."""
-        return (("", self.child),)
-
 
 @final
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -100,6 +92,8 @@ class Post(Node):
     child: Node
     name: str
 
+    passes_rows: ClassVar[bool] = True
+
     def __init__(self, child: Node, *, name: str = "") -> None:
         """Take a node, and what to call the function."""
         object.__setattr__(self, "child", checked_node(child))
@@ -113,9 +107,9 @@ class Post(Node):
         """Name the function."""
         return f"Post: {self.name}" if self.name else "Post"
 
-    def branches(self) -> tuple[tuple[str, Node], ...]:
-        """Return what is processed."""
-        return (("", self.child),)
+    def regions(self, shared: Callable[[str], bool]) -> tuple[tuple[Box, Node], ...]:  # noqa: ARG002
+        """Return what is processed, about whatever it is about."""
+        return ((Box.everything(), self.child),)
 
 
 def _inf_or(distance: int | None) -> str:
@@ -196,10 +190,6 @@ class Sampled(Node):
             return f"Sampled at rate {self.rate}{together}"
         return f"Sampled: {self.size} of {self.population}"
 
-    def branches(self) -> tuple[tuple[str, Node], ...]:
-        """Return what runs on the sample."""
-        return (("", self.child),)
-
 
 @final
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -233,7 +223,3 @@ class Shuffled(Node):
     def title(self) -> str:
         """Say how many people."""
         return f"Shuffled reports of {self.population}"
-
-    def branches(self) -> tuple[tuple[str, Node], ...]:
-        """Return what each person runs."""
-        return (("", self.child),)

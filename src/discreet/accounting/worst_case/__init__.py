@@ -1,4 +1,4 @@
-"""Worst case.
+"""Worst case: the neighbors for which a tree loses most, and its price.
 
 Trust: public.
 """

@@ -24,7 +24,7 @@ from discreet.accounting.scopes.column_conditions import equals
 from discreet.accounting.scopes.contribution import Contribution
 from discreet.accounting.scopes.value_set import Values
 from discreet.accounting.tree.leaf import Leaf
-from discreet.accounting.tree.node import Choice, Node, Repeat, Sequential, checked_node
+from discreet.accounting.tree.node import Choice, Node, checked_node
 from discreet.accounting.tree.parallel import Parallel, Where, overlapping_keys
 from discreet.accounting.tree.processing import Group, Post, Sampled, Shuffled
 from discreet.accounting.worst_case.frontier import Frontier, Scenario
@@ -39,29 +39,29 @@ from discreet.loss.pairs.envelope import upper_envelope
 from discreet.loss.pairs.two_steps import chained
 from discreet.units import PrivacyUnit, Relation, row, same_unit
 
-__all__ = ["statement_of"]
+__all__ = ["account"]
 
-_ONE_SIDED: Final = frozenset({Relation.ADD_REMOVE, Relation.REPLACE_NULL, Relation.EITHER})
-_TWO_SIDED: Final = frozenset({Relation.REPLACE, Relation.LOCAL, Relation.EITHER})
 _MOST_ROWS: Final = 6
 _GROUP: Final = "rows of a group"  # names no column of any table
 
 
-def statement_of(
+def account(
     tree: Node,
     *,
-    relation: Relation | str | None,
-    unit: PrivacyUnit | None,
-    contribution: Contribution | None,
-    impossible: Iterable[Box | Mapping[str, object]],
+    relation: Relation | str | None = None,
+    unit: PrivacyUnit | None = None,
+    contribution: Contribution | None = None,
+    impossible: Iterable[Box | Mapping[str, object]] = (),
 ) -> Statement:
-    """Account for a tree, see :func:`discreet.accounting.account`.
+    """Account for a tree: what one unit can lose by everything that it releases.
 
-    >>> from discreet.loss import Pure
-    >>> tree = Leaf(Pure(epsilon="0.1")) * 3
-    >>> given = {"unit": None, "contribution": None, "impossible": ()}
-    >>> statement_of(tree, relation="add_remove", **given).epsilon(delta=0)
-    0.30000000000000004
+    Give ``unit``, or just ``relation`` to protect rows.  ``contribution`` limits what belongs to
+    one unit.  ``impossible`` lists combinations of values that no record of the domain has.
+
+    >>> from discreet.mechanisms import Laplace
+    >>> wards = Parallel("ward", {"A": Leaf(Laplace(scale=1)), "B": Leaf(Laplace(scale=2))})
+    >>> account(wards, relation="add_remove").epsilon(delta=0)
+    1.0
     """
     protected = _unit(relation, unit)
     whole = checked_node(tree)
@@ -94,10 +94,10 @@ class _Accountant:
         rows = self._contribution.rows if self._unit.columns else 1
         old: list[Scenario] = []
         new: list[Scenario] = []
-        if self._unit.relation in _ONE_SIDED:
+        if self._unit.relation.adds:
             old += self._options(RowChange(rows, 0))
             new += _turned(old) if self._symmetric() else self._options(RowChange(0, rows))
-        if self._unit.relation in _TWO_SIDED:
+        if self._unit.relation.replaces:
             both = self._replaced(rows)
             old, new = [*old, *both], [*new, *both]
         if not self._exact:  # sets that enclose what is meant may be smaller than they look
@@ -108,7 +108,7 @@ class _Accountant:
             self._unit,
             _theorems(self._tree, self._unit, self._contribution),
             first,
-            first if self._unit.relation not in _ONE_SIDED else second,
+            second if self._unit.relation.adds else first,
             self._terms.columns,
             self._frontier,
             self._again,
@@ -211,7 +211,7 @@ def _limits(tree: Node, unit: PrivacyUnit, contribution: Contribution | None) ->
     whole = all(
         leaf.unit is not None and set(leaf.unit.columns) == set(unit.columns)
         if isinstance(leaf, Leaf)
-        else isinstance(leaf, Sequential | Repeat | Post | Choice)
+        else leaf.passes_rows
         for leaf in tree.walk()
     )
     if unit.columns and not whole:
@@ -254,7 +254,7 @@ def _sets(tree: Node, boxes: Iterable[Box]) -> dict[str, list[Values]]:
 def _theorems(tree: Node, unit: PrivacyUnit, contribution: Contribution) -> tuple[str, ...]:
     """Name what the price of a tree rests on."""
     keys = {"general-composition", "scenario-accounting", "dominating-pair"}
-    bounded = unit.relation in _TWO_SIDED
+    bounded = unit.relation.replaces
     for node in tree.walk():
         match node:
             case Parallel(routed=True):

@@ -25,7 +25,12 @@ from discreet.accounting.scopes.value_set import Values
 from discreet.accounting.tree.node import Node, drawn
 from discreet.accounting.tree.parallel import Parallel, Where
 from discreet.accounting.tree.processing import Group
-from discreet.accounting.worst_case.frontier import MOMENT_ORDERS, Frontier, Scenario
+from discreet.accounting.worst_case.frontier import (
+    MOMENT_ORDERS,
+    MOMENT_ROUNDING,
+    Frontier,
+    Scenario,
+)
 from discreet.accounting.worst_case.tree_terms import AFTER, BEFORE
 from discreet.exact import float_down
 from discreet.loss import PrivacyLoss, Pure
@@ -33,12 +38,21 @@ from discreet.loss.bracket import Bracket
 from discreet.loss.composition import Composition
 from discreet.loss.parameters import checked_delta
 from discreet.loss.profile import Profile
-from discreet.units import PrivacyUnit, Relation
+from discreet.units import PrivacyUnit
 
 __all__ = ["Place", "Statement", "Witness"]
 
 _SHOWN: Final = Fraction(1, 10**6)
-_SHARES: Final = (0.0, 0.25, 0.5, 0.75)
+_SHARES: Final = (0.0, 0.25, 0.5, 0.75)  # places between two orders at which a bound is tried
+_LEAST_DELTA: Final = Fraction(1, 10**300)  # below it, the logarithm of a float would not do
+_CANCELLATION: Final = 1e-12
+"""Above the absolute part of the rounding error of ``_ceiling``.
+
+The bound is (moment - ln delta - f) / t with f = (1 + t) ln(1 + t) - t ln t.  For t from 1/4 to 135
+both terms of f, and f itself, are below 6 t, so that all terms together are at most t times (the
+bound + 24), and each is off by a few 2**-53 of itself.  The share of the bound in that error is
+covered by ``MOMENT_ROUNDING``, the rest is below 1e-12.
+"""
 
 
 @final
@@ -141,7 +155,7 @@ class Statement:
             return Witness("nothing changes", (), (), exact=True)
         removed, inserted = (self._places(option, side) for side in (BEFORE, AFTER))
         sides = {side for _, side, _, _ in option.cells}
-        if len(sides) == 2 or self.unit.relation in {Relation.REPLACE, Relation.LOCAL}:
+        if len(sides) == 2 or self.unit.relation.size_is_public:
             change = f"replace a {self.unit.name}"
         else:
             change = f"{'remove' if option in self._old else 'add'} a {self.unit.name}"
@@ -218,7 +232,7 @@ def _ceiling(option: Scenario, delta: Fraction) -> float:
 
     Between the orders at which moments are kept they lie below the chord, being convex.
     """
-    if delta < Fraction(1, 10**300):
+    if delta < _LEAST_DELTA:
         return math.inf
     cost, best = -math.log(float(delta)), math.inf
     known = list(zip(MOMENT_ORDERS, option.moments, strict=True))
@@ -228,4 +242,4 @@ def _ceiling(option: Scenario, delta: Fraction) -> float:
             moment = low + (high - low) * share
             factor = t * math.log(t) - (1 + t) * math.log1p(t)
             best = min(best, (moment + cost + factor) / t)
-    return max(best, 0.0) * (1 + 1e-9) + 1e-12
+    return max(best, 0.0) * (1 + MOMENT_ROUNDING) + _CANCELLATION

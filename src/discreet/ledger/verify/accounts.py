@@ -56,7 +56,6 @@ from discreet.units import Relation
 
 __all__ = ["AccountHistory", "Accounts"]
 
-_ONE: Final = frozenset({Relation.ADD_REMOVE, Relation.REPLACE_NULL})
 _EVERYTHING: Final = Box.everything()
 
 
@@ -152,7 +151,7 @@ class AccountHistory:
         return owed
 
     def _nothing(self) -> OneRecordBalances | TwoRecordBalances:
-        kind = OneRecordBalances if self._relation in _ONE else TwoRecordBalances
+        kind = TwoRecordBalances if self._relation.replaces else OneRecordBalances
         return kind.nothing(self._segments[0].budget)
 
 

@@ -84,7 +84,6 @@ Pieces = tuple[ChargedBox, ...]
 
 _KEPT_PRICES: Final = 1 << 14
 _EVERYTHING: Final = Box.everything()
-_ONE: Final = frozenset({Relation.ADD_REMOVE, Relation.REPLACE_NULL})
 
 
 @final
@@ -155,7 +154,7 @@ class RecomputedPrices:
     ) -> ChargedBox:
         """Price a part where one unit is added or removed, and where one is replaced."""
         price = functools.partial(self._price, tree, part.node, currency, delta)
-        if self.relation in _ONE:
+        if not self.relation.replaces:
             one = price(two=False)
             return ChargedBox(part.box, one, one)
         both = price(two=True)

@@ -76,7 +76,6 @@ Counts = Sequence[int] | NDArray[np.integer[Any]]
 
 _MOST_GROUPS: Final = 10**9
 _MOST_UNITS: Final = 1 << 62
-_ONE_WAY: Final = {Relation.ADD_REMOVE, Relation.REPLACE_NULL}
 
 
 class PartitionSelectionMechanism(Mechanism[Counts, Answer], Generic[Answer]):
@@ -150,7 +149,7 @@ def worst_move(*, distance: Number, groups: int, relation: Relation) -> tuple[in
     steps = steps_at(distance)
     if relation is Relation.LOCAL:  # any two single units are neighbors
         steps = min(steps, 1)
-    places = groups if relation in _ONE_WAY else 2 * groups
+    places = relation.sides * groups
     return steps, places if steps <= 2 else 2 * steps * places // (steps + 1)
 
 

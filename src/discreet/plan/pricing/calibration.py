@@ -38,7 +38,6 @@ from discreet.errors import OutOfRange
 from discreet.loss import PrivacyLoss, Pure, ZeroConcentrated
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.plan.pricing.choose_noise import KEYS_PART, gaussian_rho
-from discreet.plan.pricing.group_sensitivity import TWO_SIDED
 from discreet.plan.pricing.release_composition import Releases, composition_of
 from discreet.plan.pricing.unpriced_release import UnpricedRelease
 from discreet.units import PrivacyUnit
@@ -110,7 +109,7 @@ def epsilon_sum(tree: Node, unit: PrivacyUnit) -> Sum | None:
     >>> epsilon_sum(Leaf(Laplace(scale=2)) * 3, row())
     (Fraction(3, 2), Fraction(0, 1))
     """
-    inserted = 1 if unit.relation in TWO_SIDED else 0
+    inserted = int(unit.relation.replaces)
     epsilon = delta = _NONE
     for leaf, count in _leaves(tree, 1):
         found = point_price(leaf.price(1, inserted))
@@ -129,7 +128,7 @@ def rho_sum(tree: Node, unit: PrivacyUnit) -> Sum:
     """
     rho = delta = _NONE
     for leaf, count in _leaves(tree, 1):
-        one, chance = _rho(leaf, two_sided=unit.relation in TWO_SIDED)
+        one, chance = _rho(leaf, two_sided=unit.relation.replaces)
         rho, delta = rho + count * one, delta + count * chance
     return rho, delta
 

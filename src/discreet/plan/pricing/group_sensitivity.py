@@ -55,7 +55,6 @@ if TYPE_CHECKING:  # loaded when first used, because a plain question needs none
     from discreet.mechanisms import Exponential
 
 __all__ = [
-    "TWO_SIDED",
     "UNITS",
     "GroupSensitivity",
     "Noise",
@@ -63,9 +62,6 @@ __all__ = [
     "root_up",
     "steps_up",
 ]
-
-TWO_SIDED: Final = frozenset({Relation.REPLACE, Relation.EITHER})
-"""Relations under which one unit can take the place of another."""
 
 _CORNERS: Final = 1 << 14
 
@@ -116,15 +112,15 @@ class GroupSensitivity:
 
     def places(self, relation: Relation) -> int:
         """Return in how many places totals can move."""
-        return self.groups if relation not in TWO_SIDED else self._single
+        return self._single if relation.replaces else self.groups
 
     def moved(self, relation: Relation) -> int:
         """Return the L1 distance of one step of a relation."""
-        return self.replaced if relation in TWO_SIDED else self.added
+        return self.replaced if relation.replaces else self.added
 
     def moved_squared(self, relation: Relation) -> int:
         """Return the square of the L2 distance of one step of a relation."""
-        return self.replaced_squared if relation in TWO_SIDED else self.added_squared
+        return self.replaced_squared if relation.replaces else self.added_squared
 
     @property
     def _single(self) -> int:

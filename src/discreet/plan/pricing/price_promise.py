@@ -29,7 +29,6 @@ from discreet.accounting.tree.leaf import UNPROTECTED
 from discreet.errors import OutOfRange
 from discreet.loss import Approximate, PrivacyLoss, Pure, ZeroConcentrated
 from discreet.plan.pricing.calibration import Calibrated, Price, epsilon_sum, rho_sum
-from discreet.plan.pricing.group_sensitivity import TWO_SIDED
 from discreet.plan.pricing.release_composition import composition_of
 from discreet.plan.pricing.release_parts import Part, PartitionSelection, QuantileLevel
 from discreet.plan.pricing.requested_price import RequestedPrice
@@ -215,7 +214,7 @@ def _leaf(loss: PrivacyLoss, name: str, unit: PrivacyUnit) -> Leaf:
     Noise that hides a unit that is replaced hides one that comes or goes: that moves less.
     """
     whose = PrivacyUnit(name=unit.name, columns=unit.columns, relation=Relation.ADD_REMOVE)
-    replaced = loss if unit.relation in TWO_SIDED else None
+    replaced = loss if unit.relation.replaces else None
     return Leaf(loss, name=name, unit=whose, replaced=replaced)
 
 

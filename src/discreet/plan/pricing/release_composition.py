@@ -35,7 +35,6 @@ from discreet.errors import OutOfRange
 from discreet.loss import PrivacyLoss
 from discreet.mechanisms import Gaussian
 from discreet.plan.pricing.group_sensitivity import (
-    TWO_SIDED,
     UNITS,
     GroupSensitivity,
     Noise,
@@ -86,7 +85,7 @@ def composition_of(releases: Releases, unit: PrivacyUnit) -> Node:
 
 def _leaves(releases: Releases, unit: PrivacyUnit) -> Iterator[Node]:
     whose = PrivacyUnit(name=unit.name, columns=unit.columns, relation=Relation.ADD_REMOVE)
-    replaced = unit.relation in TWO_SIDED
+    replaced = unit.relation.replaces
     if releases.selection is not None:
         loss = _keys_replaced(releases.selection) if replaced else None
         yield Leaf(releases.selection, name="keys", unit=whose, replaced=loss)

@@ -40,7 +40,6 @@ from typing import TYPE_CHECKING, Final, final
 
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.plan.pricing.group_sensitivity import (
-    TWO_SIDED,
     UNITS,
     GroupSensitivity,
     Noise,
@@ -126,7 +125,7 @@ class QuantileLevel:
 
     def moved(self, relation: Relation) -> Fraction:
         """Return how far a unit moves the scores of one of its groups."""
-        if relation not in TWO_SIDED:
+        if not relation.replaces:
             return self._weight
         return Fraction(self.rows) if self.available == 1 else 2 * self._weight
 
@@ -198,7 +197,7 @@ class PartitionSelection:
 
     def places(self, relation: Relation) -> int:
         """Return how many groups one step of a relation changes."""
-        return 2 * self.groups if relation in TWO_SIDED else self.groups
+        return relation.sides * self.groups
 
     def within_epsilon(
         self, epsilon: Fraction, relation: Relation, delta: Fraction
