@@ -29,7 +29,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final, final
 
-from discreet.query.expression_types import typed
+from discreet.query.expression_types import ColumnTypes, typed
 from discreet.query.expressions import (
     Aggregate,
     Call,
@@ -115,10 +115,14 @@ def facts_of(expression: Expression, known: Mapping[str, Facts]) -> Facts:
     >>> older.bounds, older.nullable
     ((Fraction(10, 1), Fraction(120, 1)), True)
     """
+    return _facts(expression, known, ColumnTypes((name, each.type) for name, each in known.items()))
+
+
+def _facts(expression: Expression, known: Mapping[str, Facts], types: ColumnTypes) -> Facts:
     if isinstance(expression, Column):
         return known[expression.name]
-    kind = typed(expression, {name: facts.type for name, facts in known.items()})
-    below = [facts_of(child, known) for child in expression.children()]
+    kind = typed(expression, types)
+    below = [_facts(child, known, types) for child in expression.children()]
     low, high, nullable = _range(expression, kind, below)
     row_by_row = not isinstance(expression, Window | Aggregate)  # others differ from row to row
     return Facts(
