@@ -13,7 +13,8 @@ shown to anybody.  Whoever carries it out charges ``tree`` to the records of ``s
 engine compute ``lowered``, shows the groups that ``selection`` chooses by the count ``chosen_by``
 (all of them where it is None, or those that reach what ``reached`` says), adds ``noises``, makes
 ``choices``, and computes the columns of ``shown`` from ``estimates``.  The price is right if
-``promises`` are true, which only the owner of the data can know.
+``promises`` are true, which only the owner of the data can know.  ``standing`` says how the plan
+stood before the ledger of the session that made it, at that time; plan it again to look again.
 
 The digest of a plan: the same for every way to write the same request.
 
@@ -31,7 +32,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from datetime import date
 from fractions import Fraction
@@ -155,12 +155,7 @@ class Plan:
     search: BoundsSearch | None = None
     found: tuple[FoundBounds, ...] = ()
     promises: tuple[OwnerPromise, ...] = ()
-    look: Callable[[], BudgetPreview | None] | None = field(default=None, compare=False)
-
-    @property
-    def standing(self) -> BudgetPreview | None:
-        """Whether it was answered before, and what it would leave, as its ledger stands now."""
-        return None if self.look is None else self.look()
+    standing: BudgetPreview | None = field(default=None, compare=False)
 
     @property
     def loss(self) -> PrivacyLoss:
