@@ -30,11 +30,13 @@ n - 1 in place of n, with at least p rows, multiplies that by p / (p - 1), and a
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, final
 
+from discreet.errors import TooLarge
 from discreet.exact import float_up
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.plan.forecast.noise_quantiles import noise_half_width
@@ -59,6 +61,7 @@ __all__ = ["ErrorForecast"]
 
 _BELOW: Final = Fraction(1, 10)
 _ZERO: Final = Fraction(0)
+_LARGEST_FLOAT: Final = Fraction(sys.float_info.max)
 
 Linear = tuple[Mapping[str, Fraction], Fraction]
 """Factors of the noises of measures, and how far rounding moves the result besides."""
@@ -243,6 +246,12 @@ def shown_up(number: Fraction) -> str:
     """
     if number == 0:
         return "0"
+    if number > _LARGEST_FLOAT:
+        raise TooLarge(
+            what="the error of an output is beyond the largest FLOAT.",
+            why="neither the output nor its error could be shown.",
+            do="multiply by smaller numbers, or measure in a coarser unit.",
+        )
     digits = 3 - math.floor(math.log10(float_up(number)))
     rounded = math.ceil(number * Fraction(10) ** digits) / Fraction(10) ** digits
     if rounded.denominator == 1 and rounded < 10**9:
