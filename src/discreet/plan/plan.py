@@ -35,6 +35,7 @@ import json
 from dataclasses import dataclass, field, fields
 from datetime import date
 from fractions import Fraction
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, final
 
 from discreet.accounting import Box, Budget, Node, encode
@@ -172,20 +173,23 @@ class Plan:
 
     def __repr__(self) -> str:
         """Show the question and the price on one line."""
-        from discreet.plan.plan_text import shown_price, shown_question  # noqa: PLC0415  rare
-
-        return f"<plan: {shown_question(self)}; costs {shown_price(self.price)}>"
+        text = _plan_text()
+        return f"<plan: {text.shown_question(self)}; costs {text.shown_price(self.price)}>"
 
     def __str__(self) -> str:
         """Show everything that will happen, as a tree of lines."""
-        from discreet.plan.plan_text import branches_of, plan_text  # noqa: PLC0415  rare
-
-        return plan_text(branches_of(self))
+        text = _plan_text()
+        return str(text.plan_text(text.branches_of(self)))
 
     def _repr_html_(self) -> str:
-        from discreet.plan.plan_text import branches_of, html_of  # noqa: PLC0415  rare
+        text = _plan_text()
+        return str(text.html_of(text.branches_of(self)))
 
-        return html_of(branches_of(self))
+
+def _plan_text() -> ModuleType:
+    from discreet.plan import plan_text  # noqa: PLC0415  rare
+
+    return plan_text
 
 
 _FORMAT: Final = 1

@@ -44,7 +44,7 @@ from discreet.plan.pricing.unpriced_release import UnpricedRelease
 from discreet.units import PrivacyUnit
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
-    from discreet.mechanisms import NoisyKeys, OptimalKeys
+    from discreet.mechanisms import NoisyKeys
 
 __all__ = [
     "Calibrated",
@@ -161,8 +161,11 @@ def _rho(leaf: Leaf, *, two_sided: bool) -> Sum:
     )
 
     match source:
-        case OptimalKeys() | NoisyKeys():
-            return _keys_rho(source, 2 * source.groups if two_sided else source.groups)
+        case OptimalKeys():
+            places = 2 * source.groups if two_sided else source.groups
+            return places * _pure_rho(source.epsilon), places * source.delta
+        case NoisyKeys():
+            return _noisy_keys_rho(source, 2 * source.groups if two_sided else source.groups)
         case Exponential(scale=scale):
             return (2 * distance / scale) ** 2 / 8, _NONE  # scores may move either way
         case _:
@@ -170,11 +173,7 @@ def _rho(leaf: Leaf, *, two_sided: bool) -> Sum:
             raise TypeError(message)
 
 
-def _keys_rho(keys: OptimalKeys | NoisyKeys, places: int) -> Sum:
-    from discreet.mechanisms import OptimalKeys  # noqa: PLC0415  as above
-
-    if isinstance(keys, OptimalKeys):
-        return places * _pure_rho(keys.epsilon), places * keys.delta
+def _noisy_keys_rho(keys: NoisyKeys, places: int) -> Sum:
     if isinstance(keys.noise, Laplace):
         return places * _pure_rho(keys.most / keys.noise.scale), keys.leak()
     return places * keys.noise.concentrated(distance=keys.most).rho, keys.leak()

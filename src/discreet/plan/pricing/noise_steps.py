@@ -19,6 +19,7 @@ from typing import Final
 
 from discreet.errors import OutOfRange, UnsupportedSQL, WrongKind
 from discreet.plan.draft import Draft, required
+from discreet.plan.forecast.error_targets import ErrorTargets
 from discreet.plan.pricing.calibration import (
     Calibrated,
     Price,
@@ -248,8 +249,6 @@ def _by_errors(draft: Draft, law: str | None) -> Calibrated:
     ask, sketch = required(draft.ask), required(draft.sketch)
     if law is None and ask.concentrated:
         law = GAUSSIAN
-    from discreet.plan.forecast.error_targets import ErrorTargets  # noqa: PLC0415  rare
-
     targets = ErrorTargets(
         ask=ask,
         sketch=sketch,
