@@ -1,12 +1,7 @@
 """A plan: what will be computed, which mechanism protects it and what it costs, before any data.
 
-Trust: kernel.
-
-Where a plan stands before the ledger that would pay for it.
-
- All of it is in the ledger, and nothing of it is in the data.
-
-A plan: what will be computed, which mechanism protects it and what it costs, before any data.
+Trust: kernel.  How a plan stands is read from its ledger, and from no data.  Two plans with one
+digest are answered once.
 
 A plan is a value.  It was made from the question, the schema and the policy alone, so it may be
 shown to anybody.  Whoever carries it out charges ``tree`` to the records of ``scope``, lets an
@@ -16,16 +11,13 @@ engine compute ``lowered``, shows the groups that ``selection`` chooses by the c
 ``promises`` are true, which only the owner of the data can know.  ``standing`` says how the plan
 stood before the ledger of the session that made it, at that time; plan it again to look again.
 
-The digest of a plan: the same for every way to write the same request.
-
- Two plans with one digest are answered once.
-
-Definition.  The digest is the SHA-256 of a JSON text: the canonical question, whom it protects, the
-bound relation with the types of its columns, the groups, the measures with their bounds, all
-mechanisms, and the scope.  So it changes with the price, and with every declared fact that changes
-what is computed; spelling, the confidence at which errors are shown, and the hash that decides
-which groups of a unit are kept do not matter.  Only ends of intervals of quantiles are chosen for a
-confidence, of 95 % or a higher one that is asked for.
+Definition.  The digest of a plan is the same for every way to write the same request.  It is the
+SHA-256 of a JSON text: the canonical question, whom it protects, the bound relation with the types
+of its columns, the groups, the measures with their bounds, all mechanisms, and the scope.  So it
+changes with the price, and with every declared fact that changes what is computed; spelling, the
+confidence at which errors are shown, and the hash that decides which groups of a unit are kept do
+not matter.  Only ends of intervals of quantiles are chosen for a confidence, of 95 % or a higher
+one that is asked for.
 """
 
 from __future__ import annotations

@@ -1,17 +1,11 @@
 """Calibration: what releases are proved to cost, and the noise that spends a price.
 
-Trust: kernel.
-
-What releases are proved to cost: sums of what each costs by its own theorem.
+Trust: kernel.  Whatever is returned was proved to cost no more than was asked.
 
 Theorem (keys ``filter-basic``, ``filter-concentrated``, ``filter-approximate``).  Epsilons and
 deltas of independent releases add up, and so do rhos outside events of known chance.  The loss that
 accounting works out for the whole tree is never larger, and often smaller; these sums are exact,
 and found at once.
-
-From an asked price to the noise that spends it.
-
- Whatever is returned was proved to cost no more than was asked.
 
 Definition.  A price of epsilon is divided in epsilon: Laplace noise, and choices by rank.  A price
 of rho is divided in rho: Gaussian noise, unless the question says otherwise.  A price of epsilon

@@ -64,10 +64,10 @@ def choose_noise(
 ) -> str:
     """Return the law that promises the smaller errors at a price, by formula.
 
-    >>> from discreet.plan.pricing.group_sensitivity import Distances
+    >>> from discreet.plan.pricing.group_sensitivity import GroupSensitivity
     >>> from discreet.units import person
     >>> def law(groups):
-    ...     far = Distances(low=0, high=5, groups=groups, available=None)
+    ...     far = GroupSensitivity(low=0, high=5, groups=groups, available=None)
     ...     sketch = UnpricedRelease(parts=(NoisyTotals(measure="count", distances=far),),
     ...     weights=(1,),
     ...                     fixed=(None,), unit=person("patient"),

@@ -2,12 +2,8 @@
 
 Trust: kernel.
 
-Which parts have to be released for a question, and how much each of them matters.
-
 Where groups are chosen privately by a noisy count that the answer needs in any case
 (:mod:`discreet.plan.statistics.partition_selection`), it is released once.
-
-The step that fixes the noise: by a price, or by errors.
 """
 
 from __future__ import annotations

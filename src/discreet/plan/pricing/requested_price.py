@@ -2,10 +2,6 @@
 
 Trust: kernel.
 
-What finding bounds may cost.
-
-What a question may cost, or how exact its answer shall be: as asked, and as the policy allows.
-
 Definition.  A price is asked in epsilon, perhaps outside an event of chance delta, or in rho; or it
 is left open, and errors are named in its place: how far an output may be from the truth, at most,
 with the confidence.  Then the budget that pays decides between laws of noise: one that is kept in
