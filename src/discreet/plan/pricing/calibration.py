@@ -49,6 +49,7 @@ __all__ = [
     "epsilon_at",
     "epsilon_sum",
     "loss_of",
+    "pure_rho",
     "rho_sum",
 ]
 
@@ -144,7 +145,7 @@ def _rho(leaf: Leaf, *, two_sided: bool) -> Sum:
         distance = leaf.replaced if isinstance(leaf.replaced, Fraction) else 2 * leaf.added
     match source:
         case Laplace(scale=scale):
-            return _pure_rho(math.floor(distance) / scale), _NONE
+            return pure_rho(math.floor(distance) / scale), _NONE
         case Gaussian():
             found = source.concentrated(distance=distance, coordinates=leaf.coordinates)
             return found.rho, _NONE
@@ -157,7 +158,7 @@ def _rho(leaf: Leaf, *, two_sided: bool) -> Sum:
     match source:
         case OptimalKeys():
             places = 2 * source.groups if two_sided else source.groups
-            return places * _pure_rho(source.epsilon), places * source.delta
+            return places * pure_rho(source.epsilon), places * source.delta
         case NoisyKeys():
             return _noisy_keys_rho(source, 2 * source.groups if two_sided else source.groups)
         case Exponential(scale=scale):
@@ -169,12 +170,16 @@ def _rho(leaf: Leaf, *, two_sided: bool) -> Sum:
 
 def _noisy_keys_rho(keys: NoisyKeys, places: int) -> Sum:
     if isinstance(keys.noise, Laplace):
-        return places * _pure_rho(keys.most / keys.noise.scale), keys.leak()
+        return places * pure_rho(keys.most / keys.noise.scale), keys.leak()
     return places * keys.noise.concentrated(distance=keys.most).rho, keys.leak()
 
 
-def _pure_rho(epsilon: Fraction) -> Fraction:
-    """Return the rho of a pure loss; of a very large one half its square."""
+def pure_rho(epsilon: Fraction) -> Fraction:
+    """Return the rho of a pure loss; of a very large one half its square.
+
+    >>> pure_rho(Fraction(10**7)) == 10**14 / 2
+    True
+    """
     return Pure(epsilon=epsilon).concentrated() if epsilon <= 10**6 else epsilon * epsilon / 2
 
 
