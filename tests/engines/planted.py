@@ -224,7 +224,7 @@ def planted(monkeypatch, box, question, **more):
     None stands for a box that is refused, because no value could lie in it.
     """
     with monkeypatch.context() as patch:
-        patch.setattr("discreet.plan.binding.truth_sets.scope_box", lambda *_: box)
+        patch.setattr("discreet.plan.binding.binder.scope_box", lambda *_: box)
         try:
             return planned(question, **more)
         except UnsupportedSQL as error:  # nothing lies before the first moment

@@ -94,7 +94,7 @@ def test_rows_that_are_units_do_not_count_outside_either(monkeypatch, answer):
 
 def test_without_the_filters_they_would_count(monkeypatch):
     """A mutant: the box is charged as it was inferred."""
-    monkeypatch.setattr("discreet.plan.binding.bound_question.enforced", lambda rows, *_: rows)
+    monkeypatch.setattr("discreet.plan.binding.bound_question.enforce_scope", lambda rows, *_: rows)
     (box, *_) = boxes(seed=1, count=0)
     with pytest.raises(AssertionError):
         check(planted(monkeypatch, box, QUESTIONS[0]), by_reference)

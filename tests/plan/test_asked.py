@@ -2,10 +2,11 @@
 
 import pytest
 
-from discreet.errors import QuestionError, UnsupportedSQL, WrongType
+from discreet.errors import OutOfRange, QuestionError, TooLarge, UnsupportedSQL, WrongType
 from discreet.plan.binding.bound_question import bind_question
+from discreet.plan.pricing.requested_price import estimate
 from discreet.query.sql.parse import read
-from tests.plan.clinic import SCHEMA, public_rows
+from tests.plan.clinic import SCHEMA, planned, public_rows
 
 
 def bound(text):
@@ -40,3 +41,21 @@ def test_refusals(text, error):
     with pytest.raises(error) as found:
         bound(text)
     assert "^" in str(found.value)
+
+
+@pytest.mark.parametrize("price", ["1e-201", "1e-999"])
+@pytest.mark.parametrize("delta", [None, "1e-9"])
+@pytest.mark.parametrize("value", ["COUNT(*)", "PERCENTILE_CONT(age, 0.5)"])
+def test_prices_for_which_no_noise_can_be_computed_are_refused(price, delta, value):
+    for name in ("epsilon", "rho"):
+        with pytest.raises(OutOfRange, match=f"{name} is below 1e-200"):
+            planned(f"SELECT {value} AS n FROM visits", delta=delta, **{name: price})  # noqa: S608
+        with pytest.raises(OutOfRange, match=f"{name} is below 1e-200"):
+            estimate(**{name: price})
+
+
+@pytest.mark.parametrize("factors", ["1e308", "1e308 * 1e308"])
+@pytest.mark.parametrize("value", ["COUNT(*)", "SUM(age)"])
+def test_errors_beyond_the_largest_float_are_refused(value, factors):
+    with pytest.raises(TooLarge, match="beyond the largest FLOAT"):
+        planned(f"SELECT {value} * {factors} AS n FROM visits", epsilon=1)  # noqa: S608

@@ -199,7 +199,7 @@ def test_bounds_may_be_paid_in_rho():
 def test_the_second_stage_is_held_against_the_promise(monkeypatch):
     plan = asked(QUESTIONS[0], 0, 0)
     dear = planned(QUESTIONS[0], epsilon="0.6", found_bounds=plan.search.widest)
-    monkeypatch.setattr(settling, "worked_out", lambda draft: dear)
+    monkeypatch.setattr(settling, "run_steps", lambda draft: dear)
     with pytest.raises(OutOfRange):
         with_bounds(plan, plan.search.widest[0].bounds)
 

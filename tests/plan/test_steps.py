@@ -42,16 +42,16 @@ def test_the_steps_are_in_order():
         "bind_names",
         "find_groups",
         "bound_contributions",
-        "miss_bounds",
+        "find_missing_bounds",
         "measure_aggregates",
         "name_outputs",
-        "sketch_releases",
+        "split_releases",
         "scale_noise",
-        "reach_threshold",
+        "find_having_threshold",
         "aim_at_ends",
-        "lower",
+        "request_totals",
         "predict_errors",
-        "price_bounds",
+        "price_bounds_search",
     ]
     for step in STEPS[1:]:
         assert step.__doc__

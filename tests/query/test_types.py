@@ -7,7 +7,9 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 
+from discreet.engines.sql.expressions import printed
 from discreet.errors import QuestionError, UnknownName, UnsupportedSQL, WrongType
+from discreet.plan.binding.value_facts import Facts, facts_of
 from discreet.query import (
     Aggregate,
     Aggregated,
@@ -26,10 +28,12 @@ from discreet.query import (
     Type,
     UnionAll,
     columns,
+    expression_types,
     read_expression,
     typed,
 )
-from discreet.query.expression_types import CASTS, FUNCTIONS
+from discreet.query.expression_types import CASTS, FUNCTIONS, ColumnTypes
+from discreet.query.expressions import walk
 from discreet.query.types import type_of
 from tests.query.dialect import underlined
 from tests.query.expressions import expressions
@@ -235,3 +239,34 @@ def test_columns_that_cannot_be_told():
         columns(Table("visits"))
     with pytest.raises(WrongType):
         columns(UnionAll((VISITS, Scan("wards", (("name", Type.TEXT),)))))
+
+
+def nested(depth):
+    """An expression as deep as this, of one more node than it is deep."""
+    expression = Column("i")
+    for _ in range(depth):
+        expression = Call("ABS", (expression,))
+    return expression
+
+
+def typings(monkeypatch):
+    """Count how often a node is typed, from now on."""
+    counted = []
+    real = expression_types._typed
+    monkeypatch.setattr(
+        expression_types, "_typed", lambda *node: counted.append(None) or real(*node)
+    )
+    return counted
+
+
+@pytest.mark.parametrize("depth", [20, 80])
+def test_each_node_is_typed_once_whoever_asks(monkeypatch, depth):
+    counted, deep = typings(monkeypatch), nested(depth)
+    types = ColumnTypes(COLUMNS)
+    for node in walk(deep):
+        assert typed(node, types) is Type.INTEGER
+    assert len(counted) == depth + 1
+    facts_of(deep, {"i": Facts(type=Type.INTEGER)})
+    assert len(counted) == 2 * (depth + 1)
+    printed(deep, ColumnTypes(COLUMNS))
+    assert len(counted) == 3 * (depth + 1)

@@ -1,11 +1,14 @@
 """A plan says whether it was answered before, whether it fits, and what it would leave."""
 
+import pickle
+
 import pyarrow as pa
 import pytest
 
 import discreet as dp
 from discreet.accounting import Budget
 from discreet.errors import OverBudget
+from discreet.plan.plan import BudgetPreview
 from tests.session.clinic import COUNT, POLICY, in_test_mode, opened
 
 
@@ -30,8 +33,10 @@ def test_a_plan_says_that_it_was_answered(tmp_path):
     with opened(tmp_path) as clinic:
         plan = clinic.plan(COUNT, epsilon="0.5")
         receipt = clinic.ask(plan).receipt
-        assert plan.standing.entry == receipt.seq
-        assert f"was answered before, in entry {receipt.seq}, and costs nothing" in str(plan)
+        for again in (clinic.plan(plan), clinic.plan(COUNT, epsilon="0.5")):
+            assert again == plan
+            assert again.standing.entry == receipt.seq
+            assert f"was answered before, in entry {receipt.seq}, and costs nothing" in str(again)
         assert clinic.plan(COUNT, epsilon="0.25").standing.entry is None
 
 
@@ -73,9 +78,19 @@ def test_without_a_ledger_there_is_nothing_to_say(tmp_path):
     with opened(tmp_path, ledger=None) as clinic:
         assert clinic.plan(COUNT, epsilon=1).standing is None
     with opened(tmp_path) as clinic:
-        plan = clinic.plan(COUNT, epsilon=1)
+        plan = clinic.ask(COUNT, epsilon=1).plan  # what was answered no longer stands before it
     assert plan.standing is None
     assert "leaves" not in str(plan)
+
+
+def test_a_plan_is_a_value_that_holds_no_session(tmp_path):
+    with opened(tmp_path) as clinic:
+        plan = clinic.plan(COUNT, epsilon="0.5")
+        shown = str(plan)
+        clinic.ask(COUNT, epsilon="0.25")
+    copy = pickle.loads(pickle.dumps(plan))  # noqa: S301  our own bytes
+    assert (copy, copy.standing, str(copy)) == (plan, plan.standing, shown)
+    assert plan.standing == BudgetPreview(entry=None, fits=True, left="epsilon 1.5 of 2")
 
 
 def asked(folder, table, kind, condition, **more):

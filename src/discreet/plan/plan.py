@@ -1,40 +1,33 @@
 """A plan: what will be computed, which mechanism protects it and what it costs, before any data.
 
-Trust: kernel.
-
-Where a plan stands before the ledger that would pay for it.
-
- All of it is in the ledger, and nothing of it is in the data.
-
-A plan: what will be computed, which mechanism protects it and what it costs, before any data.
+Trust: kernel.  How a plan stands is read from its ledger, and from no data.  Two plans with one
+digest are answered once.
 
 A plan is a value.  It was made from the question, the schema and the policy alone, so it may be
 shown to anybody.  Whoever carries it out charges ``tree`` to the records of ``scope``, lets an
 engine compute ``lowered``, shows the groups that ``selection`` chooses by the count ``chosen_by``
 (all of them where it is None, or those that reach what ``reached`` says), adds ``noises``, makes
 ``choices``, and computes the columns of ``shown`` from ``estimates``.  The price is right if
-``promises`` are true, which only the owner of the data can know.
+``promises`` are true, which only the owner of the data can know.  ``standing`` says how the plan
+stood before the ledger of the session that made it, at that time; plan it again to look again.
 
-The digest of a plan: the same for every way to write the same request.
-
- Two plans with one digest are answered once.
-
-Definition.  The digest is the SHA-256 of a JSON text: the canonical question, whom it protects, the
-bound relation with the types of its columns, the groups, the measures with their bounds, all
-mechanisms, and the scope.  So it changes with the price, and with every declared fact that changes
-what is computed; spelling, the confidence at which errors are shown, and the hash that decides
-which groups of a unit are kept do not matter.  Only ends of intervals of quantiles are chosen for a
-confidence, of 95 % or a higher one that is asked for.
+Definition.  The digest of a plan is the same for every way to write the same request.  It is the
+SHA-256 of a JSON text: the canonical question, whom it protects, the bound relation with the types
+of its columns, the groups, the measures with their bounds, all mechanisms, and the scope.  So it
+changes with the price, and with every declared fact that changes what is computed; spelling, the
+confidence at which errors are shown, and the hash that decides which groups of a unit are kept do
+not matter.  Only ends of intervals of quantiles are chosen for a confidence, of 95 % or a higher
+one that is asked for.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from datetime import date
 from fractions import Fraction
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, final
 
 from discreet.accounting import Box, Budget, Node, encode
@@ -140,12 +133,7 @@ class Plan:
     search: BoundsSearch | None = None
     found: tuple[FoundBounds, ...] = ()
     promises: tuple[OwnerPromise, ...] = ()
-    look: Callable[[], BudgetPreview | None] | None = field(default=None, compare=False)
-
-    @property
-    def standing(self) -> BudgetPreview | None:
-        """Whether it was answered before, and what it would leave, as its ledger stands now."""
-        return None if self.look is None else self.look()
+    standing: BudgetPreview | None = field(default=None, compare=False)
 
     @property
     def loss(self) -> PrivacyLoss:
@@ -162,20 +150,23 @@ class Plan:
 
     def __repr__(self) -> str:
         """Show the question and the price on one line."""
-        from discreet.plan.plan_text import shown_price, shown_question  # noqa: PLC0415  rare
-
-        return f"<plan: {shown_question(self)}; costs {shown_price(self.price)}>"
+        text = _plan_text()
+        return f"<plan: {text.shown_question(self)}; costs {text.shown_price(self.price)}>"
 
     def __str__(self) -> str:
         """Show everything that will happen, as a tree of lines."""
-        from discreet.plan.plan_text import branches_of, plan_text  # noqa: PLC0415  rare
-
-        return plan_text(branches_of(self))
+        text = _plan_text()
+        return str(text.plan_text(text.branches_of(self)))
 
     def _repr_html_(self) -> str:
-        from discreet.plan.plan_text import branches_of, html_of  # noqa: PLC0415  rare
+        text = _plan_text()
+        return str(text.html_of(text.branches_of(self)))
 
-        return html_of(branches_of(self))
+
+def _plan_text() -> ModuleType:
+    from discreet.plan import plan_text  # noqa: PLC0415  rare
+
+    return plan_text
 
 
 _FORMAT: Final = 1

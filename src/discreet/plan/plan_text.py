@@ -1,14 +1,7 @@
 """A plan as text, and as HTML: who is protected, what is released, its price and its errors.
 
-Trust: public.
-
-How a plan shows bounds that are to be found, or were found.
-
- Bounds that were found are released, and paid for.
-
-A plan as text, and as HTML: who is protected, what is released, its price and its errors.
-
- Plans hold no data, so all of it may be shown.
+Trust: public.  Bounds that were found are released, and paid for.  Plans hold no data, so all of it
+may be shown.
 """
 
 from __future__ import annotations

@@ -24,6 +24,11 @@ from discreet.plan.plan import Plan, plan_digest
 from discreet.plan.policy.owner_promises import promises_behind
 from discreet.plan.policy.policy import Policy
 from discreet.plan.pricing.noise_steps import scale_noise, unpriced_release
+from discreet.plan.pricing.price_promise import (
+    composed_with_search,
+    total_price,
+    with_promised_shares,
+)
 from discreet.plan.pricing.release_composition import check_claims
 from discreet.plan.pricing.requested_price import (
     BoundsPrice,
@@ -32,6 +37,7 @@ from discreet.plan.pricing.requested_price import (
     check_requested_price,
     read_requested_price,
 )
+from discreet.plan.statistics import having_threshold
 from discreet.plan.statistics.answer_layout import answer_layout
 from discreet.plan.statistics.contribution_bounds import contribution_bounds
 from discreet.plan.statistics.measure_list import ReleaseInput
@@ -198,8 +204,6 @@ def split_releases(draft: Draft) -> Draft:
     sketch = unpriced_release(draft)
     if draft.promise is None:
         return replace(draft, sketch=sketch)
-    from discreet.plan.pricing.price_promise import with_promised_shares  # noqa: PLC0415  rare
-
     return replace(draft, sketch=with_promised_shares(sketch, draft.promise))
 
 
@@ -214,9 +218,7 @@ def find_having_threshold(draft: Draft) -> Draft:
     """Find out from which noisy number on groups are shown, where they are too many to list."""
     if not isinstance(required(draft.groups).public, Product):
         return draft
-    from discreet.plan.statistics import having_threshold as reached  # noqa: PLC0415  rare
-
-    return reached.having_threshold(draft)
+    return having_threshold.having_threshold(draft)
 
 
 def aim_at_ends(draft: Draft) -> Draft:
@@ -289,8 +291,6 @@ def _finished(draft: Draft) -> Plan:
     releases, scope = calibrated.releases, required(draft.asked).rows.scope
     tree, price, search = calibrated.tree, calibrated.price, draft.search
     if search is not None:
-        from discreet.plan.pricing.price_promise import composed_with_search, total_price  # noqa: PLC0415  rare
-
         tree = composed_with_search(search.tree, search.promise)
         price = total_price(search.price, search.promise.price, required(draft.ask).delta)
     digest = plan_digest(

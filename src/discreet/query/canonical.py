@@ -1,18 +1,11 @@
 """The one text of a question: what its digest is made of.
 
-Trust: kernel.
-
-The one form of an expression: what it computes, without how it is written.
-
- Two expressions with the same form are held to be the same.
+Trust: kernel.  Two expressions with the same form are held to be the same.  Two questions with the
+same text are held to be the same, and are answered once.
 
 Definition.  A form is a nested list that begins with the kind of its node.  Names are folded, and a
 qualifier is replaced by the place of its table among those that are visible.  Operands whose order
 cannot change the result, not even in its last bit, are sorted.
-
-The one text of a question: what its digest is made of.
-
- Two questions with the same text are held to be the same, and are answered once.
 
 Definition.  The text is JSON.  It does not tell apart questions that differ in space, comments, the
 case of names, aliases of tables, parentheses, the spelling of numbers, the order of the operands of

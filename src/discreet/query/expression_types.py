@@ -5,7 +5,7 @@ Trust: kernel.  What has a type here is computed alike by every engine; all else
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NoReturn, assert_never
 
 from discreet.errors import UnknownName, UnsupportedSQL, WrongType
@@ -40,6 +40,7 @@ __all__ = [
     "PARTS",
     "PLAIN",
     "WINDOWS",
+    "ColumnTypes",
     "Function",
     "check_condition",
     "typed",
@@ -63,49 +64,93 @@ is nothing of the kind.
 """
 
 
+class ColumnTypes(Mapping[str, Type]):
+    """The types of columns, and of the keys of a group, over which expressions are typed.
+
+    It never changes, so it remembers the type of every expression: an engine may ask for the types
+    of all parts of a deep expression, and each part is typed once.
+
+    >>> ColumnTypes({"age": Type.INTEGER}).type_of(Call("+", (Column("age"), Literal(1))))
+    INTEGER
+    """
+
+    __slots__ = ("_columns", "_known", "group_keys")
+
+    def __init__(
+        self,
+        columns: Mapping[str, Type] | Iterable[tuple[str, Type]] = (),
+        group_keys: Sequence[Type] = (),
+    ) -> None:
+        """Copy the types of columns, by name, and of keys, by place."""
+        self._columns = dict(columns)
+        self.group_keys = tuple(group_keys)
+        self._known: dict[int, tuple[Expression, Type | None]] = {}  # nodes stay, and so their ids
+
+    def __getitem__(self, name: str) -> Type:
+        return self._columns[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def type_of(self, expression: Expression) -> Type | None:
+        """Return the type of an expression, or None for a NULL that fits every type."""
+        known = self._known.get(id(expression))
+        if known is None:
+            known = self._known[id(expression)] = expression, _typed(expression, self)
+        return known[1]
+
+
 def typed(expression: Expression, columns: Mapping[str, Type], keys: Sequence[Type] = ()) -> Type:
     """Return the type of an expression over columns, and keys of a group, of these types.
 
     >>> typed(Call("+", (Column("age"), Literal(1))), {"age": Type.INTEGER})
     INTEGER
     """
-    found = _typed(expression, columns, keys)
-    if found is None:
+    kind = _column_types(columns, keys).type_of(expression)
+    if kind is None:
         _wrong(
             expression,
             what="this NULL has no type.",
             why="every column needs one type that all engines agree on.",
             do="write the type, such as CAST(NULL AS INTEGER).",
         )
-    return found
+    return kind
+
+
+def _column_types(columns: Mapping[str, Type], keys: Sequence[Type]) -> ColumnTypes:
+    if isinstance(columns, ColumnTypes) and not keys:
+        return columns
+    return ColumnTypes(columns, keys)
 
 
 def _typed(  # noqa: C901, PLR0911 (one line for each kind of node)
-    expression: Expression, columns: Mapping[str, Type], keys: Sequence[Type]
+    expression: Expression, types: ColumnTypes
 ) -> Type | None:
     """Return the type, or None for a NULL that fits every type."""
     match expression:
         case Column():
-            return _column(expression, columns)
+            return _column(expression, types)
         case Literal(type=kind):
             return kind
         case Call(function=name, arguments=arguments):
-            return _called(FUNCTIONS[name], arguments, columns, keys)
+            return _called(FUNCTIONS[name], arguments, types)
         case Window(function=name, arguments=arguments):
             for part in expression.children()[len(arguments) :]:
-                _typed(part, columns, keys)
-            return _called(WINDOWS[name], arguments, columns, keys)
+                types.type_of(part)
+            return _called(WINDOWS[name], arguments, types)
         case Aggregate(function=name, argument=argument, where=where):
             if where is not None:
-                check_condition(where, columns, keys)
-            arguments = () if argument is None else (argument,)
-            return _called(AGGREGATES[name], arguments, columns, keys)
+                check_condition(where, types)
+            return _called(AGGREGATES[name], () if argument is None else (argument,), types)
         case Case():
-            return _case(expression, columns, keys)
+            return _case(expression, types)
         case Cast():
-            return _cast(expression, columns, keys)
+            return _cast(expression, types)
         case Grouped(at=at):
-            return keys[at]
+            return types.group_keys[at]
         case Star():
             raise UnsupportedSQL(
                 what=pointed("the star stands where one value is needed.", expression.span),
@@ -128,12 +173,9 @@ def _column(column: Column, columns: Mapping[str, Type]) -> Type:
 
 
 def _called(
-    function: Function,
-    arguments: tuple[Expression, ...],
-    columns: Mapping[str, Type],
-    keys: Sequence[Type],
+    function: Function, arguments: tuple[Expression, ...], types: ColumnTypes
 ) -> Type | None:
-    kinds = [_typed(argument, columns, keys) for argument in arguments]
+    kinds = [types.type_of(argument) for argument in arguments]
     for at, (argument, kind) in enumerate(zip(arguments, kinds, strict=True)):
         takes = function.takes[min(at, len(function.takes) - 1)]
         if kind is not None and kind not in takes:
@@ -241,7 +283,7 @@ def check_condition(
 
     >>> check_condition(Call(">", (Column("age"), Literal(1))), {"age": Type.INTEGER})
     """
-    kind = _typed(expression, columns, keys)
+    kind = _column_types(columns, keys).type_of(expression)
     if kind not in {Type.BOOLEAN, None}:
         _wrong(
             expression,
@@ -251,17 +293,17 @@ def check_condition(
         )
 
 
-def _case(case: Case, columns: Mapping[str, Type], keys: Sequence[Type]) -> Type | None:
+def _case(case: Case, types: ColumnTypes) -> Type | None:
     for condition, _ in case.branches:
-        check_condition(condition, columns, keys)
+        check_condition(condition, types)
     values = [value for _, value in case.branches]
     if case.default is not None:
         values.append(case.default)
-    return _shared(values, [_typed(value, columns, keys) for value in values])
+    return _shared(values, [types.type_of(value) for value in values])
 
 
-def _cast(cast: Cast, columns: Mapping[str, Type], keys: Sequence[Type]) -> Type:
-    kind = _typed(cast.argument, columns, keys)
+def _cast(cast: Cast, types: ColumnTypes) -> Type:
+    kind = types.type_of(cast.argument)
     if kind is not None and cast.to not in CASTS[kind]:
         _wrong(
             cast,

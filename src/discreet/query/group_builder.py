@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, final
+from typing import Any, TypedDict, Unpack, final
 
 from discreet.errors import OutOfRange, WrongKind
-from discreet.exact import decimal, whole
+from discreet.exact import decimal, positive, whole
 from discreet.query.expressions import Aggregate, Pair
 from discreet.query.question import Question
 from discreet.query.sql.parse import as_question, read_expression, read_item, read_orders
@@ -21,6 +21,28 @@ __all__ = ["Asked", "Bounds", "read_items"]
 
 Bounds = tuple[Any, Any]
 """The lowest and the highest value: exact numbers, or floats that stand for their decimal text."""
+
+
+class _Options(TypedDict, total=False):
+    name: str | None
+    where: str | None
+    epsilon: object
+
+
+class CountOptions(_Options, total=False):
+    """Keywords of a count."""
+
+    bounds_per_group: Bounds | None
+
+
+class ValueOptions(_Options, total=False):
+    """Keywords of an aggregate that takes the bounds of every value."""
+
+    bounds: Bounds | None
+
+
+class SumOptions(CountOptions, ValueOptions, total=False):
+    """Keywords of a sum or a mean."""
 
 
 @final
@@ -49,132 +71,45 @@ class Asked:
         """Return the question, after the same checks as those of SQL text."""
         return as_question(self.select)
 
-    def count(
-        self,
-        of: str | None = None,
-        *,
-        name: str | None = None,
-        where: str | None = None,
-        bounds_per_group: Bounds | None = None,
-        epsilon: object = None,
-    ) -> Asked:
+    def count(self, of: str | None = None, **options: Unpack[CountOptions]) -> Asked:
         """Count all rows, or those in which an expression is not NULL."""
-        total = Aggregate("COUNT", None if of is None else read_expression(of))
-        return self._and(total, name, where, None, bounds_per_group, epsilon)
+        return self._count(
+            Aggregate("COUNT", None if of is None else read_expression(of)), **options
+        )
 
-    def count_distinct(
-        self,
-        of: str,
-        *,
-        name: str | None = None,
-        where: str | None = None,
-        bounds_per_group: Bounds | None = None,
-        epsilon: object = None,
-    ) -> Asked:
+    def count_distinct(self, of: str, **options: Unpack[CountOptions]) -> Asked:
         """Count the different values of an expression, such as the people."""
-        total = Aggregate("COUNT", read_expression(of), distinct=True)
-        return self._and(total, name, where, None, bounds_per_group, epsilon)
+        return self._count(Aggregate("COUNT", read_expression(of), distinct=True), **options)
 
-    def sum(  # noqa: PLR0913 (keywords)
-        self,
-        of: str,
-        *,
-        name: str | None = None,
-        where: str | None = None,
-        bounds: Bounds | None = None,
-        bounds_per_group: Bounds | None = None,
-        epsilon: object = None,
-    ) -> Asked:
+    def sum(self, of: str, **options: Unpack[SumOptions]) -> Asked:
         """Add up an expression."""
-        total = Aggregate("SUM", read_expression(of))
-        return self._and(total, name, where, bounds, bounds_per_group, epsilon)
+        return self._add(Aggregate("SUM", read_expression(of)), **options)
 
-    def mean(  # noqa: PLR0913 (keywords)
-        self,
-        of: str,
-        *,
-        name: str | None = None,
-        where: str | None = None,
-        bounds: Bounds | None = None,
-        bounds_per_group: Bounds | None = None,
-        epsilon: object = None,
-    ) -> Asked:
+    def mean(self, of: str, **options: Unpack[SumOptions]) -> Asked:
         """Take the mean of an expression."""
-        total = Aggregate("AVG", read_expression(of))
-        return self._and(total, name, where, bounds, bounds_per_group, epsilon)
+        return self._add(Aggregate("AVG", read_expression(of)), **options)
 
-    def variance(
-        self,
-        of: str,
-        *,
-        name: str | None = None,
-        where: str | None = None,
-        bounds: Bounds | None = None,
-        epsilon: object = None,
-    ) -> Asked:
+    def variance(self, of: str, **options: Unpack[ValueOptions]) -> Asked:
         """Take the variance of an expression, as of a sample."""
-        total = Aggregate("VAR_SAMP", read_expression(of))
-        return self._and(total, name, where, bounds, None, epsilon)
+        return self._value(Aggregate("VAR_SAMP", read_expression(of)), **options)
 
-    def stddev(
-        self,
-        of: str,
-        *,
-        name: str | None = None,
-        where: str | None = None,
-        bounds: Bounds | None = None,
-        epsilon: object = None,
-    ) -> Asked:
+    def stddev(self, of: str, **options: Unpack[ValueOptions]) -> Asked:
         """Take the standard deviation of an expression, as of a sample."""
-        total = Aggregate("STDDEV_SAMP", read_expression(of))
-        return self._and(total, name, where, bounds, None, epsilon)
+        return self._value(Aggregate("STDDEV_SAMP", read_expression(of)), **options)
 
-    def min(
-        self,
-        of: str,
-        *,
-        name: str | None = None,
-        where: str | None = None,
-        bounds: Bounds | None = None,
-        epsilon: object = None,
-    ) -> Asked:
+    def min(self, of: str, **options: Unpack[ValueOptions]) -> Asked:
         """Take a value near the lowest, between the bounds."""
-        return self._and(Aggregate("MIN", read_expression(of)), name, where, bounds, None, epsilon)
+        return self._value(Aggregate("MIN", read_expression(of)), **options)
 
-    def max(
-        self,
-        of: str,
-        *,
-        name: str | None = None,
-        where: str | None = None,
-        bounds: Bounds | None = None,
-        epsilon: object = None,
-    ) -> Asked:
+    def max(self, of: str, **options: Unpack[ValueOptions]) -> Asked:
         """Take a value near the highest, between the bounds."""
-        return self._and(Aggregate("MAX", read_expression(of)), name, where, bounds, None, epsilon)
+        return self._value(Aggregate("MAX", read_expression(of)), **options)
 
-    def median(
-        self,
-        of: str,
-        *,
-        name: str | None = None,
-        where: str | None = None,
-        bounds: Bounds | None = None,
-        epsilon: object = None,
-    ) -> Asked:
+    def median(self, of: str, **options: Unpack[ValueOptions]) -> Asked:
         """Take the value in the middle."""
-        return self.percentile(of, 0.5, name=name, where=where, bounds=bounds, epsilon=epsilon)
+        return self.percentile(of, 0.5, **options)
 
-    def percentile(  # noqa: PLR0913 (keywords)
-        self,
-        of: str,
-        fraction: object,
-        *,
-        name: str | None = None,
-        where: str | None = None,
-        bounds: Bounds | None = None,
-        epsilon: object = None,
-    ) -> Asked:
+    def percentile(self, of: str, fraction: object, **options: Unpack[ValueOptions]) -> Asked:
         """Take the value below which a fraction of the values lies."""
         place = decimal(fraction, name="fraction")
         if not 0 <= place <= 1:
@@ -184,22 +119,13 @@ class Asked:
                 do="give a fraction such as 0.9.",
             )
         total = Aggregate("PERCENTILE_CONT", read_expression(of), parameter=place)
-        return self._and(total, name, where, bounds, None, epsilon)
+        return self._value(total, **options)
 
-    def quantiles(  # noqa: PLR0913 (keywords)
-        self,
-        of: str,
-        parts: int,
-        *,
-        name: str | None = None,
-        where: str | None = None,
-        bounds: Bounds | None = None,
-        epsilon: object = None,
-    ) -> Asked:
-        """Take the values that cut all values into so many equal parts, with both ends."""
+    def quantiles(self, of: str, parts: int, **options: Unpack[ValueOptions]) -> Asked:
+        """Take the values that cut all values into this many equal parts, with both ends."""
         count = whole(parts, name="parts", low=1, high=1000)
         total = Aggregate("APPROX_QUANTILES", read_expression(of), parameter=Fraction(count))
-        return self._and(total, name, where, bounds, None, epsilon)
+        return self._value(total, **options)
 
     def show(self, *items: str, **named: str) -> Asked:
         """Add any expression over keys and aggregates, such as ``"SUM(a) / COUNT(*) AS ratio"``."""
@@ -224,24 +150,41 @@ class Asked:
     def _with(self, **changes: Any) -> Asked:
         return Asked(replace(self.select, **changes))
 
-    def _and(  # noqa: PLR0913, PLR0917 (the keywords that all aggregates share)
+    def _count(self, total: Aggregate, **options: Unpack[CountOptions]) -> Asked:
+        return self._add(total, **_known(options, CountOptions))
+
+    def _value(self, total: Aggregate, **options: Unpack[ValueOptions]) -> Asked:
+        return self._add(total, **_known(options, ValueOptions))
+
+    def _add(  # noqa: PLR0913 (the keywords that all aggregates share)
         self,
         total: Aggregate,
-        name: str | None,
-        where: str | None,
-        bounds: Bounds | None,
-        bounds_per_group: Bounds | None,
-        epsilon: object,
+        *,
+        name: str | None = None,
+        where: str | None = None,
+        bounds: Bounds | None = None,
+        bounds_per_group: Bounds | None = None,
+        epsilon: object = None,
     ) -> Asked:
         """Add an aggregate with its keywords."""
+        exact = None if epsilon is None else decimal(epsilon, name="epsilon")
         asked = replace(
             total,
             where=None if where is None else read_expression(where),
             bounds_per_row=_pair(bounds, "bounds"),
             bounds_per_group=_pair(bounds_per_group, "bounds_per_group"),
-            epsilon=None if epsilon is None else _above_zero(epsilon),
+            epsilon=None if exact is None else positive(exact, name="epsilon"),
         )
         return self._with(items=(*self.select.items, Item(asked, name)))
+
+
+def _known(options: Any, kind: type[_Options]) -> Any:
+    """Refuse keywords that an aggregate does not take, as Python does."""
+    for name in options:
+        if name not in kind.__annotations__:
+            message = f"unexpected keyword argument {name!r}"
+            raise TypeError(message)
+    return options
 
 
 def read_items(items: tuple[str, ...], named: dict[str, str]) -> tuple[Item, ...]:
@@ -272,14 +215,3 @@ def _pair(bounds: object, name: str) -> Pair | None:
             do=f"give {name} as (low, high).",
         )
     return low, high
-
-
-def _above_zero(epsilon: object) -> Fraction:
-    value = decimal(epsilon, name="epsilon")
-    if value <= 0:
-        raise OutOfRange(
-            what="epsilon is not above zero.",
-            why="nothing can be released for it.",
-            do="give an epsilon above zero.",
-        )
-    return value

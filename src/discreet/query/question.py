@@ -1,14 +1,7 @@
 """A question: what is asked about groups, under which clause, and how large it may be.
 
-Trust: kernel.
-
-How long, deep and large a question may be.
-
- Within these limits every later step ends soon, and none runs out of stack.
-
-A question: what is asked about the groups of a relation, and under which clause.
-
- The plan prices exactly what stands here.
+Trust: kernel.  A question within its limits on length, depth and size lets every later step end
+soon, and none run out of stack.  The plan prices exactly what stands here.
 
 A question is unbound: it names tables and does not scan them.  It is small enough for every later
 step (:mod:`discreet.query.question`), and what its parts may be is checked when it is made.

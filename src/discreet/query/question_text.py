@@ -2,12 +2,8 @@
 
 Trust: public.
 
-The names of the columns of a SELECT.
-
 Definition.  A column is called by its alias; without one, a plain column keeps its name, an
 aggregate is called after its function and its column, and anything else after its place.
-
-Relations and questions drawn as indented text.
 """
 
 from __future__ import annotations

@@ -1,14 +1,8 @@
 """Which expressions are of one row, below an aggregation, and which of groups, above it.
 
-Trust: kernel.
-
-Where expressions may stand: those of one row below an aggregation, those of groups above it.
-
- A window in a filter, or an aggregate in a key, would look at the rows of others.
+Trust: kernel.  A window in a filter, or an aggregate in a key, would look at the rows of others.
 
 A tree may hold one node in many places; it is looked at once.
-
-What may be computed for each row, and what only for groups.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 Trust: kernel.
 
-The functions of text, one value at a time, of values that are not NULL.
-
 Definition.  No function makes a text longer than ``LONGEST_TEXT`` bytes in UTF-8: where CONCAT or
 REPLACE would, the result is NULL (for REPLACE every place where the second could stand counts), and
 LOWER, UPPER, TRIM and SUBSTR of a longer text are NULL; SUBSTR of at most ``LONGEST_TEXT`` / 4 code
@@ -11,11 +9,7 @@ points never is.  LIKE takes a time of at most the length of the text times that
 How many such texts a question makes of one row is limited by :mod:`discreet.requests.text_limits`,
 and how many rows it makes of one by :mod:`discreet.plan.binding.fan_out`.
 
-Casts to and from texts and days, one value at a time, of values that are not NULL.
-
 A text is a number or a day only if it is written like one; everything else is NULL.
-
-The functions of days and moments, one value at a time, of values that are not NULL.
 """
 
 from __future__ import annotations

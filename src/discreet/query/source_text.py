@@ -1,10 +1,6 @@
 """The text that a person wrote: how to point at it, and how to refuse it with a reason.
 
 Trust: public.
-
-A stretch of the text that a person wrote, and how to point at it.
-
-What is known and not answered, with the reason and what to write instead.
 """
 
 from __future__ import annotations

@@ -1,19 +1,12 @@
 """The types of values, and the checks that every node of a question makes when it is made.
 
-Trust: kernel.
-
-The types of values in a question.
-
- Engines and bounds rest on one meaning of every type.
+Trust: kernel.  Engines and bounds rest on one meaning of every type.  Engines print and compute
+what nodes hold, so that nothing else may be held.
 
 Definition.  INTEGER is a whole number of 64 bits with a sign.  FLOAT is a number of 64 bits that is
 finite; what is not finite is NULL.  TEXT is a sequence of Unicode code points, ordered by them.
 BOOLEAN is true or false.  DATE is a day from year 1 to year 9999, TIMESTAMP a microsecond of such a
 day, without a time zone.  Every type has NULL besides.
-
-What may stand in a node of a question: the checks that every node makes when it is made.
-
- Engines print and compute what nodes hold, so that nothing else may be held.
 
 Definition.  A name is a text that is not empty, a number is an exact int or Fraction, and a flag is
 True or False; all of them, and tuples, are of the very class: a subclass could answer differently

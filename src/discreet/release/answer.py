@@ -51,7 +51,7 @@ a crash, draws a new one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, final
 
 import numpy as np
@@ -277,7 +277,7 @@ class KeyedBins:
                 do="complete all groups together.",
             )
         key = entropy.bits(_KEY_BITS).to_bytes(_KEY_BITS // 8, "little")
-        return cls(plan=replace(plan, look=None), key=key, bins=bins)
+        return cls(plan=plan, key=key, bins=bins)
 
     def __call__(self, raw: RawTotals, at: int) -> pa.Table:
         """Choose groups of a bin, add noise, and compute what was asked, with intervals."""

@@ -9,14 +9,13 @@ unless the function says otherwise, and no error, whatever the values are.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import WrongType
-from discreet.query.expression_types import FUNCTIONS, typed
+from discreet.query.expression_types import FUNCTIONS, ColumnTypes
 from discreet.query.expressions import Call, Case, Cast, Column, Expression, Grouped, Literal
 from discreet.query.types import Type
 from discreet.release.formula_functions import CASTS, NUMBERS, VALUES, as_float, as_integer
@@ -49,6 +48,14 @@ class Formulas:
     columns: Mapping[str, Vector]
     keys: tuple[Vector, ...]
     size: int
+    _types: ColumnTypes = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Keep the types, so that each expression is typed once."""
+        columns = ((name, each.type) for name, each in self.columns.items())
+        known = [(name, kind) for name, kind in columns if kind is not None]
+        types = ColumnTypes(known, [key.type or Type.TEXT for key in self.keys])
+        object.__setattr__(self, "_types", types)
 
     def taken(self, places: NDArray[np.int64]) -> Formulas:
         """Return the groups at these places."""
@@ -60,11 +67,7 @@ class Formulas:
 
     def kind(self, expression: Expression) -> Type | None:
         """Return the type of an expression, or None for a NULL that fits every type."""
-        types = {name: each.type for name, each in self.columns.items() if each.type is not None}
-        try:
-            return typed(expression, types, [key.type or Type.TEXT for key in self.keys])
-        except WrongType:  # expressions of a plan are well typed, so this is a NULL without a type
-            return None
+        return self._types.type_of(expression)
 
     def value(self, expression: Expression, to: Type | None = None) -> Vector:
         """Compute an expression, perhaps as a value of another type."""

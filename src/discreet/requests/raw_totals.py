@@ -2,10 +2,6 @@
 
 Trust: kernel.
 
-Bounded answers without noise: what engines hand to the release, and nobody else may see.
-
-Arrow arrays from plain values, and plain values from Arrow arrays.
-
 Arrow's own conversions load pandas wherever it is installed, which takes longer than a whole
 answer.  These fill and read the buffers of plain columns themselves, and leave the rest to Arrow.
 """
@@ -73,7 +69,7 @@ class RawTotals:
 
     def __repr__(self) -> str:
         """Show nothing: these numbers are not protected by anything yet."""
-        return "Raw(hidden)"
+        return "RawTotals(hidden)"
 
 
 _DTYPES: Final[dict[pa.DataType, Any]] = {

@@ -1,16 +1,8 @@
 """What is public about tables: their columns, how they are stored, and what is declared of them.
 
-Trust: kernel.
-
-How a source stores a column: what its values were before they became values of ours.
-
- A scope's columns are named by it, and whether two tables name people alike is
-decided by it.
-
-What is public about tables: their columns, and what the owner has declared of them.
-
- Bounds, categories and keys that are declared here are taken for true of all tables
-that could be there, and the sensitivity of every answer rests on them.
+Trust: kernel.  How a source stores a column names the column in scopes, and decides whether two
+tables name people alike.  Bounds, categories and keys that are declared here are taken for true of
+all tables that could be there, and the sensitivity of every answer rests on them.
 
 Definition.  A column has a type and facts: bounds on its numbers, a list of the categories that are
 shown, whether it may be NULL, and whether all rows of a unit agree in it.  A table is private, and

@@ -19,12 +19,11 @@ from collections.abc import Collection, Iterator
 from typing import Final
 
 from discreet.query.expressions import Call, Case, Cast, Column, Expression, Literal, Window, walk
-from discreet.query.question import too_much
+from discreet.query.question import expressions_in, too_much
 from discreet.query.relation_columns import columns
 from discreet.query.relations import (
     Aggregated,
     Distinct,
-    Filter,
     Join,
     Project,
     Relation,
@@ -132,12 +131,4 @@ def _expressions(lowered: EngineRequest) -> Iterator[Expression]:
             case Total(row=value) | Leaves(row=value) | DistinctValues(expression=value):
                 yield value
     for node in descend(lowered.relation):
-        match node:
-            case Filter(predicate=predicate):
-                yield predicate
-            case Project(outputs=outputs):
-                yield from (value for _, value in outputs)
-            case Join(on=on) if on is not None:
-                yield on
-            case Aggregated(keys=keys, outputs=outputs):
-                yield from (value for _, value in (*keys, *outputs))
+        yield from expressions_in(node)

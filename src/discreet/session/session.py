@@ -130,20 +130,17 @@ class Session:
             confidence: the probability with which errors are not exceeded.
             bounds: ``discreet.estimate(epsilon=...)`` lets missing bounds be found, at that price.
         """
-        self._open_desk()
-        if isinstance(question, Plan):
-            price_beside = (epsilon, rho, error, delta, size, confidence, bounds)
-            return self._made.recalled(question, price_beside)
-        price: PriceOptions = {
-            "epsilon": epsilon,
-            "rho": rho,
-            "error": error,
-            "delta": delta,
-            "size": size,
-            "confidence": confidence,
-            "bounds": bounds,
-        }
-        return self._planned(question_of(question), price)
+        price = PriceOptions(
+            epsilon=epsilon,
+            rho=rho,
+            error=error,
+            delta=delta,
+            size=size,
+            confidence=confidence,
+            bounds=bounds,
+        )
+        plan = self._plan(question, price)
+        return replace(plan, standing=self._standing(plan))
 
     def ask(  # noqa: PLR0913  as ``plan``
         self,
@@ -172,8 +169,7 @@ class Session:
             confidence: the probability with which errors are not exceeded.
             bounds: ``discreet.estimate(epsilon=...)`` lets missing bounds be found, at that price.
         """
-        found = self.plan(
-            question,
+        price = PriceOptions(
             epsilon=epsilon,
             rho=rho,
             error=error,
@@ -182,7 +178,7 @@ class Session:
             confidence=confidence,
             bounds=bounds,
         )
-        return self._answer(found)
+        return self._answer(self._plan(question, price))
 
     def write(
         self, question: QuestionLike, folder: str | os.PathLike[str], **price: Unpack[PriceOptions]
@@ -200,7 +196,7 @@ class Session:
                 in a folder that nobody else may write to.
             price: epsilon, rho or error, and what goes with it, as in ``ask``.
         """
-        found = self.plan(question, **price)
+        found = self._plan(question, price)
         from discreet.session.files.write_answer import write  # noqa: PLC0415  rare
 
         told = partial(self._told, found)
@@ -336,6 +332,13 @@ class Session:
         budget = self._policy.budget if left is None else left.budget
         return budget is not None and not isinstance(budget.currency, BasicCurrency)
 
+    def _plan(self, question: QuestionLike, price: PriceOptions) -> Plan:
+        """Plan a question, or find a plan of this session."""
+        self._open_desk()
+        if isinstance(question, Plan):
+            return self._made.recalled(question, tuple(price.values()))
+        return self._planned(question_of(question), price)
+
     def _planned(
         self, question: Question, price: PriceOptions, found: tuple[FoundBounds, ...] = ()
     ) -> Plan:
@@ -347,13 +350,12 @@ class Session:
             found=found,
             concentrated=bool(price.get("error")) and self._concentrated(),
         )
-        plan = replace(plan, look=partial(self._standing, plan))
         self._made.keep(plan)
         return plan
 
     def _standing(self, plan: Plan) -> BudgetPreview | None:
-        """Look a plan up in the ledger, if there is one, and if it is still open."""
-        if self.closed or not isinstance(self._ledger, Ledger):
+        """Look a plan up in the ledger, if there is one."""
+        if not isinstance(self._ledger, Ledger):
             return None
         from discreet.session.planning import budget_preview  # noqa: PLC0415  rare
 

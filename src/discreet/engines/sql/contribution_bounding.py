@@ -33,7 +33,7 @@ from discreet.engines.sql.expressions import expression
 from discreet.engines.sql.fragments import OpenColumns, text
 from discreet.engines.sql.relations import PrintScan, relation
 from discreet.engines.sql.whole_floats import WholeFloat
-from discreet.query.expression_types import typed
+from discreet.query.expression_types import ColumnTypes, typed
 from discreet.query.expressions import Expression
 from discreet.query.relation_columns import columns
 from discreet.query.relations import Scan
@@ -156,10 +156,10 @@ class ContributionBounding:
     """Reads a table with floats as they are, which are closed where they are used."""
 
     @property
-    def types(self) -> dict[str, Type]:
+    def types(self) -> ColumnTypes:
         """The columns of the relation; those of a table are open."""
-        found = dict(columns(self.lowered.relation))
-        return OpenColumns(found) if isinstance(self.lowered.relation, Scan) else found
+        kind = OpenColumns if isinstance(self.lowered.relation, Scan) else ColumnTypes
+        return kind(columns(self.lowered.relation))
 
     @property
     def unit(self) -> list[str]:

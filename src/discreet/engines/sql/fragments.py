@@ -22,6 +22,7 @@ from datetime import date, datetime
 from fractions import Fraction
 from typing import Final, final
 
+from discreet.query.expression_types import ColumnTypes
 from discreet.query.expressions import Literal
 from discreet.query.types import Scalar, Type
 
@@ -140,7 +141,7 @@ class Printed:
 
 
 @final
-class OpenColumns(dict[str, Type]):
+class OpenColumns(ColumnTypes):
     """Columns with their types, as they are in a source: a FLOAT may be anything."""
 
 

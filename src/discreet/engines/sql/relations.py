@@ -20,6 +20,7 @@ from discreet.engines.sql.aggregates import (
 )
 from discreet.engines.sql.expressions import expression
 from discreet.engines.sql.fragments import name
+from discreet.query.expression_types import ColumnTypes
 from discreet.query.relation_columns import columns
 from discreet.query.relations import (
     Aggregated,
@@ -62,7 +63,7 @@ def relation(node: Relation, scan: PrintScan) -> str:  # noqa: PLR0911 (one for 
         case Scan():
             return scan(node)
         case Filter(child=child, predicate=predicate):
-            where = expression(predicate, dict(columns(child)), Type.BOOLEAN)
+            where = expression(predicate, ColumnTypes(columns(child)), Type.BOOLEAN)
             return f"SELECT * FROM ({relation(child, scan)}) WHERE {where}"
         case Project():
             return _projected(node, relation(node.child, scan))
@@ -89,12 +90,12 @@ def _outputs(outputs: Sequence[tuple[str, str]]) -> str:
 
 def _projected(node: Project, below: str) -> str:
     """Print a projection; windows are computed one level deeper, under names of their own."""
-    types = dict(columns(node.child))
+    types = ColumnTypes(columns(node.child))
     windows, outputs = without_windows(node.outputs, types)
     if windows:
         added = _outputs([(output, window(each, types)) for output, each in windows])
         below = f"SELECT *, {added} FROM ({below})"
-        types |= dict(columns(Project(node.child, windows)))
+        types = ColumnTypes((*types.items(), *columns(Project(node.child, windows))))
     printed = [(output, expression(value, types)) for output, value in outputs]
     return f"SELECT {_outputs(printed)} FROM ({below})"
 
@@ -106,11 +107,12 @@ def _joined(node: Join, scan: PrintScan) -> str:
     if node.on is None:
         message = "a join is printed only when its condition is bound"
         raise TypeError(message)
-    return f"SELECT * FROM {sides} ON {expression(node.on, dict(columns(node)), Type.BOOLEAN)}"
+    on = expression(node.on, ColumnTypes(columns(node)), Type.BOOLEAN)
+    return f"SELECT * FROM {sides} ON {on}"
 
 
 def _aggregated(node: Aggregated, below: str) -> str:
-    types = dict(columns(node.child))
+    types = ColumnTypes(columns(node.child))
     keys = [(output, expression(value, types)) for output, value in node.keys]
     sums = [value for _, value in node.outputs if is_float_sum(value, types)]
     roots: list[str] = []

@@ -25,6 +25,7 @@ w**2, but for the rounding to steps.  So errors are said as multiples of these.
 from __future__ import annotations
 
 import math
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ from fractions import Fraction
 from typing import ClassVar, Final, final
 
 from discreet import mechanisms
+from discreet.errors import TooLarge
 from discreet.exact import float_up
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.plan.forecast.noise_quantiles import noise_half_width
@@ -57,6 +59,7 @@ REFERENCE: Final[Pair] = (Fraction(0), REFERENCE_WIDTH)
 """Bounds that stand for those that nobody knows yet."""
 
 _BELOW: Final = Fraction(1, 10)
+_LARGEST_FLOAT: Final = Fraction(sys.float_info.max)
 
 Terms = Mapping[str, Fraction]
 """Factors of the noises of measures."""
@@ -199,6 +202,12 @@ def four_digits_up(number: Fraction) -> str:
     """
     if number == 0:
         return "0"
+    if number > _LARGEST_FLOAT:
+        raise TooLarge(
+            what="the error of an output is beyond the largest FLOAT.",
+            why="neither the output nor its error could be shown.",
+            do="multiply by smaller numbers, or measure in a coarser unit.",
+        )
     digits = 3 - math.floor(math.log10(float_up(number)))
     rounded = math.ceil(number * Fraction(10) ** digits) / Fraction(10) ** digits
     if rounded.denominator == 1 and rounded < 10**9:

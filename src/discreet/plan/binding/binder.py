@@ -20,6 +20,8 @@ from typing import assert_never, final
 
 from discreet.errors import UnknownName
 from discreet.plan.binding.fan_out import FanOut
+from discreet.plan.binding.join_keys import name_in_question
+from discreet.plan.binding.joins import bind_join, linked
 from discreet.plan.binding.names import (
     BoundRelation,
     Field,
@@ -31,6 +33,8 @@ from discreet.plan.binding.names import (
     starred,
 )
 from discreet.plan.binding.scope import scope_name
+from discreet.plan.binding.truth_sets import scope_box
+from discreet.plan.binding.unions import bind_union
 from discreet.plan.binding.value_facts import ColumnSource, Facts, facts_of
 from discreet.query.expressions import Column, Expression, Star, Window, walk
 from discreet.query.relations import (
@@ -79,13 +83,9 @@ class Binder:
             case Distinct():
                 return self._distinct(relation)
             case Join(left=left, right=right):
-                from discreet.plan.binding.joins import bind_join  # noqa: PLC0415  rare
-
                 sides = self.bind(left), self.bind(right)
                 return bind_join(relation, *sides, self.fresh, self.fan_out)
             case UnionAll():
-                from discreet.plan.binding.unions import bind_union  # noqa: PLC0415  rare
-
                 return bind_union(
                     relation, [self.bind(part) for part in relation.parts], self.fresh
                 )
@@ -111,8 +111,6 @@ class Binder:
         if table.link is None:
             return bound
         parent = self._found(table.link.parent, node)
-        from discreet.plan.binding.joins import linked  # noqa: PLC0415  rare
-
         return linked(bound, self._table(Table(parent.name, span=node.span)), table.link)
 
     def _scan(self, table: TableFacts, node: Table | Scan) -> BoundRelation:
@@ -159,8 +157,6 @@ class Binder:
     def _filter(self, node: Filter) -> BoundRelation:
         below = self.bind(node.child)
         predicate = condition(node.predicate, below)
-        from discreet.plan.binding.truth_sets import scope_box  # noqa: PLC0415  rare
-
         scope = below.scope & scope_box(predicate, below.facts, below.unit)
         relation = Filter(below.relation, predicate, span=node.span)
         return replace(below, relation=relation, scope=scope)
@@ -303,8 +299,6 @@ def _called(below: BoundRelation, column: str, holders: frozenset[str]) -> str:
         same = [
             item for item in below.visible if folded(str(item.name)) == folded(str(seen[0].name))
         ]
-        from discreet.plan.binding.join_keys import name_in_question  # noqa: PLC0415  rare
-
         return str(seen[0].name) if len(same) == 1 else name_in_question(seen[0])
     source = below.facts[column].source
     return column if source is None else f"{source.column} of {source.table}"

@@ -2,16 +2,12 @@
 
 Trust: kernel.
 
-Groups that a public table lists: an outer join that keeps its rows.
-
 Definition.  Where a question joins private rows with SELECT DISTINCT of a public table, keeps the
 rows of the latter that nobody matches, groups by columns of the public side, and the join compares
 each of these with the private side and nothing else, the public side lists the groups of the
 answer.
 Theorem (key ``public-listing``).  The answer is that of the inner join, with an empty group for
 every listed one that nobody matches; which groups appear does not depend on private rows.
-
-A question with all its names bound: the rows it is about, its keys and its aggregates.
 
 Definition.  The rows are those of a private relation, whose unit is known.  Keys and arguments of
 aggregates are expressions over its columns.  Everything above the aggregates is computed from what

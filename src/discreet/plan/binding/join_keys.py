@@ -2,8 +2,6 @@
 
 Trust: kernel.
 
-Joins of private tables on a key that leads to the unit, such as a linked table with its parent.
-
 Definition.  A column *leads to* a key K, a column of a private table in which by the owner's
 promise each value belongs to one unit, if it is K itself, or if its table is linked by it to a
 column that leads to K.
@@ -17,8 +15,6 @@ Pairs of different units are left out by comparing the units as well, whether pr
 not.  Where they are, that changes no row that counts: rows whose unit is NULL belong to nobody, and
 are dropped in the end.  Where they are not, the join is still the union over units of what each
 unit's rows give (key ``unit-local``), so that a broken promise costs rows, and nobody's privacy.
-
-JOIN ... USING: shared columns are compared, and come once.
 """
 
 from __future__ import annotations

@@ -2,18 +2,12 @@
 
 Trust: kernel.
 
-Refusals of what would mix the rows of different units.
-
-Bound relations: what a question's tables become once every name is known.
-
 Definition.  A bound relation has columns with unique names; each is *visible* under a name and
 perhaps the alias of a table, or hidden.  A private relation is the union over units of something
 that is computed from the rows of each unit and from public tables alone; ``unit`` names the columns
 that hold the unit, and is empty if each row is a unit of its own.  Other columns of the same type
 may hold the same values in all rows, as both sides of a join on the unit do: they name the unit
 as well.
-
-Binding names: every column of an expression gets its unique name.
 
 Names are compared without regard to case.  A name that two columns answer to is refused, and so is
 one that none answers to.

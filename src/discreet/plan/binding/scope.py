@@ -1,15 +1,9 @@
 """The scope of a question: how it is named, and the box that is a filter on the rows read.
 
-Trust: kernel.
-
-What a ledger is told of a table, and how its columns are called in scopes.
-
- Both are made from the same facts, so that a name in a box is one that the ledger
-has a description of (:mod:`discreet.accounting.scopes.scope_column`).
-
-The scope of a question, enforced: the box that is charged is a filter on the rows that are read.
-
- A unit outside the box does not pay, so the answer must not depend on it.
+Trust: kernel.  Names in boxes, and what a ledger is told of a table, are made from the same facts,
+so that the ledger has a description of every name
+(:mod:`discreet.accounting.scopes.scope_column`).  A unit outside the box does not pay, so the
+answer must not depend on it.
 
 Definition.  A condition of a box *guards* a scan if the scan reads a private table in which the
 column of the condition names the unit, or is promised to be the same in all rows of a unit, or any

@@ -1,10 +1,8 @@
 """Where a condition is true, false and NULL, and the box of units that follows from it.
 
-Trust: kernel.
-
-Where a condition is true, where it is false, and where it is NULL.
-
- A value that is missing from the true set leaves out the people who have it.
+Trust: kernel.  A value that is missing from the true set leaves out the people who have it.  The
+box is an inference, and only a proposal: what is charged is what :mod:`discreet.plan.binding.scope`
+makes the engine enforce.
 
 Definition.  A *region* names columns, and for each of them the values that it may have; columns
 that are not named may have any value.  None is the region that nothing lies in.  The *truth sets*
@@ -19,11 +17,6 @@ and IS NULL are true on one region, false on the hull of the other two, and neve
 only where both arguments are, false only where one of them is, and NULL only where one is NULL and
 the other is NULL or true; OR is AND with true and false exchanged.  Every other expression has
 three regions that hold everything.
-
-The scope of a question: the units that its answer can depend on, as a box.
-
- What is said here is an inference, and only a proposal: what is charged is what
-:mod:`discreet.plan.binding.scope` makes the engine enforce.
 
 Definition.  A unit lies in the box if its values in the columns that all its rows share satisfy
 every condition of the box.  Where each row is a unit, its rows share all columns.
@@ -210,10 +203,10 @@ def scope_box(
     The columns are those of private tables that all rows of a unit share: those that name it, and
     constant ones; where each row is a unit (``unit`` is empty), all of them.
 
-    >>> from discreet.plan.binding.value_facts import Source
+    >>> from discreet.plan.binding.value_facts import ColumnSource
     >>> from discreet.query.expressions import Call, Column, Literal
     >>> from discreet.query.types import Type
-    >>> ward = Facts(type=Type.TEXT, source=Source("visits", "Ward", scope="ward"))
+    >>> ward = Facts(type=Type.TEXT, source=ColumnSource("visits", "Ward", scope="ward"))
     >>> only = Call("=", (Column("ward_2"), Literal("A")))
     >>> print(scope_box(only, {"ward_2": ward}, unit=()))
     ward 'A'

@@ -1,10 +1,6 @@
 """What is known of the value of an expression, and of what an aggregate sees in each row.
 
-Trust: kernel.
-
-What is declared of the value of an expression, or follows from what is declared.
-
- ``constant`` and ``source`` decide which scope a question has.
+Trust: kernel.  ``constant`` and ``source`` decide which scope a question has.
 
 Definition.  Bounds and categories say what a value is meant to be.  They are enforced where it
 counts, by clamping and by leaving out rows, so no guarantee rests on their being true of the data.
@@ -14,8 +10,6 @@ Facts belong to the expression that they were derived for: an expression over a 
 a rule below derives from the column's own facts, and everything else is unknown.
 Theorem (key ``fact-rules``).  If arguments lie within their facts, what a function returns lies
 within the facts derived here.  Bounds of FLOAT results are widened by what rounding can move them.
-
-Which rows an aggregate looks at, and the value it sees in each.
 
 A condition on an aggregate becomes a CASE: rows for which it is not true have NULL for a value, and
 NULL contributes nothing.
@@ -29,7 +23,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final, final
 
-from discreet.query.expression_types import typed
+from discreet.query.expression_types import ColumnTypes, typed
 from discreet.query.expressions import (
     Aggregate,
     Call,
@@ -115,10 +109,14 @@ def facts_of(expression: Expression, known: Mapping[str, Facts]) -> Facts:
     >>> older.bounds, older.nullable
     ((Fraction(10, 1), Fraction(120, 1)), True)
     """
+    return _facts(expression, known, ColumnTypes((name, each.type) for name, each in known.items()))
+
+
+def _facts(expression: Expression, known: Mapping[str, Facts], types: ColumnTypes) -> Facts:
     if isinstance(expression, Column):
         return known[expression.name]
-    kind = typed(expression, {name: facts.type for name, facts in known.items()})
-    below = [facts_of(child, known) for child in expression.children()]
+    kind = typed(expression, types)
+    below = [_facts(child, known, types) for child in expression.children()]
     low, high, nullable = _range(expression, kind, below)
     row_by_row = not isinstance(expression, Window | Aggregate)  # others differ from row to row
     return Facts(

@@ -1,10 +1,7 @@
 """Comparisons with literals as sets of values, and sets of values as conditions.
 
-Trust: kernel.
-
-Comparisons of a column with literals, as the values for which they are true, false and NULL.
-
- A value that is missing from a set leaves out the people who have it.
+Trust: kernel.  A value that is missing from a set leaves out the people who have it.  What a
+condition made from a set lets through is what a scope charges for.
 
 Definition.  For a column of a type and a condition on it alone, :class:`ComparedValues` holds three
 sets that enclose the values for which the condition is true, false and NULL.
@@ -16,10 +13,6 @@ a number that is not whole becomes a FLOAT first, and so does that number: 3 is 
 so a literal below 2**52 divides INTEGERs as the FLOAT next to it does.  Of a comparison with a
 larger one nothing is said.  Ranges of text depend on how an engine sorts text: nothing is said of
 them, except that NULL is in none.
-
-A set of values as a condition on a column, which every engine computes alike.
-
- What this condition lets through is what a scope charges for.
 
 Definition.  The condition is a disjunction of comparisons of one column with literals of its own
 type, and perhaps IS NULL.

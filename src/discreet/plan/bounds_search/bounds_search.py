@@ -2,15 +2,11 @@
 
 Trust: kernel.
 
-Signed powers of two: the public bins in which bounds are looked for.
-
 Definition.  A number is in one bin: that of zero, or that of its sign and size.  Whole numbers of
 size 2**(j-1) to 2**j - 1 share a bin, j = 1, ..., 63.  Of other numbers those of size 2**k up to
 2**(k+1) do, k = -64, ..., 63; what is smaller counts as zero, and what is larger as the largest.
 (A FLOAT that is a power of two itself, below zero, is in the bin of which it is the end.)
 Bins rise with the numbers in them.  Nothing here depends on data.
-
-The search for bounds: the first stage of a question whose numbers have none.
 
 Definition.  A *target* is an expression without public bounds that an aggregate looks at.  Of every
 unit one row counts for each target, whichever a hash picks, in one of the bins of

@@ -13,27 +13,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from discreet.accounting import Node
 from discreet.errors import WrongKind
 from discreet.plan.aggregates.estimator import REFERENCE, Predicted
 from discreet.plan.binding.value_facts import Facts, argument_of, facts_of, value_where_counted
+from discreet.plan.bounds_search.bounds_search import BoundsSearch, BoundsTarget, bins_of
 from discreet.plan.draft import Draft, required
 from discreet.plan.forecast.error_forecast import ErrorForecast
 from discreet.plan.pricing.calibration import Price, epsilon_sum, rho_sum
 from discreet.plan.pricing.group_sensitivity import GroupSensitivity
+from discreet.plan.pricing.price_promise import promise_of, total_price
 from discreet.plan.pricing.release_composition import Releases, check_claims, composition_of
 from discreet.plan.pricing.release_parts import LAPLACE, NoisyTotals
 from discreet.plan.pricing.requested_price import BoundsPrice, check_both
 from discreet.plan.pricing.unpriced_release import UnpricedRelease
 from discreet.plan.statistics.partition_selection import within_categories
+from discreet.query.expression_text import said
 from discreet.query.expressions import Aggregate, Column, Expression
 from discreet.requests.engine_request import EngineRequest, Leaves
 from discreet.units import PrivacyUnit
-
-if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
-    from discreet.plan.bounds_search.bounds_search import BoundsTarget
 
 __all__ = ["find_missing_bounds", "price_bounds_search"]
 
@@ -82,9 +82,6 @@ def price_bounds_search(draft: Draft) -> Draft:
     ask, scaled = required(draft.ask), tuple(dict.fromkeys(_scaled(draft)))
     releases = _releases(draft.targets, wanted, draft.unit)
     tree = composition_of(releases, draft.unit)
-    from discreet.plan.bounds_search.bounds_search import BoundsSearch  # noqa: PLC0415  rare
-    from discreet.plan.pricing.price_promise import promise_of, total_price  # noqa: PLC0415  rare
-
     lowered = _lowered(draft)
     check_claims(lowered, releases)
     search = BoundsSearch(
@@ -137,9 +134,6 @@ def _targets(aggregates: list[Aggregate], facts: Mapping[str, Facts]) -> tuple[B
     for each in aggregates:
         row = _row(each, facts)
         if row is not None and row not in targets:
-            from discreet.plan.bounds_search.bounds_search import BoundsTarget  # noqa: PLC0415  rare
-            from discreet.query.expression_text import said  # noqa: PLC0415  rare
-
             number = len(targets) + 1
             value = argument_of(each)
             where = "" if each.where is None else f" where {said(each.where)}"
@@ -161,8 +155,6 @@ def _row(aggregate: Aggregate, facts: Mapping[str, Facts]) -> Expression | None:
     known = facts_of(value, facts)
     if known.bounds is not None or not known.type.is_number:
         return None
-    from discreet.plan.bounds_search.bounds_search import bins_of  # noqa: PLC0415  rare
-
     return value_where_counted(aggregate, bins_of(known.type).place(value))
 
 

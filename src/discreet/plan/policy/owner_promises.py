@@ -1,10 +1,9 @@
 """What only the owner can promise: how tables name the unit, which columns hold the same.
 
-Trust: kernel.
-
-What a policy says about names: how tables name the unit, and which columns hold the same.
-
- A ledger takes one name for one value of every unit, in all tables and for all time.
+Trust: kernel.  A ledger takes one name for one value of every unit, in all tables and for all
+time.  The names of these columns in scopes follow from what is returned here, and from the policy
+alone: they are the same in sessions that open some of the tables only.  A price is right as long as
+the promises that it rests on are true; what is missing here would be trusted without being named.
 
 ``unit_form = "integer"`` (or ``"text"`` or ``"uuid"``, or a list of them for a unit of several
 columns) declares the normal form of the unit: whatever a table stores is read as a whole number, as
@@ -14,20 +13,10 @@ alike.
 rows of a unit agree in all of them, in every table of the list and whatever the tables are stored
 in later.  They are one column in scopes, called by the name of the line together with its list.
 
-Which columns hold the same: the lines of a policy, with how their tables find the unit.
-
- The names of these columns in scopes follow from what is returned here, and from
-the policy alone: they are the same in sessions that open some of the tables only.
-
 Definition.  A member of a line is the list of its table, its column, and the names by which rows
 of the table find their unit: a pointer, the table that it points to and the key there, for each
 link on the way, and the columns that name the unit at its end.  How tables are stored is no part
 of it, so that a promise outlasts a change of format.
-
-What only the owner of the data can promise, in one place.
-
- A price is right as long as the promises that it rests on are true; what is missing
-here would be trusted without being named.
 
 Everything else that lowers a price is enforced by the code that reads data or writes the ledger:
 bounds and categories, rows and groups of a unit, one row for each key of a public table, the scope

@@ -1,10 +1,6 @@
 """Reading the values of a policy, strictly, and what it says about tables and columns.
 
 Trust: kernel.
-
-Reading the values of a policy: strictly, and with the place named where one is wrong.
-
-Reading what a policy says about tables and their columns.
 """
 
 from __future__ import annotations

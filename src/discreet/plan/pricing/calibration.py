@@ -1,17 +1,11 @@
 """Calibration: what releases are proved to cost, and the noise that spends a price.
 
-Trust: kernel.
-
-What releases are proved to cost: sums of what each costs by its own theorem.
+Trust: kernel.  Whatever is returned was proved to cost no more than was asked.
 
 Theorem (keys ``filter-basic``, ``filter-concentrated``, ``filter-approximate``).  Epsilons and
 deltas of independent releases add up, and so do rhos outside events of known chance.  The loss that
 accounting works out for the whole tree is never larger, and often smaller; these sums are exact,
 and found at once.
-
-From an asked price to the noise that spends it.
-
- Whatever is returned was proved to cost no more than was asked.
 
 Definition.  A price of epsilon is divided in epsilon: Laplace noise, and choices by rank.  A price
 of rho is divided in rho: Gaussian noise, unless the question says otherwise.  A price of epsilon
@@ -43,7 +37,7 @@ from discreet.plan.pricing.unpriced_release import UnpricedRelease
 from discreet.units import PrivacyUnit
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
-    from discreet.mechanisms import NoisyKeys, OptimalKeys
+    from discreet.mechanisms import NoisyKeys
 
 __all__ = [
     "Calibrated",
@@ -54,6 +48,7 @@ __all__ = [
     "epsilon_at",
     "epsilon_sum",
     "loss_of",
+    "pure_rho",
     "rho_sum",
 ]
 
@@ -149,7 +144,7 @@ def _rho(leaf: Leaf, *, two_sided: bool) -> Sum:
         distance = leaf.replaced if isinstance(leaf.replaced, Fraction) else 2 * leaf.added
     match source:
         case Laplace(scale=scale):
-            return _pure_rho(math.floor(distance) / scale), _NONE
+            return pure_rho(math.floor(distance) / scale), _NONE
         case Gaussian():
             found = source.concentrated(distance=distance, coordinates=leaf.coordinates)
             return found.rho, _NONE
@@ -160,8 +155,11 @@ def _rho(leaf: Leaf, *, two_sided: bool) -> Sum:
     )
 
     match source:
-        case OptimalKeys() | NoisyKeys():
-            return _keys_rho(source, 2 * source.groups if two_sided else source.groups)
+        case OptimalKeys():
+            places = 2 * source.groups if two_sided else source.groups
+            return places * pure_rho(source.epsilon), places * source.delta
+        case NoisyKeys():
+            return _noisy_keys_rho(source, 2 * source.groups if two_sided else source.groups)
         case Exponential(scale=scale):
             return (2 * distance / scale) ** 2 / 8, _NONE  # scores may move either way
         case _:
@@ -169,18 +167,18 @@ def _rho(leaf: Leaf, *, two_sided: bool) -> Sum:
             raise TypeError(message)
 
 
-def _keys_rho(keys: OptimalKeys | NoisyKeys, places: int) -> Sum:
-    from discreet.mechanisms import OptimalKeys  # noqa: PLC0415  as above
-
-    if isinstance(keys, OptimalKeys):
-        return places * _pure_rho(keys.epsilon), places * keys.delta
+def _noisy_keys_rho(keys: NoisyKeys, places: int) -> Sum:
     if isinstance(keys.noise, Laplace):
-        return places * _pure_rho(keys.most / keys.noise.scale), keys.leak()
+        return places * pure_rho(keys.most / keys.noise.scale), keys.leak()
     return places * keys.noise.concentrated(distance=keys.most).rho, keys.leak()
 
 
-def _pure_rho(epsilon: Fraction) -> Fraction:
-    """Return the rho of a pure loss; of a very large one half its square."""
+def pure_rho(epsilon: Fraction) -> Fraction:
+    """Return the rho of a pure loss; of a very large one half its square.
+
+    >>> pure_rho(Fraction(10**7)) == 10**14 / 2
+    True
+    """
     return Pure(epsilon=epsilon).concentrated() if epsilon <= 10**6 else epsilon * epsilon / 2
 
 

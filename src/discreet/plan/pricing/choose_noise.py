@@ -29,6 +29,8 @@ from fractions import Fraction
 from statistics import NormalDist
 from typing import Final
 
+from discreet.loss.calibration import least_fitting, least_scale
+from discreet.loss.gaussian_dp import GaussianDP
 from discreet.plan.pricing.release_parts import (
     GAUSSIAN,
     LAPLACE,
@@ -62,10 +64,10 @@ def choose_noise(
 ) -> str:
     """Return the law that promises the smaller errors at a price, by formula.
 
-    >>> from discreet.plan.pricing.group_sensitivity import Distances
+    >>> from discreet.plan.pricing.group_sensitivity import GroupSensitivity
     >>> from discreet.units import person
     >>> def law(groups):
-    ...     far = Distances(low=0, high=5, groups=groups, available=None)
+    ...     far = GroupSensitivity(low=0, high=5, groups=groups, available=None)
     ...     sketch = UnpricedRelease(parts=(NoisyTotals(measure="count", distances=far),),
     ...     weights=(1,),
     ...                     fixed=(None,), unit=person("patient"),
@@ -129,11 +131,7 @@ def gaussian_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     """
     if _SLIGHT <= epsilon <= _STRONG and _RARE <= delta < 1:
         given = float(epsilon), float(delta)
-        from discreet.loss.calibration import least_fitting  # noqa: PLC0415  rare
-
         return 1 / (2 * least_fitting(lambda square: _excess(float(square), *given), _BITS))
-    from discreet.loss import GaussianDP, least_scale  # noqa: PLC0415  rare
-
     scale = least_scale(
         lambda square: GaussianDP(mu_squared=1 / square), epsilon=epsilon, delta=delta, bits=_BITS
     )

@@ -1,10 +1,6 @@
 """Sensitivity: what is released of each measure, and how far one unit moves it.
 
-Trust: kernel.
-
-How far one unit moves what is measured.
-
- Noise is scaled to these distances.
+Trust: kernel.  Noise is scaled to these distances.
 
 Definition.  A unit adds something to at most g groups, in each a whole number from ``low`` to
 ``high``, or nothing.  Let D = max(|low|, |high|), W = high - low, and N the number of groups that
@@ -22,8 +18,6 @@ units add, where the total moves by at most W, and s those to which one of them 
 by at most D.  Then 2 a + s <= 2 g and a + s <= N, and a linear function is largest at a corner of
 what these allow.  As g <= N, the corners other than zero are those above, all of them whole.
 For a count of different values low = 0: units that are replaced hide and show at most ``high``.
-
-What is released of each measure: noisy totals, and values chosen by their rank.
 
 Definition.  ``Noise`` is added to the totals of a measure, drawn anew in every group.  A
 ``QuantileChoice`` selects one leaf of a histogram in every group: with n rows in the leaves of a

@@ -2,12 +2,8 @@
 
 Trust: kernel.
 
-Which parts have to be released for a question, and how much each of them matters.
-
 Where groups are chosen privately by a noisy count that the answer needs in any case
 (:mod:`discreet.plan.statistics.partition_selection`), it is released once.
-
-The step that fixes the noise: by a price, or by errors.
 """
 
 from __future__ import annotations
@@ -19,6 +15,7 @@ from typing import Final
 
 from discreet.errors import OutOfRange, UnsupportedSQL, WrongKind
 from discreet.plan.draft import Draft, required
+from discreet.plan.forecast.error_targets import ErrorTargets
 from discreet.plan.pricing.calibration import (
     Calibrated,
     Price,
@@ -248,8 +245,6 @@ def _by_errors(draft: Draft, law: str | None) -> Calibrated:
     ask, sketch = required(draft.ask), required(draft.sketch)
     if law is None and ask.concentrated:
         law = GAUSSIAN
-    from discreet.plan.forecast.error_targets import ErrorTargets  # noqa: PLC0415  rare
-
     targets = ErrorTargets(
         ask=ask,
         sketch=sketch,

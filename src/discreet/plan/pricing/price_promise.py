@@ -28,7 +28,7 @@ from discreet.accounting import Leaf, Node, Repeat, Sequential
 from discreet.accounting.tree.leaf import UNPROTECTED
 from discreet.errors import OutOfRange
 from discreet.loss import Approximate, PrivacyLoss, Pure, ZeroConcentrated
-from discreet.plan.pricing.calibration import Calibrated, Price, epsilon_sum, rho_sum
+from discreet.plan.pricing.calibration import Calibrated, Price, Sum, epsilon_sum, pure_rho, rho_sum
 from discreet.plan.pricing.release_composition import composition_of
 from discreet.plan.pricing.release_parts import Part, PartitionSelection, QuantileLevel
 from discreet.plan.pricing.requested_price import RequestedPrice
@@ -49,8 +49,6 @@ _NONE: Final = Fraction(0)
 _LARGEST: Final = 10**6
 _NAME: Final = "answer"
 _KEYS: Final[ReleaseInput] = ("", None)
-Sum = tuple[Fraction, Fraction]
-"""A number, and the chance of the event outside which it holds."""
 
 
 @final
@@ -88,7 +86,7 @@ def promise_of(
     whole = Approximate(epsilon=ask.epsilon, delta=ask.delta) if small else UNPROTECTED
     return PricePromise(
         price=Price(
-            epsilon=ask.epsilon, delta=ask.delta, rho=_pure_rho(ask.epsilon), beside=ask.delta
+            epsilon=ask.epsilon, delta=ask.delta, rho=pure_rho(ask.epsilon), beside=ask.delta
         ),
         leaves=(_leaf(whole, _NAME, unit),),
     )
@@ -159,7 +157,7 @@ def _in_shares(
         if _named(node).partition(" at ")[0] in scaled:
             pure = Pure(epsilon=point[0]) if point[0] <= _LARGEST else UNPROTECTED
             leaves.append(_leaf(pure, _named(node), unit))
-            one = (_pure_rho(point[0]), _NONE)
+            one = (pure_rho(point[0]), _NONE)
         else:
             leaves.append(node)
             one = rho_sum(node, unit)
@@ -216,11 +214,6 @@ def _leaf(loss: PrivacyLoss, name: str, unit: PrivacyUnit) -> Leaf:
     whose = PrivacyUnit(name=unit.name, columns=unit.columns, relation=Relation.ADD_REMOVE)
     replaced = loss if unit.relation.replaces else None
     return Leaf(loss, name=name, unit=whose, replaced=replaced)
-
-
-def _pure_rho(epsilon: Fraction) -> Fraction:
-    found = Pure(epsilon=epsilon).concentrated() if epsilon <= _LARGEST else None
-    return epsilon * epsilon / 2 if found is None else found
 
 
 def _broken() -> OutOfRange:

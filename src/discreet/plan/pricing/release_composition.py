@@ -1,19 +1,12 @@
 """The composition of a plan: a leaf for every release, none priced for less than can move.
 
-Trust: kernel.
-
-The composition of a plan: one leaf for everything that is released.
-
- This tree is what a ledger charges.
+Trust: kernel.  This tree is what a ledger charges.  A claim is how far one unit is said to move
+what is released, and noise is scaled to it. An engine request is what an engine enforces, whatever
+the data is.
 
 Definition.  All leaves are certified for units that are added or removed, and where the relation of
 the unit lets one unit take the place of another, for that as well (key ``plan-distances``): so the
 price of a question whose scope not every unit need be in is known too.
-
-The link between a price and what is enforced: no release is priced for less than can move.
-
- A claim is how far one unit is said to move what is released, and noise is scaled to
-it.  A lowered question is what an engine enforces, whatever the data is.
 
 Definition.  A claim *covers* a measure if it allows for as many groups as a unit can be in, of as
 many as there can be, and in each of them for all that the measure lets a unit add.
@@ -71,9 +64,9 @@ def composition_of(releases: Releases, unit: PrivacyUnit) -> Node:
     """Return the composition of all releases, for a unit.
 
     >>> from discreet.mechanisms import Laplace
-    >>> from discreet.plan.pricing.group_sensitivity import Distances
+    >>> from discreet.plan.pricing.group_sensitivity import GroupSensitivity
     >>> from discreet.units import person
-    >>> far = Distances(low=0, high=5, groups=2, available=None)
+    >>> far = GroupSensitivity(low=0, high=5, groups=2, available=None)
     >>> visits = Noise(measure="count", mechanism=Laplace(scale=20), distances=far)
     >>> tree = composition_of(Releases(noises=(visits,)), person("patient"))
     >>> tree.price(1, 0).epsilon(delta=0)

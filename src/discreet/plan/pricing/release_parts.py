@@ -39,6 +39,7 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, Final, final
 
 from discreet.mechanisms import Gaussian, Laplace
+from discreet.plan.forecast.noise_quantiles import ranks_aside
 from discreet.plan.pricing.group_sensitivity import (
     UNITS,
     GroupSensitivity,
@@ -164,8 +165,6 @@ class QuantileLevel:
         from discreet.mechanisms import Exponential  # noqa: PLC0415  rare
 
         select = Exponential(candidates=self.leaves, scale=scale)
-        from discreet.plan.forecast.noise_quantiles import ranks_aside  # noqa: PLC0415  rare
-
         aside = ranks_aside(self.level, select, missed, above=side > 0) if side else 0
         return QuantileChoice(
             measure=self.measure,

@@ -2,10 +2,6 @@
 
 Trust: kernel.
 
-What finding bounds may cost.
-
-What a question may cost, or how exact its answer shall be: as asked, and as the policy allows.
-
 Definition.  A price is asked in epsilon, perhaps outside an event of chance delta, or in rho; or it
 is left open, and errors are named in its place: how far an output may be from the truth, at most,
 with the confidence.  Then the budget that pays decides between laws of noise: one that is kept in
@@ -72,8 +68,8 @@ def estimate(*, epsilon: Number | None = None, rho: Number | None = None) -> Bou
             do="write bounds=dp.estimate(epsilon=0.1), say.",
         )
     if epsilon is not None:
-        return BoundsPrice(epsilon=positive(decimal(epsilon, name="epsilon"), name="epsilon"))
-    return BoundsPrice(rho=positive(decimal(rho, name="rho"), name="rho"))
+        return BoundsPrice(epsilon=_price(decimal(epsilon, name="epsilon"), "epsilon"))
+    return BoundsPrice(rho=_price(decimal(rho, name="rho"), "rho"))
 
 
 def check_bounds_price(given: object) -> BoundsPrice | None:
@@ -93,6 +89,8 @@ def check_bounds_price(given: object) -> BoundsPrice | None:
 
 
 _NONE = Fraction(0)
+_LEAST_PRICE = Fraction(1, 10**200)
+"""Below it, widths of noise are no longer floats; ledgers round prices up to 1e-24 in any case."""
 _MOST_DELTA = Fraction(1, 1000)
 """What a question may have where the policy limits its price, and says nothing of delta."""
 
@@ -179,8 +177,8 @@ def read_requested_price(
     chance = delta if delta is not None else limits.delta
     confidence = limits.confidence if given.confidence is None else at_confidence(given.confidence)
     return RequestedPrice(
-        epsilon=None if epsilon is None else positive(epsilon, name="epsilon"),
-        rho=None if rho is None else positive(rho, name="rho"),
+        epsilon=None if epsilon is None else _price(epsilon, "epsilon"),
+        rho=None if rho is None else _price(rho, "rho"),
         errors=errors,
         delta=_NONE if chance is None else _below_one(chance),
         size=None if given.size is None else whole(given.size, name="size", low=1),
@@ -267,6 +265,16 @@ def _named(question: Question, clause: Clause) -> Fraction | None:
         found.append(clause.group_selection_epsilon)
     known = [each for each in found if each is not None]
     return sum(known, _NONE) if known and len(known) == len(found) else None
+
+
+def _price(price: Fraction, name: str) -> Fraction:
+    if positive(price, name=name) < _LEAST_PRICE:
+        raise OutOfRange(
+            what=f"{name} is below 1e-200.",
+            why="noise for that price is wider than any number that can be shown.",
+            do=f"ask with a larger {name}.",
+        )
+    return price
 
 
 def _below_one(delta: Fraction) -> Fraction:

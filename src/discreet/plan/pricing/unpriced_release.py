@@ -1,10 +1,6 @@
 """A release with its parts known and its price open, and how a price is divided.
 
-Trust: kernel.
-
-How a price is divided between the parts of a release.
-
- Shares add up to the price, whatever they are; how good they are is about accuracy.
+Trust: kernel.  Shares add up to the price, whatever they are; how good they are is about accuracy.
 
 Definition.  The weight w of a part is the number of aggregates that need it, and one for a choice
 of keys.
@@ -17,8 +13,6 @@ Proof.  By Cauchy and Schwarz, (sum of sqrt(w))**2 = (sum of sqrt(w / s) sqrt(s)
 For Laplace noise s is an epsilon, and c / s its scale; for Gaussian noise s is a rho, and c / s its
 variance.  Aggregates may name an epsilon of their own, which their parts share equally; the other
 parts divide what is left.
-
-A release with its parts known and its price open.
 """
 
 from __future__ import annotations
@@ -94,9 +88,9 @@ class UnpricedRelease:
 
     ``columns`` says for each aggregate which noises it adds up, and by which factors.
 
-    >>> from discreet.plan.pricing.group_sensitivity import Distances
+    >>> from discreet.plan.pricing.group_sensitivity import GroupSensitivity
     >>> from discreet.units import person
-    >>> far = Distances(low=0, high=5, groups=1, available=1)
+    >>> far = GroupSensitivity(low=0, high=5, groups=1, available=1)
     >>> sketch = UnpricedRelease(parts=(NoisyTotals(measure="count", distances=far),), weights=(1,),
     ...                 fixed=(None,), unit=person("patient"))
     >>> sketch.by_epsilon(Fraction(1, 2), Fraction(0)).noises[0].mechanism.scale

@@ -1,14 +1,6 @@
 """Aggregates and windows: what stands between their parentheses, and which node it becomes.
 
-Trust: kernel.
-
-What stands between the parentheses of an aggregate: values, named arguments, FILTER.
-
- Bounds and budgets are taken exactly as written.
-
-Windows: a function of the rows that share a partition, OVER (PARTITION BY ... ORDER BY ...).
-
-Aggregates: which node a function of a group becomes.
+Trust: kernel.  Bounds and budgets are taken exactly as written.
 """
 
 from __future__ import annotations

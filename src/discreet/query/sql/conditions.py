@@ -1,12 +1,6 @@
 """Conditions after an expression, AND as one node, and ORDER BY.
 
 Trust: kernel.
-
-Operators for which parentheses do not matter: one node holds all operands.
-
-ORDER BY: expressions with a direction and a place for NULL.
-
-Conditions after an expression: IS, IN, BETWEEN and LIKE, with or without NOT.
 """
 
 from __future__ import annotations

@@ -1,10 +1,6 @@
 """A place in the tokens of a text, and the literals that are read there.
 
 Trust: kernel.
-
-A place in the tokens of a text.
-
-Written values: days, moments, signed numbers, and the names of types.
 """
 
 from __future__ import annotations

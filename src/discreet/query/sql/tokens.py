@@ -1,12 +1,6 @@
 """The tokens of a text: names, reserved words, numbers, quoted text and signs.
 
-Trust: kernel.
-
-The words of SQL that cannot be names unless they are quoted.
-
-The words of a text: names, numbers, quoted text and signs, each with its place.
-
- No character is skipped but space and comments, and none is read in two ways.
+Trust: kernel.  No character is skipped but space and comments, and none is read in two ways.
 
 Definition.  A name is a letter or underscore, then letters, digits and underscores, or anything
 between backticks.  Text stands between single quotes, where a doubled quote is a quote.  Dialects
