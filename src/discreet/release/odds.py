@@ -36,7 +36,6 @@ from typing import Final, final
 from discreet.accounting import Leaf, Node, Repeat
 from discreet.accounting.budgets.loss_prices import point_price
 from discreet.loss import Approximate, PrivacyLoss, Pure, ZeroConcentrated
-from discreet.mechanisms import Gaussian
 from discreet.plan.plan import Plan
 from discreet.plan.pricing.group_sensitivity import TWO_SIDED
 from discreet.units import Relation
@@ -153,12 +152,12 @@ def _gaussian(plan: Plan) -> bool:
     if keys is not None:
         from discreet.mechanisms import NoisyKeys  # noqa: PLC0415  rare
 
-        if not isinstance(keys, NoisyKeys) or not isinstance(keys.noise, Gaussian):
+        if not isinstance(keys, NoisyKeys) or keys.noise.norm != 2:
             return False
     return (
         plan.search is None
         and not plan.choices
-        and all(isinstance(noise.mechanism, Gaussian) for noise in plan.noises)
+        and all(noise.mechanism.norm == 2 for noise in plan.noises)
     )
 
 
