@@ -180,6 +180,7 @@ def leak_probability(
 ) -> Fraction:
     """Bound the chance that any group is seen: a float, rounded up.
 
+    >>> from discreet.noise import DiscreteLaplace
     >>> noise = DiscreteLaplace(scale=1)
     >>> float(leak_probability(noise, distance=14, groups=1))
     6.07896203477883e-07
@@ -207,6 +208,7 @@ def _from(law: TwoSidedLaw, least: int) -> Fraction:
 def estimated_distance(law: TwoSidedLaw, *, chance: Fraction, groups: int, most: int = 1) -> int:
     """Estimate the least distance at which no more than a chance leaks, by continuous formulas.
 
+    >>> from discreet.noise import DiscreteLaplace
     >>> estimated_distance(DiscreteLaplace(scale=1), chance=Fraction(1, 10**6), groups=1)
     14
     """
