@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 import operator
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -231,6 +232,18 @@ class Interval:
                 why="such an interval encloses no number, so it certifies nothing.",
                 do="give the smaller end first.",
             )
+
+    @staticmethod
+    def product(factors: Iterable[Interval]) -> Interval:
+        """Enclose the product of numbers that are not negative.
+
+        >>> Interval.product([Interval(Fraction(1, 2), Fraction(1))] * 2)
+        Interval(low=Fraction(1, 4), high=Fraction(1, 1))
+        """
+        low = high = Fraction(1)
+        for factor in factors:
+            low, high = low * factor.low, high * factor.high
+        return Interval(low, high)
 
     def floats(self) -> tuple[float, float]:
         """Round both ends outward."""

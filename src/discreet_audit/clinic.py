@@ -1,12 +1,9 @@
 """The clinic that is attacked, and what one person moves before noise is added.
 
-Trust: public.
+Trust: public.  It looks behind the door of a session, where only tests and attacks may.
 
-The clinic that is attacked: made-up visits, the owner's rules, and one person more or less.
-
-What one person moves before noise is added, and what the plan says at most.
-
- It looks behind the door of a session, where only tests and attacks may.
+The clinic has made-up visits, the owner's rules, and one person more or less.  What that person
+moves is compared with what the plan says at most.
 """
 
 from __future__ import annotations
@@ -23,7 +20,7 @@ import pyarrow as pa
 
 from discreet.accounting import Budget, Leaf
 from discreet.engines.hash_order import HashOrder
-from discreet.mechanisms import Gaussian
+from discreet.mechanisms.additive import AdditiveNoise
 from discreet.plan.plan import Plan
 from discreet.session import Session
 from discreet.session import open as opened
@@ -191,7 +188,7 @@ def moves(plan: Plan, here: Totals, there: Totals) -> list[Moved]:
             continue
         groups = {*here[name], *there[name]}
         steps = [here[name].get(group, 0) - there[name].get(group, 0) for group in groups]
-        squared = isinstance(leaf.source, Gaussian)
+        squared = isinstance(leaf.source, AdditiveNoise) and leaf.source.norm == 2
         length = sum(step * step for step in steps) if squared else sum(map(abs, steps))
         found.append(Moved(name, length, leaf.added**2 if squared else leaf.added))
     return found

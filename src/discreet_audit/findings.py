@@ -21,8 +21,8 @@ class Finding:
     """The result of one attack.
 
     Attributes:
-        code: the name of the attack, A1 to A17.
-        title: what is attacked, in a few words.
+        code: the name of the attack, A1 to A17, from the list of attacks.
+        title: what is attacked, in a few words, from the same list.
         claimed: what must hold.
         measured: what was found, in words and numbers.
         passed: whether it holds, as far as was looked.
@@ -36,8 +36,8 @@ class Finding:
     A6 data-dependent defaults: passed (3 of 3 refused)
     """
 
-    code: str
-    title: str
+    code: str = ""
+    title: str = ""
     claimed: str
     measured: str
     passed: bool

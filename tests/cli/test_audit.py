@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
+import discreet_audit
 from discreet.cli import audit_command as auditing
 from discreet.cli.exit_codes import DONE, USAGE, VIOLATION
-from discreet_audit import suite
 from tests.attacks.test_suite import Line, measured, report
 from tests.cli.test_commands import run
 
@@ -93,7 +93,7 @@ def short(monkeypatch):
             asked.append((long, jobs))
             return found
 
-        monkeypatch.setattr(suite, "run_suite", run_suite)
+        monkeypatch.setattr(discreet_audit, "run_suite", run_suite)
         return asked
 
     return replaced
@@ -147,6 +147,13 @@ def test_a_log_hears_of_every_tenth(capsys):
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 9
     assert lines[0] == "audit: 4 of 37 done, next is part 4"
+
+
+def test_an_audit_that_is_not_installed_is_named(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "discreet_audit", None)
+    done = run(tmp_path, "audit")
+    assert done.exit_code == USAGE
+    assert "discreet_audit is not installed" in done.stderr
 
 
 def test_processes_are_as_many_as_are_named(short, tmp_path):

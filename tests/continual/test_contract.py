@@ -55,7 +55,7 @@ def around(counter, radius):
         noises = itertools.product(range(-radius, radius + 1), repeat=counter.draws)
         found = []
         for noise in noises:
-            steps, left = counter._steps(), list(noise)
+            steps, left = counter._state(), list(noise)
             found.append(
                 tuple(
                     steps.step(value, [left.pop(0) for _ in range(steps.draws(t))])

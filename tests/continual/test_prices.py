@@ -171,7 +171,7 @@ def test_every_position_meets_the_leaves_of_its_sums(kind, length):
     counter = kind(length=length, noise=Laplace(scale=1))
     for at, unit in enumerate(np.eye(length, dtype=int).tolist(), start=1):
         assert met(counter.tree(), "position", at) == sum(measured(counter, unit))
-    assert met(counter.tree(), "position", 1) == counter._meets
+    assert met(counter.tree(), "position", 1) == counter._multiplicity
     assert met(counter.tree(), "position", length + 1) == 0
 
 

@@ -246,7 +246,7 @@ def test_the_law_of_a_blend_is_refused():
     with pytest.raises(WrongKind):
         made(RefinedTreeCounter).reference_pmf(BITS)
     with pytest.raises(WrongKind):
-        made(RefinedTreeCounter)._unmixed(BITS)
+        made(RefinedTreeCounter)._measurements_of(BITS)
 
 
 def test_sums_that_no_measurement_leads_to_have_no_chance():

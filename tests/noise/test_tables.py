@@ -6,7 +6,8 @@ import flint
 import numpy as np
 import pytest
 
-from discreet.noise.table import Decay, SignedLaw, Table, TableSizes, signed
+from discreet.noise.decay import Decay
+from discreet.noise.table import SignedLaw, Table, TableSizes, signed
 from discreet.noise.wide_table import BlockLaw, block_number
 
 SMALL = [

@@ -2,11 +2,7 @@
 
 Trust: public.
 
-How far apart two coins are: divergences and quantiles, rounded down.
-
-Theorem key: ``enclosure``.
-
-A family of promises: which of its members two chances still allow.
+Divergences and quantiles of two coins are rounded down (key ``enclosure``).
 """
 
 from __future__ import annotations

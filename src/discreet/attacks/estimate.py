@@ -2,8 +2,6 @@
 
 Trust: public.
 
-How much is lost, at least, from bits that were guessed: one release is enough.
-
 Theorem (key ``guessed-bits``; Steinke, Nasr and Jagielski 2023).  n people have fair and
 independent bits, and answers are epsilon-private when one bit changes.  However the bits are
 guessed from the answers, the number of right guesses is stochastically at most that of n coins with
@@ -14,8 +12,6 @@ i-th bit is 0 with a chance of at most c, and 1 too.  So whatever the guesses be
 is right with a chance of at most c; add them up one by one.
 So if k of n guesses are right, c is at least the lower end of Clopper and Pearson at (k, n) (key
 ``clopper-pearson``), and epsilon at least its log odds, but for a chance of the level.
-
-How much is lost, at least: a certified bound from answers alone.
 
 Theorem (key ``audit-bound``).  Whatever the mechanism, the bound is above the true parameter with a
 chance of at most ``level``.

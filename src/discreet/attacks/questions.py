@@ -19,20 +19,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Final, cast, final
+from typing import Any, Final, cast, final
 
 import numpy as np
 import pyarrow as pa
 
+from discreet.accounting import Budget
 from discreet.attacks.subjects import Answers, Raised
+from discreet.engines.hash_order import HashOrder
 from discreet.errors import DiscreetError, WrongKind
 from discreet.loss import PrivacyLoss
 from discreet.noise import SYSTEM
-
-if TYPE_CHECKING:  # a session brings the engine, which takes its time
-    from discreet.plan.plan import Plan
-    from discreet.requests.raw_totals import RawTotals, SparseLeaves
-    from discreet.session import Session
+from discreet.plan.plan import Plan
+from discreet.release.answer import noised
+from discreet.requests.raw_totals import RawTotals, SparseLeaves
+from discreet.session import Session
+from discreet.session import open as opened
 
 __all__ = ["Asked", "Question", "noisy_copies"]
 
@@ -71,8 +73,6 @@ class Question:
 
     def totals(self, data: Any) -> tuple[Plan, RawTotals]:
         """Return what is computed before noise is drawn."""
-        from discreet.engines.hash_order import HashOrder  # noqa: PLC0415  (DuckDB takes its time)
-
         with self._planned(data) as (session, plan):
             engine = session._engine  # noqa: SLF001  (totals leave it for nobody else)
             return plan, engine.run(plan.lowered, order=HashOrder(salt=self.salt))
@@ -92,8 +92,6 @@ class Question:
 
     @contextmanager
     def _planned(self, data: Any) -> Iterator[tuple[Session, Plan]]:
-        from discreet.session import open as opened  # noqa: PLC0415  (as above)
-
         with opened(data, test_mode=True, **self.options) as session:
             plan = session.plan(self.sql, **self.price)
             if getattr(plan, "search", None) is not None:
@@ -131,9 +129,6 @@ class Asked:
             return [self._once(data, Path(folder) / f"{at}.ledger") for at in range(n)]
 
     def _once(self, data: Any, ledger: Path) -> Any:
-        from discreet.accounting import Budget  # noqa: PLC0415  (as above)
-        from discreet.session import open as opened  # noqa: PLC0415
-
         options = {"budget": Budget(epsilon=1000, delta="1/1000"), **self.options}
         try:
             with opened(data, ledger=ledger, **options) as session:
@@ -148,8 +143,6 @@ def noisy_copies(plan: Plan, raw: RawTotals, copies: int) -> dict[str, Column]:
     All groups are repeated, with their number as their key.  Noise is drawn for each group
     independently, so the copies are independent.
     """
-    from discreet.release.answer import noised  # noqa: PLC0415  (as above)
-
     groups = raw.units.size
     repeated = replace(
         raw,
@@ -183,8 +176,6 @@ def _reaching(plan: Plan, raw: RawTotals) -> dict[str, int]:
 
     Which of them reach the threshold is another each time, so that copies cannot share a draw.
     """
-    from discreet.release.answer import noised  # noqa: PLC0415  (as above)
-
     noisy = noised(plan, raw, entropy=SYSTEM)
     names = _named(noisy.keys)
     return {

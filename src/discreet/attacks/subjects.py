@@ -2,8 +2,6 @@
 
 Trust: public.
 
-What can be audited: anything that gives an answer about a data set, at random.
-
 Definition.  A subject draws n independent answers about a data set: ``draw(data, n)``.  They come
 as an array with n rows, as a mapping from names to such arrays (masked where an answer lacks that
 part), or as a sequence of n values of any kind.
@@ -16,8 +14,6 @@ part), or as a sequence of n values of any kind.
     Asked       what a session answers, each time through a ledger of its own
 
 What goes wrong is an answer as well: an error is seen by whoever asks.
-
-Auditing a program: each run of a command prints an answer.
 """
 
 from __future__ import annotations

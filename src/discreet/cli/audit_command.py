@@ -8,6 +8,7 @@ audit of a program where more is lost than it claims.
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import sys
@@ -28,7 +29,9 @@ from discreet.cli.options import JsonOption
 from discreet.errors import WrongKind
 
 if TYPE_CHECKING:  # the suite brings every mechanism and the engine, which take their time
-    from discreet_audit.suite import ProgressCallback, Report
+    from types import ModuleType
+
+    from discreet_audit import ProgressCallback, Report
 
 __all__ = ["audit"]
 
@@ -126,17 +129,30 @@ def _pair(data: list[str] | None) -> tuple[str, str]:
 
 def _suite(*, long: bool, jobs: int | None, out: Path | None, as_json: bool) -> bool:
     """Run the suite; say whether anything is not as it must be."""
-    from discreet_audit.suite import run_suite  # noqa: PLC0415  (as above)
-
+    package = _audit_package()
     with _shown() as told:
-        report = run_suite(long=long, jobs=_jobs(jobs), told=told)
+        report: Report = package.run_suite(long=long, jobs=_jobs(jobs), told=told)
     if out is not None:
-        _write(report, out)
+        _write(report, out, package)
     if as_json:
         write_json("audit", report.to_json())
     else:
-        _say(report, out)
+        _say(report, out, package)
     return bool(report.violations)
+
+
+def _audit_package() -> ModuleType:
+    """Load the audit, which is a package of its own."""
+    try:
+        return importlib.import_module("discreet_audit")
+    except ModuleNotFoundError as error:
+        if error.name != "discreet_audit":
+            raise
+        raise WrongKind(
+            what="discreet_audit is not installed.",
+            why="the attacks of the suite are a package of their own, which no answer needs.",
+            do="install discreet from its wheel or its repository, which hold both packages.",
+        ) from None
 
 
 def _jobs(given: int | None) -> int:
@@ -165,11 +181,9 @@ def _tenths(name: str, at: int, of: int) -> None:
         sys.stderr.write(f"audit: {at} of {of} done, next is {name}\n")
 
 
-def _say(report: Report, out: Path | None) -> None:
-    from discreet_audit.report import tables  # noqa: PLC0415  (as above)
-
+def _say(report: Report, out: Path | None, package: ModuleType) -> None:
     console = Console(file=sys.stdout)
-    for table in tables(report):
+    for table in package.tables(report):
         console.print(table)
     for name in report.violations:
         console.print(f"VIOLATED: {name}", style="bold red", markup=False)
@@ -178,12 +192,10 @@ def _say(report: Report, out: Path | None) -> None:
         console.print(f"wrote {out / 'audit.html'}, audit.json and audit.md", markup=False)
 
 
-def _write(report: Report, folder: Path) -> None:
-    from discreet_audit.report import document, page  # noqa: PLC0415  (as above)
-
+def _write(report: Report, folder: Path, package: ModuleType) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     form: dict[str, Any] = {"format": 1, "kind": "audit", **report.to_json()}
     text = json.dumps(form, ensure_ascii=False, allow_nan=False, indent=1)
     (folder / "audit.json").write_text(f"{text}\n", encoding="utf-8")
-    (folder / "audit.html").write_text(page(report), encoding="utf-8")
-    (folder / "audit.md").write_text(document(report), encoding="utf-8")
+    (folder / "audit.html").write_text(package.page(report), encoding="utf-8")
+    (folder / "audit.md").write_text(package.document(report), encoding="utf-8")

@@ -2,8 +2,6 @@
 
 Trust: kernel.
 
-The binary tree: noise on blocks of 1, 2, 4, ... values, so that few draws make up each sum.
-
 Definition.  At position t, release the sum of block (height(t), t), the 2**height(t) values up to
 t, plus fresh noise.  The sum of the first t values is the sum of the blocks at the binary digits of
 t: at most log2(n) + 1 of them.
@@ -14,12 +12,10 @@ all, also for a length that is no power of two.  So the loss is that of so many 
 Blocks of one height that end at an even multiple are never used, and not released.
 A run remembers one exact sum and one noisy sum for each height: memory grows like log(n).
 
-The binary tree, refined: a block is estimated from its own noise and from the blocks inside it.
-
-Definition.  Release every block (h, t), of every height, with fresh noise.  With v_h =
-2**h / (2**(h+1) - 1), estimate a block of height h as v_h times its noisy sum plus (1 - v_h) times
-the sum of the estimates of its two halves; the sum of the first t values is the sum of estimates at
-the binary digits of t.
+Definition.  The refined tree releases every block (h, t), of every height, with fresh noise.  With
+v_h = 2**h / (2**(h+1) - 1), estimate a block of height h as v_h times its noisy sum plus (1 - v_h)
+times the sum of the estimates of its two halves; the sum of the first t values is the sum of
+estimates at the binary digits of t.
 Theorem (key ``refined-tree``; Honaker 2015).  The estimate of a block is unbiased and has v_h times
 the variance of one draw, the least that a linear estimate from the block and what is inside it can
 have.  Proof.  v_0 = 1; two halves have 2 v_{h-1} together, and weights inverse to the variances 1
@@ -43,7 +39,6 @@ from discreet.accounting import Node, Parallel, Sequential, between
 from discreet.continual.counter import Counter, clamped
 from discreet.continual.counter_run import CounterState
 from discreet.continual.dyadic import depth, digits, height, lowest
-from discreet.continual.stream import Noise, checked_length_and_bound, checked_noise
 from discreet.continual.sum_tails import (
     plain_sum_half_width,
     sum_half_width,
@@ -55,9 +50,23 @@ from discreet.exact import whole
 __all__ = ["BinaryTreeCounter", "RefinedTreeCounter"]
 
 
+@dataclass(frozen=True, slots=True, init=False)
+class _TreeCounter(Counter):
+    """A counter of blocks: a value is in one block of each height at most."""
+
+    @property
+    def depth(self) -> int:
+        """How many blocks hold the first value, which is in most."""
+        return depth(self.length)
+
+    @property
+    def _multiplicity(self) -> int:
+        return self.depth
+
+
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class BinaryTreeCounter(Counter):
+class BinaryTreeCounter(_TreeCounter):
     """Add noise to blocks of a binary tree, and add up the noisy blocks.
 
     >>> from discreet.mechanisms import Laplace
@@ -70,22 +79,6 @@ class BinaryTreeCounter(Counter):
     (8,)
     """
 
-    length: int
-    noise: Noise
-    bound: int
-
-    def __init__(self, *, length: int, noise: Noise, bound: int = 1) -> None:
-        """Take how many values come, the noise of one block, and the largest value."""
-        size, most = checked_length_and_bound(length, bound)
-        object.__setattr__(self, "length", size)
-        object.__setattr__(self, "noise", checked_noise(noise))
-        object.__setattr__(self, "bound", most)
-
-    @property
-    def depth(self) -> int:
-        """How many blocks hold the first value, which is in most."""
-        return depth(self.length)
-
     def tree(self, *, distance: int = 1) -> Node:
         """Return one leaf for each block; blocks of one height lie side by side."""
         leaf = self._listed(distance)
@@ -94,28 +87,24 @@ class BinaryTreeCounter(Counter):
             heights[height(t)][between(t - lowest(t) + 1, t)] = leaf
         return Sequential(*(Parallel("position", blocks) for blocks in heights))
 
-    @property
-    def _meets(self) -> int:
-        return self.depth
-
     def spread(self, *, prefix: int) -> Fraction:
         """Return the number of blocks that were added up."""
         return Fraction(self._checked_prefix(prefix).bit_count())
 
-    def _reach(self, chance: Fraction, prefix: int | None) -> int:
+    def _half_width(self, chance: Fraction, prefix: int | None) -> int:
         """Return the exact quantile of one sum, or of the largest error of all."""
         if prefix is not None:
             return plain_sum_half_width(self.law, prefix.bit_count(), 1 - chance)
         return tree_half_width(self.law, self.length, chance)
 
-    def _steps(self) -> CounterState[int]:
+    def _state(self) -> CounterState[int]:
         return _TreeState(self.depth)
 
     def _measured(self, values: Sequence[int]) -> list[int]:
         sums = [0, *accumulate(values)]
         return [sums[t] - sums[t - lowest(t)] for t in range(1, self.length + 1)]
 
-    def _unmixed(self, outcome: Sequence[Any]) -> list[int] | None:
+    def _measurements_of(self, outcome: Sequence[Any]) -> list[int] | None:
         sums = [0, *(whole(total, name="a sum") for total in outcome)]
         return [sums[t] - sums[t - lowest(t)] for t in range(1, len(sums))]
 
@@ -127,16 +116,13 @@ class BinaryTreeCounter(Counter):
 
 
 @final
-class _TreeState:
+class _TreeState(CounterState[int]):
     """For each height, the exact sum of the block that grows, and the noisy sum of the last one."""
 
     def __init__(self, heights: int) -> None:
         self._exact = [0] * heights
         self._noisy = [0] * heights
         self._time = 0
-
-    def draws(self, time: int) -> int:  # noqa: ARG002
-        return 1
 
     def step(self, value: int, noise: Sequence[int]) -> int:
         self._time += 1
@@ -149,7 +135,7 @@ class _TreeState:
 
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class RefinedTreeCounter(Counter):
+class RefinedTreeCounter(_TreeCounter):
     """Add noise to all blocks of a binary tree, and blend what they say about each sum.
 
     >>> from discreet.mechanisms import Laplace
@@ -161,22 +147,6 @@ class RefinedTreeCounter(Counter):
     >>> counter.run([1, 0, 1, 1, 0, 0, 1, 0]).dtype
     dtype('float64')
     """
-
-    length: int
-    noise: Noise
-    bound: int
-
-    def __init__(self, *, length: int, noise: Noise, bound: int = 1) -> None:
-        """Take how many values come, the noise of one block, and the largest value."""
-        size, most = checked_length_and_bound(length, bound)
-        object.__setattr__(self, "length", size)
-        object.__setattr__(self, "noise", checked_noise(noise))
-        object.__setattr__(self, "bound", most)
-
-    @property
-    def depth(self) -> int:
-        """How many blocks hold the first value, which is in most."""
-        return depth(self.length)
 
     @property
     def draws(self) -> int:
@@ -191,19 +161,15 @@ class RefinedTreeCounter(Counter):
             heights.append(Parallel("position", {between(t - size + 1, t): leaf for t in ends}))
         return Sequential(*heights)
 
-    @property
-    def _meets(self) -> int:
-        return self.depth
-
     def spread(self, *, prefix: int) -> Fraction:
         """Return the sum of v_h over the binary digits of the prefix."""
         ends = digits(self._checked_prefix(prefix))
         return sum((_share(height(t)) for t in ends), Fraction(0))
 
-    def _reach(self, chance: Fraction, prefix: int | None) -> Fraction:
+    def _half_width(self, chance: Fraction, prefix: int | None) -> Fraction:
         """Return a bound for one sum, or for all, each failing with an equal share."""
         if prefix is not None:
-            weights = [each for t in digits(prefix) for each in _weights(height(t))]
+            weights = [pair for t in digits(prefix) for pair in _weights(height(t))]
             return Fraction(weighted_sum_half_width(self.law, weights=weights, tail=1 - chance))
         spread, share = self._widest(), (1 - chance) / self.length
         return Fraction(sum_half_width(self.law, spread=spread, draws=self.draws, tail=share))
@@ -213,21 +179,21 @@ class RefinedTreeCounter(Counter):
         ends = {self.length, *((self.length >> h << h) - 1 for h in range(self.depth))}
         return max(self.spread(prefix=t) for t in ends if t)
 
-    def _steps(self) -> CounterState[float]:
+    def _state(self) -> CounterState[float]:
         return _RefinedState(self.depth)
 
     def _errors(self, noise: NDArray[np.int64]) -> NDArray[np.float64]:
-        steps, columns, at = _RefinedState(self.depth), noise.T, 0
+        state, columns, first = _RefinedState(self.depth), noise.T, 0
         errors = np.empty((len(noise), self.length))
         for t in range(1, self.length + 1):
             count = height(t) + 1
-            errors[:, t - 1] = steps.blended(0, columns[at : at + count])
-            at += count
+            errors[:, t - 1] = state.blended(0, columns[first : first + count])
+            first += count
         return errors
 
 
 @final
-class _RefinedState:
+class _RefinedState(CounterState[float]):
     """For each height, the exact sum and the estimate of the last left half that was finished."""
 
     def __init__(self, heights: int) -> None:
@@ -261,8 +227,8 @@ def _share(h: int) -> Fraction:
 
 def _weights(h: int) -> list[tuple[float, int]]:
     """Return with which weights the noise of how many blocks enters the estimate of a block."""
-    found, left = [], Fraction(1)
+    weights, left = [], Fraction(1)
     for inside in range(h, -1, -1):
-        found.append((float(left * _share(inside)), 1 << (h - inside)))
+        weights.append((float(left * _share(inside)), 1 << (h - inside)))
         left *= 1 - _share(inside)
-    return found
+    return weights

@@ -1,23 +1,15 @@
 """Post-processing of noisy counts: made to add up on a tree, or not to fall.
 
-Trust: public.
+Trust: public.  It sees noisy counts only; a bug here costs accuracy, not privacy.
 
-Counts up to a threshold do not fall: the nearest rising sequence.
-
- It sees noisy counts only; a bug here costs accuracy, not privacy.
-
-Definition.  Pool neighbors that fall into their mean until none do.  The result is the
-non-decreasing sequence with the least squared distance (Ayer, Brunk, Ewing, Reid and Silverman
-1955).
+Definition.  Counts up to a threshold do not fall.  Pool neighbors that fall into their mean until
+none do.  The result is the non-decreasing sequence with the least squared distance (Ayer, Brunk,
+Ewing, Reid and Silverman 1955).
 Theorem (key ``isotonic-contraction``).  The largest distance from any non-decreasing truth does not
 grow.  Proof.  Entry i of the result is the largest over a <= i of the smallest over b >= i of the
 mean of entries a to b; so it does not fall where entries rise, it moves along where all entries do,
 and it leaves non-decreasing sequences as they are.  Entries within r of the truth lie between the
 truth minus r and the truth plus r, and so does the result.
-
-Counts of cells, groups and groups of groups, made to add up: least squares on a tree.
-
- It sees noisy counts only; a bug here costs accuracy, not privacy.
 
 Definition.  Cells are grouped by ``branching``, groups again, and so on up to one group.  Each node
 was counted with independent noise of one variance; the root perhaps exactly.

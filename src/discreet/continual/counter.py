@@ -18,9 +18,9 @@ noise of their own compose also if what is asked depends on answers (key ``domin
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
 
@@ -30,34 +30,40 @@ from numpy.typing import NDArray
 from discreet.accounting import Leaf, Node, Repeat, account
 from discreet.arrays import INT64_MAX, INT64_MIN, listed
 from discreet.continual.counter_run import CounterRun, CounterState
-from discreet.continual.stream import Noise, Stream, read_stream
+from discreet.continual.stream import Noise, Stream, checked_length_and_bound, read_stream
+from discreet.continual.sum_tails import Law
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import Interval, whole
 from discreet.loss import PrivacyLoss, Pure
-from discreet.mechanisms import Gaussian, Mechanism
+from discreet.mechanisms import Mechanism
+from discreet.mechanisms.additive import checked_integer_noise
 from discreet.mechanisms.mechanism import Number, at_confidence, steps_at
-from discreet.noise import SYSTEM, DiscreteGaussian, DiscreteLaplace, Entropy
+from discreet.noise import SYSTEM, Entropy
 from discreet.noise.entropy import checked_entropy
 
-__all__ = ["MOST_LISTED", "Charge", "Counter", "Law", "clamped", "law_of", "too_long"]
+__all__ = ["MOST_LISTED", "Charge", "Counter", "clamped", "too_long"]
 
 Charge = Callable[[PrivacyLoss], object]
 """Pays for a run, or raises."""
-
-Law = DiscreteLaplace | DiscreteGaussian
 
 MOST_LISTED: Final = 1 << 14
 """The largest number of positions of which a tree is drawn up."""
 
 
+@dataclass(frozen=True, slots=True, init=False)
 class Counter(Mechanism[Stream, NDArray[Any]]):
     """A way to release the sums of the first 1, 2, ..., n values of a stream."""
-
-    __slots__ = ()
 
     length: int
     noise: Noise
     bound: int
+
+    def __init__(self, *, length: int, noise: Noise, bound: int = 1) -> None:
+        """Take how many values come, the noise of one measurement, and the largest value."""
+        size, most = checked_length_and_bound(length, bound)
+        object.__setattr__(self, "length", size)
+        object.__setattr__(self, "noise", checked_integer_noise(noise))
+        object.__setattr__(self, "bound", most)
 
     @abstractmethod
     def tree(self, *, distance: int = 1) -> Node:
@@ -65,7 +71,7 @@ class Counter(Mechanism[Stream, NDArray[Any]]):
 
     @property
     @abstractmethod
-    def _meets(self) -> int:
+    def _multiplicity(self) -> int:
         """How many measurements hold the first value; no value is in more."""
 
     @abstractmethod
@@ -73,11 +79,11 @@ class Counter(Mechanism[Stream, NDArray[Any]]):
         """Return the variance of an estimate, in multiples of that of one draw of noise."""
 
     @abstractmethod
-    def _reach(self, chance: Fraction, prefix: int | None) -> int | Fraction:
+    def _half_width(self, chance: Fraction, prefix: int | None) -> int | Fraction:
         """Return how far one estimate, or any of them, is from the truth with this chance."""
 
     @abstractmethod
-    def _steps(self) -> CounterState[Any]:
+    def _state(self) -> CounterState[Any]:
         """Return what a run remembers, before the first value."""
 
     @abstractmethod
@@ -88,14 +94,14 @@ class Counter(Mechanism[Stream, NDArray[Any]]):
         """Return R x, in the order in which noise is drawn."""
         raise _blended()
 
-    def _unmixed(self, outcome: Sequence[Any]) -> list[int] | None:  # noqa: ARG002
+    def _measurements_of(self, outcome: Sequence[Any]) -> list[int] | None:  # noqa: ARG002
         """Return the y that leads to an outcome, or nothing if none does."""
         raise _blended()
 
     @property
     def law(self) -> Law:
         """The law of the noise of one measurement."""
-        return law_of(self.noise)
+        return self.noise.law
 
     @property
     def draws(self) -> int:
@@ -121,7 +127,7 @@ class Counter(Mechanism[Stream, NDArray[Any]]):
     def error(self, *, confidence: Number, prefix: int | None = None) -> int | Fraction:
         """Return how far all sums, or the sum of one prefix, are off at most with a probability."""
         chance = at_confidence(confidence)
-        return self._reach(chance, None if prefix is None else self._checked_prefix(prefix))
+        return self._half_width(chance, None if prefix is None else self._checked_prefix(prefix))
 
     def start(self, *, charge: Charge | None = None, entropy: Entropy = SYSTEM) -> CounterRun[Any]:
         """Start one run.
@@ -136,7 +142,7 @@ class Counter(Mechanism[Stream, NDArray[Any]]):
             length=self.length,
             bound=self.bound,
             law=self.law,
-            steps=self._steps(),
+            steps=self._state(),
             entropy=source,
         )
 
@@ -152,19 +158,17 @@ class Counter(Mechanism[Stream, NDArray[Any]]):
         centers, law = self._measured(values), self.law
 
         def chance(outcome: Sequence[Any]) -> Interval:
-            found = self._unmixed(listed(outcome, name="sums"))
-            if found is None:
+            measured = self._measurements_of(listed(outcome, name="sums"))
+            if measured is None:
                 return Interval(Fraction(0), Fraction(0))
-            parts = [law.pmf_bounds(y - x) for y, x in zip(found, centers, strict=True)]
-            low = math.prod((part.low for part in parts), start=Fraction(1))
-            high = math.prod((part.high for part in parts), start=Fraction(1))
-            return Interval(low, high)
+            pairs = zip(measured, centers, strict=True)
+            return Interval.product(law.pmf_bounds(y - x) for y, x in pairs)
 
         return chance
 
     def _path(self, distance: int) -> Node:
         """Return what the first position meets in the tree."""
-        return Repeat(self._leaf(distance), self._meets)
+        return Repeat(self._leaf(distance), self._multiplicity)
 
     def _listed(self, distance: int) -> Leaf:
         """Return the leaf of a tree that lists all positions, if they are not too many."""
@@ -195,17 +199,6 @@ def too_long() -> OutOfRange:
         why="so many leaves take more memory than they explain.",
         do="ask for loss(), which needs no list, or draw the tree of a shorter counter.",
     )
-
-
-def law_of(noise: Noise) -> Law:
-    """Return the law of noise on integers.
-
-    >>> law_of(Gaussian(sigma=3))
-    DiscreteGaussian(variance=Fraction(9, 1))
-    """
-    if isinstance(noise, Gaussian):
-        return DiscreteGaussian(variance=noise.variance)
-    return DiscreteLaplace(scale=noise.scale)
 
 
 def clamped(total: int) -> int:

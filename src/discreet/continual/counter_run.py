@@ -13,14 +13,13 @@ Threads may share a run: values are taken one at a time.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
-from typing import Generic, NoReturn, Protocol, TypeVar, final
+from typing import ClassVar, Generic, Protocol, TypeVar, final
 
 from discreet.continual.stream import read_value
-from discreet.errors import EntropyBusy, EntropyCopied, EntropyForked, OutOfRange, WrongKind
+from discreet.errors import OutOfRange
+from discreet.mechanisms.guarded_run import GuardedRun, Reason
 from discreet.noise import Distribution, Entropy
-from discreet.noise.entropy import process_stamp
 
 __all__ = ["CounterRun", "CounterState"]
 
@@ -31,9 +30,9 @@ Sum_co = TypeVar("Sum_co", int, float, covariant=True)
 class CounterState(Protocol[Sum_co]):
     """What a counter remembers: how many draws the next value needs, and what becomes of it."""
 
-    def draws(self, time: int) -> int:
-        """Return how many draws of noise the value at a position needs."""
-        ...
+    def draws(self, time: int) -> int:  # noqa: ARG002
+        """Return how many draws of noise the value at a position needs: one, unless it says so."""
+        return 1
 
     def step(self, value: int, noise: Sequence[int]) -> Sum_co:
         """Take the next value and its noise, and return the noisy sum of all values so far."""
@@ -41,7 +40,7 @@ class CounterState(Protocol[Sum_co]):
 
 
 @final
-class CounterRun(Generic[Answer]):
+class CounterRun(GuardedRun, Generic[Answer]):
     """One interactive run; start it from a counter, which says what it costs.
 
     >>> from discreet.continual import BinaryTreeCounter
@@ -51,31 +50,38 @@ class CounterRun(Generic[Answer]):
     (1, 1, 2, True)
     """
 
-    __slots__ = (
-        "_bound",
-        "_busy",
-        "_closed",
-        "_entropy",
-        "_latest",
-        "_law",
-        "_length",
-        "_lock",
-        "_stamp",
-        "_steps",
-        "_time",
-    )
+    __slots__ = ("_bound", "_closed", "_latest", "_law", "_length", "_steps", "_time")
 
     _bound: int
-    _busy: bool
     _closed: bool
-    _entropy: Entropy
     _latest: Answer | None
     _law: Distribution
     _length: int
-    _lock: threading.RLock
-    _stamp: tuple[int, int]
     _steps: CounterState[Answer]
     _time: int
+
+    _FORKED: ClassVar[Reason] = {
+        "what": "a counter was continued in a forked process.",
+        "why": "parent and child would go on with the same partial sums and the same noise, "
+        "and release more together than was paid for.",
+        "do": "add values in the process that started the run, or start another one here.",
+    }
+    _COPIED: ClassVar[Reason] = {
+        "what": "a run of a counter cannot be pickled or copied.",
+        "why": "each copy would go on with the same partial sums and the same noise, and they "
+        "would release more together than was paid for.",
+        "do": "keep one run, and send values to where it lives; counters can be copied freely.",
+    }
+    _BUSY: ClassVar[Reason] = {
+        "what": "a value was added amid another one.",
+        "why": "which of the two comes first decides which sums hold them.",
+        "do": "add one value after the other, and none from a signal handler.",
+    }
+    _ALTERED: ClassVar[Reason] = {
+        "what": "a running counter cannot be set.",
+        "why": "length, bound and noise are what was charged for, and time does not run back.",
+        "do": "start a new run, which is charged again.",
+    }
 
     def __init__(
         self,
@@ -87,18 +93,9 @@ class CounterRun(Generic[Answer]):
         entropy: Entropy,
     ) -> None:
         """Start before the first position."""
-        keep = object.__setattr__  # assignment is refused below
-        keep(self, "_length", length)
-        keep(self, "_bound", bound)
-        keep(self, "_law", law)
-        keep(self, "_steps", steps)
-        keep(self, "_entropy", entropy)
-        keep(self, "_latest", None)
-        keep(self, "_stamp", process_stamp())
-        keep(self, "_lock", threading.RLock())
-        keep(self, "_busy", False)
-        keep(self, "_closed", False)
-        keep(self, "_time", 0)
+        super().__init__(entropy)
+        self._keep(_length=length, _bound=bound, _law=law, _steps=steps)
+        self._keep(_time=0, _latest=None, _closed=False)
 
     @property
     def time(self) -> int:
@@ -129,41 +126,17 @@ class CounterRun(Generic[Answer]):
     def add(self, value: int) -> Answer:
         """Take the value at the next position, and return the noisy sum of all values so far."""
         self._check_process()
-        number = read_value(value, self._bound)
-        with self._lock:  # keeps other threads out; a signal handler of this one is refused
-            self._check_open()
-            object.__setattr__(self, "_busy", True)
-            try:
-                return self._answer(number)
-            finally:
-                object.__setattr__(self, "_busy", False)
+        return self._alone(self._answer, read_value(value, self._bound))
 
     def _answer(self, number: int) -> Answer:
         draw: Callable[[Entropy], int] = self._law.draw
         noise = [draw(self._entropy) for _ in range(self._steps.draws(self._time + 1))]
-        object.__setattr__(self, "_closed", True)  # an interrupt from here on ends the run
+        self._keep(_closed=True)  # an interrupt from here on ends the run
         answer = self._steps.step(number, noise)
-        object.__setattr__(self, "_time", self._time + 1)
-        object.__setattr__(self, "_latest", answer)
-        object.__setattr__(self, "_closed", False)
+        self._keep(_time=self._time + 1, _latest=answer, _closed=False)
         return answer
 
-    def _check_process(self) -> None:
-        if self._stamp != process_stamp():
-            raise EntropyForked(
-                what="a counter was continued in a forked process.",
-                why="parent and child would go on with the same partial sums and the same noise, "
-                "and release more together than was paid for.",
-                do="add values in the process that started the run, or start another one here.",
-            )
-
     def _check_open(self) -> None:
-        if self._busy:
-            raise EntropyBusy(
-                what="a value was added amid another one.",
-                why="which of the two comes first decides which sums hold them.",
-                do="add one value after the other, and none from a signal handler.",
-            )
         if self._closed:
             raise OutOfRange(
                 what="the counter was interrupted amid a value.",
@@ -177,27 +150,6 @@ class CounterRun(Generic[Answer]):
                 why="its price was computed for that many, and one more could cost more.",
                 do="plan a longer counter, or start a new run, which is charged again.",
             )
-
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        """Refuse to alter a run."""
-        raise WrongKind(
-            what=f"{name} of a running counter cannot be set.",
-            why="length, bound and noise are what was charged for, and time does not run back.",
-            do="start a new run, which is charged again.",
-        )
-
-    def __delattr__(self, name: str) -> NoReturn:
-        """Refuse to alter a run."""
-        self.__setattr__(name, None)
-
-    def __reduce_ex__(self, protocol: object) -> NoReturn:
-        """Refuse to be copied or stored."""
-        raise EntropyCopied(
-            what="a run of a counter cannot be pickled or copied.",
-            why="each copy would go on with the same partial sums and the same noise, and they "
-            "would release more together than was paid for.",
-            do="keep one run, and send values to where it lives; counters can be copied freely.",
-        )
 
     def __repr__(self) -> str:
         """Show what is public."""

@@ -117,15 +117,11 @@ def planned(
     )
     unit = _unit_noise(epsilon, delta, rho)
     for kind, times in kinds:
-        if isinstance(unit, Gaussian):
-            noise: Noise = Gaussian(variance=times * unit.variance)
-        else:
-            noise = Laplace(scale=times * unit.scale)
-        yield kind(length=size, noise=noise)
+        yield kind(length=size, noise=unit.widened(times))
     if isinstance(unit, Gaussian):
         plan = FactorizedCounter(length=size, noise=_UNIT)
         column = Fraction(sum(r * r for r in plan.coefficients), 4**plan.bits)
-        yield FactorizedCounter(length=size, noise=Gaussian(variance=column * unit.variance))
+        yield FactorizedCounter(length=size, noise=unit.widened(column))
 
 
 def _unit_noise(epsilon: Number | None, delta: Number | None, rho: Number | None) -> Noise:

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from discreet.accounting import Leaf, Node, Parallel
 from discreet.continual.counter import Counter
-from discreet.continual.stream import checked_length_and_bound
+from discreet.continual.counter_run import CounterState
 from discreet.continual.sum_tails import sum_half_width
 from discreet.errors import TooLarge, WrongKind
 from discreet.exact import Interval, whole
@@ -65,9 +65,7 @@ class FactorizedCounter(Counter):
     dtype('float64')
     """
 
-    length: int
     noise: Gaussian
-    bound: int
     band: int
     bits: int
 
@@ -85,21 +83,19 @@ class FactorizedCounter(Counter):
         ``band`` is how many coefficients of R are kept, all by default; ``bits`` is how finely
         they are rounded.
         """
-        size, most = checked_length_and_bound(length, bound)
-        if not isinstance(noise, Gaussian) or noise.grid is not None:
+        Counter.__init__(self, length=length, noise=noise, bound=bound)
+        if not isinstance(noise, Gaussian):
             raise WrongKind(
                 what="noise is not Gaussian noise on integers.",
                 why="the columns of R are short in L2; in L1 they are long, and Laplace noise on "
                 "them is wider than that of a binary tree.",
                 do="give Gaussian(sigma=...), or use BinaryTreeCounter.",
             )
-        object.__setattr__(self, "length", whole(size, name="length", low=1, high=_LONGEST))
-        object.__setattr__(self, "noise", noise)
-        object.__setattr__(self, "bound", most)
+        size = whole(self.length, name="length", low=1, high=_LONGEST)
         kept = size if band is None else band
         object.__setattr__(self, "band", whole(kept, name="band", low=1, high=size))
         object.__setattr__(self, "bits", whole(bits, name="bits", low=1, high=30))
-        if sum(self.coefficients) * most > _LARGEST:
+        if sum(self.coefficients) * self.bound > _LARGEST:
             raise TooLarge(
                 what="the measurements do not fit in 62 bits.",
                 why="they are 64-bit integers, and wrapping around would corrupt them.",
@@ -124,7 +120,7 @@ class FactorizedCounter(Counter):
         return Parallel("position", parts)
 
     @property
-    def _meets(self) -> int:
+    def _multiplicity(self) -> int:
         return self.band
 
     def _path(self, distance: int) -> Node:
@@ -155,7 +151,7 @@ class FactorizedCounter(Counter):
         exact, unit = self.law.moments().variance, 4**self.bits
         return Interval(exact.low / unit, exact.high / unit)
 
-    def _reach(self, chance: Fraction, prefix: int | None) -> Fraction:
+    def _half_width(self, chance: Fraction, prefix: int | None) -> Fraction:
         """Return a bound for one sum, or for all, each failing with an equal share."""
         last, share = self.length if prefix is None else prefix, 1 - chance
         if prefix is None:
@@ -163,7 +159,7 @@ class FactorizedCounter(Counter):
         spread = self.spread(prefix=last) / 4**self.bits
         return Fraction(sum_half_width(self.law, spread=spread, draws=last, tail=share))
 
-    def _steps(self) -> _FactorState:
+    def _state(self) -> _FactorState:
         return _FactorState(self.coefficients)
 
     def _measured(self, values: Sequence[int]) -> list[int]:
@@ -173,7 +169,7 @@ class FactorizedCounter(Counter):
             for t in rows
         ]
 
-    def _unmixed(self, outcome: Sequence[Any]) -> list[int] | None:
+    def _measurements_of(self, outcome: Sequence[Any]) -> list[int] | None:
         """Round R times the steps of the sums, and see whether it leads back to them."""
         sums = [0.0, *(float(total) for total in outcome)]
         undone = [here - before for before, here in itertools.pairwise(sums)]
@@ -181,7 +177,7 @@ class FactorizedCounter(Counter):
             round(sum(r * u for r, u in zip(self.coefficients, reversed(undone[:t]), strict=False)))
             for t in range(1, len(sums))
         ]
-        steps = self._steps()
+        steps = self._state()
         again = [steps.step(0, [y]) for y in found]
         return found if again == sums[1:] else None
 
@@ -192,7 +188,7 @@ class FactorizedCounter(Counter):
 
 
 @final
-class _FactorState:
+class _FactorState(CounterState[float]):
     """The last values, what they were measured as with R undone, and the sum of the latter."""
 
     def __init__(self, coefficients: Sequence[int]) -> None:
@@ -202,9 +198,6 @@ class _FactorState:
         self._values = np.zeros(len(coefficients), np.int64)
         self._undone = np.zeros(len(coefficients) - 1)
         self._total = 0.0
-
-    def draws(self, time: int) -> int:  # noqa: ARG002
-        return 1
 
     def step(self, value: int, noise: Sequence[int]) -> float:
         self._values[1:] = self._values[:-1]

@@ -2,8 +2,6 @@
 
 Trust: kernel.
 
-A hierarchy of histograms: counts of cells, of groups of cells, of groups of groups.
-
 Definition.  Each row is in exactly one cell of a public, ordered list.  Cells are grouped by
 ``branching``, groups again, and so on up to one group of all rows; the counts of all nodes are
 released with independent noise.  Where the number of rows is public (replace), the last one is that
@@ -14,16 +12,14 @@ another comes to its own: two answers for each level below the root, fewer where
 Both are attained by rows whose cells share no group but the root, so it is enough to account for
 two such cells.
 
-How many rows lie up to each cell, from a hierarchy of noisy counts that is made to add up.
-
-Definition.  Release a ``Hierarchy``, and estimate the count up to each cell by least squares (see
-``consistency``).  A distribution function is these counts divided by the last one.
+Definition.  ``NoisyThresholds`` releases a ``Hierarchy``, and estimates the count up to each cell
+by least squares (see ``consistency``).  A distribution function is these counts divided by the last
+one.
 The loss is that of the hierarchy; estimates are post-processing.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -44,14 +40,14 @@ from discreet.accounting import (
 )
 from discreet.arrays import saturating_add
 from discreet.continual.consistency import Consistency, sizes_of
-from discreet.continual.counter import MOST_LISTED, Law, law_of, too_long
-from discreet.continual.stream import Noise, checked_noise
-from discreet.continual.sum_tails import sum_half_width, weighted_sum_half_width
+from discreet.continual.counter import MOST_LISTED, too_long
+from discreet.continual.stream import Noise
+from discreet.continual.sum_tails import Law, sum_half_width, weighted_sum_half_width
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import Interval, whole
 from discreet.loss import PrivacyLoss, Pure
 from discreet.mechanisms import Mechanism
-from discreet.mechanisms.additive import integers
+from discreet.mechanisms.additive import checked_integer_noise, integers
 from discreet.mechanisms.mechanism import Number, ReferenceLaw, at_confidence, steps_at
 from discreet.noise import SYSTEM, Entropy
 from discreet.units import Relation
@@ -97,7 +93,7 @@ class Hierarchy(Mechanism[Counts, NDArray[np.int64]]):
             )
         object.__setattr__(self, "cells", whole(cells, name="cells", low=1, high=_MOST_CELLS))
         object.__setattr__(self, "branching", whole(branching, name="branching", low=2))
-        object.__setattr__(self, "noise", checked_noise(noise))
+        object.__setattr__(self, "noise", checked_integer_noise(noise))
         object.__setattr__(self, "relation", kind)
 
     @property
@@ -116,8 +112,8 @@ class Hierarchy(Mechanism[Counts, NDArray[np.int64]]):
         if self.cells > MOST_LISTED:
             raise too_long()
         leaf, levels = Leaf(self.noise, added=moved, replaced=0), list[Node]()
-        for at, nodes in enumerate(self.sizes[:-1]):
-            width = self.branching**at
+        for level, nodes in enumerate(self.sizes[:-1]):
+            width = self.branching**level
             firsts = range(0, nodes * width, width)
             parts = {between(a, min(a + width, self.cells) - 1): leaf for a in firsts}
             levels.append(Parallel("cell", parts))
@@ -145,20 +141,18 @@ class Hierarchy(Mechanism[Counts, NDArray[np.int64]]):
         """Return the counts of all nodes plus noise."""
         nodes = self._nodes(value)
         noise = np.zeros(nodes.size, np.int64)
-        noise[: self.noisy] = law_of(self.noise).sample(self.noisy, entropy)
+        noise[: self.noisy] = self.noise.law.sample(self.noisy, entropy)
         return saturating_add(nodes, noise)
 
     def reference_pmf(self, value: Counts) -> ReferenceLaw:
         """Return the law of the counts, as a function of a tuple of counts."""
-        nodes, law = self._nodes(value).tolist(), law_of(self.noise)
+        nodes, law = self._nodes(value).tolist(), self.noise.law
 
         def chance(outcome: Sequence[int]) -> Interval:
             if list(outcome)[self.noisy :] != nodes[self.noisy :]:
                 return Interval(Fraction(0), Fraction(0))
             pairs = zip(outcome[: self.noisy], nodes[: self.noisy], strict=True)
-            parts = [law.pmf_bounds(y - x) for y, x in pairs]
-            low = math.prod((part.low for part in parts), start=Fraction(1))
-            return Interval(low, math.prod((part.high for part in parts), start=Fraction(1)))
+            return Interval.product(law.pmf_bounds(y - x) for y, x in pairs)
 
         return chance
 
@@ -213,27 +207,22 @@ class NoisyThresholds(Mechanism[Counts, NDArray[np.float64]]):
 
     def variance(self, *, threshold: int) -> Interval:
         """Enclose the variance of the count up to a cell."""
-        one = law_of(self.hierarchy.noise).moments().variance
+        one = self.hierarchy.noise.law.moments().variance
         times = self.spread(threshold=threshold)
         return Interval(times * one.low, times * one.high)
 
     def error(self, *, confidence: Number, threshold: int | None = None) -> Fraction:
         """Return how far all counts, or the count up to one cell, are off at most."""
         tail, tree = 1 - at_confidence(confidence), self._consistency()
-        law, draws = law_of(self.hierarchy.noise), self.hierarchy.noisy
+        law, draws = self.hierarchy.noise.law, self.hierarchy.noisy
         if draws == 0:
             return Fraction(0)
         if threshold is not None:
             weights = tree.weights(self._checked(threshold))[:draws]
             return _half_width_of_one(law, weights, tail)
-        reach = sum_half_width(
-            law,
-            spread=Fraction(tree.largest_spread()),
-            draws=draws,
-            tail=tail / tree.cells,
-            most=tree.largest_weight(),
-        )
-        return Fraction(reach)
+        spread, most = Fraction(tree.largest_spread()), tree.largest_weight()
+        share = tail / tree.cells
+        return Fraction(sum_half_width(law, spread=spread, draws=draws, tail=share, most=most))
 
     def run(self, value: Counts, *, entropy: Entropy = SYSTEM) -> NDArray[np.float64]:
         """Return the estimated count up to each cell."""

@@ -2,9 +2,8 @@
 
 Trust: kernel.
 
-Noise on every value, then sums: each value is protected once.
-
-Definition.  Add fresh noise to each value, and release the running sum of the noisy values.
+Definition.  ``NoisyBits`` adds fresh noise to each value, and releases the running sum of the noisy
+values.
 Theorem (key ``noisy-bits``).  The values are disjoint parts of the stream, so all noisy values
 together lose what one of them does (parallel composition), and sums of them lose nothing more
 (post-processing): eps for Laplace noise of scale bound/eps, whatever the length.  It is attained,
@@ -12,9 +11,7 @@ because the noisy values can be read off the sums.
 The sum of the first t values has the noise of t draws.  With Lévy's inequality for sums of
 independent symmetric draws, P[some |S_t| > r] <= 2 P[|S_n| > r].
 
-Noise on every prefix sum: the first value is in all of them.
-
-Definition.  After each value release the sum so far plus fresh noise.
+Definition.  ``NoisyPrefixes`` releases after each value the sum so far plus fresh noise.
 Theorem (key ``noisy-prefixes``).  The value at position p is in n - p + 1 sums, the first one in
 all n: the loss is that of n answers at distance ``bound``, n eps for Laplace noise of loss eps.  It
 is attained: changing the first value moves every sum by as much, in the same direction.
@@ -34,7 +31,6 @@ from numpy.typing import NDArray
 from discreet.accounting import Box, Node, Parallel, Sequential, Where, at_most
 from discreet.continual.counter import Counter, clamped
 from discreet.continual.counter_run import CounterState
-from discreet.continual.stream import Noise, checked_length_and_bound, checked_noise
 from discreet.continual.sum_tails import plain_sum_half_width
 from discreet.exact import whole
 from discreet.mechanisms.exact_quantiles import two_sided_quantile
@@ -57,43 +53,32 @@ class NoisyBits(Counter):
     (8,)
     """
 
-    length: int
-    noise: Noise
-    bound: int
-
-    def __init__(self, *, length: int, noise: Noise, bound: int = 1) -> None:
-        """Take how many values come, the noise of one value, and the largest value."""
-        size, most = checked_length_and_bound(length, bound)
-        object.__setattr__(self, "length", size)
-        object.__setattr__(self, "noise", checked_noise(noise))
-        object.__setattr__(self, "bound", most)
-
     def tree(self, *, distance: int = 1) -> Node:
         """Return one leaf for each position, side by side."""
         leaf = self._listed(distance)
         return Parallel("position", dict.fromkeys(range(1, self.length + 1), leaf))
 
     @property
-    def _meets(self) -> int:
+    def _multiplicity(self) -> int:
         return 1
 
     def spread(self, *, prefix: int) -> Fraction:
         """Return the number of values that were added up."""
         return Fraction(self._checked_prefix(prefix))
 
-    def _reach(self, chance: Fraction, prefix: int | None) -> int:
+    def _half_width(self, chance: Fraction, prefix: int | None) -> int:
         """Return the quantile of one sum, or Lévy's bound for all."""
         if prefix is not None or self.length == 1:
             return plain_sum_half_width(self.law, prefix or 1, 1 - chance)
         return plain_sum_half_width(self.law, self.length, (1 - chance) / 2)
 
-    def _steps(self) -> CounterState[int]:
+    def _state(self) -> CounterState[int]:
         return _BitState()
 
     def _measured(self, values: Sequence[int]) -> list[int]:
         return list(values)
 
-    def _unmixed(self, outcome: Sequence[Any]) -> list[int] | None:
+    def _measurements_of(self, outcome: Sequence[Any]) -> list[int] | None:
         totals = [whole(total, name="a sum") for total in outcome]
         return [here - before for before, here in zip([0, *totals], totals, strict=False)]
 
@@ -102,14 +87,11 @@ class NoisyBits(Counter):
 
 
 @final
-class _BitState:
+class _BitState(CounterState[int]):
     """The sum of the noisy values so far."""
 
     def __init__(self) -> None:
         self._total = 0
-
-    def draws(self, time: int) -> int:  # noqa: ARG002
-        return 1
 
     def step(self, value: int, noise: Sequence[int]) -> int:
         self._total += value + noise[0]
@@ -131,17 +113,6 @@ class NoisyPrefixes(Counter):
     (8,)
     """
 
-    length: int
-    noise: Noise
-    bound: int
-
-    def __init__(self, *, length: int, noise: Noise, bound: int = 1) -> None:
-        """Take how many values come, the noise of one sum, and the largest value."""
-        size, most = checked_length_and_bound(length, bound)
-        object.__setattr__(self, "length", size)
-        object.__setattr__(self, "noise", checked_noise(noise))
-        object.__setattr__(self, "bound", most)
-
     def tree(self, *, distance: int = 1) -> Node:
         """Return one leaf for each prefix, which reads the positions up to it."""
         leaf = self._listed(distance)
@@ -150,7 +121,7 @@ class NoisyPrefixes(Counter):
         )
 
     @property
-    def _meets(self) -> int:
+    def _multiplicity(self) -> int:
         return self.length
 
     def spread(self, *, prefix: int) -> Fraction:
@@ -158,17 +129,17 @@ class NoisyPrefixes(Counter):
         self._checked_prefix(prefix)
         return Fraction(1)
 
-    def _reach(self, chance: Fraction, prefix: int | None) -> int:
+    def _half_width(self, chance: Fraction, prefix: int | None) -> int:
         """Return the exact quantile."""
         return two_sided_quantile(self.law, chance, self.length if prefix is None else 1)
 
-    def _steps(self) -> CounterState[int]:
+    def _state(self) -> CounterState[int]:
         return _PrefixState()
 
     def _measured(self, values: Sequence[int]) -> list[int]:
         return list(accumulate(values))
 
-    def _unmixed(self, outcome: Sequence[Any]) -> list[int] | None:
+    def _measurements_of(self, outcome: Sequence[Any]) -> list[int] | None:
         return [whole(total, name="a sum") for total in outcome]
 
     def _errors(self, noise: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -176,14 +147,11 @@ class NoisyPrefixes(Counter):
 
 
 @final
-class _PrefixState:
+class _PrefixState(CounterState[int]):
     """The sum so far."""
 
     def __init__(self) -> None:
         self._total = 0
-
-    def draws(self, time: int) -> int:  # noqa: ARG002
-        return 1
 
     def step(self, value: int, noise: Sequence[int]) -> int:
         self._total += value

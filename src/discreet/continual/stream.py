@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import listed
-from discreet.errors import NotExact, OutOfRange, TooLarge, WrongKind
+from discreet.errors import NotExact, OutOfRange, TooLarge
 from discreet.exact import whole
 from discreet.mechanisms import Gaussian, Laplace
 
@@ -30,7 +30,6 @@ __all__ = [
     "Noise",
     "Stream",
     "checked_length_and_bound",
-    "checked_noise",
     "read_stream",
     "read_value",
 ]
@@ -57,21 +56,6 @@ def checked_length_and_bound(length: object, bound: object) -> tuple[int, int]:
             do="count in a coarser unit.",
         )
     return size, most
-
-
-def checked_noise(noise: object) -> Noise:
-    """Pass noise on integers through.
-
-    >>> checked_noise(Laplace(scale=2))
-    Laplace(scale=Fraction(2, 1), grid=None)
-    """
-    if not isinstance(noise, Laplace | Gaussian) or noise.grid is not None:
-        raise WrongKind(
-            what="noise is not Laplace or Gaussian noise on integers.",
-            why="sums of integers are integers, and need no grid.",
-            do="give Laplace(scale=...) or Gaussian(sigma=...).",
-        )
-    return noise
 
 
 def read_value(value: object, bound: int) -> int:

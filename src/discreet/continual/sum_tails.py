@@ -1,10 +1,6 @@
 """Tails of sums of noise: half-widths of weighted sums, plain sums and sums of a binary tree.
 
-Trust: public.
-
-How far a weighted sum of noise can be from zero, at most, with a probability.
-
- A bug here misstates an error bar; it costs no privacy.
+Trust: public.  A bug here misstates an error bar; it costs no privacy.
 
 Let S = sum of w_i Z_i for independent draws Z_i, all |w_i| <= m, and spread f = sum of w_i**2.
 Theorem (key ``chernoff-sum``).  With K(t) = ln E exp(t Z), P[|S| > r] <= 2 exp(f/m**2 K(m t) - t r)
@@ -24,12 +20,8 @@ P[|S| > r] <= P[|S + N| > r - 4 s] / P[|N| <= 4 s], because |S| > r and |N| <= 4
     Z_i + N_i has at most 1 + 1.1e-19 times the normal density of variance v + s**2, so S + N has at
     most that to the number of draws times the density of variance f (v + s**2).
 
-How far plain sums of noise are from zero: one sum, or all sums that a binary tree makes.
-
- A bug here misstates an error bar; it costs no privacy.
-
-Definition.  The law of a sum of k draws is the k-th power of the law of one, by Fourier transforms
-on a ring so long that less than 1e-18 wraps around.
+Definition.  The law of a plain sum of k draws is the k-th power of the law of one, by Fourier
+transforms on a ring so long that less than 1e-18 wraps around.
 Theorem (key ``tree-walk``).  Let every block (height(t), t) of a binary tree have independent noise
 (see ``dyadic``), and let S_t add up the noise of the blocks that make up the first t positions.
 With f_0 = 1 and
@@ -40,7 +32,7 @@ f_h(s) is the chance that s + S_t stays within r for all 0 < t < 2**h.  Proof.  
 only blocks of the left half are used; S at t = 2**h is one new draw z; and from there on the walk
 starts again from s + z with fresh noise.  For a length n that is no power of two, take the right
 half only where the binary digit of n is 1.
-Transforms err by less than 1e-11 of probability; the reach is the smallest but for that much.
+Transforms err by less than 1e-11 of probability; the half-width is the smallest but for that much.
 Where the noise is too wide for a table, Chernoff's bound is used (key ``chernoff-sum``).
 """
 
@@ -62,12 +54,15 @@ from discreet.mechanisms.exact_quantiles import first_true
 from discreet.noise import DiscreteGaussian, DiscreteLaplace
 
 __all__ = [
+    "Law",
     "plain_sum_half_width",
     "stays_within",
     "sum_half_width",
     "tree_half_width",
     "weighted_sum_half_width",
 ]
+
+Law = DiscreteLaplace | DiscreteGaussian
 
 _NORMAL: Final = NormalDist()
 _OUTSIDE: Final = 2 * _NORMAL.cdf(-4.0)
@@ -80,7 +75,7 @@ _ROUNDING: Final = 1 + 1e-9  # above the rounding of the few elementary function
 
 
 def sum_half_width(
-    law: DiscreteLaplace | DiscreteGaussian,
+    law: Law,
     *,
     spread: Fraction,
     draws: int,
@@ -119,7 +114,7 @@ def _chernoff(scale: float, spread: float, chance: float) -> float:
 
 
 def weighted_sum_half_width(
-    law: DiscreteLaplace | DiscreteGaussian,
+    law: Law,
     *,
     weights: Sequence[tuple[float, int]],
     tail: Fraction,
@@ -148,7 +143,7 @@ def weighted_sum_half_width(
 
 
 def _series(
-    law: DiscreteLaplace | DiscreteGaussian,
+    law: Law,
     weights: Sequence[tuple[float, int]],
     width: float,
     half: float,
@@ -163,9 +158,7 @@ def _series(
     return lambda x: 1 - x / half - float((np.sin(angles * x) * sizes).sum())
 
 
-def _log_mean_cosine(
-    law: DiscreteLaplace | DiscreteGaussian, angles: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _log_mean_cosine(law: Law, angles: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return ln E cos(t Z)."""
     if isinstance(law, DiscreteLaplace):
         return -np.log1p((np.sin(angles / 2) / math.sinh(0.5 / float(law.scale))) ** 2)
@@ -180,8 +173,6 @@ def _log_mean_cosine(
     total = sum(math.exp(-variance * each**2 / 2) for each in turns)
     return np.asarray(np.log(bells / total) - variance * near**2 / 2)
 
-
-Law = DiscreteLaplace | DiscreteGaussian
 
 _TRANSFORM_SLIP: Final = 1e-11
 _WRAPPED: Final = Fraction(1, 10**18)

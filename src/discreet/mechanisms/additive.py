@@ -2,8 +2,6 @@
 
 Trust: kernel.
 
-Which moves of an integer vector cost the most under independent log-concave noise.
-
 Definition.  A move is the difference of two inputs, as the tuple of its entries other than zero, in
 size; signs and places do not matter, since the noise is symmetric and the same everywhere.
 Theorem (key ``log-concave-moves``).  Let the noise be log-concave on the integers.
@@ -16,16 +14,12 @@ h(x', x; e) <= h(x', y; e1) + e1 h(y, x; e2), and the right side, with e1 and e2
 one threshold is best in both terms, equals P[Z >= t - a - b] - e P[Z >= t].
 So only the moves that no other covers need to be priced.
 
-The loss of symmetric noise, given the costliest move.
-
 Theorem (key ``laplace-coarsening``).  Two-sided geometric noise of scale s at distance d has
 delta(eps) = 1 - exp((eps - d/s) / 2) at the losses eps = (d - 2j) / s, and is linear in exp(eps)
 between them.  So the noise of scale s/m at distance d/m, for m that divides d, has some of the same
 corners and lies above elsewhere: it dominates, with the same pure bound.  On a fine grid, where d
 is large, it stands in for noise with too many loss values to list; with n corners left, delta grows
 by less than (d / (s n))**2 / 2.
-
-Adding symmetric integer noise to integers, or to reals on a dyadic grid.
 
 Definition.  On integers the answer is x + Z, coordinate by coordinate with independent Z.  On a
 grid of step g a real x first goes to its cell floor(x / g); the answer is the middle of the cell
@@ -45,10 +39,11 @@ from __future__ import annotations
 
 import functools
 import math
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final, final
+from typing import Any, ClassVar, Final, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,13 +55,16 @@ from discreet.loss import Composition, Profile
 from discreet.loss.pairs.laplace import DiscreteLaplacePair
 from discreet.loss.pairs.pair import Pair
 from discreet.mechanisms.exact_quantiles import two_sided_quantile
-from discreet.mechanisms.mechanism import Number, at_confidence
-from discreet.noise import Distribution, DyadicGrid, Entropy
+from discreet.mechanisms.mechanism import Mechanism, Number, ReferenceLaw, at_confidence
+from discreet.noise import SYSTEM, Distribution, DyadicGrid, Entropy
+from discreet.noise.two_sided import TwoSidedLaw
 
 __all__ = [
     "Additive",
+    "AdditiveNoise",
     "Numbers",
     "checked_grid",
+    "checked_integer_noise",
     "integers",
     "laplace_pair",
     "loss_of_move",
@@ -182,8 +180,8 @@ class Additive:
         """Return the exact simultaneous error of so many coordinates."""
         chance = at_confidence(confidence)
         count = whole(coordinates, name="coordinates", low=1)
-        reach = two_sided_quantile(self.law, chance, count)
-        return reach if self.grid is None else (reach + Fraction(1, 2)) * self.grid.step
+        cells = two_sided_quantile(self.law, chance, count)
+        return cells if self.grid is None else (cells + Fraction(1, 2)) * self.grid.step
 
     def reference_pmf(self, value: Numbers) -> Callable[[Any], Interval]:
         """Return the law of the answer: of a number, or of a tuple of numbers."""
@@ -194,11 +192,8 @@ class Additive:
         centers = cells.ravel().tolist()
 
         def chance(outcome: Sequence[Any]) -> Interval:
-            parts = [self._chance(y, x) for y, x in zip(outcome, centers, strict=True)]
-            return Interval(
-                math.prod((part.low for part in parts), start=Fraction(1)),
-                math.prod((part.high for part in parts), start=Fraction(1)),
-            )
+            pairs = zip(outcome, centers, strict=True)
+            return Interval.product(self._chance(y, x) for y, x in pairs)
 
         return chance
 
@@ -215,6 +210,63 @@ class Additive:
             return integers(value, name="value")
         cells = self.grid.to_grid(value)
         return int(cells) if cells.ndim == 0 else cells
+
+
+class AdditiveNoise(Mechanism[Numbers, Any]):
+    """Two-sided noise of one law in each coordinate, on integers or on a grid."""
+
+    __slots__ = ()
+
+    grid: DyadicGrid | None
+
+    norm: ClassVar[int]
+    """In which norm distances are measured that it hides: L1, priced in epsilon, or L2, in rho."""
+
+    @property
+    @abstractmethod
+    def law(self) -> TwoSidedLaw:
+        """The law of the noise: of integers, or of steps of the grid."""
+
+    @property
+    @abstractmethod
+    def width(self) -> float:
+        """The scale of its continuous model, or its standard deviation."""
+
+    @abstractmethod
+    def widened(self, answers: int | Fraction) -> Self:
+        """Return the noise with which so many answers cost as much as one does with this."""
+
+    def error(self, *, confidence: Number, coordinates: int = 1) -> int | Fraction:
+        """Return the smallest r such that all coordinates are within r, with this probability."""
+        return Additive(self.law, self.grid).error(confidence, coordinates)
+
+    def run(self, value: Numbers, *, entropy: Entropy = SYSTEM) -> Any:
+        """Return the value, or each value of an array, plus noise."""
+        return Additive(self.law, self.grid).run(value, entropy)
+
+    def reference_pmf(self, value: Numbers) -> ReferenceLaw:
+        """Return the law of the answer as a function of a number, or of a tuple of numbers."""
+        return Additive(self.law, self.grid).reference_pmf(value)
+
+    @property
+    def _step(self) -> Fraction:
+        return Fraction(1) if self.grid is None else self.grid.step
+
+
+def checked_integer_noise(noise: object) -> AdditiveNoise:
+    """Pass noise on integers through.
+
+    >>> from discreet.mechanisms import Laplace
+    >>> checked_integer_noise(Laplace(scale=2))
+    Laplace(scale=Fraction(2, 1), grid=None)
+    """
+    if not isinstance(noise, AdditiveNoise) or noise.grid is not None:
+        raise WrongKind(
+            what="noise is not Laplace or Gaussian noise on integers.",
+            why="counts, and sums of integers, are integers, and need no grid.",
+            do="give Laplace(scale=...) or Gaussian(sigma=...).",
+        )
+    return noise
 
 
 def checked_grid(grid: object) -> DyadicGrid | None:

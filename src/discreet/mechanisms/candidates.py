@@ -10,18 +10,20 @@ or removed; otherwise they are ``GENERAL``.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
-from typing import Any, final
+from typing import Any, ClassVar, Generic, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import int64_range, listed
 from discreet.errors import NotExact, OutOfRange, WrongKind
-from discreet.exact import whole
+from discreet.exact import decimal, positive, whole
+from discreet.mechanisms.mechanism import Answer, Mechanism, Number, at_distance
 
-__all__ = ["ScoreChange", "Scores", "exact_scores", "read_change"]
+__all__ = ["ScoreChange", "Scores", "SelectionMechanism", "exact_scores", "read_change"]
 
 Scores = Sequence[int] | Sequence[Fraction] | NDArray[np.integer[Any]]
 """One score for each candidate: integers, or Fractions."""
@@ -58,6 +60,31 @@ def read_change(value: object) -> ScoreChange:
         why="scores that all move in one direction cost half as much.",
         do="give 'general', unless no two scores can move in different directions.",
     )
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class SelectionMechanism(Mechanism[Scores, Answer], Generic[Answer]):
+    """A choice among public candidates, better ones exponentially more often."""
+
+    candidates: int
+    scale: Fraction
+    change: ScoreChange
+
+    least_candidates: ClassVar[int] = 1
+
+    def __init__(
+        self, *, candidates: int, scale: Number, change: ScoreChange | str = ScoreChange.GENERAL
+    ) -> None:
+        """Take how many candidates there are, the scale, and how scores move."""
+        count = whole(candidates, name="candidates", low=self.least_candidates)
+        object.__setattr__(self, "candidates", count)
+        exact = positive(decimal(scale, name="scale"), name="scale")
+        object.__setattr__(self, "scale", exact)
+        object.__setattr__(self, "change", read_change(change))
+
+    def _range(self, distance: Number) -> Fraction:
+        """Return the range of the log-ratios between scores that differ by this much each."""
+        return self.change.sides * at_distance(distance) / self.scale
 
 
 def exact_scores(scores: object, *, candidates: int) -> list[Fraction]:

@@ -15,7 +15,13 @@ from discreet.certified import exp_neg, log
 from discreet.exact import Interval
 from discreet.noise import Distribution
 
-__all__ = ["decide_at_most", "first_true", "root_complement", "two_sided_quantile"]
+__all__ = [
+    "decide_at_most",
+    "enclosed_power",
+    "first_true",
+    "root_complement",
+    "two_sided_quantile",
+]
 
 BITS = 64
 
@@ -36,24 +42,25 @@ def decide_at_most(enclose: Callable[[int], Interval], limit: Fraction) -> bool:
         bits *= 2
 
 
-def first_true(enough: Callable[[int], bool], *, high: int | None = None, near: int = 1) -> int:
+def first_true(
+    enough: Callable[[int], bool], *, high: int | None = None, near: int = 1, step: int = 1
+) -> int:
     """Return the smallest r >= 0 for which a rising condition holds; it holds at ``high``.
 
-    Without ``high``, the search goes out from ``near``: the closer that is, the shorter it takes.
+    Without ``high``, the search goes out from ``near``, by a ``step`` that doubles each time.
 
     >>> first_true(lambda r: r * r > 50)
     8
     """
-    outside, inside = (-1, high) if high is not None else _around(enough, max(near, 0))
+    outside, inside = (-1, high) if high is not None else _around(enough, max(near, 0), step)
     while inside - outside > 1:
         middle = (inside + outside) // 2
         outside, inside = (outside, middle) if enough(middle) else (middle, inside)
     return inside
 
 
-def _around(enough: Callable[[int], bool], at: int) -> tuple[int, int]:
+def _around(enough: Callable[[int], bool], at: int, step: int) -> tuple[int, int]:
     """Return two numbers, of which the condition holds at the second, and not at the first."""
-    step = 1
     if enough(at):
         while step <= at and enough(at - step):
             at, step = at - step, 2 * step
@@ -94,3 +101,17 @@ def root_complement(chance: Fraction, count: int, bits: int) -> Interval:
     root_low = exp_neg(Fraction(high, count << scale), scale)[0]
     root_high = min(one, exp_neg(Fraction(max(0, low), count << scale), scale)[1])
     return Interval(1 - Fraction(root_high, one), 1 - Fraction(root_low, one))
+
+
+def enclosed_power(low: int, high: int, exponent: int, scale: int) -> tuple[int, int]:
+    """Enclose a power of a number in [0, 1] that is enclosed at scale 2**scale.
+
+    >>> enclosed_power(1 << 7, 1 << 7, 3, 8)
+    (32, 32)
+    """
+    power_low = power_high = 1 << scale
+    for digit in f"{exponent:b}":
+        power_low, power_high = power_low * power_low >> scale, -(-power_high * power_high >> scale)
+        if digit == "1":
+            power_low, power_high = power_low * low >> scale, -(-power_high * high >> scale)
+    return power_low, power_high

@@ -2,10 +2,8 @@
 
 Trust: kernel.
 
-The exponential mechanism.
-
-Definition.  Select candidate i with probability proportional to exp(u_i / scale), where u_i is its
-score.
+Definition.  The exponential mechanism selects candidate i with probability proportional to
+exp(u_i / scale), where u_i is its score.
 Theorem (key ``exponential-mechanism``; McSherry and Talwar 2007; Dong, Durfee and Rogers 2020).
 If no score moves by more than d, the log-ratio of two laws has a range of at most
 epsilon = 2 d / scale, or d / scale if the scores are monotone.  So the selection is epsilon-DP; as
@@ -17,10 +15,8 @@ Accuracy.  With k candidates and integer scores, the selected score is more than
 with the largest probability when all others are exactly r + 1 below: (k-1) x / (1 + (k-1) x) with
 x = exp(-(r+1) / scale).  It grows with k: more candidates cost accuracy.
 
-Permute-and-flip: the exponential mechanism's better twin.
-
-Definition.  Visit the candidates in random order, and return the first whose coin of chance
-exp((u_i - u*) / scale) shows heads, where u* is the best score.
+Definition.  Permute-and-flip visits the candidates in random order, and returns the first whose
+coin of chance exp((u_i - u*) / scale) shows heads, where u* is the best score.
 Theorem (key ``permute-and-flip-privacy``; McKenna and Sheldon 2020).  If no score moves by more
 than d, the selection is epsilon-DP with epsilon = 2 d / scale, or d / scale if the scores are
 monotone; and its expected error is never above that of the exponential mechanism at the same loss.
@@ -39,26 +35,20 @@ from fractions import Fraction
 from typing import final
 
 from discreet.certified import exp_neg, log
-from discreet.exact import Interval, decimal, positive, whole
+from discreet.exact import Interval
 from discreet.loss import Profile, Pure, ZeroConcentrated
 from discreet.loss.pairs.bounded_range import BoundedRangePair
-from discreet.mechanisms.candidates import ScoreChange, Scores, exact_scores, read_change
-from discreet.mechanisms.exact_quantiles import BITS, decide_at_most, first_true
-from discreet.mechanisms.mechanism import (
-    Mechanism,
-    Number,
-    ReferenceLaw,
-    at_confidence,
-    at_distance,
-)
-from discreet.noise import SYSTEM, Entropy, permute_and_flip
+from discreet.mechanisms.candidates import Scores, SelectionMechanism, exact_scores
+from discreet.mechanisms.exact_quantiles import BITS, decide_at_most, enclosed_power, first_true
+from discreet.mechanisms.mechanism import Number, ReferenceLaw, at_confidence
+from discreet.noise import SYSTEM, Entropy, exponential_weights, permute_and_flip
 
 __all__ = ["Exponential", "PermuteAndFlip"]
 
 
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class Exponential(Mechanism[Scores, int]):
+class Exponential(SelectionMechanism[int]):
     """Select a candidate, better ones exponentially more often.
 
     >>> choose = Exponential(candidates=4, scale=2)
@@ -75,19 +65,6 @@ class Exponential(Mechanism[Scores, int]):
     >>> choose.run([3, 2, 10**6, -1])
     2
     """
-
-    candidates: int
-    scale: Fraction
-    change: ScoreChange
-
-    def __init__(
-        self, *, candidates: int, scale: Number, change: ScoreChange | str = ScoreChange.GENERAL
-    ) -> None:
-        """Take how many candidates there are, and the scale of their scores."""
-        object.__setattr__(self, "candidates", whole(candidates, name="candidates", low=1))
-        exact = positive(decimal(scale, name="scale"), name="scale")
-        object.__setattr__(self, "scale", exact)
-        object.__setattr__(self, "change", read_change(change))
 
     def loss(self, *, distance: Number = 1) -> Profile:
         """Return the loss between scores that differ by at most this much each."""
@@ -106,8 +83,6 @@ class Exponential(Mechanism[Scores, int]):
     def run(self, value: Scores, *, entropy: Entropy = SYSTEM) -> int:
         """Return the index of the selected candidate."""
         scores = exact_scores(value, candidates=self.candidates)
-        from discreet.noise import exponential_weights  # noqa: PLC0415  rare
-
         return exponential_weights(scores=scores, rate=1 / self.scale, entropy=entropy)
 
     def reference_pmf(self, value: Scores) -> ReferenceLaw:
@@ -123,9 +98,6 @@ class Exponential(Mechanism[Scores, int]):
             )
             for at, w in enumerate(scaled)
         }
-
-    def _range(self, distance: Number) -> Fraction:
-        return self.change.sides * at_distance(distance) / self.scale
 
 
 def exp_interval(exponent: Fraction) -> Interval:
@@ -151,7 +123,7 @@ def _ceil_log(odds: Fraction, scale: Fraction) -> int:
 
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class PermuteAndFlip(Mechanism[Scores, int]):
+class PermuteAndFlip(SelectionMechanism[int]):
     """Select a candidate, better ones exponentially more often, and the best more often still.
 
     >>> choose = PermuteAndFlip(candidates=4, scale=2)
@@ -163,22 +135,9 @@ class PermuteAndFlip(Mechanism[Scores, int]):
     2
     """
 
-    candidates: int
-    scale: Fraction
-    change: ScoreChange
-
-    def __init__(
-        self, *, candidates: int, scale: Number, change: ScoreChange | str = ScoreChange.GENERAL
-    ) -> None:
-        """Take how many candidates there are, and the scale of their scores."""
-        object.__setattr__(self, "candidates", whole(candidates, name="candidates", low=1))
-        exact = positive(decimal(scale, name="scale"), name="scale")
-        object.__setattr__(self, "scale", exact)
-        object.__setattr__(self, "change", read_change(change))
-
     def loss(self, *, distance: Number = 1) -> Pure:
         """Return the pure loss between scores that differ by at most this much each."""
-        return Pure(epsilon=self.change.sides * at_distance(distance) / self.scale)
+        return Pure(epsilon=self._range(distance))
 
     def error(self, *, confidence: Number) -> int:
         """Return how far the selected score is below the best, at most, for integer scores."""
@@ -224,7 +183,7 @@ class PermuteAndFlip(Mechanism[Scores, int]):
         one, k = 1 << scale, self.candidates
         if x == 0:
             return Interval(Fraction(1), Fraction(1))
-        low, high = _power(one - x, k, scale)
+        low, high = enclosed_power(one - x, one - x, k, scale)
         return Interval(Fraction(one - high, k * x), min(Fraction(1), Fraction(one - low, k * x)))
 
 
@@ -236,13 +195,3 @@ def _mean_share(coins: Sequence[Fraction]) -> Fraction:
         move = [Fraction(0)] + [chance * p for chance in heads]
         heads = [a + b for a, b in zip(stay, move, strict=True)]
     return sum((chance / (1 + count) for count, chance in enumerate(heads)), Fraction(0))
-
-
-def _power(base: int, exponent: int, scale: int) -> tuple[int, int]:
-    """Enclose (base / 2**scale)**exponent at scale 2**scale, for a base of at most 1."""
-    low = high = 1 << scale
-    for digit in f"{exponent:b}":
-        low, high = low * low >> scale, -(-high * high >> scale)
-        if digit == "1":
-            low, high = low * base >> scale, -(-high * base >> scale)
-    return low, high

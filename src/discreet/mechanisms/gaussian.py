@@ -21,25 +21,29 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, final
+from typing import final
 
+from discreet import noise  # its Gaussian law is loaded when first used
 from discreet.errors import WrongKind
 from discreet.exact import decimal, whole
 from discreet.loss import PrivacyLoss, Pure, ZeroConcentrated
 from discreet.loss.pairs.smoothed_gaussian import SmoothedGaussianPair
-from discreet.mechanisms.additive import Additive, Numbers, checked_grid, loss_of_move
-from discreet.mechanisms.mechanism import Mechanism, Number, ReferenceLaw, at_distance, steps_at
-from discreet.noise import SYSTEM, DyadicGrid, Entropy
-
-if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
-    from discreet.noise import DiscreteGaussian
+from discreet.mechanisms.additive import (
+    MOST_SQUARED,
+    AdditiveNoise,
+    checked_grid,
+    loss_of_move,
+    worst_moves,
+)
+from discreet.mechanisms.mechanism import Number, at_distance, steps_at
+from discreet.noise import DyadicGrid
 
 __all__ = ["Gaussian"]
 
 
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class Gaussian(Mechanism[Numbers, Any]):
+class Gaussian(AdditiveNoise):
     """Add discrete Gaussian noise, given by ``sigma`` or by ``variance``.
 
     >>> count = Gaussian(sigma=3)
@@ -53,6 +57,8 @@ class Gaussian(Mechanism[Numbers, Any]):
 
     variance: Fraction
     grid: DyadicGrid | None
+
+    norm = 2
 
     def __init__(
         self,
@@ -75,7 +81,7 @@ class Gaussian(Mechanism[Numbers, Any]):
             square = width * abs(width)  # keeps the sign, for the law below to refuse
         object.__setattr__(self, "variance", square)
         object.__setattr__(self, "grid", checked_grid(grid))
-        self._noise()  # refuses what it cannot draw
+        self.law  # noqa: B018  refuses what it cannot draw
 
     def loss(self, *, distance: Number = 1, coordinates: int = 1) -> PrivacyLoss:
         """Return the loss between inputs at this L2 distance, in the units of the value.
@@ -88,12 +94,10 @@ class Gaussian(Mechanism[Numbers, Any]):
         squared = self._squared(at_distance(distance), places)
         if squared == 0:
             return Pure(epsilon=0)
-        variance = self._noise().variance
+        variance = self.law.variance
         moves = _worst_moves(squared, places)
         if len(moves) == 1:
-            from discreet.loss.pairs.gaussian import (  # noqa: PLC0415  rare
-                DiscreteGaussianPair,
-            )
+            from discreet.loss.pairs.gaussian import DiscreteGaussianPair  # noqa: PLC0415  rare
 
             exact = [DiscreteGaussianPair(variance=variance, distance=d) for d in moves[0]]
             if exact[0].listed:
@@ -109,19 +113,7 @@ class Gaussian(Mechanism[Numbers, Any]):
         """Return the simpler and weaker bound d**2 / (2 sigma**2) on the zCDP loss."""
         places = whole(coordinates, name="coordinates", low=1)
         squared = self._squared(at_distance(distance), places)
-        return ZeroConcentrated(rho=squared / (2 * self._noise().variance))
-
-    def error(self, *, confidence: Number, coordinates: int = 1) -> int | Fraction:
-        """Return the smallest r such that all coordinates are within r, with this probability."""
-        return self._additive().error(confidence, coordinates)
-
-    def run(self, value: Numbers, *, entropy: Entropy = SYSTEM) -> Any:
-        """Return the value, or each value of an array, plus noise."""
-        return self._additive().run(value, entropy)
-
-    def reference_pmf(self, value: Numbers) -> ReferenceLaw:
-        """Return the law of the answer as a function of a number, or of a tuple of numbers."""
-        return self._additive().reference_pmf(value)
+        return ZeroConcentrated(rho=squared / (2 * self.law.variance))
 
     def _squared(self, distance: Fraction, places: int) -> int:
         """Return the squared distance on the integers: of what moves at all, at least 1.
@@ -134,22 +126,25 @@ class Gaussian(Mechanism[Numbers, Any]):
             return steps_at(distance) ** 2 if places == 1 else max(1, math.floor(distance**2))
         return self.grid.distance_l2_squared(distance, coordinates=places)
 
-    def _noise(self) -> DiscreteGaussian:
-        step = Fraction(1) if self.grid is None else self.grid.step
-        from discreet.noise import DiscreteGaussian  # noqa: PLC0415  rare
+    @property
+    def law(self) -> noise.DiscreteGaussian:
+        """The law of the noise: of integers, or of steps of the grid."""
+        return noise.DiscreteGaussian(variance=self.variance / self._step**2)
 
-        return DiscreteGaussian(variance=self.variance / step**2)
+    @property
+    def width(self) -> float:
+        """The standard deviation."""
+        return math.sqrt(self.variance)
 
-    def _additive(self) -> Additive:
-        return Additive(self._noise(), self.grid)
+    def widened(self, answers: int | Fraction) -> Gaussian:
+        """Return noise of a variance that is so many times as large."""
+        return Gaussian(variance=answers * self.variance, grid=self.grid)
 
 
 def _worst_moves(squared: int, places: int) -> tuple[tuple[int, ...], ...]:
     """Return the costliest moves, or none where there are too many to list."""
     if places == 1:
         return ((math.isqrt(squared),),)
-    from discreet.mechanisms.additive import MOST_SQUARED, worst_moves  # noqa: PLC0415  rare
-
     if squared > MOST_SQUARED:
         return ()
     return worst_moves(squared=squared, coordinates=places)

@@ -21,10 +21,10 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import OutOfRange, WrongKind
+from discreet.errors import OutOfRange
 from discreet.exact import whole
 from discreet.loss import PrivacyLoss, Pure
-from discreet.mechanisms.additive import integers
+from discreet.mechanisms.additive import checked_integer_noise, integers
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.mechanism import Mechanism, Number, ReferenceLaw, steps_at
@@ -56,14 +56,8 @@ class Histogram(Mechanism[Counts, NDArray[np.int64]]):
 
     def __init__(self, *, cells: int, noise: Laplace | Gaussian, relation: Relation | str) -> None:
         """Take the number of cells, the noise of one cell, and who counts as a neighbor."""
-        if not isinstance(noise, Laplace | Gaussian) or noise.grid is not None:
-            raise WrongKind(
-                what="noise is not Laplace or Gaussian noise on integers.",
-                why="counts are integers, and need no grid.",
-                do="give Laplace(scale=...) or Gaussian(sigma=...).",
-            )
         object.__setattr__(self, "cells", whole(cells, name="cells", low=1))
-        object.__setattr__(self, "noise", noise)
+        object.__setattr__(self, "noise", checked_integer_noise(noise))
         object.__setattr__(self, "relation", Relation.read(relation))
 
     def loss(self, *, distance: Number = 1) -> PrivacyLoss:

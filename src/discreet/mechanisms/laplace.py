@@ -16,20 +16,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, final
+from typing import final
 
 from discreet.exact import decimal, whole
 from discreet.loss import PrivacyLoss, Pure
-from discreet.mechanisms.additive import Additive, Numbers, checked_grid, laplace_pair, loss_of_move
-from discreet.mechanisms.mechanism import Mechanism, Number, ReferenceLaw, at_distance, steps_at
-from discreet.noise import SYSTEM, DiscreteLaplace, DyadicGrid, Entropy
+from discreet.mechanisms.additive import AdditiveNoise, checked_grid, laplace_pair, loss_of_move
+from discreet.mechanisms.mechanism import Number, at_distance, steps_at
+from discreet.noise import DiscreteLaplace, DyadicGrid
 
 __all__ = ["Laplace"]
 
 
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class Laplace(Mechanism[Numbers, Any]):
+class Laplace(AdditiveNoise):
     """Add two-sided geometric noise.
 
     >>> count = Laplace(scale=2)
@@ -47,11 +47,13 @@ class Laplace(Mechanism[Numbers, Any]):
     scale: Fraction
     grid: DyadicGrid | None
 
+    norm = 1
+
     def __init__(self, *, scale: Number, grid: DyadicGrid | None = None) -> None:
         """Take the scale of the noise, in the units of the value."""
         object.__setattr__(self, "scale", decimal(scale, name="scale"))
         object.__setattr__(self, "grid", checked_grid(grid))
-        self._noise()  # refuses what it cannot draw
+        self.law  # noqa: B018  refuses what it cannot draw
 
     def loss(self, *, distance: Number = 1, coordinates: int = 1) -> PrivacyLoss:
         """Return the loss between inputs at this L1 distance, in the units of the value.
@@ -62,19 +64,7 @@ class Laplace(Mechanism[Numbers, Any]):
         steps = self._steps(at_distance(distance), coordinates)
         if steps == 0:
             return Pure(epsilon=0)
-        return loss_of_move([laplace_pair(self._noise().scale, steps)])
-
-    def error(self, *, confidence: Number, coordinates: int = 1) -> int | Fraction:
-        """Return the smallest r such that all coordinates are within r, with this probability."""
-        return self._additive().error(confidence, coordinates)
-
-    def run(self, value: Numbers, *, entropy: Entropy = SYSTEM) -> Any:
-        """Return the value, or each value of an array, plus noise."""
-        return self._additive().run(value, entropy)
-
-    def reference_pmf(self, value: Numbers) -> ReferenceLaw:
-        """Return the law of the answer as a function of a number, or of a tuple of numbers."""
-        return self._additive().reference_pmf(value)
+        return loss_of_move([laplace_pair(self.law.scale, steps)])
 
     def _steps(self, distance: Fraction, coordinates: int) -> int:
         """Return the distance on the integers: a fraction counts as the next whole number."""
@@ -83,9 +73,16 @@ class Laplace(Mechanism[Numbers, Any]):
             return steps_at(distance)
         return self.grid.distance_l1(distance, coordinates=places)
 
-    def _noise(self) -> DiscreteLaplace:
-        step = Fraction(1) if self.grid is None else self.grid.step
-        return DiscreteLaplace(scale=self.scale / step)
+    @property
+    def law(self) -> DiscreteLaplace:
+        """The law of the noise: of integers, or of steps of the grid."""
+        return DiscreteLaplace(scale=self.scale / self._step)
 
-    def _additive(self) -> Additive:
-        return Additive(self._noise(), self.grid)
+    @property
+    def width(self) -> float:
+        """The scale."""
+        return float(self.scale)
+
+    def widened(self, answers: int | Fraction) -> Laplace:
+        """Return noise of a scale that is so many times as large."""
+        return Laplace(scale=answers * self.scale, grid=self.grid)

@@ -2,10 +2,9 @@
 
 Trust: kernel.
 
-Exact stochastic matrices: rows are the laws of a mechanism on each of its inputs.
-
-Definition.  P is row-stochastic: P[i][o] >= 0 is the chance of output o on input i, and each row
-sums to one.  For two rows p and q, with 0/0 = 0:
+Definition.  Rows are the laws of a mechanism on each of its inputs.  P is row-stochastic: P[i][o]
+>= 0 is the chance of output o on input i, and each row sums to one.  For two rows p and q, with 0/0
+= 0:
 
     max_ratio(p, q)            max over o of p[o] / q[o]; infinite if p has an output that q lacks
     hockey_stick(p, q, a)      sum over o of max(p[o] - a q[o], 0), the largest p(S) - a q(S)
@@ -15,17 +14,13 @@ Theorem (key ``finite-mechanism``).  The mechanism is (epsilon, delta)-DP for a 
 of inputs if and only if hockey_stick(P[i], P[j], e^epsilon) <= delta for each of them, and
 epsilon-DP if and only if max_ratio <= e^epsilon.
 
-Which pairs of finite laws are the worst: an exact comparison at every epsilon at once.
-
 Definition.  A pair (p, q) dominates (p', q') if its hockey stick is at least as large at every
 factor a >= 0.  Outputs with the same ratio p/q can be merged without changing the hockey stick.
 Theorem (key ``finite-dominance``).  The hockey stick is linear between the ratios p[o]/q[o], equals
 one at a = 0, and is constant beyond the largest ratio.  So one pair dominates another if and only
 if it does so at the finitely many ratios of both.
 
-What a wrong answer costs, and how likely each truth is.
-
- Costs and priors choose among private mechanisms; they cannot make one less private.
+Costs and priors choose among private mechanisms; they cannot make one less private.
 """
 
 from __future__ import annotations

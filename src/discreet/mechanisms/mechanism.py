@@ -2,11 +2,7 @@
 
 Trust: kernel.
 
-What a person asks a mechanism: a distance, a confidence, a factor.
-
- Everything is read and refused here, before any bit is drawn.
-
-What every mechanism offers: a price, an error, a run, and the exact law of that run.
+Arguments are read, and refused, before any bit is drawn.
 
 Definition.  A mechanism is a frozen value that knows nothing about data.
     ``loss(distance=d)``  the privacy loss between any two inputs at distance at most d;

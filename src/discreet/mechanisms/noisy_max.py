@@ -23,11 +23,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple, final
 
-from discreet.exact import Interval, decimal, whole
+from discreet.exact import Interval
 from discreet.loss import Pure
-from discreet.mechanisms.candidates import ScoreChange, Scores, integer_scores, read_change
-from discreet.mechanisms.exact_quantiles import BITS, decide_at_most, first_true
-from discreet.mechanisms.mechanism import Mechanism, Number, at_confidence, steps_at
+from discreet.mechanisms.candidates import ScoreChange, Scores, SelectionMechanism, integer_scores
+from discreet.mechanisms.exact_quantiles import BITS, decide_at_most, enclosed_power, first_true
+from discreet.mechanisms.mechanism import Number, at_confidence, steps_at
 from discreet.noise import SYSTEM, DiscreteLaplace, Entropy
 
 __all__ = ["NoisyMax", "Winner"]
@@ -47,7 +47,7 @@ class Winner(NamedTuple):
 
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class NoisyMax(Mechanism[Scores, Winner]):
+class NoisyMax(SelectionMechanism[Winner]):
     """Select the candidate with the largest noisy score, and say by how much it won.
 
     >>> choose = NoisyMax(candidates=4, scale=2)
@@ -59,23 +59,18 @@ class NoisyMax(Mechanism[Scores, Winner]):
     2
     """
 
-    candidates: int
-    scale: Fraction
-    change: ScoreChange
+    least_candidates = 2
 
     def __init__(
         self, *, candidates: int, scale: Number, change: ScoreChange | str = ScoreChange.GENERAL
     ) -> None:
-        """Take how many candidates there are, two or more, and the scale of the noise."""
-        object.__setattr__(self, "candidates", whole(candidates, name="candidates", low=2))
-        object.__setattr__(self, "scale", decimal(scale, name="scale"))
-        object.__setattr__(self, "change", read_change(change))
+        """Take how many candidates there are, two or more, the scale, and how scores move."""
+        SelectionMechanism.__init__(self, candidates=candidates, scale=scale, change=change)
         self._law()  # refuses what it cannot draw
 
     def loss(self, *, distance: Number = 1) -> Pure:
         """Return the pure loss between scores that differ by at most this much each."""
-        steps = steps_at(distance)
-        return Pure(epsilon=self.change.sides * steps / self.scale)
+        return Pure(epsilon=self._range(steps_at(distance)))
 
     def error(self, *, confidence: Number) -> int:
         """Return how far the selected score is below the best, at most.
@@ -98,10 +93,8 @@ class NoisyMax(Mechanism[Scores, Winner]):
     def reference_pmf(self, value: Scores) -> Callable[[Winner], Interval]:
         """Return the law of winner and gap, as a function."""
         scores = integer_scores(value, candidates=self.candidates)
-        law, rest = (
-            self._law(),
-            2 * self.candidates * self._law().survival_bounds(self._reach()).high,
-        )
+        law = self._law()
+        rest = 2 * self.candidates * law.survival_bounds(self._half_width()).high
         exactly = functools.cache(law.pmf_bounds)
         to_beat = functools.cache(functools.partial(self._to_beat, scores))
 
@@ -120,21 +113,18 @@ class NoisyMax(Mechanism[Scores, Winner]):
 
     def _to_beat(self, scores: list[int], index: int) -> list[tuple[int, Interval]]:
         """Enclose the law of max_j (y_j + [j before index]), on all but a tiny part."""
-        law, reach = self._law(), self._reach()
+        law, reach = self._law(), self._half_width()
         others = [u + (j < index) for j, u in enumerate(scores) if j != index]
         shares, before = [], Interval(Fraction(0), Fraction(0))
         for m in range(min(others) - reach, max(others) + reach + 1):
-            parts = [law.cdf_bounds(m - u) for u in others]
-            below = _coarse(
-                math.prod((part.low for part in parts), start=Fraction(1)),
-                math.prod((part.high for part in parts), start=Fraction(1)),
-            )
+            product = Interval.product(law.cdf_bounds(m - u) for u in others)
+            below = _coarse(product.low, product.high)
             least = max(Fraction(0), below.low - before.high)
             shares.append((m, Interval(least, below.high - before.low)))
             before = below
         return shares
 
-    def _reach(self) -> int:
+    def _half_width(self) -> int:
         return self._law().decay.reach(BITS)
 
     def _law(self) -> DiscreteLaplace:
@@ -155,7 +145,7 @@ class NoisyMax(Mechanism[Scores, Winner]):
             else:
                 low = (powers.low[-y] << scale) // (one + a_high)
                 high = -(-(powers.high[-y] << scale) // (one + a_low))
-            low, high = _power(low, high, self.candidates - 1, scale)
+            low, high = enclosed_power(low, high, self.candidates - 1, scale)
             hit_low += low * powers.low[abs(z)] >> scale
             hit_high += (high * powers.high[abs(z)] >> scale) + 1
         weight_low = Fraction(one - a_high, one + a_high)
@@ -174,13 +164,3 @@ def _coarse(low: Fraction, high: Fraction) -> Interval:
         Fraction(math.floor(low * (1 << scale)), 1 << scale),
         Fraction(math.ceil(high * (1 << scale)), 1 << scale),
     )
-
-
-def _power(low: int, high: int, exponent: int, scale: int) -> tuple[int, int]:
-    """Enclose a power of a number in [0, 1] that is enclosed at scale 2**scale."""
-    total_low = total_high = 1 << scale
-    for digit in f"{exponent:b}":
-        total_low, total_high = total_low * total_low >> scale, -(-total_high * total_high >> scale)
-        if digit == "1":
-            total_low, total_high = total_low * low >> scale, -(-total_high * high >> scale)
-    return total_low, total_high

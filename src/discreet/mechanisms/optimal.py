@@ -2,8 +2,6 @@
 
 Trust: kernel.
 
-One mechanism for everyone: the geometric mechanism on a range of counts.
-
 Definition.  On counts 0, ..., n, with a = e^-epsilon, the truncated geometric mechanism answers o
 on input i with chance (1 - a)/(1 + a) a^|i-o|, and a^|i-o| / (1 + a) for o = 0 and o = n.
 Theorem (key ``universal-geometric``; Ghosh, Roughgarden and Sundararajan 2012).  For every prior
@@ -12,8 +10,6 @@ by a function of its output: the answer of least expected cost given that output
 
 Here a is rounded up to a multiple of 2**-64, which keeps every chance rational and the mechanism
 epsilon-DP.  ``TruncatedGeometric`` is the same mechanism at the exact a, for any range.
-
-The best mechanism for a cost: linear programming, repaired and certified.
 
 Definition.  Among all epsilon-DP mechanisms on a neighbor graph, find one whose expected cost is
 smallest: on average over a prior, or (without one) on the worst input.  The constraints

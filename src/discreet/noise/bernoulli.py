@@ -2,8 +2,6 @@
 
 Trust: kernel.
 
-Exact coins whose chance is known only as a real number.
-
 A coin shows heads when a uniform U is below its chance p.  ``flip`` decides from a floating-point
 estimate of p when U is farther than a guard away from it, and otherwise in integers, revealing more
 bits of the same U (key ``lazy-inversion``).
@@ -13,11 +11,9 @@ of correctly rounded operations and one call of exp, expm1 or log each, all on a
 error cannot move p by more than 2**-49.  So the platform's library may be wrong by 500 units in
 the last place before an outcome could change; the worst known ones are wrong by a few.
 
-Coins with one exact chance.
-
-U is compared with p byte by byte (key ``lazy-inversion``): the first byte settles all but one or
-two of its 256 values, the next seven bytes all but about 2**-64 of the rest, and integers what is
-left.
+``Bernoulli`` compares U with one exact p byte by byte (key ``lazy-inversion``): the first byte
+settles all but one or two of its 256 values, the next seven bytes all but about 2**-64 of the rest,
+and integers what is left.
 """
 
 from __future__ import annotations

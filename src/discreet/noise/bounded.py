@@ -28,15 +28,13 @@ from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import Interval, whole
 from discreet.noise.categorical import WeightedTable
 from discreet.noise.chance import ScaledExponential
+from discreet.noise.decay import Progression
 from discreet.noise.distribution import Distribution, Moments, log_of
 from discreet.noise.entropy import Entropy
-from discreet.noise.gaussian import DiscreteGaussian
-from discreet.noise.laplace import DiscreteLaplace
-from discreet.noise.table import Progression, TableSizes
+from discreet.noise.table import TableSizes
+from discreet.noise.two_sided import TwoSidedLaw
 
 __all__ = ["Bounded", "Truncated"]
-
-TwoSided = DiscreteLaplace | DiscreteGaussian
 
 _MOST_OUTCOMES: Final = 1 << 16
 _MOMENT_BITS: Final = 256
@@ -55,11 +53,11 @@ class Truncated(Distribution):
     True
     """
 
-    law: TwoSided
+    law: TwoSidedLaw
     low: int
     high: int
 
-    def __init__(self, law: TwoSided, *, low: int, high: int) -> None:
+    def __init__(self, law: TwoSidedLaw, *, low: int, high: int) -> None:
         """Take a law and the ends of the interval."""
         _set(self, law, low, high)
 
@@ -121,12 +119,12 @@ class Bounded(Distribution):
     1.6487212707
     """
 
-    law: TwoSided
+    law: TwoSidedLaw
     low: int
     high: int
     _table: WeightedTable = field(repr=False, compare=False)
 
-    def __init__(self, law: TwoSided, *, low: int, high: int) -> None:
+    def __init__(self, law: TwoSidedLaw, *, low: int, high: int) -> None:
         """Take a law and the ends of the interval."""
         _set(self, law, low, high)
         _support(self.low, self.high)
@@ -187,7 +185,7 @@ class Bounded(Distribution):
         )
 
 
-def _weights(law: TwoSided, first: int, last: int, bits: int) -> tuple[list[int], list[int]]:
+def _weights(law: TwoSidedLaw, first: int, last: int, bits: int) -> tuple[list[int], list[int]]:
     """Enclose the weights of first, ..., last, the largest of which is 1."""
 
     def run(near: int, far: int) -> Progression:  # near <= |k| <= far
@@ -209,7 +207,7 @@ def _weights(law: TwoSided, first: int, last: int, bits: int) -> tuple[list[int]
 
 
 @functools.lru_cache(maxsize=64)
-def _total(law: TwoSided, first: int, last: int, bits: int) -> tuple[int, int]:
+def _total(law: TwoSidedLaw, first: int, last: int, bits: int) -> tuple[int, int]:
     """Enclose the sum of the weights of first, ..., last, the largest of which is 1."""
     low, high = _weights(law, first, last, bits + 64)
     return sum(low), sum(high)
@@ -222,7 +220,7 @@ def _nearest(low: int, high: int) -> int:
 
 def _set(target: Distribution, law: object, low: object, high: object) -> None:
     """Check and store the fields that both laws share."""
-    if not isinstance(law, DiscreteLaplace | DiscreteGaussian):
+    if not isinstance(law, TwoSidedLaw):
         raise WrongKind(
             what=f"cannot confine a {type(law).__name__}.",
             why="only two-sided noise has certified weights on both sides of zero.",

@@ -2,12 +2,8 @@
 
 Trust: kernel.
 
-The uniform law on 0, 1, ..., n - 1.
-
-Words with just enough bits are drawn until one is below n: each value then has the same chance, and
-fewer than two words are needed on average.
-
-Laws on finitely many outcomes, given by their weights.
+``Uniform`` draws words with just enough bits until one is below n: each of 0, 1, ..., n - 1 then
+has the same chance, and fewer than two words are needed on average.
 
 ``WeightedTable`` samples any weights that can be enclosed; ``Categorical`` has rational ones.
 Outcome i has probability weights[i] / sum(weights), exactly.

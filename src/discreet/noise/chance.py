@@ -2,14 +2,11 @@
 
 Trust: kernel.
 
-Probabilities of the form exp(-h) times a moderate factor.
+Tails of noise are astronomically small: exp(-h) times a moderate factor.  Keeping the two apart
+gives logarithms at any depth and relative precision at every depth.
 
-Tails of noise are astronomically small, and their factors are not.  Keeping the two apart gives
-logarithms at any depth and relative precision at every depth.
-
-Chances that are known exactly: rationals, exp(-x), and 1 / (1 + exp(x)).
-
-Each encloses itself between integers at any scale: ``low <= 2**bits * p <= high``.
+Chances that are known exactly enclose themselves between integers at any scale:
+``low <= 2**bits * p <= high``.
 """
 
 from __future__ import annotations

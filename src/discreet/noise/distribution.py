@@ -2,16 +2,13 @@
 
 Trust: kernel.
 
-Single draws, served from small blocks drawn ahead.
-
-A block of values is drawn at once by the vectorized sampler, and handed out one by one.  So a
-single draw costs well below a microsecond, its value is one of an independent sample, and the time
-that it takes does not depend on the value: all work on values was done earlier, for a whole block.
+Single draws are served from small blocks drawn ahead: a block of values is drawn at once by the
+vectorized sampler, and handed out one by one.  So a single draw costs well below a microsecond, its
+value is one of an independent sample, and the time that it takes does not depend on the value: all
+work on values was done earlier, for a whole block.
 
 Blocks belong to one thread and one process.  A fork drops them in the child, a value leaves its
 block when it is served, and no copy of a law takes values along: pools are not part of any law.
-
-What every law on the integers offers: exact draws and certified probabilities.
 
 ``*_bounds`` methods return rationals that enclose the true probability, with a relative width of
 about 2**-bits on the small side of the law; privacy thresholds use their safe end.  ``pmf``,

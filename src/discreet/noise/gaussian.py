@@ -2,9 +2,9 @@
 
 Trust: kernel.
 
-Certified tails of the discrete Gaussian, at any width and any depth.
-
- Thresholds and error bars of Gaussian noise rest on these sums.
+Definition.  P[Z = k] = exp(-k**2 / (2 variance)) / (sum of the same over all integers).
+The parameter is called ``variance`` after its continuous model; the variance of the law itself lies
+just below it, and ``moments`` says where.
 
 Definition.  f(x) = exp(-x**2 / 2v).  ``tail_ratio(v, k)`` encloses (f(k) + f(k+1) + ...) / f(k), k
 >= 0.
@@ -16,12 +16,6 @@ rest below a geometric series.  Otherwise Euler-Maclaurin summation gives
 where every derivative of f, divided by f, is a rational polynomial.  The integral from k on,
 divided by f(k), is Mills' ratio: Laplace's continued fraction v/(k + v/(k + 2v/(k + ...))) for
 k**2 >= v, and sqrt(pi v / 2) / f(k) minus a series of positive terms below.
-
-The discrete Gaussian law.
-
-Definition.  P[Z = k] = exp(-k**2 / (2 variance)) / (sum of the same over all integers).
-The parameter is called ``variance`` after its continuous model; the variance of the law itself lies
-just below it, and ``moments`` says where.
 """
 
 from __future__ import annotations
@@ -39,18 +33,13 @@ from numpy.typing import NDArray
 from discreet.certified import exp_neg, pi, sqrt
 from discreet.exact import ExactNumber, Interval
 from discreet.noise.chance import ScaledExponential
-from discreet.noise.distribution import BITS, Distribution, Moments, complement, log_of
-from discreet.noise.entropy import SYSTEM, Entropy, checked_entropy
-from discreet.noise.scale_limits import (
-    TABLE_FROM,
-    checked_count,
-    checked_least,
-    checked_scale,
-    empty,
-)
-from discreet.noise.table import Decay, SignedSampler, TableSizes
-from discreet.noise.tablefree import SIZES, FreeSizes, Parameters, gaussian_into
-from discreet.noise.wide_table import BlockSampler
+from discreet.noise.decay import Decay
+from discreet.noise.distribution import BITS, Moments
+from discreet.noise.entropy import Entropy
+from discreet.noise.rare_events import gaussian_beyond_into
+from discreet.noise.scale_limits import checked_scale
+from discreet.noise.tablefree import FreeSizes, Parameters, gaussian_into
+from discreet.noise.two_sided import TwoSidedLaw
 
 __all__ = ["DiscreteGaussian", "normalizer", "tail_ratio", "variance_bounds"]
 
@@ -211,7 +200,7 @@ _NARROW: Final = 64**2
 
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class DiscreteGaussian(Distribution):
+class DiscreteGaussian(TwoSidedLaw):
     """Integer noise with P[Z = k] proportional to exp(-k**2 / (2 variance)).
 
     >>> law = DiscreteGaussian(variance=4)
@@ -232,29 +221,19 @@ class DiscreteGaussian(Distribution):
         """The exponent of the weights."""
         return Decay(quadratic=1 / (2 * self.variance))
 
-    def _sample(self, count: int, entropy: Entropy) -> NDArray[np.int64]:
-        """Return independent draws; values beyond int64 stop at its ends."""
-        out = empty(count)
-        if count < TABLE_FROM:
-            gaussian_into(out, Parameters.same(self.variance), entropy)
-        else:
-            _sampler(self.variance).sample_into(out, entropy)
-        return out
+    @property
+    def _block_bits(self) -> int | None:
+        if self.variance <= _NARROW:
+            return None
+        return math.isqrt(math.floor(self.variance)).bit_length() - 6
 
-    def beyond(
-        self, least: int, count: int, entropy: Entropy = SYSTEM, *, sizes: FreeSizes = SIZES
-    ) -> NDArray[np.int64]:
-        """Return independent draws of Z given that Z >= ``least``, which is not negative.
+    def _draw_into(self, out: NDArray[np.int64], entropy: Entropy) -> None:
+        gaussian_into(out, Parameters.same(self.variance), entropy)
 
-        >>> bool((DiscreteGaussian(variance=4).beyond(40, 100) >= 40).all())
-        True
-        """
-        from discreet.noise.rare_events import gaussian_beyond_into  # noqa: PLC0415  rare
-
-        out = empty(checked_count(count))
-        bits = checked_entropy(entropy)
-        gaussian_beyond_into(out, self.variance, checked_least(least), bits, sizes)
-        return out
+    def _beyond_into(
+        self, out: NDArray[np.int64], least: int, entropy: Entropy, sizes: FreeSizes
+    ) -> None:
+        gaussian_beyond_into(out, self.variance, least, entropy, sizes)
 
     def _pmf(self, k: int, bits: int) -> Interval:
         """Enclose P[Z = k]."""
@@ -262,41 +241,16 @@ class DiscreteGaussian(Distribution):
         factor = Interval(1 / total.high, 1 / total.low)
         return ScaledExponential(self.decay.exponent(abs(k)), factor).bounds(bits)
 
-    def _cdf(self, k: int, bits: int) -> Interval:
-        """Enclose P[Z <= k]."""
-        return self._survival(-k - 1, bits)
-
-    def _survival(self, k: int, bits: int) -> Interval:
-        """Enclose P[Z > k]."""
-        if k < 0:
-            return complement(self._tail(-k - 1, bits).bounds(bits))
-        return self._tail(k, bits).bounds(bits)
-
-    def _log_survival(self, k: int, bits: int) -> Interval:
-        """Enclose ln P[Z > k], at any depth."""
-        if k < 0:
-            return log_of(self._survival(k, bits), bits)
-        return self._tail(k, bits).log_bounds(bits)
-
     def moments(self) -> Moments:
         """Enclose mean and variance."""
         zero = Interval(Fraction(0), Fraction(0))
         return Moments(mean=zero, variance=variance_bounds(self.variance, BITS))
 
-    def _guess(self, chance: Fraction) -> int:
-        tail = float(min(chance, 1 - chance))
-        size = -NormalDist().inv_cdf(tail) * math.sqrt(self.variance) if tail else 0.0
-        return round(math.copysign(size, chance - Fraction(1, 2)))
+    def estimated_quantile(self, tail: float) -> float:
+        """Return about which k >= 0 has P[Z >= k] = tail."""
+        return -NormalDist().inv_cdf(tail) * math.sqrt(self.variance) + 0.5
 
     def _tail(self, k: int, bits: int) -> ScaledExponential:
         ratio, total = tail_ratio(self.variance, k + 1, bits), normalizer(self.variance, bits)
         factor = Interval(ratio.low / total.high, ratio.high / total.low)
         return ScaledExponential(self.decay.exponent(k + 1), factor)
-
-
-@functools.lru_cache(maxsize=32)
-def _sampler(variance: Fraction) -> SignedSampler | BlockSampler:
-    decay = Decay(quadratic=1 / (2 * variance))
-    if variance <= _NARROW:
-        return SignedSampler(decay, TableSizes())
-    return BlockSampler(decay, math.isqrt(math.floor(variance)).bit_length() - 6, TableSizes())

@@ -2,44 +2,32 @@
 
 Trust: kernel.
 
-The geometric law.
-
-Definition.  P[Z = k] = (1 - a) a**k with a = exp(-1/scale), for k = 0, 1, 2, ...; P[Z > k] =
-a**(k+1).
-
-The discrete Laplace law.
-
-Definition.  P[Z = k] = (1 - a)/(1 + a) * a**|k| with a = exp(-1/scale), for every integer k.
-Also called the two-sided geometric law.  P[Z > k] = a**(k+1) / (1 + a) for k >= 0.
+Let a = exp(-1/scale).
+Definition.  The geometric law has P[Z = k] = (1 - a) a**k for k = 0, 1, 2, ..., and
+P[Z > k] = a**(k+1).
+Definition.  The discrete Laplace law has P[Z = k] = (1 - a)/(1 + a) * a**|k| for every integer k;
+P[Z > k] = a**(k+1) / (1 + a) for k >= 0.
 """
 
 from __future__ import annotations
 
-import functools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final, final
+from typing import Final, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.exact import ExactNumber, Interval
 from discreet.noise.chance import ScaledExponential, ratio
-from discreet.noise.distribution import BITS, Distribution, Moments, complement, log_of
-from discreet.noise.entropy import SYSTEM, Entropy, checked_entropy
-from discreet.noise.scale_limits import (
-    TABLE_FROM,
-    checked_count,
-    checked_least,
-    checked_scale,
-    empty,
-)
-from discreet.noise.tablefree import SIZES, FreeSizes, Parameters, geometric_into, laplace_into
-
-if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
-    from discreet.noise.table import Decay, SignedSampler
-    from discreet.noise.wide_table import BlockSampler
+from discreet.noise.decay import Decay
+from discreet.noise.distribution import BITS, Distribution, Moments, complement
+from discreet.noise.entropy import Entropy
+from discreet.noise.rare_events import laplace_beyond_into
+from discreet.noise.scale_limits import checked_scale, empty
+from discreet.noise.tablefree import FreeSizes, Parameters, geometric_into, laplace_into
+from discreet.noise.two_sided import TwoSidedLaw
 
 __all__ = ["DiscreteLaplace", "Geometric"]
 
@@ -105,7 +93,7 @@ _NARROW: Final = 16
 
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class DiscreteLaplace(Distribution):
+class DiscreteLaplace(TwoSidedLaw):
     """Integer noise with P[Z = k] proportional to exp(-|k| / scale).
 
     >>> law = DiscreteLaplace(scale=2)
@@ -124,33 +112,19 @@ class DiscreteLaplace(Distribution):
     @property
     def decay(self) -> Decay:
         """The exponent of the weights."""
-        from discreet.noise.table import Decay  # noqa: PLC0415  rare
-
         return Decay(linear=1 / self.scale)
 
-    def _sample(self, count: int, entropy: Entropy) -> NDArray[np.int64]:
-        """Return independent draws; values beyond int64 stop at its ends."""
-        out = empty(count)
-        if count < TABLE_FROM:
-            laplace_into(out, Parameters.same(self.scale), entropy)
-        else:
-            _sampler(self.scale).sample_into(out, entropy)
-        return out
+    @property
+    def _block_bits(self) -> int | None:
+        return None if self.scale <= _NARROW else max(1, math.floor(self.scale).bit_length() - 5)
 
-    def beyond(
-        self, least: int, count: int, entropy: Entropy = SYSTEM, *, sizes: FreeSizes = SIZES
-    ) -> NDArray[np.int64]:
-        """Return independent draws of Z given that Z >= ``least``, which is not negative.
+    def _draw_into(self, out: NDArray[np.int64], entropy: Entropy) -> None:
+        laplace_into(out, Parameters.same(self.scale), entropy)
 
-        >>> bool((DiscreteLaplace(scale=2).beyond(40, 100) >= 40).all())
-        True
-        """
-        from discreet.noise.rare_events import laplace_beyond_into  # noqa: PLC0415  rare
-
-        out = empty(checked_count(count))
-        bits = checked_entropy(entropy)
-        laplace_beyond_into(out, self.scale, checked_least(least), bits, sizes)
-        return out
+    def _beyond_into(
+        self, out: NDArray[np.int64], least: int, entropy: Entropy, sizes: FreeSizes
+    ) -> None:
+        laplace_beyond_into(out, self.scale, least, entropy, sizes)
 
     def _pmf(self, k: int, bits: int) -> Interval:
         """Enclose P[Z = k]."""
@@ -158,49 +132,17 @@ class DiscreteLaplace(Distribution):
         factor = Interval((1 - a.high) / (1 + a.high), (1 - a.low) / (1 + a.low))
         return ScaledExponential(abs(k) / self.scale, factor).bounds(bits)
 
-    def _cdf(self, k: int, bits: int) -> Interval:
-        """Enclose P[Z <= k]."""
-        return self._survival(-k - 1, bits)
-
-    def _survival(self, k: int, bits: int) -> Interval:
-        """Enclose P[Z > k]."""
-        if k < 0:
-            return complement(self._tail(-k - 1, bits).bounds(bits))
-        return self._tail(k, bits).bounds(bits)
-
-    def _log_survival(self, k: int, bits: int) -> Interval:
-        """Enclose ln P[Z > k], at any depth."""
-        if k < 0:
-            return log_of(self._survival(k, bits), bits)
-        return self._tail(k, bits).log_bounds(bits)
-
     def moments(self) -> Moments:
         """Enclose mean and variance: 0 and 2a / (1 - a)**2."""
         a = ratio(self.scale, 2 * BITS)
         variance = Interval(2 * a.low / (1 - a.low) ** 2, 2 * a.high / (1 - a.high) ** 2)
         return Moments(mean=Interval(Fraction(0), Fraction(0)), variance=variance)
 
-    def _guess(self, chance: Fraction) -> int:
-        tail = float(min(chance, 1 - chance))
-        size = -math.log(2 * tail) * float(self.scale) if tail else 0.0
-        return round(math.copysign(size, chance - Fraction(1, 2)))
+    def estimated_quantile(self, tail: float) -> float:
+        """Return about which k >= 0 has P[Z >= k] = tail."""
+        rate = 1 / float(self.scale)
+        return -math.log(tail * (1 + math.exp(-rate))) / rate
 
     def _tail(self, k: int, bits: int) -> ScaledExponential:
         a = ratio(self.scale, bits)
         return ScaledExponential((k + 1) / self.scale, Interval(1 / (1 + a.high), 1 / (1 + a.low)))
-
-
-@functools.lru_cache(maxsize=32)
-def _sampler(scale: Fraction) -> SignedSampler | BlockSampler:
-    from discreet.noise.table import Decay  # noqa: PLC0415  rare
-
-    decay = Decay(linear=1 / scale)
-    from discreet.noise.table import TableSizes  # noqa: PLC0415  rare
-
-    if scale <= _NARROW:
-        from discreet.noise.table import SignedSampler  # noqa: PLC0415  rare
-
-        return SignedSampler(decay, TableSizes())
-    from discreet.noise.wide_table import BlockSampler  # noqa: PLC0415  rare
-
-    return BlockSampler(decay, max(1, math.floor(scale).bit_length() - 5), TableSizes())

@@ -2,8 +2,6 @@
 
 Trust: kernel.
 
-Which of very many coins show heads, without flipping each of them.
-
 Definition.  Coins 0, 1, ..., n - 1 show heads with the same chance p, independently.
 Theorem (key ``rare-coins``).  Let q = 1 - exp(-1/s) >= p.  Mark coins with geometric gaps of scale
 s: so many unmarked ones before the first, and between one and the next.  Let every marked coin show
@@ -15,8 +13,6 @@ s = (1 - p) / p will do, rounded down, since ln(1 / (1 - p)) <= p / (1 - p).  p 
 enclosures alone; so is p/q, which is settled on as many bits of U as it takes (key
 ``lazy-inversion``).
 About n q gaps are drawn, which says nothing about any coin but how many are marked.
-
-Draws of noise given that it reaches some number.
 
 Definition.  For t >= 0 the law of Z beyond t has P[Z = t + j] proportional to the weight of t + j
 in the law of Z, j = 0, 1, 2, ...

@@ -16,6 +16,7 @@ nearly every draw costs two looks at random bits and no floating point at all.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Final, final
 
@@ -25,10 +26,19 @@ from numpy.typing import NDArray
 from discreet.arrays import INT64_MAX, INT64_MIN
 from discreet.certified import exp_neg
 from discreet.noise.bernoulli import SIZES, CoinSizes, flip
+from discreet.noise.decay import Decay
 from discreet.noise.entropy import Entropy
-from discreet.noise.table import CHUNK, VOID, Boundaries, Decay, Table, TableSizes, boundaries
+from discreet.noise.table import (
+    CHUNK,
+    VOID,
+    Boundaries,
+    SignedSampler,
+    Table,
+    TableSizes,
+    boundaries,
+)
 
-__all__ = ["BlockLaw", "BlockSampler"]
+__all__ = ["BlockLaw", "BlockSampler", "table_sampler"]
 
 _GUARD_BITS: Final = 64
 
@@ -195,3 +205,11 @@ class BlockSampler:
             return low // (one - last_low), -(-high // (one - last_high))
 
         return enclose
+
+
+@functools.lru_cache(maxsize=64)
+def table_sampler(decay: Decay, block_bits: int | None) -> SignedSampler | BlockSampler:
+    """Return the sampler of a two-sided law: over blocks of integers, or over single ones."""
+    if block_bits is None:
+        return SignedSampler(decay, TableSizes())
+    return BlockSampler(decay, block_bits, TableSizes())

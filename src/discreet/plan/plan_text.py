@@ -71,7 +71,7 @@ def scaled_noise(noise: Noise, about: str, share: str) -> str:
     """Show noise whose scale follows from bounds that are not known yet."""
     what, less, _ = about.rpartition(" less ")
     words = f"{what} less the middle of the bounds" if less else about
-    law = "Gaussian" if isinstance(noise.mechanism, Gaussian) else "Laplace"
+    law = type(noise.mechanism).__name__
     return f"{noise.measure}: {words}; {law} noise in proportion to the bounds; {share}"
 
 

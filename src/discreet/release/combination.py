@@ -32,8 +32,6 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.errors import WrongKind
-from discreet.mechanisms import Laplace
-from discreet.noise import DiscreteGaussian, DiscreteLaplace
 from discreet.plan.plan import Plan
 from discreet.plan.statistics.answer_layout import Estimate
 from discreet.release.columns import columns_of
@@ -173,12 +171,7 @@ def _variance(total: NoisyTotal) -> Fraction:
 
 
 def _spread(mechanism: Additive) -> Fraction:
-    law = (
-        DiscreteLaplace(scale=mechanism.scale)
-        if isinstance(mechanism, Laplace)
-        else DiscreteGaussian(variance=mechanism.variance)
-    )
-    return law.moments().variance.high
+    return mechanism.law.moments().variance.high
 
 
 def _sharper(one: Chosen, other: Chosen) -> Chosen:

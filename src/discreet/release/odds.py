@@ -38,7 +38,6 @@ from discreet import mechanisms
 from discreet.accounting import Leaf, Node, Repeat
 from discreet.accounting.budgets.loss_prices import point_price
 from discreet.loss import Approximate, PrivacyLoss, Pure, ZeroConcentrated
-from discreet.mechanisms import Gaussian
 from discreet.plan.plan import Plan
 from discreet.units import Relation
 
@@ -159,10 +158,10 @@ def _gaussian(plan: Plan) -> bool:
     if keys is not None and not isinstance(keys, mechanisms.NoisyKeys):
         return False
     return (
-        (keys is None or isinstance(keys.noise, Gaussian))
+        (keys is None or keys.noise.norm == 2)
         and plan.search is None
         and not plan.choices
-        and all(isinstance(noise.mechanism, Gaussian) for noise in plan.noises)
+        and all(noise.mechanism.norm == 2 for noise in plan.noises)
     )
 
 

@@ -14,7 +14,7 @@ True
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, final
 
 from discreet_audit.findings import Finding
@@ -34,7 +34,7 @@ class Attack:
     def __call__(self, *, quick: bool) -> Finding:
         """Load the file and make the attack."""
         found: Finding = importlib.import_module(f"{__name__}.{self.file}").attack(quick=quick)
-        return found
+        return replace(found, code=self.code, title=self.title)
 
 
 ATTACKS: Final = (

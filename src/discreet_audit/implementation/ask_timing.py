@@ -50,8 +50,6 @@ def attack(*, quick: bool) -> Finding:
     heavy_row = row_of(_PATIENTS, note="zx" * (_HEAVY // 2))
     heavy, _ = two_areas(*_times(heavy_row, max(sessions // 10, 1)))  # a few tell it already
     return Finding(
-        code="A3",
-        title="time of a whole answer",
         claimed="nothing is promised about time; an ordinary row is not told by it",
         measured=f"area of an ordinary row {ordinary:.3f} (limit 0.5 ± {limit:.3f}, "
         f"{sessions * _TURNS} answers each); of a row with a million letters {heavy:.3f}, "

@@ -41,8 +41,6 @@ def attack(*, quick: bool) -> Finding:
     wrong += ["a copy from before was not recognized"] * (not found["rollback_seen"])
     wrong += [f"{granted} of 20 granted"] * (granted != 20)
     return Finding(
-        code="A9",
-        title="protocol of the budget",
         claimed="no answer without a charge, one answer and one charge for a question, no charge "
         "beyond the limits, no way back",
         measured=f"{3 * kills} kills, {found['told']} answers told, {found['charged']} of "

@@ -73,8 +73,6 @@ def attack(*, quick: bool) -> Finding:  # noqa: ARG001  (it takes a moment in an
         if wrong:
             answered.append(f"{name}: {wrong}")
     return Finding(
-        code="A6",
-        title="defaults taken from data",
         claimed="what is left out is refused before anything is charged or read",
         measured=f"{len(_CASES) - len(answered)} of {len(_CASES)} refused unread and unpaid"
         f"{': ' * bool(answered)}{'; '.join(answered)}",

@@ -39,8 +39,6 @@ def attack(*, quick: bool, cases: Iterable[Case] = CASES) -> Finding:
     drawn_wrong = [name for name, chance in chances.items() if chance < _LEVEL]
     priced_wrong = [name for name, row in rows.items() if row.violates]
     return Finding(
-        code="A17",
-        title="laws against code",
         claimed="exact divergence of neighbors at most the claimed loss; draws follow the law",
         measured=f"{len(rows)} mechanisms: {len(priced_wrong)} priced too low, {len(drawn_wrong)} "
         f"drawn from another law (smallest p-value {min(chances.values()):.2g})"

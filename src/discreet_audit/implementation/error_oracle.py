@@ -55,8 +55,6 @@ def attack(*, quick: bool) -> Finding:
     told += ["the record"] * (records[0] != records[1]) + ["the budget"] * (lines[0] != lines[1])
     refused = sum(kind != "answer" for _, kind in found[0])
     return Finding(
-        code="A10",
-        title="errors that tell",
         claimed="plans, errors, forms of answers and the record are the same on neighbors",
         measured=f"{len(texts)} texts, {refused} of them refused: {len(told)} differences"
         f"{': ' * bool(told)}{'; '.join(told[:3])}",

@@ -53,8 +53,6 @@ def attack(*, quick: bool) -> Finding:
     types = _types_of_totals()
     worst = max(rows, key=lambda row: row.lower - (row.claimed or 0.0))
     return Finding(
-        code="A1",
-        title="support and precision of floats",
         claimed="no event of values and bits tells neighbors apart by more than the loss; SQL "
         "answers get their noise as 64-bit integers",
         measured=f"{len(rows)} events over {n} answers each; closest: {worst}; "

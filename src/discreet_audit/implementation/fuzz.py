@@ -150,8 +150,6 @@ def attack(*, quick: bool, label: str = "fuzz") -> Finding:
                 judged += 1
                 wrong += _priced(session, text, plan)
     return Finding(
-        code="A16",
-        title="fuzzed questions",
         claimed="nothing but a refusal or a plan comes out; no loss above its price; no loss falls "
         "where the price rises",
         measured=f"{n} texts, {accepted} of them questions, {judged} priced again: "

@@ -72,8 +72,6 @@ def attack(*, quick: bool) -> Finding:
                 share = max(share, float(found) / promised if promised else 0.0)
     lists = _wrong_lists(10 if quick else 200)
     return Finding(
-        code="A8",
-        title="composition of what is charged",
         claimed="every conversation keeps the promise of its budget; lists are accounted for at "
         "no less than their exact loss",
         measured=f"{len(_BUDGETS) * conversations} conversations of {depth} questions: at most "

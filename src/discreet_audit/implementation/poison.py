@@ -62,8 +62,6 @@ def attack(*, quick: bool) -> Finding:
             if _too_far(one, other):
                 told.append(f"{name} moves {question} too far")
     return Finding(
-        code="A5",
-        title="poisoned rows",
         claimed="an answer has the same words, columns, types and groups with and without the row",
         measured=f"{len(chosen)} poisons, {compared} answers compared, {len(told)} differences"
         f"{': ' * bool(told)}{'; '.join(told[:3])}",

@@ -77,8 +77,6 @@ def attack(*, quick: bool) -> Finding:
     slowest = max(attempts, key=lambda each: each.seconds)
     answered = sum(each.outcome == "answered" for each in attempts)
     return Finding(
-        code="A15",
-        title="questions that kill",
         claimed=f"refused, or answered and charged within {_CAP:g} s of processor time; the "
         "session goes on",
         measured=f"{len(attempts)} questions, {answered} answered, the others refused; the slowest "

@@ -18,25 +18,25 @@ from pathlib import Path
 from typing import Any, Final
 
 import discreet
+import discreet_audit
 from discreet_audit.findings import Finding
 
 __all__ = ["attack", "reaches"]
 
 _BANNED: Final = ("random", "numpy.random", "np.random", "secrets", "os.urandom", "uuid")
-_DOOR: Final = "noise/entropy.py"
+_DOOR: Final = ("discreet/noise/entropy.py", "os.urandom")
 
 
 def attack(*, quick: bool) -> Finding:
     """Fork, take bits away, and read all files."""
     children = 64 if quick else 1000
     found = _children(children)
-    package = Path(discreet.__file__).parent
-    files = sorted(package.rglob("*.py"))
+    sources = dict(_sources())
     reached = [
-        f"{path.relative_to(package).as_posix()}: {name}"
-        for path in files
-        for name in reaches(path.read_text("utf-8"))
-        if (path.relative_to(package).as_posix(), name) != (_DOOR, "os.urandom")
+        f"{path}: {name}"
+        for path, source in sources.items()
+        for name in reaches(source)
+        if (path, name) != _DOOR
     ]
     wrong = reached + [
         f"{count} {name.replace('_', ' ')}"
@@ -44,18 +44,24 @@ def attack(*, quick: bool) -> Finding:
         if name != "children" and count
     ]
     return Finding(
-        code="A13",
-        title="randomness",
         claimed="children share no noise; without random bits nothing is drawn; no generator that "
         "can be seeded is within reach of noise",
-        measured=f"{children} children, {found['repeated']} values twice; {len(files)} files, "
+        measured=f"{children} children, {found['repeated']} values twice; {len(sources)} files, "
         f"{len(reached)} reach for other randomness; {len(wrong)} violations"
         f"{': ' * bool(wrong)}{'; '.join(wrong[:3])}",
         passed=not wrong,
-        numbers={**found, "files": len(files), "reached": len(reached)},
+        numbers={**found, "files": len(sources), "reached": len(reached)},
         not_covered="a virtual machine that is copied while it runs: copies draw the same until "
         "they take new bits; the quality of the operating system's bits",
     )
+
+
+def _sources() -> Iterator[tuple[str, str]]:
+    """Yield all files of the package and of its audit, by their paths from its parent folder."""
+    for package in (discreet, discreet_audit):
+        folder = Path(str(package.__file__)).parent
+        for path in sorted(folder.rglob("*.py")):
+            yield path.relative_to(folder.parent).as_posix(), path.read_text("utf-8")
 
 
 def reaches(source: str) -> list[str]:

@@ -74,8 +74,6 @@ def attack(*, quick: bool) -> Finding:
     free = len(answers) - charges
     unpaid = spent < charges * _EPSILON
     return Finding(
-        code="A11",
-        title="averaging and replay",
         claimed="one answer to a plan for ever; another answer is another charge in full",
         measured=f"{asked} times asked in {len(SPELLINGS)} spellings: {len(answers)} answers to as "
         f"many plans, {charges} charges, epsilon {float(spent):g} spent; {redrawn} plans with two "

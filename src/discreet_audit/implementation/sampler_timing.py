@@ -61,8 +61,6 @@ def attack(*, quick: bool) -> Finding:
         found[f"{name}, served"] = timed_once(partial(law.draw, SYSTEM), served)
     worst = max(found, key=lambda name: abs(found[name].area - 0.5) / found[name].area_limit)
     return Finding(
-        code="A2",
-        title="time of the samplers",
         claimed="rank correlation of time and size below 0.02, area within 0.01 of one half, "
         "each with five deviations for chance",
         measured=f"largest correlation {max(abs(t.correlation) for t in found.values()):.3f}; "

@@ -56,8 +56,6 @@ def attack(*, quick: bool) -> Finding:
             distances[f"flips of {named}"] = variation(permute_and_flip, scores, rate, law)
     worst = max(distances, key=lambda name: distances[name])
     return Finding(
-        code="A14",
-        title="weights of selection",
         claimed="total variation from exact rational chances at most 2**-40",
         measured=f"{len(distances)} selections: at most {float(distances[worst]):.3g} "
         f"(2**-40 is {float(_BOUND):.3g})",

@@ -56,8 +56,6 @@ def attack(*, quick: bool) -> Finding:
     wrong = [name for name, seen in hits.items() if at_least(*seen, level=_LEVEL) > most]
     shares = {name: right / trials for name, (right, trials) in hits.items()}
     return Finding(
-        code="A12",
-        title="differencing and reconstruction",
         claimed=f"at epsilon {_EPSILON} in total no more than {most:.3f} of fair bits are guessed",
         measured=", ".join(f"{name} {share:.3f}" for name, share in shares.items()),
         passed=not wrong,

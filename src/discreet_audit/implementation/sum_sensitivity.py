@@ -64,8 +64,6 @@ def attack(*, quick: bool) -> Finding:
             ]
             broken += [f"{table.name}: {name} depends on the order" for name in changed]
     return Finding(
-        code="A4",
-        title="sensitivity of sums",
         claimed="no unit moves a total further than the noise is scaled to, in whole numbers; the "
         "order of rows changes nothing",
         measured=f"{len(found)} totals: the largest move is {max(m.share for m in found):.4g} of "

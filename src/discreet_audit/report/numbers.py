@@ -2,9 +2,8 @@
 
 Trust: public.
 
-Bounds in words: lower bounds are shown rounded down, so that none looks higher than it is.
-
-How much of what is claimed an audit reaches: what stays far below sees large mistakes only.
+Lower bounds are shown rounded down, so that none looks higher than it is.  An audit that stays far
+below what is claimed sees large mistakes only.
 """
 
 from __future__ import annotations

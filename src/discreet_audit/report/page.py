@@ -2,11 +2,8 @@
 
 Trust: public.
 
-Two pictures: claimed against measured, and the curve of reconstruction.
-
-The page of the suite: tables and pictures in one file.
-
- It needs no script, no font and no other file.
+The pictures are claimed against measured, and the curve of reconstruction.  The page needs no
+script, no font and no other file.
 """
 
 from __future__ import annotations

@@ -2,16 +2,13 @@
 
 Trust: public.
 
-The curve of reconstruction: how many bits are guessed, by how much noise there is.
+The curve says how many bits are guessed, by how much noise there is.  Noise is measured in roots of
+n, the number of people.  Far below 1 the attacks guess nearly all, far above 1 they toss coins; a
+release at price epsilon is far above, and its share is below e^epsilon / (1 + e^epsilon) whatever
+the attack (key ``reconstruction-ceiling``).
 
-Noise is measured in roots of n, the number of people.  Far below 1 the attacks guess nearly all,
-far above 1 they toss coins; a release at price epsilon is far above, and its share is below
-e^epsilon / (1 + e^epsilon) whatever the attack (key ``reconstruction-ceiling``).
-
-Figures: what the same attacks do where nothing protects, and what tracing finds.
-
-These show that the attacks work: a release that withstands an attack which names nobody anywhere
-withstands nothing.
+The figures without protection show that the attacks work: a release that withstands an attack which
+names nobody anywhere withstands nothing.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 Trust: public.
 
-Neighbors for questions: tables of made-up visits, with and without one visitor.
-
 Ordinary visitors have as many rows in as many groups as count, and the largest values, the
 smallest, values on both sides of a limit, or cities that nobody else has.
 
@@ -12,10 +10,6 @@ empty leaves on both sides.  Rows of a visitor at one end move the scores of all
 up and those on the other down, and with them the odds of the sides by everything that the choice
 may lose.  A *watershed* is a table with such a cluster for every choice of a plan, one after
 another, and other rows between them that make up the ranks.
-
-Rows of questions: every aggregate of SQL, from a table to the noisy numbers of a release.
-
-The neighbors are in :mod:`discreet_audit.suite.question_rows`.
 """
 
 from __future__ import annotations

@@ -2,13 +2,8 @@
 
 Trust: public.
 
-Sharing work among processes: pieces that do not need each other.
-
-Rows of broken twins: programs with a known mistake, each of which must be caught.
-
-Each is audited with ten times as many answers until it is caught, so a row says how many it takes.
-
-Running the suite: every promise, every attack and every broken twin.
+Broken twins are programs with a known mistake, each of which must be caught.  Each is audited with
+ten times as many answers until it is caught, so a row says how many it takes.
 
 Every bound on a promise has the same level, and they add up to that of the suite: the chance that
 any promise is called broken though it is kept is at most 1e-6.  Bounds on broken twins have that

@@ -1,21 +1,10 @@
 """Scores that are high where one neighbor is the likelier: of one feature, or sums of several.
 
-Trust: public.
-
-Scores that are high where one neighbor is the likelier: learned from some answers to each.
-
- A better score makes a bound higher, never wrong.
+Trust: public.  A better score makes a bound higher, never wrong.
 
     Ordered    a size itself, or its negative
     Cells      the logarithm of the odds in the cell that one or two features fall into
     Whole      the logarithm of the odds of a whole answer
-
-Sums of several are in :mod:`discreet.attacks.distinguishers.scorers`.
-
-Scores that add up what several features say.
-
- A better score makes a bound higher, never wrong.
-
     Additive   a weighted sum of logarithms of odds, by logistic regression
     Linear     a weighted sum of values: the best score where independent normal noise is added
 """

@@ -2,8 +2,6 @@
 
 Trust: public.
 
-Who is attacked: somebody who holds a secret bit of everybody, and answers how many are set.
-
 Definition.  A *curator* holds bits x of n people.  A question is a set of people, a row of zeros
 and ones; the answer is the number of bits in it that are set, exactly or not.
 Theorem (key ``reconstruction-ceiling``).  If all answers together are epsilon-private when one bit
@@ -15,9 +13,8 @@ the bit is 1, and b the chance that it is 1 if the bit is 0.  The guess is right
 (a + 1 - b) / 2, and a <= e^epsilon b + delta as well as 1 - b <= e^epsilon (1 - a) + delta.  The
 sum of the two, a + 1 - b <= e^epsilon (2 - (a + 1 - b)) + 2 delta, is the claim.
 
-Who is asked in SQL: a database that answers exactly, one that refuses small groups, a session.
-
- An attack takes any function from the text of a question to a number.
+A database is asked in SQL: one answers exactly, one refuses small groups, one is a session.  An
+attack takes any function from the text of a question to a number.
 """
 
 from __future__ import annotations

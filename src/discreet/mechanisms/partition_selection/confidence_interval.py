@@ -27,24 +27,23 @@ from numpy.typing import NDArray
 from discreet.arrays import saturating_add
 from discreet.exact import Interval
 from discreet.mechanisms.exact_quantiles import decide_at_most, first_true, two_sided_quantile
-from discreet.noise import DiscreteGaussian, DiscreteLaplace
 from discreet.noise.distribution import log_of
+from discreet.noise.two_sided import TwoSidedLaw
 
 __all__ = ["shown_confidence_intervals"]
-
-Noise = DiscreteLaplace | DiscreteGaussian
 
 
 def shown_confidence_intervals(
     counts: NDArray[np.int64],
     *,
-    law: Noise,
+    law: TwoSidedLaw,
     threshold: int,
     fewest: int,
     confidence: Fraction,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the ends of the intervals of noisy counts that are shown.
 
+    >>> from discreet.noise import DiscreteLaplace
     >>> low, high = shown_confidence_intervals(
     ...     np.array([10, 15, 90]),
     ...     law=DiscreteLaplace(scale=2),
@@ -72,7 +71,7 @@ def shown_confidence_intervals(
 class ThresholdedLaw:
     """The law of what is shown, and the chance on either side that is left out."""
 
-    law: Noise
+    law: TwoSidedLaw
     threshold: int
     fewest: int
     tail: Fraction
@@ -112,5 +111,5 @@ class ThresholdedLaw:
 
 
 @functools.lru_cache(maxsize=1 << 14)
-def _log_tail(law: Noise, least: int, bits: int) -> Interval:
+def _log_tail(law: TwoSidedLaw, least: int, bits: int) -> Interval:
     return law.log_survival_bounds(least - 1, bits)

@@ -24,22 +24,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final, final
+from typing import Final, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import INT64_MAX
-from discreet.errors import WrongKind
 from discreet.exact import Interval, whole
+from discreet.mechanisms.additive import checked_integer_noise
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
-from discreet.noise import SYSTEM, DiscreteLaplace, Entropy
+from discreet.noise import SYSTEM, Entropy
 from discreet.noise.rare_events import rare_heads
 from discreet.noise.tablefree import SIZES, FreeSizes
-
-if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
-    from discreet.noise import DiscreteGaussian
+from discreet.noise.two_sided import TwoSidedLaw
 
 __all__ = ["EmptyGroups", "ShownEmptyGroups"]
 
@@ -75,16 +73,11 @@ class EmptyGroups:
 
     def __init__(self, *, noise: Laplace | Gaussian, threshold: int, groups: int) -> None:
         """Take the noise of every group, what it has to reach, and how many groups there are."""
-        if not isinstance(noise, Laplace | Gaussian) or noise.grid is not None:
-            raise WrongKind(
-                what="noise is not Laplace or Gaussian noise on integers.",
-                why="counts are integers, and need no grid.",
-                do="give Laplace(scale=...) or Gaussian(sigma=...).",
-            )
         least = whole(threshold, name="threshold", low=1, high=INT64_MAX)
         count = whole(groups, name="groups", low=1, high=_MOST)
-        for name, value in {"noise": noise, "threshold": least, "groups": count}.items():
-            object.__setattr__(self, name, value)
+        object.__setattr__(self, "noise", checked_integer_noise(noise))
+        object.__setattr__(self, "threshold", least)
+        object.__setattr__(self, "groups", count)
 
     def chance(self, bits: int = _BITS) -> Interval:
         """Enclose the chance that one empty group is shown."""
@@ -115,9 +108,5 @@ class EmptyGroups:
         empty = ~np.isin(places, touched)
         return ShownEmptyGroups(places[empty], counts[empty])
 
-    def _law(self) -> DiscreteLaplace | DiscreteGaussian:
-        if isinstance(self.noise, Laplace):
-            return DiscreteLaplace(scale=self.noise.scale)
-        from discreet.noise import DiscreteGaussian  # noqa: PLC0415  rare
-
-        return DiscreteGaussian(variance=self.noise.variance)
+    def _law(self) -> TwoSidedLaw:
+        return self.noise.law

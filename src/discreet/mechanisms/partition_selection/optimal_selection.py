@@ -2,8 +2,6 @@
 
 Trust: kernel.
 
-The largest chances of showing a group that epsilon and delta allow.
-
 Definition.  p_n is the chance that a group of n units is shown, p_0 = 0.  One unit more or less is
 (epsilon, delta)-private for this one answer, shown or hidden, if and only if for all n and both
 orders of n and n + 1
@@ -23,8 +21,6 @@ above it, delta by the whole step below, and every result goes down to a whole s
 first bound smaller and the second too, so both inequalities hold for the numbers that are used.  No
 p falls: both bounds are at least p(n), a whole step.  A step is at most 2**-64 delta, so that what
 is lost to rounding stays below 2**-40 of p(n).
-
-Show as many groups as epsilon and delta allow, and nothing else about them.
 
 Definition.  A group of n units is shown with the chance p(n - fewest + 1) of ``optimal-keys``, each
 by a coin of its own.
@@ -56,7 +52,7 @@ from numpy.typing import NDArray
 from discreet.certified import exp_neg
 from discreet.errors import OutOfRange
 from discreet.exact import Interval, decimal, probability, whole
-from discreet.loss import Approximate, PrivacyLoss, Pure
+from discreet.loss import Approximate, PrivacyLoss, Pure, least_scale
 from discreet.loss.parameters import checked_epsilon
 from discreet.mechanisms.exact_quantiles import root_complement
 from discreet.mechanisms.mechanism import Number, ReferenceLaw, at_confidence
@@ -233,8 +229,6 @@ class OptimalKeys(PartitionSelectionMechanism[NDArray[np.bool_]]):
 
         splits = [(total / places, equal)]
         if places > 1 and total:
-            from discreet.loss import least_scale  # noqa: PLC0415  rare
-
             splits.append((1 / least_scale(loss_at, epsilon=total, delta=chance), half))
 
         share, part = min(splits, key=lambda split: halfway(*split))

@@ -2,8 +2,6 @@
 
 Trust: kernel.
 
-Which groups may be shown: what units can move, and what every choice of keys offers.
-
 Definition.  After bounding, each group holds a whole number n of units; a unit is counted once in
 each of at most ``groups`` groups.  A choice of keys shows some of the groups and hides the others.
 A group with fewer than ``fewest`` units is never shown, whatever is drawn; so one without units,
@@ -22,8 +20,6 @@ would not have been opened; so all w of them hold at least w (k + 1) / 2, if the
 is at most k s g.  Up to k = 2 all boxes but one are full.
 Moving s g groups by k would not do: three groups that move by 2 can cost more than two that move by
 3, though their sums are equal.
-
-How likely a threshold is reached by groups that only the units in question lift above it.
 
 Theorem (key ``threshold-leak``).  Let k units be in at most g groups each, on top of groups that
 counted too little to be shown, and let each add up to M = ``most`` to a group.  A group that j of
@@ -47,7 +43,6 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from statistics import NormalDist
 from typing import Any, Final, Generic
 
 import numpy as np
@@ -57,7 +52,7 @@ from discreet.errors import OutOfRange
 from discreet.exact import Interval, decimal, float_up, whole
 from discreet.mechanisms.additive import integers
 from discreet.mechanisms.mechanism import Answer, Mechanism, Number, steps_at
-from discreet.noise import DiscreteGaussian, DiscreteLaplace
+from discreet.noise.two_sided import TwoSidedLaw
 from discreet.units import Relation
 
 __all__ = [
@@ -175,7 +170,7 @@ _FAINT: Final = 1e-300
 
 
 def leak_probability(
-    law: DiscreteLaplace | DiscreteGaussian,
+    law: TwoSidedLaw,
     *,
     distance: int,
     groups: int,
@@ -184,6 +179,7 @@ def leak_probability(
 ) -> Fraction:
     """Bound the chance that any group is seen: a float, rounded up.
 
+    >>> from discreet.noise import DiscreteLaplace
     >>> noise = DiscreteLaplace(scale=1)
     >>> float(leak_probability(noise, distance=14, groups=1))
     6.07896203477883e-07
@@ -203,26 +199,20 @@ def leak_probability(
 
 
 @functools.lru_cache(maxsize=1024)
-def _from(law: DiscreteLaplace | DiscreteGaussian, least: int) -> Fraction:
+def _from(law: TwoSidedLaw, least: int) -> Fraction:
     """Bound the chance of at least so much noise."""
     return law.survival_bounds(least - 1).high
 
 
-def estimated_distance(
-    law: DiscreteLaplace | DiscreteGaussian, *, chance: Fraction, groups: int, most: int = 1
-) -> int:
+def estimated_distance(law: TwoSidedLaw, *, chance: Fraction, groups: int, most: int = 1) -> int:
     """Estimate the least distance at which no more than a chance leaks, by continuous formulas.
 
+    >>> from discreet.noise import DiscreteLaplace
     >>> estimated_distance(DiscreteLaplace(scale=1), chance=Fraction(1, 10**6), groups=1)
     14
     """
     rare = -math.expm1(math.log1p(-min(float(chance), _SURE)) / groups) or _FAINT
-    if isinstance(law, DiscreteLaplace):
-        rate = 1 / float(law.scale)
-        far = -math.log(rare * (1 + math.exp(-rate))) / rate
-    else:
-        far = -NormalDist().inv_cdf(max(rare, _FAINT)) * math.sqrt(law.variance) + 0.5
-    return max(math.ceil(far), 0) + most - 1
+    return max(math.ceil(law.estimated_quantile(max(rare, _FAINT))), 0) + most - 1
 
 
 def _any_of(count: int, chance: Fraction) -> Fraction:

@@ -28,36 +28,37 @@ Assumes: all coins come from ``entropy``.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Self, final
+from typing import Self, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import int64_range
-from discreet.errors import OutOfRange, WrongKind
+from discreet.errors import OutOfRange
 from discreet.exact import Interval, decimal, whole
 from discreet.loss import Approximate, PrivacyLoss, Pure
+from discreet.mechanisms.additive import checked_integer_noise
 from discreet.mechanisms.exact_quantiles import decide_at_most, first_true
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.mechanism import Number, ReferenceLaw, at_confidence
+from discreet.mechanisms.partition_selection.confidence_interval import shown_confidence_intervals
 from discreet.mechanisms.partition_selection.selection import (
     Counts,
     PartitionSelectionMechanism,
+    estimated_distance,
+    leak_probability,
     read_counts,
     read_delta,
     read_selection,
     worst_move,
 )
-from discreet.noise import SYSTEM, DiscreteLaplace, Distribution, Entropy
+from discreet.noise import SYSTEM, Distribution, Entropy
+from discreet.noise.two_sided import TwoSidedLaw
 from discreet.units import Relation
-
-if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
-    from discreet.noise import DiscreteGaussian
 
 __all__ = ["NoisyKeys", "ShownKeys"]
 
@@ -124,15 +125,10 @@ class NoisyKeys(PartitionSelectionMechanism[ShownKeys]):
             most: how much a unit adds to the count of a group, at most.
         """
         plan = read_selection(groups=groups, relation=relation, fewest=fewest)
-        if not isinstance(noise, Laplace | Gaussian) or noise.grid is not None:
-            raise WrongKind(
-                what="noise is not Laplace or Gaussian noise on integers.",
-                why="counts are integers, and need no grid.",
-                do="give Laplace(scale=...) or Gaussian(sigma=...).",
-            )
         least = int64_range(whole(threshold, name="threshold"), name="threshold")
         each = int64_range(whole(most, name="most", low=1), name="most")
-        for name, value in ({"noise": noise, "threshold": least, "most": each} | plan).items():
+        plan |= {"noise": checked_integer_noise(noise), "threshold": least, "most": each}
+        for name, value in plan.items():
             object.__setattr__(self, name, value)
 
     @classmethod
@@ -154,11 +150,6 @@ class NoisyKeys(PartitionSelectionMechanism[ShownKeys]):
         plan = {"groups": groups, "relation": relation, "fewest": fewest, "most": most}
         start = cls(noise=noise, threshold=0, **plan)  # type: ignore[arg-type]
         law = start._law()
-        from discreet.mechanisms.partition_selection.selection import (  # noqa: PLC0415  rare
-            estimated_distance,
-            leak_probability,
-        )
-
         distance = first_true(
             lambda d: (
                 leak_probability(law, distance=d, groups=start.groups, most=start.most) <= chance
@@ -170,8 +161,6 @@ class NoisyKeys(PartitionSelectionMechanism[ShownKeys]):
     def leak(self, *, steps: int = 1) -> Fraction:
         """Bound the chance that so many units are seen, in groups that would hardly count else."""
         distance = self.threshold - self.fewest
-        from discreet.mechanisms.partition_selection.selection import leak_probability  # noqa: PLC0415  rare
-
         return leak_probability(
             self._law(), distance=distance, groups=self.groups, steps=steps, most=self.most
         )
@@ -231,10 +220,6 @@ class NoisyKeys(PartitionSelectionMechanism[ShownKeys]):
                 why="such a count is never shown, so it is none of this mechanism's answers.",
                 do="give the counts that run returned.",
             )
-        from discreet.mechanisms.partition_selection.confidence_interval import (  # noqa: PLC0415  rare
-            shown_confidence_intervals,
-        )
-
         return shown_confidence_intervals(
             noisy,
             law=self._law(),
@@ -255,11 +240,8 @@ class NoisyKeys(PartitionSelectionMechanism[ShownKeys]):
         units, law = read_counts(value).tolist(), self._law()
 
         def chance(outcome: Sequence[int | None]) -> Interval:
-            parts = [self._chance(y, n, law) for y, n in zip(outcome, units, strict=True)]
-            return Interval(
-                math.prod((part.low for part in parts), start=Fraction(1)),
-                math.prod((part.high for part in parts), start=Fraction(1)),
-            )
+            pairs = zip(outcome, units, strict=True)
+            return Interval.product(self._chance(y, n, law) for y, n in pairs)
 
         return chance
 
@@ -271,12 +253,8 @@ class NoisyKeys(PartitionSelectionMechanism[ShownKeys]):
             return _NONE
         return law.pmf_bounds(outcome - units)
 
-    def _law(self) -> DiscreteLaplace | DiscreteGaussian:
-        if isinstance(self.noise, Laplace):
-            return DiscreteLaplace(scale=self.noise.scale)
-        from discreet.noise import DiscreteGaussian  # noqa: PLC0415  rare
-
-        return DiscreteGaussian(variance=self.noise.variance)
+    def _law(self) -> TwoSidedLaw:
+        return self.noise.law
 
 
 def _outside(law: Distribution, low: int, high: int) -> Callable[[int], Interval]:

@@ -2,16 +2,13 @@
 
 Trust: kernel.
 
-What AboveThreshold, Sparse and NumericSparse share: a plan, and runs that are charged once.
-
 Definition.  A *plan* is a frozen value: public threshold, exact epsilon, largest sensitivity.  A
 *run* is one use of it.  The loss of a run does not depend on how many values are asked, so it is
 charged when the run starts, once, before any noise is drawn.
 
-AboveThreshold: find the first query above a threshold, however many come before it.
-
-Definition.  Let D bound how far one unit moves each integer query, and eps1 + eps2 = epsilon, here
-eps1 = eps2 = epsilon/2.  Draw rho with P[rho = t] proportional to exp(-|t| eps1/D) once.  For each
+Definition.  AboveThreshold finds the first query above a threshold, however many come before it.
+Let D bound how far one unit moves each integer query, and eps1 + eps2 = epsilon, here eps1 =
+eps2 = epsilon/2.  Draw rho with P[rho = t] proportional to exp(-|t| eps1/D) once.  For each
 query q_i, chosen in view of all earlier answers, draw nu_i of the same law with the scale 2D/eps2,
 and answer *above* where q_i + nu_i >= threshold + rho, else *below*.  Halt at the first above.
 

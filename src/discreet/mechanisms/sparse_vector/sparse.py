@@ -2,9 +2,7 @@
 
 Trust: kernel.
 
-Sparse: find the first few queries above a threshold, and pay for those alone.
-
-Definition.  As AboveThreshold, with the same noisy threshold throughout, until c queries were
+Definition.  Sparse is AboveThreshold with the same noisy threshold throughout, until c queries were
 answered above; rho has scale D/eps1 and each nu_i scale 2cD/eps2.
 
 Theorem (key ``sparse-vector``; Lyu, Su and Li 2017, theorems 2 and 4).  A run is (eps1 + eps2)-
@@ -16,13 +14,11 @@ for monotone queries; belows and the noise of the threshold cost what they cost 
 Theorem (key ``sparse-split``; Lyu, Su and Li 2017, section 4.2).  With continuous noise the
 variance of nu - rho is 2 (D/eps1)**2 + 2 (m D/eps2)**2 with m = 2c (monotone: c); at a given total
 it is smallest where eps1 : eps2 = 1 : m**(2/3).
-The share of eps1 is that optimum, rounded to a rational; eps2 is exactly
-what is left, so that the total is epsilon and not a digit more.
+The share of eps1 is that optimum, rounded to a rational; eps2 is exactly what is left, so that the
+total is epsilon and not a digit more.
 
-NumericSparse: find the first few queries above a threshold, and say how large they are.
-
-Definition.  As Sparse with (1 - share) epsilon; a query answered above is then released as
-q_i + w_i with fresh discrete Laplace noise of scale cD / (share epsilon).
+Definition.  NumericSparse is Sparse with (1 - share) epsilon; a query answered above is then
+released as q_i + w_i with fresh discrete Laplace noise of scale cD / (share epsilon).
 
 Theorem (key ``numeric-sparse``; Dwork and Roth 2014, theorem 3.28).  A run is
 epsilon-differentially private whatever the number of queries.
@@ -51,7 +47,7 @@ from discreet.mechanisms.sparse_vector.above_threshold import (
     whether,
 )
 from discreet.mechanisms.sparse_vector.threshold_law import Comparison, Pattern, stream
-from discreet.mechanisms.sparse_vector.threshold_run import RunTerms
+from discreet.mechanisms.sparse_vector.threshold_run import Answer, RunTerms
 from discreet.noise import DiscreteLaplace
 
 __all__ = ["NumericPattern", "NumericSparse", "Sparse", "comparison_noises"]
@@ -149,8 +145,19 @@ def _cube_root(number: int) -> int:
 
 @functools.lru_cache(maxsize=64)
 def _sparse_terms(plan: Sparse) -> RunTerms[bool]:
+    return _terms(plan, epsilon=plan.epsilon, answer_noise=None, form=whether)
+
+
+def _terms(
+    plan: Sparse | NumericSparse,
+    *,
+    epsilon: Fraction,
+    answer_noise: DiscreteLaplace | None,
+    form: Callable[[bool, int], Answer],
+) -> RunTerms[Answer]:
+    """Return the terms of a run whose comparisons cost epsilon."""
     threshold_noise, query_noise = comparison_noises(
-        epsilon=plan.epsilon,
+        epsilon=epsilon,
         sensitivity=plan.sensitivity,
         answers=plan.answers,
         monotone=plan.monotone,
@@ -161,8 +168,8 @@ def _sparse_terms(plan: Sparse) -> RunTerms[bool]:
         sensitivity=plan.sensitivity,
         threshold_noise=threshold_noise,
         query_noise=query_noise,
-        answer_noise=None,
-        form=whether,
+        answer_noise=answer_noise,
+        form=form,
     )
 
 
@@ -280,18 +287,5 @@ def _if_above(above: bool, noisy: int) -> int | None:  # noqa: FBT001  the form 
 
 @functools.lru_cache(maxsize=64)
 def _numeric_terms(plan: NumericSparse) -> RunTerms[int | None]:
-    threshold_noise, query_noise = comparison_noises(
-        epsilon=(1 - plan.share) * plan.epsilon,
-        sensitivity=plan.sensitivity,
-        answers=plan.answers,
-        monotone=plan.monotone,
-    )
-    return RunTerms(
-        threshold=plan.threshold,
-        answers=plan.answers,
-        sensitivity=plan.sensitivity,
-        threshold_noise=threshold_noise,
-        query_noise=query_noise,
-        answer_noise=plan.answer_noise,
-        form=_if_above,
-    )
+    epsilon = (1 - plan.share) * plan.epsilon
+    return _terms(plan, epsilon=epsilon, answer_noise=plan.answer_noise, form=_if_above)

@@ -1,10 +1,7 @@
 """Noisy comparisons with a threshold: their exact law, and how far they can be wrong.
 
-Trust: public.
-
-The exact law of comparing a stream of values with one noisy threshold.
-
- Tests, audits and the gallery stand on it; no release does.
+Trust: public.  No release rests on it: a bug misstates an error bar, or misleads a test, an audit
+or a figure of the gallery.
 
 Definition.  Let rho and nu_1, nu_2, ... be independent integers.  Value v_i is *above* where
 v_i + nu_i >= threshold + rho, and the stream ends with the c-th value above.  Given rho = t the
@@ -18,10 +15,6 @@ are summed in fixed point, rounded both ways.  In t > r the factor of an above f
 rest is at most P[rho > r] times the factors of the aboves at r + 1; in t < -r the factor of a below
 rises with t, so the rest is at most P[rho < -r] times the factors of the belows at -r - 1.  In
 particular an impossible pattern has the chance zero, exactly.
-
-How far a noisy comparison can be wrong.
-
- A bug here misstates an error bar; it costs no privacy.
 
 Definition.  A run is *right within alpha* when every value answered above is at least
 threshold - alpha and every value answered below is at most threshold + alpha.
@@ -52,6 +45,7 @@ from typing import Final, Protocol, TypeAlias, final
 from discreet.arrays import listed
 from discreet.errors import OutOfRange
 from discreet.exact import Interval, fixed_down, fixed_up, whole
+from discreet.mechanisms.exact_quantiles import enclosed_power, first_true
 from discreet.noise import DiscreteLaplace
 
 __all__ = ["Accuracy", "Comparison", "ComparisonNoise", "Pattern", "stream"]
@@ -236,26 +230,10 @@ class Accuracy:
 
     def smallest(self, confidence: Fraction) -> int:
         """Return the smallest alpha that holds with this confidence (see above)."""
-        outside, inside = self._bracket(confidence)
-        while inside - outside > 1:
-            middle = (inside + outside) // 2
-            if self._holds(middle, confidence):
-                inside = middle
-            else:
-                outside = middle
-        return inside
-
-    def _bracket(self, confidence: Fraction) -> tuple[int, int]:
-        """Return an alpha that does not hold and one that does, near a first guess."""
         start = self.query_noise.quantile(1 - (1 - confidence) / (2 * self.queries))
-        step = 1 + start // 16
-        if self._holds(start, confidence):
-            while start >= step and self._holds(start - step, confidence):
-                start, step = start - step, 2 * step
-            return max(start - step, -1), start
-        while not self._holds(start + step, confidence):
-            start, step = start + step, 2 * step
-        return start, start + step
+        return first_true(
+            lambda alpha: self._holds(alpha, confidence), near=start, step=1 + start // 16
+        )
 
     def _holds(self, alpha: int, confidence: Fraction) -> bool:
         """Decide whether alpha holds; where the finest blocks blur the answer, say no."""
@@ -312,11 +290,7 @@ class Accuracy:
 def _power(inside: tuple[Fraction, Fraction], exponent: int, bits: int) -> tuple[int, int]:
     """Enclose the power of an enclosed probability, rounding outward at scale 2**bits."""
     places = 2 * bits + exponent.bit_length()
-    low, high = 1 << places, 1 << places
     base_low = fixed_down(max(inside[0], Fraction(0)), fraction_bits=places)
     base_high = min(fixed_up(max(inside[1], Fraction(0)), fraction_bits=places), 1 << places)
-    for digit in f"{exponent:b}":
-        low, high = low * low >> places, -(-high * high >> places)
-        if digit == "1":
-            low, high = low * base_low >> places, -(-high * base_high >> places)
+    low, high = enclosed_power(base_low, base_high, exponent, places)
     return low >> (places - bits), -(-high >> (places - bits))

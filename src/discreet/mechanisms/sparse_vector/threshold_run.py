@@ -12,24 +12,16 @@ Threads may share a run: answers are given one at a time.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, NoReturn, TypeVar, final
+from typing import ClassVar, Generic, TypeVar, final
 
 import numpy as np
 
-from discreet.errors import (
-    EntropyBusy,
-    EntropyCopied,
-    EntropyForked,
-    NotExact,
-    OutOfRange,
-    WrongKind,
-)
+from discreet.errors import NotExact, OutOfRange
 from discreet.exact import whole
+from discreet.mechanisms.guarded_run import GuardedRun, Reason
 from discreet.noise import DiscreteLaplace, Entropy
-from discreet.noise.entropy import process_stamp
 
 __all__ = ["RunTerms", "ThresholdRun"]
 
@@ -52,7 +44,7 @@ class RunTerms(Generic[Answer]):
 
 
 @final
-class ThresholdRun(Generic[Answer]):
+class ThresholdRun(GuardedRun, Generic[Answer]):
     """One interactive run; start it from a plan, which says what it costs.
 
     >>> from discreet.mechanisms.sparse_vector.above_threshold import AboveThreshold
@@ -61,26 +53,41 @@ class ThresholdRun(Generic[Answer]):
     (False, True, True)
     """
 
-    __slots__ = ("_busy", "_entropy", "_left", "_lock", "_noisy_threshold", "_stamp", "_terms")
+    __slots__ = ("_left", "_noisy_threshold", "_terms")
 
-    _busy: bool
-    _entropy: Entropy
     _left: int
-    _lock: threading.RLock
     _noisy_threshold: int
-    _stamp: tuple[int, int]
     _terms: RunTerms[Answer]
+
+    _FORKED: ClassVar[Reason] = {
+        "what": "a run was continued in a forked process.",
+        "why": "parent and child would compare with the same noisy threshold, and give more "
+        "answers together than were paid for.",
+        "do": "ask in the process that started the run, or start another one here.",
+    }
+    _COPIED: ClassVar[Reason] = {
+        "what": "a run cannot be pickled or copied.",
+        "why": "each copy would go on with the same noisy threshold, and they would give more "
+        "answers together than were paid for.",
+        "do": "keep one run, and send values to where it lives; plans can be copied freely.",
+    }
+    _BUSY: ClassVar[Reason] = {
+        "what": "a run was asked amid another question.",
+        "why": "both would be answered before either is counted.",
+        "do": "ask one question after the other, and none from a signal handler.",
+    }
+    _ALTERED: ClassVar[Reason] = {
+        "what": "a running comparison cannot be set.",
+        "why": "threshold, noise and number of answers are what was charged for.",
+        "do": "subtract a public number from the value to move the threshold for one query; for "
+        "anything else start a new run.",
+    }
 
     def __init__(self, terms: RunTerms[Answer], entropy: Entropy) -> None:
         """Draw the noise of the threshold."""
-        keep = object.__setattr__  # assignment is refused below
-        keep(self, "_terms", terms)
-        keep(self, "_entropy", entropy)
-        keep(self, "_stamp", process_stamp())
-        keep(self, "_lock", threading.RLock())
-        keep(self, "_busy", False)
-        keep(self, "_left", terms.answers)
-        keep(self, "_noisy_threshold", terms.threshold + terms.threshold_noise.draw(entropy))
+        super().__init__(entropy)
+        noisy = terms.threshold + terms.threshold_noise.draw(entropy)
+        self._keep(_terms=terms, _left=terms.answers, _noisy_threshold=noisy)
 
     @property
     def threshold(self) -> int:
@@ -103,21 +110,14 @@ class ThresholdRun(Generic[Answer]):
         ``sensitivity`` is the most by which one unit moves this value, where that is known; it may
         not exceed what the plan allows.
         """
-        number = self._checked(value, sensitivity)
-        with self._lock:  # keeps other threads out; a signal handler of this one is refused
-            self._check_open()
-            object.__setattr__(self, "_busy", True)
-            try:
-                return self._answer(number)
-            finally:
-                object.__setattr__(self, "_busy", False)
+        return self._alone(self._answer, self._checked(value, sensitivity))
 
     def _answer(self, number: int) -> Answer:
         terms = self._terms
         noise = terms.query_noise.draw(self._entropy)
         fresh = 0 if terms.answer_noise is None else terms.answer_noise.draw(self._entropy)
         above = number + noise >= self._noisy_threshold
-        object.__setattr__(self, "_left", self._left - above)
+        self._keep(_left=self._left - above)
         return terms.form(above, number + fresh)
 
     def _checked(self, value: object, sensitivity: object) -> int:
@@ -133,15 +133,6 @@ class ThresholdRun(Generic[Answer]):
             )
         return whole(value, name="the value of a query")
 
-    def _check_process(self) -> None:
-        if self._stamp != process_stamp():
-            raise EntropyForked(
-                what="a run was continued in a forked process.",
-                why="parent and child would compare with the same noisy threshold, and give more "
-                "answers together than were paid for.",
-                do="ask in the process that started the run, or start another one here.",
-            )
-
     def _check_sensitivity(self, sensitivity: int) -> None:
         if sensitivity > self._terms.sensitivity:
             raise OutOfRange(
@@ -152,12 +143,6 @@ class ThresholdRun(Generic[Answer]):
             )
 
     def _check_open(self) -> None:
-        if self._busy:
-            raise EntropyBusy(
-                what="a run was asked amid another question.",
-                why="both would be answered before either is counted.",
-                do="ask one question after the other, and none from a signal handler.",
-            )
         if self._left == 0:
             raise OutOfRange(
                 what=f"the run has halted: {self._terms.answers} of {self._terms.answers} answers "
@@ -165,28 +150,6 @@ class ThresholdRun(Generic[Answer]):
                 why="each further answer above would cost privacy that was not charged.",
                 do="start a new run, which is charged again.",
             )
-
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        """Refuse to alter a run."""
-        raise WrongKind(
-            what=f"{name} of a running comparison cannot be set.",
-            why="threshold, noise and number of answers are what was charged for.",
-            do="subtract a public number from the value to move the threshold for one query; for "
-            "anything else start a new run.",
-        )
-
-    def __delattr__(self, name: str) -> NoReturn:
-        """Refuse to alter a run."""
-        self.__setattr__(name, None)
-
-    def __reduce_ex__(self, protocol: object) -> NoReturn:
-        """Refuse to be copied or stored."""
-        raise EntropyCopied(
-            what="a run cannot be pickled or copied.",
-            why="each copy would go on with the same noisy threshold, and they would give more "
-            "answers together than were paid for.",
-            do="keep one run, and send values to where it lives; plans can be copied freely.",
-        )
 
     def __repr__(self) -> str:
         """Show what is public."""

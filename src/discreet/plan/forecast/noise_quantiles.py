@@ -79,7 +79,7 @@ def noise_half_width(terms: tuple[Term, ...], confidence: Fraction) -> Fraction:
     if miss < _RAREST:
         each = 1 - (1 - confidence) / len(known)
         return sum((factor * noise.error(confidence=each) for factor, noise in known), Fraction(0))
-    step = max(float(factor) * _width(noise) for factor, noise in known) / _FINE
+    step = max(float(factor) * noise.width for factor, noise in known) / _FINE
     laws = sorted((_rounded(noise, step / float(factor)) for factor, noise in known), key=len)
     reach = _quantile(functools.reduce(_convolved, laws[:-1]), laws[-1], miss - _SLACK)
     return Fraction(
@@ -87,14 +87,10 @@ def noise_half_width(terms: tuple[Term, ...], confidence: Fraction) -> Fraction:
     )
 
 
-def _width(noise: Laplace | Gaussian) -> float:
-    return float(noise.scale) if isinstance(noise, Laplace) else math.sqrt(noise.variance)
-
-
 def _rounded(noise: Laplace | Gaussian, step: float) -> Floats:
     """Return the law of noise that is rounded to multiples of a step, around zero in the middle."""
     far = _LAPLACE_REACH if isinstance(noise, Laplace) else _GAUSSIAN_REACH
-    most = math.ceil(far * _width(noise) / step) + 1
+    most = math.ceil(far * noise.width / step) + 1
     edges: Floats = (np.arange(-most, most + 2, dtype=np.float64) - 0.5) * step
     below = _below(noise, edges)
     return np.maximum(np.diff(below), 0.0)
@@ -108,7 +104,7 @@ def _below(noise: Laplace | Gaussian, edges: Floats) -> Floats:
         side = np.where(whole >= 0, whole + 1, -whole)
         tail = np.exp(-side * rate) / (1 + math.exp(-rate))
         return np.where(whole >= 0, 1 - tail, tail)
-    sigma = math.sqrt(noise.variance)
+    sigma = noise.width
     if sigma > _NARROW:
         return _normal_below((whole + 0.5) / sigma)
     most = math.ceil((_GAUSSIAN_REACH + 1) * sigma) + 1

@@ -51,7 +51,6 @@ from numpy.typing import NDArray
 
 from discreet import mechanisms
 from discreet.exact import Interval, float_up
-from discreet.mechanisms import Laplace
 from discreet.mechanisms.exact_quantiles import root_complement
 from discreet.release.confidence_intervals.noise_tails import (
     Additive,
@@ -121,7 +120,7 @@ def _error(noise: Additive, confidence: Fraction, coordinates: int) -> Fraction:
         return Fraction(0)
     missed = 1 - coordinate_confidence(confidence, coordinates).high
     found = exact_tail_quantile(noise, float(missed))
-    if coordinates > 1 and missed > _RAREST and _size(noise) > _FINE:
+    if coordinates > 1 and missed > _RAREST and noise.width > _FINE:
         return Fraction(tail_quantile(noise, float(missed)))  # a step more does not matter
     if found is None:
         return Fraction(noise.error(confidence=confidence, coordinates=coordinates))
@@ -137,8 +136,7 @@ def _hardly_any(noise: Additive) -> bool:
 
     That chance is below 2 exp(-1 / scale), or 3 exp(-1 / (2 variance)).
     """
-    rate = 1 / noise.scale if isinstance(noise, Laplace) else 1 / (2 * noise.variance)
-    return rate > 64
+    return noise.law.decay.exponent(1) > 64
 
 
 def coordinate_confidence(confidence: Fraction, coordinates: int) -> Interval:
@@ -155,16 +153,12 @@ def coordinate_confidence(confidence: Fraction, coordinates: int) -> Interval:
 
 def _paired(terms: Terms, missed: Fraction, points: int) -> Fraction | None:
     """Find the reach of two noises of which one is so fine that a step of it does not matter."""
-    fine, *others = sorted(terms, key=lambda term: -_size(term[1]))
-    if len(others) != 1 or _size(fine[1]) < _FINE:
+    fine, *others = sorted(terms, key=lambda term: -term[1].width)
+    if len(others) != 1 or fine[1].width < _FINE:
         return None
     ((weight, coarse),) = others
     found = paired_half_widths(fine, coarse, np.array([float_up(weight)]), float(missed), points)
     return None if found is None else Fraction(float(found[0]))
-
-
-def _size(noise: Additive) -> float:
-    return float(noise.scale) if isinstance(noise, Laplace) else math.sqrt(noise.variance)
 
 
 def _summed(terms: Terms, most: Fraction, missed: Fraction, points: int) -> Fraction:

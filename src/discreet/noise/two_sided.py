@@ -1,0 +1,105 @@
+"""Laws that are symmetric around zero: draws by tables or without, and tails on both sides.
+
+Trust: kernel.
+
+By symmetry P[Z <= k] = P[Z > -k - 1], so all chances follow from the tails P[Z > k] for k >= 0.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.exact import Interval
+from discreet.noise.chance import ScaledExponential
+from discreet.noise.decay import Decay
+from discreet.noise.distribution import Distribution, complement, log_of
+from discreet.noise.entropy import SYSTEM, Entropy, checked_entropy
+from discreet.noise.scale_limits import TABLE_FROM, checked_count, checked_least, empty
+from discreet.noise.tablefree import SIZES, FreeSizes
+
+__all__ = ["TwoSidedLaw"]
+
+
+class TwoSidedLaw(Distribution):
+    """Integer noise with P[Z = k] proportional to exp(-h(|k|))."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def decay(self) -> Decay:
+        """The exponent h of the weights."""
+
+    @property
+    @abstractmethod
+    def _block_bits(self) -> int | None:
+        """How wide the blocks of a table are, as a power of two; None for single integers."""
+
+    @abstractmethod
+    def _draw_into(self, out: NDArray[np.int64], entropy: Entropy) -> None:
+        """Overwrite ``out`` with independent draws, without a table."""
+
+    @abstractmethod
+    def _beyond_into(
+        self, out: NDArray[np.int64], least: int, entropy: Entropy, sizes: FreeSizes
+    ) -> None:
+        """Overwrite ``out`` with independent draws of Z given that Z >= ``least`` >= 0."""
+
+    @abstractmethod
+    def _tail(self, k: int, bits: int) -> ScaledExponential:
+        """Enclose P[Z > k] for k >= 0."""
+
+    @abstractmethod
+    def estimated_quantile(self, tail: float) -> float:
+        """Return about which k >= 0 has P[Z >= k] = tail, by continuous formulas."""
+
+    def _guess(self, chance: Fraction) -> int:
+        tail = float(min(chance, 1 - chance))
+        size = self.estimated_quantile(tail) if tail else 0.0
+        return round(math.copysign(size, chance - Fraction(1, 2)))
+
+    def _sample(self, count: int, entropy: Entropy) -> NDArray[np.int64]:
+        """Return independent draws; values beyond int64 stop at its ends."""
+        out = empty(count)
+        if count < TABLE_FROM:
+            self._draw_into(out, entropy)
+        else:
+            from discreet.noise.wide_table import table_sampler  # noqa: PLC0415  long samples only
+
+            table_sampler(self.decay, self._block_bits).sample_into(out, entropy)
+        return out
+
+    def beyond(
+        self, least: int, count: int, entropy: Entropy = SYSTEM, *, sizes: FreeSizes = SIZES
+    ) -> NDArray[np.int64]:
+        """Return independent draws of Z given that Z >= ``least``, which is not negative.
+
+        >>> from discreet.noise import DiscreteLaplace
+        >>> bool((DiscreteLaplace(scale=2).beyond(40, 100) >= 40).all())
+        True
+        """
+        out = empty(checked_count(count))
+        source = checked_entropy(entropy)
+        self._beyond_into(out, checked_least(least), source, sizes)
+        return out
+
+    def _cdf(self, k: int, bits: int) -> Interval:
+        """Enclose P[Z <= k]."""
+        return self._survival(-k - 1, bits)
+
+    def _survival(self, k: int, bits: int) -> Interval:
+        """Enclose P[Z > k]."""
+        if k < 0:
+            return complement(self._tail(-k - 1, bits).bounds(bits))
+        return self._tail(k, bits).bounds(bits)
+
+    def _log_survival(self, k: int, bits: int) -> Interval:
+        """Enclose ln P[Z > k], at any depth."""
+        if k < 0:
+            return log_of(self._survival(k, bits), bits)
+        return self._tail(k, bits).log_bounds(bits)
