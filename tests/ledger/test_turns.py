@@ -96,8 +96,8 @@ def process(code):
 def test_a_process_that_is_killed_gives_its_turn_back(path):
     held = process(f"""
         import time
-        from discreet.ledger.stores.fair_lock import Turn
-        turn = Turn({path!r})
+        from discreet.ledger.stores.fair_lock import FairLock
+        turn = FairLock({path!r})
         with turn.taken():
             print("taken", flush=True)
             time.sleep(60)
@@ -114,8 +114,8 @@ def test_a_process_that_is_killed_gives_its_turn_back(path):
 def test_a_forked_process_does_not_keep_the_turn_of_its_parent(path):
     held = process(f"""
         import os, time
-        from discreet.ledger.stores.fair_lock import Turn
-        turn = Turn({path!r})
+        from discreet.ledger.stores.fair_lock import FairLock
+        turn = FairLock({path!r})
         with turn.taken():
             child = os.fork()
             if child:

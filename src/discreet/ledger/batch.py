@@ -1,8 +1,6 @@
-"""Batches: the state replayed from what is stored, checked, and appended to in one go.
+"""Batches: the state is rebuilt from what is stored, checked, and appended to in one go.
 
 Trust: kernel.
-
-Replay: the state of a ledger from what is stored.
 
 Theorem (key ``checkpoint-replay``).  The state that is read from a checkpoint, followed by the
 entries after it, equals the state that all entries lead to, byte for byte.
@@ -12,8 +10,6 @@ A checkpoint counts only if its digest is right and its head is that of the stor
 number; any other is passed over, and everything is replayed.  A checkpoint that is ahead of the
 entries is proof that entries were lost.
 Every row that is replayed has to follow from the one before, by its number and its hash.
-
-What a process has seen of a ledger: the last entry, which every later opening has to find again.
 
 Definition.  Stores are opened more than once in the life of a ledger object: by the writer and by
 the reader, after a fork, and after a write that failed.  Each time the address is looked up anew,
@@ -26,11 +22,11 @@ forks, is one chain of entries.
     while nobody else can append, before it serves anybody; the reader after it has read, before
     anything is told.  A child process inherits what its parent has seen.
 
-A batch: requests that are checked and recorded one after another, and become durable together.
-
-Definition.  A batch works on the state of the ledger as of all entries that there are, while nobody
-else can append.  A request looks at the state and at what its key has come to, and then appends
-what follows; the next request sees that.  Rows are written when all requests have been served.
+Definition.  A batch is a list of requests that are checked and recorded one after another, and
+become durable together.  It works on the state of the ledger as of all entries that there are,
+while nobody else can append.  A request looks at the state and at what its key has come to, and
+then appends what follows; the next request sees that.  Rows are written when all requests have been
+served.
 """
 
 from __future__ import annotations

@@ -2,17 +2,14 @@
 
 Trust: kernel.
 
-The entry of a charge: what was asked, of whom, and what it costs each account.
-
 Definition.  Amounts are whole quanta, as decimal text; for each account of the path that has limits
 there is one pair a box: what one record pays, and what two of the box pay where one is replaced.
 The body is the SHA-256 of the canonical text of [account, tree, scope, delta, question]: two
 requests are the same if their bodies are.
 
-What a request costs the accounts that it debits, worked out before anybody waits for it.
-
-The price follows from the request and the currencies of the accounts, which never change: so it is
-worked out by whoever asks, while others may be writing.  Requests that come again are found.
+The price follows from the request and the currencies of the accounts, which never change.  So it is
+worked out by whoever asks, before anybody waits for it and while others may be writing; the prices
+of the last requests are kept.
 """
 
 from __future__ import annotations

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, final
+from typing import ClassVar, final
 
 from discreet.accounting.budgets.request import Priceable
-from discreet.accounting.budgets.spending import checked_raise
+from discreet.accounting.budgets.spending import Left, checked_raise
 from discreet.accounting.scopes.box import Box
 from discreet.errors import OtherLedger, OutOfRange
 from discreet.ledger.batch import Batch
@@ -20,9 +20,6 @@ from discreet.ledger.canonical_lines import DescriptionEntry
 from discreet.ledger.entry_kinds import AccountEntry, OpenEntry, RaiseEntry
 from discreet.ledger.opening_terms import OpeningTerms
 from discreet.ledger.values import Account, Receipt, parent_account
-
-if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
-    from discreet.accounting.budgets.spending import Left
 
 __all__ = [
     "AccountRequest",
@@ -190,7 +187,9 @@ def checked_account(accounts: Mapping[str, Account], path: str) -> Account:
     """Refuse an account that is not there."""
     if path not in accounts:
         raise OutOfRange(
-            what=f"there is no account {path!r}." if path else "a second root is to be opened.",
+            what=f"there is no account {path!r}."
+            if path
+            else "a ledger has one root account, and this would be a second one.",
             why="a charge counts against the limits of accounts that are on record.",
             do="use one of the accounts of the ledger, or open this one with open_account.",
         )
