@@ -71,7 +71,7 @@ def catch_up(state: LedgerState, store: LedgerStore) -> Iterator[int]:
         if last is None or (last.seq, last.head) != (state.seq, state.head):
             raise exchanged_ledger_error(state.seq)
     for row in rows:
-        state.follow(row)
+        state.apply_row(row)
         yield row.seq
 
 
@@ -90,7 +90,7 @@ class LastSeenEntry:
         """Begin with no entry."""
         self._last: tuple[int, str] = (0, NO_HEAD)  # one value, so that threads see all of it
 
-    def note(self, state: LedgerState) -> None:
+    def remember(self, state: LedgerState) -> None:
         """Keep where a state stands, whose entries are all durable."""
         self._last = (state.seq, state.head)
 
@@ -127,13 +127,13 @@ class KeyHistory:
 class Batch:
     """The state of a ledger, what is known of some keys, and the rows to be written."""
 
-    __slots__ = ("_at", "_keys", "rows", "spoiled", "state")
+    __slots__ = ("_at", "_keys", "failed_midway", "rows", "state")
 
     def __init__(self, state: LedgerState, known: Iterable[EntryRow]) -> None:
         """Take the state, and all rows of the keys that requests will ask for."""
         self.state = state
         self.rows: list[EntryRow] = []
-        self.spoiled = False
+        self.failed_midway = False
         self._at = now()
         self._keys: dict[str, KeyHistory] = {}
         for row in known:
@@ -147,9 +147,9 @@ class Batch:
         """Record an entry that was checked; if that fails the whole batch is spoiled."""
         state = self.state
         row = row_of(entry, (state.seq, state.head), self._at, answer)
-        self.spoiled = True
+        self.failed_midway = True
         state.apply(entry, row.seq, row.head)
-        self.spoiled = False
+        self.failed_midway = False
         self.rows.append(row)
         self._follow(row)
         return row

@@ -80,7 +80,7 @@ class LedgerConnection:
         self._closed = False
         self._resting = False
         self._timeout = timeout
-        first = (terms.first_row(f"{SYSTEM.bits(128):032x}"),) if terms.enough else None
+        first = (terms.first_row(f"{SYSTEM.bits(128):032x}"),) if terms.can_create else None
         self._writer = Writer(make(), first=first, timeout=timeout, seen=seen)
         try:
             look = self._writer.call(OpenRequest(terms))
@@ -97,7 +97,7 @@ class LedgerConnection:
             )
         )
         for each in look.descriptions:
-            self.pricer.learn(each)
+            self.pricer.add_shared_columns(each)
 
     def call(self, request: LedgerRequest[Result]) -> Result:
         """Have a request served by the writer."""

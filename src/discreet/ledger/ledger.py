@@ -207,7 +207,7 @@ class Ledger:
         path = connection.opening.account if account is None else checked_path(account)
         accounts = connection.known(path)
         checked_account(accounts, path)
-        priced = connection.pricer.priced(what, accounts, path, scope=scope, delta=delta)
+        priced = connection.pricer.price(what, accounts, path, scope=scope, delta=delta)
         return connection.call(ChargeRequest(priced.charge(name, digest), priced))
 
     def start(self, key: str) -> Started | Release:
@@ -227,7 +227,7 @@ class Ledger:
     def find(self, question: str) -> Release | None:
         """Return the first answer that a question was given, if it has one; this costs nothing."""
         digest = checked_key(question, name="question")
-        row = self._link.live().read(lambda store: store.answered(digest))
+        row = self._link.live().read(lambda store: store.first_answer(digest))
         if row is None:
             return None
         return Release(
@@ -282,7 +282,7 @@ class Ledger:
         entry = DescriptionEntry.of(checked_key(what, name="word"), content)
         connection = self._link.live()
         connection.call(DescribeRequest(entry))
-        connection.pricer.learn(entry)
+        connection.pricer.add_shared_columns(entry)
         return entry.digest
 
     def descriptions(self, what: str) -> tuple[Mapping[str, Any], ...]:

@@ -139,7 +139,7 @@ class RaiseRequest:
                 why="a limit where there was none would lower what may be asked.",
                 do="raise the limits of an account above it.",
             )
-        checked_raise(batch.state.book(path).budget, self.entry.budget)
+        checked_raise(batch.state.filter_of(path).budget, self.entry.budget)
         batch.append(self.entry)
         return SnapshotRequest().act(batch)
 
@@ -158,7 +158,9 @@ class LeftRequest:
         """Take what is left now, which can be looked at while others are charged."""
         state = batch.state
         checked_account(state.accounts, self.account)
-        lefts = [state.book(path).left(self.scope) for path in state.debited(self.account)]
+        lefts = [
+            state.filter_of(path).left(self.scope) for path in state.limited_accounts(self.account)
+        ]
 
         def fitting(what: Priceable, delta: object) -> Callable[[int], bool]:
             fits = [left.fitting(what, delta) for left in lefts]
@@ -178,7 +180,7 @@ class StatementRequest:
         """Put it in words."""
         state = batch.state
         return tuple(
-            (path, "" if state.accounts[path].budget is None else str(state.book(path).left()))
+            (path, "" if state.accounts[path].budget is None else str(state.filter_of(path).left()))
             for path in sorted(state.accounts)
         )
 

@@ -137,9 +137,9 @@ class ChargeRequest:
         if before is not None:
             return self._found(batch, before)
         for path, pieces in charge.pieces:
-            book = batch.state.book(path)
-            if not book.fits(pieces):
-                raise _refused(path, book.refusal(pieces))
+            charged = batch.state.filter_of(path)
+            if not charged.fits(pieces):
+                raise _refused(path, charged.refusal(pieces))
         row = batch.append(charge)
         return Charged(
             key=charge.key,

@@ -222,7 +222,7 @@ class Writer:
                 try:
                     ticket.result = ticket.request.act(batch)
                 except Exception as error:
-                    if batch.spoiled:
+                    if batch.failed_midway:
                         raise
                     ticket.error = error
             if batch.rows:
@@ -230,7 +230,7 @@ class Writer:
                 if state.seq >= self._kept + _KEPT_EVERY:
                     self._checkpoint(state)
         self._state = state
-        self._seen.note(state)
+        self._seen.remember(state)
 
     def _rebuilt(self) -> LedgerState:
         """Build the state from what is stored, before others are locked out."""

@@ -129,11 +129,8 @@ class Session:
                 - bounds: ``discreet.estimate(epsilon=...)`` has missing bounds found, at that
                   price.
         """
-        self._open_desk()
-        if isinstance(question, Plan):
-            return self._made.recalled(question, tuple(price.values()))
         with self._guard:
-            return self._planned(question_of(question), price)
+            return self._plan(question, price)
 
     def ask(self, question: QuestionLike, **price: Unpack[PriceOptions]) -> Release:
         """Answer a question: charge, read, add noise, record.
@@ -145,7 +142,8 @@ class Session:
             question: SQL text, the table builder, or a plan of this session.
             price: epsilon, rho or error, and what goes with it, as in ``plan``.
         """
-        return self._answer(self.plan(question, **price))
+        with self._guard:
+            return self._answer(self._plan(question, price))
 
     def write(
         self, question: QuestionLike, folder: str | os.PathLike[str], **price: Unpack[PriceOptions]
@@ -163,9 +161,9 @@ class Session:
                 in a folder that nobody else may write to.
             price: epsilon, rho or error, and what goes with it, as in ``ask``.
         """
-        plan = self.plan(question, **price)
-        told = partial(self._told, plan)
         with self._guard:
+            plan = self._plan(question, price)
+            told = partial(self._told, plan)
             return files.write(
                 self._open_desk(), plan, folder, told=told, private=not self.test_mode
             )
@@ -185,12 +183,12 @@ class Session:
         before = answered if isinstance(answered, Release) else self.ask(answered, **price)
         with self._guard:
             plan = self._planned(before.plan.question, price, before.plan.found)
-        desk = self._open_desk()
-        draw = 1 + sum(earlier.digest == plan.digest for earlier in before.plans)
-        recorded = self._ledger.find(desk.question(plan, draw)) is not None
-        sources = None if recorded else desk.sources(plan)
-        check_combinable(before, plan, ledger=self._ledger.id, sources=sources)
-        after = self._answer(plan, draw)
+            desk = self._open_desk()
+            draw = 1 + sum(earlier.digest == plan.digest for earlier in before.plans)
+            recorded = self._ledger.find(desk.question(plan, draw)) is not None
+            sources = None if recorded else desk.sources(plan)
+            check_combinable(before, plan, ledger=self._ledger.id, sources=sources)
+            after = self._answer(plan, draw)
         from discreet.release.combination import combine  # noqa: PLC0415  rare
 
         return self._marked(combine(before, after), after.receipt, replayed=after.replayed)
@@ -294,6 +292,13 @@ class Session:
         budget = self._policy.budget if left is None else left.budget
         return budget is not None and not isinstance(budget.currency, BasicCurrency)
 
+    def _plan(self, question: QuestionLike, price: PriceOptions) -> Plan:
+        """Plan a question, or find a plan of this session."""
+        self._open_desk()
+        if isinstance(question, Plan):
+            return self._made.recalled(question, tuple(price.values()))
+        return self._planned(question_of(question), price)
+
     def _planned(
         self, question: Question, price: PriceOptions, found: tuple[FoundBounds, ...] = ()
     ) -> Plan:
@@ -319,9 +324,7 @@ class Session:
 
     def _answer(self, plan: Plan, draw: int = 1) -> Release:
         desk = self._open_desk()
-        with self._guard:
-            stored = desk.answered(plan, settle=self._planning.settled, draw=draw)
-            return self._told(plan, stored)
+        return self._told(plan, desk.answered(plan, settle=self._planning.settled, draw=draw))
 
     def _told(self, plan: Plan, stored: Stored) -> Release:
         """Read what is stored; errors are shown at the confidence that is asked for now."""

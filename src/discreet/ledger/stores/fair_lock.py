@@ -34,7 +34,7 @@ class FairLock(ForkAware):
     >>> import tempfile, pathlib
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     turn = FairLock(str(pathlib.Path(folder, "ledger")))
-    ...     with turn.taken():
+    ...     with turn.held():
     ...         pass
     ...     turn.close()
     """
@@ -48,7 +48,7 @@ class FairLock(ForkAware):
         self.watch_forks()
 
     @contextmanager
-    def taken(self) -> Iterator[None]:
+    def held(self) -> Iterator[None]:
         """Wait for the turn, and keep it until the block ends."""
         ahead, turn = self._opened()
         fcntl.flock(ahead, fcntl.LOCK_EX)

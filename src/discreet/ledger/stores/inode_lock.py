@@ -64,7 +64,7 @@ class InodeLock:
         self.stores = 0
 
     @contextmanager
-    def alone(self, timeout: float) -> Iterator[None]:
+    def entering(self, timeout: float) -> Iterator[None]:
         """Come or go while nobody else does."""
         until = time.monotonic() + timeout
         if not self._lock.acquire(timeout=timeout):
@@ -81,15 +81,11 @@ class InodeLock:
         finally:
             self._lock.release()
 
-    def shared(self) -> bool:
+    def in_use(self) -> bool:
         """Say whether anybody uses the file, here or in another process."""
         return self._users > 0 or self._held(_PLACES, _MANY)
 
-    def last(self) -> bool:
-        """Say whether one store of this process is the only user."""
-        return self._users == 1 and not self._held(_PLACES, _MANY)
-
-    def elsewhere(self, sides: Sides) -> bool:
+    def used_with_other_sides(self, sides: Sides) -> bool:
         """Say whether a user of the file uses other side files than these."""
         place = _place(sides)
         before = self._held(_PLACES, place - _PLACES)

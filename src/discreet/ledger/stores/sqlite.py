@@ -131,7 +131,7 @@ class SQLiteStore(ForkAware):
             if os.path.lexists(self._path):
                 return False
             refuse_leftovers(self._path, self._turn)
-            with self._turn.taken():
+            with self._turn.held():
                 if os.path.lexists(self._path):
                     return False
                 refuse_leftovers(self._path, self._turn)
@@ -173,13 +173,13 @@ class SQLiteStore(ForkAware):
         check_is_ledger(self._path)
         self._hold = hold = inode_lock_of(self._path)
         self._birth = birth_time(self._path)  # an overlay has copied the file by now
-        with hold.alone(self._timeout):
-            first = not hold.shared()
+        with hold.entering(self._timeout):
+            first = not hold.in_use()
             if first:
                 version = check_unused_file(self._path, hold.file[1], self._birth, self._turn)
                 with suppress(FileNotFoundError):
                     _sync(f"{self._path}-wal")
-            elif hold.elsewhere(side_files_of(self._path)):
+            elif hold.used_with_other_sides(side_files_of(self._path)):
                 raise side_files_error()
             self._turn.open()
             self._connect()
@@ -262,7 +262,7 @@ class SQLiteStore(ForkAware):
     def exclusive(self) -> Iterator[None]:
         """Be the only writer until the block ends; then everything appended is on disk."""
         try:
-            with self._turn.taken():
+            with self._turn.held():
                 if self._doubtful:
                     self._settle()
                 self._check_place()
@@ -326,7 +326,7 @@ class SQLiteStore(ForkAware):
         """Return all charges, starts and releases of some keys, with answers, in order."""
         return read_rows_of(self._do, keys)
 
-    def answered(self, question: str) -> EntryRow | None:
+    def first_answer(self, question: str) -> EntryRow | None:
         """Return the first release, with its answer, whose key was charged for a question."""
         return read_first_answer(self._do, question)
 
@@ -349,7 +349,7 @@ class SQLiteStore(ForkAware):
             self._disconnect()
             return
         try:
-            with hold.alone(self._timeout):
+            with hold.entering(self._timeout):
                 self._part(hold)
         except LedgerError:  # somebody else keeps coming or going, and will see that this one left
             self._part(hold)

@@ -89,7 +89,7 @@ class LedgerStore(Protocol):
         """Return all charges, starts and releases of some keys, with answers, in order."""
         ...
 
-    def answered(self, question: str) -> EntryRow | None:
+    def first_answer(self, question: str) -> EntryRow | None:
         """Return the first release, with its answer, whose key was charged for a question.
 
         An empty question is none, and has no answer.
