@@ -251,7 +251,7 @@ def test_two_at_once_draw_once(tmp_path):
 def test_somebody_else_may_be_first(tmp_path, monkeypatch):
     """A question that is asked while it is written has the answer that is recorded first."""
     with opened(tmp_path) as session:
-        draw = writing.drawn_files
+        draw = writing.draw_files
 
         def slow(*arguments):
             mine = draw(*arguments)
