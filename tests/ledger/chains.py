@@ -34,7 +34,7 @@ class Chain:
         self.unit, self.constant, self.contribution = unit or row(), constant, contribution
         budget = budget or Budget(epsilon=10)
         self.entries, self.answers = [], []
-        self.tariff = PriceCache(unit=self.unit, constant=constant, contribution=contribution)
+        self.prices = PriceCache(unit=self.unit, constant=constant, contribution=contribution)
         self.budgets = {"data": budget}
         self.add(
             "open",
@@ -64,12 +64,12 @@ class Chain:
     def charge(self, key, what=None, *, scope=None, delta=None, account="data", question=""):
         what = Pure(epsilon="0.5") if what is None else what
         box = scope or Box.everything()
-        node = self.tariff.asker.node(what)
+        node = self.prices.asker.node(what)
         tree = codec.encode(node)
         parts = account.split("/")
         paths = ["/".join(parts[: k + 1]) for k in range(len(parts))]
         pieces = {
-            path: self.tariff.pieces(node, self.budgets[path].currency, scope=box, delta=delta)
+            path: self.prices.pieces(node, self.budgets[path].currency, scope=box, delta=delta)
             for path in paths
             if self.budgets[path]
         }

@@ -75,7 +75,7 @@ class DiskStore:
         kinds = ("charge", "start", "release")
         return [row for row in self.rows(0) if row.key in keys and row.kind in kinds]
 
-    def answered(self, question):
+    def first_answer(self, question):
         asked = {row.key for row in self.rows(0) if row.question == question != ""}
         found = [row for row in self.rows(0) if row.kind == "release" and row.key in asked]
         return found[0] if found else None

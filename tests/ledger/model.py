@@ -97,6 +97,8 @@ class Model:
 
     def charge(self, key: str, request: Request) -> bool:
         """Return whether it is new."""
+        if not HOLDS[request.scope]:
+            raise Refused("nobody")
         if key in self.charges:
             if self.charges[key] != request:
                 raise Refused("reused")

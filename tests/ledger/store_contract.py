@@ -110,7 +110,7 @@ def check_a_new_store_is_empty(place):
     assert stored(store) == []
     assert store.checkpoint() is None
     assert store.rows_of(["k"]) == []
-    assert store.answered("q") is None
+    assert store.first_answer("q") is None
 
 
 def check_rows_come_back_as_they_were(place):
@@ -158,12 +158,12 @@ def check_others_see_only_what_has_ended(place):
         store.append(chain.asked("k", question="q", answer=b"42"))
         assert stored(store) == chain.rows
         assert store.rows_of(["k"]) == chain.rows
-        assert store.answered("q") == chain.rows[-1]
+        assert store.first_answer("q") == chain.rows[-1]
         assert stored(other) == []
         assert other.rows_of(["k"]) == []
-        assert other.answered("q") is None
+        assert other.first_answer("q") is None
     assert stored(other) == chain.rows
-    assert other.answered("q") == chain.rows[-1]
+    assert other.first_answer("q") == chain.rows[-1]
 
 
 def check_a_block_may_be_empty(place):
@@ -187,7 +187,7 @@ def check_rows_may_be_read_slowly(place):
     before = len(chain.rows)
     write(other, *chain.asked("later", answer=b"42"))
     write(store, *chain.asked("later still", answer=b"43"))
-    assert store.answered("q") is None
+    assert store.first_answer("q") is None
     seen += list(slow)
     assert [row.seq for row in seen][:before] == list(range(1, before + 1))
     assert [row.seq for row in seen] == [row.seq for row in chain.rows[: len(seen)]]
@@ -224,11 +224,11 @@ def check_the_first_answer_of_a_question_is_found(place):
     for key in "da":
         chain.add("release", key=key, answer=key.encode())
     write(store, *chain.rows)
-    assert {name: store.answered(name) for name in first} == first
-    assert store.answered("three") is None
-    assert store.answered("ONE") is None
+    assert {name: store.first_answer(name) for name in first} == first
+    assert store.first_answer("three") is None
+    assert store.first_answer("ONE") is None
     write(store, *chain.asked("f", question="", answer=b"f"))
-    assert store.answered("") is None  # no question is no question
+    assert store.first_answer("") is None  # no question is no question
 
 
 def check_rows_that_cannot_be_are_refused(place):

@@ -101,7 +101,7 @@ def charges(draw, path="data/flu"):
     budgets = {"data": draw(BUDGETS), "data/flu": draw(st.none() | BUDGETS)}
     accounts = {each: Account(each, budgets.get(each)) for each in ("data", "data/flu", path)}
     pricer = Pricer(PriceCache(unit=row()))
-    priced = pricer.priced(
+    priced = pricer.price(
         draw(TREES), accounts, path, scope=draw(SCOPES), delta=draw(st.sampled_from([None, "1e-9"]))
     )
     return priced.charge(draw(TEXTS), draw(TEXTS))

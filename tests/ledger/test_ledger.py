@@ -175,6 +175,13 @@ def test_scopes_are_paid_for_apart(ledger):
     assert ledger.charge(ONE, key="more", scope=Box({"ward": equals("D")})).new
 
 
+def test_a_scope_that_holds_nobody_is_refused(ledger):
+    nobody = Box({"ward": equals("A")}) & Box({"ward": equals("B")})
+    with pytest.raises(OutOfRange, match="the scope of the request is empty"):
+        ledger.charge(ONE, key="nobody", scope=nobody)
+    assert kinds(ledger) == ["open"]
+
+
 # --- accounts -----------------------------------------------------------------------------------
 
 

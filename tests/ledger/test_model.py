@@ -48,6 +48,7 @@ ERRORS = {
     "other": OtherLedger,
     "parent": OutOfRange,
     "not higher": OutOfRange,
+    "nobody": OutOfRange,
 }
 MICRO = Fraction(1, 10**6)
 PRICES = [

@@ -102,8 +102,8 @@ def test_what_the_driver_says_is_not_passed_on(postgres, owner, place):
 
 
 def test_a_missing_driver_is_explained(monkeypatch):
-    for name in ("postgres", "postgres_layout", "postgres_server", "postgres_session"):
-        monkeypatch.delitem(sys.modules, f"discreet.ledger.{name}", raising=False)
+    for name in ("postgres", "postgres_tables", "postgres_server"):
+        monkeypatch.delitem(sys.modules, f"discreet.ledger.stores.{name}", raising=False)
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(LedgerUnavailable, match=r"pip install 'discreet\[postgres\]'"):
         store_for("postgresql://127.0.0.1/clinic", timeout=1)

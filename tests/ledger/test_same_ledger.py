@@ -159,7 +159,7 @@ def test_a_session_that_was_begun_again_reads_the_same_ledger():
     assert [each.kind for each in ours.rows(0, answers=False)] == ["open"]
     ours._reader.disk = disks[1]
     with pytest.raises(DamagedLedger):
-        ours.read(lambda store: store.answered("asked"))
-    assert ours.read(lambda store: store.answered("asked")) is None
+        ours.read(lambda store: store.first_answer("asked"))
+    assert ours.read(lambda store: store.first_answer("asked")) is None
     ours.close()
     theirs.close()

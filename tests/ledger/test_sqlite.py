@@ -13,7 +13,7 @@ import pytest
 from chaos.cards import adopted
 from chaos.trace import strace
 from discreet.errors import DamagedLedger, LedgerUnavailable, NewerFormat, NotALedger
-from discreet.ledger.stores import sqlite, sqlite_files
+from discreet.ledger.stores import sqlite, sqlite_files, sqlite_rows
 from discreet.ledger.stores.failures import file_failure, sqlite_failure
 from discreet.ledger.stores.sqlite import SQLiteStore
 from discreet.ledger.stores.sqlite_files import APPLICATION_ID, MIGRATIONS
@@ -132,9 +132,9 @@ def test_the_files_are_for_their_owner_alone(place, path):
 def test_lookups_use_their_indexes(place):
     store = place.opened()
     for statement, values in (
-        (sqlite._OF_KEYS, ('["k"]',)),
-        (sqlite._ANSWERED, ("q",)),
-        (sqlite._ROWS % "NULL", (7,)),
+        (sqlite_rows._OF_KEYS, ('["k"]',)),
+        (sqlite_rows._ANSWERED, ("q",)),
+        (sqlite_rows._ROWS % "NULL", (7,)),
     ):
         plan = [step[-1] for step in store._do(f"EXPLAIN QUERY PLAN {statement}", values)]
         assert not [step for step in plan if step.startswith("SCAN") and "json_each" not in step]

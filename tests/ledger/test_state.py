@@ -53,7 +53,7 @@ class Written:
             budget=Budget(**limits or {"epsilon": 2}),
         )
         self.add(opening)
-        self.pricer = Pricer(self.state.tariff)
+        self.pricer = Pricer(self.state.prices)
 
     def add(self, entry, answer=None):
         batch = Batch(self.state, ())
@@ -61,10 +61,10 @@ class Written:
         self.rows += batch.rows
 
     def charge(self, key, what=ONE, *, path="data", scope=None):
-        priced = self.pricer.priced(what, self.state.accounts, path, scope=scope, delta=None)
+        priced = self.pricer.price(what, self.state.accounts, path, scope=scope, delta=None)
         for each, pieces in priced.pieces:
-            if not self.state.book(each).fits(pieces):
-                raise self.state.book(each).refusal(pieces)
+            if not self.state.filter_of(each).fits(pieces):
+                raise self.state.filter_of(each).refusal(pieces)
         self.add(priced.charge(key, ""))
 
     def account(self, path, budget=None):
@@ -74,7 +74,7 @@ class Written:
 def replayed(rows, state=None):
     state = LedgerState() if state is None else state
     for each in rows:
-        state.follow(each)
+        state.apply_row(each)
     return state
 
 
@@ -93,19 +93,23 @@ def test_a_charge_counts_in_every_account_above():
     ledger = tree()
     ledger.charge("k", path="data/flu/ana/draft")
     state = ledger.state
-    assert state.debited("data/flu/ana/draft") == ("data", "data/flu", "data/flu/ana/draft")
-    assert state.debited("data/flu/ana") == ("data", "data/flu")
-    assert state.book("data").spent == state.book("data/flu").spent == (10**23, 0)
-    assert state.book("data/flu/ana/draft").spent == Budget(rho=1).price(ONE)
+    assert state.limited_accounts("data/flu/ana/draft") == (
+        "data",
+        "data/flu",
+        "data/flu/ana/draft",
+    )
+    assert state.limited_accounts("data/flu/ana") == ("data", "data/flu")
+    assert state.filter_of("data").spent == state.filter_of("data/flu").spent == (10**23, 0)
+    assert state.filter_of("data/flu/ana/draft").spent == Budget(rho=1).price(ONE)
     ledger.charge("l", path="data")
-    assert state.book("data").spent == (2 * 10**23, 0)
-    assert state.book("data/flu").spent == (10**23, 0)
+    assert state.filter_of("data").spent == (2 * 10**23, 0)
+    assert state.filter_of("data/flu").spent == (10**23, 0)
 
 
 def test_an_account_without_limits_has_no_book():
     ledger = tree()
     with pytest.raises(KeyError):
-        ledger.state.book("data/flu/ana")
+        ledger.state.filter_of("data/flu/ana")
     assert not ledger.state.accounts["data/flu/ana"].limited
 
 
@@ -116,7 +120,7 @@ def test_a_raise_keeps_what_was_spent():
     with pytest.raises(OverBudget):
         ledger.charge("more", path="data/flu")
     ledger.add(RaiseEntry(account="data/flu", budget=Budget(epsilon="1.5"), **PEOPLE))
-    assert ledger.state.book("data/flu").spent == (10**24, 0)
+    assert ledger.state.filter_of("data/flu").spent == (10**24, 0)
     assert ledger.state.accounts["data/flu"].budget == Budget(epsilon="1.5")
     ledger.charge("more", path="data/flu")
     assert replayed(ledger.rows).written() == ledger.state.written()
@@ -125,11 +129,11 @@ def test_a_raise_keeps_what_was_spent():
 def test_starts_releases_and_restores_cost_nothing():
     ledger = tree()
     ledger.charge("k")
-    before = ledger.state.book("data").written()
+    before = ledger.state.filter_of("data").written()
     ledger.add(StartEntry(key="k", attempt=1))
     ledger.add(ReleaseEntry.of("k", b"42"), b"42")
     ledger.add(RestoreEntry(head="a" * 64, spent=False, **PEOPLE))
-    assert ledger.state.book("data").written() == before
+    assert ledger.state.filter_of("data").written() == before
     assert ledger.state.seq == 8
 
 
@@ -163,7 +167,7 @@ def test_entries_that_cannot_follow_are_damage(entry):
     line = entry.line(ledger.state.seq + 1, "")
     head = head_after(ledger.state.head, line)
     with pytest.raises(DamagedLedger):
-        ledger.state.follow(EntryRow(ledger.state.seq + 1, entry.kind, None, None, line, head))
+        ledger.state.apply_row(EntryRow(ledger.state.seq + 1, entry.kind, None, None, line, head))
 
 
 def test_the_first_entry_opens_and_no_other_does():
@@ -174,11 +178,11 @@ def test_the_first_entry_opens_and_no_other_does():
     with pytest.raises(DamagedLedger):
         LedgerState().apply(StartEntry(key="k", attempt=1), 1, NO_HEAD)
     with pytest.raises(DamagedLedger):
-        LedgerState().follow(EntryRow(1, "start", "k", None, "{}", head_after(NO_HEAD, "{}")))
+        LedgerState().apply_row(EntryRow(1, "start", "k", None, "{}", head_after(NO_HEAD, "{}")))
     low = {name: getattr(opening, name) for name in opening.__slots__} | {"account": "a/b"}
     with pytest.raises(DamagedLedger):
         LedgerState().apply(OpenEntry(**low), 1, NO_HEAD)
-    for name in ("opening", "tariff"):
+    for name in ("opening", "prices"):
         with pytest.raises(DamagedLedger):
             getattr(LedgerState(), name)
 
@@ -201,7 +205,7 @@ def test_a_charge_debits_just_the_accounts_on_its_path(change):
     before = replayed(ledger.rows[:-1])
     changed = EntryRow(5, "charge", "k", "", line, head_after(before.head, line))
     with pytest.raises(DamagedLedger):
-        before.follow(changed)
+        before.apply_row(changed)
 
 
 @given(st.data())
@@ -280,7 +284,9 @@ def test_a_checkpoint_and_the_rest_come_to_what_all_entries_come_to(ledger):
         assert state.written() == whole.written()
         assert (state.seq, state.head) == (whole.seq, whole.head)
         assert dict(state.accounts) == dict(whole.accounts)
-        assert all(state.debited(path) == whole.debited(path) for path in whole.accounts)
+        assert all(
+            state.limited_accounts(path) == whole.limited_accounts(path) for path in whole.accounts
+        )
 
 
 @pytest.mark.theorem("checkpoint-replay")
@@ -289,8 +295,8 @@ def test_a_checkpoint_and_the_rest_come_to_what_all_entries_come_to(ledger):
 def test_a_state_that_was_read_decides_as_the_one_that_was_written(ledger, what, scope):
     read = LedgerState.read(ledger.state.written())
     for path in ledger.state.accounts:
-        for each in ledger.state.debited(path):
-            one, other = ledger.state.book(each), read.book(each)
+        for each in ledger.state.limited_accounts(path):
+            one, other = ledger.state.filter_of(each), read.filter_of(each)
             pieces = one.pieces(what, scope=scope)
             assert one.fits(pieces) == other.fits(pieces)
             assert one.left(scope).amounts == other.left(scope).amounts
@@ -391,4 +397,4 @@ def test_what_a_charge_cost_is_told_from_the_record():
     told = dict(ledger.state.costs(charge.pieces))
     assert told["data"] == told["data/flu"] == (2 * 10**23, 0)
     assert told["data/flu/ana/draft"] == Budget(rho=1).price(Pure(epsilon="0.2"))
-    assert [type(ledger.state.book(path)) for path in told] == [PrivacyFilter] * 3
+    assert [type(ledger.state.filter_of(path)) for path in told] == [PrivacyFilter] * 3

@@ -44,7 +44,7 @@ def test_a_turn_is_taken_by_one_at_a_time(path):
     def work():
         turn = FairLock(path)
         for _ in range(30):
-            with turn.taken():
+            with turn.held():
                 inside.append(1)
                 most.append(len(inside))
                 time.sleep(0)
@@ -65,16 +65,16 @@ def test_whoever_has_just_written_comes_after_whoever_waits(path):
     first, second = FairLock(path), FairLock(path)
 
     def wait():
-        with second.taken():
+        with second.held():
             order.append("waiting")
 
     for _ in range(20):
-        with first.taken():
+        with first.held():
             other = threading.Thread(target=wait)
             other.start()
             until(lambda: locked(path + "-next"))
             order.append("first")
-        with first.taken():
+        with first.held():
             order.append("again")
         other.join()
     assert order == ["first", "waiting", "again"] * 20
@@ -82,7 +82,7 @@ def test_whoever_has_just_written_comes_after_whoever_waits(path):
 
 def test_an_error_gives_the_turn_back(path):
     turn = FairLock(path)
-    with pytest.raises(ValueError), turn.taken():
+    with pytest.raises(ValueError), turn.held():
         raise ValueError
     assert not locked(path + "-turn")
     assert not locked(path + "-next")
@@ -96,9 +96,9 @@ def process(code):
 def test_a_process_that_is_killed_gives_its_turn_back(path):
     held = process(f"""
         import time
-        from discreet.ledger.stores.fair_lock import Turn
-        turn = Turn({path!r})
-        with turn.taken():
+        from discreet.ledger.stores.fair_lock import FairLock
+        turn = FairLock({path!r})
+        with turn.held():
             print("taken", flush=True)
             time.sleep(60)
     """)
@@ -107,16 +107,16 @@ def test_a_process_that_is_killed_gives_its_turn_back(path):
     held.kill()
     held.wait()
     held.stdout.close()
-    with FairLock(path).taken():
+    with FairLock(path).held():
         pass
 
 
 def test_a_forked_process_does_not_keep_the_turn_of_its_parent(path):
     held = process(f"""
         import os, time
-        from discreet.ledger.stores.fair_lock import Turn
-        turn = Turn({path!r})
-        with turn.taken():
+        from discreet.ledger.stores.fair_lock import FairLock
+        turn = FairLock({path!r})
+        with turn.held():
             child = os.fork()
             if child:
                 print(child, flush=True)
@@ -128,7 +128,7 @@ def test_a_forked_process_does_not_keep_the_turn_of_its_parent(path):
         held.kill()
         held.wait()
         os.kill(child, 0)
-        with FairLock(path).taken():
+        with FairLock(path).held():
             pass
     finally:
         os.kill(child, signal.SIGKILL)
@@ -137,7 +137,7 @@ def test_a_forked_process_does_not_keep_the_turn_of_its_parent(path):
 
 def test_a_forked_process_takes_turns_of_its_own(path):
     turn = FairLock(path)
-    with turn.taken():
+    with turn.held():
         child = os.fork()
         if not child:
             os._exit(0 if turn._files == () else 1)
@@ -149,23 +149,23 @@ def test_a_forked_process_takes_turns_of_its_own(path):
 def test_closing_twice_does_nothing_and_a_closed_turn_can_be_taken_again(path):
     turn = FairLock(path)
     turn.close()
-    with turn.taken():
+    with turn.held():
         pass
     turn.close()
     turn.close()
-    with turn.taken():
+    with turn.held():
         assert locked(path + "-turn")
 
 
 def test_a_folder_that_is_not_there_is_the_callers_to_explain(tmp_path):
-    with pytest.raises(OSError), FairLock(str(tmp_path / "no" / "ledger")).taken():
+    with pytest.raises(OSError), FairLock(str(tmp_path / "no" / "ledger")).held():
         pass
 
 
 def test_links_are_not_followed(path, tmp_path):
     os.symlink(tmp_path / "elsewhere", path + "-turn")  # noqa: PTH211
     turn = FairLock(path)
-    with pytest.raises(OSError), turn.taken():
+    with pytest.raises(OSError), turn.held():
         pass
     assert turn._files == ()
     assert not (tmp_path / "elsewhere").exists()

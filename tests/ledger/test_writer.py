@@ -104,7 +104,7 @@ def hasty(disk, steps):
 
 
 def charge(key, epsilon="0.1"):
-    priced = PRICER.priced(Pure(epsilon=epsilon), ACCOUNTS, "data", scope=None, delta=None)
+    priced = PRICER.price(Pure(epsilon=epsilon), ACCOUNTS, "data", scope=None, delta=None)
     return ChargeRequest(priced.charge(key, ""), priced)
 
 
@@ -314,7 +314,7 @@ def test_an_entry_that_cannot_be_applied_spoils_its_batch(writer, disk, steps, m
 
     def failing(self, entry, seq, head):
         if entry.key == "b":
-            self._books["data"].add(entry.pieces[0][1])  # half of it is done
+            self._filters["data"].add(entry.pieces[0][1])  # half of it is done
             raise MemoryError
         real(self, entry, seq, head)
 
@@ -325,7 +325,7 @@ def test_an_entry_that_cannot_be_applied_spoils_its_batch(writer, disk, steps, m
     assert len(disk.rows) == 1
     monkeypatch.undo()
     assert writer.call(charge("b")).new
-    assert writer._state.book("data").spent == (10**23, 0)
+    assert writer._state.filter_of("data").spent == (10**23, 0)
 
 
 def test_a_raise_that_is_none_is_for_one_caller_alone(writer, steps):
@@ -366,7 +366,7 @@ def test_checkpoints_are_kept_along_the_way_and_at_the_end(disk, steps, monkeypa
     assert disk.kept[0] == 13
     state = LedgerState()
     for each in disk.rows:
-        state.follow(each)
+        state.apply_row(each)
     assert disk.kept[1] == state.written()
     before = disk.written
     again = Writer(DiskStore(disk, steps), first=None, timeout=20, seen=LastSeenEntry())
@@ -382,8 +382,10 @@ def test_a_writer_that_starts_from_a_checkpoint_reads_only_what_follows(disk, mo
     for number in range(5):
         writer.call(charge(f"k{number}"))
     writer.stop()
-    followed, real = [], LedgerState.follow
-    monkeypatch.setattr(LedgerState, "follow", lambda s, r: (followed.append(r.seq), real(s, r))[1])
+    followed, real = [], LedgerState.apply_row
+    monkeypatch.setattr(
+        LedgerState, "apply_row", lambda s, r: (followed.append(r.seq), real(s, r))[1]
+    )
     other = Writer(DiskStore(disk), first=None, timeout=20, seen=LastSeenEntry())
     with pytest.raises(OverBudget):
         other.call(charge("more", "0.6"))
@@ -432,8 +434,8 @@ def test_reading_old_entries_is_not_waiting(disk, monkeypatch):
         writer.call(charge(f"k{number}"))
     writer.stop()
     disk.kept = None
-    real = LedgerState.follow
-    monkeypatch.setattr(LedgerState, "follow", lambda s, r: (time.sleep(0.2), real(s, r))[1])
+    real = LedgerState.apply_row
+    monkeypatch.setattr(LedgerState, "apply_row", lambda s, r: (time.sleep(0.2), real(s, r))[1])
     slow = Writer(DiskStore(disk), first=None, timeout=0.6, seen=LastSeenEntry())
     assert slow.call(SnapshotRequest()).receipt.seq == 7
     slow.stop()

@@ -183,7 +183,7 @@ def test_a_stage_that_fails_leaves_the_charge_and_a_retry_completes_it(
         assert kinds(session) == ["open", "charge", "start", end]
 
 
-@pytest.mark.parametrize("step", ["found_bounds", "answer"])
+@pytest.mark.parametrize("step", ["private_bounds", "answer"])
 def test_noise_that_fails_is_one_sentence_too(tmp_path, monkeypatch, step):
     with opened(tmp_path) as session:
         with monkeypatch.context() as patch:

@@ -188,7 +188,7 @@ def test_few_groups_of_tasks_make_one_file(tmp_path, monkeypatch):
 def test_asking_again_gives_the_same_files_and_costs_nothing(tmp_path, monkeypatch, apart):
     with open_towns(tmp_path, monkeypatch if apart else None) as session:
         first = session.write(BY_CITY, tmp_path / "out", **PRICE)
-        monkeypatch.setattr(writing, "drawn_files", lambda *_: pytest.fail("data was read"))
+        monkeypatch.setattr(writing, "draw_files", lambda *_: pytest.fail("data was read"))
         again = session.write(BY_CITY, tmp_path / "out", **PRICE)
         assert again.replayed
         assert again.manifest == first.manifest
@@ -251,14 +251,14 @@ def test_two_at_once_draw_once(tmp_path):
 def test_somebody_else_may_be_first(tmp_path, monkeypatch):
     """A question that is asked while it is written has the answer that is recorded first."""
     with opened(tmp_path) as session:
-        draw = writing.drawn_files
+        draw = writing.draw_files
 
         def slow(*arguments):
             mine = draw(*arguments)
             session.ask(COUNT, epsilon=1)
             return mine
 
-        monkeypatch.setattr(writing, "drawn_files", slow)
+        monkeypatch.setattr(writing, "draw_files", slow)
         found = session.write(COUNT, tmp_path / "out", epsilon=1)
         assert found.replayed
         assert found.to_arrow().equals(session.ask(COUNT, epsilon=1).to_arrow())
@@ -496,8 +496,8 @@ def test_nobody_else_can_look_at_what_is_not_on_record(tmp_path, monkeypatch):
 HOLDER = """
 import sys, time
 sys.path.insert(0, {root!r})
-from discreet.session.files.answer_folder import Place
-with Place.of({target!r}, "0" * 64).locked():
+from discreet.session.files.answer_folder import AnswerFolder
+with AnswerFolder.of({target!r}, "0" * 64).locked():
     print("locked", flush=True)
     time.sleep(60)
 """

@@ -1,10 +1,6 @@
 """The command ``discreet``, and its guided tour.
 
 Trust: public.
-
-``discreet demo``: a guided tour.
-
-The command ``discreet``.
 """
 
 from __future__ import annotations

@@ -1,10 +1,6 @@
 """``discreet plan`` and ``discreet ask``, in words and as JSON.
 
-Trust: public.
-
-Plans and releases as JSON, for scripts: fields are added, and never change their meaning.
-
-``discreet plan`` and ``discreet ask``.
+Trust: public.  Scripts read the JSON: fields are added, and never change their meaning.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from rich.progress import Progress
 from discreet.attacks.claims import Approximate
 from discreet.attacks.estimate import estimate_epsilon
 from discreet.attacks.subjects import Command
-from discreet.cli.exit_codes import VIOLATION, errors_reported, write_json
+from discreet.cli.exit_codes import VIOLATION, errors_reported, write_json, write_result
 from discreet.cli.options import JsonOption
 from discreet.errors import WrongKind
 
@@ -103,17 +103,14 @@ def _program(  # noqa: PLR0913  what is run, on what, against which claim
     """Measure what a program loses; say whether that is more than it claims."""
     claim = Approximate(delta=delta, epsilon=epsilon)
     found = estimate_epsilon(program, pair, runs, claim=claim)
-    if as_json:
-        write_json("measured", found.to_json())
-    else:
-        sys.stdout.write(f"{found}\n")
+    write_result("measured", found.to_json(), found, as_json=as_json)
     return found.violates
 
 
 def _pair(data: list[str] | None) -> tuple[str, str]:
     if data is None or len(data) != 2:
         raise WrongKind(
-            what="not two files are named.",
+            what="--data does not name two files.",
             why="what a program loses is measured between two neighboring tables.",
             do="give --data twice: a table with a person, and the same table without.",
         )

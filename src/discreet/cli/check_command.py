@@ -5,12 +5,12 @@ Trust: kernel.  It writes exact numbers about the data, and says so first.
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
 
-from discreet.cli.exit_codes import VIOLATION, errors_reported, write_json
+from discreet import session as sessions
+from discreet.cli.exit_codes import VIOLATION, errors_reported, write_result
 from discreet.cli.options import DataOption, JsonOption, command_inputs, data_of
 
 __all__ = ["check"]
@@ -31,12 +31,7 @@ def check(
     """
     with errors_reported(as_json=as_json):
         project = command_inputs(data=data_of(data), policy=policy)
-        from discreet.session.owner_check import check as checked  # noqa: PLC0415  for the owner alone
-
-        report = checked(project.named_data(), policy=project.policy)
-        if as_json:
-            write_json("check", report.to_json())
-        else:
-            sys.stdout.write(f"{report}\n")
+        report = sessions.check(project.named_data(), policy=project.policy)
+        write_result("check", report.to_json(), report, as_json=as_json)
         if not report.holds:
             raise typer.Exit(VIOLATION)

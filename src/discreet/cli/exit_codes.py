@@ -1,8 +1,7 @@
 """How commands end: one exit code for each kind of end, and errors without a traceback.
 
-Trust: kernel.
-
-How the command ends: one number for each kind of end.
+Trust: kernel.  A traceback, or the text of an unknown error, could quote the data: errors are told
+in three sentences.
 
     0   done
     1   something failed that is nobody's decision: data that cannot be computed, a ledger that
@@ -13,10 +12,6 @@ How the command ends: one number for each kind of end.
     4   the policy does not allow it, or the question cannot be answered
     5   the ledger is damaged, was changed, or belongs to something else
     6   an audit found a violation, or a check a broken promise
-
-How commands end: errors in three sentences, never a traceback.
-
- A traceback, or the text of an unknown error, could quote the data.
 """
 
 from __future__ import annotations
@@ -53,6 +48,7 @@ __all__ = [
     "code_of",
     "errors_reported",
     "write_json",
+    "write_result",
 ]
 
 DONE: Final = 0
@@ -132,6 +128,14 @@ def _say(error: DiscreetError, *, as_json: bool) -> None:
                 "do": error.do,
             },
         )
+
+
+def write_result(kind: str, content: dict[str, object], text: object, *, as_json: bool) -> None:
+    """Write what a command came to, as JSON or as text."""
+    if as_json:
+        write_json(kind, content)
+    else:
+        sys.stdout.write(f"{text}\n")
 
 
 def write_json(kind: str, content: dict[str, object]) -> None:

@@ -60,7 +60,7 @@ def init(  # noqa: PLR0913  one option for each answer
     delta: Annotated[str, typer.Option(help="The chance that the promise fails.")] = "",
     policy: Annotated[Path, typer.Option(help="Where to write the policy.")] = Path(POLICY),
     ledger: Annotated[str, typer.Option(help="Where the ledger is made.")] = "",
-    yes: Annotated[bool, typer.Option("--yes", help="Ask nothing; take what is usual.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Ask nothing; use the defaults.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Ask six questions about a table, make the ledger, and write the policy."""
@@ -152,7 +152,7 @@ def _asker(*, yes: bool) -> Ask:
             raise WrongKind(
                 what="an answer is missing, and there is no terminal to ask at.",
                 why=f"the question is: {question.strip()}.",
-                do="give it as an option, or --yes to take what is usual.",
+                do="give it as an option, or --yes to use the defaults.",
             )
         return default
 

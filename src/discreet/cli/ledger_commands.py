@@ -16,7 +16,7 @@ from rich.table import Table
 
 from discreet.accounting.budgets.amounts import format_up
 from discreet.accounting.budgets.spending import describe_unit
-from discreet.cli.exit_codes import LEDGER, errors_reported, write_json
+from discreet.cli.exit_codes import LEDGER, errors_reported, write_json, write_result
 from discreet.cli.options import EXAMPLES, JsonOption, command_inputs
 from discreet.ledger import Ledger
 from discreet.ledger.stores.store import is_server
@@ -65,10 +65,9 @@ def verify(
                 report = found.verify(receipts=receipt or ())
         else:
             report = verify_file(address, receipts=receipt or ())
-        if as_json:
-            write_json("verification", {"ok": report.ok, "report": str(report)})
-        else:
-            sys.stdout.write(f"{report}\n")
+        write_result(
+            "verification", {"ok": report.ok, "report": str(report)}, report, as_json=as_json
+        )
         if not report.ok:
             raise typer.Exit(LEDGER)
 
@@ -83,10 +82,12 @@ def export(
     """Write everything, answers included, to a file of JSON lines."""
     with errors_reported(as_json=as_json), _opened(ledger) as found:
         receipt = found.export(path)
-        if as_json:
-            write_json("export", {"path": str(path), "receipt": str(receipt)})
-        else:
-            sys.stdout.write(f"{path}\nreceipt {receipt}\n")
+        write_result(
+            "export",
+            {"path": str(path), "receipt": str(receipt)},
+            f"{path}\nreceipt {receipt}",
+            as_json=as_json,
+        )
 
 
 @app.command(epilog=EXAMPLES["backup"])
@@ -103,15 +104,19 @@ def backup(
     """
     with errors_reported(as_json=as_json), _opened(ledger) as found:
         receipt = found.backup(path)
-        if as_json:
-            write_json("backup", {"path": str(path), "receipt": str(receipt)})
-        else:
-            sys.stdout.write(f"{path}, verified\nreceipt {receipt}\n")
+        write_result(
+            "backup",
+            {"path": str(path), "receipt": str(receipt)},
+            f"{path}, verified\nreceipt {receipt}",
+            as_json=as_json,
+        )
 
 
 @app.command(epilog=EXAMPLES["restore"])
 def restore(  # noqa: PLR0913  two people, and what they say
-    source: Annotated[Path, typer.Argument(help="A backup, or a ledger that is of no use now.")],
+    source: Annotated[
+        Path, typer.Argument(help="A backup, or a ledger that can no longer be used.")
+    ],
     ledger: LedgerArgument = None,
     *,
     reason: Annotated[str, typer.Option(help="Why.")],
@@ -138,10 +143,12 @@ def restore(  # noqa: PLR0913  two people, and what they say
             receipts=receipt or (),
             last=last,
         ) as found:
-            if as_json:
-                write_json("restored", {"ledger": found.id, "receipt": str(found.receipt)})
-            else:
-                sys.stdout.write(f"{found}\nreceipt {found.receipt}\n")
+            write_result(
+                "restored",
+                {"ledger": found.id, "receipt": str(found.receipt)},
+                f"{found}\nreceipt {found.receipt}",
+                as_json=as_json,
+            )
 
 
 @app.command(epilog=EXAMPLES["reopen"])
@@ -156,10 +163,12 @@ def reopen(
     """Allow further attempts of a question that a failed attempt has closed; the owner's act."""
     with errors_reported(as_json=as_json), _opened(ledger) as found:
         found.reopen(key, reason=reason, by=by)
-        if as_json:
-            write_json("reopened", {"key": key, "receipt": str(found.receipt)})
-        else:
-            sys.stdout.write(f"reopened {key}\nreceipt {found.receipt}\n")
+        write_result(
+            "reopened",
+            {"key": key, "receipt": str(found.receipt)},
+            f"reopened {key}\nreceipt {found.receipt}",
+            as_json=as_json,
+        )
 
 
 def _address(given: str | None) -> str:

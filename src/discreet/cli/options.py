@@ -2,17 +2,11 @@ r"""What commands share: options, where data, policy and ledger are, and example
 
 Trust: public.
 
-Where data, policy and ledger are: from options, and from the policy.
-
 A policy may name data and ledger in its table ``[session]``; the paths are relative to it.  A file
 ``policy.toml`` in the current folder is the policy unless another is named.  So in a folder that
 ``discreet init`` has set up, a question is all that a command needs.
 
-Options that several commands share.
-
-Examples that the help of each command ends with.
-
-A line that begins with ``\b`` keeps the lines below it as they are.
+In an example, a line that begins with ``\b`` keeps the lines below it as they are.
 """
 
 from __future__ import annotations
@@ -141,7 +135,9 @@ DataOption = Annotated[
     typer.Option("--data", help="A file or address, or NAME=FILE; repeat it for more tables."),
 ]
 PolicyOption = Annotated[str | None, typer.Option("--policy", help="The policy of the owner.")]
-LedgerOption = Annotated[str | None, typer.Option("--ledger", help="The ledger; made if absent.")]
+LedgerOption = Annotated[
+    str | None, typer.Option("--ledger", help="The ledger; created if absent.")
+]
 AccountOption = Annotated[str | None, typer.Option("--account", help="The account that pays.")]
 AnalystOption = Annotated[str | None, typer.Option("--analyst", help="Who asks.")]
 EpsilonOption = Annotated[str | None, typer.Option("--epsilon", help="What it may cost.")]
@@ -155,7 +151,7 @@ SizeOption = Annotated[int | None, typer.Option("--size", help="About how many r
 ConfidenceOption = Annotated[str | None, typer.Option("--confidence", help="0.95, say.")]
 BoundsOption = Annotated[
     str | None,
-    typer.Option("--bounds-epsilon", help="What finding missing bounds may cost, beside it."),
+    typer.Option("--bounds-epsilon", help="What finding missing bounds may cost, in addition."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Write JSON to stdout.")]
 

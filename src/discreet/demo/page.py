@@ -1,12 +1,6 @@
-"""The page of the demo: all that the tour says, with pictures as SVG, in one file.
+"""The page of the demo: everything that the tour says, with pictures as SVG, in one file.
 
-Trust: public.
-
-Pictures of the demo, as SVG text: answers with error bars, and ticks where the truth is.
-
-The page of the demo: everything that the tour says, with pictures, in one file.
-
- It needs no script, no font and no other file.
+Trust: public.  It needs no script, no font and no other file.
 """
 
 from __future__ import annotations

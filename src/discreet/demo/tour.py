@@ -1,14 +1,7 @@
 """The guided tour on made-up hospital visits: policy, plan, answers, a refusal, the ledger.
 
-Trust: public.
-
-Made-up hospital visits, the same on every machine.
-
- Nobody in this table exists; its numbers come from mixing counters.
-
-The guided tour: a policy, a plan, answers, a refusal and a way out, a replay, and the ledger.
-
- The data is made up, so true numbers may be shown beside the answers.
+Trust: public.  The data is made up, the same on every machine, so true numbers may be shown beside
+the answers.
 """
 
 from __future__ import annotations

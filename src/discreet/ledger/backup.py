@@ -35,12 +35,13 @@ from typing import IO, Final
 from discreet.errors import DamagedLedger, LedgerUnavailable, NewerFormat, NotALedger, OtherLedger
 from discreet.ledger.canonical_lines import NO_HEAD, EntryRow, canonical, digest, now
 from discreet.ledger.entry_kinds import RestoreEntry, row_of
+from discreet.ledger.stores.sqlite_files import sync
 from discreet.ledger.stores.store import LedgerStore
 from discreet.ledger.values import Receipt
-from discreet.ledger.verify import is_database, verify_file
+from discreet.ledger.verify import is_database, verify, verify_file
 from discreet.ledger.verify.readers import connect_read_only
 
-__all__ = ["check_backup", "export", "restore"]
+__all__ = ["check_backup", "export", "restore", "verify"]
 
 _FORMAT: Final = 1
 _ROWS: Final = "SELECT seq, kind, key, question, line, head, answer FROM entry ORDER BY seq"
@@ -54,7 +55,7 @@ def export(rows: Iterable[EntryRow], ledger: str, path: Path) -> Receipt:
     Args:
         rows: all rows, with their answers.
         ledger: the name of the ledger.
-        path: where the file shall be.
+        path: where the file goes.
 
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     place = Path(folder, "study.jsonl")
@@ -135,7 +136,7 @@ def restore(  # noqa: PLR0913  two people, and what they say
         last = row_of(RestoreEntry(**said, head=report.head, spent=last is None), end, now())
         if not store.create(_followed(source, end, last)):
             raise OtherLedger(
-                what="something lies at this address already.",
+                what="there is already something at this address.",
                 why="entries of two ledgers do not form one chain.",
                 do="restore to an address where nothing is, and keep the other ledger.",
             )
@@ -226,7 +227,7 @@ def _refuse_taken(path: Path) -> None:
     """Leave alone what is there, without opening it: it could be the ledger itself."""
     if os.path.lexists(path):
         raise OtherLedger(
-            what="something lies already where the export shall be.",
+            what="there is already something at the path of the export.",
             why="what is overwritten is lost, and it could be a ledger.",
             do="give a path at which there is nothing.",
         )
@@ -246,11 +247,7 @@ def _beside(path: Path) -> Iterator[IO[bytes]]:
         with suppress(OSError):
             Path(name).unlink()
         raise
-    folder = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    sync(str(path.parent))
 
 
 def _broken(seq: int) -> DamagedLedger:

@@ -1,8 +1,6 @@
-"""Batches: the state replayed from what is stored, checked, and appended to in one go.
+"""Batches: the state is rebuilt from what is stored, checked, and appended to in one go.
 
 Trust: kernel.
-
-Replay: the state of a ledger from what is stored.
 
 Theorem (key ``checkpoint-replay``).  The state that is read from a checkpoint, followed by the
 entries after it, equals the state that all entries lead to, byte for byte.
@@ -12,8 +10,6 @@ A checkpoint counts only if its digest is right and its head is that of the stor
 number; any other is passed over, and everything is replayed.  A checkpoint that is ahead of the
 entries is proof that entries were lost.
 Every row that is replayed has to follow from the one before, by its number and its hash.
-
-What a process has seen of a ledger: the last entry, which every later opening has to find again.
 
 Definition.  Stores are opened more than once in the life of a ledger object: by the writer and by
 the reader, after a fork, and after a write that failed.  Each time the address is looked up anew,
@@ -26,11 +22,11 @@ forks, is one chain of entries.
     while nobody else can append, before it serves anybody; the reader after it has read, before
     anything is told.  A child process inherits what its parent has seen.
 
-A batch: requests that are checked and recorded one after another, and become durable together.
-
-Definition.  A batch works on the state of the ledger as of all entries that there are, while nobody
-else can append.  A request looks at the state and at what its key has come to, and then appends
-what follows; the next request sees that.  Rows are written when all requests have been served.
+Definition.  A batch is a list of requests that are checked and recorded one after another, and
+become durable together.  It works on the state of the ledger as of all entries that there are,
+while nobody else can append.  A request looks at the state and at what its key has come to, and
+then appends what follows; the next request sees that.  Rows are written when all requests have been
+served.
 """
 
 from __future__ import annotations
@@ -75,7 +71,7 @@ def catch_up(state: LedgerState, store: LedgerStore) -> Iterator[int]:
         if last is None or (last.seq, last.head) != (state.seq, state.head):
             raise exchanged_ledger_error(state.seq)
     for row in rows:
-        state.follow(row)
+        state.apply_row(row)
         yield row.seq
 
 
@@ -94,7 +90,7 @@ class LastSeenEntry:
         """Begin with no entry."""
         self._last: tuple[int, str] = (0, NO_HEAD)  # one value, so that threads see all of it
 
-    def note(self, state: LedgerState) -> None:
+    def remember(self, state: LedgerState) -> None:
         """Keep where a state stands, whose entries are all durable."""
         self._last = (state.seq, state.head)
 
@@ -131,13 +127,13 @@ class KeyHistory:
 class Batch:
     """The state of a ledger, what is known of some keys, and the rows to be written."""
 
-    __slots__ = ("_at", "_keys", "rows", "spoiled", "state")
+    __slots__ = ("_at", "_keys", "failed_midway", "rows", "state")
 
     def __init__(self, state: LedgerState, known: Iterable[EntryRow]) -> None:
         """Take the state, and all rows of the keys that requests will ask for."""
         self.state = state
         self.rows: list[EntryRow] = []
-        self.spoiled = False
+        self.failed_midway = False
         self._at = now()
         self._keys: dict[str, KeyHistory] = {}
         for row in known:
@@ -151,9 +147,9 @@ class Batch:
         """Record an entry that was checked; if that fails the whole batch is spoiled."""
         state = self.state
         row = row_of(entry, (state.seq, state.head), self._at, answer)
-        self.spoiled = True
+        self.failed_midway = True
         state.apply(entry, row.seq, row.head)
-        self.spoiled = False
+        self.failed_midway = False
         self.rows.append(row)
         self._follow(row)
         return row

@@ -2,8 +2,6 @@
 
 Trust: kernel.
 
-Entries as they are stored: one canonical line each, chained by hashes.
-
 Definition.  The line of an entry is its JSON object with sorted names, no spaces and ASCII letters
 only, so that equal entries are equal bytes.  The head after line n is
 
@@ -13,11 +11,10 @@ in hexadecimal digits: whoever knows one head knows everything up to it.  A row 
 keeps: the line, its head, copies of what is looked up, and beside a release the answer itself.
 Assumes: nobody finds two texts of one SHA-256.
 
-The entry of a description: what a ledger was told about the data that it is charged for.
-
-Definition.  A description is a JSON object under a word that says what it describes, "schema" or
-"source" say.  Its digest is the SHA-256 of its canonical JSON: equal descriptions have equal
-digests.  Descriptions are kept in the order in which they were recorded, and never changed.
+Definition.  A description tells a ledger about the data that it is charged for.  It is a JSON
+object under a word that says what it describes, such as "schema" or "source".  Its digest is the
+SHA-256 of its canonical JSON: equal descriptions have equal digests.  Descriptions are kept in the
+order in which they were recorded, and never changed.
 """
 
 from __future__ import annotations

@@ -2,17 +2,14 @@
 
 Trust: kernel.
 
-The entry of a charge: what was asked, of whom, and what it costs each account.
-
 Definition.  Amounts are whole quanta, as decimal text; for each account of the path that has limits
 there is one pair a box: what one record pays, and what two of the box pay where one is replaced.
 The body is the SHA-256 of the canonical text of [account, tree, scope, delta, question]: two
 requests are the same if their bodies are.
 
-What a request costs the accounts that it debits, worked out before anybody waits for it.
-
-The price follows from the request and the currencies of the accounts, which never change: so it is
-worked out by whoever asks, while others may be writing.  Requests that come again are found.
+The price follows from the request and the currencies of the accounts, which never change.  So it is
+worked out by whoever asks, before anybody waits for it and while others may be writing; the prices
+of the last requests are kept.
 """
 
 from __future__ import annotations
@@ -27,7 +24,7 @@ from discreet.accounting.budgets.amounts import decode_amounts, encode_amounts
 from discreet.accounting.budgets.cell_balances import ChargedBox
 from discreet.accounting.budgets.currency import Amounts
 from discreet.accounting.budgets.price_cache import PriceCache
-from discreet.accounting.budgets.privacy_filter import Charge as BookCharge
+from discreet.accounting.budgets.privacy_filter import Charge as FilterCharge
 from discreet.accounting.budgets.request import Priceable
 from discreet.accounting.scopes.box import Box
 from discreet.accounting.scopes.scope_column import shared_columns
@@ -177,24 +174,24 @@ class Pricer:
     >>> from discreet.units import row
     >>> pricer = Pricer(PriceCache(unit=row()))
     >>> accounts = {"data": Account("data", Budget(epsilon=1))}
-    >>> pricer.priced(Pure(epsilon="0.1"), accounts, "data", scope=None, delta=None).costs
+    >>> pricer.price(Pure(epsilon="0.1"), accounts, "data", scope=None, delta=None).costs
     (('data', (100000000000000000000000, 0)),)
     """
 
-    __slots__ = ("_known", "_tariff")
+    __slots__ = ("_known", "_prices")
 
-    def __init__(self, tariff: PriceCache) -> None:
+    def __init__(self, prices: PriceCache) -> None:
         """Take the prices for one unit."""
-        self._tariff = tariff
+        self._prices = prices
         self._known: dict[object, PricedRequest] = {}
 
-    def learn(self, description: DescriptionEntry) -> None:
+    def add_shared_columns(self, description: DescriptionEntry) -> None:
         """Take what is recorded of a table: what all rows of a unit share in it."""
         if description.what == "schema":
-            self._tariff.learn(shared_columns(description.content()))
+            self._prices.learn(shared_columns(description.content()))
             self._known = {}
 
-    def priced(
+    def price(
         self,
         what: Priceable,
         accounts: Mapping[str, Account],
@@ -227,14 +224,14 @@ class Pricer:
         scope: Box,
         delta: Fraction | None,
     ) -> PricedRequest:
-        tree = codec.encode(self._tariff.asker.node(what))
+        tree = codec.encode(self._prices.asker.node(what))
         pieces, costs = [], []
         for path in path_and_ancestors(account):
             budget = accounts[path].budget
             if budget is not None:
-                found = self._tariff.pieces(what, budget.currency, scope=scope, delta=delta)
+                found = self._prices.pieces(what, budget.currency, scope=scope, delta=delta)
                 pieces.append((path, found))
-                charge = BookCharge(0, found, budget, self._tariff.asker.unit)
+                charge = FilterCharge(0, found, budget, self._prices.asker.unit)
                 costs.append((path, charge.amounts))
         return PricedRequest.of(
             account,

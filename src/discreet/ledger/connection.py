@@ -2,28 +2,23 @@
 
 Trust: kernel.
 
-A connection: the writer of one process to one ledger, and a second store to read from.
-
-Requests go through the writer.  What is only looked up is read from a store of its own, by one
-thread at a time; whatever can be read there is durable (:mod:`discreet.ledger.stores.store`), and
-belongs to the same ledger (:mod:`discreet.ledger.batch`).
-
-A link: the connection of a ledger in whichever process it is used.
+Requests go through the writer.  What is only looked up is read from a second store, by one thread
+at a time; whatever can be read there is durable (:mod:`discreet.ledger.stores.store`), and belongs
+to the same ledger (:mod:`discreet.ledger.batch`).
 
 A connection must not cross a fork: SQLite keeps count of its locks in memory, and a child process
 that inherits the count takes locks that it does not have for its own.  So connections are let go of
 before a process forks, and made again afterwards, in the parent and in the child, when they are
 needed.  Where that fails, because another process keeps the ledger for too long, the child is
 refused the ledger (:mod:`discreet.ledger.stores.sqlite`).
-Every connection of a link is to the ledger that the first one found, or is refused: what was seen
-of it goes along (:mod:`discreet.ledger.batch`).
+Every connection of a ledger object is to the ledger that the first one found, or is refused: what
+was seen of it goes along (:mod:`discreet.ledger.batch`).
 A ledger that nobody holds any more, or whose process ends, is closed.
 """
 
 from __future__ import annotations
 
 import functools
-import os
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping
@@ -35,12 +30,13 @@ from discreet.errors import DamagedLedger
 from discreet.ledger.batch import LastSeenEntry
 from discreet.ledger.canonical_lines import EntryRow
 from discreet.ledger.charge import Pricer
+from discreet.ledger.forks import ForkAware, never_finalize
 from discreet.ledger.ledger_requests import OpenRequest, SnapshotRequest
 from discreet.ledger.opening_terms import OpeningTerms
-from discreet.ledger.stores.failures import never_finalize
 from discreet.ledger.stores.store import LedgerStore
+from discreet.ledger.tickets import LedgerRequest, closed_ledger_error
 from discreet.ledger.values import Account
-from discreet.ledger.writer import LedgerRequest, Writer, closed
+from discreet.ledger.writer import Writer
 from discreet.noise import SYSTEM
 
 __all__ = ["ForkSafeConnection", "LedgerConnection"]
@@ -84,7 +80,7 @@ class LedgerConnection:
         self._closed = False
         self._resting = False
         self._timeout = timeout
-        first = (terms.first_row(f"{SYSTEM.bits(128):032x}"),) if terms.enough else None
+        first = (terms.first_row(f"{SYSTEM.bits(128):032x}"),) if terms.can_create else None
         self._writer = Writer(make(), first=first, timeout=timeout, seen=seen)
         try:
             look = self._writer.call(OpenRequest(terms))
@@ -101,7 +97,7 @@ class LedgerConnection:
             )
         )
         for each in look.descriptions:
-            self.pricer.learn(each)
+            self.pricer.add_shared_columns(each)
 
     def call(self, request: LedgerRequest[Result]) -> Result:
         """Have a request served by the writer."""
@@ -117,7 +113,7 @@ class LedgerConnection:
         """Read from the second store; what it says counts if it is still the same ledger."""
         with self._lock:
             if self._closed:
-                raise closed()
+                raise closed_ledger_error()
             if self._reader is None:
                 reader = self._make()
                 reader.open()
@@ -174,11 +170,10 @@ _AT_EXIT: Final = 5.0
 
 
 @final
-class ForkSafeConnection:
+class ForkSafeConnection(ForkAware):
     """A connection that is made when it is needed, once in every process."""
 
     __slots__ = (
-        "__weakref__",
         "_closed",
         "_connection",
         "_finish",
@@ -202,7 +197,7 @@ class ForkSafeConnection:
         self._connection: LedgerConnection | None = None
         self._finish: weakref.finalize[[], ForkSafeConnection] | None = None
         self.live()
-        _LINKS.add(self)
+        self.watch_forks()
 
     @property
     def closed(self) -> bool:
@@ -216,7 +211,7 @@ class ForkSafeConnection:
             return connection
         with self._lock:
             if self._closed:
-                raise closed()
+                raise closed_ledger_error()
             if self._connection is None:
                 connection = LedgerConnection(
                     self._make, self._terms, timeout=self._timeout, seen=self._seen
@@ -238,49 +233,21 @@ class ForkSafeConnection:
 
     # --- around a fork ------------------------------------------------------------------------
 
-    def rest(self) -> None:
+    def before_fork(self) -> None:
         """Let go of the connection, as far as that is possible in time."""
         if self._connection is not None:
             self._connection.rest()
 
-    def wake(self) -> None:
-        """In the parent: go on."""
+    def after_fork_in_parent(self) -> None:
+        """Go on."""
         if self._connection is not None:
             self._connection.wake()
 
-    def leave(self) -> None:
-        """In the child: leave to the parent what is the parent's, and connect when needed."""
+    def after_fork_in_child(self) -> None:
+        """Leave to the parent what is the parent's, and connect when needed."""
         self._lock = threading.Lock()
         if self._finish is not None:
             self._finish.detach()
         if self._connection is not None:
             never_finalize(self._connection)
             self._connection = None
-
-
-_LINKS: Final[weakref.WeakSet[ForkSafeConnection]] = weakref.WeakSet()
-_FORKING = threading.Lock()
-
-
-def _before_fork() -> None:
-    _FORKING.acquire()
-    for link in list(_LINKS):
-        link.rest()
-
-
-def _after_in_parent() -> None:
-    for link in list(_LINKS):
-        link.wake()
-    _FORKING.release()
-
-
-def _after_in_child() -> None:
-    global _FORKING  # noqa: PLW0603  a lock that was held elsewhere is of no use here
-    _FORKING = threading.Lock()
-    for link in list(_LINKS):
-        link.leave()
-
-
-os.register_at_fork(
-    before=_before_fork, after_in_parent=_after_in_parent, after_in_child=_after_in_child
-)

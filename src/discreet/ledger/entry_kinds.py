@@ -2,35 +2,26 @@
 
 Trust: kernel.
 
-The entries that close a question after a failed attempt, and open it again.
-
-    fail      an attempt failed after data may have been read.  Whether it fails can depend on one
-              person, so another attempt would be another observation: the question is closed
-    reopen    the owner has looked at the reason and allows further attempts, in their name
-
-The charge of a closed question stays, as every charge does.
-
-The kinds of entries, and what each says.
-
-    open      whom the ledger protects, its first account and what that may lose: entry 1, only
-    account   a further account, below one that is there
-    raise     higher limits for an account, wanted by one person and approved by another
+    open      whom the ledger protects, its first account and its limits: entry 1 only
+    account   a further account, below one that exists
+    raise     higher limits for an account, requested by one person and approved by another
     charge    a request, and what it costs (:mod:`discreet.ledger.charge`)
     start     data is about to be read for a charge
     release   the answer was stored; the entry holds its digest, not the answer
+    fail      an attempt failed after data may have been read.  Whether it fails can depend on one
+              person, so another attempt would be another observation: the question is closed
+    reopen    the owner has looked at the reason and allows further attempts, in their name
     restore   everything before was read from a backup; what was left may count as spent
-    fail      an attempt failed, and the question is closed (:mod:`discreet.ledger.entry_kinds`)
-    reopen    a closed question may be attempted again
     describe  what the data looks like (:mod:`discreet.ledger.canonical_lines`)
 
-There is no kind that gives anything back.
+No kind gives anything back: the charge of a closed question stays, as every charge does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, Final, Self, final
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Final, Self, TypeVar, final, get_args
 
 from discreet.accounting.budgets.budget import Budget
 from discreet.accounting.scopes.contribution import Contribution
@@ -62,127 +53,89 @@ __all__ = [
     "row_of",
 ]
 
+_CODECS: Final[Mapping[str, tuple[Callable[[Any], object], Callable[[Any], object]]]] = {
+    "budget": (Budget.written, Budget.read),
+    "constant": (list, tuple),
+    "contribution": (Contribution.written, Contribution.read),
+    "unit": (encode_unit, decode_unit),
+}
+"""How a field is written and read, by its name; any other field is a plain JSON value."""
 
-@final
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FailEntry:
-    """An attempt failed, and the question is closed."""
+class _StoredEntry:
+    """An entry whose line holds its fields by their names; a field that may be null defaults so."""
 
-    kind: ClassVar[str] = "fail"
+    kind: ClassVar[str]
     question: ClassVar[None] = None
-
-    key: str
 
     def line(self, seq: int, at: str) -> str:
         """Return the canonical line."""
-        return line_of(seq, self.kind, at, {"key": self.key})
+        return line_of(seq, self.kind, at, _encode(self))
 
     @classmethod
-    def read(cls, fields: Mapping[str, Any]) -> Self:
-        """Read what a line says."""
-        return cls(key=fields["key"])
+    def read(cls, stored: Mapping[str, Any]) -> Self:
+        """Read the fields of a line."""
+        return _decode(cls, stored)
+
+
+_Kind = TypeVar("_Kind", bound=_StoredEntry)
+
+
+def _encode(entry: _StoredEntry) -> dict[str, Any]:
+    values = {field.name: getattr(entry, field.name) for field in fields(entry)}
+    return {
+        name: _CODECS[name][0](value) if name in _CODECS and value is not None else value
+        for name, value in values.items()
+    }
+
+
+def _decode(kind: type[_Kind], stored: Mapping[str, Any]) -> _Kind:
+    values = {}
+    for field in fields(kind):
+        value = stored[field.name]
+        absent = value is None and field.default is None
+        codec = None if absent else _CODECS.get(field.name)
+        values[field.name] = value if codec is None else codec[1](value)
+    return kind(**values)
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReopenEntry:
-    """A closed question may be attempted again."""
-
-    kind: ClassVar[str] = "reopen"
-    question: ClassVar[None] = None
-
-    key: str
-    reason: str
-    by: str
-
-    def line(self, seq: int, at: str) -> str:
-        """Return the canonical line."""
-        fields = {"key": self.key, "reason": self.reason, "by": self.by}
-        return line_of(seq, self.kind, at, fields)
-
-    @classmethod
-    def read(cls, fields: Mapping[str, Any]) -> Self:
-        """Read what a line says."""
-        return cls(key=fields["key"], reason=fields["reason"], by=fields["by"])
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenEntry:
+class OpenEntry(_StoredEntry):
     """The first entry: what stays fixed for ever, and the limits of the first account."""
 
     kind: ClassVar[str] = "open"
     key: ClassVar[None] = None
-    question: ClassVar[None] = None
 
     ledger: str
     unit: PrivacyUnit
     constant: tuple[str, ...]
-    contribution: Contribution | None
+    contribution: Contribution | None = None
     account: str
     budget: Budget
-
-    def line(self, seq: int, at: str) -> str:
-        """Return the canonical line."""
-        limits = self.contribution
-        fields = {
-            "ledger": self.ledger,
-            "unit": encode_unit(self.unit),
-            "constant": list(self.constant),
-            "contribution": None if limits is None else limits.written(),
-            "account": self.account,
-            "budget": self.budget.written(),
-        }
-        return line_of(seq, self.kind, at, fields)
-
-    @classmethod
-    def read(cls, fields: Mapping[str, Any]) -> Self:
-        """Read what a line says."""
-        limits = fields["contribution"]
-        return cls(
-            ledger=fields["ledger"],
-            unit=decode_unit(fields["unit"]),
-            constant=tuple(fields["constant"]),
-            contribution=None if limits is None else Contribution.read(limits),
-            account=fields["account"],
-            budget=Budget.read(fields["budget"]),
-        )
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AccountEntry:
+class AccountEntry(_StoredEntry):
     """A further account; without limits of its own, those above it limit it."""
 
     kind: ClassVar[str] = "account"
     key: ClassVar[None] = None
-    question: ClassVar[None] = None
 
     account: str
-    budget: Budget | None
+    budget: Budget | None = None
     by: str
-
-    def line(self, seq: int, at: str) -> str:
-        """Return the canonical line."""
-        budget = None if self.budget is None else self.budget.written()
-        fields = {"account": self.account, "budget": budget, "by": self.by}
-        return line_of(seq, self.kind, at, fields)
-
-    @classmethod
-    def read(cls, fields: Mapping[str, Any]) -> Self:
-        """Read what a line says."""
-        budget = None if fields["budget"] is None else Budget.read(fields["budget"])
-        return cls(account=fields["account"], budget=budget, by=fields["by"])
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RaiseEntry:
+class RaiseEntry(_StoredEntry):
     """Higher limits for an account."""
 
     kind: ClassVar[str] = "raise"
     key: ClassVar[None] = None
-    question: ClassVar[None] = None
 
     account: str
     budget: Budget
@@ -190,57 +143,24 @@ class RaiseEntry:
     by: str
     approved_by: str
 
-    def line(self, seq: int, at: str) -> str:
-        """Return the canonical line."""
-        fields = {
-            "account": self.account,
-            "budget": self.budget.written(),
-            "reason": self.reason,
-            "by": self.by,
-            "approved_by": self.approved_by,
-        }
-        return line_of(seq, self.kind, at, fields)
-
-    @classmethod
-    def read(cls, fields: Mapping[str, Any]) -> Self:
-        """Read what a line says."""
-        return cls(
-            account=fields["account"],
-            budget=Budget.read(fields["budget"]),
-            reason=fields["reason"],
-            by=fields["by"],
-            approved_by=fields["approved_by"],
-        )
-
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StartEntry:
+class StartEntry(_StoredEntry):
     """Data is about to be read, for the n-th time, for one charge."""
 
     kind: ClassVar[str] = "start"
-    question: ClassVar[None] = None
 
     key: str
     attempt: int
 
-    def line(self, seq: int, at: str) -> str:
-        """Return the canonical line."""
-        return line_of(seq, self.kind, at, {"key": self.key, "attempt": self.attempt})
-
-    @classmethod
-    def read(cls, fields: Mapping[str, Any]) -> Self:
-        """Read what a line says."""
-        return cls(key=fields["key"], attempt=fields["attempt"])
-
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReleaseEntry:
+class ReleaseEntry(_StoredEntry):
     """An answer was stored beside this entry."""
 
     kind: ClassVar[str] = "release"
-    question: ClassVar[None] = None
 
     key: str
     answer: str
@@ -251,20 +171,32 @@ class ReleaseEntry:
         """Take the answer itself."""
         return cls(key=key, answer=digest(answer), size=len(answer))
 
-    def line(self, seq: int, at: str) -> str:
-        """Return the canonical line."""
-        fields = {"key": self.key, "answer": self.answer, "size": self.size}
-        return line_of(seq, self.kind, at, fields)
 
-    @classmethod
-    def read(cls, fields: Mapping[str, Any]) -> Self:
-        """Read what a line says."""
-        return cls(key=fields["key"], answer=fields["answer"], size=fields["size"])
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailEntry(_StoredEntry):
+    """An attempt failed, and the question is closed."""
+
+    kind: ClassVar[str] = "fail"
+
+    key: str
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RestoreEntry:
+class ReopenEntry(_StoredEntry):
+    """A closed question may be attempted again."""
+
+    kind: ClassVar[str] = "reopen"
+
+    key: str
+    reason: str
+    by: str
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestoreEntry(_StoredEntry):
     """Everything before was read from a backup that ended at a head.
 
     Unless two people vouch that nothing was charged after it, what was left of every account may
@@ -273,7 +205,6 @@ class RestoreEntry:
 
     kind: ClassVar[str] = "restore"
     key: ClassVar[None] = None
-    question: ClassVar[None] = None
 
     reason: str
     by: str
@@ -282,26 +213,14 @@ class RestoreEntry:
     spent: bool
 
     def line(self, seq: int, at: str) -> str:
-        """Return the canonical line."""
-        fields = {
-            "reason": self.reason,
-            "by": self.by,
-            "approved_by": self.approved_by,
-            "from": self.head,
-            "spent": self.spent,
-        }
-        return line_of(seq, self.kind, at, fields)
+        """Return the canonical line, in which the head is called ``from``."""
+        stored = _encode(self)
+        return line_of(seq, self.kind, at, {"from": stored.pop("head"), **stored})
 
     @classmethod
-    def read(cls, fields: Mapping[str, Any]) -> Self:
-        """Read what a line says."""
-        return cls(
-            reason=fields["reason"],
-            by=fields["by"],
-            approved_by=fields["approved_by"],
-            head=fields["from"],
-            spent=fields.get("spent", False),  # not recorded by earlier versions
-        )
+    def read(cls, stored: Mapping[str, Any]) -> Self:
+        """Read the fields of a line; earlier versions did not record ``spent``."""
+        return _decode(cls, {"spent": False, **stored, "head": stored["from"]})
 
 
 Entry = (
@@ -330,19 +249,7 @@ PARSE_ERRORS: Final = (
 """What reading something that was never written can end in."""
 
 _READ: Final[Mapping[str, Callable[[Mapping[str, Any]], Entry]]] = {
-    kind.kind: kind.read
-    for kind in (
-        OpenEntry,
-        AccountEntry,
-        RaiseEntry,
-        ChargeEntry,
-        StartEntry,
-        ReleaseEntry,
-        RestoreEntry,
-        FailEntry,
-        ReopenEntry,
-        DescriptionEntry,
-    )
+    kind.kind: kind.read for kind in get_args(Entry)
 }
 
 
@@ -361,8 +268,8 @@ def read_entry(row: EntryRow) -> Entry:
     >>> read_entry(EntryRow(2, "start", "k", None, line, "a" * 64))
     StartEntry(key='k', attempt=1)
     """
-    fields = row.fields()
+    stored = row.fields()
     try:
-        return _READ[row.kind](fields)
+        return _READ[row.kind](stored)
     except PARSE_ERRORS:
         raise damaged_entry_error(row.seq) from None

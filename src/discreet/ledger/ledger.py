@@ -24,15 +24,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
-from types import TracebackType
+from types import ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, final
 
 from discreet.accounting.budgets.budget import Budget
 from discreet.accounting.budgets.request import Priceable
+from discreet.accounting.budgets.spending import Left
 from discreet.accounting.scopes.box import Box, checked_box
 from discreet.accounting.scopes.contribution import Contribution
-from discreet.errors import WrongKind
+from discreet.errors import OutOfRange, WrongKind
 from discreet.ledger.canonical_lines import DescriptionEntry
 from discreet.ledger.connection import ForkSafeConnection
 from discreet.ledger.entry_kinds import AccountEntry, RaiseEntry, ReopenEntry
@@ -55,6 +57,7 @@ from discreet.ledger.question_requests import (
     checked_answer,
 )
 from discreet.ledger.stores.store import LedgerAddress, resolve_address, store_for
+from discreet.ledger.tickets import LedgerRequest
 from discreet.ledger.values import (
     Account,
     Charged,
@@ -62,23 +65,21 @@ from discreet.ledger.values import (
     Release,
     Started,
     check_two_people,
+    checked_key,
     checked_path,
-    checked_text,
+    checked_person,
+    checked_reason,
     path_and_ancestors,
 )
-from discreet.ledger.writer import LedgerRequest
 from discreet.loss import PrivacyLoss
 from discreet.units import PrivacyUnit
 
 if TYPE_CHECKING:  # the auditor is loaded when it is called
-    from discreet.accounting.budgets.spending import Left
     from discreet.ledger.verify import Report
 
 __all__ = ["Ledger"]
 
 _TIMEOUT: Final = 60.0
-_KEY: Final = 200
-_TEXT: Final = 1000
 
 Result = TypeVar("Result")
 
@@ -148,12 +149,10 @@ class Ledger:
             ledger=id,
         )
         wait = checked_timeout(timeout)
-        place = resolve_address(address)
-        store_for(place, timeout=wait)  # refuses what is no address
+        make_store = partial(store_for, resolve_address(address), timeout=wait)
+        make_store()  # refuses what is no address
         ledger = object.__new__(cls)
-        ledger._link = ForkSafeConnection(
-            lambda: store_for(place, timeout=wait), terms, timeout=wait
-        )
+        ledger._link = ForkSafeConnection(make_store, terms, timeout=wait)
         return ledger
 
     def close(self) -> None:
@@ -195,20 +194,24 @@ class Ledger:
             delta: what to spend on events outside which the loss is smaller, or has a price.
             account: which account pays, and all above it; the first one unless given.
         """
-        asked = "" if question == "" else checked_text(question, name="question", most=_KEY)
-        name = checked_text(asked if key is None else key, name="key", most=_KEY)
-        if scope is not None:
-            checked_box(scope, name="scope")
+        digest = "" if question == "" else checked_key(question, name="question")
+        name = checked_key(digest if key is None else key)
+        if scope is not None and checked_box(scope, name="scope").empty:
+            raise OutOfRange(
+                what="the scope of the request is empty: no record can lie in it.",
+                why="its answer would be noise alone, and nobody would pay for it.",
+                do="correct the conditions of the scope; two of them exclude each other.",
+            )
         connection = self._link.live()
         path = connection.opening.account if account is None else checked_path(account)
         accounts = connection.known(path)
         checked_account(accounts, path)
-        priced = connection.pricer.priced(what, accounts, path, scope=scope, delta=delta)
-        return connection.call(ChargeRequest(priced.charge(name, asked), priced))
+        priced = connection.pricer.price(what, accounts, path, scope=scope, delta=delta)
+        return connection.call(ChargeRequest(priced.charge(name, digest), priced))
 
     def start(self, key: str) -> Started | Release:
         """Say that data is about to be read for a charge; if it was answered, get the answer."""
-        return self._ask(StartRequest(checked_text(key, name="key", most=_KEY)))
+        return self._ask(StartRequest(checked_key(key)))
 
     def release(self, key: str, answer: bytes) -> Release:
         """Store an answer, and get back what is stored: the first answer under a key stays."""
@@ -218,17 +221,17 @@ class Ledger:
                 why="what is stored is handed out again as it is, bit by bit.",
                 do="give the answer as bytes, such as those of its JSON text.",
             )
-        return self._ask(ReleaseRequest(checked_text(key, name="key", most=_KEY), answer))
+        return self._ask(ReleaseRequest(checked_key(key), answer))
 
     def find(self, question: str) -> Release | None:
         """Return the first answer that a question was given, if it has one; this costs nothing."""
-        asked = checked_text(question, name="question", most=_KEY)
-        row = self._link.live().read(lambda store: store.answered(asked))
+        digest = checked_key(question, name="question")
+        row = self._link.live().read(lambda store: store.first_answer(digest))
         if row is None:
             return None
         return Release(
             key=row.key or "",
-            question=asked,
+            question=digest,
             answer=checked_answer(row),
             receipt=Receipt(self.id, row.seq, row.head),
             replayed=True,
@@ -241,7 +244,7 @@ class Ledger:
 
         Call it before anybody is told of the failure.  An answer that is stored already stays.
         """
-        self._ask(FailRequest(checked_text(key, name="key", most=_KEY)))
+        self._ask(FailRequest(checked_key(key)))
 
     def reopen(self, key: str, *, reason: str, by: str) -> None:
         """Allow further attempts of a closed question; the owner's decision, on record.
@@ -252,9 +255,9 @@ class Ledger:
             by: who decides it.
         """
         entry = ReopenEntry(
-            key=checked_text(key, name="key", most=_KEY),
-            reason=checked_text(reason, name="reason", most=_TEXT),
-            by=checked_text(by, name="name", most=_TEXT),
+            key=checked_key(key),
+            reason=checked_reason(reason),
+            by=checked_person(by),
         )
         self._ask(ReopenRequest(entry))
 
@@ -275,16 +278,16 @@ class Ledger:
             what: what is described, such as "schema".
             content: an object that JSON can write.
         """
-        entry = DescriptionEntry.of(checked_text(what, name="word", most=_KEY), content)
+        entry = DescriptionEntry.of(checked_key(what, name="word"), content)
         connection = self._link.live()
         connection.call(DescribeRequest(entry))
-        connection.pricer.learn(entry)
+        connection.pricer.add_shared_columns(entry)
         return entry.digest
 
     def descriptions(self, what: str) -> tuple[Mapping[str, Any], ...]:
         """Return all descriptions of one thing, in the order in which they were recorded."""
-        found = self._ask(SnapshotRequest()).descriptions
-        return tuple(each.content() for each in found if each.what == what)
+        recorded = self._ask(SnapshotRequest()).descriptions
+        return tuple(entry.content() for entry in recorded if entry.what == what)
 
     # --- accounts -----------------------------------------------------------------------------
 
@@ -299,7 +302,7 @@ class Ledger:
         entry = AccountEntry(
             account=checked_path(path),
             budget=None if budget is None else checked_budget(budget),
-            by=checked_text(by, name="name", most=_TEXT),
+            by=checked_person(by),
         )
         return self._ask(AccountRequest(entry)).accounts[entry.account]
 
@@ -321,9 +324,9 @@ class Ledger:
         entry = RaiseEntry(
             account=checked_path(account),
             budget=checked_budget(budget),
-            reason=checked_text(reason, name="reason", most=_TEXT),
-            by=checked_text(by, name="name", most=_TEXT),
-            approved_by=checked_text(approved_by, name="name", most=_TEXT),
+            reason=checked_reason(reason),
+            by=checked_person(by),
+            approved_by=checked_person(approved_by),
         )
         check_two_people(entry.by, entry.approved_by)
         return self._ask(RaiseRequest(entry)).accounts[entry.account]
@@ -342,7 +345,7 @@ class Ledger:
         """Return what holds of all answers that an account pays for, whatever will be asked."""
         path, accounts = self._path(account), self.accounts
         checked_account(accounts, path)
-        budgets = (accounts[each].budget for each in reversed(path_and_ancestors(path)))
+        budgets = (accounts[above].budget for above in reversed(path_and_ancestors(path)))
         return next(budget for budget in budgets if budget is not None).guarantee
 
     @property
@@ -374,15 +377,17 @@ class Ledger:
 
     def verify(self, receipts: Iterable[Receipt | str] = ()) -> Report:
         """Check everything that the ledger claims, from its entries alone."""
-        from discreet.ledger.verify import verify  # noqa: PLC0415  the auditor is rarely called
-
-        return verify(self._link.live().rows(0, answers=True), receipts=receipts)
+        report: Report = _backups().verify(
+            self._link.live().rows(0, answers=True), receipts=receipts
+        )
+        return report
 
     def export(self, path: str | os.PathLike[str]) -> Receipt:
         """Write everything, answers included, to a file that ``restore`` reads."""
-        from discreet.ledger import backup as exchange  # noqa: PLC0415  calls the auditor
-
-        return exchange.export(self._link.live().rows(0, answers=True), self.id, Path(path))
+        receipt: Receipt = _backups().export(
+            self._link.live().rows(0, answers=True), self.id, Path(path)
+        )
+        return receipt
 
     def backup(self, path: str | os.PathLike[str]) -> Receipt:
         """Export to a file while the ledger is in use, and verify what was written.
@@ -390,10 +395,8 @@ class Ledger:
         Return the receipt of its last entry.  A backup is no ledger: it takes no charges, and two
         people make a ledger of it with ``restore``.
         """
-        from discreet.ledger import backup as exchange  # noqa: PLC0415  calls the auditor
-
         receipt = self.export(path)
-        exchange.check_backup(Path(path), receipt)
+        _backups().check_backup(Path(path), receipt)
         return receipt
 
     @classmethod
@@ -425,17 +428,15 @@ class Ledger:
                 that nothing was charged after it; the source has to end there.
             timeout: how many seconds a call may wait for others.
         """
-        from discreet.ledger import backup as exchange  # noqa: PLC0415  calls the auditor
-
         said = {
-            "reason": checked_text(reason, name="reason", most=_TEXT),
-            "by": checked_text(by, name="name", most=_TEXT),
-            "approved_by": checked_text(approved_by, name="name", most=_TEXT),
+            "reason": checked_reason(reason),
+            "by": checked_person(by),
+            "approved_by": checked_person(approved_by),
         }
         check_two_people(by, approved_by)
         place = resolve_address(address)
         store = store_for(place, timeout=checked_timeout(timeout))
-        exchange.restore(store, Path(source), receipts=receipts, last=last, **said)
+        _backups().restore(store, Path(source), receipts=receipts, last=last, **said)
         return cls.open(place, timeout=timeout)
 
     def __str__(self) -> str:
@@ -455,3 +456,10 @@ class Ledger:
 
     def _path(self, account: str | None) -> str:
         return self._link.live().opening.account if account is None else checked_path(account)
+
+
+def _backups() -> ModuleType:
+    """Return what exports, restores and verifies: it brings the auditor, which is rarely called."""
+    from discreet.ledger import backup  # noqa: PLC0415  rare
+
+    return backup

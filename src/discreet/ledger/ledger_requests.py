@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, final
+from typing import ClassVar, final
 
 from discreet.accounting.budgets.request import Priceable
-from discreet.accounting.budgets.spending import checked_raise
+from discreet.accounting.budgets.spending import Left, checked_raise
 from discreet.accounting.scopes.box import Box
 from discreet.errors import OtherLedger, OutOfRange
 from discreet.ledger.batch import Batch
@@ -20,9 +20,6 @@ from discreet.ledger.canonical_lines import DescriptionEntry
 from discreet.ledger.entry_kinds import AccountEntry, OpenEntry, RaiseEntry
 from discreet.ledger.opening_terms import OpeningTerms
 from discreet.ledger.values import Account, Receipt, parent_account
-
-if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
-    from discreet.accounting.budgets.spending import Left
 
 __all__ = [
     "AccountRequest",
@@ -142,7 +139,7 @@ class RaiseRequest:
                 why="a limit where there was none would lower what may be asked.",
                 do="raise the limits of an account above it.",
             )
-        checked_raise(batch.state.book(path).budget, self.entry.budget)
+        checked_raise(batch.state.filter_of(path).budget, self.entry.budget)
         batch.append(self.entry)
         return SnapshotRequest().act(batch)
 
@@ -161,7 +158,9 @@ class LeftRequest:
         """Take what is left now, which can be looked at while others are charged."""
         state = batch.state
         checked_account(state.accounts, self.account)
-        lefts = [state.book(path).left(self.scope) for path in state.debited(self.account)]
+        lefts = [
+            state.filter_of(path).left(self.scope) for path in state.limited_accounts(self.account)
+        ]
 
         def fitting(what: Priceable, delta: object) -> Callable[[int], bool]:
             fits = [left.fitting(what, delta) for left in lefts]
@@ -181,7 +180,7 @@ class StatementRequest:
         """Put it in words."""
         state = batch.state
         return tuple(
-            (path, "" if state.accounts[path].budget is None else str(state.book(path).left()))
+            (path, "" if state.accounts[path].budget is None else str(state.filter_of(path).left()))
             for path in sorted(state.accounts)
         )
 
@@ -190,7 +189,9 @@ def checked_account(accounts: Mapping[str, Account], path: str) -> Account:
     """Refuse an account that is not there."""
     if path not in accounts:
         raise OutOfRange(
-            what=f"there is no account {path!r}." if path else "a second root is to be opened.",
+            what=f"there is no account {path!r}."
+            if path
+            else "a ledger has one root account, and this would be a second one.",
             why="a charge counts against the limits of accounts that are on record.",
             do="use one of the accounts of the ledger, or open this one with open_account.",
         )

@@ -71,7 +71,7 @@ class OpeningTerms:
         )
 
     @property
-    def enough(self) -> bool:
+    def can_create(self) -> bool:
         """Whether a new ledger may be made with it; never one that is known to be there."""
         return self.unit is not None and self.budget is not None and self.ledger is None
 

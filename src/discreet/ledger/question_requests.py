@@ -1,28 +1,25 @@
-"""Requests about one question: charge, start, release, fail and reopen.
+"""Requests about one question, each checked and recorded in one step.
 
 Trust: kernel.
-
-Closing a question after a failed attempt, and opening it again.
-
-Theorem (key ``one-failure``).  Between two entries of the owner, at most one failure is observed
-under a key.
-    Proof.  A failure is recorded before it is told, and closes the question.  While it is closed
-    no attempt is started and no answer is stored; only a ``reopen`` entry ends that.
-Assumes: a failure that could depend on data is told only after ``fail`` has returned.
-
-What can be asked of a ledger, each checked and recorded in one step.
 
     charge    fits into every account on the path, or is refused and nothing is written.  The same
               key and body find the charge that is there; the same key and another body are refused
     start     only for what was charged; once it has been answered, the answer is handed back
     release   only for what was charged and started; the first answer stays, and whoever comes later
               gets that one
-None of them while the question is closed (:mod:`discreet.ledger.question_requests`).
+    fail      closes a question after an attempt failed: until it is reopened, it is neither
+              charged, started nor answered
+    reopen    allows further attempts of a closed question
 
 Theorem (key ``one-answer``).  Whatever is told under one key, by however many workers, is one
 answer, paid once.
     Proof.  Requests are served one after another, each in view of all entries before it.  A second
     charge or release of a key finds the first, appends nothing, and returns what is stored.
+Theorem (key ``one-failure``).  Between two entries of the owner, at most one failure is observed
+under a key.
+    Proof.  A failure is recorded before it is told, and closes the question.  While it is closed
+    no attempt is started and no answer is stored; only a ``reopen`` entry ends that.
+Assumes: a failure that could depend on data is told only after ``fail`` has returned.
 """
 
 from __future__ import annotations
@@ -56,24 +53,29 @@ __all__ = [
 ]
 
 
-@final
 @dataclass(frozen=True, slots=True)
-class FailRequest:
-    """Record that an attempt failed; an answer that is stored already stays."""
+class _KeyRequest:
+    """A request that has to know what its key has come to."""
 
     key: str
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Its key."""
+        """The key alone."""
         return (self.key,)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class FailRequest(_KeyRequest):
+    """Record that an attempt failed; an answer that is stored already stays."""
 
     def act(self, batch: Batch) -> None:
         """Close the question, unless it is closed or answered."""
         history = batch.history(self.key)
         if history.charge is None or not history.attempts:
             raise NotCharged(
-                what="a request is said to have failed that was not charged and started.",
+                what="a failure is reported for a request that was not charged and started.",
                 why="data is read only after both are on record, so nothing can have failed yet.",
                 do="call charge(...) and start(key) first.",
             )
@@ -135,9 +137,9 @@ class ChargeRequest:
         if before is not None:
             return self._found(batch, before)
         for path, pieces in charge.pieces:
-            book = batch.state.book(path)
-            if not book.fits(pieces):
-                raise _refused(path, book.refusal(pieces))
+            charged = batch.state.filter_of(path)
+            if not charged.fits(pieces):
+                raise _refused(path, charged.refusal(pieces))
         row = batch.append(charge)
         return Charged(
             key=charge.key,
@@ -169,15 +171,8 @@ class ChargeRequest:
 
 @final
 @dataclass(frozen=True, slots=True)
-class StartRequest:
+class StartRequest(_KeyRequest):
     """Say that data is about to be read for a charge."""
-
-    key: str
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """Its key."""
-        return (self.key,)
 
     def act(self, batch: Batch) -> Started | Release:
         """Record one more attempt, or hand back the answer that is there."""
@@ -194,16 +189,10 @@ class StartRequest:
 
 @final
 @dataclass(frozen=True, slots=True)
-class ReleaseRequest:
+class ReleaseRequest(_KeyRequest):
     """Store an answer; it is never shown, since nobody has been told it yet."""
 
-    key: str
     answer: bytes = field(repr=False)
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """Its key."""
-        return (self.key,)
 
     def act(self, batch: Batch) -> Release:
         """Store the answer, or hand back the one that is there."""
@@ -214,7 +203,7 @@ class ReleaseRequest:
             return _stored(batch, history, history.release, replayed=True)
         if not history.attempts:
             raise NotCharged(
-                what="a request is answered that was not started.",
+                what="an answer is given for a request that was not started.",
                 why="what was read, and how often, is on record before it is read.",
                 do="call start(key) before the data is read.",
             )
@@ -257,7 +246,7 @@ def _recorded(row: EntryRow) -> ChargeEntry:
 
 def _uncharged(what: str) -> LedgerError:
     return NotCharged(
-        what=f"a request is {what} that was not charged.",
+        what=f"a request that was not charged is {what}.",
         why="it is paid before its data is read, so that no failure is free.",
         do="call charge(...) with this key first.",
     )

@@ -3,12 +3,13 @@
 Trust: kernel.
 
 Definition.  The state holds whom the ledger protects, its accounts with their limits, and for each
-account with limits a book of what was charged to it and to those below it; also which questions
-are closed, and how data was described.  It is a fold: ``apply``
-takes one entry after another, and depends on nothing else; no clock, no order of a set, no data.
+account with limits a privacy filter with what was charged to it and to those below it; also which
+questions are closed, and how data was described.  It is a fold: ``apply`` takes one entry after
+another, and depends on nothing else; no clock, no order of a set, no data.
 A charge to an account is a charge to all accounts above it, to all or to none.
 Theorem (keys ``cell-filters``, ``cell-pairs``).  Whatever is charged, in view of all answers, what
-an account promises holds for everything that is charged to it and below: its book alone sees to it.
+an account promises holds for everything that is charged to it and below: its filter alone ensures
+it.
 Entries are applied as they were recorded: what they cost is not worked out again, and neither is
 whether it fitted.  An auditor does both (:mod:`discreet.ledger.verify`).
 """
@@ -23,7 +24,7 @@ from typing import Any, Final, Self, assert_never, final
 from discreet.accounting.budgets.budget import Budget
 from discreet.accounting.budgets.cell_balances import ChargedBox
 from discreet.accounting.budgets.price_cache import PriceCache
-from discreet.accounting.budgets.privacy_filter import Charge as BookCharge
+from discreet.accounting.budgets.privacy_filter import Charge as FilterCharge
 from discreet.accounting.budgets.privacy_filter import PrivacyFilter
 from discreet.accounting.scopes.box import Box
 from discreet.accounting.scopes.scope_column import shared_columns
@@ -67,19 +68,19 @@ class LedgerState:
     >>> opening = OpenEntry(ledger="1" * 32, unit=row(), constant=(), contribution=None,
     ...                   account="data", budget=Budget(epsilon=1))
     >>> state.apply(opening, 1, "a" * 64)
-    >>> state.seq, list(state.accounts), state.book("data").spent
+    >>> state.seq, list(state.accounts), state.filter_of("data").spent
     (1, ['data'], (0, 0))
     """
 
     __slots__ = (
         "_accounts",
-        "_books",
         "_closed",
         "_descriptions",
+        "_filters",
         "_opening",
         "_paths",
+        "_prices",
         "_shown",
-        "_tariff",
         "head",
         "seq",
     )
@@ -91,8 +92,8 @@ class LedgerState:
         self._accounts: dict[str, Account] = {}
         self._shown: Mapping[str, Account] | None = None
         self._opening: OpenEntry | None = None
-        self._tariff: PriceCache | None = None
-        self._books: dict[str, PrivacyFilter] = {}
+        self._prices: PriceCache | None = None
+        self._filters: dict[str, PrivacyFilter] = {}
         self._paths: dict[str, tuple[str, ...]] = {}
         self._closed: dict[str, None] = {}
         self._descriptions: dict[DescriptionEntry, None] = {}
@@ -112,11 +113,11 @@ class LedgerState:
         return self._shown
 
     @property
-    def tariff(self) -> PriceCache:
+    def prices(self) -> PriceCache:
         """The prices of requests, which threads may share."""
-        if self._tariff is None:
+        if self._prices is None:
             raise damaged_entry_error(1)
-        return self._tariff
+        return self._prices
 
     @property
     def closed(self) -> Collection[str]:
@@ -128,11 +129,11 @@ class LedgerState:
         """All descriptions, in the order in which they were recorded."""
         return self._descriptions.keys()
 
-    def book(self, path: str) -> PrivacyFilter:
+    def filter_of(self, path: str) -> PrivacyFilter:
         """Return what was charged to an account with limits."""
-        return self._books[path]
+        return self._filters[path]
 
-    def debited(self, path: str) -> tuple[str, ...]:
+    def limited_accounts(self, path: str) -> tuple[str, ...]:
         """Return the accounts with limits that a charge to an account debits, the root first."""
         return self._paths[path]
 
@@ -140,13 +141,13 @@ class LedgerState:
         """Return the most that a record pays in each account, or two of one box."""
         unit = self.opening.unit
         return tuple(
-            (path, BookCharge(0, parts, self._books[path].budget, unit).amounts)
+            (path, FilterCharge(0, parts, self._filters[path].budget, unit).amounts)
             for path, parts in pieces
         )
 
     # --- the fold -----------------------------------------------------------------------------
 
-    def follow(self, row: EntryRow) -> None:
+    def apply_row(self, row: EntryRow) -> None:
         """Apply a stored row, if it follows from the last one."""
         if not row.follows(self.seq, self.head):
             raise damaged_entry_error(row.seq)
@@ -175,7 +176,9 @@ class LedgerState:
             case AccountEntry():
                 self._add(entry.account, entry.budget, seq)
             case RaiseEntry():
-                self._books[entry.account] = self._books[entry.account].with_budget(entry.budget)
+                self._filters[entry.account] = self._filters[entry.account].with_budget(
+                    entry.budget
+                )
                 self._put(entry.account, entry.budget)
             case _:
                 assert_never(entry)
@@ -185,13 +188,13 @@ class LedgerState:
         """Keep a description; that of a table says what all rows of a unit share in it."""
         self._descriptions[entry] = None
         if entry.what == "schema":
-            self.tariff.learn(shared_columns(entry.content()))
+            self.prices.learn(shared_columns(entry.content()))
 
     def _open(self, entry: OpenEntry) -> None:
         if parent_account(entry.account):
             raise damaged_entry_error(1)
         self._opening = entry
-        self._tariff = PriceCache(
+        self._prices = PriceCache(
             unit=entry.unit, constant=entry.constant, contribution=entry.contribution
         )
         self._add(entry.account, entry.budget, 1)
@@ -201,9 +204,11 @@ class LedgerState:
         if path in self._accounts or (above in self._accounts) != bool(self._accounts):
             raise damaged_entry_error(seq)
         if budget is not None:
-            self._books[path] = PrivacyFilter(budget, **self._terms())
+            self._filters[path] = PrivacyFilter(budget, **self._terms())
         self._put(path, budget)
-        self._paths[path] = tuple(each for each in path_and_ancestors(path) if each in self._books)
+        self._paths[path] = tuple(
+            each for each in path_and_ancestors(path) if each in self._filters
+        )
 
     def _put(self, path: str, budget: Budget | None) -> None:
         self._accounts[path] = Account(path, budget)
@@ -213,7 +218,7 @@ class LedgerState:
         if tuple(path for path, _ in charge.pieces) != self._paths.get(charge.account):
             raise damaged_entry_error(seq)
         for path, pieces in charge.pieces:
-            self._books[path].enter(pieces)
+            self._filters[path].enter(pieces)
 
     def _note(self, entry: FailEntry | ReopenEntry | DescriptionEntry) -> None:
         match entry:
@@ -227,18 +232,18 @@ class LedgerState:
     def _restored(self, entry: RestoreEntry) -> None:
         """Where charges may be unknown, every record owes what could have been charged: all."""
         if entry.spent:
-            for path, book in self._books.items():
-                limit = book.budget.limit
-                self._books[path] = PrivacyFilter(book.budget, **self._terms())
-                self._books[path].enter((ChargedBox(Box.everything(), limit, limit),))
+            for path, charged in self._filters.items():
+                limit = charged.budget.limit
+                self._filters[path] = PrivacyFilter(charged.budget, **self._terms())
+                self._filters[path].enter((ChargedBox(Box.everything(), limit, limit),))
 
     def _terms(self) -> dict[str, Any]:
         opening = self.opening
         return {
             "unit": opening.unit,
-            "constant": self.tariff.asker.constant,
+            "constant": self.prices.asker.constant,
             "contribution": opening.contribution,
-            "tariff": self._tariff,
+            "tariff": self._prices,
         }
 
     # --- checkpoints --------------------------------------------------------------------------
@@ -252,7 +257,7 @@ class LedgerState:
         accounts = {
             path: {
                 "budget": None if account.budget is None else account.budget.written(),
-                "book": None if account.budget is None else self._books[path].written(),
+                "book": None if account.budget is None else self._filters[path].written(),
             }
             for path, account in self._accounts.items()
         }
@@ -306,7 +311,7 @@ class LedgerState:
             if path != self.opening.account:
                 self._add(path, budget, 0)
             if budget is not None:
-                self._books[path] = PrivacyFilter.read(
+                self._filters[path] = PrivacyFilter.read(
                     accounts[path]["book"], budget=budget, **self._terms()
                 )
             self._put(path, budget)

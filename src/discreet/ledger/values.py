@@ -2,17 +2,12 @@
 
 Trust: kernel.
 
-Texts of entries: keys, questions, reasons and names of people.
+Texts are keys, questions, reasons and names of people.  A text that reads like another and is not
+the same would hide one request behind another.
 
- A text that reads the same and is not the same hides one request behind another.
-
-Accounts are named by paths: data, data/flu, data/flu/ana.
-
-Definition.  A path is one to eight parts with slashes between them; a part is 1 to 64 letters,
-digits or ``_ - .`` of ASCII.  What is above a path are its beginnings: a charge to an account is a
-charge to all accounts above it too.
-
-What a ledger hands out: receipts, charges, starts and releases.
+Definition.  Accounts are named by paths: data, data/flu, data/flu/ana.  A path is one to eight
+parts with slashes between them; a part is 1 to 64 letters, digits or ``_ - .`` of ASCII.  What is
+above a path are its beginnings: a charge to an account is a charge to all accounts above it too.
 
 Definition.  A receipt names a ledger, the number of an entry and the head after it.  Whoever holds
 one can show later that the entry, and everything before it, is still there (or is not).
@@ -35,11 +30,17 @@ __all__ = [
     "Release",
     "Started",
     "check_two_people",
+    "checked_key",
     "checked_path",
+    "checked_person",
+    "checked_reason",
     "checked_text",
     "parent_account",
     "path_and_ancestors",
 ]
+
+_LONGEST_KEY: Final = 200
+_LONGEST_TEXT: Final = 1000
 
 
 def checked_text(text: object, *, name: str, most: int) -> str:
@@ -63,14 +64,29 @@ def checked_text(text: object, *, name: str, most: int) -> str:
     return text
 
 
+def checked_key(key: object, *, name: str = "key") -> str:
+    """Refuse what is no key, nor the digest of a question, nor a word."""
+    return checked_text(key, name=name, most=_LONGEST_KEY)
+
+
+def checked_reason(reason: object) -> str:
+    """Refuse what is no reason."""
+    return checked_text(reason, name="reason", most=_LONGEST_TEXT)
+
+
+def checked_person(person: object) -> str:
+    """Refuse what is no name of a person."""
+    return checked_text(person, name="name", most=_LONGEST_TEXT)
+
+
 def check_two_people(by: str, approved_by: str) -> None:
-    """Refuse that the same person asks and agrees.
+    """Refuse that the same person requests and approves it.
 
     >>> check_two_people("ana", "ben")
     """
     if by.strip().casefold() == approved_by.strip().casefold():
         raise OutOfRange(
-            what="the same person asks and agrees.",
+            what="the same person requests and approves it.",
             why="what weakens a promise takes two people.",
             do="have somebody else approve it.",
         )

@@ -23,62 +23,29 @@ import queue
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Final, Protocol, TypeVar, cast, final
+from typing import Final, TypeVar, cast, final
 
-from discreet.errors import DiscreetError, LedgerUnavailable
+from discreet.errors import DiscreetError
 from discreet.ledger.batch import Batch, LastSeenEntry, catch_up, restore_state
 from discreet.ledger.canonical_lines import EntryRow
 from discreet.ledger.state import LedgerState
 from discreet.ledger.stores.store import LedgerStore
+from discreet.ledger.tickets import (
+    LedgerRequest,
+    RestOrder,
+    Ticket,
+    closed_ledger_error,
+    copy_of_error,
+    explain_failure,
+    late_error,
+)
 
-__all__ = ["LedgerRequest", "Writer", "closed"]
+__all__ = ["Writer"]
 
 _MOST: Final = 512
 _KEPT_EVERY: Final = 1000
 
 Result = TypeVar("Result")
-Result_co = TypeVar("Result_co", covariant=True)
-
-
-class LedgerRequest(Protocol[Result_co]):
-    """Something to be checked and recorded."""
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """The keys whose rows it has to know."""
-        ...
-
-    def act(self, batch: Batch) -> Result_co:
-        """Check, and only then append; an error before the first append changes nothing."""
-        ...
-
-
-@final
-class _Ticket:
-    """A request that waits; whoever acquires ``claim`` decides what becomes of it."""
-
-    __slots__ = ("claim", "done", "error", "request", "result")
-
-    def __init__(self, request: LedgerRequest[object]) -> None:
-        self.request = request
-        self.claim = threading.Lock()
-        self.done = threading.Lock()
-        self.done.acquire()
-        self.result: object = None
-        self.error: BaseException | None = None
-
-
-@final
-class _Rest:
-    """An order to let go of the store until somebody is done."""
-
-    __slots__ = ("over", "resting")
-
-    def __init__(self) -> None:
-        self.resting = threading.Lock()
-        self.over = threading.Lock()
-        self.resting.acquire()
-        self.over.acquire()
 
 
 @final
@@ -116,9 +83,9 @@ class Writer:
         self._kept = 0
         self._open = False
         self._replayed = 0
-        self._queue: queue.SimpleQueue[_Ticket | _Rest | None] = queue.SimpleQueue()
-        self._order: list[_Rest | None] = []
-        self._rest: _Rest | None = None
+        self._queue: queue.SimpleQueue[Ticket | RestOrder | None] = queue.SimpleQueue()
+        self._order: list[RestOrder | None] = []
+        self._rest: RestOrder | None = None
         self._ended: DiscreetError | None = None
         self._thread = threading.Thread(
             target=self._run, args=(first,), name="discreet-ledger", daemon=True
@@ -129,7 +96,7 @@ class Writer:
 
     def call(self, request: LedgerRequest[Result]) -> Result:
         """Have a request served, and return what it came to once that is durable."""
-        ticket = _Ticket(request)
+        ticket = Ticket(request)
         self._queue.put(ticket)
         if self._ended is not None and ticket.claim.acquire(blocking=False):
             raise copy_of_error(self._ended)
@@ -140,14 +107,14 @@ class Writer:
             raise
         if not done:
             if ticket.claim.acquire(blocking=False):
-                raise _late("it was not recorded")
+                raise late_error("it was not recorded")
             if not ticket.done.acquire(blocking=False):
-                raise _late("whether it was recorded will be seen when you ask again")
+                raise late_error("whether it was recorded will be seen when you ask again")
         if ticket.error is not None:
             raise ticket.error.with_traceback(None)
         return cast("Result", ticket.result)
 
-    def _wait(self, ticket: _Ticket) -> bool:
+    def _wait(self, ticket: Ticket) -> bool:
         """Wait for the result; time spent on replaying old entries does not count."""
         while True:
             replayed = self._replayed
@@ -158,7 +125,7 @@ class Writer:
 
     def rest(self) -> bool:
         """Have the store closed until ``wake``; say whether that came about in time."""
-        self._rest = _Rest()
+        self._rest = RestOrder()
         self._queue.put(self._rest)
         return self._ended is not None or self._rest.resting.acquire(timeout=self._timeout)
 
@@ -177,7 +144,7 @@ class Writer:
     # --- the thread ---------------------------------------------------------------------------
 
     def _run(self, first: Sequence[EntryRow] | None) -> None:
-        ended: DiscreetError = closed()
+        ended: DiscreetError = closed_ledger_error()
         try:
             if first is not None:
                 self._store.create(first)
@@ -186,7 +153,7 @@ class Writer:
             self._work()
             self._keep()
         except BaseException as error:  # noqa: BLE001  whatever it is, nobody may wait for ever
-            ended = _explained(error)
+            ended = explain_failure(error)
         finally:
             self._store.close()
             self._end(ended)
@@ -203,11 +170,11 @@ class Writer:
                     return
                 self._sleep(order)
 
-    def _take(self) -> list[_Ticket]:
+    def _take(self) -> list[Ticket]:
         """Return all that is queued, waiting for the first, up to an order to rest or to stop."""
-        tickets: list[_Ticket] = []
+        tickets: list[Ticket] = []
         item = self._queue.get()
-        while isinstance(item, _Ticket):
+        while isinstance(item, Ticket):
             if item.claim.acquire(blocking=False):
                 tickets.append(item)
             if len(tickets) == _MOST:
@@ -219,26 +186,26 @@ class Writer:
         self._order.append(item)
         return tickets
 
-    def _sleep(self, order: _Rest) -> None:
+    def _sleep(self, order: RestOrder) -> None:
         """Close the store; it is opened again for the next batch."""
         self._store.close()
         self._open = False
         order.resting.release()
         order.over.acquire()
 
-    def _serve(self, tickets: list[_Ticket]) -> None:
+    def _serve(self, tickets: list[Ticket]) -> None:
         try:
             self._record(tickets)
         except BaseException as error:  # noqa: BLE001  every caller is told
             for ticket in tickets:
-                ticket.result, ticket.error = None, _explained(error)
+                ticket.result, ticket.error = None, explain_failure(error)
             if self._state is None:  # whatever is wrong with the store, it is opened anew
                 self._store.close()
                 self._open = False
         for ticket in tickets:
             ticket.done.release()
 
-    def _record(self, tickets: list[_Ticket]) -> None:
+    def _record(self, tickets: list[Ticket]) -> None:
         """Serve requests, and return when everything is durable."""
         store = self._store
         if not self._open:
@@ -255,7 +222,7 @@ class Writer:
                 try:
                     ticket.result = ticket.request.act(batch)
                 except Exception as error:
-                    if batch.spoiled:
+                    if batch.failed_midway:
                         raise
                     ticket.error = error
             if batch.rows:
@@ -263,7 +230,7 @@ class Writer:
                 if state.seq >= self._kept + _KEPT_EVERY:
                     self._checkpoint(state)
         self._state = state
-        self._seen.note(state)
+        self._seen.remember(state)
 
     def _rebuilt(self) -> LedgerState:
         """Build the state from what is stored, before others are locked out."""
@@ -299,43 +266,8 @@ class Writer:
         with suppress(queue.Empty):
             while True:
                 item = self._queue.get_nowait()
-                if isinstance(item, _Rest):
+                if isinstance(item, RestOrder):
                     item.resting.release()
                 elif item is not None and item.claim.acquire(blocking=False):
                     item.error = copy_of_error(error)
                     item.done.release()
-
-
-def copy_of_error(error: DiscreetError) -> DiscreetError:
-    """Return an error like another, for one more caller."""
-    return type(error)(what=error.what, why=error.why, do=error.do)
-
-
-def _explained(error: BaseException) -> DiscreetError:
-    if isinstance(error, DiscreetError):
-        return copy_of_error(error)
-    found = LedgerUnavailable(
-        what=f"the writer of the ledger was stopped by a {type(error).__name__}.",
-        why="nothing is told before it is durable, so nobody was told anything.",
-        do="ask again with the same key: what was recorded is not paid twice.",
-    )
-    found.__cause__ = error
-    return found
-
-
-def _late(known: str) -> LedgerUnavailable:
-    return LedgerUnavailable(
-        what=f"the ledger did not answer in time; {known}.",
-        why="another process holds the ledger, or the disk is slow; nothing is answered before "
-        "its charge is on disk.",
-        do="ask again with the same key: what was recorded is not paid twice.",
-    )
-
-
-def closed() -> LedgerUnavailable:
-    """Return the error for a ledger that was closed."""
-    return LedgerUnavailable(
-        what="the ledger is closed.",
-        why="what is asked of it can no longer be recorded.",
-        do="open it again.",
-    )

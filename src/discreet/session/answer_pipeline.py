@@ -27,13 +27,12 @@ Spark itself, within the attempt.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, final
 
+from discreet.engines.engine import Engine
 from discreet.engines.hash_order import HashOrder
 from discreet.engines.sources.identity import scanned_tables
 from discreet.errors import (
@@ -45,6 +44,7 @@ from discreet.errors import (
     WrongKind,
 )
 from discreet.ledger import Release as Stored
+from discreet.ledger.canonical_lines import canonical, digest
 from discreet.ledger.question_requests import refuse_closed
 from discreet.noise import SYSTEM, Entropy
 from discreet.plan.plan import Plan
@@ -53,7 +53,6 @@ from discreet.requests.raw_totals import RawTotals
 from discreet.session.record import Record
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
-    from discreet.engines.engine import Engine
     from discreet.session.two_stages import SecondStagePlanner
 
 __all__ = ["AnswerPipeline", "answer_failed_error", "finish_with_noise"]
@@ -219,5 +218,4 @@ def _tables(plan: Plan) -> frozenset[str]:
 
 
 def _digest(*parts: object) -> str:
-    text = json.dumps(parts, separators=(",", ":"), ensure_ascii=True)
-    return hashlib.sha256(text.encode("ascii")).hexdigest()
+    return digest(canonical(parts).encode("ascii"))

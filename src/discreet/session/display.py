@@ -1,15 +1,9 @@
 """How a session shows itself: tables, unit and what is left of the budget, and never data.
 
-Trust: kernel.
+Trust: kernel.  Notebooks and tracebacks show what is returned here.
 
-The bar that shows how much of a budget is left.
-
-Several numbers may be limited.  Where one of them has to fit, the bar is about the one of which
+A budget may limit several numbers.  Where one of them has to fit, the bar is about the one of which
 most is left; otherwise about the one of which least is left.
-
-How a session shows itself: tables, unit and budget, and never data.
-
- Notebooks and tracebacks show what stands here.
 """
 
 from __future__ import annotations
@@ -32,12 +26,12 @@ _WIDTH: Final = 240
 def part_left(left: Left) -> Fraction:
     """Return which part of a budget is left, from 0 to 1.
 
-    >>> from discreet.accounting import Book, Budget
+    >>> from discreet.accounting import Budget, PrivacyFilter
     >>> from discreet.loss import Pure
     >>> from discreet.units import row
-    >>> book = Book(Budget(epsilon=2), unit=row())
-    >>> _ = book.charge(Pure(epsilon="0.5"))
-    >>> part_left(book.left())
+    >>> spending = PrivacyFilter(Budget(epsilon=2), unit=row())
+    >>> _ = spending.charge(Pure(epsilon="0.5"))
+    >>> part_left(spending.left())
     Fraction(3, 4)
     """
     pairs = list(zip(left.amounts, left.budget.limit, strict=True))[:-1]  # all but delta
@@ -49,9 +43,9 @@ def part_left(left: Left) -> Fraction:
 def text_bar(left: Left, width: int = 24) -> str:
     """Draw the bar with characters; what is left is filled.
 
-    >>> from discreet.accounting import Book, Budget
+    >>> from discreet.accounting import Budget, PrivacyFilter
     >>> from discreet.units import row
-    >>> text_bar(Book(Budget(epsilon=2), unit=row()).left(), width=4)
+    >>> text_bar(PrivacyFilter(Budget(epsilon=2), unit=row()).left(), width=4)
     '████ 100 %'
     """
     part = part_left(left)
@@ -62,9 +56,9 @@ def text_bar(left: Left, width: int = 24) -> str:
 def svg_bar(left: Left) -> str:
     """Draw the bar as SVG; what is left is filled.
 
-    >>> from discreet.accounting import Book, Budget
+    >>> from discreet.accounting import Budget, PrivacyFilter
     >>> from discreet.units import row
-    >>> svg_bar(Book(Budget(epsilon=2), unit=row()).left()).startswith("<svg ")
+    >>> svg_bar(PrivacyFilter(Budget(epsilon=2), unit=row()).left()).startswith("<svg ")
     True
     """
     part = part_left(left)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack, final
+from typing import Any, TypedDict, Unpack, final
 
+from discreet import query as queries
 from discreet.errors import DiscreetError, WrongKind
 from discreet.mechanisms.mechanism import Number
 from discreet.plan.plan import Plan
@@ -19,9 +20,6 @@ from discreet.query.question import Question
 from discreet.query.relations import Relation, Table, descend
 from discreet.query.sql.parse import read
 from discreet.release.release import Release
-
-if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
-    from discreet.query.table_builder import Rows
 
 __all__ = ["Inquiry", "PriceOptions", "QuestionLike", "question_of"]
 
@@ -48,7 +46,7 @@ class Inquiry:
     __slots__ = ("_ask", "_built", "_plan")
 
     def __init__(
-        self, built: Rows | Asked, *, plan: Callable[..., Plan], ask: Callable[..., Release]
+        self, built: queries.Rows | Asked, *, plan: Callable[..., Plan], ask: Callable[..., Release]
     ) -> None:
         """Take what is built so far, and who plans and answers it."""
         self._built = built
@@ -57,9 +55,7 @@ class Inquiry:
 
     def question(self) -> Question:
         """Return the question as it stands."""
-        from discreet.query.table_builder import Rows  # noqa: PLC0415  rare
-
-        if isinstance(self._built, Rows):
+        if isinstance(self._built, queries.Rows):
             raise WrongKind(
                 what="nothing is asked about the rows yet.",
                 why="an answer is about groups, with noise.",
@@ -85,9 +81,7 @@ class Inquiry:
         @functools.wraps(found)
         def step(*arguments: Any, **named: Any) -> Any:
             built = found(*map(_plain, arguments), **named)
-            from discreet.query.table_builder import Rows  # noqa: PLC0415  rare
-
-            if not isinstance(built, Rows | Asked):
+            if not isinstance(built, queries.Rows | Asked):
                 return built
             return Inquiry(built, plan=self._plan, ask=self._ask)
 
@@ -100,9 +94,7 @@ class Inquiry:
 
     def __repr__(self) -> str:
         """Show on one line what is built, which is public, and how to go on."""
-        from discreet.query.table_builder import Rows  # noqa: PLC0415  rare
-
-        if isinstance(self._built, Rows):
+        if isinstance(self._built, queries.Rows):
             return f"<rows of {_tables(self._built.source)}; go on with .group_by() or .count()>"
         try:
             question = self.question()

@@ -25,7 +25,7 @@ from discreet.session.opening_arguments import (
     unit_of,
 )
 from discreet.session.planning import check_keys
-from discreet.session.record import NoLedger, Rehearsal
+from discreet.session.record import NoLedger, Record, Rehearsal
 from discreet.session.schemas import schema_of
 from discreet.session.session import Session
 from discreet.session.table_records import record_schema, record_source_states
@@ -50,8 +50,8 @@ def open(  # noqa: A001, PLR0913  discreet.open: everything that belongs to a se
     """Open tables of people, to ask about them.
 
     The ledger is made once, where nothing lies, with the unit and the budget of the policy, and
-    reopened with what is left; where the policy has its id it is only opened.  It records how every
-    table looks that is opened with it.  It belongs to the people in these tables: use one ledger
+    reopened with what is left; where the policy has its id it is only opened.  It records the
+    schema of every table opened with it.  It belongs to the people in these tables: use one ledger
     for them, whatever files they come in.
 
     Args:
@@ -106,9 +106,7 @@ def open(  # noqa: A001, PLR0913  discreet.open: everything that belongs to a se
     )
 
 
-def _states(
-    record: Ledger | Rehearsal | NoLedger, engine: Engine, schema: Schema, *, keeps: bool
-) -> Mapping[str, str]:
+def _states(record: Record, engine: Engine, schema: Schema, *, keeps: bool) -> Mapping[str, str]:
     """Record what was opened; a ledger that was opened for it does not stay open if that fails."""
     try:
         return record_source_states(record, engine, schema)

@@ -1,18 +1,7 @@
 """What a session is opened with: tables and their names, policy, unit, budget and analyst.
 
-Trust: kernel.
-
-Which tables a session opens, and under which names.
-
- A name decides which facts of the policy belong to a table.
-
-The rules of a session: from the policy, from the call, or from both if they agree.
-
- Whom a session protects is decided here.
-
-The columns of tables, before there are any rules for them.
-
- Names and types are read from what describes the data, and no row is.
+Trust: kernel.  Whom a session protects is decided here: by the policy, by the call, or by both if
+they agree.  The name of a table decides which facts of the policy belong to it.
 """
 
 from __future__ import annotations

@@ -1,33 +1,19 @@
 """Planning in a session: everything that can be refused is refused here, and nothing is spent.
 
-Trust: kernel.
-
-Public tables: what the session itself may look at.
-
- Nothing but public tables may be read here: no noise is added.
+Trust: kernel.  Nothing but public tables may be read here, because no noise is added.
 
 Theorem (key ``unit-local``) has it that a join with a public table does not multiply rows if the
 columns that it compares are a key of that table.  The owner declares the key; since anybody may see
 the table, the declaration is checked.
 
-The plans that a session has made: only these are carried out.
-
- A plan from elsewhere may rest on other bounds, another unit or another policy, and
-would be answered for less than it costs here.
-
-What is carried out is never the object that a caller hands in, which may claim to equal a plan that
-was made here: it is a copy that no caller has held.
-
-Another draw of an answer: whether two of them may be combined.
-
- What is refused here is refused before it is charged.
+Only plans that this session has made are carried out.  A plan from elsewhere may rest on other
+bounds, another unit or another policy, and would be answered for less than it costs here.  What is
+carried out is never the object that a caller hands in, which may claim to equal a plan that was
+made here: it is a copy that no caller has held.
 
 Noise of several draws of one total averages out (key ``inverse-variance``); each draw is paid for.
-Draws of different data, or of totals with other bounds, say nothing about each other.
-
-Where a plan stands before the ledger: answered before, affordable, and what is left after it.
-
-Planning in a session: everything that can be refused is refused here, and nothing is spent.
+Draws of different data, or of totals with other bounds, say nothing about each other: to combine
+them is refused before another one is charged.
 """
 
 from __future__ import annotations
@@ -170,7 +156,7 @@ class PlanRegistry:
             known = self._plans.get(_name(plan)) if type(plan) is Plan else None
         if known is None or known != plan:
             raise WrongKind(
-                what="this plan was not made by this session, or long ago.",
+                what="this plan was not made by this session, or too long ago.",
                 why="it may rest on other bounds, another unit or another policy.",
                 do="plan the question with this session, and ask for that.",
             )

@@ -8,72 +8,18 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Mapping
-from typing import Any, Final, Protocol, final
+from dataclasses import replace
+from typing import Any, Final, NoReturn, final
 
 from discreet.accounting import Box, Node
 from discreet.errors import WrongKind
-from discreet.ledger import Charged, Receipt, Release, Started
+from discreet.ledger import Charged, Ledger, Receipt, Release, Started
 from discreet.ledger.canonical_lines import DescriptionEntry
 from discreet.ledger.question_requests import refuse_closed
 
 __all__ = ["NoLedger", "Record", "Rehearsal"]
 
 _NOBODY: Final = "0" * 32
-
-
-class Record(Protocol):
-    """The steps of an answer, as a ledger takes them."""
-
-    @property
-    def id(self) -> str:
-        """The name of the record, which receipts bear."""
-        ...
-
-    def find(self, question: str) -> Release | None:
-        """Return the first answer that a question was given."""
-        ...
-
-    def charge(  # noqa: PLR0913  a request and where it is charged
-        self,
-        what: Node,
-        *,
-        key: str | None = None,
-        question: str = "",
-        scope: Box | None = None,
-        delta: object = None,
-        account: str | None = None,
-    ) -> Charged:
-        """Pay for a request, or refuse it and change nothing."""
-        ...
-
-    def start(self, key: str) -> Started | Release:
-        """Say that data is about to be read."""
-        ...
-
-    def release(self, key: str, answer: bytes) -> Release:
-        """Store an answer, and get back what is stored."""
-        ...
-
-    def fail(self, key: str) -> None:
-        """Close a question after an attempt failed that may have read data."""
-        ...
-
-    def reopen(self, key: str, *, reason: str, by: str) -> None:
-        """Allow further attempts of a closed question."""
-        ...
-
-    @property
-    def closed(self) -> tuple[str, ...]:
-        """The keys of closed questions."""
-        ...
-
-    def describe(self, what: str, content: Mapping[str, object]) -> str:
-        """Record a description unless an equal one is there, and return its digest."""
-        ...
-
-    def descriptions(self, what: str) -> tuple[Mapping[str, Any], ...]:
-        """Return all descriptions of one thing, in order."""
-        ...
 
 
 @final
@@ -108,9 +54,9 @@ class Rehearsal:
     def find(self, question: str) -> Release | None:
         """Return the first answer that a question was given."""
         with self._lock:
-            found = (item for item in self._answers.values() if item.question == question)
-            first = next(found, None)
-            return None if first is None else _again(first)
+            answers = (item for item in self._answers.values() if item.question == question)
+            first = next(answers, None)
+            return None if first is None else replace(first, replayed=True)
 
     def charge(  # noqa: PLR0913  as a ledger
         self,
@@ -135,7 +81,7 @@ class Rehearsal:
         """Count the attempts, and return an answer that is there."""
         with self._lock:
             if key in self._answers:
-                return _again(self._answers[key])
+                return replace(self._answers[key], replayed=True)
             refuse_closed(self._closed, key)
             self._attempts[key] = self._attempts.get(key, 0) + 1
             return Started(key=key, attempt=self._attempts[key])
@@ -144,7 +90,7 @@ class Rehearsal:
         """Keep the first answer."""
         with self._lock:
             if key in self._answers:
-                return _again(self._answers[key])
+                return replace(self._answers[key], replayed=True)
             refuse_closed(self._closed, key)
             found = Release(
                 key=key,
@@ -213,25 +159,16 @@ class NoLedger:
         """Find nothing."""
         return None
 
-    def charge(self, what: Node, **named: object) -> Charged:  # noqa: ARG002
-        """Refuse."""
-        raise _unrecorded()
+    def charge(self, *_: object, **__: object) -> NoReturn:
+        """Refuse, as every step of an answer is."""
+        raise WrongKind(
+            what="the session was opened without a ledger.",
+            why="a budget that is not written down is spent anew each time the program starts.",
+            do="open it with ledger='clinic.ledger', a file that is made if it is not there; or "
+            "with test_mode=True for tests on made-up data.",
+        )
 
-    def start(self, key: str) -> Started | Release:  # noqa: ARG002
-        """Refuse."""
-        raise _unrecorded()
-
-    def release(self, key: str, answer: bytes) -> Release:  # noqa: ARG002
-        """Refuse."""
-        raise _unrecorded()
-
-    def fail(self, key: str) -> None:  # noqa: ARG002
-        """Refuse."""
-        raise _unrecorded()
-
-    def reopen(self, key: str, *, reason: str, by: str) -> None:  # noqa: ARG002
-        """Refuse."""
-        raise _unrecorded()
+    start = release = fail = reopen = charge
 
     @property
     def closed(self) -> tuple[str, ...]:
@@ -251,20 +188,5 @@ class NoLedger:
         return "no ledger: questions can be planned, and not asked"
 
 
-def _unrecorded() -> WrongKind:
-    return WrongKind(
-        what="the session was opened without a ledger.",
-        why="a budget that is not written down is spent anew each time the program starts.",
-        do="open it with ledger='clinic.ledger', a file that is made if it is not there; or with "
-        "test_mode=True for tests on made-up data.",
-    )
-
-
-def _again(found: Release) -> Release:
-    return Release(
-        key=found.key,
-        question=found.question,
-        answer=found.answer,
-        receipt=found.receipt,
-        replayed=True,
-    )
+Record = Ledger | Rehearsal | NoLedger
+"""What takes the steps of an answer."""

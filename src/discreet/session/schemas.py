@@ -17,15 +17,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from discreet.engines.engine import Columns
 from discreet.errors import UnreadableSource
 from discreet.plan.policy.owner_promises import same_columns
 from discreet.plan.policy.policy import Policy
 from discreet.query.expression_types import CASTS
 from discreet.query.relations import folded
 from discreet.query.types import Type
-from discreet.requests.table_schema import ColumnFacts, SameColumns, Schema, TableFacts
+from discreet.requests.table_schema import (
+    ColumnFacts,
+    SameColumns,
+    Schema,
+    StoredColumn,
+    TableFacts,
+)
 from discreet.session.unit_forms import (
     bad_table,
     check_alike,
@@ -34,10 +41,6 @@ from discreet.session.unit_forms import (
     in_normal_form,
 )
 from discreet.units import PrivacyUnit
-
-if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
-    from discreet.engines.engine import Columns
-    from discreet.requests.table_schema import StoredColumn
 
 __all__ = ["schema_of"]
 
@@ -114,7 +117,9 @@ def _table(facts: TableFacts, unit: PrivacyUnit, columns: Columns) -> TableFacts
     spelled = {folded(column): column for column in columns}
     for each in facts.columns:
         if folded(each.name) not in spelled:
-            raise bad_table(facts, f"there is no column {each.name} in the data", "mend its name")
+            raise bad_table(
+                facts, f"there is no column {each.name} in the data", "correct its name"
+            )
     own = facts.unit
     if not facts.public and facts.link is None and not own:
         own = unit.columns
@@ -161,7 +166,9 @@ def _check_unit(table: TableFacts, unit: PrivacyUnit) -> None:
     """Refuse a table whose own unit is not that of the session, and so of its ledger."""
     if len(table.unit) != len(unit.columns):
         raise bad_table(
-            table, "it names its unit by other columns than all tables do", "name as many"
+            table,
+            "it names its unit by another number of columns than the other tables",
+            "name as many columns",
         )
     for own, name in zip(table.unit, unit.columns, strict=True):
         if folded(own) != folded(name) and table.column(name) is not None:
@@ -179,7 +186,7 @@ def _check_column(table: TableFacts, name: str, sources: Mapping[str, Columns]) 
         raise bad_table(
             table,
             f"it has no column {name}, which says whose rows these are or tells them apart",
-            "mend the name, name its own unit = [...], link it to a table, or say public = true",
+            "correct the name, name its own unit = [...], link it to a table, or say public = true",
         )
     if column.stored is not None and column.stored.blurred:
         raise bad_table(

@@ -18,30 +18,35 @@ from functools import partial
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Self, Unpack, final
 
+from discreet import query as queries
+from discreet.accounting import Left
 from discreet.accounting.budgets.currency import BasicCurrency
 from discreet.engines.engine import Engine
 from discreet.errors import LedgerError, UnknownName, WrongKind
 from discreet.ledger import Ledger, Receipt
 from discreet.ledger import Release as Stored
-from discreet.mechanisms.mechanism import Number
 from discreet.plan.plan import Plan
 from discreet.plan.policy.policy import Policy
-from discreet.plan.pricing.requested_price import BoundsPrice
 from discreet.query.question import Question
 from discreet.release.release import Release
 from discreet.requests.table_schema import Schema, TableFacts
+from discreet.session import files
 from discreet.session.answer_pipeline import AnswerPipeline
-from discreet.session.files.manifest import answered_into_files_error, is_manifest
+from discreet.session.display import as_html, as_line
+from discreet.session.files.manifest import (
+    WrittenRelease,
+    answered_into_files_error,
+    is_manifest,
+)
+from discreet.session.fork_guard import ForkGuard
 from discreet.session.inquiry import Inquiry, PriceOptions, QuestionLike, question_of
-from discreet.session.planning import PlanRegistry, SessionPlanner
-from discreet.session.record import NoLedger, Rehearsal
+from discreet.session.planning import PlanRegistry, SessionPlanner, check_combinable
+from discreet.session.record import Record, Rehearsal
 from discreet.units import PrivacyUnit
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
-    from discreet.accounting import Left
     from discreet.plan.bounds_search.bounds_search import FoundBounds
     from discreet.plan.plan import BudgetPreview
-    from discreet.session.files.manifest import WrittenRelease
 
 __all__ = ["Session"]
 
@@ -65,6 +70,7 @@ class Session:
         "_account",
         "_desk",
         "_engine",
+        "_guard",
         "_keeps",
         "_ledger",
         "_lock",
@@ -82,7 +88,7 @@ class Session:
         schema: Schema,
         policy: Policy,
         unit: PrivacyUnit,
-        ledger: Ledger | Rehearsal | NoLedger,
+        ledger: Record,
         account: str | None = None,
         keeps: bool = False,
         states: Mapping[str, str] = MappingProxyType({}),
@@ -102,58 +108,32 @@ class Session:
         self._planning = SessionPlanner(
             engine=engine, schema=schema, policy=policy, unit=unit, ceiling=not self.test_mode
         )
+        self._guard = ForkGuard(engine)
         self._lock = threading.Lock()
 
     # --- asking -------------------------------------------------------------------------------
 
-    def plan(  # noqa: PLR0913  one price, in one of three ways, and what goes with it
-        self,
-        question: QuestionLike,
-        *,
-        epsilon: Number | None = None,
-        rho: Number | None = None,
-        error: Mapping[str, Number] | None = None,
-        delta: Number | None = None,
-        size: int | None = None,
-        confidence: Number | None = None,
-        bounds: BoundsPrice | None = None,
-    ) -> Plan:
+    def plan(self, question: QuestionLike, **price: Unpack[PriceOptions]) -> Plan:
         """Say how a question would be answered, what it costs and how exact it is; spend nothing.
 
         Args:
             question: SQL text, or the table builder.
-            epsilon: what the answer may cost.
-            rho: the same in zero-concentrated privacy.
-            error: how far outputs may be from the truth, by their names, in place of a price.
-            delta: the chance with which the promise may fail.
-            size: about how many rows of a group count; errors of means follow from it.
-            confidence: the probability with which errors are not exceeded.
-            bounds: ``discreet.estimate(epsilon=...)`` lets missing bounds be found, at that price.
-        """
-        price = PriceOptions(
-            epsilon=epsilon,
-            rho=rho,
-            error=error,
-            delta=delta,
-            size=size,
-            confidence=confidence,
-            bounds=bounds,
-        )
-        plan = self._plan(question, price)
-        return replace(plan, standing=self._standing(plan))
+            price: one of epsilon, rho and error, and what goes with it:
 
-    def ask(  # noqa: PLR0913  as ``plan``
-        self,
-        question: QuestionLike,
-        *,
-        epsilon: Number | None = None,
-        rho: Number | None = None,
-        error: Mapping[str, Number] | None = None,
-        delta: Number | None = None,
-        size: int | None = None,
-        confidence: Number | None = None,
-        bounds: BoundsPrice | None = None,
-    ) -> Release:
+                - epsilon: what the answer may cost;
+                - rho: the same in zero-concentrated privacy;
+                - error: how far outputs may be from the truth, by their names, in place of a price;
+                - delta: the chance with which the promise may fail;
+                - size: about how many rows of a group count; errors of means follow from it;
+                - confidence: the probability with which errors are not exceeded;
+                - bounds: ``discreet.estimate(epsilon=...)`` has missing bounds found, at that
+                  price.
+        """
+        with self._guard:
+            plan = self._plan(question, price)
+            return replace(plan, standing=self._standing(plan))
+
+    def ask(self, question: QuestionLike, **price: Unpack[PriceOptions]) -> Release:
         """Answer a question: charge, read, add noise, record.
 
         The same question at the same price is answered once: asked again, it gets the same answer,
@@ -161,24 +141,10 @@ class Session:
 
         Args:
             question: SQL text, the table builder, or a plan of this session.
-            epsilon: what the answer may cost.
-            rho: the same in zero-concentrated privacy.
-            error: how far outputs may be from the truth, by their names, in place of a price.
-            delta: the chance with which the promise may fail.
-            size: about how many rows of a group count; errors of means follow from it.
-            confidence: the probability with which errors are not exceeded.
-            bounds: ``discreet.estimate(epsilon=...)`` lets missing bounds be found, at that price.
+            price: epsilon, rho or error, and what goes with it, as in ``plan``.
         """
-        price = PriceOptions(
-            epsilon=epsilon,
-            rho=rho,
-            error=error,
-            delta=delta,
-            size=size,
-            confidence=confidence,
-            bounds=bounds,
-        )
-        return self._answer(self._plan(question, price))
+        with self._guard:
+            return self._answer(self._plan(question, price))
 
     def write(
         self, question: QuestionLike, folder: str | os.PathLike[str], **price: Unpack[PriceOptions]
@@ -196,11 +162,12 @@ class Session:
                 in a folder that nobody else may write to.
             price: epsilon, rho or error, and what goes with it, as in ``ask``.
         """
-        found = self._plan(question, price)
-        from discreet.session.files.write_answer import write  # noqa: PLC0415  rare
-
-        told = partial(self._told, found)
-        return write(self._open_desk(), found, folder, told=told, private=not self.test_mode)
+        with self._guard:
+            plan = self._plan(question, price)
+            told = partial(self._told, plan)
+            return files.write(
+                self._open_desk(), plan, folder, told=told, private=not self.test_mode
+            )
 
     def remeasure(self, answered: Release | QuestionLike, **price: Unpack[PriceOptions]) -> Release:
         """Buy another draw of an answer, and combine all draws as well as can be.
@@ -215,15 +182,14 @@ class Session:
             price: epsilon, rho or error, and what goes with it.
         """
         before = answered if isinstance(answered, Release) else self.ask(answered, **price)
-        found = self._planned(before.plan.question, price, before.plan.found)
-        from discreet.session.planning import check_combinable  # noqa: PLC0415  rare
-
-        desk = self._open_desk()
-        draw = 1 + sum(plan.digest == found.digest for plan in before.plans)
-        recorded = self._ledger.find(desk.question(found, draw)) is not None
-        sources = None if recorded else desk.sources(found)
-        check_combinable(before, found, ledger=self._ledger.id, sources=sources)
-        after = self._answer(found, draw)
+        with self._guard:
+            plan = self._planned(before.plan.question, price, before.plan.found)
+            desk = self._open_desk()
+            draw = 1 + sum(earlier.digest == plan.digest for earlier in before.plans)
+            recorded = self._ledger.find(desk.question(plan, draw)) is not None
+            sources = None if recorded else desk.sources(plan)
+            check_combinable(before, plan, ledger=self._ledger.id, sources=sources)
+            after = self._answer(plan, draw)
         from discreet.release.combination import combine  # noqa: PLC0415  rare
 
         return self._marked(combine(before, after), after.receipt, replayed=after.replayed)
@@ -237,9 +203,7 @@ class Session:
                 why="a question is about the tables that this session has opened.",
                 do=f"use one of: {known}.",
             )
-        from discreet.query.table_builder import table as rows_of  # noqa: PLC0415  rare
-
-        return Inquiry(rows_of(name), plan=self.plan, ask=self.ask)
+        return Inquiry(queries.table(name), plan=self.plan, ask=self.ask)
 
     # --- what is known ------------------------------------------------------------------------
 
@@ -264,7 +228,7 @@ class Session:
         return self._unit
 
     @property
-    def ledger(self) -> Ledger | Rehearsal | NoLedger:
+    def ledger(self) -> Record:
         """The record of everything that was charged and answered."""
         return self._ledger
 
@@ -292,7 +256,8 @@ class Session:
         with self._lock:
             desk, self._desk = self._desk, None
         if desk is not None:
-            self._engine.close()
+            if not self._guard.broken:
+                self._engine.close()
             if isinstance(self._ledger, Ledger) and not self._keeps:
                 self._ledger.close()
 
@@ -309,13 +274,9 @@ class Session:
 
     def __repr__(self) -> str:
         """Show tables, unit and budget on one line, and no data."""
-        from discreet.session.display import as_line  # noqa: PLC0415  rare
-
         return as_line(self._schema, self._unit, None if self.closed else self._left())
 
     def _repr_html_(self) -> str:
-        from discreet.session.display import as_html  # noqa: PLC0415  rare
-
         return as_html(self._schema, self._unit, None if self.closed else self._left())
 
     # --- inside -------------------------------------------------------------------------------

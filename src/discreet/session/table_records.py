@@ -1,15 +1,7 @@
 """What a ledger records of the tables that are opened: their schemas, and their states.
 
-Trust: kernel.
-
-What a ledger is told of the tables that are opened with it.
-
- Scopes are compared by names that follow from these descriptions.
-
-The states that tables were opened in, on record: what was read is known later.
-
- Two answers are combined only if their tables were in the same states; a table that
-is frozen is opened in one state only.
+Trust: kernel.  Scopes are compared by names that follow from recorded schemas; two answers are
+combined only if their tables were in the same states.
 
 A ledger records the identity of every table that it meets, once.  The name of a state is its place
 among those of its table, such as "source 2"; nothing of the data follows from it.  What one session
@@ -38,7 +30,7 @@ from discreet.noise import SYSTEM
 from discreet.plan.binding.scope import table_description
 from discreet.query.relations import folded
 from discreet.requests.table_schema import Schema, TableFacts
-from discreet.session.record import NoLedger, Rehearsal
+from discreet.session.record import Record
 from discreet.units import PrivacyUnit
 
 __all__ = ["record_schema", "record_source_states"]
@@ -120,9 +112,7 @@ def _check_unit(schema: Schema, table: TableFacts, before: _Finding, now: _Findi
 _BITS: Final = 128
 
 
-def record_source_states(
-    record: Ledger | Rehearsal | NoLedger, engine: Engine, schema: Schema
-) -> Mapping[str, str]:
+def record_source_states(record: Record, engine: Engine, schema: Schema) -> Mapping[str, str]:
     """Record what was opened, and return the names of the states of all tables.
 
     Refuses, before anything is recorded, a frozen table whose content is not the one on record.

@@ -18,6 +18,7 @@ from typing import Any, Final
 from discreet.engines.engine import Engine
 from discreet.engines.hash_order import HashOrder
 from discreet.errors import WrongKind
+from discreet.ledger.canonical_lines import canonical
 from discreet.noise import Entropy
 from discreet.plan.bounds_search.bounds_search import FoundBounds
 from discreet.plan.bounds_search.second_stage import SecondStage
@@ -62,8 +63,7 @@ def draw_in_stages(  # noqa: PLR0913  what both stages need
             "format": _FORMAT,
             "stage": digest,
         }
-        text = json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
-        return text.encode("ascii")
+        return canonical(document).encode("ascii")
 
     return finish_with_noise(stages)
 
@@ -74,7 +74,7 @@ def read_stages(data: bytes, plan: Plan, settle: SecondStagePlanner) -> Release:
         document = json.loads(data)
         found = tuple(_bounds(each) for each in document["bounds"])
         stage, known = document["stage"], document["format"] == _FORMAT
-        inner = json.dumps(document["answer"], sort_keys=True, separators=(",", ":"))
+        inner = canonical(document["answer"])
     except (ValueError, KeyError, TypeError, ZeroDivisionError):
         raise _unreadable() from None
     if not known:

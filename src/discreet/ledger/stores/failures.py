@@ -1,49 +1,41 @@
-"""Failures of the files and processes of a ledger, told without what is stored in it.
+"""Failures of the files of a ledger, told without what is stored in it.
 
-Trust: kernel.
-
-What a forked process inherits and must not touch.
-
-What went wrong with a ledger file, told without a word of what is stored in it.
-
- Messages of a driver can quote what they stumbled over.
+Trust: kernel.  Messages of a driver can quote what they stumbled over, so none is passed on.
 """
 
 from __future__ import annotations
 
-import ctypes
 import errno
-from typing import Final
+from collections.abc import Callable
+from typing import Final, TypeVar
 
 from discreet.errors import DamagedLedger, LedgerError, LedgerUnavailable, NewerFormat, NotALedger
 
 __all__ = [
     "absent_ledger_error",
     "copied_file_error",
-    "elsewhere",
     "empty_file_error",
     "exchanged_ledger_error",
     "file_failure",
     "forked_error",
     "hard_link_error",
     "missing_entries_error",
-    "never_finalize",
     "newer_version_error",
     "not_a_ledger_error",
     "orphaned_files_error",
     "replaced_file_error",
+    "side_files_error",
     "sqlite_failure",
     "torn_file_error",
 ]
 
 
-def never_finalize(thing: object) -> None:
-    """Keep something until the process ends, and do not even close it then.
+Failure = TypeVar("Failure", bound=LedgerError)
 
-    A child process inherits connections that are its parent's: closing them there would write to
-    files, or end sessions, that the parent is using.
-    """
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
+
+def _error(kind: type[Failure], what: str, *, why: str, do: str) -> Callable[[], Failure]:
+    """Return a function that makes a new error with these sentences each time."""
+    return lambda: kind(what=what, why=why, do=do)
 
 
 _BUSY: Final = "another program kept it busy for too long"
@@ -109,42 +101,32 @@ def _unavailable(reason: str) -> LedgerUnavailable:
     )
 
 
-def torn_file_error() -> DamagedLedger:
-    """Return the error for a file that contradicts its own structure."""
-    return DamagedLedger(
-        what="the file of the ledger is torn, or was changed by other means.",
-        why="what was spent can only be told from a file that is whole.",
-        do="keep the file as it is, and restore from an export or a copy of it.",
-    )
-
-
-def replaced_file_error() -> DamagedLedger:
-    """Return the error for a file that is not the one that was opened."""
-    return DamagedLedger(
-        what="the file of the ledger was removed, or replaced by another one, while it was open.",
-        why="charges to a file that nobody will open again would be spent for nothing and lost.",
-        do="put the file back, or open the ledger anew after it has been verified.",
-    )
-
-
-def hard_link_error() -> DamagedLedger:
-    """Return the error for a file with several names."""
-    return DamagedLedger(
-        what="the file of the ledger has more than one name: there are hard links to it.",
-        why="whoever opens it by another name would spend the same budget a second time.",
-        do="remove the other names, and keep copies with `discreet ledger backup`.",
-    )
-
-
-def elsewhere() -> LedgerUnavailable:
-    """Return the error for a file that others use with other side files."""
-    return LedgerUnavailable(
-        what="the ledger is in use under another name or folder, or the files beside it (-wal, "
-        "-shm, -turn) were removed or exchanged while it was open.",
-        why="those who do not share these files do not see each other's charges.",
-        do="open it where the others do, as a folder and not as a single mounted file; or have "
-        "them close it first.",
-    )
+torn_file_error: Final = _error(
+    DamagedLedger,
+    "the file of the ledger is torn, or was changed by other means.",
+    why="what was spent can only be told from a file that is whole.",
+    do="keep the file as it is, and restore from an export or a copy of it.",
+)
+replaced_file_error: Final = _error(
+    DamagedLedger,
+    "the file of the ledger was removed, or replaced by another one, while it was open.",
+    why="charges to a file that nobody will open again would be spent for nothing and lost.",
+    do="put the file back, or open the ledger anew after it has been verified.",
+)
+hard_link_error: Final = _error(
+    DamagedLedger,
+    "the file of the ledger has more than one name: there are hard links to it.",
+    why="whoever opens it by another name would spend the same budget a second time.",
+    do="remove the other names, and keep copies with `discreet ledger backup`.",
+)
+side_files_error: Final = _error(
+    LedgerUnavailable,
+    "the ledger is in use under another name or folder, or the files beside it (-wal, "
+    "-shm, -turn) were removed or exchanged while it was open.",
+    why="those who do not share these files do not see each other's charges.",
+    do="open it where the others do, as a folder and not as a single mounted file; or have "
+    "them close it first.",
+)
 
 
 def exchanged_ledger_error(seq: int) -> DamagedLedger:
@@ -157,51 +139,38 @@ def exchanged_ledger_error(seq: int) -> DamagedLedger:
     )
 
 
-def missing_entries_error() -> DamagedLedger:
-    """Return the error for a file from which entries are missing."""
-    return DamagedLedger(
-        what="entries of the ledger that were recorded are missing from its file.",
-        why="its log was removed or torn, or an older state has taken its place, and what was "
-        "charged since would be forgotten.",
-        do="bring back the files as they were, or restore from a backup.",
-    )
-
-
-def copied_file_error() -> DamagedLedger:
-    """Return the error for a file without the card that belongs to it."""
-    return DamagedLedger(
-        what="this file is a copy of a ledger, or was moved without the files beside it.",
-        why="a copy would spend the same budget a second time, and may lack what was charged last.",
-        do="open the original; move it with all files that begin with its name; or make a new "
-        "ledger of a backup with `discreet ledger restore`.",
-    )
-
-
-def orphaned_files_error() -> DamagedLedger:
-    """Return the error for files that lie beside a ledger that is gone."""
-    return DamagedLedger(
-        what="the ledger that was here is missing; files that belong to it are still there.",
-        why="a new ledger in its place would grant the whole budget a second time.",
-        do="put the file back, or restore from a backup at another place.",
-    )
-
-
-def empty_file_error() -> DamagedLedger:
-    """Return the error for an empty file beside the files of a ledger."""
-    return DamagedLedger(
-        what="the file of the ledger is empty, and files that belong to it are still there.",
-        why="a new ledger in its place would grant the whole budget a second time.",
-        do="put the file back, or restore from a backup at another place.",
-    )
-
-
-def not_a_ledger_error() -> NotALedger:
-    """Return the error for something else at the address."""
-    return NotALedger(
-        what="what lies at this address is not a ledger.",
-        why="charges are recorded only where nothing else is kept, or overwritten.",
-        do="give the path of a ledger, or one at which there is nothing yet.",
-    )
+missing_entries_error: Final = _error(
+    DamagedLedger,
+    "entries of the ledger that were recorded are missing from its file.",
+    why="its log was removed or torn, or an older state has taken its place, and what was "
+    "charged since would be forgotten.",
+    do="bring back the files as they were, or restore from a backup.",
+)
+copied_file_error: Final = _error(
+    DamagedLedger,
+    "this file is a copy of a ledger, or was moved without the files beside it.",
+    why="a copy would spend the same budget a second time, and may lack what was charged last.",
+    do="open the original; move it with all files that begin with its name; or make a new "
+    "ledger of a backup with `discreet ledger restore`.",
+)
+orphaned_files_error: Final = _error(
+    DamagedLedger,
+    "the ledger that was here is missing; files that belong to it are still there.",
+    why="a new ledger in its place would grant the whole budget a second time.",
+    do="put the file back, or restore from a backup at another place.",
+)
+empty_file_error: Final = _error(
+    DamagedLedger,
+    "the file of the ledger is empty, and files that belong to it are still there.",
+    why="a new ledger in its place would grant the whole budget a second time.",
+    do="put the file back, or restore from a backup at another place.",
+)
+not_a_ledger_error: Final = _error(
+    NotALedger,
+    "what lies at this address is not a ledger.",
+    why="charges are recorded only where nothing else is kept, or overwritten.",
+    do="give the path of a ledger, or one at which there is nothing yet.",
+)
 
 
 def newer_version_error(version: int, known: int) -> NewerFormat:
@@ -213,20 +182,16 @@ def newer_version_error(version: int, known: int) -> NewerFormat:
     )
 
 
-def absent_ledger_error() -> NotALedger:
-    """Return the error for an address at which there is no ledger, and none may be made."""
-    return NotALedger(
-        what="there is no ledger at this address.",
-        why="a new one has to say whom it protects, and how much may be lost.",
-        do="check the address, or give unit= and budget= to open a new ledger there.",
-    )
-
-
-def forked_error() -> LedgerUnavailable:
-    """Return the error for a file that a parent process had open while it forked."""
-    return LedgerUnavailable(
-        what="the ledger was in use while this process was forked from another.",
-        why="the locks of the parent cannot be told from those of the child, and charges of the "
-        "child could be lost.",
-        do="start a new process instead of a fork, or fork before the ledger is opened.",
-    )
+absent_ledger_error: Final = _error(
+    NotALedger,
+    "there is no ledger at this address.",
+    why="a new one has to say whom it protects, and how much may be lost.",
+    do="check the address, or give unit= and budget= to open a new ledger there.",
+)
+forked_error: Final = _error(
+    LedgerUnavailable,
+    "the ledger was in use while this process was forked from another.",
+    why="the locks of the parent cannot be told from those of the child, and charges of the "
+    "child could be lost.",
+    do="start a new process instead of a fork, or fork before the ledger is opened.",
+)

@@ -15,10 +15,11 @@ from __future__ import annotations
 
 import fcntl
 import os
-import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, final
+
+from discreet.ledger.forks import ForkAware
 
 __all__ = ["FairLock"]
 
@@ -27,27 +28,27 @@ _FLAGS: Final = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 @final
-class FairLock:
+class FairLock(ForkAware):
     """The right to write to a file next; any OSError is the caller's to explain.
 
     >>> import tempfile, pathlib
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     turn = FairLock(str(pathlib.Path(folder, "ledger")))
-    ...     with turn.taken():
+    ...     with turn.held():
     ...         pass
     ...     turn.close()
     """
 
-    __slots__ = ("__weakref__", "_files", "_path")
+    __slots__ = ("_files", "_path")
 
     def __init__(self, path: str) -> None:
         """Take the path of the file; nothing is opened yet."""
         self._path = path
         self._files: tuple[int, ...] = ()
-        _TURNS.add(self)
+        self.watch_forks()
 
     @contextmanager
-    def taken(self) -> Iterator[None]:
+    def held(self) -> Iterator[None]:
         """Wait for the turn, and keep it until the block ends."""
         ahead, turn = self._opened()
         fcntl.flock(ahead, fcntl.LOCK_EX)
@@ -100,14 +101,6 @@ class FairLock:
         for file in files:
             os.close(file)
 
-
-_TURNS: Final[weakref.WeakSet[FairLock]] = weakref.WeakSet()
-
-
-def _close_inherited() -> None:
-    """Close what a parent process had open: its locks would outlive it in the child."""
-    for turn in list(_TURNS):
-        turn.close()
-
-
-os.register_at_fork(after_in_child=_close_inherited)
+    def after_fork_in_child(self) -> None:
+        """Close what the parent has open: its locks would outlive it in the child."""
+        self.close()

@@ -2,19 +2,14 @@
 
 Trust: kernel.
 
-When a file came into being, which tells a file from its copies.
-
 An inode number is unique in one file system alone: a copy on another one, or in a layer of another
 container, can have the same.  File systems also keep the time at which an inode was made.  It comes
 with no copy, cannot be set, and stays the same when the file is written, renamed, or mounted again
 (ext4, xfs, btrfs and tmpfs keep it; an overlay has that of the layer which is written to).
 
-The card of a ledger file: one line beside it that says which file it is and how far it came.
-
 Definition.  The file ``<ledger>-turn`` holds the card: the inode of the ledger file, when it was
-made (:mod:`discreet.ledger.stores.file_identity`), and the number and head of the last entry that
-was committed. It is written after every commit, before anybody is told of it, so the card is never
-ahead of the file.
+made, and the number and head of the last entry that was committed.  It is written after every
+commit, before anybody is told of it, so the card is never ahead of the file.
 Theorem (key ``witness-card``).  If the file still holds the entry that the card names, it holds
 every entry that was told.
     Proof.  The card names the last commit that was told, or a later one, and heads are chained: an

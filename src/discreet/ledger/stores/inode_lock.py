@@ -30,6 +30,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, final
 
+from discreet.ledger.forks import ForkAware
 from discreet.ledger.stores.failures import replaced_file_error, sqlite_failure
 
 __all__ = ["InodeLock", "inode_lock_of"]
@@ -63,7 +64,7 @@ class InodeLock:
         self.stores = 0
 
     @contextmanager
-    def alone(self, timeout: float) -> Iterator[None]:
+    def entering(self, timeout: float) -> Iterator[None]:
         """Come or go while nobody else does."""
         until = time.monotonic() + timeout
         if not self._lock.acquire(timeout=timeout):
@@ -80,15 +81,11 @@ class InodeLock:
         finally:
             self._lock.release()
 
-    def shared(self) -> bool:
+    def in_use(self) -> bool:
         """Say whether anybody uses the file, here or in another process."""
         return self._users > 0 or self._held(_PLACES, _MANY)
 
-    def last(self) -> bool:
-        """Say whether one store of this process is the only user."""
-        return self._users == 1 and not self._held(_PLACES, _MANY)
-
-    def elsewhere(self, sides: Sides) -> bool:
+    def used_with_other_sides(self, sides: Sides) -> bool:
         """Say whether a user of the file uses other side files than these."""
         place = _place(sides)
         before = self._held(_PLACES, place - _PLACES)
@@ -111,11 +108,15 @@ class InodeLock:
 
     def let_go(self) -> None:
         """Forget one store; after the last one the descriptor is closed."""
-        with _HOLDING:
+        with _LOCKS.changing:
             self.stores -= 1
             if not self.stores:
-                _HOLDS.pop(self.file, None)
-                os.close(self._file)
+                _LOCKS.by_file.pop(self.file, None)
+                self.close()
+
+    def close(self) -> None:
+        """Close the descriptor."""
+        os.close(self._file)
 
     def _set(self, kind: int, start: int, length: int) -> bool:
         """Change a lock, and say whether nobody was in the way."""
@@ -136,24 +137,43 @@ class InodeLock:
         return bool(_LOCK.unpack(found)[0] != fcntl.F_UNLCK)
 
 
-_HOLDING = threading.Lock()
-_HOLDS: Final[dict[tuple[int, int], InodeLock]] = {}
+@final
+class _ProcessLocks(ForkAware):
+    """The locks of this process, one for each device and inode."""
+
+    __slots__ = ("by_file", "changing")
+
+    def __init__(self) -> None:
+        self.changing = threading.Lock()
+        self.by_file: dict[tuple[int, int], InodeLock] = {}
+        self.watch_forks()
+
+    def after_fork_in_child(self) -> None:
+        """Close what the parent holds: its locks would outlive it in the child."""
+        self.changing = threading.Lock()
+        for lock in self.by_file.values():
+            with suppress(OSError):
+                lock.close()
+        self.by_file.clear()
+
+
+_LOCKS: Final = _ProcessLocks()
 
 
 def inode_lock_of(path: Path) -> InodeLock:
     """Return the hold of this process on the file that a path leads to now."""
-    with _HOLDING:
+    with _LOCKS.changing:
         found = path.stat()
         file = (found.st_dev, found.st_ino)
-        hold = _HOLDS.get(file)
+        hold = _LOCKS.by_file.get(file)
         if hold is None:
             number = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
             opened = os.fstat(number)
             if (opened.st_dev, opened.st_ino) != file:
-                if (opened.st_dev, opened.st_ino) not in _HOLDS:
+                if (opened.st_dev, opened.st_ino) not in _LOCKS.by_file:
                     os.close(number)  # otherwise that would end the locks of another store
                 raise replaced_file_error()
-            hold = _HOLDS[file] = InodeLock(number, file)
+            hold = _LOCKS.by_file[file] = InodeLock(number, file)
         hold.stores += 1
         return hold
 
@@ -162,16 +182,3 @@ def _place(sides: Sides) -> int:
     """Return the offset of the lock for some side files."""
     name = hashlib.sha256(repr(sides).encode("ascii")).digest()
     return _PLACES + int.from_bytes(name[:6], "big")
-
-
-def _close_inherited() -> None:
-    """Close what a parent process holds: its locks would outlive it in the child."""
-    global _HOLDING  # noqa: PLW0603  a lock that was held elsewhere is of no use here
-    _HOLDING = threading.Lock()
-    for hold in _HOLDS.values():
-        with suppress(OSError):
-            os.close(hold._file)  # noqa: SLF001
-    _HOLDS.clear()
-
-
-os.register_at_fork(after_in_child=_close_inherited)

@@ -106,7 +106,7 @@ class PostgresStore:
         )
         return [EntryRow(*values) for values in found]
 
-    def answered(self, question: str) -> EntryRow | None:
+    def first_answer(self, question: str) -> EntryRow | None:
         """Return the first release, with its answer, whose key was charged for a question."""
         found = self._ask(
             "WITH released AS MATERIALIZED ("

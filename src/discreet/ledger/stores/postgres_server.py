@@ -1,13 +1,7 @@
-"""A PostgreSQL server: its address, sessions on it, and what its errors mean for a ledger.
+"""A PostgreSQL server: its address, whether it is fit for a ledger, and sessions on it.
 
-Trust: kernel.
-
-Sessions on a PostgreSQL server: transactions, and what errors of the server mean for a ledger.
-
- What the driver says when something fails can hold stored values, or a password: it
+Trust: kernel.  What the driver says when something fails can hold stored values, or a password: it
 is read here, turned into an error of this package, and never passed on.
-
-A PostgreSQL server as the place of a ledger: its address, and whether it is fit for one.
 """
 
 from __future__ import annotations
@@ -15,7 +9,6 @@ from __future__ import annotations
 import math
 import os
 import re
-import weakref
 from contextlib import suppress
 from typing import Any, Final, LiteralString, final
 
@@ -23,7 +16,7 @@ import psycopg
 from psycopg import conninfo, sql
 
 from discreet.errors import DamagedLedger, LedgerError, LedgerUnavailable, WrongKind
-from discreet.ledger.stores.failures import never_finalize
+from discreet.ledger.forks import ForkAware, never_finalize
 
 __all__ = [
     "DURABILITY_SETTINGS",
@@ -59,13 +52,13 @@ _REASONS: Final = {
 
 
 @final
-class PostgresSession:
+class PostgresSession(ForkAware):
     """One connection, outside any transaction until ``begin``; only this package's errors leave it.
 
     In the text of a statement, names in braces stand for the tables and functions of the ledger.
     """
 
-    __slots__ = ("__weakref__", "_connection", "_names", "lost", "name")
+    __slots__ = ("_connection", "_names", "lost", "name")
 
     def __init__(self, connection: psycopg.Connection[Any], *, name: str, timeout: float) -> None:
         """Take a connection that commits each statement."""
@@ -79,7 +72,7 @@ class PostgresSession:
         }
         self.lost = False
         self.name = name
-        _SESSIONS.add(self)
+        self.watch_forks()
 
     def ask(self, text: LiteralString, *values: object) -> list[tuple[Any, ...]]:
         """Run one statement, or several that take no values; return the rows of the last one."""
@@ -147,8 +140,8 @@ class PostgresSession:
         self.lost = True
         self._connection.close()
 
-    def let_go(self) -> None:
-        """In a child process: hold its parent's line no longer, and leave the session as it is.
+    def after_fork_in_child(self) -> None:
+        """Hold the parent's line no longer, and leave the session as it is.
 
         The server would take the line for alive, and keep the turn, after the parent has died.
         """
@@ -175,17 +168,6 @@ class PostgresSession:
                 do="verify the ledger, keep the database, and see the log of the server.",
             )
         return _unavailable(f"the server refused (SQLSTATE {state}; its log says why).")
-
-
-_SESSIONS: Final[weakref.WeakSet[PostgresSession]] = weakref.WeakSet()
-
-
-def _let_go_of_inherited() -> None:
-    for session in list(_SESSIONS):
-        session.let_go()
-
-
-os.register_at_fork(after_in_child=_let_go_of_inherited)
 
 
 def _unavailable(what: str, do: str = _RETRY) -> LedgerUnavailable:

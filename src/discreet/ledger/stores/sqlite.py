@@ -22,23 +22,22 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
-import weakref
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, final
 
 from discreet.errors import LedgerError, LedgerUnavailable
-from discreet.ledger.canonical_lines import NO_HEAD, EntryRow, canonical, damaged_entry_error
+from discreet.ledger.canonical_lines import NO_HEAD, EntryRow
+from discreet.ledger.forks import ForkAware, never_finalize
 from discreet.ledger.stores.failures import (
     absent_ledger_error,
-    elsewhere,
     file_failure,
     forked_error,
     hard_link_error,
-    never_finalize,
     not_a_ledger_error,
     replaced_file_error,
+    side_files_error,
     sqlite_failure,
 )
 from discreet.ledger.stores.fair_lock import FairLock
@@ -56,15 +55,18 @@ from discreet.ledger.stores.sqlite_files import (
     write_card,
 )
 from discreet.ledger.stores.sqlite_files import sync as _sync
+from discreet.ledger.stores.sqlite_rows import (
+    AT_ONCE,
+    append_rows,
+    read_first_answer,
+    read_rows,
+    read_rows_of,
+)
 
 __all__ = ["SQLiteStore"]
 
 _OLDEST: Final = (3, 37, 0)  # the first with STRICT tables
 _SMALLEST: Final = 512  # bytes; SQLite overwrites what is smaller than any database
-_PAGE: Final = 500
-_AT_ONCE: Final = 64
-_COLUMNS: Final = "seq, kind, key, question, line, head"
-_TEXTS: Final = (str, type(None))
 _SETTINGS: Final = (
     "PRAGMA synchronous = FULL",
     "PRAGMA fullfsync = ON",
@@ -72,22 +74,10 @@ _SETTINGS: Final = (
     "PRAGMA trusted_schema = OFF",
     "PRAGMA cell_size_check = ON",
 )
-_ROWS: Final = f"SELECT {_COLUMNS}, %s FROM entry WHERE seq > ? ORDER BY seq LIMIT {_PAGE}"  # noqa: S608
-_OF_KEYS: Final = " UNION ALL ".join(
-    f"SELECT {_COLUMNS}, answer FROM entry "  # noqa: S608  words of ours
-    f"WHERE kind = '{kind}' AND key IN (SELECT value FROM json_each(?1))"
-    for kind in ("charge", "start", "release")
-)
-_ANSWERED: Final = """
-    SELECT r.seq, r.kind, r.key, r.question, r.line, r.head, r.answer
-    FROM entry AS c JOIN entry AS r ON r.kind = 'release' AND r.key = c.key
-    WHERE c.kind = 'charge' AND c.question = ? AND c.question <> ''
-    ORDER BY r.seq LIMIT 1
-"""
 
 
 @final
-class SQLiteStore:
+class SQLiteStore(ForkAware):
     """The rows of one ledger in one file.
 
     >>> import tempfile, pathlib
@@ -104,7 +94,6 @@ class SQLiteStore:
     """
 
     __slots__ = (
-        "__weakref__",
         "_appended",
         "_birth",
         "_connection",
@@ -131,7 +120,7 @@ class SQLiteStore:
         self._size = 0
         self._appended: EntryRow | None = None
         self._doubtful = False
-        _STORES.add(self)
+        self.watch_forks()
 
     # --- opening ------------------------------------------------------------------------------
 
@@ -142,7 +131,7 @@ class SQLiteStore:
             if os.path.lexists(self._path):
                 return False
             refuse_leftovers(self._path, self._turn)
-            with self._turn.taken():
+            with self._turn.held():
                 if os.path.lexists(self._path):
                     return False
                 refuse_leftovers(self._path, self._turn)
@@ -184,14 +173,14 @@ class SQLiteStore:
         check_is_ledger(self._path)
         self._hold = hold = inode_lock_of(self._path)
         self._birth = birth_time(self._path)  # an overlay has copied the file by now
-        with hold.alone(self._timeout):
-            first = not hold.shared()
+        with hold.entering(self._timeout):
+            first = not hold.in_use()
             if first:
                 version = check_unused_file(self._path, hold.file[1], self._birth, self._turn)
                 with suppress(FileNotFoundError):
                     _sync(f"{self._path}-wal")
-            elif hold.elsewhere(side_files_of(self._path)):
-                raise elsewhere()
+            elif hold.used_with_other_sides(side_files_of(self._path)):
+                raise side_files_error()
             self._turn.open()
             self._connect()
             if first:
@@ -226,7 +215,7 @@ class SQLiteStore:
             timeout=self._timeout,
             isolation_level=None,
             check_same_thread=False,
-            cached_statements=2 * _AT_ONCE,
+            cached_statements=2 * AT_ONCE,
         )
         for setting in _SETTINGS:
             self._do(setting)
@@ -264,7 +253,7 @@ class SQLiteStore:
         if found.st_nlink != 1:
             raise hard_link_error()
         if side_files_of(self._path) != self._sides:
-            raise elsewhere()
+            raise side_files_error()
         self._size = found.st_size
 
     # --- writing ------------------------------------------------------------------------------
@@ -273,7 +262,7 @@ class SQLiteStore:
     def exclusive(self) -> Iterator[None]:
         """Be the only writer until the block ends; then everything appended is on disk."""
         try:
-            with self._turn.taken():
+            with self._turn.held():
                 if self._doubtful:
                     self._settle()
                 self._check_place()
@@ -321,13 +310,7 @@ class SQLiteStore:
     def append(self, rows: Sequence[EntryRow]) -> None:
         """Add rows at the end."""
         self._appended = rows[-1] if rows else self._appended
-        for start in range(0, len(rows), _AT_ONCE):
-            part = rows[start : start + _AT_ONCE]
-            cells: list[object] = []
-            for row in part:
-                cells += (row.seq, row.kind, row.key, row.question, row.line, row.head, row.answer)
-            marks = ",".join(["(?,?,?,?,?,?,?)"] * len(part))
-            self._do(f"INSERT INTO entry VALUES {marks}", cells)  # noqa: S608  only marks
+        append_rows(self._do, rows)
 
     def keep_checkpoint(self, seq: int, state: str) -> None:
         """Replace the kept state."""
@@ -337,23 +320,15 @@ class SQLiteStore:
 
     def rows(self, after: int, *, answers: bool = False) -> Iterator[EntryRow]:
         """Return the rows after a number, in order, read a page at a time."""
-        statement = _ROWS % ("answer" if answers else "NULL")
-        while True:
-            page = self._found(statement, (after,))
-            yield from page
-            if len(page) < _PAGE:
-                return
-            after = page[-1].seq
+        return read_rows(self._do, after, answers=answers)
 
     def rows_of(self, keys: Collection[str]) -> list[EntryRow]:
         """Return all charges, starts and releases of some keys, with answers, in order."""
-        found = self._found(_OF_KEYS, (canonical(sorted(keys)),))
-        return sorted(found, key=lambda row: row.seq)
+        return read_rows_of(self._do, keys)
 
-    def answered(self, question: str) -> EntryRow | None:
+    def first_answer(self, question: str) -> EntryRow | None:
         """Return the first release, with its answer, whose key was charged for a question."""
-        found = self._found(_ANSWERED, (question,))
-        return found[0] if found else None
+        return read_first_answer(self._do, question)
 
     def checkpoint(self) -> tuple[int, str] | None:
         """Return the last kept state and the number of its entry, if there is one."""
@@ -374,7 +349,7 @@ class SQLiteStore:
             self._disconnect()
             return
         try:
-            with hold.alone(self._timeout):
+            with hold.entering(self._timeout):
                 self._part(hold)
         except LedgerError:  # somebody else keeps coming or going, and will see that this one left
             self._part(hold)
@@ -386,8 +361,8 @@ class SQLiteStore:
             self._joined = False
             hold.leave()
 
-    def leave(self) -> None:
-        """In a child process: neither use nor close a connection of the parent, or the file."""
+    def after_fork_in_child(self) -> None:
+        """Neither use nor close a connection of the parent, or the file."""
         if self._connection is not None:
             never_finalize(self._connection)
             self._connection = None
@@ -413,33 +388,9 @@ class SQLiteStore:
             code = _code(failure)
         raise sqlite_failure(code)
 
-    def _found(self, statement: str, values: Sequence[Any]) -> list[EntryRow]:
-        return [_row(cells) for cells in self._do(statement, values)]
 
-
-_STORES: Final[weakref.WeakSet[SQLiteStore]] = weakref.WeakSet()
 _OF_PARENT: Final[set[tuple[int, int]]] = set()
 """Files that a parent process had open when it forked."""
-
-
-def _leave_to_parent() -> None:
-    for store in list(_STORES):
-        store.leave()
-
-
-os.register_at_fork(after_in_child=_leave_to_parent)
-
-
-def _row(cells: tuple[Any, ...]) -> EntryRow:
-    """Make a row; a torn file can hold other types than its table says."""
-    match cells:
-        case (int(seq), str(kind), key, question, str(line), str(head), answer) if (
-            isinstance(key, _TEXTS)
-            and isinstance(question, _TEXTS)
-            and (answer is None or isinstance(answer, bytes))
-        ):
-            return EntryRow(seq, kind, key, question, line, head, answer)
-    raise damaged_entry_error(cells[0])
 
 
 def _code(failure: sqlite3.Error) -> int | None:

@@ -2,13 +2,8 @@
 
 Trust: kernel.
 
-The tables of a ledger file, step by step.
-
-A file says by its application id that it is a ledger, and by its version how many of these steps it
-has taken.  Opening takes the missing ones; no step touches an entry.
-
-The files of a ledger: making a new one as a whole, and looking at one before it is used.
-
+A file says by its application id that it is a ledger, and by its version how many migrations it has
+taken.  Opening takes the missing ones; no migration touches an entry.
 A new ledger is written under another name, with its first entries, synced, and then moved to its
 place: whatever happens, there is a ledger with its entries, or none.  It replaces nothing.
 A file that nobody uses is looked at before anything is written: SQLite would copy the log beside it

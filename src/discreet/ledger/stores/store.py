@@ -1,14 +1,7 @@
 """Stores: where the rows of a ledger lie, and the addresses that lead there.
 
-Trust: kernel.
-
-Addresses of ledgers: a path, or a PostgreSQL server in one of the two forms of libpq.
-
- An address that is taken for the name of a file makes a second ledger.
-
-Stores: where the rows of a ledger lie.
-
- A store that loses what it called durable gives spent privacy back.
+Trust: kernel.  A store that loses what it called durable gives spent privacy back; an address that
+is taken for the name of a file makes a second ledger.
 
 Definition.  A store keeps rows, which are only ever appended, and one checkpoint that can be
 derived from them.  One writer at a time: inside ``exclusive`` nobody else appends, what it appends
@@ -17,6 +10,7 @@ An error while it ends may leave either; the rows say which.
 Whatever goes wrong is one of ``NotALedger``, ``NewerFormat``, ``DamagedLedger`` and
 ``LedgerUnavailable``; no text of a driver, which could hold stored values, is passed on.
 A store is used by one thread at a time, and by the process that opened it.
+An address is a path, or a PostgreSQL server in one of the two forms of libpq.
 """
 
 from __future__ import annotations
@@ -95,7 +89,7 @@ class LedgerStore(Protocol):
         """Return all charges, starts and releases of some keys, with answers, in order."""
         ...
 
-    def answered(self, question: str) -> EntryRow | None:
+    def first_answer(self, question: str) -> EntryRow | None:
         """Return the first release, with its answer, whose key was charged for a question.
 
         An empty question is none, and has no answer.

@@ -1,10 +1,13 @@
 """Accounts: a tree of budgets, each of which stays within its limits at every moment.
 
-Trust: kernel.
+Trust: kernel.  An overspent account that is not noticed is a broken promise.
 
-Whether an account stayed within its limits at every moment.
-
- An overspent account that is not noticed is a broken promise.
+    open      names the root, which has a budget
+    describe  tells of a table what all rows of a unit share in it
+    account   is new, and lies below one that exists
+    raise     goes to an account with a budget, keeps its currency, lowers nothing, raises something
+    restore   may count what is left of every account as spent
+    charge    debits exactly the accounts with a budget on its path, at no less than its price
 
 Theorem (key ``limits-by-segment``).  Cut the charges of an account at its raises.  If the sums at
 the end of each piece of the record fit into the limits that held there, they fitted at every
@@ -18,15 +21,6 @@ A cell lies in some box that was charged, or has paid only what was charged ever
 enough that the highest payments within each charged box fit.  They may come from different cells,
 of which one fits in epsilon and another in rho, or from cells that a full map has merged in another
 order; where they do not fit, the charges are made once more, one by one as they were accepted.
-
-Accounts: a tree in which a charge debits all budgets on its path, each within its limits.
-
-    open      names the root, which has a budget
-    describe  tells of a table what all rows of a unit share in it
-    account   is new, and lies below one that exists
-    raise     goes to an account with a budget, keeps its currency, lowers nothing, raises something
-    restore   may count what is left of every account as spent
-    charge    debits exactly the accounts with a budget on its path, at no less than its price
 """
 
 from __future__ import annotations

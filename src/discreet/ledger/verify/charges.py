@@ -1,10 +1,6 @@
 """Charges: what each had to cost, worked out again, and whether what it debits is enough.
 
-Trust: kernel.
-
-Whether what was recorded for a charge is enough for what it costs.
-
- A recorded price that is too low is a promise broken in writing.
+Trust: kernel.  A recorded price that is too low is a promise broken in writing.
 
 Definition.  Recorded pieces cover those that are found again if there are as many, each recorded
 box holds the one in its place, and no amount is below the one in its place; where the recorded box
@@ -17,15 +13,10 @@ more than is recorded.
     is paid in the recorded box: as ``added`` if it does not hold the other record, and if it does
     it is the larger box, so that what is ``replaced`` is enough.
 
-What a charge had to cost, worked out again from its tree, its scope and its delta.
-
-Everything is looked up by the text that was recorded: equal texts are read once, and equal parts of
-a tree have their price worked out once for each currency, whatever the scope is.
-
-A charge by itself: whom it debits, and whether that is what its tree costs.
-
 What a charge says about its account, tree, scope, delta, boxes and amounts decides everything but
-its place among the others, so that equal charges are looked at once.
+its place among the others, so that equal charges are looked at once.  Everything is looked up by
+the text that was recorded: equal texts are read once, and equal parts of a tree have their price
+worked out once for each currency, whatever the scope is.
 """
 
 from __future__ import annotations
@@ -99,10 +90,10 @@ class _Tree:
 class RecomputedPrices:
     """What requests cost, for the unit of a ledger.
 
-    >>> from discreet.accounting import Budget, Leaf, written
+    >>> from discreet.accounting import Budget, Leaf, encode
     >>> from discreet.loss import Pure
     >>> from discreet.units import row
-    >>> tree, scope = written(Leaf(Pure(epsilon="0.1"))), Box.everything().written()
+    >>> tree, scope = encode(Leaf(Pure(epsilon="0.1"))), Box.everything().written()
     >>> prices = RecomputedPrices(unit=row())
     >>> found = prices.of(json.dumps(tree), json.dumps(scope), "null", Budget(epsilon=1).currency)
     >>> found[0].added

@@ -1,8 +1,7 @@
 """The format of entries, checked anew: canonical JSON, the hash chain, and the fields of a kind.
 
-Trust: kernel.
-
-Lines and heads: canonical JSON and the chain, written a second time for whoever checks.
+Trust: kernel.  It is written a second time, for whoever checks.  A field that nobody reads could
+say anything.
 
 Definition.  A line is canonical if it is the only way to write its value: keys in order, each once,
 no spaces, ASCII alone, no floats.  The head of an entry is the SHA-256 of the head before it, a
@@ -11,11 +10,6 @@ Theorem (key ``hash-chain``).  Two records with the same head at the same number
 there, or show two texts with the same SHA-256.
     Proof.  Equal heads of different texts are such two.  Otherwise the texts are equal, so that the
     lines are, and the heads before them, since a head has 64 letters; go on with those.
-
-What each kind of entry says, field by field.
-
- A field that nobody reads could say anything.
-
 Definition.  Every entry has ``format`` 1, its number ``seq``, its ``kind`` and the time ``at``,
 which nothing depends on; and exactly the fields of its kind.  What the fields mean together is
 checked elsewhere; here each is looked at by itself.
@@ -131,16 +125,12 @@ def parent(path: str) -> str:
     return path.rpartition("/")[0]
 
 
-def _is_name(value: object) -> bool:
-    return isinstance(value, str) and _NAME.fullmatch(value) is not None
+def _matches(pattern: re.Pattern[str]) -> Check:
+    return lambda value: isinstance(value, str) and pattern.fullmatch(value) is not None
 
 
-def _is_time(value: object) -> bool:
-    return isinstance(value, str) and _TIME.fullmatch(value) is not None
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
+def _is_a(kind: type) -> Check:
+    return lambda value: isinstance(value, kind)
 
 
 def _is_said(value: object) -> bool:
@@ -155,22 +145,16 @@ def _is_count(value: object) -> bool:
     return type(value) is int and value >= 0
 
 
-def _is_flag(value: object) -> bool:
-    return isinstance(value, bool)
-
-
-def _is_object(value: object) -> bool:
-    return isinstance(value, dict)
-
-
-def _is_list(value: object) -> bool:
-    return isinstance(value, list)
-
-
 def _or_null(check: Check) -> Check:
     return lambda value: value is None or check(value)
 
 
+_is_name: Final = _matches(_NAME)
+_is_time: Final = _matches(_TIME)
+_is_text: Final = _is_a(str)
+_is_flag: Final = _is_a(bool)
+_is_object: Final = _is_a(dict)
+_is_list: Final = _is_a(list)
 _COMMON: Final[Mapping[str, Check]] = {
     "format": _is_count,
     "seq": _is_count,

@@ -22,7 +22,9 @@ __all__ = ["Requests"]
 
 @final
 @dataclass(slots=True)
-class _Asked:
+class _Request:
+    """How far one request has come."""
+
     attempts: int = 0
     released: bool = False
     closed: bool = False
@@ -37,27 +39,27 @@ class Requests:
     [('start', 'its key was not charged.')]
     """
 
-    __slots__ = ("_asked",)
+    __slots__ = ("_requests",)
 
     def __init__(self) -> None:
         """Start without any."""
-        self._asked: dict[str, _Asked] = {}
+        self._requests: dict[str, _Request] = {}
 
     @property
     def charges(self) -> int:
         """How many were charged."""
-        return len(self._asked)
+        return len(self._requests)
 
     @property
     def releases(self) -> int:
         """How many were answered."""
-        return sum(asked.released for asked in self._asked.values())
+        return sum(request.released for request in self._requests.values())
 
     def charge(self, entry: Mapping[str, Any], body: str) -> Iterator[tuple[str, str]]:
         """Take a charge, and the canonical text of what it asks for."""
-        if entry["key"] in self._asked:
+        if entry["key"] in self._requests:
             yield "charge", "its key was charged before."
-        self._asked.setdefault(entry["key"], _Asked())
+        self._requests.setdefault(entry["key"], _Request())
         if digest(body.encode()) != entry["body"]:
             yield "charge", "its body is not the digest of what it asks for."
 
@@ -77,16 +79,16 @@ class Requests:
 
     def start(self, entry: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         """Take a start."""
-        asked = self._asked.get(entry["key"])
-        if asked is None:
+        request = self._requests.get(entry["key"])
+        if request is None:
             yield "start", "its key was not charged."
             return
-        asked.attempts += 1
-        if entry["attempt"] != asked.attempts:
+        request.attempts += 1
+        if entry["attempt"] != request.attempts:
             yield "start", "its attempt is not the next one."
-        if asked.released:
+        if request.released:
             yield "start", "its key was answered before."
-        if asked.closed:
+        if request.closed:
             yield "start", "its question was closed by a failed attempt."
 
     def release(self, entry: Mapping[str, Any], answer: object) -> Iterator[tuple[str, str]]:
@@ -95,32 +97,33 @@ class Requests:
             yield "answer", "its answer is missing."
         elif len(answer) != entry["size"] or digest(answer) != entry["answer"]:
             yield "answer", "its answer is not the one that was recorded."
-        asked = self._asked.get(entry["key"])
-        if asked is None or not asked.attempts:
-            yield "release", "its key was not charged and started."
-        elif asked.released:
-            yield "release", "its key was answered before."
-        elif asked.closed:
-            yield "release", "its question was closed by a failed attempt."
-        if asked is not None:
-            asked.released = True
+        request, problem = self._in_progress(entry, "its question was closed by a failed attempt.")
+        if problem:
+            yield "release", problem
+        if request is not None:
+            request.released = True
 
     def fail(self, entry: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         """Take a failed attempt."""
-        asked = self._asked.get(entry["key"])
-        if asked is None or not asked.attempts:
-            yield "fail", "its key was not charged and started."
-        elif asked.released:
-            yield "fail", "its key was answered before."
-        elif asked.closed:
-            yield "fail", "its question was closed before."
-        if asked is not None:
-            asked.closed = True
+        request, problem = self._in_progress(entry, "its question was closed before.")
+        if problem:
+            yield "fail", problem
+        if request is not None:
+            request.closed = True
+
+    def _in_progress(self, entry: Mapping[str, Any], closed: str) -> tuple[_Request | None, str]:
+        """Return a request, and what is wrong unless it was started and has not ended."""
+        request = self._requests.get(entry["key"])
+        if request is None or not request.attempts:
+            return request, "its key was not charged and started."
+        if request.released:
+            return request, "its key was answered before."
+        return request, closed if request.closed else ""
 
     def reopen(self, entry: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         """Take the decision to allow further attempts."""
-        asked = self._asked.get(entry["key"])
-        if asked is None or not asked.closed:
+        request = self._requests.get(entry["key"])
+        if request is None or not request.closed:
             yield "reopen", "its question was not closed."
         else:
-            asked.closed = False
+            request.closed = False

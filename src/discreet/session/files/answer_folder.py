@@ -146,7 +146,7 @@ class AnswerFolder:
             number = _taken(path)
         except OSError:
             raise WrongKind(
-                what="nothing can be written beside the folder that is asked for.",
+                what="nothing can be written beside the requested folder.",
                 why="an answer is written there first, by one process at a time.",
                 do=f"see to it that this user may write to {path.parent}, or name another folder.",
             ) from None
@@ -281,7 +281,7 @@ class AnswerFolder:
 
 def _not_there(parent: Path) -> WrongKind:
     return WrongKind(
-        what="the folder that is to hold the folder of the answer is not there.",
+        what="the parent of the folder for the answer does not exist.",
         why="an answer is written beside its place first.",
         do=f"make {parent} first.",
     )

@@ -1,18 +1,11 @@
-"""Answers that are files: what a ledger keeps of them, and a way to read them.
+"""Answers in files: what a ledger records of them, and a way to read them.
 
-Trust: kernel.
+Trust: kernel.  What is on record says which files are the answer, byte for byte.
 
-Answers that are files: what a ledger keeps of them.
-
- What is on record says which files are the answer, byte for byte.
-
-Definition.  Canonical JSON: the files with their rows and SHA-256, the columns with their types,
-the folder that they were first written to, the digest of the plan, and the confidence of its
-intervals.  The numbers themselves are in the files alone: if these are lost, so is the answer.
-
-An answer in files: where it is, what it cost, and a way to read it.
-
- It holds the names and digests of files, and nothing else of the answer.
+Definition.  A manifest is canonical JSON: the files with their rows and SHA-256, the columns with
+their types, the folder that they were first written to, the digest of the plan, and the confidence
+of its intervals.  The numbers themselves are in the files alone: if these are lost, so is the
+answer.
 """
 
 from __future__ import annotations
@@ -29,6 +22,7 @@ import pyarrow as pa
 from discreet.engines.parquet_files import ReleasedFile, digest_of, read_table
 from discreet.errors import WrongKind
 from discreet.ledger import Receipt
+from discreet.ledger.canonical_lines import canonical
 from discreet.loss import PrivacyLoss
 from discreet.plan.plan import Plan, Price
 from discreet.release.odds import Odds, odds_of_plans
@@ -95,8 +89,7 @@ class Manifest:
             "format": _FORMAT,
             "plan": self.plan,
         }
-        text = json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
-        return text.encode("ascii")
+        return canonical(document).encode("ascii")
 
     @classmethod
     def read(cls, stored: bytes, *, plan: str) -> Self:

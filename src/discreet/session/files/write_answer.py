@@ -127,9 +127,9 @@ def _begin(place: AnswerFolder) -> None:
             place.begin()
     except (OSError, RuntimeError):
         raise WrongKind(
-            what="nothing can be written beside the folder that is asked for.",
+            what="nothing can be written beside the requested folder.",
             why="an answer is written there first, and nothing is paid for that cannot be kept.",
-            do="see to it that this user may write there, or name another folder.",
+            do="make sure that this user may write there, or name another folder.",
         ) from None
 
 

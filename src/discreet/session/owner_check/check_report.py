@@ -1,14 +1,7 @@
 """What the owner's check reports: findings, one a promise, and how counts are distributed.
 
-Trust: kernel.
-
-How a number is spread: its quantiles, and what a limit on it would cut off.
-
- Arithmetic on counts that somebody else has made.
-
-What a check found: exact numbers about the data, for its owner only.
-
- Whatever shows a report says first that it is not private.
+Trust: kernel.  These are exact numbers about the data, for its owner only: whatever shows a report
+says first that it is not private.
 """
 
 from __future__ import annotations
@@ -17,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
-from typing import Final, final
+from typing import Final, Self, final
 
 __all__ = ["WARNING", "CheckReport", "Finding", "Spread", "percent"]
 
@@ -111,6 +104,45 @@ class Finding:
     trusted: bool
     share: Fraction | None
     detail: str
+
+    @classmethod
+    def counted(  # noqa: PLR0913  one line of the report
+        cls,
+        table: str,
+        column: str,
+        promise: str,
+        *,
+        broken: int,
+        of: int,
+        detail: str,
+        trusted: bool = False,
+    ) -> Self:
+        """Take how many of some break a promise; the braces in ``detail`` stand for the share."""
+        share = Fraction(broken, of or 1)
+        return cls(
+            table=table,
+            column=column,
+            promise=promise,
+            holds=broken == 0,
+            trusted=trusted,
+            share=share,
+            detail=detail.format(percent(share)),
+        )
+
+    @classmethod
+    def untold(
+        cls, table: str, column: str, promise: str, *, detail: str, trusted: bool = False
+    ) -> Self:
+        """Take a promise that the data cannot show to hold or to be broken."""
+        return cls(
+            table=table,
+            column=column,
+            promise=promise,
+            holds=None,
+            trusted=trusted,
+            share=None,
+            detail=detail,
+        )
 
     @property
     def verdict(self) -> str:

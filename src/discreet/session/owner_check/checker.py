@@ -1,19 +1,12 @@
 """The owner's check: all promises of a policy against the data, its limits among them.
 
-Trust: kernel.
-
-Rows and groups of a unit, against the limits of the policy.
-
- Limits are enforced; what they cut off is accuracy, and error bars do not show it.
-
-Which groups there are follows from a question.  Here they are those of one column: each that the
-policy describes, that can tell groups apart, and in which rows of a unit may differ; and the one
-group of a question without GROUP BY.
-
-Checking a policy against the data, for the owner's eyes only.
-
- It reads private tables and returns exact numbers: whoever may call it may read the
+Trust: kernel.  It reads private tables and returns exact numbers: whoever may call it may read the
 data.  Nothing that answers questions imports it, and it opens no ledger.
+
+Limits on the rows and groups of a unit are enforced; what they cut off is accuracy, and error bars
+do not show it.  Which groups there are follows from a question.  Here they are those of one column:
+each that the policy describes, that can tell groups apart, and in which rows of a unit may differ;
+and the one group of a question without GROUP BY.
 """
 
 from __future__ import annotations
@@ -75,24 +68,18 @@ def limit_findings(
         cells = _counted(listed, (*unit, (_GROUP, Column(spelled))))
         groups = _counted(cells, tuple((name, Column(name)) for name in names))
         by = f"by {column.name}"
-        yield _finding(
-            table,
-            column.name,
-            f"groups of a unit, {by}",
-            counting.spread(groups, names, _NUMBER),
-            limits.max_groups,
-            "groups",
-            "units",
-        )
-        yield _finding(
-            table,
-            column.name,
-            f"rows of a unit in one group, {by}",
-            counting.spread(cells, names, _NUMBER),
-            limits.max_rows,
-            "rows",
-            "groups of units",
-        )
+        for relation, what, limit, cut, of in (
+            (groups, f"groups of a unit, {by}", limits.max_groups, "groups", "units"),
+            (
+                cells,
+                f"rows of a unit in one group, {by}",
+                limits.max_rows,
+                "rows",
+                "groups of units",
+            ),
+        ):
+            spread = counting.spread(relation, names, _NUMBER)
+            yield _finding(table, column.name, what, spread, limit, cut, of)
 
 
 def _counted(relation: Relation, keys: tuple[Output, ...]) -> Relation:
@@ -127,15 +114,8 @@ def _finding(  # noqa: PLR0913, PLR0917  one line of the report
 ) -> Finding:
     """Hold a spread against a limit, if there is one."""
     if limit is None:
-        return Finding(
-            table=table.name,
-            column=column,
-            promise=f"{what} (no limit in the policy)",
-            holds=None,
-            trusted=False,
-            share=None,
-            detail=spread.words,
-        )
+        promise = f"{what} (no limit in the policy)"
+        return Finding.untold(table.name, column, promise, detail=spread.words)
     share: Fraction = spread.cut(limit)
     told = ""
     if share:
@@ -210,14 +190,12 @@ def _beyond_data(schema: Schema, unit: PrivacyUnit) -> Iterator[Finding]:
     """Name the promises that one state of the data cannot show."""
     for promise in promises_of(schema, unit):
         if promise.kind in {"names", "stay"}:
-            yield Finding(
-                table=promise.table or "all",
-                column=promise.column,
-                promise=str(promise),
-                holds=None,
-                trusted=True,
-                share=None,
+            yield Finding.untold(
+                promise.table or "all",
+                promise.column,
+                str(promise),
                 detail="one state of the data cannot show it",
+                trusted=True,
             )
 
 

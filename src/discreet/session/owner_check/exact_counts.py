@@ -1,20 +1,14 @@
 """Exact counts for the owner: units and rows, and column by column the cells that break a fact.
 
-Trust: kernel.
+Trust: kernel.  The numbers have no noise.
 
-Exact counts for the owner's check, computed by the engine that answers questions.
+Every count is a request to the engine that answers questions: rows one by one, or grouped by some
+columns.  So values are read as they are for answers, on every engine.  Engines that divide tables
+among machines bring the rows of a unit together; where a check compares the rows of something else,
+such as a key, they are told that this is the unit (``by``).
 
- The numbers have no noise.
-
-Every count is a lowered question: rows one by one, or brought together by some columns.  So values
-are read as they are for answers, on every engine.  Engines that divide tables among machines bring
-the rows of a unit together; where a check compares the rows of something else, such as a key, they
-are told that this is the unit (``by``).
-
-Column by column: bounds, categories, NULL, and cells that could not be read as declared.
-
- None of it is trusted: values are clamped, rows of other categories are left out,
-and a cell that cannot be read is NULL.  So what does not hold here costs accuracy.
+No fact about a column is trusted: values are clamped, rows of other categories are left out, and a
+cell that cannot be read is NULL.  So a fact that does not hold costs accuracy.
 """
 
 from __future__ import annotations
@@ -33,11 +27,12 @@ from discreet.query.types import Type
 from discreet.requests.engine_request import EngineRequest, KeyColumn, Total
 from discreet.requests.raw_totals import LARGEST_TOTAL, RawTotals
 from discreet.requests.table_schema import ColumnFacts, Schema, TableFacts
-from discreet.session.owner_check.check_report import Finding, Spread, percent
+from discreet.session.owner_check.check_report import Finding, Spread
 
 __all__ = ["ExactCounter", "any_of", "cell_findings", "scan_of", "where_not_null"]
 
 _ORDER: Final = HashOrder(salt=0)  # which groups are kept makes no difference: all are
+_ROWS: Final = Total(name="rows", row=Literal(1), low=0, high=LARGEST_TOTAL)
 _AT_ONCE: Final = 16
 """So many columns are counted in one run; servers send few texts at a time."""
 
@@ -90,47 +85,21 @@ class ExactCounter:
             by: for each table that is read, the columns by which its rows are brought together,
                 where these are not those of the unit.
         """
-        raw = self._run(
-            EngineRequest(
-                relation=relation,
-                unit=tuple(map(Column, unit)),
-                keys=(),
-                groups=1,
-                measures=_flags(conditions),
-            ),
-            by,
-        )
+        raw = self._run(_request(relation, unit, _flags(conditions)), by)
         return int(raw.units[0]), _totals(raw, len(conditions))
 
     def number(
         self, relation: Relation, unit: Sequence[str], by: Mapping[str, Sequence[str]]
     ) -> int:
         """Count the rows of a relation whose unit is there."""
-        rows = Total(name="rows", row=Literal(1), low=0, high=LARGEST_TOTAL)
-        raw = self._run(
-            EngineRequest(
-                relation=relation,
-                unit=tuple(map(Column, unit)),
-                keys=(),
-                groups=1,
-                measures=(rows,),
-            ),
-            by,
-        )
+        raw = self._run(_request(relation, unit, (_ROWS,)), by)
         return int(raw.totals["rows"][0])
 
     def spread(self, relation: Relation, unit: Sequence[str], value: str) -> Spread:
         """Count how often each whole number occurs in a column."""
-        rows = Total(name="rows", row=Literal(1), low=0, high=LARGEST_TOTAL)
-        raw = self._run(
-            EngineRequest(
-                relation=relation,
-                unit=tuple(map(Column, unit)),
-                keys=(KeyColumn("value", Column(value), Type.INTEGER),),
-                groups=LARGEST_TOTAL,
-                measures=(rows,),
-            )
-        )
+        keys = (KeyColumn("value", Column(value), Type.INTEGER),)
+        request = _request(relation, unit, (_ROWS,))
+        raw = self._run(replace(request, keys=keys, groups=LARGEST_TOTAL))
         return Spread(zip(raw.keys[0].to_pylist(), map(int, raw.totals["rows"]), strict=True))
 
     def cells(self, table: TableFacts) -> Mapping[str, int]:
@@ -144,6 +113,11 @@ class ExactCounter:
     ) -> RawTotals:
         self.engine.owned(self.schema if by is None else _brought_together(self.schema, by))
         return self.engine.run(lowered, order=_ORDER)
+
+
+def _request(relation: Relation, unit: Sequence[str], measures: tuple[Total, ...]) -> EngineRequest:
+    columns = tuple(map(Column, unit))
+    return EngineRequest(relation=relation, unit=columns, keys=(), groups=1, measures=measures)
 
 
 def scan_of(table: TableFacts, names: Sequence[str]) -> Scan:
@@ -253,15 +227,8 @@ def _of_column(
     table: TableFacts, column: ColumnFacts, cells: _Cells, *, said: bool
 ) -> Iterator[Finding]:
     def finding(promise: str, broken: int, of: int, detail: str) -> Finding:
-        share = Fraction(broken, of or 1)
-        return Finding(
-            table=table.name,
-            column=column.name,
-            promise=promise,
-            holds=broken == 0,
-            trusted=False,
-            share=share,
-            detail=detail.format(percent(share)),
+        return Finding.counted(
+            table.name, column.name, promise, broken=broken, of=of, detail=detail
         )
 
     lost = None if cells.stored is None else max(cells.stored - cells.there, 0)

@@ -10,7 +10,6 @@ A key to which other tables point is kept if no value of it belongs to two units
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from fractions import Fraction
 
 from discreet.plan.binding.binder import Binder
 from discreet.plan.binding.names import BoundRelation
@@ -26,7 +25,7 @@ from discreet.query.relations import (
     folded,
 )
 from discreet.requests.table_schema import Link, TableFacts
-from discreet.session.owner_check.check_report import Finding, percent
+from discreet.session.owner_check.check_report import Finding
 from discreet.session.owner_check.exact_counts import ExactCounter, any_of, scan_of, where_not_null
 
 __all__ = ["constant_findings", "key_findings", "link_findings", "same_findings"]
@@ -43,24 +42,19 @@ def constant_findings(counting: ExactCounter, table: TableFacts) -> Iterator[Fin
     differ = []
     for at, column in enumerate(named):
         value = Column(_spelled(rows, column.name))
-        outputs += [
-            (f"low{at}", Aggregate("MIN", value)),
-            (f"high{at}", Aggregate("MAX", value)),
-            (f"there{at}", Aggregate("COUNT", value)),
-        ]
+        outputs += _compared(at, value)
         differ.append(_differs(at))
     units = Aggregated(rows.relation, _unit(rows), tuple(outputs))
     number, broken = counting.units(units, _names(rows), differ)
     for column, count in zip(named, broken, strict=True):
-        share = Fraction(count, number or 1)
-        yield Finding(
-            table=table.name,
-            column=column.name,
-            promise="is constant: all rows of a unit agree",
-            holds=count == 0,
+        yield Finding.counted(
+            table.name,
+            column.name,
+            "is constant: all rows of a unit agree",
+            broken=count,
+            of=number,
+            detail=f"{{}} of units have several values ({count} of {number})",
             trusted=True,
-            share=share,
-            detail=f"{percent(share)} of units have several values ({count} of {number})",
         )
 
 
@@ -80,25 +74,18 @@ def same_findings(counting: ExactCounter) -> Iterator[Finding]:
             parts.append(
                 Project(rows.relation, (*_unit(rows), ("value", Column(_spelled(rows, name)))))
             )
-        value = Column("value")
-        outputs = (
-            ("rows", Aggregate("COUNT")),
-            ("low0", Aggregate("MIN", value)),
-            ("high0", Aggregate("MAX", value)),
-            ("there0", Aggregate("COUNT", value)),
-        )
+        outputs = (("rows", Aggregate("COUNT")), *_compared(0, Column("value")))
         keys: tuple[Output, ...] = tuple((name, Column(name)) for name in names)
         whole = parts[0] if len(parts) == 1 else UnionAll(tuple(parts))
         number, (broken,) = counting.units(Aggregated(whole, keys, outputs), names, [_differs(0)])
-        share = Fraction(broken, number or 1)
-        yield Finding(
-            table=", ".join(table.name for table, _ in listed),
-            column=label,
-            promise="is the same in all of its tables",
-            holds=broken == 0,
+        yield Finding.counted(
+            ", ".join(table.name for table, _ in listed),
+            label,
+            "is the same in all of its tables",
+            broken=broken,
+            of=number,
+            detail=f"{{}} of units have several values ({broken} of {number})",
             trusted=True,
-            share=share,
-            detail=f"{percent(share)} of units have several values ({broken} of {number})",
         )
 
 
@@ -126,16 +113,14 @@ def key_findings(counting: ExactCounter, table: TableFacts) -> Iterator[Finding]
     counted = Aggregated(where_not_null(scan, names), keys, (("rows in all", Aggregate("COUNT")),))
     twice = Call(">", (Column("rows in all"), Literal(1)))
     number, (broken,) = counting.units(counted, names, [twice], by={table.name: names})
-    share = Fraction(broken, number or 1)
     told = "of several rows with one key, one is joined" if table.public else "joins compare units"
-    yield Finding(
-        table=table.name,
-        column=", ".join(names),
-        promise="is a key: no two rows agree",
-        holds=broken == 0,
-        trusted=False,
-        share=share,
-        detail=f"{percent(share)} of keys have several rows ({broken} of {number}); {told}",
+    yield Finding.counted(
+        table.name,
+        ", ".join(names),
+        "is a key: no two rows agree",
+        broken=broken,
+        of=number,
+        detail=f"{{}} of keys have several rows ({broken} of {number}); {told}",
     )
 
 
@@ -143,15 +128,8 @@ def _one_unit(counting: ExactCounter, parent: TableFacts, link: Link, *, divided
     """Check that each value of a key belongs to one unit."""
     promise = "each value belongs to one unit"
     if parent.link is not None and divided:
-        return Finding(
-            table=parent.name,
-            column=link.key,
-            promise=promise,
-            holds=None,
-            trusted=True,
-            share=None,
-            detail="not checked: Spark divides this table by another one; check a copy in Parquet",
-        )
+        detail = "not checked: Spark divides this table by another one; check a copy in Parquet"
+        return Finding.untold(parent.name, link.key, promise, detail=detail, trusted=True)
     rows = Binder(counting.schema).bind(Table(parent.name))
     key = _spelled(rows, link.key)
     whole = where_not_null(rows.relation, [key, *_held(rows)])
@@ -160,15 +138,14 @@ def _one_unit(counting: ExactCounter, parent: TableFacts, link: Link, *, divided
     several = Call(">", (Column("units"), Literal(1)))
     by = None if parent.link is not None else {parent.name: (link.key,)}
     number, (broken,) = counting.units(owners, ["key"], [several], by=by)
-    share = Fraction(broken, number or 1)
-    return Finding(
-        table=parent.name,
-        column=link.key,
-        promise=promise,
-        holds=broken == 0,
+    return Finding.counted(
+        parent.name,
+        link.key,
+        promise,
+        broken=broken,
+        of=number,
+        detail=f"{{}} of values belong to several ({broken} of {number})",
         trusted=True,
-        share=share,
-        detail=f"{percent(share)} of values belong to several ({broken} of {number})",
     )
 
 
@@ -183,15 +160,21 @@ def _orphans(counting: ExactCounter, table: TableFacts, parent: TableFacts, link
     rows, found = counting.rows(table, {pointer: [Call("IS NULL", (Column(pointer),))]})
     there = rows - found[pointer][0]
     orphans = max(there - counting.number(met, ["pointer"], by), 0)
-    share = Fraction(orphans, there or 1)
-    return Finding(
-        table=table.name,
-        column=link.column,
-        promise=f"points to a row of {parent.name}",
-        holds=orphans == 0,
-        trusted=False,
-        share=share,
-        detail=f"{percent(share)} of rows point to nothing, and are left out",
+    return Finding.counted(
+        table.name,
+        link.column,
+        f"points to a row of {parent.name}",
+        broken=orphans,
+        of=there,
+        detail="{} of rows point to nothing, and are left out",
+    )
+
+
+def _compared(at: int, value: Column) -> tuple[tuple[str, Aggregate], ...]:
+    return (
+        (f"low{at}", Aggregate("MIN", value)),
+        (f"high{at}", Aggregate("MAX", value)),
+        (f"there{at}", Aggregate("COUNT", value)),
     )
 
 
