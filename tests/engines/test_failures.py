@@ -120,7 +120,7 @@ def broken(tmp_path):
 @pytest.fixture
 def unseen(monkeypatch):
     """A file system on which changes do not show."""
-    monkeypatch.setattr(FileStamp, "holds", lambda _: True)
+    monkeypatch.setattr(FileStamp, "is_unchanged", lambda _: True)
 
 
 @pytest.mark.usefixtures("unseen")
@@ -154,7 +154,7 @@ def test_a_closed_engine_fails_with_the_same_words():
 def test_answers_do_not_show_themselves():
     with DuckDB({"visits": visits(10)}) as engine:
         raw = engine.run(by_ward(), order=ORDER)
-    assert repr(raw) == str(raw) == "Raw(hidden)"
+    assert repr(raw) == str(raw) == "RawTotals(hidden)"
 
 
 def test_too_much_memory_fails_with_the_same_words():

@@ -209,7 +209,7 @@ def test_an_error_leads_to_no_total(sql, good):
     frames = traceback.extract_tb(error.__traceback__)
     assert [frame.name for frame in frames][1:] == ["answer"]
     assert str(CANARY) not in seen_in(error)
-    assert "Raw(hidden)" not in seen_in(error)
+    assert "RawTotals(hidden)" not in seen_in(error)
 
 
 def test_a_mutant_that_lets_errors_through_is_noticed(monkeypatch):

@@ -32,7 +32,7 @@ class Engine(Protocol):
         """Return how the source of every table holds its columns."""
         ...
 
-    def owned(self, schema: Schema) -> None:
+    def learn_schema(self, schema: Schema) -> None:
         """Learn whose rows the tables hold, before anything is asked; refuse what cannot be."""
         ...
 
@@ -40,11 +40,14 @@ class Engine(Protocol):
         """Return the state that tables were opened in, by folded name; refuse what has changed."""
         ...
 
-    def check(self, lowered: EngineRequest) -> None:
-        """Refuse a question that cannot be computed, before anything is charged."""
+    def check(self, request: EngineRequest) -> object:
+        """Refuse what cannot be computed, before anything is charged; prepare the rest.
+
+        What is returned is kept, and executed by the next ``run`` of the same request.
+        """
         ...
 
-    def run(self, lowered: EngineRequest, *, order: HashOrder) -> RawTotals:
+    def run(self, request: EngineRequest, *, order: HashOrder) -> RawTotals:
         """Compute the answers; refuse if a table changes before they are there."""
         ...
 

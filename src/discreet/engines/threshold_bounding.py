@@ -113,7 +113,7 @@ def cells_of(
     They have their sums, which are bounded once few are left, or else what units add to groups.
     """
     rows = measured_rows(bounding, measures, floats)
-    place = number(bounding.order, GROUPS, bounding.cell)
+    place = number(GROUPS, bounding.cell_columns, portable=bounding.portable)
     if some.part != (0, 1):
         rows = f"SELECT * FROM ({rows}){_within(bounding, some.part)}"
     if some.limit is not None:
@@ -147,12 +147,12 @@ _DENSE: Final = 2
 _CELLS_AT_ONCE: Final = 2**23
 
 
-def source_of(lowered: EngineRequest) -> Scan | None:
+def source_of(request: EngineRequest) -> Scan | None:
     """Return the table whose rows are read, if that is quickly done twice, and units are exact."""
-    types = dict(columns(lowered.relation))
-    if not lowered.chooses or any(typed(part, types) is Type.FLOAT for part in lowered.unit):
+    types = dict(columns(request.relation))
+    if not request.chooses or any(typed(part, types) is Type.FLOAT for part in request.unit):
         return None
-    return _scan_below(lowered.relation)
+    return _scan_below(request.relation)
 
 
 def _scan_below(node: Relation) -> Scan | None:
@@ -180,13 +180,13 @@ class ThresholdBounding:
 
     @property
     def _most(self) -> int:
-        return self.bounding.lowered.groups or 0
+        return self.bounding.request.groups or 0
 
     def totals(self) -> pa.Table | None:
         """Return the totals of all groups, or None where only the plain statement is exact."""
         floats = whole_floats(self.bounding, self.measures)
 
-        found = self.connection.fetched(sampled(self.bounding, _SHARE), self.public)
+        found = self.connection.fetch(sampled(self.bounding, _SHARE), self.public)
         units, cells = (int(numbers(found.column(name))[0]) for name in ("units", "cells"))
         limit = limit_for(self._most, units, cells)
         few = _SHARE * cells * (1 if limit is None else limit / _PLACES)
@@ -199,7 +199,7 @@ class ThresholdBounding:
             tables += chosen
         kept_cells = pa.concat_tables(tables)
         statement = groups_of(self.bounding, self.measures, floats)
-        return self.connection.fetched(statement, {**self.public, KEPT: kept_cells})
+        return self.connection.fetch(statement, {**self.public, KEPT: kept_cells})
 
     def _chosen(
         self, floats: Floats, limit: int | None, part: tuple[int, int]
@@ -207,18 +207,18 @@ class ThresholdBounding:
         """Return the cells that are kept by the units of one part."""
         if limit is None:
             all_cells, units = self._cells(floats, CellFilter(part=part))
-            only = self._first(all_cells, floats, units)
+            only = self._lowest(all_cells, floats, units)
             return None if only is None else [only]
         low, units = self._cells(floats, CellFilter(part=part, limit=limit))
         enough = np.bincount(units) >= self._most
-        first = self._first(low, floats, units, limit=limit, only=enough)
-        settled = self._settled(low, units, enough)
-        unsettled = self._unsettled(settled)
+        first = self._lowest(low, floats, units, limit=limit, only=enough)
+        settled = self._complete_units(low, units, enough)
+        unsettled = self._other_units(settled)
         if unsettled is None:
             rest, others = self._cells(floats, CellFilter(part=part, units="ANTI"), settled)
         else:
             rest, others = self._cells(floats, CellFilter(part=part, units="SEMI"), unsettled)
-        last = self._first(rest, floats, others)
+        last = self._lowest(rest, floats, others)
         return None if first is None or last is None else [first, last]
 
     def _cells(
@@ -227,12 +227,12 @@ class ThresholdBounding:
         """Return the cells of some rows, and the codes of their units."""
         statement = cells_of(self.bounding, self.measures, floats, some)
         others = {} if listed is None else {UNITS: listed}
-        found = self.connection.fetched(statement, {**self.public, **others})
+        found = self.connection.fetch(statement, {**self.public, **others})
         from discreet.engines.lowest_cells import unit_codes  # noqa: PLC0415  rare
 
         return found, unit_codes([found.column(name) for name in self.bounding.unit])
 
-    def _settled(self, low: pa.Table, units: Codes, enough: NDArray[np.bool_]) -> pa.Table:
+    def _complete_units(self, low: pa.Table, units: Codes, enough: NDArray[np.bool_]) -> pa.Table:
         """Return the units that have as many cells as they may keep."""
         place = np.zeros(enough.size, np.int64)
         place[units] = np.arange(units.size)  # any row of the unit
@@ -240,7 +240,7 @@ class ThresholdBounding:
         taken = low.select(self.bounding.unit).take(rows)
         return taken.rename_columns([f"v{at}" for at in range(len(self.bounding.unit))])
 
-    def _unsettled(self, settled: pa.Table) -> pa.Table | None:
+    def _other_units(self, settled: pa.Table) -> pa.Table | None:
         """Return all numbers in the range of units but the settled ones; None if these are many.
 
         It takes less time to look for few units than to look for all but many.
@@ -248,7 +248,7 @@ class ThresholdBounding:
         if settled.schema.types != [pa.int64()] or not settled.num_rows:
             return None
 
-        found = self.connection.fetched(unit_range(self.bounding), self.public)
+        found = self.connection.fetch(unit_range(self.bounding), self.public)
         low, high = (int(numbers(found.column(name))[0]) for name in ("low", "high"))
         if high - low >= _DENSE * settled.num_rows:
             return None
@@ -256,7 +256,7 @@ class ThresholdBounding:
         free[numbers(settled.column(0)) - low] = False
         return pa.table({"v0": arrow_numbers(np.flatnonzero(free) + low, pa.int64())})
 
-    def _first(
+    def _lowest(
         self,
         cells: pa.Table,
         floats: Floats,

@@ -60,8 +60,8 @@ class CsvStructure:
     """What is known of a file after some of its bytes.
 
     >>> check = CsvStructure(",")
-    >>> check.take(b'1,"x')
-    >>> check.end()
+    >>> check.feed(b'1,"x')
+    >>> check.finish()
     Traceback (most recent call last):
     discreet.errors.UnreadableSource: ...
     """
@@ -76,7 +76,7 @@ class CsvStructure:
         self._inside = False
         self._length = 0
 
-    def take(self, chunk: bytes) -> None:
+    def feed(self, chunk: bytes) -> None:
         """Check the next bytes, at most ``CHUNK`` of them."""
         self._decode(chunk, final=False)
         if not chunk:
@@ -89,7 +89,7 @@ class CsvStructure:
             raise _refused("has a record of more than two mebibytes")
         self._before = chunk[-1]
 
-    def end(self) -> None:
+    def finish(self) -> None:
         """Check that the file may end here."""
         self._decode(b"", final=True)
         if self._inside:

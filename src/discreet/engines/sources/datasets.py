@@ -91,7 +91,7 @@ class _ElsewhereStamp:
         infos = self._system.get_file_info(list(self._files))
         return tuple((info.path, str(info.type), info.size, info.mtime_ns) for info in infos)
 
-    def holds(self) -> bool:
+    def is_unchanged(self) -> bool:
         try:
             return self._look() == self._infos
         except OSError:

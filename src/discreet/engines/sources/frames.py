@@ -52,7 +52,7 @@ class MemoryStamp:
         self.kind = kind
         self.state = None
 
-    def holds(self) -> bool:
+    def is_unchanged(self) -> bool:
         """Say yes."""
         return True
 
@@ -160,7 +160,7 @@ class Frame:
         """The files that may be read from now on."""
         return ()
 
-    def attached(self, connection: DuckDBPyConnection, alias: str) -> str:
+    def attach(self, connection: DuckDBPyConnection, alias: str) -> str:
         """Register the data, and print what to select from."""
         connection.register(alias, self._data)
         hidden = "".join(f", CAST(NULL AS BLOB) AS {name(column)}" for column in self._hidden)

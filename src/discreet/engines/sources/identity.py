@@ -131,7 +131,7 @@ class FileStamp:
         told = [None if each is None else astuple(each)[:-1] for each in self._states]
         return hashlib.sha256(repr(told).encode("ascii")).hexdigest()
 
-    def holds(self) -> bool:
+    def is_unchanged(self) -> bool:
         """Look for the files again, and at each of them."""
         try:
             paths = self._find()
@@ -195,7 +195,7 @@ def _resolved(path: Path, folders: dict[Path, Path]) -> str:
 
 def identified(opened: Mapping[str, tuple[Stamp, Columns]]) -> dict[str, Identity]:
     """Return the identities of tables by name; refuse those that are not what they were."""
-    others = [table for table, (stamp, _) in opened.items() if not stamp.holds()]
+    others = [table for table, (stamp, _) in opened.items() if not stamp.is_unchanged()]
     if others:
         raise changed(others)
     return {

@@ -145,14 +145,14 @@ _VERSION_SCHEMA: Final = pa.schema([("version", pa.string())])
 
 
 def check_workers(
-    session: SparkSession, watched: Callable[[Callable[[], pa.Table]], pa.Table]
+    session: SparkSession, run_job: Callable[[Callable[[], pa.Table]], pa.Table]
 ) -> None:
-    """Refuse a session whose workers could not compute; ``watched`` runs the job that asks them."""
+    """Refuse a session whose workers could not compute; ``run_job`` runs the job that asks them."""
     found = _KNOWN_DUCKDB.get(session, "")
     if not found:
         with contextlib.suppress(Exception):  # nothing is known of the workers then
             rows = in_tasks(session.range(1), duckdb_version, spark_schema(_VERSION_SCHEMA))
-            found = _KNOWN_DUCKDB[session] = watched(rows.toArrow).column("version")[0].as_py()
+            found = _KNOWN_DUCKDB[session] = run_job(rows.toArrow).column("version")[0].as_py()
     if found != duckdb.__version__:
         raise UnreadableSource(
             what=f"the workers of Spark cannot use DuckDB {duckdb.__version__}.",
@@ -167,14 +167,14 @@ _SCHEMA: Final = pa.schema([("version", pa.string())])
 
 
 def check_writers(
-    session: SparkSession, watched: Callable[[Callable[[], pa.Table]], pa.Table]
+    session: SparkSession, run_job: Callable[[Callable[[], pa.Table]], pa.Table]
 ) -> None:
     """Refuse a session whose tasks could not choose groups and add noise as it is done here."""
     found = _KNOWN.get(session, "")
     if not found:
         with contextlib.suppress(Exception):  # nothing is known of the workers then
             rows = in_tasks(session.range(1), package_version, spark_schema(_SCHEMA))
-            found = _KNOWN[session] = watched(rows.toArrow).column("version")[0].as_py()
+            found = _KNOWN[session] = run_job(rows.toArrow).column("version")[0].as_py()
     if found != package():
         raise UnreadableSource(
             what=f"the workers of Spark do not have {package()}.",
