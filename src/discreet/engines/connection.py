@@ -147,7 +147,7 @@ class Connection:
         return {
             column: StoredColumn(
                 source=source.kind,
-                native=source.types.get(column) or _without_values(kind),
+                native=source.types.get(column) or ("ENUM" if kind.startswith("ENUM") else kind),
                 form=stored_form(kind),
                 blurred=column in blurred or kind == "TIMESTAMP_NS",  # read as microseconds
             )
@@ -205,14 +205,13 @@ class Connection:
 
     def fetch(self, statement: str, tables: Mapping[str, pa.Table] = _NONE) -> pa.Table:
         """Run a statement, with some tables in memory at hand, by their quoted names."""
-        aliases = [each.strip('"') for each in tables]
-        for alias, table in zip(aliases, tables.values(), strict=True):
-            self._connection.register(alias, table)
+        for alias, table in tables.items():
+            self._connection.register(alias.strip('"'), table)
         try:
             return self._read(statement)
         finally:
-            for alias in aliases:
-                self._connection.unregister(alias)
+            for alias in tables:
+                self._connection.unregister(alias.strip('"'))
 
     def _read(self, statement: str) -> pa.Table:
         """Run a statement; if it fails, run it once more on cells alone.
@@ -251,11 +250,6 @@ class Connection:
         found = self._connection.sql(f"SELECT {counts} FROM {view}").fetchall()  # noqa: S608
         return dict(zip(names, map(int, found[0]), strict=True))
 
-    def explain(self, statement: str) -> str:
-        """Return how DuckDB would run a statement."""
-        found = self._connection.execute(f"EXPLAIN {statement}").fetchall()
-        return "\n".join(str(tree) for _, tree in found)
-
     def memory(self) -> tuple[int, int]:
         """Return how many bytes DuckDB may use, and how many threads share them."""
         settings = "SELECT current_setting('memory_limit'), current_setting('threads')"
@@ -272,11 +266,6 @@ class Connection:
         self._swept()
 
 
-def _without_values(native: str) -> str:
-    """Return a type without the texts that an enumeration lists: they may be somebody's."""
-    return "ENUM" if native.startswith("ENUM") else native
-
-
 def _bytes(limit: str) -> int:
     """Read a size as DuckDB writes it, such as 1.5 GiB."""
     number, unit = limit.split()
@@ -284,9 +273,5 @@ def _bytes(limit: str) -> int:
 
 
 def _limits(performance: Performance) -> dict[str, str | int]:
-    limits: dict[str, str | int] = {}
-    if performance.threads is not None:
-        limits["threads"] = performance.threads
-    if performance.memory is not None:
-        limits["memory_limit"] = performance.memory
-    return limits
+    limits = {"threads": performance.threads, "memory_limit": performance.memory}
+    return {setting: value for setting, value in limits.items() if value is not None}

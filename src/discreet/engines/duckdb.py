@@ -20,13 +20,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final, Self, final
+from typing import Final, final
 
 import duckdb
 import pyarrow as pa
 
 from discreet.engines.connection import Connection, Performance
-from discreet.engines.engine import Columns
+from discreet.engines.engine import ClosingEngine, Columns
 from discreet.engines.execution import run_interruptibly, run_sanitized, stopped_error
 from discreet.engines.hash_order import HashOrder
 from discreet.engines.sources.identity import Identity, run_if_unchanged, scanned_tables
@@ -90,7 +90,7 @@ class PreparedRequest:
 
 
 @final
-class DuckDB:
+class DuckDB(ClosingEngine):
     """Tables by name, each a path, a pattern of paths, a table of a database, or a frame.
 
     >>> import pyarrow as pa
@@ -216,14 +216,6 @@ class DuckDB:
     def close(self) -> None:
         """Let go of the data."""
         self._connection.close()
-
-    def __enter__(self) -> Self:
-        """Return the engine itself."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Let go of the data."""
-        self.close()
 
 
 def _check_same_groups(first: pa.Table, second: pa.Table, request: EngineRequest) -> None:

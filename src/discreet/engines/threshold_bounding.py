@@ -2,24 +2,18 @@
 
 Trust: kernel.
 
-The statements of culling: some units counted, cells of some rows, totals of kept cells.
-
- See :mod:`discreet.engines.threshold_bounding`.
-
-Totals of units that touch many groups, from few of their rows.
-
 A unit keeps the groups with the lowest places.  So first only rows with a place below some limit
-are added up to cells.  A unit with at least as many of these cells as it may keep is *settled*: all
-that it keeps is among them, and all their rows were seen, since a cell has one place.  For all
+are added up to cells.  A unit with at least as many of these cells as it may keep is *complete*:
+all that it keeps is among them, and all their rows were seen, since a cell has one place.  For all
 other units everything is added up again, without a limit.
-Theorem (key ``culling``).  The cells that are kept do not depend on the limit.  Proof.  A settled
-unit has at least ``groups`` cells below the limit, each of them complete; the first ``groups`` of
+Theorem (key ``culling``).  The cells that are kept do not depend on the limit.  Proof.  A complete
+unit has at least ``groups`` cells below the limit, with all of their rows; the first ``groups`` of
 its cells are among them, in the same order.  Any other unit is added up from all of its rows.  Each
-unit is one or the other, because the second statement leaves out exactly the settled units.  It may
-name the others: where units are whole numbers, these are among the numbers of their range that are
-not settled.
+unit is one or the other, because the second statement leaves out exactly the complete units.  It
+may name the others: where units are whole numbers, these are among the numbers of their range that
+are not complete.
 
-The limit comes from some of the units, and decides how long it takes.
+The limit is estimated from some of the units; it decides how long a run takes, and nothing else.
 """
 
 # ruff: noqa: S608 (all text here is printed by us, and names and literals are quoted)
@@ -29,7 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, final
+from typing import Final, Literal, final
 
 import numpy as np
 import pyarrow as pa
@@ -37,6 +31,7 @@ from numpy.typing import NDArray
 
 from discreet.engines.connection import Connection
 from discreet.engines.hash_order import GROUPS
+from discreet.engines.lowest_cells import Codes, lowest_cells, unit_codes
 from discreet.engines.sql.contribution_bounding import ContributionBounding, listed, number
 from discreet.engines.sql.totals import (
     Floats,
@@ -57,9 +52,6 @@ from discreet.query.types import Type
 from discreet.requests.engine_request import EngineRequest, Total
 from discreet.requests.raw_totals import arrow_numbers, numbers
 
-if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
-    from discreet.engines.lowest_cells import Codes
-
 __all__ = [
     "KEPT",
     "UNITS",
@@ -77,7 +69,7 @@ UNITS: Final = '"some units"'
 
 
 def sampled(bounding: ContributionBounding, share: int) -> str:
-    """Print the number of units and of cells in one of so many parts of the units."""
+    """Print the number of units and of cells in one of ``share`` parts of the units."""
     cell = listed(bounding.unit + bounding.keys)
     some = (
         f"SELECT {cell} FROM ({bounding.rows([])}){_within(bounding, (0, share))} GROUP BY {cell}"
@@ -212,12 +204,12 @@ class ThresholdBounding:
         low, units = self._cells(floats, CellFilter(part=part, limit=limit))
         enough = np.bincount(units) >= self._most
         first = self._lowest(low, floats, units, limit=limit, only=enough)
-        settled = self._complete_units(low, units, enough)
-        unsettled = self._other_units(settled)
-        if unsettled is None:
-            rest, others = self._cells(floats, CellFilter(part=part, units="ANTI"), settled)
+        complete = self._complete_units(low, units, enough)
+        incomplete = self._other_units(complete)
+        if incomplete is None:
+            rest, others = self._cells(floats, CellFilter(part=part, units="ANTI"), complete)
         else:
-            rest, others = self._cells(floats, CellFilter(part=part, units="SEMI"), unsettled)
+            rest, others = self._cells(floats, CellFilter(part=part, units="SEMI"), incomplete)
         last = self._lowest(rest, floats, others)
         return None if first is None or last is None else [first, last]
 
@@ -228,8 +220,6 @@ class ThresholdBounding:
         statement = cells_of(self.bounding, self.measures, floats, some)
         others = {} if listed is None else {UNITS: listed}
         found = self.connection.fetch(statement, {**self.public, **others})
-        from discreet.engines.lowest_cells import unit_codes  # noqa: PLC0415  rare
-
         return found, unit_codes([found.column(name) for name in self.bounding.unit])
 
     def _complete_units(self, low: pa.Table, units: Codes, enough: NDArray[np.bool_]) -> pa.Table:
@@ -240,20 +230,19 @@ class ThresholdBounding:
         taken = low.select(self.bounding.unit).take(rows)
         return taken.rename_columns([f"v{at}" for at in range(len(self.bounding.unit))])
 
-    def _other_units(self, settled: pa.Table) -> pa.Table | None:
-        """Return all numbers in the range of units but the settled ones; None if these are many.
+    def _other_units(self, complete: pa.Table) -> pa.Table | None:
+        """Return all numbers in the range of units but the complete ones; None if these are many.
 
         It takes less time to look for few units than to look for all but many.
         """
-        if settled.schema.types != [pa.int64()] or not settled.num_rows:
+        if complete.schema.types != [pa.int64()] or not complete.num_rows:
             return None
-
         found = self.connection.fetch(unit_range(self.bounding), self.public)
         low, high = (int(numbers(found.column(name))[0]) for name in ("low", "high"))
-        if high - low >= _DENSE * settled.num_rows:
+        if high - low >= _DENSE * complete.num_rows:
             return None
         free = np.ones(high - low + 1, np.bool_)
-        free[numbers(settled.column(0)) - low] = False
+        free[numbers(complete.column(0)) - low] = False
         return pa.table({"v0": arrow_numbers(np.flatnonzero(free) + low, pa.int64())})
 
     def _lowest(
@@ -269,8 +258,6 @@ class ThresholdBounding:
         exact = exact_rows(floats)
         if exact is not None and numbers(cells.column("n")).max(initial=0) > exact:
             return None
-        from discreet.engines.lowest_cells import lowest_cells  # noqa: PLC0415  rare
-
         mask = lowest_cells(units, numbers(cells.column("h")), self._most, limit)
         if mask is None:
             return None

@@ -16,14 +16,13 @@ Tables may be files or frames as well; all that are on a server are in one datab
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, Self, final
+from typing import Final, final
 
 from discreet.engines.connection import Performance
 from discreet.engines.duckdb import DuckDB, PreparedRequest
-from discreet.engines.engine import Columns
+from discreet.engines.engine import ClosingEngine, Columns
 from discreet.engines.execution import run_sanitized
 from discreet.engines.hash_order import HashOrder
 from discreet.engines.postgres.catalogue import (
@@ -34,7 +33,13 @@ from discreet.engines.postgres.catalogue import (
 )
 from discreet.engines.postgres.row_reader import ReadRequest, RowReader
 from discreet.engines.required_columns import required_columns
-from discreet.engines.sources.identity import Identity, changed, run_if_unchanged, scanned_tables
+from discreet.engines.sources.identity import (
+    Identity,
+    changed,
+    digest_of,
+    run_if_unchanged,
+    scanned_tables,
+)
 from discreet.engines.sources.staging_table import StagingTable
 from discreet.errors import UnreadableSource
 from discreet.query.expressions import Column
@@ -50,7 +55,7 @@ _FIRST: Final = HashOrder(salt=0)
 
 
 @final
-class Postgres:
+class Postgres(ClosingEngine):
     """Tables by name: addresses on one server, and perhaps public files and frames.
 
     >>> Postgres({"visits": "postgresql://db.example/clinic"})
@@ -226,19 +231,10 @@ class Postgres:
         with self._lock:
             self._local.close()
 
-    def __enter__(self) -> Self:
-        """Return the engine itself."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Let go of the data."""
-        self.close()
-
 
 def _identity(known: TableDescription) -> Identity:
     columns = tuple(known.columns.items())
-    state = hashlib.sha256(repr((columns, known.state)).encode("ascii", "backslashreplace"))
-    return Identity(kind="postgresql", columns=columns, state=state.hexdigest())
+    return Identity(kind="postgresql", columns=columns, state=digest_of((columns, known.state)))
 
 
 def _key(table: TableFacts) -> tuple[tuple[str, Type], ...]:

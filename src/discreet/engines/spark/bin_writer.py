@@ -27,7 +27,7 @@ from discreet.engines.parquet_files import PrivateFolder, ReleasedFile, write_ta
 from discreet.engines.spark.data_frames import functions_of
 from discreet.engines.spark.statements import BITS, limb_names
 from discreet.engines.spark.task import quiet
-from discreet.engines.spark.workers import in_tasks, package, spark_schema
+from discreet.engines.spark.workers import RunJob, in_tasks, package, spark_schema
 from discreet.errors import EngineFailed
 from discreet.requests.engine_request import EngineRequest
 from discreet.requests.raw_totals import (
@@ -42,13 +42,10 @@ from discreet.requests.raw_totals import (
 if TYPE_CHECKING:  # an optional library
     from pyspark.sql import DataFrame
 
-__all__ = ["Finish", "RunJob", "finish_bins", "write_bins"]
+__all__ = ["Finish", "finish_bins", "write_bins"]
 
 Finish = Callable[[RawTotals, int], pa.Table]
 """Makes the finished table of a bin from its totals, sorted by their keys, and its number."""
-
-RunJob = Callable[[Callable[[], Any]], Any]
-"""Does something that starts jobs."""
 
 BIN: Final = "bin"
 _REPORT: Final = pa.schema(

@@ -1,18 +1,12 @@
 """Data frames of Spark: their identity, and the types that DuckDB gives to their columns.
 
-Trust: kernel.
-
-The identity of a data frame of Spark: its plan, and the files that it reads.
+Trust: kernel.  No value of a table may make a task fail before DuckDB reads it.
 
 A data frame is a plan, which does not change; Spark lists its files when it is made, and reads CSV
 files by the places of their columns.  So files of this machine are looked at like any others.
 Files elsewhere are known by their names, and by the size and time that their file system tells;
 where there are more than 1,000, or on a server of Spark Connect, by their names alone.  Rows that
 come from a database, or from functions that give something else each time, may change unseen.
-
-Tables of Spark: data frames, with the types that DuckDB gives to their columns in a task.
-
- No value of a table may make a task fail before DuckDB reads it.
 
 Nothing is computed to learn names and types.  Columns are renamed by their places before anything
 else, so that no name is ever looked up.  Texts that are not Unicode are NULL; texts of any
@@ -21,7 +15,6 @@ collation are compared byte by byte.
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import re
 from collections.abc import Iterable
@@ -31,7 +24,7 @@ from urllib.parse import unquote, urlsplit
 
 from discreet.engines.engine import Columns
 from discreet.engines.execution import run_sanitized
-from discreet.engines.sources.identity import FileStamp
+from discreet.engines.sources.identity import FileStamp, digest_of
 from discreet.engines.sources.source import check_names, unreadable
 from discreet.engines.sql.casts import UUID_TEXT, base_type, stored_form
 from discreet.query.relations import folded
@@ -68,8 +61,7 @@ class SparkStamp:
 
     def _state(self) -> str:
         plan = (self._frame.semanticHash(), self._frame.schema.json())
-        seen = repr((plan, self._told, self._local.state))
-        return hashlib.sha256(seen.encode("ascii", "backslashreplace")).hexdigest()
+        return digest_of((plan, self._told, self._local.state))
 
     def _look(self) -> FileStatuses:
         """Return what is told of files elsewhere."""

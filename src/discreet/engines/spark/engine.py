@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Self, TypeVar, final
+from typing import TYPE_CHECKING, TypeVar, final
 
 from discreet.engines.connection import Connection, Performance
-from discreet.engines.engine import Columns
+from discreet.engines.engine import ClosingEngine, Columns
 from discreet.engines.execution import run_sanitized
 from discreet.engines.hash_order import HashOrder
 from discreet.engines.sources.identity import Identity, identified, run_if_unchanged, scanned_tables
@@ -51,7 +51,7 @@ T = TypeVar("T")
 
 
 @final
-class Spark:
+class Spark(ClosingEngine):
     """Tables by name: data frames of one Spark session, and perhaps public tables from elsewhere.
 
     >>> Spark({"visits": "visits.parquet"})
@@ -251,14 +251,6 @@ class Spark:
         self.cancel()
         if self._public is not None:
             self._public.close()
-
-    def __enter__(self) -> Self:
-        """Return the engine itself."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Let go of the data."""
-        self.close()
 
 
 def _session(sources: Mapping[str, SparkSource]) -> SparkSession:

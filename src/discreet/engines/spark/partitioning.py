@@ -47,7 +47,7 @@ from discreet.requests.engine_request import EngineRequest
 from discreet.requests.raw_totals import ARROW_TYPES
 from discreet.requests.table_schema import Schema, TableFacts
 
-if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+if TYPE_CHECKING:  # an optional library
     from pyspark.sql import DataFrame
 
 __all__ = [

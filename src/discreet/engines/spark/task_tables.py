@@ -6,7 +6,7 @@ Trust: kernel.  Only tables that the owner calls public are collected whole.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final, final
 
 import pyarrow as pa
@@ -17,6 +17,7 @@ from discreet.engines.duckdb import DuckDB
 from discreet.engines.hash_order import HashOrder
 from discreet.engines.sources.source import unreadable
 from discreet.engines.spark.data_frames import SparkSource
+from discreet.engines.spark.workers import RunJob
 from discreet.errors import UnreadableSource
 from discreet.query.relations import Scan
 from discreet.requests.engine_request import EngineRequest
@@ -30,9 +31,6 @@ MOST_BYTES: Final = 2**26
 """What a public table may have, and what all columns that a question reads may take."""
 
 _ONE: Final = Performance(threads=1)
-
-RunJob = Callable[[Callable[[], pa.Table]], pa.Table]
-"""Runs something that starts jobs."""
 
 
 @final

@@ -55,7 +55,7 @@ Typed = tuple[str, Type]
 """The text of a value, short enough to be repeated, and its type."""
 
 SALT: Final = "getvariable('salt')"
-"""The salt of a run, a BIGINT; whoever runs a statement sets the variable first."""
+"""The salt of a run, a BIGINT; it is set before a statement runs."""
 
 _PURPOSES: Final = {GROUPS: "", VALUES: ", 1", LEAVES: ", 2"}
 

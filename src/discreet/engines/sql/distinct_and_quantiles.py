@@ -32,7 +32,7 @@ def shown_values(bounding: ContributionBounding, measure: Distinct) -> str:
 
 
 def _shown(bounding: ContributionBounding, measure: Distinct, cells: str) -> str:
-    """Print at most so many values of each unit; NULL stays, to show that the group is there."""
+    """Print at most ``most`` values of each unit; NULL stays, to show that the group is there."""
     kind = typed(measure.expression, dict(columns(bounding.request.relation)))
     hashed = place(VALUES, [*bounding.cell_columns, ("x0", kind)], portable=bounding.portable)
     within = f"PARTITION BY {listed(bounding.unit + bounding.keys)}"
