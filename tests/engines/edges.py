@@ -137,7 +137,7 @@ def both(node, tables, types, engine=None):
             return both(node, tables, types, fresh)
     filled(engine, tables, types)
     connection = engine._connection
-    found = connection.fetched(relation(node, connection.scan))
+    found = connection.fetch(relation(node, connection.scan))
     assert found.schema.types == [ARROW[kind] for _, kind in columns(node)]
     return sorted(map(shown, found.to_pylist())), sorted(map(shown, rows_of(node, tables)))
 

@@ -120,7 +120,7 @@ def broken(tmp_path):
 @pytest.fixture
 def unseen(monkeypatch):
     """A file system on which changes do not show."""
-    monkeypatch.setattr(FileStamp, "holds", lambda _: True)
+    monkeypatch.setattr(FileStamp, "is_unchanged", lambda _: True)
 
 
 @pytest.mark.usefixtures("unseen")

@@ -127,7 +127,7 @@ def test_a_file_that_changed_since_it_was_opened_is_refused(source, change):
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("late", [False, True])
 def test_a_file_that_changes_while_it_is_read_gives_no_answer(source, monkeypatch, change, late):
-    fetched = Connection.fetched
+    fetched = Connection.fetch
 
     def watched(self, *arguments):
         found = fetched(self, *arguments) if late else None
@@ -135,7 +135,7 @@ def test_a_file_that_changes_while_it_is_read_gives_no_answer(source, monkeypatc
         return fetched(self, *arguments) if found is None else found
 
     with DuckDB(source_of(source), ONE) as engine:
-        monkeypatch.setattr(Connection, "fetched", watched)
+        monkeypatch.setattr(Connection, "fetch", watched)
         with pytest.raises(SourceChanged):
             total(engine)
 
@@ -179,7 +179,7 @@ def test_a_file_that_was_just_written_is_looked_at_again(tmp_path, monkeypatch):
     content = path.read_bytes()
     path.write_bytes(content)  # at once, the same bytes, in the same inode
     os.utime(path, ns=(path.stat().st_atime_ns, path.stat().st_mtime_ns))
-    assert not stamp.holds()
+    assert not stamp.is_unchanged()
     looks = []
     seen = FileState.of
 
@@ -199,7 +199,7 @@ def test_a_failure_that_has_another_reason_stays_one(source, monkeypatch):
         raise ValueError
 
     with DuckDB(source_of(source), ONE) as engine:
-        monkeypatch.setattr(Connection, "fetched", fail)
+        monkeypatch.setattr(Connection, "fetch", fail)
         with pytest.raises(EngineFailed):
             total(engine)
 

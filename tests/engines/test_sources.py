@@ -34,7 +34,7 @@ def contents(data, **types):
     """Return the rows of a table as our values."""
     with DuckDB({"t": data}, ONE) as engine:
         scan = engine._connection.scan(Scan("t", tuple(types.items())))
-        return engine._connection.fetched(scan).to_pylist()
+        return engine._connection.fetch(scan).to_pylist()
 
 
 def columns(data):

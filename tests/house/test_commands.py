@@ -35,8 +35,6 @@ NOT_AT_A_FIRST_ANSWER = NOT_AT_IMPORT - {"duckdb", "pyarrow"} | {
     "discreet.accounting.worst_case.statement",
     "discreet.accounting.worst_case.tree_terms",
     "discreet.accounting.budgets.workload",
-    "discreet.engines.reference",
-    "discreet.engines.threshold_bounding",
     "discreet.ledger.verify",
     "discreet.loss.engine.contour",
     "discreet.loss.engine.privacy_loss_distribution",

@@ -85,7 +85,7 @@ def test_duckdb_lets_the_same_values_through():
         connection = Connection({"t": table}, Performance(threads=1))
         for each in sets(kind)[::3]:
             where = expression(membership(name, kind, each), {name: kind}, Type.BOOLEAN)
-            found = connection.fetched(f"SELECT place FROM ({connection.scan(scan)}) WHERE {where}")  # noqa: S608
+            found = connection.fetch(f"SELECT place FROM ({connection.scan(scan)}) WHERE {where}")  # noqa: S608
             expected = [at for at, value in enumerate(held) if belongs(read(value, kind), each)]
             assert sorted(found.column("place").to_pylist()) == expected, each
         connection.close()

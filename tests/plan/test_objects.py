@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.hash_order import HashOrder
 from discreet.errors import DiscreetError
 from discreet.plan.steps import plan
 from discreet.query.question import Clause
@@ -27,7 +26,7 @@ count date_trunc day dayofweek dayofyear dense_rank e ends_with false first_valu
 greatest h hash hour i isfinite lag lambda lead leaf least len length list_transform lower max
 min minute month n nullif place position quarter rank regexp_extract replace round row_number
 second sign sqrt start starts_with strlen substr substring sum translate trim true units upper
-upto year
+upto year getvariable
 """
 WORDS = frozenset(_WORDS.split())
 """All words that statements are made of, beside names and texts in quotes."""
@@ -48,7 +47,7 @@ def words_of(statement):
 
 
 def statements(engine: DuckDB, lowered):
-    found = engine.statements(lowered, order=HashOrder(salt=1))
+    found = engine.prepare(lowered)
     return [found.totals, *found.distinct.values(), *found.leaves.values()]
 
 

@@ -155,7 +155,7 @@ def test_duckdb_says_the_same():
         if not check(condition, rows):
             continue
         printed = expression(condition, TYPES, Type.BOOLEAN)
-        found = connection.fetched(
+        found = connection.fetch(
             f"SELECT place, {printed} AS outcome FROM ({connection.scan(scan)}) ORDER BY place"  # noqa: S608
         )
         regions = truth.truth_sets(condition, FACTS)

@@ -65,7 +65,7 @@ class Reference:
         """Return nothing: rows in a list are values of ours already."""
         return {}
 
-    def owned(self, schema: Schema) -> None:
+    def learn_schema(self, schema: Schema) -> None:
         """Learn in which form units are named; whose rows there are makes no other difference."""
         self._tables = {
             name: [_normalized(row, schema.table(name)) for row in rows]

@@ -67,7 +67,7 @@ class Apart:
     def groups(self, lowered, *, order):
         return Groups(self, lowered, order)
 
-    def watched(self, action):
+    def run_monitored(self, action):
         return action()
 
 
@@ -102,7 +102,7 @@ class Job:
             engine.before(self)
             reports = writing.finish_bins(
                 batches,
-                lowered=self.lowered,
+                request=self.lowered,
                 finish=self.finish,
                 folder=self.folder,
                 drawn_by=writers.package(),

@@ -154,7 +154,7 @@ def test_duckdb_says_that_it_was_interrupted(monkeypatch):
         groups=1,
         measures=(),
     )
-    monkeypatch.setattr(Connection, "fetched", raising(duckdb.InterruptException("INTERRUPT")))
+    monkeypatch.setattr(Connection, "fetch", raising(duckdb.InterruptException("INTERRUPT")))
     with DuckDB({"visits": visits}) as engine, pytest.raises(EngineStopped):
         engine.run(lowered, order=HashOrder(salt=1))
 

@@ -107,7 +107,7 @@ def test_a_change_after_the_charge_gives_no_answer_and_the_next_session_complete
 
 @pytest.mark.parametrize("place", ["before", "after"])
 def test_a_change_while_the_data_is_read_gives_no_answer(visits, monkeypatch, place):
-    fetched = Connection.fetched
+    fetched = Connection.fetch
 
     def watched(self, *arguments):
         if place == "before":
@@ -118,7 +118,7 @@ def test_a_change_while_the_data_is_read_gives_no_answer(visits, monkeypatch, pl
         return found
 
     with opened(visits) as session:
-        monkeypatch.setattr(Connection, "fetched", watched)
+        monkeypatch.setattr(Connection, "fetch", watched)
         with pytest.raises(SourceChanged) as caught:
             session.ask(COUNT, epsilon=1)
         assert caught.value.__cause__ is None

@@ -156,7 +156,7 @@ def test_the_reference_reads_uuids_alike():
     rows = [{"patient": each} for each in (ONE, ONE.upper(), TWO.replace("-", ""), "no", None)]
     engine = Reference({"visits": rows}, {"visits": {"patient": Type.TEXT}})
     rules = read_policy(UUID)
-    engine.owned(schema_of(rules, rules.unit, engine.tables(), engine.stored()))
+    engine.learn_schema(schema_of(rules, rules.unit, engine.tables(), engine.stored()))
     with dp.open(
         {"visits": pa.table({"patient": [row["patient"] for row in rows]})},
         policy=UUID,

@@ -51,7 +51,7 @@ class FeatureSupport:
     """One feature on one engine; what is not done has a reason, which its refusal gives.
 
     >>> FeatureSupport()
-    FeatureSupport(mark=<Mark.DONE: 'done'>, reason='')
+    FeatureSupport(mark=<SupportLevel.DONE: 'done'>, reason='')
     """
 
     mark: SupportLevel = DONE

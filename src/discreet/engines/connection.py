@@ -5,14 +5,16 @@ Trust: kernel.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, final
+from typing import Any, Final, final
 from weakref import finalize
 
 import duckdb
 import pyarrow as pa
 
+from discreet.engines.engine import Columns
+from discreet.engines.execution import run_sanitized
 from discreet.engines.sources.cell_checks import check_cells, check_packed
 from discreet.engines.sources.database import DatabaseTable, collated
 from discreet.engines.sources.files import CsvFiles
@@ -21,27 +23,21 @@ from discreet.engines.sources.open_source import open_source
 from discreet.engines.sources.paths import pattern
 from discreet.engines.sources.source import TableSource, check_names, unreadable
 from discreet.engines.spilling import SpillFolder
-from discreet.engines.sql.casts import UUID_TEXT, base_type, reading, stored_form
+from discreet.engines.sql.casts import UUID_TEXT, TableView, base_type, print_scan, stored_form
 from discreet.engines.sql.fragments import name, text
-from discreet.errors import DiscreetError, UnknownName, WrongType
 from discreet.query.relations import Scan, folded
-from discreet.query.types import Type
-from discreet.requests.table_schema import StoredColumn
+from discreet.requests.table_schema import Schema, StoredColumn
 
-if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
-    from discreet.engines.engine import Columns
-    from discreet.requests.table_schema import Schema
+__all__ = ["SETTINGS", "Connection", "Performance"]
 
-__all__ = ["Connection", "Performance"]
-
-_CONFIG: Final[dict[str, str | bool | int | float | list[str]]] = {
+SETTINGS: Final[Mapping[str, Any]] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
     "allow_community_extensions": False,
     "python_enable_replacements": False,
     "order_by_non_integer_literal": True,  # a sum of constants is added up in order, too
 }
-
+"""What every DuckDB runs with, here and in the tasks of Spark."""
 
 _NONE: Final[Mapping[str, pa.Table]] = {}
 _ALL_ROWS: Final = 2**63 - 1
@@ -85,7 +81,7 @@ class Connection:
         folder = SpillFolder()  # for what does not fit in memory
         self._swept = finalize(self, folder.remove)
         self._connection = duckdb.connect(
-            config={**_CONFIG, "temp_directory": folder.path, **_limits(performance)}
+            config={**SETTINGS, "temp_directory": folder.path, **_limits(performance)}
         )
         self._views: dict[str, str] = {}
         self._slow: set[str] = set()
@@ -116,30 +112,30 @@ class Connection:
 
     def _viewed(self, source: TableSource, alias: str, view: str, table: str) -> dict[str, str]:
         """Make a view of a source, and return its columns with DuckDB's types."""
-        native: dict[str, str] = {}
-        try:
-            sql = source.attached(self._connection, alias)
-            self._connection.execute(
-                f"CREATE TEMP VIEW {name(view)} AS SELECT * FROM {sql}"  # noqa: S608 (quoted names)
-            )
-            self._unpruned[view] = f"{sql} LIMIT {_ALL_ROWS}"
-            described = self._connection.execute(f"DESCRIBE {name(view)}").fetchall()
-            native = {column: kind for column, kind, *_ in described}
-        except DiscreetError:
-            raise
-        except Exception:  # noqa: BLE001, S110 (its text may quote the data; replaced below)
-            pass
-        if not native:
-            raise unreadable(
+        native = run_sanitized(
+            lambda: self._described(source, alias, view),
+            lambda _: unreadable(
                 f"the data of table {table} cannot be read.",
                 do="check that the file is whole; write it again, with NULL for moments that no "
                 "calendar has.",
-            )
+            ),
+        )
         if view not in self._slow:  # CSV files are checked byte by byte
             check_cells(self._connection, view, native, table=table)
         elif isinstance(source, CsvFiles) and source.packed:
             check_packed(self._connection, view, native, table=table)
         return native
+
+    def _described(self, source: TableSource, alias: str, view: str) -> dict[str, str]:
+        sql = source.attach(self._connection, alias)
+        self._connection.execute(
+            f"CREATE TEMP VIEW {name(view)} AS SELECT * FROM {sql}"  # noqa: S608 (quoted names)
+        )
+        self._unpruned[view] = f"{sql} LIMIT {_ALL_ROWS}"
+        described = self._connection.execute(f"DESCRIBE {name(view)}").fetchall()
+        if not described:
+            raise LookupError
+        return {column: kind for column, kind, *_ in described}
 
     def _stored(self, source: TableSource, table: str) -> dict[str, StoredColumn]:
         """Return how a source holds its columns."""
@@ -151,7 +147,7 @@ class Connection:
         return {
             column: StoredColumn(
                 source=source.kind,
-                native=source.types.get(column) or _without_values(kind),
+                native=source.types.get(column) or ("ENUM" if kind.startswith("ENUM") else kind),
                 form=stored_form(kind),
                 blurred=column in blurred or kind == "TIMESTAMP_NS",  # read as microseconds
             )
@@ -187,45 +183,35 @@ class Connection:
 
     def scan(self, scan: Scan) -> str:
         """Print how a table is read: its columns as values of our types."""
-        return self._scan(scan, reading)
+        return print_scan(scan, self._table_view(scan))
 
     def open_scan(self, scan: Scan) -> str:
         """Print how a table is read, with floats as they are, finite or not."""
-        return self._scan(scan, _open_reading)
+        return print_scan(scan, self._table_view(scan), open_floats=True)
 
-    def _scan(self, scan: Scan, read: Callable[[str, str, Type], str | None]) -> str:
+    def _table_view(self, scan: Scan) -> TableView | None:
         native = self._native.get(folded(scan.table))
         if native is None:
-            raise UnknownName(
-                what=f"there is no table {scan.table}.",
-                why="only tables that were opened can be read.",
-                do="open it first.",
-            )
-        spelled = {folded(column): column for column in native}
-        parts = []
-        for column, kind in scan.columns:
-            own = spelled.get(folded(column), column)
-            sql = read(own, native[own], kind) if own in native else None
-            if sql is None:
-                raise WrongType(
-                    what=f"the column {column} of {scan.table} is not there as {kind.value}.",
-                    why="a value is read only in ways that cannot fail.",
-                    do="declare the column with a type that it can be read as.",
-                )
-            parts.append(f"{sql} AS {name(column)}")
-        view = name(self._views[folded(scan.table)])
-        return f"SELECT {', '.join(parts) or '1 AS one'} FROM {view}"  # noqa: S608 (quoted names)
+            return None
+        return TableView(
+            self._views[folded(scan.table)],
+            {folded(column): kind for column, kind in native.items()},
+            {folded(column): column for column in native},
+        )
 
-    def fetched(self, statement: str, tables: Mapping[str, pa.Table] = _NONE) -> pa.Table:
+    def set_salt(self, salt: int) -> None:
+        """Set the salt of the statements that follow."""
+        self._connection.execute(f"SET VARIABLE salt = {salt}::BIGINT")
+
+    def fetch(self, statement: str, tables: Mapping[str, pa.Table] = _NONE) -> pa.Table:
         """Run a statement, with some tables in memory at hand, by their quoted names."""
-        aliases = [each.strip('"') for each in tables]
-        for alias, table in zip(aliases, tables.values(), strict=True):
-            self._connection.register(alias, table)
+        for alias, table in tables.items():
+            self._connection.register(alias.strip('"'), table)
         try:
             return self._read(statement)
         finally:
-            for alias in aliases:
-                self._connection.unregister(alias)
+            for alias in tables:
+                self._connection.unregister(alias.strip('"'))
 
     def _read(self, statement: str) -> pa.Table:
         """Run a statement; if it fails, run it once more on cells alone.
@@ -264,11 +250,6 @@ class Connection:
         found = self._connection.sql(f"SELECT {counts} FROM {view}").fetchall()  # noqa: S608
         return dict(zip(names, map(int, found[0]), strict=True))
 
-    def explained(self, statement: str) -> str:
-        """Return how DuckDB would run a statement."""
-        found = self._connection.execute(f"EXPLAIN {statement}").fetchall()
-        return "\n".join(str(tree) for _, tree in found)
-
     def memory(self) -> tuple[int, int]:
         """Return how many bytes DuckDB may use, and how many threads share them."""
         settings = "SELECT current_setting('memory_limit'), current_setting('threads')"
@@ -285,18 +266,6 @@ class Connection:
         self._swept()
 
 
-def _open_reading(column: str, native: str, to: Type) -> str | None:
-    """Print a column like :func:`reading`, but a float as it is."""
-    if to is Type.FLOAT and native in {"DOUBLE", "FLOAT"}:
-        return name(column) if native == "DOUBLE" else f"CAST({name(column)} AS DOUBLE)"
-    return reading(column, native, to)
-
-
-def _without_values(native: str) -> str:
-    """Return a type without the texts that an enumeration lists: they may be somebody's."""
-    return "ENUM" if native.startswith("ENUM") else native
-
-
 def _bytes(limit: str) -> int:
     """Read a size as DuckDB writes it, such as 1.5 GiB."""
     number, unit = limit.split()
@@ -304,9 +273,5 @@ def _bytes(limit: str) -> int:
 
 
 def _limits(performance: Performance) -> dict[str, str | int]:
-    limits: dict[str, str | int] = {}
-    if performance.threads is not None:
-        limits["threads"] = performance.threads
-    if performance.memory is not None:
-        limits["memory_limit"] = performance.memory
-    return limits
+    limits = {"threads": performance.threads, "memory_limit": performance.memory}
+    return {setting: value for setting, value in limits.items() if value is not None}

@@ -5,8 +5,9 @@ Trust: kernel.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from typing import Protocol, runtime_checkable
+from typing import Protocol, Self, runtime_checkable
 
 from discreet.engines.hash_order import HashOrder
 from discreet.engines.sources.identity import Identity
@@ -15,7 +16,7 @@ from discreet.requests.engine_request import EngineRequest
 from discreet.requests.raw_totals import RawTotals
 from discreet.requests.table_schema import Schema, StoredColumn
 
-__all__ = ["CellCounts", "Columns", "Engine"]
+__all__ = ["CellCounts", "ClosingEngine", "Columns", "Engine"]
 
 Columns = Mapping[str, Type | None]
 """The columns of a table; None is the type of those that a question cannot name."""
@@ -32,7 +33,7 @@ class Engine(Protocol):
         """Return how the source of every table holds its columns."""
         ...
 
-    def owned(self, schema: Schema) -> None:
+    def learn_schema(self, schema: Schema) -> None:
         """Learn whose rows the tables hold, before anything is asked; refuse what cannot be."""
         ...
 
@@ -40,17 +41,38 @@ class Engine(Protocol):
         """Return the state that tables were opened in, by folded name; refuse what has changed."""
         ...
 
-    def check(self, lowered: EngineRequest) -> None:
-        """Refuse a question that cannot be computed, before anything is charged."""
+    def check(self, request: EngineRequest) -> object:
+        """Refuse what cannot be computed, before anything is charged; prepare the rest.
+
+        What is returned is kept, and executed by the next ``run`` of the same request.
+        """
         ...
 
-    def run(self, lowered: EngineRequest, *, order: HashOrder) -> RawTotals:
+    def run(self, request: EngineRequest, *, order: HashOrder) -> RawTotals:
         """Compute the answers; refuse if a table changes before they are there."""
         ...
 
     def close(self) -> None:
         """Let go of the data."""
         ...
+
+
+class ClosingEngine(ABC):
+    """An engine that lets go of the data at the end of a ``with`` block."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of the data."""
+
+    def __enter__(self) -> Self:
+        """Return the engine itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Let go of the data."""
+        self.close()
 
 
 @runtime_checkable

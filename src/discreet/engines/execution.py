@@ -2,15 +2,12 @@
 
 Trust: kernel.
 
-The one sentence that engines fail with.
-
- What an engine says when it fails may quote values of the data, and whether and how
-it fails may depend on them: whoever asks is told the same each time.
-
-Work in a thread of its own, while this one listens to the keyboard.
+What a library says when it fails may quote values of the data, and whether and how it fails may
+depend on them.  So the caller is told the same each time.
 
 An interrupt reaches Python only between two steps of its main thread.  A library that waits there
-for other threads of its own may hear of it when these are done, which can take minutes.
+for threads of its own may hear of it when these are done, which can take minutes.  So long work
+runs in a thread of its own, while the main thread listens to the keyboard.
 """
 
 from __future__ import annotations
@@ -23,37 +20,47 @@ from typing import Final, TypeVar
 from discreet.errors import DiscreetError, EngineFailed, EngineStopped
 
 __all__ = [
-    "done_after_pause",
+    "PAUSE",
+    "failed_error",
+    "run_in_thread",
     "run_interruptibly",
     "run_sanitized",
-    "settle_future",
     "stopped_error",
 ]
 
 T = TypeVar("T")
 
+PAUSE: Final = 0.2
+"""How many seconds to wait before looking again."""
 
-def run_sanitized(compute: Callable[[], T]) -> T:
-    """Compute something; errors of ours, which are about the question, go through as they are.
+
+def failed_error(_: Exception) -> EngineFailed:
+    """Return the error for whatever fails once rows are read; it says nothing of the reason."""
+    return EngineFailed(
+        what="the engine could not compute the answer.",
+        why="what it says about the reason may hold values of the data.",
+        do="ask the owner of the table to look; what was charged stays charged.",
+    )
+
+
+def run_sanitized(
+    compute: Callable[[], T], error: Callable[[Exception], DiscreetError] = failed_error
+) -> T:
+    """Compute something; whatever fails is replaced by one error, and nothing leads to the cause.
+
+    Errors of ours, which quote no data, pass as they are.
 
     >>> run_sanitized(lambda: 1 / 0)
     Traceback (most recent call last):
     discreet.errors.EngineFailed: ...
     """
-    found: T | None = None
     try:
-        found = compute()
+        return compute()
     except DiscreetError:
         raise
-    except Exception:  # noqa: BLE001, S110 (its text may quote the data; replaced below)
-        pass
-    if found is None:  # raised here, where the other error is out of sight
-        raise EngineFailed(
-            what="the engine could not compute the answer.",
-            why="what it says about the reason may hold values of the data.",
-            do="ask the owner of the table to look; what was charged stays charged.",
-        )
-    return found
+    except Exception as cause:  # noqa: BLE001 (its text may quote the data)
+        replacement = error(cause)
+    raise replacement  # here, where the cause is out of sight
 
 
 def stopped_error() -> EngineStopped:
@@ -69,13 +76,10 @@ def stopped_error() -> EngineStopped:
     )
 
 
-_PAUSE: Final = 0.2
 _TRIES: Final = 50
 
-Outcome = TypeVar("Outcome")
 
-
-def run_interruptibly(action: Callable[[], Outcome], stop: Callable[[], object]) -> Outcome:
+def run_interruptibly(action: Callable[[], T], stop: Callable[[], object]) -> T:
     """Do something that may take long; an interrupt calls ``stop`` until it has ended.
 
     >>> run_interruptibly(lambda: 6 * 7, stop=lambda: None)
@@ -83,30 +87,44 @@ def run_interruptibly(action: Callable[[], Outcome], stop: Callable[[], object])
     """
     if threading.current_thread() is not threading.main_thread():
         return action()  # no interrupt comes here
-    done: Future[Outcome] = Future()
-    threading.Thread(target=lambda: settle_future(done, action), daemon=True).start()
+    return run_in_thread(action, stop, _daemon).result()
+
+
+def run_in_thread(
+    action: Callable[[], T],
+    stop: Callable[[], object],
+    thread: Callable[[Callable[[], None]], threading.Thread],
+    tick: Callable[[], object] = lambda: None,
+) -> Future[T]:
+    """Do something in a thread, and wait until it has ended; call ``tick`` meanwhile.
+
+    The future is what tells: a thread that was waited for, when an interrupt came, may pass for
+    dead while it runs.
+    """
+    done: Future[T] = Future()
+    worker = thread(lambda: _settle(done, action))
     try:
-        while not done_after_pause(done):
-            pass
+        worker.start()
+        while not _has_ended(done):
+            tick()
     except BaseException:
         for _ in range(_TRIES):  # it may be about to start
             stop()
-            if done_after_pause(done):
+            if _has_ended(done):
                 break
         raise
-    return done.result()
+    return done
 
 
-def done_after_pause(done: Future[Outcome]) -> bool:
-    """Wait for a moment, and say whether something has ended.
-
-    Threads themselves do not tell: one that was waited for, when an interrupt came, may pass for
-    dead while it runs.
-    """
-    return bool(wait([done], _PAUSE).done)
+def _daemon(work: Callable[[], None]) -> threading.Thread:
+    return threading.Thread(target=work, daemon=True)
 
 
-def settle_future(done: Future[Outcome], action: Callable[[], Outcome]) -> None:
+def _has_ended(done: Future[T]) -> bool:
+    return bool(wait([done], PAUSE).done)
+
+
+def _settle(done: Future[T], action: Callable[[], T]) -> None:
     """Keep what comes out of something, or what went wrong."""
     try:
         done.set_result(action())

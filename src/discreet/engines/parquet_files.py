@@ -41,7 +41,6 @@ __all__ = [
 ]
 
 _DIGITS: Final = 16
-_PART: Final = 1 << 20
 _FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _PRIVATE: Final = 0o700
@@ -173,14 +172,11 @@ def copy_file(file: ReleasedFile, source: Path, folder: Path | PrivateFolder) ->
 
 def digest_of(path: Path) -> str | None:
     """Return the SHA-256 of a file, or None if it is not there; one that cannot be read may be."""
-    found = hashlib.sha256()
     try:
         with path.open("rb") as file:
-            while part := file.read(_PART):
-                found.update(part)
+            return hashlib.file_digest(file, "sha256").hexdigest()
     except (FileNotFoundError, NotADirectoryError):
         return None
-    return found.hexdigest()
 
 
 def read_table(folder: Path, file: ReleasedFile) -> pa.Table:

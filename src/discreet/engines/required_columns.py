@@ -36,7 +36,7 @@ __all__ = ["required_columns"]
 RequiredColumns = Iterator[tuple[str, frozenset[str]]]
 
 
-def required_columns(lowered: EngineRequest) -> dict[str, frozenset[str]]:
+def required_columns(request: EngineRequest) -> dict[str, frozenset[str]]:
     """Return the wanted columns of every table, both by their folded names.
 
     >>> from discreet.query.types import Type
@@ -45,8 +45,8 @@ def required_columns(lowered: EngineRequest) -> dict[str, frozenset[str]]:
     ...     groups=1, measures=()))
     {'visits': frozenset({'patient'})}
     """
-    used = [*lowered.unit, *(key.expression for key in lowered.keys)]
-    for measure in lowered.measures:
+    used = [*request.unit, *(key.expression for key in request.keys)]
+    for measure in request.measures:
         match measure:
             case Total(row=row) | Leaves(row=row):
                 used.append(row)
@@ -55,7 +55,7 @@ def required_columns(lowered: EngineRequest) -> dict[str, frozenset[str]]:
             case _:
                 assert_never(measure)
     found: dict[str, frozenset[str]] = {}
-    for table, names in _below(lowered.relation, _named(used)):
+    for table, names in _below(request.relation, _named(used)):
         found[table] = found.get(table, frozenset()) | names
     return found
 

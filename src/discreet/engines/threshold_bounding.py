@@ -2,24 +2,18 @@
 
 Trust: kernel.
 
-The statements of culling: some units counted, cells of some rows, totals of kept cells.
-
- See :mod:`discreet.engines.threshold_bounding`.
-
-Totals of units that touch many groups, from few of their rows.
-
 A unit keeps the groups with the lowest places.  So first only rows with a place below some limit
-are added up to cells.  A unit with at least as many of these cells as it may keep is *settled*: all
-that it keeps is among them, and all their rows were seen, since a cell has one place.  For all
+are added up to cells.  A unit with at least as many of these cells as it may keep is *complete*:
+all that it keeps is among them, and all their rows were seen, since a cell has one place.  For all
 other units everything is added up again, without a limit.
-Theorem (key ``culling``).  The cells that are kept do not depend on the limit.  Proof.  A settled
-unit has at least ``groups`` cells below the limit, each of them complete; the first ``groups`` of
+Theorem (key ``culling``).  The cells that are kept do not depend on the limit.  Proof.  A complete
+unit has at least ``groups`` cells below the limit, with all of their rows; the first ``groups`` of
 its cells are among them, in the same order.  Any other unit is added up from all of its rows.  Each
-unit is one or the other, because the second statement leaves out exactly the settled units.  It may
-name the others: where units are whole numbers, these are among the numbers of their range that are
-not settled.
+unit is one or the other, because the second statement leaves out exactly the complete units.  It
+may name the others: where units are whole numbers, these are among the numbers of their range that
+are not complete.
 
-The limit comes from some of the units, and decides how long it takes.
+The limit is estimated from some of the units; it decides how long a run takes, and nothing else.
 """
 
 # ruff: noqa: S608 (all text here is printed by us, and names and literals are quoted)
@@ -29,7 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, final
+from typing import Final, Literal, final
 
 import numpy as np
 import pyarrow as pa
@@ -37,6 +31,7 @@ from numpy.typing import NDArray
 
 from discreet.engines.connection import Connection
 from discreet.engines.hash_order import GROUPS
+from discreet.engines.lowest_cells import Codes, lowest_cells, unit_codes
 from discreet.engines.sql.contribution_bounding import ContributionBounding, listed, number
 from discreet.engines.sql.totals import (
     Floats,
@@ -57,9 +52,6 @@ from discreet.query.types import Type
 from discreet.requests.engine_request import EngineRequest, Total
 from discreet.requests.raw_totals import arrow_numbers, numbers
 
-if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
-    from discreet.engines.lowest_cells import Codes
-
 __all__ = [
     "KEPT",
     "UNITS",
@@ -77,7 +69,7 @@ UNITS: Final = '"some units"'
 
 
 def sampled(bounding: ContributionBounding, share: int) -> str:
-    """Print the number of units and of cells in one of so many parts of the units."""
+    """Print the number of units and of cells in one of ``share`` parts of the units."""
     cell = listed(bounding.unit + bounding.keys)
     some = (
         f"SELECT {cell} FROM ({bounding.rows([])}){_within(bounding, (0, share))} GROUP BY {cell}"
@@ -113,7 +105,7 @@ def cells_of(
     They have their sums, which are bounded once few are left, or else what units add to groups.
     """
     rows = measured_rows(bounding, measures, floats)
-    place = number(bounding.order, GROUPS, bounding.cell)
+    place = number(GROUPS, bounding.cell_columns, portable=bounding.portable)
     if some.part != (0, 1):
         rows = f"SELECT * FROM ({rows}){_within(bounding, some.part)}"
     if some.limit is not None:
@@ -147,12 +139,12 @@ _DENSE: Final = 2
 _CELLS_AT_ONCE: Final = 2**23
 
 
-def source_of(lowered: EngineRequest) -> Scan | None:
+def source_of(request: EngineRequest) -> Scan | None:
     """Return the table whose rows are read, if that is quickly done twice, and units are exact."""
-    types = dict(columns(lowered.relation))
-    if not lowered.chooses or any(typed(part, types) is Type.FLOAT for part in lowered.unit):
+    types = dict(columns(request.relation))
+    if not request.chooses or any(typed(part, types) is Type.FLOAT for part in request.unit):
         return None
-    return _scan_below(lowered.relation)
+    return _scan_below(request.relation)
 
 
 def _scan_below(node: Relation) -> Scan | None:
@@ -180,13 +172,13 @@ class ThresholdBounding:
 
     @property
     def _most(self) -> int:
-        return self.bounding.lowered.groups or 0
+        return self.bounding.request.groups or 0
 
     def totals(self) -> pa.Table | None:
         """Return the totals of all groups, or None where only the plain statement is exact."""
         floats = whole_floats(self.bounding, self.measures)
 
-        found = self.connection.fetched(sampled(self.bounding, _SHARE), self.public)
+        found = self.connection.fetch(sampled(self.bounding, _SHARE), self.public)
         units, cells = (int(numbers(found.column(name))[0]) for name in ("units", "cells"))
         limit = limit_for(self._most, units, cells)
         few = _SHARE * cells * (1 if limit is None else limit / _PLACES)
@@ -199,7 +191,7 @@ class ThresholdBounding:
             tables += chosen
         kept_cells = pa.concat_tables(tables)
         statement = groups_of(self.bounding, self.measures, floats)
-        return self.connection.fetched(statement, {**self.public, KEPT: kept_cells})
+        return self.connection.fetch(statement, {**self.public, KEPT: kept_cells})
 
     def _chosen(
         self, floats: Floats, limit: int | None, part: tuple[int, int]
@@ -207,18 +199,18 @@ class ThresholdBounding:
         """Return the cells that are kept by the units of one part."""
         if limit is None:
             all_cells, units = self._cells(floats, CellFilter(part=part))
-            only = self._first(all_cells, floats, units)
+            only = self._lowest(all_cells, floats, units)
             return None if only is None else [only]
         low, units = self._cells(floats, CellFilter(part=part, limit=limit))
         enough = np.bincount(units) >= self._most
-        first = self._first(low, floats, units, limit=limit, only=enough)
-        settled = self._settled(low, units, enough)
-        unsettled = self._unsettled(settled)
-        if unsettled is None:
-            rest, others = self._cells(floats, CellFilter(part=part, units="ANTI"), settled)
+        first = self._lowest(low, floats, units, limit=limit, only=enough)
+        complete = self._complete_units(low, units, enough)
+        incomplete = self._other_units(complete)
+        if incomplete is None:
+            rest, others = self._cells(floats, CellFilter(part=part, units="ANTI"), complete)
         else:
-            rest, others = self._cells(floats, CellFilter(part=part, units="SEMI"), unsettled)
-        last = self._first(rest, floats, others)
+            rest, others = self._cells(floats, CellFilter(part=part, units="SEMI"), incomplete)
+        last = self._lowest(rest, floats, others)
         return None if first is None or last is None else [first, last]
 
     def _cells(
@@ -227,12 +219,10 @@ class ThresholdBounding:
         """Return the cells of some rows, and the codes of their units."""
         statement = cells_of(self.bounding, self.measures, floats, some)
         others = {} if listed is None else {UNITS: listed}
-        found = self.connection.fetched(statement, {**self.public, **others})
-        from discreet.engines.lowest_cells import unit_codes  # noqa: PLC0415  rare
-
+        found = self.connection.fetch(statement, {**self.public, **others})
         return found, unit_codes([found.column(name) for name in self.bounding.unit])
 
-    def _settled(self, low: pa.Table, units: Codes, enough: NDArray[np.bool_]) -> pa.Table:
+    def _complete_units(self, low: pa.Table, units: Codes, enough: NDArray[np.bool_]) -> pa.Table:
         """Return the units that have as many cells as they may keep."""
         place = np.zeros(enough.size, np.int64)
         place[units] = np.arange(units.size)  # any row of the unit
@@ -240,23 +230,22 @@ class ThresholdBounding:
         taken = low.select(self.bounding.unit).take(rows)
         return taken.rename_columns([f"v{at}" for at in range(len(self.bounding.unit))])
 
-    def _unsettled(self, settled: pa.Table) -> pa.Table | None:
-        """Return all numbers in the range of units but the settled ones; None if these are many.
+    def _other_units(self, complete: pa.Table) -> pa.Table | None:
+        """Return all numbers in the range of units but the complete ones; None if these are many.
 
         It takes less time to look for few units than to look for all but many.
         """
-        if settled.schema.types != [pa.int64()] or not settled.num_rows:
+        if complete.schema.types != [pa.int64()] or not complete.num_rows:
             return None
-
-        found = self.connection.fetched(unit_range(self.bounding), self.public)
+        found = self.connection.fetch(unit_range(self.bounding), self.public)
         low, high = (int(numbers(found.column(name))[0]) for name in ("low", "high"))
-        if high - low >= _DENSE * settled.num_rows:
+        if high - low >= _DENSE * complete.num_rows:
             return None
         free = np.ones(high - low + 1, np.bool_)
-        free[numbers(settled.column(0)) - low] = False
+        free[numbers(complete.column(0)) - low] = False
         return pa.table({"v0": arrow_numbers(np.flatnonzero(free) + low, pa.int64())})
 
-    def _first(
+    def _lowest(
         self,
         cells: pa.Table,
         floats: Floats,
@@ -269,8 +258,6 @@ class ThresholdBounding:
         exact = exact_rows(floats)
         if exact is not None and numbers(cells.column("n")).max(initial=0) > exact:
             return None
-        from discreet.engines.lowest_cells import lowest_cells  # noqa: PLC0415  rare
-
         mask = lowest_cells(units, numbers(cells.column("h")), self._most, limit)
         if mask is None:
             return None

@@ -251,6 +251,11 @@ class EngineRequest:
         return self.public is None or len(self.public) > self.groups
 
     @property
+    def totals(self) -> tuple[Total, ...]:
+        """The measures that are sums."""
+        return tuple(each for each in self.measures if isinstance(each, Total))
+
+    @property
     def listed(self) -> tuple[tuple[KeyValue, ...], ...] | None:
         """The groups of the answer, if they are listed: only then are empty ones among them."""
         return None if isinstance(self.public, Product) else self.public

@@ -27,8 +27,10 @@ __all__ = [
     "SparseLeaves",
     "arrow_numbers",
     "arrow_values",
+    "integers",
     "nulls",
     "numbers",
+    "sparse_leaves",
     "taken",
 ]
 
@@ -173,6 +175,25 @@ def numbers(array: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
         start = whole.offset * np.dtype(kind).itemsize
         found = np.frombuffer(buffer, kind, size, start)
     return np.where(nulls(whole), kind(0), found) if whole.null_count else found
+
+
+def integers(table: pa.Table, column: str) -> Integers:
+    """Return the whole numbers of a column; none of them may be missing.
+
+    >>> integers(pa.table({"n": [3, 4]}), "n").tolist()
+    [3, 4]
+    """
+    found = table.column(column)
+    if found.null_count:
+        message = "a total is missing"
+        raise RuntimeError(message)
+    whole: Integers = numbers(found if found.type == pa.int64() else found.cast(pa.int64()))
+    return whole
+
+
+def sparse_leaves(table: pa.Table) -> SparseLeaves:
+    """Return leaves from their columns: g, the number of the group, leaf, and c, its rows."""
+    return integers(table, "g"), integers(table, "leaf"), integers(table, "c")
 
 
 def nulls(array: pa.Array) -> NDArray[np.bool_]:

@@ -85,7 +85,7 @@ def open(  # noqa: A001, PLR0913  discreet.open: everything that belongs to a se
     engine = engine_for(sources, performance)
     try:
         schema = schema_of(rules, whose, engine.tables(), engine.stored())
-        engine.owned(schema)
+        engine.learn_schema(schema)
         check_keys(engine, schema)
         record = (
             Rehearsal() if test_mode else _record(ledger, account, whose, limits, schema, rules)

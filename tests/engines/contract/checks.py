@@ -93,7 +93,7 @@ def check_quiet(place, caplog):
     """Nothing but the keys of the answer holds a value: no name, no description, no log."""
     asked = place.taken(secret())
     with place.opened(asked) as engine:
-        engine.owned(asked.schema)
+        engine.learn_schema(asked.schema)
         engine.check(asked.lowered)
         raw = engine.run(asked.lowered, order=OWN)
         told = [repr(engine), str(engine), repr(raw), str(raw), repr(engine.tables()), caplog.text]
@@ -123,7 +123,7 @@ def check_closing(place):
     """Closing twice does nothing more, and a closed engine fails with the same sentence."""
     asked = ask("closed")
     engine = place.opened(asked)
-    engine.owned(asked.schema)
+    engine.learn_schema(asked.schema)
     engine.close()
     engine.close()
     check_sentence(engine, asked.lowered)

@@ -54,7 +54,7 @@ def answered(sources, schema, lowered):
     """Open tables, check a question and answer it."""
     engine = engine_for(sources)
     try:
-        engine.owned(schema)
+        engine.learn_schema(schema)
         engine.check(lowered)
         return flat(engine.run(lowered, order=PORTABLE))
     finally:

@@ -48,7 +48,7 @@ class Place:
         """Return all numbers and keys of an answer, as plain values."""
         engine = self.opened(asked)
         try:
-            engine.owned(asked.schema)
+            engine.learn_schema(asked.schema)
             engine.check(asked.lowered)
             return flat(engine.run(asked.lowered, order=order))
         finally:
@@ -94,7 +94,7 @@ class DuckDBPlace(Place):
     def broken(self, asked):
         """Let all statements fail with a value, after the tables were opened."""
         with self.opened(asked) as engine:
-            engine.owned(asked.schema)
+            engine.learn_schema(asked.schema)
             with failing_statements():
                 yield engine
 
@@ -145,7 +145,7 @@ class SparkPlace(Place):
             bad = self.session.range(1).selectExpr(f"raise_error('{SECRET}') AS bad")
             tables[name] = frame.crossJoin(bad.filter("bad IS NULL")).drop("bad")
         with engine_for(tables) as engine:
-            engine.owned(asked.schema)
+            engine.learn_schema(asked.schema)
             yield engine
 
     def view(self, asked, folder):
@@ -201,7 +201,7 @@ class PostgresPlace(Place):
     def broken(self, asked):
         """Let all statements about the rows that came from the server fail with a value."""
         with self.opened(asked) as engine:
-            engine.owned(asked.schema)
+            engine.learn_schema(asked.schema)
             with failing_statements():
                 yield engine
 
@@ -228,7 +228,7 @@ class PostgresPlace(Place):
 @contextmanager
 def failing_statements():
     """Let DuckDB fail with a value in its message, whatever it is asked to compute."""
-    with mock.patch.object(Connection, "fetched", side_effect=duckdb.Error(SECRET)):
+    with mock.patch.object(Connection, "fetch", side_effect=duckdb.Error(SECRET)):
         yield
 
 

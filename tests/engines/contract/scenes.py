@@ -53,7 +53,7 @@ def slow_answer(session, folder, seconds):
     """Return the numbers of a plain question about slow rows."""
     asked = ask("slow")
     with engine_for({"events": slow_frame(session, folder, seconds)}) as engine:
-        engine.owned(asked.schema)
+        engine.learn_schema(asked.schema)
         return flat(engine.run(asked.lowered, order=PORTABLE))
 
 
@@ -110,7 +110,7 @@ def secret_answer(session):
     """Answer a question about secrets, and return what is shown of all that is involved."""
     place, asked = SparkPlace(session), secret()
     with place.opened(asked) as engine:
-        engine.owned(asked.schema)
+        engine.learn_schema(asked.schema)
         raw = engine.run(asked.lowered, order=OWN)
         return raw.keys[0].to_pylist(), [repr(engine), repr(raw), repr(engine.tables())]
 
@@ -120,7 +120,7 @@ def failing_tasks(session):
     asked = secret()
     tables = SparkPlace(session).sources(asked)
     with Spark(tables, SparkPerformance(memory="1KB")) as engine:
-        engine.owned(asked.schema)
+        engine.learn_schema(asked.schema)
         engine.run(asked.lowered, order=OWN)
 
 
@@ -139,7 +139,7 @@ def close_engine_early(session):
     """Close an engine, and ask it all the same."""
     asked = ask("closed")
     engine = SparkPlace(session).opened(asked)
-    engine.owned(asked.schema)
+    engine.learn_schema(asked.schema)
     engine.close()
     engine.close()
     engine.run(asked.lowered, order=OWN)

@@ -53,21 +53,21 @@ def check(engine, postgres, rows, lowered, order):
 @given(rows=crowded_tables(), lowered=plain_questions(), order=orders())
 @FEW
 def test_plain_questions_agree(engine, postgres, rows, lowered, order):
-    engine.owned(schema(()))
+    engine.learn_schema(schema(()))
     check(engine, postgres, rows, lowered, order)
 
 
 @given(rows=tables(), lowered=lowered_questions(), order=orders())
 @FEW
 def test_questions_agree(engine, postgres, rows, lowered, order):
-    engine.owned(schema(()))
+    engine.learn_schema(schema(()))
     check(engine, postgres, rows, lowered, order)
 
 
 @given(rows=tables(), lowered=lowered_questions(by_row=False), order=orders())
 @FEW
 def test_questions_agree_without_the_rows_of_nobody(engine, postgres, rows, lowered, order):
-    engine.owned(schema(("u",)))
+    engine.learn_schema(schema(("u",)))
     check(engine, postgres, rows, lowered, order)
 
 
@@ -79,5 +79,5 @@ def test_questions_agree_without_the_rows_of_nobody(engine, postgres, rows, lowe
 )
 @MANY
 def test_many_questions_agree(engine, postgres, rows, lowered, order):
-    engine.owned(schema(("u",) if lowered.unit else ()))
+    engine.learn_schema(schema(("u",) if lowered.unit else ()))
     check(engine, postgres, rows, lowered, order)

@@ -111,7 +111,7 @@ def test_such_texts_may_be_read(blurred):
     with opened(blurred, unit=custom(name="person", columns=("exact",)), test_mode=True) as session:
         assert session.tables["blurred"].column("Name").type is Type.TEXT
     with Postgres({"blurred": blurred}) as engine:
-        engine.owned(Schema([TableFacts(name="blurred", columns=(), unit=("id",))]))
+        engine.learn_schema(Schema([TableFacts(name="blurred", columns=(), unit=("id",))]))
 
 
 def test_a_collation_that_comes_later(blurred, owner):

@@ -38,7 +38,7 @@ def read(engine, table, column):
     try:
         engine._fill(engine._requests(lowered))
         inner = engine._local._connection
-        return inner.fetched(inner.scan(scan)).column(0)
+        return inner.fetch(inner.scan(scan)).column(0)
     finally:
         engine._staged[table].empty()
 

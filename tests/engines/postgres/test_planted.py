@@ -28,7 +28,7 @@ def engine(postgres):
         make(postgres, table, types)
     places = {table: f"{postgres.address()}/{table}" for table in TYPES}
     with Postgres(places, Performance(threads=1)) as engine:
-        engine.owned(Schema(POLICY.tables))
+        engine.learn_schema(Schema(POLICY.tables))
         yield engine
 
 

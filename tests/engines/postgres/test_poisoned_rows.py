@@ -95,7 +95,7 @@ def checked(postgres, place, rng, size):
         lowered = EngineRequest(relation=scan, unit=(), keys=(), groups=None, measures=measures)
         engine._fill(engine._requests(lowered))
         inner = engine._local._connection
-        found = inner.fetched(f'{inner.scan(scan)} ORDER BY "row"')
+        found = inner.fetch(f'{inner.scan(scan)} ORDER BY "row"')
     for at, name in enumerate(FORMS):
         assert found.column(name).to_pylist() == [row[at] for row in expected], name
     return size * len(FORMS)

@@ -125,7 +125,7 @@ def test_only_what_is_needed_travels(moving, owner):
             measures=(ONES,),
         )
         facts = TableFacts(name="HERE", columns=(), unit=("PATIENT",))
-        engine.owned(Schema([facts]))
+        engine.learn_schema(Schema([facts]))
         (request,) = engine._requests(question(scan("here"))).values()
         assert "WHERE" not in request.statement  # here each row is somebody
         (request,) = engine._requests(lowered).values()
@@ -257,7 +257,7 @@ def test_the_key_of_a_public_table_is_a_key_at_this_moment(owner, place):
     by_beds = Project(beds, (("b", Column("beds")),))
     beside = Join(visits, by_beds, "inner", Call("=", (Column("b"), Literal(1))))
     with Postgres({"visits": place("visits"), "wards": place("wards")}) as engine:
-        engine.owned(Schema([TableFacts(name="visits", columns=()), wards]))
+        engine.learn_schema(Schema([TableFacts(name="visits", columns=()), wards]))
         assert total(engine, joined) == 2
         owner("INSERT INTO wards VALUES ('A', 1)")
         failed(engine, question(joined), SourceChanged)

@@ -9,14 +9,14 @@ PROGRAM = """
 import sys
 from discreet.engines.hash_order import HashOrder
 from discreet.engines.postgres.engine import Postgres
-from discreet.requests.engine_request import Lowered, Total
+from discreet.requests.engine_request import EngineRequest, Total
 from discreet.query.expressions import Literal
 from discreet.query.relations import Scan
 from discreet.query.types import Type
 
 count = Total(name="n", row=Literal(1), low=0, high=1)
 scan = Scan("people", (("age", Type.INTEGER),))
-lowered = Lowered(relation=scan, unit=(), keys=(), groups=None, measures=(count,))
+lowered = EngineRequest(relation=scan, unit=(), keys=(), groups=None, measures=(count,))
 with Postgres({"people": sys.argv[1]}) as engine:
     print(engine.run(lowered, order=HashOrder(salt=1)).totals["n"][0])
 """

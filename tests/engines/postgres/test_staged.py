@@ -40,7 +40,7 @@ class Waiting:
 def test_rows_come_and_go():
     staged = StagingTable({"n": Type.INTEGER, "face": None, 'a "b"': Type.TEXT, "f": Type.FLOAT})
     with duckdb.connect() as connection:
-        sql = staged.attached(connection, "source 0")
+        sql = staged.attach(connection, "source 0")
         for _ in range(2):
             staged.add(BATCH, ["n", 'a "b"'])
         rows = connection.execute(f"SELECT * FROM {sql}").fetchall()  # noqa: S608
@@ -52,7 +52,7 @@ def test_rows_come_and_go():
 def test_an_interrupt_is_heard_while_rows_are_added():
     """DuckDB waits in another thread, and is told to stop."""
     staged, connection = StagingTable({"n": Type.INTEGER}), Waiting()
-    staged.attached(connection, "source 0")
+    staged.attach(connection, "source 0")
     threading.Timer(0.3, signal.raise_signal, [signal.SIGINT]).start()
     with pytest.raises(KeyboardInterrupt) as caught:
         staged.add(BATCH, ["n"])
@@ -63,7 +63,7 @@ def test_an_interrupt_is_heard_while_rows_are_added():
 
 def test_a_failure_is_no_interrupt():
     staged, connection = StagingTable({"n": Type.INTEGER}), Waiting()
-    staged.attached(connection, "source 0")
+    staged.attach(connection, "source 0")
     connection.stopped.set()
     with pytest.raises(RuntimeError, match="something else"):
         staged.add(BATCH, ["n"])

@@ -29,8 +29,8 @@ def accepted(*chunks):
     check = CsvStructure(",")
     try:
         for chunk in chunks:
-            check.take(chunk)
-        check.end()
+            check.feed(chunk)
+        check.finish()
     except UnreadableSource as error:
         return error.__context__ is not None  # nothing that quotes the data is in sight
     return True
@@ -41,7 +41,7 @@ def contents(path):
     types = dict.fromkeys("abc", Type.TEXT)
     with DuckDB({"t": path}, ONE) as engine:
         inner = engine._connection
-        found = inner.fetched(inner.scan(Scan("t", tuple(types.items()))))
+        found = inner.fetch(inner.scan(Scan("t", tuple(types.items()))))
     return [tuple(row.values()) for row in found.to_pylist()]
 
 
@@ -166,7 +166,7 @@ def test_records_that_go_over_the_edges_of_all_buffers(tmp_path):
     with DuckDB({"t": path}, ONE) as engine:
         inner = engine._connection
         scan = inner.scan(Scan("t", tuple(dict.fromkeys("abc", Type.TEXT).items())))
-        found = inner.fetched(
+        found = inner.fetch(
             f"SELECT count(*) AS n, sum(a::BIGINT) AS a, count(DISTINCT b) AS b, max(b) AS x, "  # noqa: S608
             f"min(c) AS c FROM ({scan})"
         )

@@ -74,7 +74,7 @@ def checked(kind, folder, *poisons):
         inner = engine._connection
         for at, (_, types, expected) in enumerate(poisons):
             scan = inner.scan(Scan(f"t{at}", tuple(types.items())))
-            found = inner.fetched(f'{scan} ORDER BY "row"')
+            found = inner.fetch(f'{scan} ORDER BY "row"')
             for name in types:
                 assert found.column(name).combine_chunks().equals(expected[name]), name
     return sum(table.num_rows * table.num_columns for table, _, _ in poisons)
@@ -169,7 +169,7 @@ def test_moments_beyond_the_reader_of_parquet_are_refused_at_once(tmp_path, dict
             continue
         with engine:
             inner = engine._connection
-            found = inner.fetched(inner.scan(Scan("t", (("m", engine.tables()["t"]["m"]),))))
+            found = inner.fetch(inner.scan(Scan("t", (("m", engine.tables()["t"]["m"]),))))
             assert found.num_rows == 100
             assert found.column("m").to_pylist()[:99] == [moments[0].as_py()] * 99
     assert refused >= 5

@@ -47,13 +47,17 @@ def prepared(lowered, order, rows, rows_at_once=7):
             return pa.table({"one": pa.array([1] * whole.num_rows)})
         return whole.select([name for name, _ in scan.columns])
 
-    return JobBuilder(
-        schema=schema,
-        sources={"events": SparkSource(None, natives, stamp=None)},
-        public=public,
-        memory="1GB",
-        rows=rows_at_once,
-    ).prepared(lowered, order)
+    return (
+        JobBuilder(
+            schema=schema,
+            sources={"events": SparkSource(None, natives, stamp=None)},
+            public=public,
+            memory="1GB",
+            rows=rows_at_once,
+        )
+        .build(lowered, portable=order.portable)
+        .with_salt(order.salt)
+    )
 
 
 def batches(rows, found, parts):
@@ -66,7 +70,7 @@ def batches(rows, found, parts):
             by_task[parts(row)].append(row)
     for part, own in sorted(by_task.items()):
         whole = arrow_table(own, EVENTS)
-        sent = {f"t0c{place}": whole.column(names[place]) for place in table.sent}
+        sent = {f"t0c{place}": whole.column(names[place]) for place in table.columns_sent}
         numbers = {task.PART: pa.array([part] * len(own), pa.int32())}
         yield pa.table({**numbers, **sent}).combine_chunks().to_batches()
 

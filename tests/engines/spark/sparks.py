@@ -23,7 +23,7 @@ def facts(name, types, **more):
 def engine(tables, *known, performance=None):
     """Open an engine that knows whose rows there are."""
     with Spark(tables, performance) as found:
-        found.owned(Schema(known))
+        found.learn_schema(Schema(known))
         yield found
 
 

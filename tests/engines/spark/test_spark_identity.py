@@ -72,14 +72,14 @@ def test_a_file_that_spark_reads_may_not_change(people, path):
 
 def test_a_file_that_changes_while_spark_reads_it_gives_no_answer(people, path, monkeypatch):
     with engine({"people": people}, KNOWN) as found:
-        watched = type(found).watched
+        watched = type(found).run_monitored
 
         def late(self, action):
             rows = watched(self, action)
             path.write_text(SWAPPED)
             return rows
 
-        monkeypatch.setattr(type(found), "watched", late)
+        monkeypatch.setattr(type(found), "run_monitored", late)
         with pytest.raises(SourceChanged):
             total(found)
 
@@ -127,7 +127,7 @@ def test_a_data_frame_cannot_be_frozen(people):
 def test_frames_without_files_have_no_state_of_their_own(people, path):
     made = local_session().createDataFrame(pa.table({"patient": [1], "age": [2]}))
     assert SparkStamp(made).state is None
-    assert SparkStamp(made).holds()
+    assert SparkStamp(made).is_unchanged()
     assert SparkStamp(people).state == SparkStamp(people).state
     assert SparkStamp(people.where("age > 3")).state != SparkStamp(people).state
     name, size, modified = file_status(people, path.as_uri())

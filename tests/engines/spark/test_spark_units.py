@@ -165,7 +165,9 @@ def test_what_cannot_be_divided_is_refused():
             found.check(by_row)
         with pytest.raises(NotPerUnit):
             found.check(counted(scan, "patient"))
-        found.owned(Schema([facts("visits", {**VISITS, "patient": Type.FLOAT}, unit=("patient",))]))
+        found.learn_schema(
+            Schema([facts("visits", {**VISITS, "patient": Type.FLOAT}, unit=("patient",))])
+        )
         with pytest.raises(NotPerUnit, match="by a float"):
             found.check(counted(scan, "patient"))
         with pytest.raises(UnknownName):

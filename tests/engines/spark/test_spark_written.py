@@ -60,7 +60,7 @@ def contents(folder):
 
 def task(batches, finish, folder):
     return finish_bins(
-        batches, lowered=plan().lowered, finish=finish, folder=folder, drawn_by=package()
+        batches, request=plan().lowered, finish=finish, folder=folder, drawn_by=package()
     )
 
 
@@ -215,7 +215,7 @@ def test_keys_of_all_types_are_sorted_with_null_first():
                 "units": np.arange(9),
             }
         )
-        raw = writing._raw(table, SimpleNamespace(keys=keys, measures=()))
+        raw = writing._raw(table, SimpleNamespace(keys=keys, totals=()))
         found = list(zip(*(key.to_pylist() for key in raw.keys), strict=True))
         order = [None, values[2], values[0]]
         assert found == list(itertools.product(order, order))
@@ -323,7 +323,7 @@ def test_workers_that_do_not_answer_are_asked_again(spark, monkeypatch):
 def test_a_task_with_another_version_draws_nothing(tmp_path, binned):
     (batches,) = batches_of(binned, BINS, 1)
     finish = KeyedBins.fresh(plan(), bins=BINS)
-    sent = {"lowered": plan().lowered, "finish": finish, "folder": tmp_path}
+    sent = {"request": plan().lowered, "finish": finish, "folder": tmp_path}
     with pytest.raises(RuntimeError, match="a task could not compute"):
         list(finish_bins(batches, **sent, drawn_by="discreet 7.0"))
     assert contents(tmp_path) == {}

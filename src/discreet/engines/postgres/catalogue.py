@@ -1,38 +1,33 @@
 """Tables on a PostgreSQL server: where they are, and what its catalogue says of them.
 
-Trust: kernel.
-
-What the catalogue of a PostgreSQL server says of a table: no row of it is read.
+Trust: kernel.  No row is read, except to count cells for the owner's check (:func:`cell_counts`),
+which adds no noise.
 
 Only plain and partitioned tables are opened, of which all parts lie on the server itself.  A view
 may hold anything, and be something else at every look; so may a foreign table, a column that is
 computed when it is read, and the rows that a policy of the server lets a role see: which these are
 may depend on the rows of other people.
-
-Opening tables on a PostgreSQL server: where they are, and what the catalogue says of them.
-
-How many cells the columns of a PostgreSQL table hold, for the owner's check.
-
- The counts have no noise.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, final
 
+from discreet.engines.execution import run_sanitized
 from discreet.engines.postgres.address import Address, address_of, is_address
 from discreet.engines.postgres.column_types import TYPES
 from discreet.engines.postgres.connections import begin, open_connection, opening_error, query_rows
 from discreet.engines.sources.source import unreadable
 from discreet.engines.sql.fragments import name
-from discreet.errors import DiscreetError, UnreadableSource, WrongKind
+from discreet.errors import UnreadableSource, WrongKind
 from discreet.query.relations import folded
 from discreet.query.types import Type
 from discreet.requests.table_schema import StoredColumn
 
-if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+if TYPE_CHECKING:  # an optional driver
     from adbc_driver_manager.dbapi import Connection
 
 __all__ = [
@@ -215,30 +210,23 @@ def addresses_of(tables: Mapping[str, object]) -> dict[str, Address]:
 def look_up_tables(addresses: Mapping[str, Address]) -> dict[str, TableDescription]:
     """Return what the catalogue says of some tables of one database."""
     first = next(iter(addresses.values()))
-    found: dict[str, TableDescription] | UnreadableSource
-    try:
-        connection = open_connection(first)
-    except DiscreetError:
-        raise
-    except Exception as error:  # noqa: BLE001 (what the driver says may hold a password)
-        found = opening_error(error, first)
-    else:
-        try:
+    connection = run_sanitized(
+        lambda: open_connection(first), lambda error: opening_error(error, first)
+    )
+
+    def look_up() -> dict[str, TableDescription]:
+        with closing(connection):
             begin(connection)
             check_server(connection)
-            found = {table: described(connection, each) for table, each in addresses.items()}
-        except DiscreetError:
-            raise
-        except Exception:  # noqa: BLE001 (as above)
-            found = unreadable(
-                f"the catalogue of {first} cannot be read.",
-                do="check that the server runs; its log says more.",
-            )
-        finally:
-            connection.close()
-    if isinstance(found, UnreadableSource):  # raised here, where no other error is in sight
-        raise found
-    return found
+            return {table: described(connection, each) for table, each in addresses.items()}
+
+    return run_sanitized(
+        look_up,
+        lambda _: unreadable(
+            f"the catalogue of {first} cannot be read.",
+            do="check that the server runs; its log says more.",
+        ),
+    )
 
 
 def _table_address(source: object) -> Address:

@@ -102,18 +102,13 @@ def _within(first: str, last: str) -> Callable[[str], str]:
 
 
 _PRINTED: Final[dict[str, Callable[[str], str]]] = {
-    "int2": _cast("int8"),
-    "int4": _cast("int8"),
-    "int8": _plain,
+    **dict.fromkeys(("int2", "int4"), _cast("int8")),
+    **dict.fromkeys(("int8", "float8", "bool"), _plain),
     "float4": _cast("float8"),
-    "float8": _plain,
     "numeric": _decimal,
-    "text": _text,
-    "varchar": _text,
-    "bpchar": _text,
+    **dict.fromkeys(TEXTS, _text),
     "uuid": _shown("uuid_out"),
     "enum": _shown("enum_out"),
-    "bool": _plain,
     "date": _within("date '0001-01-01'", "date '9999-12-31'"),
     "timestamp": _within(
         "timestamp '0001-01-01 00:00:00'", "timestamp '9999-12-31 23:59:59.999999'"

@@ -16,13 +16,13 @@ Tables may be files or frames as well; all that are on a server are in one datab
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, Self, final
+from typing import Final, final
 
 from discreet.engines.connection import Performance
-from discreet.engines.duckdb import DuckDB
+from discreet.engines.duckdb import DuckDB, PreparedRequest
+from discreet.engines.engine import ClosingEngine, Columns
 from discreet.engines.execution import run_sanitized
 from discreet.engines.hash_order import HashOrder
 from discreet.engines.postgres.catalogue import (
@@ -33,7 +33,13 @@ from discreet.engines.postgres.catalogue import (
 )
 from discreet.engines.postgres.row_reader import ReadRequest, RowReader
 from discreet.engines.required_columns import required_columns
-from discreet.engines.sources.identity import Identity, changed, run_if_unchanged, scanned_tables
+from discreet.engines.sources.identity import (
+    Identity,
+    changed,
+    digest_of,
+    run_if_unchanged,
+    scanned_tables,
+)
 from discreet.engines.sources.staging_table import StagingTable
 from discreet.errors import UnreadableSource
 from discreet.query.expressions import Column
@@ -41,11 +47,7 @@ from discreet.query.relations import Join, Scan, descend, folded
 from discreet.query.types import Type
 from discreet.requests.engine_request import EngineRequest, KeyColumn
 from discreet.requests.raw_totals import RawTotals
-from discreet.requests.table_schema import Schema, TableFacts
-
-if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
-    from discreet.engines.engine import Columns
-    from discreet.requests.table_schema import StoredColumn
+from discreet.requests.table_schema import Schema, StoredColumn, TableFacts
 
 __all__ = ["Postgres"]
 
@@ -53,7 +55,7 @@ _FIRST: Final = HashOrder(salt=0)
 
 
 @final
-class Postgres:
+class Postgres(ClosingEngine):
     """Tables by name: addresses on one server, and perhaps public files and frames.
 
     >>> Postgres({"visits": "postgresql://db.example/clinic"})
@@ -107,12 +109,12 @@ class Postgres:
         }
         return {**self._local.stored(), **found}
 
-    def owned(self, schema: Schema) -> None:
+    def learn_schema(self, schema: Schema) -> None:
         """Learn which columns name the unit, and which are keys of public tables.
 
         Rows in which a column of the unit is NULL do not count, and need not be sent.
         """
-        self._local.owned(schema)
+        self._local.learn_schema(schema)
         self._units = {folded(table.name): table.unit for table in schema.tables}
         self._keys = {folded(table.name): _key(table) for table in schema.tables if table.public}
 
@@ -131,9 +133,9 @@ class Postgres:
         found = dict(self._local.identities(wished))
         return found | {table: _identity(each) for table, each in known.items()}
 
-    def check(self, lowered: EngineRequest) -> None:
-        """Refuse what cannot be computed."""
-        self._local.check(lowered)
+    def check(self, request: EngineRequest) -> PreparedRequest:
+        """Refuse what DuckDB cannot compute here."""
+        return self._local.check(request)
 
     def cell_counts(self, table: str) -> Mapping[str, int]:
         """Count the cells of each column that the source holds; for the owner's check alone."""
@@ -143,13 +145,13 @@ class Postgres:
         address = self._addresses[folded(table)]
         return run_sanitized(lambda: cell_counts(address, known))
 
-    def run(self, lowered: EngineRequest, *, order: HashOrder) -> RawTotals:
+    def run(self, request: EngineRequest, *, order: HashOrder) -> RawTotals:
         """Compute the answers."""
-        tables = scanned_tables(lowered.relation)
+        tables = scanned_tables(request.relation)
         with self._lock:
             return run_if_unchanged(
                 lambda: self._local.identities(tables),
-                lambda: run_sanitized(lambda: self._run(lowered, order)),
+                lambda: run_sanitized(lambda: self._run(request, order)),
                 failed=lambda: self._look(tables),
             )
 
@@ -161,14 +163,14 @@ class Postgres:
         if not there:
             raise changed(tables)
 
-    def _run(self, lowered: EngineRequest, order: HashOrder) -> RawTotals:
-        requests = self._requests(lowered)
+    def _run(self, request: EngineRequest, order: HashOrder) -> RawTotals:
+        requests = self._requests(request)
         try:
             self._empty()  # an interrupt may have come while they were emptied
             self._fill(requests)
-            if any(isinstance(node, Join) for node in descend(lowered.relation)):
+            if any(isinstance(node, Join) for node in descend(request.relation)):
                 self._check_keys(requests)
-            return self._local.run(lowered, order=order)
+            return self._local.run(request, order=order)
         finally:
             with contextlib.suppress(Exception):
                 self._empty()
@@ -208,12 +210,12 @@ class Postgres:
                     if count > 1 and None not in values:  # of a public table, which all may see
                         raise changed([table])
 
-    def _requests(self, lowered: EngineRequest) -> dict[str, ReadRequest]:
+    def _requests(self, request: EngineRequest) -> dict[str, ReadRequest]:
         """Return what to ask of the server."""
         found = {}
-        for table, names in required_columns(lowered).items():
+        for table, names in required_columns(request).items():
             if (known := self._described.get(table)) is not None:
-                unit = self._units.get(table, ()) if lowered.unit else ()
+                unit = self._units.get(table, ()) if request.unit else ()
                 found[table] = ReadRequest(
                     address=self._addresses[table],
                     described=known,
@@ -229,19 +231,10 @@ class Postgres:
         with self._lock:
             self._local.close()
 
-    def __enter__(self) -> Self:
-        """Return the engine itself."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Let go of the data."""
-        self.close()
-
 
 def _identity(known: TableDescription) -> Identity:
     columns = tuple(known.columns.items())
-    state = hashlib.sha256(repr((columns, known.state)).encode("ascii", "backslashreplace"))
-    return Identity(kind="postgresql", columns=columns, state=state.hexdigest())
+    return Identity(kind="postgresql", columns=columns, state=digest_of((columns, known.state)))
 
 
 def _key(table: TableFacts) -> tuple[tuple[str, Type], ...]:

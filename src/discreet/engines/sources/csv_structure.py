@@ -2,10 +2,9 @@
 
 Trust: kernel.
 
-The structure of a CSV file, checked once from the first byte to the last.
-
 Where a record ends follows from all quotes before it: one that is never closed takes the rows of
-other people into a field.  So a file is read only if its quotes leave no doubt (RFC 4180).
+other people into a field.  So a file is checked once from the first byte to the last, and read only
+if its quotes leave no doubt (RFC 4180).
 
 Definition.  Quotes alternate between *opening* and *closing*, from the first one on.  A file is
 well formed if every opening quote follows a separator, the end of a line or a closing quote, if
@@ -17,14 +16,10 @@ fields contain.
 The bytes are UTF-8, and no record is longer than the reader takes.  Records that are too short or
 too long are left to the reader, since they concern no other record.
 
-The first line of a CSV file: whether it holds names.
-
- A first row that passes for names would be shown to everybody, and left out of every
-answer.
-
+A first row that passes for names would be shown to everybody, and left out of every answer.
 Definition.  A name looks like data if it is empty or blank, a number, a date, or a time.  Files
-whose first line has such a name are refused: a row of data has one nearly always, and whoever means
-a name can add a letter to it.
+whose first line has such a name are refused: a row of data nearly always has one, and a column that
+is meant to be called so can be given a letter more.
 """
 
 from __future__ import annotations
@@ -60,8 +55,8 @@ class CsvStructure:
     """What is known of a file after some of its bytes.
 
     >>> check = CsvStructure(",")
-    >>> check.take(b'1,"x')
-    >>> check.end()
+    >>> check.feed(b'1,"x')
+    >>> check.finish()
     Traceback (most recent call last):
     discreet.errors.UnreadableSource: ...
     """
@@ -76,7 +71,7 @@ class CsvStructure:
         self._inside = False
         self._length = 0
 
-    def take(self, chunk: bytes) -> None:
+    def feed(self, chunk: bytes) -> None:
         """Check the next bytes, at most ``CHUNK`` of them."""
         self._decode(chunk, final=False)
         if not chunk:
@@ -89,7 +84,7 @@ class CsvStructure:
             raise _refused("has a record of more than two mebibytes")
         self._before = chunk[-1]
 
-    def end(self) -> None:
+    def finish(self) -> None:
         """Check that the file may end here."""
         self._decode(b"", final=True)
         if self._inside:

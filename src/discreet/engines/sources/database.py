@@ -92,7 +92,7 @@ class DatabaseTable:
         """The files that may be read from now on: the file stays open, and needs no permission."""
         return ()
 
-    def attached(self, connection: DuckDBPyConnection, alias: str) -> str:
+    def attach(self, connection: DuckDBPyConnection, alias: str) -> str:
         """Attach the file, and print which table to select from."""
         schema, table = self._database.schema, self._database.table
         connection.execute(f"ATTACH {text(self._path)} AS {name(alias)} (TYPE duckdb, READ_ONLY)")

@@ -16,7 +16,7 @@ import posixpath
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.engines.sources.frames import Frame, from_arrow, is_readable
-from discreet.engines.sources.identity import FileStamp
+from discreet.engines.sources.identity import FileStamp, digest_of, joined_digest
 from discreet.engines.sources.source import Stamp, check_names, type_name, unreadable
 
 if TYPE_CHECKING:  # loaded by whoever makes a dataset, because it takes pandas along
@@ -85,13 +85,13 @@ class _ElsewhereStamp:
 
     @property
     def state(self) -> str:
-        return hashlib.sha256(repr(self._infos).encode("ascii", "backslashreplace")).hexdigest()
+        return digest_of(self._infos)
 
     def _look(self) -> tuple[tuple[object, ...], ...]:
         infos = self._system.get_file_info(list(self._files))
         return tuple((info.path, str(info.type), info.size, info.mtime_ns) for info in infos)
 
-    def holds(self) -> bool:
+    def is_unchanged(self) -> bool:
         try:
             return self._look() == self._infos
         except OSError:
@@ -102,4 +102,4 @@ class _ElsewhereStamp:
         for path in self._files:
             with self._system.open_input_stream(path, compression=None) as file:
                 digests.append(hashlib.sha256(file.read()).hexdigest())
-        return hashlib.sha256("".join(sorted(digests)).encode("ascii")).hexdigest()
+        return joined_digest(digests)

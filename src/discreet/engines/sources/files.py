@@ -74,7 +74,7 @@ class CsvFiles:
         """All columns are texts."""
         return dict.fromkeys(next(iter(self._headers)), "text")
 
-    def attached(self, connection: DuckDBPyConnection, alias: str) -> str:  # noqa: ARG002 (alias)
+    def attach(self, connection: DuckDBPyConnection, alias: str) -> str:  # noqa: ARG002 (alias)
         """Print how to read the files: those with their names in one order together."""
         parts = [
             f"FROM {self._read(header, listed(connection, paths))}"
@@ -102,10 +102,10 @@ class CsvFiles:
 def _check_structure(file: BinaryIO, delimiter: str) -> None:
     """Refuse a file in which the end of a line may be in doubt."""
     check = CsvStructure(delimiter)
-    check.take(file.read(len(BOM_UTF8)).removeprefix(BOM_UTF8))
+    check.feed(file.read(len(BOM_UTF8)).removeprefix(BOM_UTF8))
     while chunk := file.read(CHUNK):
-        check.take(chunk)
-    check.end()
+        check.feed(chunk)
+    check.finish()
 
 
 def _header(file: BinaryIO, delimiter: str) -> tuple[str, ...]:
@@ -137,7 +137,7 @@ class ParquetFiles:
                 "them as several tables.",
             )
 
-    def attached(self, connection: DuckDBPyConnection, alias: str) -> str:  # noqa: ARG002 (alias)
+    def attach(self, connection: DuckDBPyConnection, alias: str) -> str:  # noqa: ARG002 (alias)
         """Print how to read the files, in which columns are found by their names.
 
         Bytes of one column are not fetched along with those of others: each column can be read by

@@ -2,17 +2,11 @@
 
 Trust: kernel.
 
-Tables that this process alone holds: copies, which nobody else can change.
-
 A frame shares its memory with whoever made it, who may go on to change it while a session is open.
 So what is read is a copy, made once; what is checked is the copy.
 
-Tables in memory: Arrow tables and batches, pandas and Polars data frames.
-
 The type of a column is that of its array or its dtype.  A pandas column of Python objects is TEXT,
 and what is no text in it is NULL.  Columns of other types are there, but cannot be named.
-What is read is a copy (:mod:`discreet.engines.sources.frames`): whoever made the frame may change
-it.
 """
 
 from __future__ import annotations
@@ -31,7 +25,7 @@ from numpy.typing import NDArray
 from discreet.engines.sources.source import Stamp, check_names, type_name, unreadable
 from discreet.engines.sql.fragments import name
 
-if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+if TYPE_CHECKING:  # loaded by whoever makes a dataset, because it takes pandas along
     import pyarrow.dataset as ds
 
 __all__ = ["Frame", "MemoryStamp", "copy_table", "from_arrow", "from_pandas", "is_readable"]
@@ -52,7 +46,7 @@ class MemoryStamp:
         self.kind = kind
         self.state = None
 
-    def holds(self) -> bool:
+    def is_unchanged(self) -> bool:
         """Say yes."""
         return True
 
@@ -160,7 +154,7 @@ class Frame:
         """The files that may be read from now on."""
         return ()
 
-    def attached(self, connection: DuckDBPyConnection, alias: str) -> str:
+    def attach(self, connection: DuckDBPyConnection, alias: str) -> str:
         """Register the data, and print what to select from."""
         connection.register(alias, self._data)
         hidden = "".join(f", CAST(NULL AS BLOB) AS {name(column)}" for column in self._hidden)

@@ -38,14 +38,15 @@ __all__ = [
     "FileState",
     "Identity",
     "changed",
+    "digest_of",
     "found_files",
     "identified",
+    "joined_digest",
     "run_if_unchanged",
     "scanned_tables",
 ]
 
 _ENDS: Final = 4096
-_PART: Final = 1 << 20
 _TICK: Final = 20_000_000  # nanoseconds
 _LOOKS: Final = 50
 
@@ -123,15 +124,14 @@ class FileStamp:
         """Take what lists the files; those that need not be there are listed all the same."""
         self.kind = kind
         self._find = find
-        self.paths, self._states = _settled(find)
+        self.paths, self._states = _quiet_files(find)
 
     @property
     def state(self) -> str:
         """A digest of what the system says of the files; no byte of them is in it."""
-        told = [None if each is None else astuple(each)[:-1] for each in self._states]
-        return hashlib.sha256(repr(told).encode("ascii")).hexdigest()
+        return digest_of([None if each is None else astuple(each)[:-1] for each in self._states])
 
-    def holds(self) -> bool:
+    def is_unchanged(self) -> bool:
         """Look for the files again, and at each of them."""
         try:
             paths = self._find()
@@ -141,12 +141,8 @@ class FileStamp:
 
     def content(self) -> str:
         """Return a digest of all bytes, whatever the files are called."""
-        digests = sorted(
-            _digest(path)
-            for path, state in zip(self.paths, self._states, strict=True)
-            if state is not None
-        )
-        return hashlib.sha256("".join(digests).encode("ascii")).hexdigest()
+        states = zip(self.paths, self._states, strict=True)
+        return joined_digest(_digest(path) for path, state in states if state is not None)
 
 
 def found_files(address: str) -> tuple[str, ...]:
@@ -195,7 +191,7 @@ def _resolved(path: Path, folders: dict[Path, Path]) -> str:
 
 def identified(opened: Mapping[str, tuple[Stamp, Columns]]) -> dict[str, Identity]:
     """Return the identities of tables by name; refuse those that are not what they were."""
-    others = [table for table, (stamp, _) in opened.items() if not stamp.holds()]
+    others = [table for table, (stamp, _) in opened.items() if not stamp.is_unchanged()]
     if others:
         raise changed(others)
     return {
@@ -254,7 +250,7 @@ def changed(tables: Iterable[str]) -> SourceChanged:
     )
 
 
-def _settled(
+def _quiet_files(
     find: Callable[[], tuple[str, ...]],
 ) -> tuple[tuple[str, ...], tuple[FileState | None, ...]]:
     """Look at files that nobody has changed for a moment, so that every later change shows."""
@@ -266,14 +262,23 @@ def _settled(
         if not 0 < wait <= _TICK:
             return paths, states
         time.sleep(wait / 1e9)
-    raise unreadable(
-        "a file is being written to.", do="open it when whoever writes to it has ended."
-    )
+    raise unreadable("a file is being written to.", do="open it when nobody writes to it.")
+
+
+def digest_of(state: object) -> str:
+    """Return the SHA-256 of what a state looks like.
+
+    >>> digest_of((1, "a"))[:8]
+    '2a123b26'
+    """
+    return hashlib.sha256(repr(state).encode("ascii", "backslashreplace")).hexdigest()
+
+
+def joined_digest(digests: Iterable[str]) -> str:
+    """Return one digest for some, whatever their order is."""
+    return hashlib.sha256("".join(sorted(digests)).encode("ascii")).hexdigest()
 
 
 def _digest(path: str) -> str:
-    found = hashlib.sha256()
     with Path(path).open("rb") as file:
-        while part := file.read(_PART):
-            found.update(part)
-    return found.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()

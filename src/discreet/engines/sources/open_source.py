@@ -12,6 +12,7 @@ from typing import Final
 
 import pyarrow as pa
 
+from discreet.engines.execution import run_sanitized
 from discreet.engines.sources.database import Database, DatabaseTable
 from discreet.engines.sources.datasets import from_dataset
 from discreet.engines.sources.files import CSV_ENDINGS, CsvFiles, ParquetFiles
@@ -19,7 +20,6 @@ from discreet.engines.sources.frames import Frame, from_arrow, from_pandas
 from discreet.engines.sources.identity import FileStamp, found_files
 from discreet.engines.sources.source import TableSource, unreadable
 from discreet.engines.sources.staging_table import StagingTable
-from discreet.errors import DiscreetError, UnreadableSource
 
 __all__ = ["open_source"]
 
@@ -36,19 +36,13 @@ def open_source(data: object, *, table: str) -> TableSource:
     Traceback (most recent call last):
     discreet.errors.UnreadableSource: ...
     """
-    source: TableSource | UnreadableSource
-    try:
-        source = _opened(data, table)
-    except DiscreetError:
-        raise
-    except Exception:  # noqa: BLE001 (whatever a reader says may quote the data)
-        source = unreadable(
+    return run_sanitized(
+        lambda: _opened(data, table),
+        lambda _: unreadable(
             f"the data of table {table} cannot be opened.",
             do="check that the file is whole, or convert the data to Arrow or Parquet.",
-        )
-    if isinstance(source, UnreadableSource):  # raised here, where no other error is in sight
-        raise source
-    return source
+        ),
+    )
 
 
 def _opened(data: object, table: str) -> TableSource:

@@ -32,7 +32,7 @@ class Stamp(Protocol):
         """A digest of the state at opening; None for what nobody else can change."""
         ...
 
-    def holds(self) -> bool:
+    def is_unchanged(self) -> bool:
         """Look again, and say whether the source is in the state that it was opened in."""
         ...
 
@@ -65,7 +65,7 @@ class TableSource(Protocol):
         """What was seen of it before anything was read."""
         ...
 
-    def attached(self, connection: DuckDBPyConnection, alias: str) -> str:
+    def attach(self, connection: DuckDBPyConnection, alias: str) -> str:
         """Make the table known to a connection, and print what to select from."""
         ...
 

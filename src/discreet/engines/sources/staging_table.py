@@ -57,7 +57,7 @@ class StagingTable:
         """The files that may be read from now on: none."""
         return ()
 
-    def attached(self, connection: DuckDBPyConnection, alias: str) -> str:
+    def attach(self, connection: DuckDBPyConnection, alias: str) -> str:
         """Make the table, without rows, and print what to select from."""
         self._connection = connection
         self._alias = alias

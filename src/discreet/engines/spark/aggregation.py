@@ -2,17 +2,13 @@
 
 Trust: kernel.
 
-Parts added up by group, in Spark.
+Totals are clamped once, and groups get their order, when all parts have been added up.
 
 Theorem (key ``division-by-unit``, for sums).  If all rows of a unit are seen by one task, the sum
 over tasks of what each computes is the sum over units.  This is checked: a part that two tasks have
 seen ends the job, however Spark came to divide them, and so do more tasks than limbs can be added
 up of.  Both conditions stand in one filter with what is kept, so that no part of it is computed
 before rows are added up.
-
-The answer, from rows that all parts have been added up to.
-
- Here totals are clamped, once, and groups get their order.
 """
 
 # ruff: noqa: S608 (all text here is printed by us, and names and literals are quoted)
@@ -20,7 +16,7 @@ The answer, from rows that all parts have been added up to.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pyarrow as pa
 
@@ -34,7 +30,6 @@ from discreet.engines.spark.statements import (
     joined_limbs,
     limb_names,
     names,
-    totals_of,
 )
 from discreet.engines.sql.contribution_bounding import (
     PUBLIC,
@@ -43,9 +38,15 @@ from discreet.engines.sql.contribution_bounding import (
     public_tables,
 )
 from discreet.requests.engine_request import Distinct, EngineRequest, Leaves
-from discreet.requests.raw_totals import ARROW_TYPES, LARGEST_TOTAL, Integers, RawTotals, numbers
+from discreet.requests.raw_totals import (
+    ARROW_TYPES,
+    LARGEST_TOTAL,
+    RawTotals,
+    integers,
+    sparse_leaves,
+)
 
-if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+if TYPE_CHECKING:  # an optional library
     from pyspark.sql import DataFrame
 
 __all__ = ["group_totals", "raw_answer", "summed"]
@@ -53,28 +54,30 @@ __all__ = ["group_totals", "raw_answer", "summed"]
 _BROKEN: Final = "the rows of a unit were not brought together"
 _PARTS: Final = "parts added"
 
+M = TypeVar("M", Distinct, Leaves)
 
-def summed(rows: DataFrame, lowered: EngineRequest) -> DataFrame:
+
+def summed(rows: DataFrame, request: EngineRequest) -> DataFrame:
     """Return all rows of tasks, added up; different values are one row with their number."""
     functions = functions_of(rows)
-    return _added(rows, lowered).filter(_checked(functions, functions.col("kind") != SEEN))
+    return _added(rows, request).filter(_checked(functions, functions.col("kind") != SEEN))
 
 
-def group_totals(rows: DataFrame, lowered: EngineRequest) -> DataFrame:
+def group_totals(rows: DataFrame, request: EngineRequest) -> DataFrame:
     """Return the keys, units and limbs of all groups."""
     functions = functions_of(rows)
-    kept = _added(rows, lowered).filter(_checked(functions, functions.col("kind") == GROUP))
-    return kept.select(*names(lowered)[3:])
+    kept = _added(rows, request).filter(_checked(functions, functions.col("kind") == GROUP))
+    return kept.select(*names(request)[3:])
 
 
-def _added(rows: DataFrame, lowered: EngineRequest) -> DataFrame:
+def _added(rows: DataFrame, request: EngineRequest) -> DataFrame:
     functions = functions_of(rows)
-    _, leaf, value, *rest = names(lowered)
-    keys, counts = rest[: len(lowered.keys)], rest[len(lowered.keys) :]
+    _, leaf, value, *rest = names(request)
+    keys, counts = rest[: len(request.keys)], rest[len(request.keys) :]
     sums = {name: functions.sum(name) for name in counts}
     parts = {_PARTS: functions.count(functions.lit(1))}
     found = _grouped(rows, ("kind", leaf, value, *keys), {**sums, **parts})
-    if any(isinstance(each, Distinct) for each in lowered.measures):
+    if any(isinstance(each, Distinct) for each in request.measures):
         units = functions.when(functions.col(value).isNull(), functions.col("units")).otherwise(1)
         sums["units"] = functions.sum(units)
         parts = {_PARTS: functions.max(_PARTS)}
@@ -107,95 +110,66 @@ _ROWS: Final = '"added rows"'
 
 def raw_answer(rows: pa.Table, bounding: ContributionBounding) -> RawTotals:
     """Return the answer from all rows, in the order of groups."""
-    lowered = bounding.lowered
+    request = bounding.request
     connection = Connection({}, Performance(threads=1))
     try:
         tables = {
-            **public_tables(lowered),
-            _ROWS: rows.select(names(lowered)[:2] + _counts(lowered)),
+            **public_tables(request),
+            _ROWS: rows.select([each for each in names(request) if each != "value"]),
         }
-        first = connection.fetched(_groups(bounding), tables)
+        first = connection.fetch(_groups(bounding), tables)
         leaves = {
-            each.name: connection.fetched(_leaves(bounding, kind), tables)
-            for kind, each in enumerate(lowered.measures, start=MEASURES)
-            if isinstance(each, Leaves)
+            each.name: connection.fetch(_leaves(bounding, kind), tables)
+            for kind, each in _of_class(request, Leaves)
         }
     finally:
         connection.close()
-    named = first if lowered.listed is None else tables[PUBLIC]
-    totals = {each.name: _integers(first, f"t{at}") for at, each in enumerate(totals_of(lowered))}
+    named = first if request.listed is None else tables[PUBLIC]
+    columns = {each.name: f"t{at}" for at, each in enumerate(request.totals)}
+    columns |= {each.name: f"d{kind}" for kind, each in _of_class(request, Distinct)}
     return RawTotals(
         keys=tuple(
             named.column(at).cast(ARROW_TYPES[key.type]).combine_chunks()
-            for at, key in enumerate(lowered.keys)
+            for at, key in enumerate(request.keys)
         ),
-        units=_integers(first, "units"),
-        totals=totals
-        | {
-            each.name: _integers(first, f"d{kind}")
-            for kind, each in enumerate(lowered.measures, start=MEASURES)
-            if isinstance(each, Distinct)
-        },
-        leaves={
-            name: (_integers(found, "g"), _integers(found, "leaf"), _integers(found, "c"))
-            for name, found in leaves.items()
-        },
+        units=integers(first, "units"),
+        totals={name: integers(first, column) for name, column in columns.items()},
+        leaves={name: sparse_leaves(table) for name, table in leaves.items()},
     )
-
-
-def _counts(lowered: EngineRequest) -> list[str]:
-    return names(lowered)[3:]
 
 
 def _groups(bounding: ContributionBounding) -> str:
     """Print the units, totals and numbers of different values of every group."""
-    lowered = bounding.lowered
+    request = bounding.request
     values = {"units": _of_kind(GROUP)}
-    for at, _ in enumerate(totals_of(lowered)):
+    for at, _ in enumerate(request.totals):
         whole = f"coalesce(sum({joined_limbs(limb_names(at))}), 0)"
         values[f"t{at}"] = f"least(greatest({whole}, -{LARGEST_TOTAL}), {LARGEST_TOTAL})"
-    for kind, each in enumerate(lowered.measures, start=MEASURES):
-        if isinstance(each, Distinct):
-            values[f"d{kind}"] = _of_kind(kind)
+    distinct = [kind for kind, _ in _of_class(request, Distinct)]
+    values |= {f"d{kind}": _of_kind(kind) for kind in distinct}
     shown = [f"CAST({sql} AS BIGINT) AS {name}" for name, sql in values.items()]
-    by = f" GROUP BY {listed(bounding.keys)}" if bounding.keys else ""
-    kinds = [GROUP, *(_kinds(lowered, Distinct))]
-    rows = f"SELECT * FROM {_ROWS} WHERE kind IN ({listed([str(kind) for kind in kinds])})"
-    groups = f"SELECT {listed([*bounding.keys, *shown])} FROM ({rows}){by}"
-    return bounding.answer(groups, list(values))
+    kinds = listed([str(kind) for kind in (GROUP, *distinct)])
+    rows = f"SELECT * FROM {_ROWS} WHERE kind IN ({kinds})"
+    return bounding.in_group_order(bounding.by_group(shown, rows), list(values))
 
 
 def _of_kind(kind: int) -> str:
     return f"coalesce(sum(CASE WHEN kind = {kind} THEN units END), 0)"
 
 
-def _kinds(lowered: EngineRequest, which: type) -> list[int]:
-    return [
-        kind
-        for kind, each in enumerate(lowered.measures, start=MEASURES)
-        if isinstance(each, which)
-    ]
+def _of_class(request: EngineRequest, which: type[M]) -> list[tuple[int, M]]:
+    """Return the measures of one class, with the kinds of their rows."""
+    numbered = enumerate(request.measures, start=MEASURES)
+    return [(kind, each) for kind, each in numbered if isinstance(each, which)]
 
 
 def _leaves(bounding: ContributionBounding, kind: int) -> str:
     """Print the leaves of a measure that are not empty, with the numbers of their groups."""
     rows = f"SELECT * FROM {_ROWS} WHERE kind = {kind}"
-    if bounding.lowered.listed is not None:
-        found = f"SELECT *, position AS g FROM ({rows}) JOIN {PUBLIC} ON {bounding.same_group('p')}"
-    elif not bounding.keys:
-        found = f"SELECT *, CAST(0 AS BIGINT) AS g FROM ({rows})"
-    else:
+    found = bounding.numbered(rows)
+    if found is None:
         renamed = [f"{key} AS p{at}" for at, key in enumerate(bounding.keys)]
         place = f"row_number() OVER (ORDER BY {bounding.by_key}) - 1 AS g"
         groups = f"SELECT {listed(renamed)}, {place} FROM {_ROWS} WHERE kind = {GROUP}"
         found = f"SELECT * FROM ({rows}) JOIN ({groups}) ON {bounding.same_group('p')}"
     return f"SELECT g, leaf, units AS c FROM ({found}) ORDER BY g, leaf"
-
-
-def _integers(table: pa.Table, name: str) -> Integers:
-    column = table.column(name)
-    if column.null_count:
-        message = "a total is missing"
-        raise RuntimeError(message)
-    found: Integers = numbers(column)
-    return found

@@ -27,21 +27,25 @@ from discreet.engines.parquet_files import PrivateFolder, ReleasedFile, write_ta
 from discreet.engines.spark.data_frames import functions_of
 from discreet.engines.spark.statements import BITS, limb_names
 from discreet.engines.spark.task import quiet
-from discreet.engines.spark.workers import in_tasks, package, spark_schema
+from discreet.engines.spark.workers import RunJob, in_tasks, package, spark_schema
 from discreet.errors import EngineFailed
-from discreet.requests.engine_request import EngineRequest, Total
-from discreet.requests.raw_totals import ARROW_TYPES, LARGEST_TOTAL, Integers, RawTotals, numbers
+from discreet.requests.engine_request import EngineRequest
+from discreet.requests.raw_totals import (
+    ARROW_TYPES,
+    LARGEST_TOTAL,
+    Integers,
+    RawTotals,
+    integers,
+    numbers,
+)
 
 if TYPE_CHECKING:  # an optional library
     from pyspark.sql import DataFrame
 
-__all__ = ["Finish", "Watched", "finish_bins", "write_bins"]
+__all__ = ["Finish", "finish_bins", "write_bins"]
 
 Finish = Callable[[RawTotals, int], pa.Table]
 """Makes the finished table of a bin from its totals, sorted by their keys, and its number."""
-
-Watched = Callable[[Callable[[], Any]], Any]
-"""Does something that starts jobs."""
 
 BIN: Final = "bin"
 _REPORT: Final = pa.schema(
@@ -52,28 +56,28 @@ _MASK: Final = 2**BITS - 1
 
 def write_bins(  # noqa: PLR0913  a job, and who starts it
     groups: DataFrame,
-    lowered: EngineRequest,
+    request: EngineRequest,
     *,
     bins: int,
     finish: Finish,
     folder: PrivateFolder,
-    watched: Watched | None = None,
+    run_job: RunJob | None = None,
 ) -> tuple[ReleasedFile, ...]:
     """Finish all groups in tasks, which write into a folder; return the files by their bins.
 
     Args:
         groups: totals of all groups, as the engine adds them up.
-        lowered: what they are totals of.
+        request: what they are totals of.
         bins: how many bins there are, whatever the data is.
         finish: adds noise; it is sent to the tasks.
         folder: where to write: a folder that driver and tasks share.  Tasks make sure that it is
             the one that was made.
-        watched: starts the job, and stops it if need be.
+        run_job: starts the job, and stops it if need be.
     """
     reports: list[Any] | None = None
     try:
-        job = _job(groups, lowered, bins=bins, finish=finish, folder=folder)
-        reports = job.collect() if watched is None else watched(job.collect)
+        job = _job(groups, request, bins=bins, finish=finish, folder=folder)
+        reports = job.collect() if run_job is None else run_job(job.collect)
         if len({report[BIN] for report in reports}) != len(reports):
             reports = None
     except Exception:  # noqa: BLE001, S110 (its text may quote the data; replaced below)
@@ -92,33 +96,33 @@ def write_bins(  # noqa: PLR0913  a job, and who starts it
 
 
 def _job(
-    groups: DataFrame, lowered: EngineRequest, *, bins: int, finish: Finish, folder: PrivateFolder
+    groups: DataFrame, request: EngineRequest, *, bins: int, finish: Finish, folder: PrivateFolder
 ) -> DataFrame:
     """Bring bins together, and finish each of them where it is."""
     functions = functions_of(groups)
-    keys = [f"k{at}" for at in range(len(lowered.keys))]
+    keys = [f"k{at}" for at in range(len(request.keys))]
     place = functions.pmod(functions.xxhash64(*keys), functions.lit(bins))
     whole = groups.withColumn(BIN, place).repartition(BIN).sortWithinPartitions(BIN)
     columns = spark_schema(_REPORT)
-    sent = {"lowered": lowered, "finish": finish, "folder": folder, "drawn_by": package()}
+    sent = {"request": request, "finish": finish, "folder": folder, "drawn_by": package()}
     return in_tasks(whole, finish_bins, columns, **sent)
 
 
 def finish_bins(
     batches: Iterable[pa.RecordBatch],
     *,
-    lowered: EngineRequest,
+    request: EngineRequest,
     finish: Finish,
     folder: PrivateFolder,
     drawn_by: str,
 ) -> Iterator[pa.RecordBatch]:
     """Do what a task does: finish and write its bins, and report each of them."""
-    return quiet(_reports(batches, lowered, finish, folder, drawn_by))
+    return quiet(_reports(batches, request, finish, folder, drawn_by))
 
 
 def _reports(
     batches: Iterable[pa.RecordBatch],
-    lowered: EngineRequest,
+    request: EngineRequest,
     finish: Finish,
     folder: PrivateFolder,
     drawn_by: str,
@@ -127,7 +131,7 @@ def _reports(
         message = "another version of the package"
         raise RuntimeError(message)
     for at, table in _whole_bins(batches):
-        found = finish(_raw(table, lowered), at)
+        found = finish(_raw(table, request), at)
         name = digest = ""
         if found.num_rows:
             file = write_table(found, folder, f"bin-{at:05}")
@@ -159,18 +163,18 @@ def _whole_bins(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, pa.Tab
         yield current, pa.Table.from_batches(parts)
 
 
-def _raw(table: pa.Table, lowered: EngineRequest) -> RawTotals:
+def _raw(table: pa.Table, request: EngineRequest) -> RawTotals:
     """Read the totals of a bin, and sort its groups."""
     keys = [
         table.column(f"k{at}").cast(ARROW_TYPES[key.type]).combine_chunks()
-        for at, key in enumerate(lowered.keys)
+        for at, key in enumerate(request.keys)
     ]
     places = _order(keys)
-    sums = [each for each in lowered.measures if isinstance(each, Total)]
+    order = numbers(places)
     return RawTotals(
         keys=tuple(key.take(places) for key in keys),
-        units=_integers(table, "units")[numbers(places)],
-        totals={each.name: _total(table, at)[numbers(places)] for at, each in enumerate(sums)},
+        units=integers(table, "units")[order],
+        totals={each.name: _total(table, at)[order] for at, each in enumerate(request.totals)},
         leaves={},
     )
 
@@ -189,7 +193,7 @@ def _order(keys: list[pa.Array]) -> pa.Array:
 
 def _total(table: pa.Table, at: int) -> Integers:
     """Put the limbs of a total together; what does not fit in 62 bits is clamped."""
-    low, middle, high = (_integers(table, name) for name in limb_names(at))
+    low, middle, high = (integers(table, name) for name in limb_names(at))
     middle = middle + (low >> BITS)
     high = np.clip(high + (middle >> BITS), -2, 1)  # what is further out is clamped below
     top = (high << BITS) + (middle & _MASK)
@@ -197,13 +201,4 @@ def _total(table: pa.Table, at: int) -> Integers:
     inside = (top >= -edge) & (top < edge)
     exact = (np.where(inside, top, 0) << BITS) + (low & _MASK)
     found: Integers = np.where(inside, exact, np.where(top < 0, -LARGEST_TOTAL, LARGEST_TOTAL))
-    return found
-
-
-def _integers(table: pa.Table, name: str) -> Integers:
-    column = table.column(name)
-    if column.null_count:
-        message = "a total is missing"
-        raise ValueError(message)
-    found: Integers = numbers(column.cast(pa.int64()))
     return found

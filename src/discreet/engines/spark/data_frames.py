@@ -1,18 +1,12 @@
 """Data frames of Spark: their identity, and the types that DuckDB gives to their columns.
 
-Trust: kernel.
-
-The identity of a data frame of Spark: its plan, and the files that it reads.
+Trust: kernel.  No value of a table may make a task fail before DuckDB reads it.
 
 A data frame is a plan, which does not change; Spark lists its files when it is made, and reads CSV
 files by the places of their columns.  So files of this machine are looked at like any others.
 Files elsewhere are known by their names, and by the size and time that their file system tells;
 where there are more than 1,000, or on a server of Spark Connect, by their names alone.  Rows that
 come from a database, or from functions that give something else each time, may change unseen.
-
-Tables of Spark: data frames, with the types that DuckDB gives to their columns in a task.
-
- No value of a table may make a task fail before DuckDB reads it.
 
 Nothing is computed to learn names and types.  Columns are renamed by their places before anything
 else, so that no name is ever looked up.  Texts that are not Unicode are NULL; texts of any
@@ -21,7 +15,6 @@ collation are compared byte by byte.
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import re
 from collections.abc import Iterable
@@ -29,18 +22,16 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Self, final
 from urllib.parse import unquote, urlsplit
 
-from discreet.engines.sources.identity import FileStamp
+from discreet.engines.engine import Columns
+from discreet.engines.execution import run_sanitized
+from discreet.engines.sources.identity import FileStamp, digest_of
 from discreet.engines.sources.source import check_names, unreadable
 from discreet.engines.sql.casts import UUID_TEXT, base_type, stored_form
-from discreet.errors import DiscreetError
 from discreet.query.relations import folded
-from discreet.requests.table_schema import StoredColumn
+from discreet.requests.table_schema import StoredColumn, TableFacts
 
-if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+if TYPE_CHECKING:  # an optional library
     from pyspark.sql import DataFrame
-
-    from discreet.engines.engine import Columns
-    from discreet.requests.table_schema import TableFacts
 
 __all__ = ["SparkSource", "SparkStamp", "functions_of", "is_spark"]
 
@@ -70,8 +61,7 @@ class SparkStamp:
 
     def _state(self) -> str:
         plan = (self._frame.semanticHash(), self._frame.schema.json())
-        seen = repr((plan, self._told, self._local.state))
-        return hashlib.sha256(seen.encode("ascii", "backslashreplace")).hexdigest()
+        return digest_of((plan, self._told, self._local.state))
 
     def _look(self) -> FileStatuses:
         """Return what is told of files elsewhere."""
@@ -79,10 +69,10 @@ class SparkStamp:
             return tuple((each,) for each in self._elsewhere)
         return tuple(file_status(self._frame, each) for each in self._elsewhere)
 
-    def holds(self) -> bool:
+    def is_unchanged(self) -> bool:
         """Look at the files again; a frame that cannot be asked any more has changed."""
         try:
-            return self._local.holds() and self._look() == self._told
+            return self._local.is_unchanged() and self._look() == self._told
         except Exception:  # noqa: BLE001 (whatever Spark says may quote the data)
             return False
 
@@ -152,28 +142,24 @@ class SparkSource:
     @classmethod
     def of(cls, frame: DataFrame, *, table: str) -> Self:
         """Take a data frame; only what describes it is read."""
-        found: Self | None = None
-        streams = False
-        try:
-            streams = bool(frame.isStreaming)
-            fields = frame.schema.fields
-            check_names([each.name for each in fields], what="columns")
-            natives = {each.name: _native(each.dataType) for each in fields}
-            types = {each.name: _type_name(each) for each in fields}
-            found = None if streams else cls(frame, natives, SparkStamp(frame), types)
-        except DiscreetError:
-            raise
-        except Exception:  # noqa: BLE001, S110 (whatever Spark says may quote the data)
-            pass
-        if streams:
-            raise unreadable(f"table {table} is a stream.", do="give a data frame that has an end.")
-        if found is None:  # raised here, where the other error is out of sight
-            raise unreadable(
+        return run_sanitized(
+            lambda: cls._described(frame, table),
+            lambda _: unreadable(
                 f"the data frame of table {table} cannot be described.",
                 do="check that its Spark session runs, that its tables are still there, and that "
                 "Spark can optimize it.",
-            )
-        return found
+            ),
+        )
+
+    @classmethod
+    def _described(cls, frame: DataFrame, table: str) -> Self:
+        fields = frame.schema.fields
+        check_names([each.name for each in fields], what="columns")
+        if frame.isStreaming:
+            raise unreadable(f"table {table} is a stream.", do="give a data frame that has an end.")
+        natives = {each.name: _native(each.dataType) for each in fields}
+        types = {each.name: _type_name(each) for each in fields}
+        return cls(frame, natives, SparkStamp(frame), types)
 
     @property
     def columns(self) -> Columns:
@@ -211,7 +197,7 @@ class SparkSource:
         """Return DuckDB's type for the column at a place."""
         return list(self.natives.values())[place]
 
-    def sent(self, places: Iterable[int], prefix: str = "c") -> DataFrame:
+    def selected(self, places: Iterable[int], prefix: str = "c") -> DataFrame:
         """Return some columns, named after their places, as tasks can read them."""
         functions = functions_of(self.frame)
         renamed = self.frame.toDF(*(f"c{at}" for at in range(len(self.natives))))

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Final, Self, TypeVar, final
+from typing import TYPE_CHECKING, TypeVar, final
 
 from discreet.engines.connection import Connection, Performance
+from discreet.engines.engine import ClosingEngine, Columns
 from discreet.engines.execution import run_sanitized
 from discreet.engines.hash_order import HashOrder
 from discreet.engines.sources.identity import Identity, identified, run_if_unchanged, scanned_tables
@@ -39,23 +40,18 @@ from discreet.errors import BadPolicy, WrongKind
 from discreet.query.relations import folded
 from discreet.requests.engine_request import EngineRequest
 from discreet.requests.raw_totals import RawTotals
-from discreet.requests.table_schema import Schema
+from discreet.requests.table_schema import Schema, StoredColumn
 
-if TYPE_CHECKING:  # an optional library, and a type that is needed nowhere else
+if TYPE_CHECKING:  # an optional library
     from pyspark.sql import DataFrame, SparkSession
 
-    from discreet.engines.engine import Columns
-    from discreet.requests.table_schema import StoredColumn
-
 __all__ = ["Spark"]
-
-_FIRST: Final = HashOrder(salt=0)
 
 T = TypeVar("T")
 
 
 @final
-class Spark:
+class Spark(ClosingEngine):
     """Tables by name: data frames of one Spark session, and perhaps public tables from elsewhere.
 
     >>> Spark({"visits": "visits.parquet"})
@@ -104,7 +100,7 @@ class Spark:
         }
         self._schema: Schema | None = None
         self._public: CollectedTables | None = None
-        self._checked: EngineRequest | None = None
+        self._checked: PreparedJob | None = None
         self._lock = threading.Lock()
         self._closed = False
 
@@ -116,7 +112,7 @@ class Spark:
         """Return how the source of every table holds its columns."""
         return {**self._stored, **{name: each.stored for name, each in self._sources.items()}}
 
-    def owned(self, schema: Schema) -> None:
+    def learn_schema(self, schema: Schema) -> None:
         """Learn whose rows the tables hold; private tables must be Spark's."""
         public = {folded(table.name) for table in schema.tables if table.public}
         for name in self._local:
@@ -132,7 +128,7 @@ class Spark:
         shared = {name: each for name, each in self._sources.items() if folded(name) in public}
         self._schema = schema
         self._checked = None
-        self._public = CollectedTables(shared, self._local, self.watched)
+        self._public = CollectedTables(shared, self._local, self.run_monitored)
 
     def identities(self, tables: Iterable[str]) -> Mapping[str, Identity]:
         """Return the state that tables were opened in; refuse what has changed since."""
@@ -147,16 +143,24 @@ class Spark:
             }
         )
 
-    def check(self, lowered: EngineRequest) -> None:
+    def check(self, request: EngineRequest) -> PreparedJob | None:
         """Refuse what cannot be computed from parts, or printed."""
         schema, _ = self._known()
-        check_shape(lowered, schema)
+        check_shape(request, schema)
         check_settings(self._session)
-        if private_tables(lowered, schema):
-            if lowered != self._checked:  # at another price it is the same job
-                run_sanitized(lambda: summed(self._rows(self._prepared(lowered, _FIRST)), lowered))
-                self._checked = lowered
-            check_workers(self._session, self.watched)
+        if not private_tables(request, schema):
+            return None
+        checked = self._checked
+        if checked is None or checked.request != request:  # at another price it is the same job
+            checked = self._checked = run_sanitized(lambda: self._planned(request))
+        check_workers(self._session, self.run_monitored)
+        return checked
+
+    def _planned(self, request: EngineRequest) -> PreparedJob:
+        """Return the job of a request that Spark can plan."""
+        job = self._build(request)
+        summed(self._rows(job), request)
+        return job
 
     def cell_counts(self, table: str) -> Mapping[str, int]:
         """Count the cells of each column that the source holds; for the owner's check alone."""
@@ -165,18 +169,18 @@ class Spark:
         )
         if source is None:  # a public table from elsewhere
             return {}
-        return run_sanitized(lambda: self.watched(source.cell_counts))
+        return run_sanitized(lambda: self.run_monitored(source.cell_counts))
 
-    def run(self, lowered: EngineRequest, *, order: HashOrder) -> RawTotals:
+    def run(self, request: EngineRequest, *, order: HashOrder) -> RawTotals:
         """Compute the answers."""
-        tables = scanned_tables(lowered.relation)
+        tables = scanned_tables(request.relation)
         with self._lock:
             return run_if_unchanged(
                 lambda: self.identities(tables),
-                lambda: run_sanitized(lambda: self._run(lowered, order)),
+                lambda: run_sanitized(lambda: self._run(request, order)),
             )
 
-    def groups(self, lowered: EngineRequest, *, order: HashOrder) -> DataFrame:
+    def groups(self, request: EngineRequest, *, order: HashOrder) -> DataFrame:
         """Return the totals of all groups, which stay in Spark: keys, units and limbs.
 
         Columns are k0, k1, ..., units, and t0_0, t0_1, t0_2, t1_0, ...: the limbs of each total
@@ -184,40 +188,47 @@ class Spark:
         public group that nobody touches.
         """
         schema, _ = self._known()
-        check_shape(lowered, schema)
-        return group_totals(self._rows(self._prepared(lowered, order)), lowered)
+        check_shape(request, schema)
+        return group_totals(self._rows(self._prepared(request, order)), request)
 
-    def _run(self, lowered: EngineRequest, order: HashOrder) -> RawTotals:
+    def _run(self, request: EngineRequest, order: HashOrder) -> RawTotals:
         schema, public = self._known()
-        check_shape(lowered, schema)
-        if not private_tables(lowered, schema):
-            return public.run(lowered, order=order)
-        found = self._prepared(lowered, order)
-        rows = self.watched(lambda: summed(self._rows(found), lowered).toArrow())
-        return raw_answer(rows, found.bounding)
+        check_shape(request, schema)
+        if not private_tables(request, schema):
+            return public.run(request, order=order)
+        prepared = self._prepared(request, order)
+        rows = self.run_monitored(lambda: summed(self._rows(prepared), request).toArrow())
+        return raw_answer(rows, prepared.bounding)
 
-    def _prepared(self, lowered: EngineRequest, order: HashOrder) -> PreparedJob:
+    def _prepared(self, request: EngineRequest, order: HashOrder) -> PreparedJob:
+        """Return the job that the last check has built, if it was for this request."""
+        checked = self._checked
+        if checked is None or checked.request != request or order.portable:
+            checked = self._build(request, portable=order.portable)
+        return checked.with_salt(order.salt)
+
+    def _build(self, request: EngineRequest, *, portable: bool = False) -> PreparedJob:
         schema, public = self._known()
-        preparing = JobBuilder(
+        builder = JobBuilder(
             schema=schema,
             sources={folded(name): source for name, source in self._sources.items()},
             public=public.read,
             memory=self._performance.memory,
             rows=self._performance.rows,
         )
-        return preparing.prepared(lowered, order)
+        return builder.build(request, portable=portable)
 
-    def _rows(self, found: PreparedJob) -> DataFrame:
+    def _rows(self, prepared: PreparedJob) -> DataFrame:
         """Return the rows that tasks give."""
-        if found.bounding.unit:
+        job = prepared.job
+        if prepared.bounding.unit:
             tasks = self._performance.tasks
-            rows = shuffled_by_unit(found.tables, job=found.job, tasks=tasks)
-            work = task.by_unit
+            rows, work = shuffled_by_unit(prepared.tables, job=job, tasks=tasks), task.by_unit
         else:
-            rows, work = left_in_place(found.tables[0]), task.by_row
-        return in_tasks(rows, work, spark_schema(found.job["schema"]), job=found.job)
+            rows, work = left_in_place(prepared.tables[0]), task.by_row
+        return in_tasks(rows, work, spark_schema(job["schema"]), job=job)
 
-    def watched(self, action: Callable[[], T]) -> T:
+    def run_monitored(self, action: Callable[[], T]) -> T:
         """Do something that starts jobs: they tell how far they are, and can be stopped."""
         return self._watch.run(action)
 
@@ -240,14 +251,6 @@ class Spark:
         self.cancel()
         if self._public is not None:
             self._public.close()
-
-    def __enter__(self) -> Self:
-        """Return the engine itself."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Let go of the data."""
-        self.close()
 
 
 def _session(sources: Mapping[str, SparkSource]) -> SparkSession:

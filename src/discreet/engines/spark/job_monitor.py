@@ -1,7 +1,7 @@
 """Long jobs: how far they are, and how to stop them.
 
-Trust: public.  What is told is the share of tasks that are done, which is no answer, but may depend
-on how the data is stored.
+Trust: public.  It reports the share of tasks that are done, which is no answer, but may depend on
+how the data is stored.
 """
 
 from __future__ import annotations
@@ -11,11 +11,10 @@ import itertools
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, TypeVar, final
 
-from discreet.engines.execution import done_after_pause, settle_future, stopped_error
+from discreet.engines.execution import PAUSE, run_in_thread, stopped_error
 from discreet.engines.spark.performance import Progress
 from discreet.engines.spark.workers import silenced_loggers
 
@@ -24,8 +23,6 @@ if TYPE_CHECKING:  # an optional library
 
 __all__ = ["JobMonitor"]
 
-_PAUSE: Final = 0.2
-_TRIES: Final = 50
 _NUMBERS: Final = itertools.count()
 
 T = TypeVar("T")
@@ -49,20 +46,14 @@ class JobMonitor:
         It is done in a thread of its own: one that waits for Spark cannot speak to it.
         """
         tag = f"discreet-{os.getpid()}-{next(_NUMBERS)}"
-        done: Future[T] = Future()
-        thread = self._thread(lambda: settle_future(done, lambda: self._tagged(tag, action)))
         self._tags[tag] = True
         try:
-            thread.start()
-            while not done_after_pause(done):
-                if not self._tags[tag]:
-                    self._stop(tag)
-        except BaseException:
-            for _ in range(_TRIES):  # a job may be about to start
-                self._stop(tag)
-                if done_after_pause(done):
-                    break
-            raise
+            done = run_in_thread(
+                lambda: self._tagged(tag, action),
+                stop=lambda: self._stop(tag),
+                thread=self._thread,
+                tick=lambda: None if self._tags[tag] else self._stop(tag),
+            )
         finally:
             goes_on = self._tags.pop(tag)
         if not goes_on and done.exception() is not None:
@@ -85,22 +76,26 @@ class JobMonitor:
         return InheritableThread(work, session=self._session, daemon=True)
 
     def _tagged(self, tag: str, action: Callable[[], T]) -> T:
-        """Do something in this thread, whose jobs are known by their tag, and told about."""
+        """Do something in this thread, whose jobs are known by their tag, and reporter about."""
         if self._remote:
             self._session.addTag(tag)
         else:
             self._session.sparkContext.addJobTag(tag)
             self._session.sparkContext.setInterruptOnCancel(interruptOnCancel=True)
         with silenced_loggers():
-            return self._told(tag, action)
+            return self._reported(tag, action)
 
-    def _told(self, tag: str, action: Callable[[], T]) -> T:
+    def _reported(self, tag: str, action: Callable[[], T]) -> T:
         if self._progress is None:
             return action()
-        told = _ProgressReporter(self._progress)
-        with _server(self._session, told) if self._remote else _polled(self._session, told, tag):
+        reporter = _ProgressReporter(self._progress)
+        with (
+            _server(self._session, reporter)
+            if self._remote
+            else _polled(self._session, reporter, tag)
+        ):
             found = action()
-        told.share(1, 1)
+        reporter.report(1, 1)
         return found
 
     def _stop(self, tag: str) -> None:
@@ -121,7 +116,7 @@ class _ProgressReporter:
         self._progress = progress
         self._last = 0.0
 
-    def share(self, done: int, known: int) -> None:
+    def report(self, done: int, known: int) -> None:
         share = done / known if known else 0.0
         if share > self._last:
             self._last = share
@@ -130,15 +125,15 @@ class _ProgressReporter:
     def stages(self, found: Iterable[tuple[int, int]]) -> None:
         """Tell the share of some stages; more may follow, so that it is not all before the end."""
         listed = list(found)
-        self.share(sum(done for done, _ in listed), 1 + sum(known for _, known in listed))
+        self.report(sum(done for done, _ in listed), 1 + sum(known for _, known in listed))
 
 
 @contextmanager
-def _server(session: Any, told: _ProgressReporter) -> Iterator[None]:
+def _server(session: Any, reporter: _ProgressReporter) -> Iterator[None]:
     """Hear of progress from a server."""
 
     def heard(stages: Any, **_: object) -> None:
-        told.stages((each.num_completed_tasks, each.num_tasks) for each in stages or ())
+        reporter.stages((each.num_completed_tasks, each.num_tasks) for each in stages or ())
 
     session.registerProgressHandler(heard)
     try:
@@ -148,16 +143,16 @@ def _server(session: Any, told: _ProgressReporter) -> Iterator[None]:
 
 
 @contextmanager
-def _polled(session: Any, told: _ProgressReporter, tag: str) -> Iterator[None]:
+def _polled(session: Any, reporter: _ProgressReporter, tag: str) -> Iterator[None]:
     """Look how far the jobs of this thread are, again and again."""
     context, ended = session.sparkContext, threading.Event()
     context.setJobGroup(tag, "discreet", interruptOnCancel=True)
 
     def look() -> None:
         tracker = context.statusTracker()
-        while not ended.wait(_PAUSE):
+        while not ended.wait(PAUSE):
             with contextlib.suppress(Exception):  # jobs end while they are looked at
-                told.stages(_stages(tracker, tag))
+                reporter.stages(_stages(tracker, tag))
 
     thread = threading.Thread(target=look, daemon=True)
     thread.start()

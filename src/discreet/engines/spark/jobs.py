@@ -6,13 +6,14 @@ Trust: kernel.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final, final
 
 import duckdb
 import pyarrow as pa
 
-from discreet.engines.hash_order import HashOrder
+from discreet.engines.connection import SETTINGS
 from discreet.engines.required_columns import required_columns
 from discreet.engines.spark.data_frames import SparkSource
 from discreet.engines.spark.partitioning import (
@@ -25,7 +26,7 @@ from discreet.engines.spark.partitioning import (
 )
 from discreet.engines.spark.statements import SEEN, SUMS, added, group_sums, names, others
 from discreet.engines.spark.task import ROWS, Job
-from discreet.engines.spark.task_tables import TaskReader, TaskView
+from discreet.engines.sql.casts import TableView, print_scan
 from discreet.engines.sql.contribution_bounding import ContributionBounding, public_tables
 from discreet.engines.sql.fragments import SQL_TYPES, name
 from discreet.query.relations import Scan, folded
@@ -35,24 +36,26 @@ from discreet.requests.table_schema import Link, Schema, TableFacts
 
 __all__ = ["JobBuilder", "PreparedJob"]
 
-_SETTINGS: Final[Mapping[str, Any]] = {
-    "autoinstall_known_extensions": False,
-    "autoload_known_extensions": False,
-    "allow_community_extensions": False,
-    "python_enable_replacements": False,
-    "order_by_non_integer_literal": True,  # a sum of constants is added up in order, too
-    "threads": 1,  # Spark gives a task one core
-}
+_ONE_CORE: Final[Mapping[str, Any]] = {**SETTINGS, "threads": 1}  # which Spark gives to a task
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedJob:
-    """A question for tasks: its private tables, its statements, and what else they need."""
+    """A request for tasks: its private tables, its statements, and what else they need."""
 
     bounding: ContributionBounding
     tables: tuple[PrivateTable, ...]
     job: Job
+
+    @property
+    def request(self) -> EngineRequest:
+        """What the job computes."""
+        return self.bounding.request
+
+    def with_salt(self, salt: int) -> PreparedJob:
+        """Return the same job, for a run of its own."""
+        return replace(self, job=Job(**{**self.job, "salt": salt}))
 
 
 @final
@@ -68,34 +71,39 @@ class JobBuilder:
     memory: str
     rows: int
 
-    def prepared(self, lowered: EngineRequest, order: HashOrder) -> PreparedJob:
+    def build(self, request: EngineRequest, *, portable: bool = False) -> PreparedJob:
         """Print all statements, and put together what tasks need; no private row is read."""
-        needed = required_columns(lowered)
+        needed = required_columns(request)
         owned = tuple(
-            self._owned(number, table, needed[folded(table.name)], by_unit=bool(lowered.unit))
-            for number, table in enumerate(private_tables(lowered, self.schema))
+            self._owned(number, table, needed[folded(table.name)], by_unit=bool(request.unit))
+            for number, table in enumerate(private_tables(request, self.schema))
         )
         views = {each.table: each.view for each in owned}
-        sent = public_tables(lowered)
-        for scan in self._public_scans(lowered):
+        sent = public_tables(request)
+        for scan in self._public_scans(request):
             columns = tuple(
                 each for each in scan.columns if folded(each[0]) in needed[folded(scan.table)]
             )
             view = _public_view(f"public table {len(views)}", scan, columns)
             views[folded(scan.table)] = view
             sent[name(view.alias)] = self.public(Scan(scan.table, columns))
-        reading = TaskReader(views)
-        bounding = ContributionBounding(lowered, reading.scan, order, reading.open_scan)
+
+        def scan_of(scan: Scan, *, open_floats: bool = False) -> str:
+            return print_scan(scan, views.get(folded(scan.table)), open_floats=open_floats)
+
+        open_scan = partial(scan_of, open_floats=True)
+        bounding = ContributionBounding(request, scan_of, open_scan, portable)
         job = Job(
             version=duckdb.__version__,
-            settings={**_SETTINGS, "memory_limit": self.memory},
+            settings={**_ONE_CORE, "memory_limit": self.memory},
+            salt=0,
             tables={alias: _stream(table) for alias, table in sent.items()},
             views={name(each.view.alias): _selected(each, len(owned)) for each in owned},
             sums=group_sums(bounding),
             into=SUMS,
             added=added(bounding),
             others=others(bounding),
-            schema=_schema(lowered),
+            schema=_schema(request),
             apart=any(each.link is not None for each in owned),
             seen=SEEN,
             rows=self.rows,
@@ -111,7 +119,9 @@ class JobBuilder:
             table=folded(table.name),
             source=source,
             number=number,
-            sent=tuple(at for at, column in enumerate(source.natives) if folded(column) in needed),
+            columns_sent=tuple(
+                at for at, column in enumerate(source.natives) if folded(column) in needed
+            ),
             unit=tuple(self._place(table, column) for column in table.unit) if by_unit else (),
             link=None if link is None else self._linked(table, link),
         )
@@ -134,15 +144,15 @@ class JobBuilder:
             raise LookupError(message)
         return self.sources[folded(table.name)].place(column), facts.type
 
-    def _public_scans(self, lowered: EngineRequest) -> list[Scan]:
+    def _public_scans(self, request: EngineRequest) -> list[Scan]:
         """Return each public table once; a scan names all of its columns."""
-        private = {folded(table.name) for table in private_tables(lowered, self.schema)}
-        found = {folded(scan.table): scan for scan in scans(lowered.relation)}
+        private = {folded(table.name) for table in private_tables(request, self.schema)}
+        found = {folded(scan.table): scan for scan in scans(request.relation)}
         return [scan for table, scan in found.items() if table not in private]
 
 
-def _public_view(alias: str, scan: Scan, columns: tuple[tuple[str, Any], ...]) -> TaskView:
-    return TaskView(
+def _public_view(alias: str, scan: Scan, columns: tuple[tuple[str, Any], ...]) -> TableView:
+    return TableView(
         alias,
         {folded(column): SQL_TYPES[kind] for column, kind in scan.columns},
         {folded(column): column for column, _ in columns},
@@ -163,8 +173,8 @@ def _stream(table: pa.Table) -> bytes:
     return found
 
 
-def _schema(lowered: EngineRequest) -> pa.Schema:
+def _schema(request: EngineRequest) -> pa.Schema:
     """Return the form of the rows that tasks give."""
     kinds = {"kind": pa.int32(), "value": pa.string()}
-    kinds |= {f"k{at}": ARROW_TYPES[key.type] for at, key in enumerate(lowered.keys)}
-    return pa.schema([(label, kinds.get(label, pa.int64())) for label in names(lowered)])
+    kinds |= {f"k{at}": ARROW_TYPES[key.type] for at, key in enumerate(request.keys)}
+    return pa.schema([(label, kinds.get(label, pa.int64())) for label in names(request)])

@@ -2,18 +2,14 @@
 
 Trust: kernel.
 
-Which relations can be divided: by unit, or row by row.
-
-Private tables of a question: which of their columns are sent, and whose rows they hold.
-
-The division of private tables: all rows of a unit are brought together.
+A relation can be divided by unit, or row by row where each row is a unit.
 
 Definition.  The part of a unit is a number that follows from the values of the columns that name
 it, as values of their declared types.  A row is sent to the part of its unit; a row of a linked
 table to every part to which a row with its value in the key is sent.  Rows whose unit is NULL, or
 that point to nothing, belong to nobody and are left out.
 Theorem (key ``division-by-unit``).  Let each part be computed from its rows and all public tables.
-Then the totals of a lowered question are the sums of those of the parts, and its different values
+Then the totals of a request are the sums of those of the parts, and its different values
 their union.
 Proof.  The relation is the union over units of what is computed from the rows of each and from
 public tables (key ``unit-local``), where linked rows are joined to those that they point to, and
@@ -40,9 +36,8 @@ import pyarrow as pa
 
 from discreet.engines.spark.data_frames import SparkSource, functions_of
 from discreet.engines.spark.task import PART, ROWS, Job, with_values
-from discreet.engines.spark.task_tables import TaskView, unknown_table
 from discreet.engines.spark.workers import in_tasks, spark_schema
-from discreet.engines.sql.casts import UUID_TEXT, base_type, reading
+from discreet.engines.sql.casts import UUID_TEXT, TableView, base_type, reading, unknown_table
 from discreet.engines.sql.fragments import name
 from discreet.errors import NotPerUnit
 from discreet.query.expressions import Window, walk
@@ -52,7 +47,7 @@ from discreet.requests.engine_request import EngineRequest
 from discreet.requests.raw_totals import ARROW_TYPES
 from discreet.requests.table_schema import Schema, TableFacts
 
-if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+if TYPE_CHECKING:  # an optional library
     from pyspark.sql import DataFrame
 
 __all__ = [
@@ -80,10 +75,10 @@ def scans(relation: Relation) -> Iterator[Scan]:
     return (node for node in descend(relation) if isinstance(node, Scan))
 
 
-def private_tables(lowered: EngineRequest, schema: Schema) -> tuple[TableFacts, ...]:
+def private_tables(request: EngineRequest, schema: Schema) -> tuple[TableFacts, ...]:
     """Return the private tables that a question reads, each once."""
     found = {}
-    for scan in scans(lowered.relation):
+    for scan in scans(request.relation):
         table = schema.table(scan.table)
         if table is None:
             raise unknown_table(scan.table)
@@ -92,10 +87,10 @@ def private_tables(lowered: EngineRequest, schema: Schema) -> tuple[TableFacts, 
     return tuple(found.values())
 
 
-def check_shape(lowered: EngineRequest, schema: Schema) -> None:
+def check_shape(request: EngineRequest, schema: Schema) -> None:
     """Refuse what cannot be computed from parts."""
-    private = private_tables(lowered, schema)
-    if lowered.unit:
+    private = private_tables(request, schema)
+    if request.unit:
         if not all(_names_units(table, schema) for table in private):
             raise NotPerUnit(
                 what="this question reads a table that does not name the unit, or by a float.",
@@ -103,7 +98,7 @@ def check_shape(lowered: EngineRequest, schema: Schema) -> None:
                 do="name the unit of every private table by whole numbers, texts or days, or link "
                 "it to one that does.",
             )
-    elif private and not _by_row(lowered.relation, schema):
+    elif private and not _by_row(request.relation, schema):
         raise NotPerUnit(
             what="this question puts rows together, each of which is a unit.",
             why="the rows of several people would meet.",
@@ -166,7 +161,7 @@ class PrivateTable:
     table: str
     source: SparkSource
     number: int
-    sent: tuple[int, ...]
+    columns_sent: tuple[int, ...]
     unit: tuple[Place, ...] = ()
     link: UnitLink | None = None
 
@@ -176,13 +171,13 @@ class PrivateTable:
         return f"t{self.number}c"
 
     @property
-    def view(self) -> TaskView:
+    def view(self) -> TableView:
         """How its rows are called in a task."""
         columns = list(self.source.natives)
-        return TaskView(
+        return TableView(
             f"rows {self.number}",
             {folded(column): native for column, native in self.source.natives.items()},
-            {folded(columns[place]): f"{self.prefix}{place}" for place in self.sent},
+            {folded(columns[place]): f"{self.prefix}{place}" for place in self.columns_sent},
         )
 
 
@@ -273,8 +268,8 @@ def divided(rows: DataFrame, tasks: int | None) -> DataFrame:
 def left_in_place(table: PrivateTable) -> DataFrame:
     """Return the rows of a table as they lie, where each of them is a unit."""
     functions = functions_of(table.source.frame)
-    if table.sent:
-        return table.source.sent(table.sent, table.prefix)
+    if table.columns_sent:
+        return table.source.selected(table.columns_sent, table.prefix)
     return table.source.frame.select(functions.lit(0).alias(PART))  # rows that are only counted
 
 
@@ -283,9 +278,9 @@ def _placed(table: PrivateTable, job: Job, parts: int, key: Place | None = None)
     functions = functions_of(table.source.frame)
     owner = list(table.unit) if table.link is None else [table.link.column]
     named = [*owner, *([] if key is None else [key])]
-    places = dict.fromkeys([*table.sent, *(place for place, _ in named)])
-    frame, columns = as_declared(table.source.sent(places, table.prefix), table, named, job)
-    kept = [functions.col(f"{table.prefix}{place}") for place in table.sent]
+    places = dict.fromkeys([*table.columns_sent, *(place for place, _ in named)])
+    frame, columns = as_declared(table.source.selected(places, table.prefix), table, named, job)
+    kept = [functions.col(f"{table.prefix}{place}") for place in table.columns_sent]
     if key is not None:
         kept = [columns.pop().alias(_KEY)]
     for column in columns:

@@ -2,8 +2,12 @@
 
 Trust: kernel.
 
-Limbs: whole numbers of 127 bits in three of 64, which can be added up without a carry.
+All statements give rows of one form (:func:`names`), told apart by their ``kind``: a part that was
+seen (its number stands in ``leaf``), the totals of a group, or for a measure the rows of a leaf or
+one different value, as a text that no other value has.  Only what one unit adds is clamped here:
+parts are added up first.
 
+Limbs are whole numbers of 127 bits in three of 64, which can be added up without a carry.
 Definition.  The limbs of a number t are t_0, t_1 and t_2 with t = t_0 + 2^42 t_1 + 2^84 t_2, where
 t_0 and t_1 lie in [0, 2^42).
 Theorem (key ``limbs``).  If |t| < 2^126, there are such limbs, and -2^42 <= t_2 < 2^42.  If the
@@ -14,14 +18,6 @@ that sum is below 2^126 in size, too.  Proof.  Let w = t + 2^126, which is not n
 limb is at most 2^42 in size, and 2^20 of them are at most 2^62.  Putting together is linear.  The
 two lower sums stand for less than 2^105, and so the highest for less than 2^126 + 2^105.
 A total, of a part or of all, is below 2^126: fewer than 2^63 rows add at most 2^63 in size each.
-
-The statements of a task: what the units of some parts add to every group.
-
- Nothing is clamped here but what one unit adds: parts are added up first.
-
-All statements give rows of one form (:func:`names`), told apart by their ``kind``: a part that was
-seen (its number stands in ``leaf``), the totals of a group, or for a measure the rows of a leaf or
-one different value, as a text that no other value has.
 """
 
 # ruff: noqa: S608 (all text here is printed by us, and names and literals are quoted)
@@ -106,50 +102,45 @@ SUMS: Final = '"sums of groups"'
 """The table in which a task keeps the totals of its groups."""
 
 
-def names(lowered: EngineRequest) -> list[str]:
+def names(request: EngineRequest) -> list[str]:
     """Return the columns of all rows that tasks give.
 
     >>> from discreet.query.relations import Scan
     >>> names(EngineRequest(relation=Scan("t", ()), unit=(), keys=(), groups=None, measures=()))
     ['kind', 'leaf', 'value', 'units']
     """
-    keys = [f"k{at}" for at in range(len(lowered.keys))]
-    limbs = [name for at in range(len(totals_of(lowered))) for name in limb_names(at)]
+    keys = [f"k{at}" for at in range(len(request.keys))]
+    limbs = [name for at in range(len(request.totals)) for name in limb_names(at)]
     return ["kind", "leaf", "value", *keys, "units", *limbs]
-
-
-def totals_of(lowered: EngineRequest) -> list[Total]:
-    """Return the measures that are added up."""
-    return [each for each in lowered.measures if isinstance(each, Total)]
 
 
 def group_sums(bounding: ContributionBounding) -> str:
     """Print the keys, the number of units, and the exact totals t0, t1, ... of every group."""
-    measures = totals_of(bounding.lowered)
+    measures = bounding.request.totals
     rows = measured_rows(bounding, measures, NONE)
     sums = [row_sum(each, measures, NONE) for each in measures]
     if bounding.unit:
         found = cells(bounding, measures, NONE, rows)
-        rows = bounding.kept(found, rank="row_number")
+        rows = bounding.keep_groups(found, rank="row_number")
         sums = [f"sum(t{at})" for at in range(len(measures))]
     shown = [f"CAST(coalesce({sql}, 0) AS HUGEINT) AS t{at}" for at, sql in enumerate(sums)]
-    return _grouped(bounding, ["count(*) AS units", *shown], rows)
+    return bounding.by_group(["count(*) AS units", *shown], rows)
 
 
 def added(bounding: ContributionBounding) -> str:
     """Print the rows of all groups, from the table of sums."""
-    count = len(totals_of(bounding.lowered))
+    count = len(bounding.request.totals)
     sums = [f"CAST(sum(t{at}) AS HUGEINT) AS t{at}" for at in range(count)]
     sums = ["CAST(sum(units) AS BIGINT) AS units", *sums]
     limbs = [sql for at in range(count) for sql in split_limbs(f"t{at}")]
-    return _rows(bounding, _grouped(bounding, sums, f"SELECT * FROM {SUMS}"), GROUP, limbs=limbs)
+    return _rows(bounding, bounding.by_group(sums, f"SELECT * FROM {SUMS}"), GROUP, limbs=limbs)
 
 
 def others(bounding: ContributionBounding) -> list[str]:
     """Print the rows of all measures that are no totals."""
     found = []
-    types = dict(columns(bounding.lowered.relation))
-    for kind, measure in enumerate(bounding.lowered.measures, start=MEASURES):
+    types = dict(columns(bounding.request.relation))
+    for kind, measure in enumerate(bounding.request.measures, start=MEASURES):
         match measure:
             case Distinct(expression=expression):
                 shown = value_text(("x0", typed(expression, types)))
@@ -165,11 +156,6 @@ def others(bounding: ContributionBounding) -> list[str]:
     return found
 
 
-def _grouped(bounding: ContributionBounding, sums: Sequence[str], rows: str) -> str:
-    by = f" GROUP BY {listed(bounding.keys)}" if bounding.keys else ""
-    return f"SELECT {listed([*bounding.keys, *sums])} FROM ({rows}){by}"
-
-
 def _rows(  # noqa: PLR0913  (one for each column)
     bounding: ContributionBounding,
     rows: str,
@@ -181,7 +167,7 @@ def _rows(  # noqa: PLR0913  (one for each column)
     limbs: Sequence[str] = (),
 ) -> str:
     """Print rows in the one form."""
-    count = LIMBS * len(totals_of(bounding.lowered))
+    count = LIMBS * len(bounding.request.totals)
     values = [
         f"CAST({kind} AS INTEGER)",
         f"CAST({leaf} AS BIGINT)",
@@ -190,5 +176,5 @@ def _rows(  # noqa: PLR0913  (one for each column)
         f"CAST({units} AS BIGINT)",
         *(limbs or ["CAST(0 AS BIGINT)"] * count),
     ]
-    shown = zip(values, names(bounding.lowered), strict=True)
+    shown = zip(values, names(bounding.request), strict=True)
     return f"SELECT {listed([f'{sql} AS {name}' for sql, name in shown])} FROM ({rows})"

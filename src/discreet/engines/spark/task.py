@@ -32,6 +32,8 @@ class Job(TypedDict):
     version: str
     """Of DuckDB: another one might order hashes otherwise."""
     settings: dict[str, Any]
+    salt: int
+    """Of the order of hashes: statements read it from a variable."""
     tables: dict[str, bytes]
     """Public tables as Arrow streams, by the names that statements have for them."""
     views: dict[str, str]
@@ -182,6 +184,7 @@ def _connection(job: Job) -> Iterator[duckdb.DuckDBPyConnection]:
         with duckdb.connect(config=settings) as connection:
             connection.execute("SET enable_external_access = false")
             connection.execute("SET lock_configuration = true")
+            connection.execute(f"SET VARIABLE salt = {job['salt']}::BIGINT")
             for alias, stream in job["tables"].items():
                 connection.register(alias.strip('"'), pa.ipc.open_stream(stream).read_all())
             yield connection

@@ -2,33 +2,23 @@
 
 Trust: kernel.
 
-Settings of a Spark session under which one row can make reading fail, or hide others.
+Settings.  The owner of a session sets it, and may set it again at any time.  Under most settings
+nothing changes for us; under some, one row can make reading fail, or hide others.  With EXCEPTION
+for a calendar, one day before the year 1582 makes every job fail that reads its column.  Where
+Spark ignores files that are damaged, one record that it cannot read hides all that follow in its
+file.  So a session with such a setting is refused when its tables are opened, and before anything
+is charged.
 
-Whoever owns the session sets it, and may set it again at any time.  Most settings make no
-difference to us; these do, when files are read.  With EXCEPTION for a calendar, one day before the
-year 1582 makes every job fail that reads its column.  Where Spark ignores files that are damaged,
-one record that it cannot read hides all that follow in its file.  So a session with such a setting
-is refused when its tables are opened, and before anything is charged.
-
-What pyspark prints when a job fails: nothing, while it works for us.
-
- An error of Spark may quote a value of a row.  When pyspark makes such an error, it
-also writes it to stderr through loggers of its own, whatever the level of Spark's logs is; on a
-screen that may be that of whoever asks.
-
-What is sent to the workers of Spark.
+Silence.  An error of Spark may quote a value of a row.  When pyspark makes such an error, it also
+writes it to stderr through loggers of its own, whatever the level of Spark's logs is; the analyst
+may see that screen.  These loggers say nothing while they work for us.
 
 Tasks are sent as they are, with all of their file, so that workers need DuckDB and pyarrow, and
 nothing of ours: whichever version of this package they may have, they run the one that plans here.
 
-What the workers of Spark must have: the DuckDB that is here.
-
- It is looked at once for each session, before anything is charged.
-
-What the workers of Spark must have to add noise: the package that is here.
-
- Where groups stay apart, tasks draw with whatever package they have.  It is looked
-at once for each session, before anything is charged; and by every task, before it draws.
+Versions.  Workers must have the DuckDB that is here.  Where groups stay apart, tasks add noise with
+the package that they have; so it must be the one that is here.  Each is looked up once for a
+session, before anything is charged; every task looks at its package again before it draws.
 """
 
 from __future__ import annotations
@@ -38,7 +28,7 @@ import logging
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -52,10 +42,11 @@ from discreet.engines.spark import task
 from discreet.engines.spark.task import duckdb_version
 from discreet.errors import UnreadableSource
 
-if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+if TYPE_CHECKING:  # an optional library
     from pyspark.sql import DataFrame, SparkSession
 
 __all__ = [
+    "RunJob",
     "check_settings",
     "check_workers",
     "check_writers",
@@ -95,7 +86,7 @@ _THREAD: Final = threading.local()
 
 @contextmanager
 def silenced_loggers() -> Iterator[None]:
-    """Let these loggers drop what this thread says; others are heard as before."""
+    """Let pyspark's loggers drop what this thread says; other threads are heard as before."""
     from pyspark.logger import PySparkLogger  # noqa: PLC0415  an optional library
 
     for name in _LOGGERS:
@@ -140,20 +131,34 @@ def spark_schema(schema: pa.Schema) -> Any:
     return types.StructType([types.StructField(each.name, kinds[each.type]) for each in schema])
 
 
-_KNOWN_DUCKDB: Final[WeakKeyDictionary[Any, str]] = WeakKeyDictionary()
-_VERSION_SCHEMA: Final = pa.schema([("version", pa.string())])
+RunJob = Callable[[Callable[[], Any]], Any]
+"""Does something that starts jobs."""
+
+Versions = MutableMapping[Any, str]
+"""What the workers of each session have said."""
+
+_KNOWN_DUCKDB: Final[Versions] = WeakKeyDictionary()
+_KNOWN: Final[Versions] = WeakKeyDictionary()
+_SCHEMA: Final = pa.schema([("version", pa.string())])
 
 
-def check_workers(
-    session: SparkSession, watched: Callable[[Callable[[], pa.Table]], pa.Table]
-) -> None:
-    """Refuse a session whose workers could not compute; ``watched`` runs the job that asks them."""
-    found = _KNOWN_DUCKDB.get(session, "")
-    if not found:
-        with contextlib.suppress(Exception):  # nothing is known of the workers then
-            rows = in_tasks(session.range(1), duckdb_version, spark_schema(_VERSION_SCHEMA))
-            found = _KNOWN_DUCKDB[session] = watched(rows.toArrow).column("version")[0].as_py()
-    if found != duckdb.__version__:
+def _version(
+    session: SparkSession,
+    run_job: RunJob,
+    work: Callable[..., Iterator[pa.RecordBatch]],
+    known: Versions,
+) -> str:
+    """Return what a worker says about itself; nothing if it cannot be asked."""
+    if session not in known:
+        with contextlib.suppress(Exception):
+            rows = in_tasks(session.range(1), work, spark_schema(_SCHEMA))
+            known[session] = run_job(rows.toArrow).column("version")[0].as_py()
+    return known.get(session, "")
+
+
+def check_workers(session: SparkSession, run_job: RunJob) -> None:
+    """Refuse a session whose workers could not compute."""
+    if _version(session, run_job, duckdb_version, _KNOWN_DUCKDB) != duckdb.__version__:
         raise UnreadableSource(
             what=f"the workers of Spark cannot use DuckDB {duckdb.__version__}.",
             why="it computes in every task, and must be the one that is here.",
@@ -162,20 +167,9 @@ def check_workers(
         )
 
 
-_KNOWN: Final[WeakKeyDictionary[Any, str]] = WeakKeyDictionary()
-_SCHEMA: Final = pa.schema([("version", pa.string())])
-
-
-def check_writers(
-    session: SparkSession, watched: Callable[[Callable[[], pa.Table]], pa.Table]
-) -> None:
+def check_writers(session: SparkSession, run_job: RunJob) -> None:
     """Refuse a session whose tasks could not choose groups and add noise as it is done here."""
-    found = _KNOWN.get(session, "")
-    if not found:
-        with contextlib.suppress(Exception):  # nothing is known of the workers then
-            rows = in_tasks(session.range(1), package_version, spark_schema(_SCHEMA))
-            found = _KNOWN[session] = watched(rows.toArrow).column("version")[0].as_py()
-    if found != package():
+    if _version(session, run_job, package_version, _KNOWN) != package():
         raise UnreadableSource(
             what=f"the workers of Spark do not have {package()}.",
             why="where groups stay apart, tasks choose which are shown, and add the noise.",

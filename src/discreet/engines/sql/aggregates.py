@@ -2,16 +2,14 @@
 
 Trust: kernel.
 
-Windows taken out of the expressions that they stand in, and how ties in them are broken.
+Definition.  Rows that agree in the order of a window come in the order of their columns; for a text
+of more than ``LONG`` bytes its MD5 in hexadecimal counts, so that rows are sorted by short texts.
 
-Definition.  Rows that agree in the order of a window come in the order of their columns; a text of
-more than ``LONG`` bytes stands there for its MD5 in hexadecimal, so that rows are sorted by little.
-
-Sums of floats as SQL: exact sums of whole numbers, which need no list of the rows.
-
- The definition stands in :mod:`tests.reference.float_sums`.
-
-Plain aggregates and windows, as SQL.
+Sums of floats do not depend on the order of rows, and need no list of them: what a unit adds to an
+answer must follow from its own rows, in whatever order an engine meets them.
+Definition.  Let m be the largest absolute value, and s the least power of 2**16 above it.  Every
+value is rounded down to a multiple of s 2**-80, the multiples are added up exactly, and the sum is
+rounded to a float.
 """
 
 # ruff: noqa: S608 (all text here is printed by us, and names and literals are quoted)

@@ -1,12 +1,7 @@
-"""Casts that never fail: between our types, and from DuckDB's own types to ours.
+"""Casts that never fail: between our types, and from the columns of a source to ours.
 
-Trust: kernel.
-
-Casts that never fail: texts of the wrong form, and numbers out of range, are NULL.
-
-DuckDB's own types, read as ours.
-
- No value of a source can make reading fail: what does not fit is NULL.
+Trust: kernel.  No value can make a cast or a scan fail: texts of the wrong form, numbers out of
+range and whatever else does not fit are NULL.
 
 Integers of every width are INTEGER, NULL if they need more than 64 bits; decimals and narrow floats
 are FLOAT; enumerations and UUIDs are TEXT; moments of any precision are TIMESTAMP, rounded to
@@ -15,14 +10,36 @@ microseconds.  Moments with a time zone, lists, structs, intervals and bytes can
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, final
 
-from discreet.engines.sql.fragments import SQL_TYPES, Printed, closed, converted, name, once, text
+from discreet.engines.sql.fragments import (
+    SQL_TYPES,
+    Printed,
+    closed,
+    converted,
+    literal,
+    name,
+    once,
+    text,
+)
+from discreet.errors import UnknownName, WrongType
 from discreet.query.expression_types import CASTS
+from discreet.query.relations import Scan, folded
 from discreet.query.types import Type
 
-__all__ = ["UUID_TEXT", "base_type", "cast", "in_years", "reading", "stored_form"]
+__all__ = [
+    "UUID_TEXT",
+    "TableView",
+    "base_type",
+    "cast",
+    "in_years",
+    "print_scan",
+    "reading",
+    "stored_form",
+    "unknown_table",
+]
 
 _DAY: Final = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _FORMS: Final = {
@@ -173,3 +190,61 @@ def _integer(column: str, native: str) -> str:
     if native == "BIGINT":
         return column
     return f"TRY_CAST({column} AS BIGINT)" if native in _WIDE else f"CAST({column} AS BIGINT)"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class TableView:
+    """A table in a database: what it is called there, and its columns by their folded names.
+
+    ``types`` are DuckDB's types of all columns; ``names`` are what those are called that are there.
+    A column that is not there makes no difference to the request, and is read as NULL.
+    """
+
+    alias: str
+    types: Mapping[str, str | None]
+    names: Mapping[str, str]
+
+
+def print_scan(scan: Scan, view: TableView | None, *, open_floats: bool = False) -> str:
+    """Print how a table is read: its columns as values of our types.
+
+    With ``open_floats`` floats are read as they are, finite or not.
+
+    >>> view = TableView("table 0", {"age": "INTEGER"}, {"age": "Age"})
+    >>> print_scan(Scan("visits", (("age", Type.INTEGER),)), view)
+    'SELECT CAST("Age" AS BIGINT) AS "age" FROM "table 0"'
+    """
+    if view is None:
+        raise unknown_table(scan.table)
+    parts = []
+    for column, kind in scan.columns:
+        native, own = view.types.get(folded(column)), view.names.get(folded(column))
+        sql = None if native is None else _column(own or column, native, kind, open_floats)
+        if sql is None:
+            raise WrongType(
+                what=f"the column {column} of {scan.table} is not there as {kind.value}.",
+                why="a value is read only in ways that cannot fail.",
+                do="declare the column with a type that it can be read as.",
+            )
+        parts.append(f"{literal(None, kind) if own is None else sql} AS {name(column)}")
+    return f"SELECT {', '.join(parts) or '1 AS one'} FROM {name(view.alias)}"  # noqa: S608 (quoted)
+
+
+def _column(column: str, native: str, to: Type, open_floats: bool) -> str | None:  # noqa: FBT001
+    if open_floats and to is Type.FLOAT and native in {"DOUBLE", "FLOAT"}:
+        return _read(name(column), native, to).sql
+    return reading(column, native, to)
+
+
+def unknown_table(table: str) -> UnknownName:
+    """Return the error for a table that is not there.
+
+    >>> unknown_table("visits").code
+    'E503'
+    """
+    return UnknownName(
+        what=f"there is no table {table}.",
+        why="only tables that were opened can be read.",
+        do="open it first.",
+    )

@@ -2,19 +2,15 @@
 
 Trust: kernel.
 
-The order of hashes, as SQL.
+All statements share these parts.  The unit is in columns u0, u1, ..., the keys are in k0, k1, ...,
+and what is measured is in x0, x1, ...: names of ours, one level above every name of the question.
+No statement holds a salt: each reads it from the variable ``salt`` of its connection, so that a
+request is printed once, however often it runs.  :mod:`discreet.engines.hash_order` defines the
+portable order; the other one, which is faster, is that of DuckDB's ``hash``.
 
- See :mod:`discreet.engines.hash_order` for what the portable order is.
-
-What all statements share: rows with their units and groups, and the groups that are kept.
-
-The unit is in columns u0, u1, ..., the keys in k0, k1, ..., what is measured in x0, x1, ...: names
-of ours, one level above every name of the question.
-
-Public groups as tables, for statements that keep their rows and no others.
-
-Groups that are listed are one table: their keys p0, p1, ..., and their place in the order.  Of a
-product, which may be far larger than any table, there is one table of values for each key.
+Public groups are tables, and statements drop the rows of all other groups.  Listed groups are one
+table: their keys p0, p1, ..., and their position.  A product may be far larger than any table; it
+is one table of values for each key.
 """
 
 # ruff: noqa: S608 (all text here is printed by us, and names and literals are quoted)
@@ -28,7 +24,7 @@ from typing import Final, final
 import numpy as np
 import pyarrow as pa
 
-from discreet.engines.hash_order import GROUPS, LEAVES, VALUES, HashOrder
+from discreet.engines.hash_order import GROUPS, LEAVES, VALUES
 from discreet.engines.sql.expressions import expression
 from discreet.engines.sql.fragments import OpenColumns, text
 from discreet.engines.sql.relations import PrintScan, relation
@@ -43,6 +39,7 @@ from discreet.requests.raw_totals import ARROW_TYPES, arrow_numbers, arrow_value
 
 __all__ = [
     "PUBLIC",
+    "SALT",
     "ContributionBounding",
     "Typed",
     "below",
@@ -57,46 +54,47 @@ __all__ = [
 Typed = tuple[str, Type]
 """The text of a value, short enough to be repeated, and its type."""
 
+SALT: Final = "getvariable('salt')"
+"""The salt of a run, a BIGINT; it is set before a statement runs."""
+
 _PURPOSES: Final = {GROUPS: "", VALUES: ", 1", LEAVES: ", 2"}
 
 
-def place(order: HashOrder, purpose: str, values: Sequence[Typed]) -> str:
-    """Print where values come in the order.
+def place(purpose: str, values: Sequence[Typed], *, portable: bool = False) -> str:
+    r"""Print where values come in the order.
 
-    >>> place(HashOrder(salt=7), GROUPS, [('"u0"', Type.INTEGER)])
-    'hash(7::BIGINT, "u0")'
+    >>> place(GROUPS, [('"u0"', Type.INTEGER)])
+    'hash(getvariable(\'salt\'), "u0")'
     """
-    if order.portable:
-        return f"md5({_canonical(order, purpose, values)})"
-    listed = ", ".join(sql for sql, _ in values)
-    return f"hash({order.salt}::BIGINT{_PURPOSES[purpose]}, {listed})"
+    if portable:
+        return f"md5({_canonical(purpose, values)})"
+    return f"hash({SALT}{_PURPOSES[purpose]}, {listed([sql for sql, _ in values])})"
 
 
-def number(order: HashOrder, purpose: str, values: Sequence[Typed]) -> str:
-    """Print a number of 64 bits that rises with the place in the order, and may be shared by two.
+def number(purpose: str, values: Sequence[Typed], *, portable: bool = False) -> str:
+    r"""Print a number of 64 bits that rises with the place; two places may share one.
 
-    >>> number(HashOrder(salt=7), GROUPS, [('"u0"', Type.INTEGER)])
-    'hash(7::BIGINT, "u0")'
+    >>> number(GROUPS, [('"u0"', Type.INTEGER)])
+    'hash(getvariable(\'salt\'), "u0")'
     """
-    found = place(order, purpose, values)
-    return f"CAST('0x' || substr({found}, 1, 16) AS UBIGINT)" if order.portable else found
+    hashed = place(purpose, values, portable=portable)
+    return f"CAST('0x' || substr({hashed}, 1, 16) AS UBIGINT)" if portable else hashed
 
 
-def below(order: HashOrder, limit: str, purpose: str, values: Sequence[Typed]) -> str:
-    """Print the number from 0 to the limit - 1 that belongs to values.
+def below(limit: str, purpose: str, values: Sequence[Typed], *, portable: bool = False) -> str:
+    r"""Print the number from 0 to the limit - 1 that belongs to values.
 
-    >>> below(HashOrder(salt=7), '"n"', LEAVES, [('"u0"', Type.INTEGER)])
-    '(CAST(hash(7::BIGINT, 2, "u0") AS HUGEINT) % "n")'
+    >>> below('"n"', LEAVES, [('"u0"', Type.INTEGER)])
+    '(CAST(hash(getvariable(\'salt\'), 2, "u0") AS HUGEINT) % "n")'
     """
-    number = place(order, purpose, values)
-    if order.portable:
-        number = f"'0x' || substr({number}, 1, 15)"
-        return f"(CAST(TRY_CAST({number} AS BIGINT) AS HUGEINT) % {limit})"
-    return f"(CAST({number} AS HUGEINT) % {limit})"
+    hashed = place(purpose, values, portable=portable)
+    if portable:
+        hashed = f"TRY_CAST('0x' || substr({hashed}, 1, 15) AS BIGINT)"
+    return f"(CAST({hashed} AS HUGEINT) % {limit})"
 
 
-def _canonical(order: HashOrder, purpose: str, values: Sequence[Typed]) -> str:
-    return " || ".join([text(f"{order.salt} {purpose}"), *map(_part, values)])
+def _canonical(purpose: str, values: Sequence[Typed]) -> str:
+    return " || ".join([f"CAST({SALT} AS VARCHAR)", text(f" {purpose}"), *map(_part, values)])
 
 
 def _part(value: Typed) -> str:
@@ -147,36 +145,36 @@ def listed(parts: Sequence[str], *, after: str = "") -> str:
 @final
 @dataclass(frozen=True, slots=True)
 class ContributionBounding:
-    """A lowered question, how its tables are read, and the order of hashes."""
+    """A request, how its tables are read, and whether the order of hashes is the portable one."""
 
-    lowered: EngineRequest
+    request: EngineRequest
     scan: PrintScan
-    order: HashOrder
     open_scan: PrintScan
     """Reads a table with floats as they are, which are closed where they are used."""
+    portable: bool = False
 
     @property
     def types(self) -> ColumnTypes:
         """The columns of the relation; those of a table are open."""
-        kind = OpenColumns if isinstance(self.lowered.relation, Scan) else ColumnTypes
-        return kind(columns(self.lowered.relation))
+        kind = OpenColumns if isinstance(self.request.relation, Scan) else ColumnTypes
+        return kind(columns(self.request.relation))
 
     @property
     def unit(self) -> list[str]:
         """The columns that name the unit."""
-        return [f"u{place}" for place in range(len(self.lowered.unit))]
+        return [f"u{place}" for place in range(len(self.request.unit))]
 
     @property
     def keys(self) -> list[str]:
         """The columns that name the group."""
-        return [f"k{place}" for place in range(len(self.lowered.keys))]
+        return [f"k{place}" for place in range(len(self.request.keys))]
 
     @property
-    def cell(self) -> list[Typed]:
+    def cell_columns(self) -> list[Typed]:
         """The columns of unit and group, with their types."""
         types = self.types
-        units = [typed(part, types) for part in self.lowered.unit]
-        groups = [key.type for key in self.lowered.keys]
+        units = [typed(part, types) for part in self.request.unit]
+        groups = [key.type for key in self.request.keys]
         return list(zip(self.unit + self.keys, units + groups, strict=True))
 
     @property
@@ -187,14 +185,14 @@ class ContributionBounding:
     def rows(self, measured: Sequence[Expression | WholeFloat]) -> str:
         """Print the rows that count: their unit, their group, and what is measured in them."""
         parts = [
-            *zip(self.unit, self.lowered.unit, strict=True),
-            *zip(self.keys, [key.expression for key in self.lowered.keys], strict=True),
+            *zip(self.unit, self.request.unit, strict=True),
+            *zip(self.keys, [key.expression for key in self.request.keys], strict=True),
             *((f"x{place}", value) for place, value in enumerate(measured)),
         ]
         shown = [f"{self._printed(value)} AS {name}" for name, value in parts]
         below = self._relation()
         rows = f"SELECT {listed(shown) or '1 AS one'} FROM ({below})"
-        if not self.unit and self.lowered.public is None:
+        if not self.unit and self.request.public is None:
             return rows
         there = " AND ".join(f"{part} IS NOT NULL" for part in self.unit)
         where = f" WHERE {there}" if there else ""
@@ -204,18 +202,18 @@ class ContributionBounding:
         return value.sql if isinstance(value, WholeFloat) else expression(value, self.types)
 
     def _relation(self) -> str:
-        found = self.lowered.relation
+        found = self.request.relation
         return self.open_scan(found) if isinstance(found, Scan) else relation(found, self.scan)
 
     def _semi_join(self) -> str:
         """Print that the group is public; of a product, that the value of every key is."""
-        if self.lowered.product is not None:
+        if self.request.product is not None:
             joins = (
                 f" SEMI JOIN {values_of(at)} ON {key} IS NOT DISTINCT FROM p{at}"
                 for at, key in enumerate(self.keys)
             )
             return "".join(joins)
-        if self.lowered.listed is None:
+        if self.request.listed is None:
             return ""
         return f" SEMI JOIN {PUBLIC} ON {self.same_group('p')}"
 
@@ -226,21 +224,33 @@ class ContributionBounding:
         ]
         return " AND ".join(pairs) or "true"
 
-    def kept(self, cells: str, *, rank: str) -> str:
+    def keep_groups(self, cells: str, *, rank: str) -> str:
         """Print those of the cells whose group the unit keeps.
 
         ``rank`` is row_number where each group is one cell, and dense_rank where it is several.
         """
-        if not self.lowered.chooses:
+        if not self.request.chooses:
             return cells
-        hashed = f"SELECT *, {place(self.order, GROUPS, self.cell)} AS h FROM ({cells})"
+        order = place(GROUPS, self.cell_columns, portable=self.portable)
+        hashed = f"SELECT *, {order} AS h FROM ({cells})"
         first = f"PARTITION BY {listed(self.unit)} ORDER BY h, {self.by_key}"
         ranked = f"SELECT *, {rank}() OVER ({first}) AS place FROM ({hashed})"
-        return f"SELECT * EXCLUDE (h, place) FROM ({ranked}) WHERE place <= {self.lowered.groups}"
+        return f"SELECT * EXCLUDE (h, place) FROM ({ranked}) WHERE place <= {self.request.groups}"
 
-    def answer(self, groups: str, values: Sequence[str]) -> str:
+    def by_group(self, values: Sequence[str], rows: str) -> str:
+        """Print the keys of every group of some rows, and what is aggregated over it."""
+        by = f" GROUP BY {listed(self.keys)}" if self.keys else ""
+        return f"SELECT {listed([*self.keys, *values])} FROM ({rows}){by}"
+
+    def numbered(self, rows: str) -> str | None:
+        """Print rows with the number g of their group; None where that depends on other rows."""
+        if self.request.listed is not None:
+            return f"SELECT *, position AS g FROM ({rows}) JOIN {PUBLIC} ON {self.same_group('p')}"
+        return None if self.keys else f"SELECT *, CAST(0 AS BIGINT) AS g FROM ({rows})"
+
+    def in_group_order(self, groups: str, values: Sequence[str]) -> str:
         """Print the answers of groups in their order; listed groups that are empty have zeros."""
-        if self.lowered.listed is None:
+        if self.request.listed is None:
             by = f" ORDER BY {self.by_key}" if self.keys else ""
             return f"SELECT * FROM ({groups}){by}"
         zeros = [f"coalesce({value}, 0) AS {value}" for value in values]
@@ -248,32 +258,32 @@ class ContributionBounding:
         return f"SELECT {listed(zeros)} FROM {joined} ORDER BY position"
 
 
-def public_tables(lowered: EngineRequest) -> dict[str, pa.Table]:
+def public_tables(request: EngineRequest) -> dict[str, pa.Table]:
     """Return the tables that the statements of a question name.
 
-    >>> from discreet.requests.engine_request import Key
+    >>> from discreet.requests.engine_request import KeyColumn
     >>> from discreet.requests.key_product import Product
     >>> from discreet.query.expressions import Column
     >>> from discreet.query.relations import Scan
     >>> from discreet.query.types import Type
-    >>> keys = tuple(Key(name, Column(name), Type.INTEGER) for name in "ab")
-    >>> lowered = EngineRequest(relation=Scan("t", (("a", Type.INTEGER), ("b", Type.INTEGER))),
+    >>> keys = tuple(KeyColumn(name, Column(name), Type.INTEGER) for name in "ab")
+    >>> request = EngineRequest(relation=Scan("t", (("a", Type.INTEGER), ("b", Type.INTEGER))),
     ...     unit=(),
     ...                   keys=keys, groups=None, public=Product(((1, 2), (7,))), measures=())
-    >>> {name: table.to_pydict() for name, table in public_tables(lowered).items()}
+    >>> {name: table.to_pydict() for name, table in public_tables(request).items()}
     {'"public values 0"': {'p0': [1, 2]}, '"public values 1"': {'p1': [7]}}
     """
-    kinds = [ARROW_TYPES[key.type] for key in lowered.keys]
-    if lowered.product is not None:
+    kinds = [ARROW_TYPES[key.type] for key in request.keys]
+    if request.product is not None:
         return {
             values_of(at): pa.table({f"p{at}": arrow_values(values, kinds[at])})
-            for at, values in enumerate(lowered.product.lists)
+            for at, values in enumerate(request.product.lists)
         }
-    if lowered.listed is None:
+    if request.listed is None:
         return {}
     columns = {
-        f"p{at}": arrow_values([group[at] for group in lowered.listed], kind)
+        f"p{at}": arrow_values([group[at] for group in request.listed], kind)
         for at, kind in enumerate(kinds)
     }
-    position = arrow_numbers(np.arange(len(lowered.listed), dtype=np.int64), pa.int64())
+    position = arrow_numbers(np.arange(len(request.listed), dtype=np.int64), pa.int64())
     return {PUBLIC: pa.table({**columns, "position": position})}

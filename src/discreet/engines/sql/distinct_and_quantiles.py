@@ -8,13 +8,7 @@ Trust: kernel.  A group is kept by the order of its hash alone, and so alike in 
 from __future__ import annotations
 
 from discreet.engines.hash_order import LEAVES, VALUES
-from discreet.engines.sql.contribution_bounding import (
-    PUBLIC,
-    ContributionBounding,
-    below,
-    listed,
-    place,
-)
+from discreet.engines.sql.contribution_bounding import ContributionBounding, below, listed, place
 from discreet.query.expression_types import typed
 from discreet.query.relation_columns import columns
 from discreet.requests.engine_request import Distinct, Leaves
@@ -25,11 +19,7 @@ __all__ = ["counted_leaves", "distinct", "leaves", "shown_values"]
 def distinct(bounding: ContributionBounding, measure: Distinct) -> str:
     """Print the keys and the number of different values, t0, of every group."""
     rows = shown_values(bounding, measure)
-    by = f" GROUP BY {listed(bounding.keys)}" if bounding.keys else ""
-    counted = (
-        f"SELECT {listed(bounding.keys, after=', ')}count(DISTINCT x0) AS t0 FROM ({rows}){by}"
-    )
-    return bounding.answer(counted, ["t0"])
+    return bounding.in_group_order(bounding.by_group(["count(DISTINCT x0) AS t0"], rows), ["t0"])
 
 
 def shown_values(bounding: ContributionBounding, measure: Distinct) -> str:
@@ -38,13 +28,13 @@ def shown_values(bounding: ContributionBounding, measure: Distinct) -> str:
     if not bounding.unit:
         return rows
     cells = f"SELECT DISTINCT {listed(bounding.unit + bounding.keys)}, x0 FROM ({rows})"
-    return _shown(bounding, measure, bounding.kept(cells, rank="dense_rank"))
+    return _shown(bounding, measure, bounding.keep_groups(cells, rank="dense_rank"))
 
 
 def _shown(bounding: ContributionBounding, measure: Distinct, cells: str) -> str:
-    """Print at most so many values of each unit; NULL stays, to show that the group is there."""
-    kind = typed(measure.expression, dict(columns(bounding.lowered.relation)))
-    hashed = place(bounding.order, VALUES, [*bounding.cell, ("x0", kind)])
+    """Print at most ``most`` values of each unit; NULL stays, to show that the group is there."""
+    kind = typed(measure.expression, dict(columns(bounding.request.relation)))
+    hashed = place(VALUES, [*bounding.cell_columns, ("x0", kind)], portable=bounding.portable)
     within = f"PARTITION BY {listed(bounding.unit + bounding.keys)}"
     ranked = f"row_number() OVER ({within} ORDER BY x0 IS NULL, h, x0) AS place"
     placed = f"SELECT *, {ranked} FROM (SELECT *, {hashed} AS h FROM ({cells}))"
@@ -64,18 +54,15 @@ def counted_leaves(bounding: ContributionBounding, measure: Leaves) -> str:
     rows = f"SELECT {listed(cell, after=', ')}{inside} FROM ({bounding.rows([measure.row])})"
     counted = f"SELECT {listed(cell, after=', ')}leaf, count(*) AS c FROM ({rows}) GROUP BY ALL"
     if bounding.unit:
-        counted = _thinned(bounding, measure, bounding.kept(counted, rank="dense_rank"))
+        counted = _thinned(bounding, measure, bounding.keep_groups(counted, rank="dense_rank"))
     by = listed([*bounding.keys, "leaf"])
     return f"SELECT {by}, CAST(sum(c) AS BIGINT) AS c FROM ({counted}) GROUP BY {by}"
 
 
 def _numbered(bounding: ContributionBounding, added: str) -> str:
     """Print the number of each group; every group has a row here, if only one without a leaf."""
-    if bounding.lowered.listed is not None:
-        return f"SELECT *, position AS g FROM ({added}) JOIN {PUBLIC} ON {bounding.same_group('p')}"
-    if not bounding.keys:
-        return f"SELECT *, CAST(0 AS BIGINT) AS g FROM ({added})"
-    return f"SELECT *, dense_rank() OVER (ORDER BY {bounding.by_key}) - 1 AS g FROM ({added})"
+    ranked = f"SELECT *, dense_rank() OVER (ORDER BY {bounding.by_key}) - 1 AS g FROM ({added})"
+    return bounding.numbered(added) or ranked
 
 
 def _thinned(bounding: ContributionBounding, measure: Leaves, cells: str) -> str:
@@ -84,7 +71,7 @@ def _thinned(bounding: ContributionBounding, measure: Leaves, cells: str) -> str
     upto = f"{within} ORDER BY leaf NULLS FIRST"
     counts = f"sum(i) OVER ({within}) AS n, sum(i) OVER ({upto}) AS upto"
     inside = f"SELECT *, CASE WHEN leaf IS NOT NULL THEN c END AS i FROM ({cells})"
-    start = below(bounding.order, "n", LEAVES, bounding.cell)
+    start = below("n", LEAVES, bounding.cell_columns, portable=bounding.portable)
     started = f"SELECT *, CASE WHEN n > {measure.rows} THEN {start} END AS start"
     summed = f"{started} FROM (SELECT *, {counts} FROM ({inside}))"
     most = f"CAST({measure.rows} AS HUGEINT)"

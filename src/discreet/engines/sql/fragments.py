@@ -1,12 +1,6 @@
 """SQL fragments: quoted names, literals, and printed expressions with what is known of them.
 
-Trust: kernel.
-
-The smallest parts of a statement: names, literals and types.
-
- A name or a text that breaks out of its quotes would be a statement of the analyst.
-
-A printed expression: its text, its type, and whether it may still hold what is not finite.
+Trust: kernel.  A name or a text that breaks out of its quotes would be a statement of the analyst.
 
 Definition.  A printed FLOAT is *open* if the text may give an infinity or no number at all where
 our value is NULL.  Sums, differences, products, signs, roundings and roots of open values are open
@@ -34,7 +28,6 @@ __all__ = [
     "converted",
     "literal",
     "name",
-    "names",
     "once",
     "printed_literal",
     "text",
@@ -58,15 +51,6 @@ def name(identifier: str) -> str:
     """
     doubled = identifier.replace('"', '""')
     return f'"{doubled}"'
-
-
-def names(identifiers: list[str]) -> str:
-    """Return identifiers in quotes, with commas between them.
-
-    >>> names(["a", "b"])
-    '"a", "b"'
-    """
-    return ", ".join(map(name, identifiers))
 
 
 def text(value: str) -> str:

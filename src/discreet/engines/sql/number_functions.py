@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Final
 
 from discreet.engines.sql.fragments import Printed, closed, literal, once
@@ -32,14 +33,6 @@ def _arithmetic(sign: str) -> Printer:
 def _divided(left: Printed, right: Printed) -> Printed:
     """Print a quotient: by zero it is not finite, and an infinite divisor is closed first."""
     return Printed(f"({left.sql} / {closed(right)})", Type.FLOAT, open=True)
-
-
-def _div(left: Printed, right: Printed) -> Printed:
-    return _whole_division("//", left, right)
-
-
-def _mod(left: Printed, right: Printed) -> Printed:
-    return _whole_division("%", left, right)
 
 
 def _whole_division(sign: str, left: Printed, right: Printed) -> Printed:
@@ -100,21 +93,11 @@ def _cut(arguments: Sequence[Printed], sign: str) -> str:
     if arguments[0].is_written:
         arguments = arguments[::-1]
     texts = [closed(each) for each in arguments]
-    if arguments[1].is_written:
-        end = texts[1]
-        return once(
-            texts[:1],
-            lambda each: (
-                f"(CASE WHEN {each} {sign} {end} THEN {each}"
-                f" WHEN {each} IS NOT NULL THEN {end} END)"
-            ),
-        )
-    return once(
-        texts,
-        lambda one, two: (
-            f"(CASE WHEN {one} {sign} {two} THEN {one} WHEN {one} IS NOT NULL THEN {two} END)"
-        ),
-    )
+
+    def body(one: str, two: str = texts[1]) -> str:
+        return f"(CASE WHEN {one} {sign} {two} THEN {one} WHEN {one} IS NOT NULL THEN {two} END)"
+
+    return once(texts[:1] if arguments[1].is_written else texts, body)
 
 
 def _all(function: str) -> Callable[..., str]:
@@ -151,8 +134,8 @@ NUMBERS: Final[dict[str, Printer]] = {
     "-": _arithmetic("-"),
     "*": _arithmetic("*"),
     "/": _divided,
-    "DIV": _div,
-    "MOD": _mod,
+    "DIV": partial(_whole_division, "//"),
+    "MOD": partial(_whole_division, "%"),
     "NEGATE": _negate,
     "ABS": _abs,
     "SIGN": _sign,

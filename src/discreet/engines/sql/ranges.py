@@ -2,12 +2,7 @@
 
 Trust: kernel.
 
-Types of the arguments of a function, where a bare NULL has none.
-
-Clamps: a value moved between two literals, printed with one comparison for each.
-
-Numbers that an expression lies between, whatever the rows are.
-
+A bare NULL has no type.  A *clamp* moves a value between two literals.
 Definition.  The *range* of a number is a pair (low, high) such that every value that is not NULL
 lies between them, both of them finite.  It is found where a value was clamped between literals, and
 followed through sums, differences, products and roundings.
@@ -66,20 +61,21 @@ def clamp_of(call: Call) -> tuple[Expression, Literal, Literal] | None:
     (Column(name='x', table=None), Literal(value=0), Literal(value=9))
     """
     match call:
-        case Call(
-            function="GREATEST",
-            arguments=(
-                Call(function="LEAST", arguments=(value, Literal() as high)),
-                Literal() as low,
-            ),
-        ):
-            return (value, low, high) if _rising(low, high) else None
-        case Call(
-            function="LEAST",
-            arguments=(
-                Call(function="GREATEST", arguments=(value, Literal() as low)),
-                Literal() as high,
-            ),
+        case (
+            Call(
+                function="GREATEST",
+                arguments=(
+                    Call(function="LEAST", arguments=(value, Literal() as high)),
+                    Literal() as low,
+                ),
+            )
+            | Call(
+                function="LEAST",
+                arguments=(
+                    Call(function="GREATEST", arguments=(value, Literal() as low)),
+                    Literal() as high,
+                ),
+            )
         ):
             return (value, low, high) if _rising(low, high) else None
         case _:

@@ -1,14 +1,7 @@
 """Functions of texts, days and moments.
 
-Trust: kernel.
-
-Functions of text.
-
- No text grows beyond ``LONGEST_TEXT`` bytes, see :mod:`discreet.query.scalar_functions`.
-
-Functions of days and moments.
-
- No day leaves the years 1 to 9999.
+Trust: kernel.  No text grows beyond ``LONGEST_TEXT`` bytes, and no
+day leaves the years 1 to 9999.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 Floats = Mapping[Expression, WholeFloat]
-"""What is measured in floats, which is exact for so many rows: see :func:`exact_rows`."""
+"""What is measured in floats; :func:`exact_rows` says for how many rows that is exact."""
 
 NONE: Final[Floats] = {}
 _FEW_ROWS: Final = 2**10
@@ -44,33 +44,25 @@ def totals(bounding: ContributionBounding, measures: Sequence[Total], floats: Fl
     if not bounding.unit:
         return _row_totals(bounding, measures, floats)
     found = cells(bounding, measures, floats, measured_rows(bounding, measures, floats))
-    return group_totals(bounding, measures, bounding.kept(found, rank="row_number"))
+    return group_totals(bounding, measures, bounding.keep_groups(found, rank="row_number"))
 
 
 def group_totals(bounding: ContributionBounding, measures: Sequence[Total], kept: str) -> str:
     """Print the same totals from the cells that are kept."""
-    names = [f"t{place}" for place in range(len(measures))]
-    sums = ["count(*) AS units", *(f"{_added(f'sum({name})')} AS {name}" for name in names)]
-    return _answer(bounding, names, sums, kept)
+    return _answer(bounding, [f"sum(t{at})" for at in range(len(measures))], kept)
 
 
 def _row_totals(bounding: ContributionBounding, measures: Sequence[Total], floats: Floats) -> str:
     """Print totals where each row is a unit."""
-    names = [f"t{place}" for place in range(len(measures))]
-    sums = [
-        f"{_added(row_sum(total, measures, floats))} AS {name}"
-        for total, name in _named(measures, "t")
-    ]
     rows = measured_rows(bounding, measures, floats)
-    return _answer(bounding, names, ["count(*) AS units", *sums], rows)
+    return _answer(bounding, [row_sum(total, measures, floats) for total in measures], rows)
 
 
-def _answer(
-    bounding: ContributionBounding, names: Sequence[str], sums: Sequence[str], rows: str
-) -> str:
-    by = f" GROUP BY {listed(bounding.keys)}" if bounding.keys else ""
-    groups = f"SELECT {listed([*bounding.keys, *sums])} FROM ({rows}){by}"
-    return bounding.answer(groups, ["units", *names])
+def _answer(bounding: ContributionBounding, sums: Sequence[str], rows: str) -> str:
+    names = [f"t{at}" for at in range(len(sums))]
+    clamped = [f"{_added(sql)} AS {name}" for name, sql in zip(names, sums, strict=True)]
+    groups = bounding.by_group(["count(*) AS units", *clamped], rows)
+    return bounding.in_group_order(groups, ["units", *names])
 
 
 def row_sum(total: Total, measures: Sequence[Total], floats: Floats) -> str:

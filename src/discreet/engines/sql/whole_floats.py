@@ -9,8 +9,7 @@ whole number of size at most n m; all of these are floats, and so no addition ro
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, final
 
@@ -27,7 +26,7 @@ EXACT: Final = 2**53
 @final
 @dataclass(frozen=True, slots=True)
 class WholeFloat:
-    """The text of a whole number as a float, and between what it lies."""
+    """The text of a whole number as a float, and its range."""
 
     sql: str
     low: int
@@ -48,20 +47,12 @@ def whole_float(node: Expression, columns: Mapping[str, Type]) -> WholeFloat | N
     >>> whole_float(Cast(Call("FLOOR", (inside,)), Type.INTEGER), types).sql
     'floor((CASE WHEN "x" >= 9.0e0 THEN 9.0e0 WHEN "x" <= 0.0e0 THEN 0.0e0 ELSE "x" END))'
     """
-    return _found(node, tuple(columns.items()), type(columns))
-
-
-@functools.lru_cache(maxsize=256)  # a question is printed when it is planned, and when it is run
-def _found(
-    node: Expression, known: tuple[tuple[str, Type], ...], kind: Callable[..., Mapping[str, Type]]
-) -> WholeFloat | None:
-    columns = kind(known)
     within = range_of(node, columns)
     if within is None or max(map(abs, within)) > EXACT:
         return None
     inner = clamp_of(node) if isinstance(node, Call) else None
     if isinstance(node, Call) and inner is not None and lies_inside(node, columns):
-        return _found(inner[0], known, kind)
+        return whole_float(inner[0], columns)
     return WholeFloat(_text(node, columns), int(within[0]), int(within[1]))
 
 

@@ -54,7 +54,7 @@ class DistributedGroups(Protocol):
         """Add up the totals of all groups, and leave them where they are."""
         ...
 
-    def watched(self, action: Callable[[], Any]) -> Any:
+    def run_monitored(self, action: Callable[[], Any]) -> Any:
         """Do something that starts jobs, and can be stopped."""
         ...
 
@@ -118,7 +118,7 @@ def _by_tasks(
         bins=finish.bins,
         finish=finish,
         folder=folder,
-        watched=engine.watched,
+        run_job=engine.run_monitored,
     )
     try:
         desk.check_sources(plan)

@@ -117,7 +117,7 @@ def _check(plan: Plan, desk: AnswerPipeline) -> None:
 
         engine = cast("DistributedGroups", desk.engine)
         groups = engine.groups(plan.lowered, order=HashOrder(salt=0))
-        check_writers(groups.sparkSession, engine.watched)
+        check_writers(groups.sparkSession, engine.run_monitored)
 
 
 def _begin(place: AnswerFolder) -> None:

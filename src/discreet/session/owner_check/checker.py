@@ -173,7 +173,7 @@ def check(
     engine = engine_for(sources, performance)
     try:
         schema = schema_of(rules, whose, engine.tables(), engine.stored())
-        engine.owned(schema)
+        engine.learn_schema(schema)
         counting = ExactCounter(engine, schema)
         divided = any(map(is_spark, sources.values()))
         found = (

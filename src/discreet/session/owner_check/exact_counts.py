@@ -49,7 +49,7 @@ class ExactCounter:
         self, table: TableFacts, conditions: Mapping[str, Sequence[Expression]]
     ) -> tuple[int, dict[str, list[int]]]:
         """Count all rows of a table, and those for which conditions on its columns are true."""
-        self.engine.owned(self.schema)
+        self.engine.learn_schema(self.schema)
         names = list(conditions)
         found: dict[str, list[int]] = {}
         rows = 0
@@ -111,7 +111,7 @@ class ExactCounter:
     def _run(
         self, lowered: EngineRequest, by: Mapping[str, Sequence[str]] | None = None
     ) -> RawTotals:
-        self.engine.owned(self.schema if by is None else _brought_together(self.schema, by))
+        self.engine.learn_schema(self.schema if by is None else _brought_together(self.schema, by))
         return self.engine.run(lowered, order=_ORDER)
 
 
