@@ -17,22 +17,24 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src"
 PAGE = ROOT / "docs/development/house.md"
 LIMITS = {
-    "files": 697,
-    "lines": 93_100,
-    "files in the largest folder": 93,
-    "longest chain of imports": 40,
-    "hidden imports": 190,
-    "class names that clash": 80,
-    "file names used four times": 20,
-    "files that one question runs through": 330,
-    "frames that one question is deep": 60,
+    "files": 476,
+    "lines": 84_700,
+    "files in the largest folder": 20,
+    "longest chain of imports": 30,
+    "hidden imports": 32,
+    "class names that clash": 5,
+    "file names used four times": 0,
+    "files that one question runs through": 240,
+    "frames that one question is deep": 34,
 }
 """No figure may exceed its limit; lower a limit when its figure falls, and never raise it."""
 
 HEAD = """# The house in figures
 
 Made by `python docs/write_house.py`; `tests/house/test_house.py` keeps the page true, and each
-figure below its limit. [A walk](walk.md) follows one question through the rooms.
+figure below its limit. [A walk](walk.md) follows one question through the rooms. Where we want to
+be: 460 files and 78,000 lines, chains of 20 imports, 30 hidden imports, and a question that runs
+through 130 files and is 30 frames deep.
 """
 QUESTION = """
 import discreet as dp
@@ -249,13 +251,19 @@ def page() -> str:
     house = House.of("discreet")
     middle = median(module.lines for module in house.modules.values())
     rows = [f"| {name} | {value:,} | {LIMITS[name]:,} |" for name, value in found.items()]
+    if over := [name for name, value in found.items() if value > LIMITS[name]]:
+        sys.exit(f"above the limit: {', '.join(over)}")
     table = "\n".join(["| figure | now | limit |", "|---|---|---|", *rows])
     chain = " → ".join(each.removeprefix("discreet.") for each in house.chain())
     return (
         f"{HEAD}\n{table}\n\nHalf of the files have at most {middle:.0f} lines. "
-        f"The longest chain of imports: {chain}.\n\n## Rooms\n\n{rooms('discreet')}\n"
+        f"The longest chain of imports: {chain}.\n\n## Rooms\n\n{rooms('discreet')}\n\n"
+        f"## The audit\n\n{rooms('discreet_audit')}\n"
     )
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
+    if "--print" in sys.argv:
+        sys.stdout.write(page())
+    else:
+        PAGE.write_text(page(), encoding="utf-8")
