@@ -177,7 +177,7 @@ def test_too_low_a_threshold_is_refused_with_one_that_would_do(monkeypatch, outp
     monkeypatch.setattr(reached, "MOST_EMPTY", 1000)
     with pytest.raises(UnsupportedSQL, match="empty groups would be shown") as caught:
         large("HAVING n >= 1", outputs=outputs, **price)
-    wanted = caught.value.do.removeprefix("ask for ").partition(", or more")[0]
+    wanted = caught.value.do.removeprefix("require ").partition(" or more")[0]
     plan = large(f"HAVING {wanted}", outputs=outputs, **price)
     assert 300 < plan.reached.zeros.expected().high <= 1000
     name, _, number = wanted.rpartition(" >= ")

@@ -1,4 +1,4 @@
-"""Partition selection.
+"""Partition selection: which groups may be shown when their keys are private.
 
 Trust: public.
 """

@@ -1,4 +1,4 @@
-"""Sparse vector.
+"""The sparse vector technique: many threshold questions for the price of the few above.
 
 Trust: public.
 """

@@ -1,4 +1,4 @@
-"""Binding.
+"""Binding: names become columns with facts, and conditions become scopes that are enforced.
 
 Trust: public.
 """

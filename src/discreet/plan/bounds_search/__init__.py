@@ -1,4 +1,4 @@
-"""Bounds search.
+"""Searching for missing bounds: private histograms of magnitudes, and the plan after them.
 
 Trust: public.
 """

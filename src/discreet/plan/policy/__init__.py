@@ -1,4 +1,4 @@
-"""Policy.
+"""Policies: the owner's declarations and limits, read from TOML and written to it.
 
 Trust: public.
 """
