@@ -143,9 +143,9 @@ def test_three_answers_are_combined_one_after_the_other():
 
 def test_an_answer_is_not_combined_with_itself():
     first = asked(COUNTS, **ONE)
-    with pytest.raises(WrongKind, match="one answer"):
+    with pytest.raises(WrongKind, match="same answer"):
         combine(first, first)
-    with pytest.raises(WrongKind, match="one answer"):
+    with pytest.raises(WrongKind, match="same answer"):
         combine(first, Release.read(first.written(), first.plan))
 
 
@@ -157,7 +157,7 @@ def test_entries_of_a_ledger_tell_answers_apart():
         for receipt in receipts
     )
     assert len(combine(first, second)) == 4
-    with pytest.raises(WrongKind, match="one answer"):
+    with pytest.raises(WrongKind, match="same answer"):
         combine(first, second.recorded(receipts[0]))
 
 
