@@ -473,11 +473,11 @@ def test_errors_are_bought_in_epsilon_where_the_policy_limits_epsilon(tmp_path):
 
 
 def test_the_engine_is_asked_before_the_ledger(tmp_path, monkeypatch):
-    def refuse(self, lowered, *, order):
+    def refuse(self, request, *, portable=False):
         raise UnknownName(what="it cannot be done.", why="tests.", do="nothing.")
 
     with opened(tmp_path) as session:
-        monkeypatch.setattr(DuckDB, "statements", refuse)
+        monkeypatch.setattr(DuckDB, "prepare", refuse)
         with pytest.raises(UnknownName):
             session.ask(COUNT, epsilon=1)
         assert spent(session) == 0

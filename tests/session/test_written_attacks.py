@@ -71,7 +71,7 @@ def test_one_draw_at_most_is_ever_seen(tmp_path, monkeypatch, attack, apart, whe
     away.mkdir()
     attempts = []
     with open_towns(tmp_path, monkeypatch if apart else None, one_file=1000) as session:
-        name = "manifest_of" if when == "after" else ("in_tasks" if apart else "_finished")
+        name = "manifest_of" if when == "after" else ("drawn_in_tasks" if apart else "_finished")
         real = getattr(drawn_files, name)
 
         def acting(*arguments):
