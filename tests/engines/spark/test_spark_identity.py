@@ -148,7 +148,7 @@ def test_files_that_tasks_wrote_of_data_that_changed_are_no_answer(
 
     policy = POLICY.replace("epsilon = 20", 'epsilon = 20\ndelta = "1e-6"')
     with sessions.open({"people": people}, policy=policy, ledger=tmp_path / "l") as session:
-        monkeypatch.setattr(written, "written", late)
+        monkeypatch.setattr(written, "write_bins", late)
         with pytest.raises(EngineFailed):
             session.write(BY_AGE, tmp_path / "out", epsilon=1, delta="1e-9")
         assert not (tmp_path / "out").exists()
