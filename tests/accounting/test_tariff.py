@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from discreet.accounting import Box, Leaf, Parallel, Post, equals
 from discreet.accounting.budgets import price_cache as tariff_module
-from discreet.accounting.budgets import request as requests_module
 from discreet.accounting.budgets.budget import Budget
 from discreet.accounting.budgets.budget_limits import EitherCurrency
 from discreet.accounting.budgets.currency import (
@@ -22,6 +21,7 @@ from discreet.accounting.budgets.currency import (
 from discreet.accounting.budgets.price_cache import PriceCache
 from discreet.accounting.budgets.privacy_filter import PrivacyFilter
 from discreet.accounting.scopes.contribution import Contribution
+from discreet.accounting.worst_case import accountant
 from discreet.errors import DiscreetError, OutOfRange, WrongKind
 from discreet.loss import GaussianDP, Pure, ZeroConcentrated
 from discreet.mechanisms import Laplace, Mechanism
@@ -36,13 +36,13 @@ SCOPES = [None, Box({"ward": equals("A")}), Box({"ward": equals("B")})]
 def worked(monkeypatch):
     """Count how often the accountant works."""
     seen = []
-    account = requests_module.account
+    account = accountant.account
 
     def counted(tree, **rest):
         seen.append(tree)
         return account(tree, **rest)
 
-    monkeypatch.setattr(requests_module, "account", counted)
+    monkeypatch.setattr(accountant, "account", counted)
     return seen
 
 

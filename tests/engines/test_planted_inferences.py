@@ -96,7 +96,7 @@ def planted(monkeypatch, owner, name, value):
 
 def limits(**change):
     """Let planning believe in other limits than those that it was given."""
-    honest = steps.most_groups
+    honest = steps.contribution_bounds
     return lambda *arguments, **named: replace(honest(*arguments, **named), **change)
 
 
@@ -105,6 +105,7 @@ def narrow_sums(name, kind, below):
     return facts.Fraction(0), facts.Fraction(1), False
 
 
+LIMITS = "contribution_bounds"
 ONE = {"low": 0, "high": 1}
 SURE = {"nullable": False}
 PLANTS = {
@@ -113,9 +114,12 @@ PLANTS = {
     "bounds of ranks": (MEDIAN, lambda m: contextlib.nullcontext(changed(age=ONE, stay=ONE))),
     "bounds of formulas": (FORMULA, lambda m: planted(m, facts, "_called", narrow_sums)),
     "never NULL": (TOTALS, lambda m: contextlib.nullcontext(changed(cost=SURE, age=SURE))),
-    "rows of a unit": (TOTALS, lambda m: planted(m, steps, "most_groups", limits(rows=1))),
-    "rows in ranks": (MEDIAN, lambda m: planted(m, steps, "most_groups", limits(rows=1))),
-    "groups of a unit": (TOTALS, lambda m: planted(m, steps, "most_groups", limits(groups=1))),
+    "rows of a unit": (TOTALS, lambda m: planted(m, steps, LIMITS, limits(rows=1))),
+    "rows in ranks": (MEDIAN, lambda m: planted(m, steps, LIMITS, limits(rows=1))),
+    "groups of a unit": (
+        TOTALS,
+        lambda m: planted(m, steps, LIMITS, limits(groups=1)),
+    ),
     "constant keys": (TOTALS, lambda m: contextlib.nullcontext(changed(ward={"constant": True}))),
     "constant values": (TOTALS, lambda m: contextlib.nullcontext(changed(city={"constant": True}))),
 }
@@ -296,7 +300,10 @@ def test_a_claim_that_nothing_enforces_is_refused(name, monkeypatch):
 
 
 def test_a_unit_of_many_rows_cannot_pass_for_a_single_row(monkeypatch):
-    with pytest.raises(OutOfRange), planted(monkeypatch, steps, "most_groups", limits(single=True)):
+    with (
+        pytest.raises(OutOfRange),
+        planted(monkeypatch, steps, LIMITS, limits(single=True)),
+    ):
         clinic.planned(TOTALS)
 
 
