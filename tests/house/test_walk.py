@@ -6,6 +6,7 @@ import threading
 
 import pytest
 
+from discreet.session import inquiry
 from tests.house.pages import ROOT, SOURCE, blocks, rooms
 
 WALK = (ROOT / "docs" / "development" / "walk.md").read_text(encoding="utf-8")
@@ -29,6 +30,7 @@ def calls(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.mktemp("walk"))
         threading.setprofile(look)
+        inquiry._read.cache_clear()  # other tests may have asked the same
         sys.setprofile(look)
         try:
             for code, file in list(blocks(ROOT / "README.md"))[:MAIN_BLOCKS]:
