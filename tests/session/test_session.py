@@ -11,6 +11,7 @@ import discreet as dp
 import discreet.session as sessions
 from discreet.accounting import Budget
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.hash_order import HashOrder
 from discreet.errors import (
     BadPolicy,
     MissingBounds,
@@ -481,6 +482,25 @@ def test_the_engine_is_asked_before_the_ledger(tmp_path, monkeypatch):
         with pytest.raises(UnknownName):
             session.ask(COUNT, epsilon=1)
         assert spent(session) == 0
+
+
+def test_statements_are_printed_once_and_run_for_their_own_request_alone(monkeypatch):
+    printed, prepare = [], DuckDB.prepare
+
+    def counted(self, request, *, portable=False):
+        printed.append(request)
+        return prepare(self, request, portable=portable)
+
+    monkeypatch.setattr(DuckDB, "prepare", counted)
+    with in_test_mode() as session:
+        plan = session.plan(COUNT, epsilon=1)
+        session.ask(plan)
+        assert len(printed) == 1
+        engine, equal = session._engine, replace(plan.lowered)
+        assert equal == plan.lowered
+        engine.run(equal, order=HashOrder(salt=1))
+        assert printed[1:] == [equal]
+        assert printed[1] is equal
 
 
 def test_what_is_built_shows_itself_on_a_line():

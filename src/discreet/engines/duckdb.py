@@ -149,9 +149,12 @@ class DuckDB(ClosingEngine):
         )
 
     def _prepared(self, request: EngineRequest, order: HashOrder) -> PreparedRequest:
-        """Return what the last check has prepared, if it was for this request."""
+        """Return what the last check has prepared, if it was for this very request.
+
+        Requests that are only equal are printed anew: no statement runs for another request.
+        """
         checked = self._checked
-        if checked is not None and checked.request == request and not order.portable:
+        if checked is not None and checked.request is request and not order.portable:
             return checked
         return self.prepare(request, portable=order.portable)
 

@@ -201,9 +201,9 @@ class Spark(ClosingEngine):
         return raw_answer(rows, prepared.bounding)
 
     def _prepared(self, request: EngineRequest, order: HashOrder) -> PreparedJob:
-        """Return the job that the last check has built, if it was for this request."""
+        """Return the job that the last check has built, if it was for this very request."""
         checked = self._checked
-        if checked is None or checked.request != request or order.portable:
+        if checked is None or checked.request is not request or order.portable:
             checked = self._build(request, portable=order.portable)
         return checked.with_salt(order.salt)
 
