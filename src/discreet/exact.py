@@ -170,7 +170,8 @@ def float_down(value: Fraction) -> float:
         nearest = float(exact)
     except OverflowError:
         return _FLOAT_MAX if exact > 0 else -math.inf
-    if Fraction(nearest) > exact:
+    top, bottom = nearest.as_integer_ratio()
+    if top * exact.denominator > exact.numerator * bottom:
         return math.nextafter(nearest, -math.inf)
     return nearest
 
@@ -181,8 +182,15 @@ def float_up(value: Fraction) -> float:
     >>> Fraction(float_up(Fraction(1, 10))) >= Fraction(1, 10)
     True
     """
-    below = float_down(-rational(value, name="value"))
-    return 0.0 - below  # not a bare minus, which makes -0.0 of zero
+    exact = rational(value, name="value")
+    try:
+        nearest = float(exact)
+    except OverflowError:
+        return math.inf if exact > 0 else -_FLOAT_MAX
+    top, bottom = nearest.as_integer_ratio()
+    if top * exact.denominator < exact.numerator * bottom:
+        nearest = math.nextafter(nearest, math.inf)
+    return nearest + 0.0  # never -0.0
 
 
 def fixed_down(value: Fraction, *, fraction_bits: int) -> int:

@@ -5,13 +5,13 @@ Trust: kernel.
 Definition.  Every cell belongs to a unit and has a place, a number of 64 bits.  A unit of at most
 ``most`` cells keeps all of them, any other the ``most`` cells with the lowest places.
 Theorem (key ``culling``).  :func:`lowest_cells` returns exactly these.  Proof.  Let a unit have n
-cells; call place n / limit, computed in floats, the height of a cell; it never falls as the place
-rises. So the cells below any height come before all others, and some heights divide the cells into
-zones, one after the other.  While all zones so far hold at most ``most`` cells, the unit keeps
-them; of the next zone it keeps the first cells, as many as there is room for, and of others none.
-Only the cells of that zone are sorted.  Two cells of one unit with one place are in one zone: if it
-is sorted, they are seen, and there is no answer; if not, both are kept or both dropped, as in every
-order of the two.
+cells; call n / limit times the place, rounded down to an even number and then to a float, the
+height of a cell; it never falls as the place rises.  So the cells below any height come before all
+others, and some heights divide the cells into zones, one after the other.  While all zones so far
+hold at most ``most`` cells, the unit keeps them; of the next zone it keeps the first cells, as many
+as there is room for, and of others none.  Only the cells of that zone are sorted.  Two cells of
+one unit with one place are in one zone: if it is sorted, they are seen, and there is no answer; if
+not, both are kept or both dropped, as in every order of the two.
 """
 
 from __future__ import annotations
@@ -47,15 +47,18 @@ def lowest_cells(
     [False, True, True]
     """
     counts = np.bincount(units)
-    heights = places * (counts / limit)[units]
+    halves = (places >> np.uint64(1)).view(np.int64)  # signed numbers become floats much faster
+    heights = halves * (counts / (limit / 2))[units]
     zones = np.zeros(units.size, np.int8)
     for step in _STEPS:
         zones += heights >= most + step
     width = len(_STEPS) + 1
-    shape = np.bincount(units * width + zones, minlength=counts.size * width)
-    upto = np.cumsum(shape.reshape(-1, width), axis=1)
-    whole = np.count_nonzero(upto <= most, axis=1)
-    before = np.where(whole > 0, upto[np.arange(counts.size), whole - 1], 0)
+    in_zone = np.bincount(
+        units + counts.size * zones.astype(np.int64), minlength=counts.size * width
+    )
+    upto = np.cumsum(in_zone.reshape(width, -1), axis=0)
+    whole = np.count_nonzero(upto <= most, axis=0)
+    before = np.where(whole > 0, upto[whole - 1, np.arange(counts.size)], 0)
     divided = np.where((whole < width) & (before < most), whole, -1)
     found: NDArray[np.bool_] = zones < whole.astype(np.int8)[units]
     at = np.flatnonzero(zones == divided.astype(np.int8)[units])

@@ -130,7 +130,9 @@ def _within(bounding: ContributionBounding, part: tuple[int, int]) -> str:
     at, parts = part
     low, high = (2**64 * each // parts for each in (at, at + 1))
     mixed = f"hash({listed(bounding.unit)})"
-    return f" WHERE {mixed} >= {low}::UBIGINT AND {mixed} < {high}::UHUGEINT"
+    ends = [f"{mixed} >= {low}::UBIGINT"] * (at > 0)
+    ends += [f"{mixed} < {high}::UBIGINT"] * (at + 1 < parts)
+    return f" WHERE {' AND '.join(ends)}" if ends else ""
 
 
 _PLACES: Final = 2**64

@@ -108,13 +108,13 @@ def laplace_error(scales: Iterable[float], miss: float) -> float:
     (5.991, 4.11)
     """
     known = _different(sorted((scale for scale in scales if scale), reverse=True))
-    weights = [
-        math.prod(a * a / (a * a - b * b) for j, b in enumerate(known) if j != i)
+    terms = [
+        (math.prod(a * a / (a * a - b * b) for j, b in enumerate(known) if j != i), a)
         for i, a in enumerate(known)
     ]
 
     def beyond(reach: float) -> float:
-        return sum(w * math.exp(-reach / a) for w, a in zip(weights, known, strict=True))
+        return sum([weight * math.exp(-reach / scale) for weight, scale in terms])
 
     low, high = 0.0, -math.log(miss) * sum(known)
     for _ in range(_TURNS):
