@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import os
+import re
 import sys
 import threading
 from collections import Counter, defaultdict
@@ -36,25 +38,9 @@ figure below its limit. [A walk](walk.md) follows one question through the rooms
 be: 460 files and 78,000 lines, chains of 20 imports, 30 hidden imports, and a question that runs
 through 130 files and is 30 frames deep.
 """
-QUESTION = """
-import discreet as dp
-import pyarrow as pa
-visits = pa.table({"patient": [1, 1, 2, 3], "ward": ["A", "B", "A", "B"]})
-policy = '''
-format = 1
-unit = "patient"
-[limits]
-max_groups = 2
-max_rows = 2
-[tables.visits.columns.patient]
-type = "integer"
-[tables.visits.columns.ward]
-type = "text"
-categories = ["A", "B"]
-'''
-with dp.open({"visits": visits}, policy=policy, test_mode=True) as clinic:
-    clinic.ask("SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward", epsilon="0.5")
-"""
+README = ROOT / "README.md"
+FIRST = "## The first five minutes"
+ASKED = "answer = clinic.ask(question, epsilon=0.5)"
 
 
 @dataclass(frozen=True)
@@ -189,7 +175,16 @@ class House:
 
 
 def touched() -> tuple[int, int]:
-    """Answer a question; return how many files it runs through, and how deep frames are nested."""
+    """Ask the README's question; return how many files it runs through, and how deep it calls.
+
+    Nothing was planned before.  Loading a file does not count, and a function that calls itself
+    counts once.
+    """
+    part = README.read_text(encoding="utf-8").split(FIRST)[1]
+    program = "".join(
+        re.findall(r"^```python\n(.*?)^```", part.split("\n## ")[0], re.DOTALL | re.MULTILINE)
+    )
+    before, after = re.sub(r"^print\(.*", "", program, flags=re.MULTILINE).split(ASKED)
     files: set[str] = set()
     deepest = 0
     inside = str(SOURCE)
@@ -198,24 +193,30 @@ def touched() -> tuple[int, int]:
         nonlocal deepest
         if event != "call" or not frame.f_code.co_filename.startswith(inside):
             return
-        if frame.f_code.co_name != "<module>":
-            files.add(frame.f_code.co_filename)
-        depth, at = 0, frame
-        while at is not None:
-            own = at.f_code.co_filename.startswith(inside)
-            if at.f_code.co_name == "<module>" and own:  # a file that is being loaded
-                return
-            depth += own
-            at = at.f_back  # type: ignore[assignment]
-        deepest = max(deepest, depth)
+        codes, caller = set(), frame
+        while caller is not None:
+            if caller.f_code.co_filename.startswith(inside):
+                if caller.f_code.co_name == "<module>":  # a file that is being loaded
+                    return
+                codes.add(caller.f_code)
+            caller = caller.f_back  # type: ignore[assignment]
+        files.add(frame.f_code.co_filename)
+        deepest = max(deepest, len(codes))
 
-    threading.setprofile(look)
-    sys.setprofile(look)
+    names: dict[str, object] = {}
+    place = Path.cwd()
     try:
-        exec(compile(QUESTION, "<question>", "exec"), {})  # noqa: S102 (the text above)
+        exec(before, names)  # noqa: S102 (the text of our README)
+        threading.setprofile(look)
+        sys.setprofile(look)
+        try:
+            exec(ASKED, names)  # noqa: S102
+        finally:
+            sys.setprofile(None)
+            threading.setprofile(None)
+        exec(after, names)  # noqa: S102
     finally:
-        sys.setprofile(None)
-        threading.setprofile(None)
+        os.chdir(place)
     return len(files), deepest
 
 
