@@ -6,7 +6,7 @@ Definition.  An expression is a tree of the nodes below.  Nodes are values: two 
 compute the same thing in the same words, wherever they were written (spans do not count).
 A node checks its parts when it is made: functions are known and have as many arguments as they
 take, what is below is an expression, and everything else is of the very class that it should be
-(:mod:`discreet.query.types`).
+(:mod:`discreet.query.node_checks`).
 ``children()`` are the expressions directly below; ``rebuilt(children)`` is the same node over
 others, in the same order and number.
 """
@@ -19,11 +19,7 @@ from fractions import Fraction
 from typing import Final, Self, final
 
 from discreet.errors import UnknownName
-from discreet.query.signatures import AGGREGATES, FUNCTIONS, PLAIN, WINDOWS, Function
-from discreet.query.source_text import Span, pointed
-from discreet.query.types import (
-    Scalar,
-    Type,
+from discreet.query.node_checks import (
     check_flag,
     check_name,
     check_place,
@@ -32,9 +28,11 @@ from discreet.query.types import (
     fraction_of,
     pair_of,
     scalar_of,
-    type_of,
     wrong,
 )
+from discreet.query.signatures import AGGREGATES, FUNCTIONS, PLAIN, WINDOWS, Function
+from discreet.query.source_text import Span, pointed
+from discreet.query.types import Scalar, Type, type_of
 
 __all__ = [
     "Aggregate",

@@ -23,10 +23,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Self, final
 
 from discreet.query.expressions import Aggregate, Expression, Star
+from discreet.query.node_checks import check_name, check_names, check_span, check_tuple, wrong
 from discreet.query.row_level import check_row
 from discreet.query.signatures import PLAIN
 from discreet.query.source_text import Span
-from discreet.query.types import Type, check_name, check_names, check_span, check_tuple, wrong
+from discreet.query.types import Type
 
 __all__ = [
     "KINDS",

@@ -23,8 +23,8 @@ from discreet.query.expressions import (
     check_expression,
     walk,
 )
+from discreet.query.node_checks import wrong
 from discreet.query.source_text import CLAUSES, Span, unsupported
-from discreet.query.types import wrong
 
 __all__ = ["check_group", "check_row", "only_rows"]
 

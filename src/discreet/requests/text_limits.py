@@ -19,7 +19,8 @@ from collections.abc import Collection, Iterator
 from typing import Final
 
 from discreet.query.expressions import Call, Case, Cast, Column, Expression, Literal, Window, walk
-from discreet.query.question import expressions_in, too_much
+from discreet.query.node_checks import too_much
+from discreet.query.question import expressions_in
 from discreet.query.relation_columns import columns
 from discreet.query.relations import (
     Aggregated,

@@ -13,7 +13,7 @@ from typing import Final
 
 from discreet.query import source_text as refusals
 from discreet.query.expressions import Call, Case, Cast, Expression, Literal
-from discreet.query.question import check_size
+from discreet.query.node_checks import check_size
 from discreet.query.signatures import FUNCTIONS, PARTS
 from discreet.query.source_text import Span, unknown, unreadable, unsupported
 from discreet.query.sql.aggregates import AGGREGATES, WINDOWS, aggregate

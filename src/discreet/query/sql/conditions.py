@@ -10,7 +10,7 @@ from typing import Final
 
 from discreet.errors import QuestionError
 from discreet.query.expressions import Call, Expression, Literal, Order
-from discreet.query.question import MOST_ENTRIES, check_size, too_much
+from discreet.query.node_checks import MOST_ENTRIES, check_size, too_much
 from discreet.query.source_text import CLAUSES, Span, unreadable, unsupported
 from discreet.query.sql.cursor import Cursor
 

@@ -12,7 +12,7 @@ from typing import Final, final
 
 from discreet.errors import QuestionError
 from discreet.query.expressions import Call, Expression, Literal
-from discreet.query.question import DEEPEST_NESTING, LARGEST_TREE, too_much
+from discreet.query.node_checks import DEEPEST_NESTING, LARGEST_TREE, too_much
 from discreet.query.source_text import CLAUSES, Span, unreadable, unsupported
 from discreet.query.sql.tokens import RESERVED, Token, TokenKind, number, tokens
 from discreet.query.types import TYPES_BY_NAME, Type

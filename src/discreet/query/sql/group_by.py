@@ -25,12 +25,11 @@ from discreet.query.expressions import (
     transformed,
     walk,
 )
-from discreet.query.question import check_size
-from discreet.query.question_text import fresh_name, output_names
+from discreet.query.node_checks import check_size
 from discreet.query.relations import Filter, Join, Output, Relation, folded
 from discreet.query.row_level import only_rows
 from discreet.query.source_text import CLAUSES, unsupported
-from discreet.query.sql.select_syntax import Item, Select
+from discreet.query.sql.select_syntax import Item, Select, fresh_name, output_names
 from discreet.query.types import NUMBERS
 
 __all__ = ["GroupedSelect", "filtered", "groups", "has_groups"]

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Final
 
 from discreet.query.expressions import Call, Case, Cast, Column, Expression, Literal
-from discreet.query.question import check_size
+from discreet.query.node_checks import check_size
 from discreet.query.source_text import FUNCTIONS, unreadable, unsupported
 from discreet.query.sql import calls
 from discreet.query.sql.conditions import (

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from discreet.query.expressions import Expression, Literal, Star
-from discreet.query.question import MOST_ENTRIES, check_relation_size, too_much
+from discreet.query.node_checks import MOST_ENTRIES, too_much
+from discreet.query.question import check_relation_size
 from discreet.query.relations import Relation, UnionAll, folded
 from discreet.query.source_text import unreadable, unsupported
 from discreet.query.sql.conditions import order_by

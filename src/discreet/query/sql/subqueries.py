@@ -14,13 +14,12 @@ from discreet.query.expressions import (
     Star,
     transformed,
 )
-from discreet.query.question_text import output_names
 from discreet.query.relations import Aggregated, Distinct, Filter, Project, Relation
 from discreet.query.row_level import only_rows
 from discreet.query.signatures import PLAIN
 from discreet.query.source_text import unsupported
 from discreet.query.sql.group_by import filtered, groups, has_groups
-from discreet.query.sql.select_syntax import Select
+from discreet.query.sql.select_syntax import Select, output_names
 
 __all__ = ["subquery_relation"]
 

@@ -17,7 +17,7 @@ from typing import Final, final
 
 from discreet.errors import InputError, QuestionError, UnreadableSQL
 from discreet.exact import rational
-from discreet.query.question import LONGEST_QUESTION, too_much
+from discreet.query.node_checks import LONGEST_QUESTION, too_much
 from discreet.query.source_text import Span, unreadable, unsupported
 
 __all__ = ["RESERVED", "Token", "TokenKind", "number", "tokens"]
