@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from discreet.accounting import Leaf
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.plan.policy.policy import read_policy
-from discreet.plan.pricing.release_composition import Releases, composition_of
+from discreet.plan.pricing.group_sensitivity import Releases
+from discreet.plan.pricing.release_composition import composition_of
 from discreet.query.expressions import Column
 from discreet.requests.engine_request import Total
 from discreet.requests.table_schema import Schema

@@ -20,9 +20,9 @@ from discreet.plan.pricing.calibration import (
     loss_of,
     rho_sum,
 )
-from discreet.plan.pricing.group_sensitivity import GroupSensitivity
+from discreet.plan.pricing.group_sensitivity import GroupSensitivity, Releases
 from discreet.plan.pricing.noise_steps import check_kept
-from discreet.plan.pricing.release_composition import Releases, composition_of
+from discreet.plan.pricing.release_composition import composition_of
 from discreet.plan.pricing.release_parts import (
     GAUSSIAN,
     LAPLACE,

@@ -16,7 +16,8 @@ from discreet.plan.aggregates.estimator import REFERENCE
 from discreet.plan.bounds_search.bounds_search import FoundBounds
 from discreet.plan.bounds_search.second_stage import plan_second_stage
 from discreet.plan.plan import Plan
-from discreet.plan.pricing.release_composition import Releases, composition_of
+from discreet.plan.pricing.group_sensitivity import Releases
+from discreet.plan.pricing.release_composition import composition_of
 from discreet.plan.pricing.requested_price import BoundsPrice, estimate
 from discreet.units import person
 from tests.plan.clinic import (

@@ -38,8 +38,7 @@ from discreet.loss import PrivacyLoss
 from discreet.plan.aggregates.estimator import Predicted
 from discreet.plan.policy.owner_promises import OwnerPromise
 from discreet.plan.pricing.calibration import Price, loss_of
-from discreet.plan.pricing.group_sensitivity import Noise, QuantileChoice
-from discreet.plan.pricing.release_composition import Releases
+from discreet.plan.pricing.group_sensitivity import Noise, QuantileChoice, Releases
 from discreet.plan.statistics.answer_layout import AnswerLayout, Estimate
 from discreet.query.canonical import canonical, form, relation_form
 from discreet.query.expressions import Expression

@@ -37,7 +37,7 @@ from discreet.errors import TooLarge
 from discreet.exact import float_up
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.plan.forecast.noise_quantiles import noise_half_width
-from discreet.plan.pricing.release_composition import Releases
+from discreet.plan.pricing.group_sensitivity import Releases
 from discreet.plan.statistics.contribution_bounds import Pair
 from discreet.plan.statistics.measure_list import ReleaseInput
 from discreet.query.types import Type

@@ -23,17 +23,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, final
+from typing import TYPE_CHECKING, Final, final
 
 from discreet.accounting import Node
-from discreet.plan.pricing.calibration import Price
 from discreet.plan.pricing.group_sensitivity import Noise
-from discreet.plan.pricing.price_promise import PricePromise
-from discreet.plan.pricing.requested_price import PriceArguments
 from discreet.plan.statistics.contribution_bounds import Pair
 from discreet.query.expressions import Call, Expression, Literal
 from discreet.query.types import Type
-from discreet.requests.engine_request import EngineRequest
+
+if TYPE_CHECKING:  # a search holds what search_steps makes
+    from discreet.plan.pricing.calibration import Price
+    from discreet.plan.pricing.price_promise import PricePromise
+    from discreet.plan.pricing.requested_price import PriceArguments
+    from discreet.requests.engine_request import EngineRequest
 
 __all__ = [
     "FALSE_ALARM",

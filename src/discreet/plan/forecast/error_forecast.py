@@ -23,7 +23,7 @@ from fractions import Fraction
 from typing import Final, final
 
 from discreet.plan.aggregates.estimator import Linear, NoiseForecast, Predicted, four_digits_up
-from discreet.plan.pricing.release_composition import Releases
+from discreet.plan.pricing.group_sensitivity import Releases
 from discreet.plan.statistics.answer_layout import AnswerColumn, Estimate
 from discreet.query.expressions import (
     Aggregate,

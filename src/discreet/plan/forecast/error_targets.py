@@ -18,7 +18,7 @@ from typing import Final, final
 
 from discreet.errors import OutOfRange, UnknownName, WrongKind
 from discreet.plan.forecast.error_forecast import ErrorForecast
-from discreet.plan.pricing.release_composition import Releases
+from discreet.plan.pricing.group_sensitivity import Releases
 from discreet.plan.pricing.release_parts import LAPLACE
 from discreet.plan.pricing.requested_price import RequestedPrice
 from discreet.plan.pricing.unpriced_release import UnpricedRelease, price_shares

@@ -30,9 +30,11 @@ from discreet.accounting.budgets.loss_prices import point_price
 from discreet.accounting.budgets.request import RequestPricer
 from discreet.errors import OutOfRange
 from discreet.loss import PrivacyLoss, Pure, ZeroConcentrated
+from discreet.loss.calibration import least_fitting, least_scale
+from discreet.loss.gaussian_dp import GaussianDP
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.plan.pricing.choose_noise import KEYS_PART, gaussian_rho
-from discreet.plan.pricing.release_composition import Releases, composition_of
+from discreet.plan.pricing.group_sensitivity import Releases
+from discreet.plan.pricing.release_composition import composition_of
 from discreet.plan.pricing.unpriced_release import UnpricedRelease
 from discreet.units import PrivacyUnit
 
@@ -40,6 +42,7 @@ if TYPE_CHECKING:  # loaded when first used, because a plain question needs none
     from discreet.mechanisms import NoisyKeys
 
 __all__ = [
+    "KEYS_PART",
     "Calibrated",
     "Price",
     "by_epsilon",
@@ -47,6 +50,7 @@ __all__ = [
     "by_rho",
     "epsilon_at",
     "epsilon_sum",
+    "gaussian_rho",
     "loss_of",
     "pure_rho",
     "rho_sum",
@@ -182,6 +186,14 @@ def pure_rho(epsilon: Fraction) -> Fraction:
     return Pure(epsilon=epsilon).concentrated() if epsilon <= 10**6 else epsilon * epsilon / 2
 
 
+KEYS_PART: Final = Fraction(1, 2)
+"""Which part of delta goes to the choice of keys where noise needs one as well."""
+
+_BITS: Final = 14
+_SLIGHT: Final = Fraction(1, 10**5)
+_STRONG: Final = 50
+_RARE: Final = Fraction(1, 10**200)
+_ROOT: Final = math.sqrt(0.5)
 _CLOSE: Final = 1.01  # less is not worth another try
 _TRIES: Final = 3
 _FURTHER: Final = 0.1
@@ -270,3 +282,28 @@ def by_point(sketch: UnpricedRelease, epsilon: Fraction, delta: Fraction) -> Cal
     total, beside = rho_sum(tree, sketch.unit)
     price = Price(epsilon=epsilon, delta=delta, rho=total, beside=beside)
     return Calibrated(releases=releases, tree=tree, price=price, delta=delta)
+
+
+@functools.lru_cache(maxsize=256)
+def gaussian_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """Return the rho of the least Gaussian noise for a distance of 1, with continuous noise.
+
+    In floating point where that is accurate, which is for prices that people ask for.
+    """
+    if _SLIGHT <= epsilon <= _STRONG and _RARE <= delta < 1:
+        given = float(epsilon), float(delta)
+        return 1 / (2 * least_fitting(lambda square: _excess(float(square), *given), _BITS))
+    scale = least_scale(
+        lambda square: GaussianDP(mu_squared=1 / square), epsilon=epsilon, delta=delta, bits=_BITS
+    )
+    return 1 / (2 * scale)
+
+
+def _excess(square: float, epsilon: float, delta: float) -> float:
+    """Compare the delta of continuous noise with a target: at most zero where it is kept."""
+    wide = math.sqrt(square)
+    far, near = epsilon * wide + 0.5 / wide, epsilon * wide - 0.5 / wide
+    found = 0.5 * (math.erfc(near * _ROOT) - math.exp(epsilon) * math.erfc(far * _ROOT))
+    if found <= 0:
+        return -math.inf
+    return math.sqrt(-math.log(delta)) - math.sqrt(max(0.0, -math.log(found)))

@@ -22,15 +22,13 @@ Scales that are equal are moved apart by less than one part in a thousand.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from statistics import NormalDist
 from typing import Final
 
-from discreet.loss.calibration import least_fitting, least_scale
-from discreet.loss.gaussian_dp import GaussianDP
+from discreet.plan.pricing.calibration import KEYS_PART, gaussian_rho
 from discreet.plan.pricing.release_parts import (
     GAUSSIAN,
     LAPLACE,
@@ -44,16 +42,8 @@ from discreet.plan.pricing.release_parts import (
 from discreet.plan.pricing.unpriced_release import UnpricedRelease, price_shares
 from discreet.units import Relation
 
-__all__ = ["KEYS_PART", "choose_noise", "gaussian_rho"]
+__all__ = ["choose_noise", "laplace_error"]
 
-KEYS_PART: Final = Fraction(1, 2)
-"""Which part of delta goes to the choice of keys where noise needs one as well."""
-
-_BITS: Final = 14
-_SLIGHT: Final = Fraction(1, 10**5)
-_STRONG: Final = 50
-_RARE: Final = Fraction(1, 10**200)
-_ROOT: Final = math.sqrt(0.5)
 _LARGEST: Final = 10**4
 _APART: Final = 1e-3
 _TURNS: Final = 60
@@ -121,31 +111,6 @@ def laplace_error(scales: Iterable[float], miss: float) -> float:
         middle = (low + high) / 2
         low, high = (low, middle) if beyond(middle) <= miss else (middle, high)
     return high
-
-
-@functools.lru_cache(maxsize=256)
-def gaussian_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return the rho of the least Gaussian noise for a distance of 1, with continuous noise.
-
-    In floating point where that is accurate, which is for prices that people ask for.
-    """
-    if _SLIGHT <= epsilon <= _STRONG and _RARE <= delta < 1:
-        given = float(epsilon), float(delta)
-        return 1 / (2 * least_fitting(lambda square: _excess(float(square), *given), _BITS))
-    scale = least_scale(
-        lambda square: GaussianDP(mu_squared=1 / square), epsilon=epsilon, delta=delta, bits=_BITS
-    )
-    return 1 / (2 * scale)
-
-
-def _excess(square: float, epsilon: float, delta: float) -> float:
-    """Compare the delta of continuous noise with a target: at most zero where it is kept."""
-    wide = math.sqrt(square)
-    far, near = epsilon * wide + 0.5 / wide, epsilon * wide - 0.5 / wide
-    found = 0.5 * (math.erfc(near * _ROOT) - math.exp(epsilon) * math.erfc(far * _ROOT))
-    if found <= 0:
-        return -math.inf
-    return math.sqrt(-math.log(delta)) - math.sqrt(max(0.0, -math.log(found)))
 
 
 def _different(falling: Sequence[float]) -> list[float]:

@@ -46,13 +46,14 @@ from discreet.mechanisms import Gaussian, Laplace
 from discreet.units import Relation
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
-    from discreet.mechanisms import Exponential
+    from discreet.mechanisms import Exponential, NoisyKeys, OptimalKeys
 
 __all__ = [
     "UNITS",
     "GroupSensitivity",
     "Noise",
     "QuantileChoice",
+    "Releases",
     "root_up",
     "steps_up",
 ]
@@ -205,3 +206,17 @@ class QuantileChoice:
         if not two_sided:
             return self.added
         return Fraction(self.rows) if self.available == 1 else 2 * self.added
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Releases:
+    """Everything that is released: which keys are shown, noisy totals, chosen values.
+
+    ``chosen_by`` names the count that chooses keys, and is released with them if it has noise.
+    """
+
+    selection: OptimalKeys | NoisyKeys | None = None
+    chosen_by: str = UNITS
+    noises: tuple[Noise, ...] = ()
+    choices: tuple[QuantileChoice, ...] = ()

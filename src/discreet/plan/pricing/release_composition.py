@@ -32,6 +32,7 @@ from discreet.plan.pricing.group_sensitivity import (
     GroupSensitivity,
     Noise,
     QuantileChoice,
+    Releases,
     root_up,
     steps_up,
 )
@@ -41,23 +42,9 @@ from discreet.units import PrivacyUnit, Relation
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
     from discreet.mechanisms import NoisyKeys, OptimalKeys
 
-__all__ = ["Releases", "check_claims", "composition_of"]
+__all__ = ["check_claims", "composition_of"]
 
 _SIDES: Final = {0: "", -1: ", from below", 1: ", from above"}
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Releases:
-    """Everything that is released: which keys are shown, noisy totals, chosen values.
-
-    ``chosen_by`` names the count that chooses keys, and is released with them if it has noise.
-    """
-
-    selection: OptimalKeys | NoisyKeys | None = None
-    chosen_by: str = UNITS
-    noises: tuple[Noise, ...] = ()
-    choices: tuple[QuantileChoice, ...] = ()
 
 
 def composition_of(releases: Releases, unit: PrivacyUnit) -> Node:

@@ -24,8 +24,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final, final
 
 from discreet.errors import WrongKind
-from discreet.plan.pricing.group_sensitivity import UNITS, Noise, QuantileChoice
-from discreet.plan.pricing.release_composition import Releases
+from discreet.plan.pricing.group_sensitivity import UNITS, Noise, QuantileChoice, Releases
 from discreet.plan.pricing.release_parts import (
     GAUSSIAN,
     NoisyTotals,

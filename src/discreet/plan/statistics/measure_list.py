@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from typing import final
+from typing import TYPE_CHECKING, final
 
 from discreet.plan.pricing.group_sensitivity import UNITS
 from discreet.query.expressions import Expression
-from discreet.requests.engine_request import Measure
+
+if TYPE_CHECKING:  # a list holds the measures that aggregates make
+    from discreet.requests.engine_request import Measure
 
 __all__ = ["MeasureList", "ReleaseInput"]
 

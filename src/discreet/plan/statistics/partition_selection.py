@@ -36,11 +36,9 @@ import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, final
+from typing import TYPE_CHECKING, Final, final
 
 from discreet.errors import UnsupportedSQL
-from discreet.plan.binding.bound_question import BoundQuestion
-from discreet.plan.binding.public_keys import GroupKey
 from discreet.plan.binding.value_facts import ONE
 from discreet.plan.pricing.group_sensitivity import UNITS
 from discreet.query.expressions import Call, Column, Expression, Literal
@@ -49,6 +47,10 @@ from discreet.query.relations import Filter, Relation
 from discreet.query.source_text import pointed
 from discreet.requests.engine_request import KeyValue, Measure, PublicGroups, Total
 from discreet.requests.key_product import MOST_GROUPS, Product
+
+if TYPE_CHECKING:  # made by earlier steps
+    from discreet.plan.binding.bound_question import BoundQuestion
+    from discreet.plan.binding.public_keys import GroupKey
 
 __all__ = [
     "UNIT_COUNTS",
