@@ -48,7 +48,7 @@ def value(estimator, totals):
 
 def answered(select, tables):
     plan = plan_of(select)
-    totals, _ = answers(plan.lowered, tables)
+    totals, _ = answers(plan.request, tables)
     return [value(each.estimator, totals) for each in plan.estimates]
 
 
@@ -122,7 +122,7 @@ def test_conditions_on_aggregates():
 
 
 def measures(select, **price):
-    return {each.name: each for each in plan_of(select, **price).lowered.measures}
+    return {each.name: each for each in plan_of(select, **price).request.measures}
 
 
 def test_equal_totals_are_measured_once():

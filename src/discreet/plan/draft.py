@@ -48,16 +48,16 @@ class Draft:
     given: PriceArguments
     ceiling: bool
     ask: RequestedPrice | None = None
-    asked: BoundQuestion | None = None
+    bound: BoundQuestion | None = None
     groups: GroupSelection | None = None
     contributions: ContributionBounds | None = None
     measured: MeasuredAggregates | None = None
     estimates: tuple[Estimate, ...] = ()
-    shown: AnswerLayout | None = None
-    reached: HavingThreshold | None = None
-    sketch: UnpricedRelease | None = None
+    layout: AnswerLayout | None = None
+    having_threshold: HavingThreshold | None = None
+    unpriced: UnpricedRelease | None = None
     calibrated: Calibrated | None = None
-    lowered: EngineRequest | None = None
+    request: EngineRequest | None = None
     predicted: tuple[Predicted, ...] = ()
     found: tuple[FoundBounds, ...] = ()
     promise: PricePromise | None = None

@@ -5,11 +5,11 @@ digest are answered once.
 
 A plan is a value.  It was made from the question, the schema and the policy alone, so it may be
 shown to anybody.  Whoever carries it out charges ``tree`` to the records of ``scope``, lets an
-engine compute ``lowered``, shows the groups that ``selection`` chooses by the count ``chosen_by``
-(all of them where it is None, or those that reach what ``reached`` says), adds ``noises``, makes
-``choices``, and computes the columns of ``shown`` from ``estimates``.  The price is right if
-``promises`` are true, which only the owner of the data can know.  ``standing`` says how the plan
-stood before the ledger of the session that made it, at that time; plan it again to look again.
+engine compute ``request``, shows the groups that ``selection`` chooses by the count ``chosen_by``
+(all of them where it is None, or those that meet ``having_threshold``), adds ``noises``, makes
+``choices``, and computes the columns of ``layout`` from ``estimates``.  The price is right if
+``promises`` are true, which only the owner of the data can know.  ``budget_preview`` says what the
+ledger of the session that made the plan had left for it then; plan again to look again.
 
 Definition.  The digest of a plan is the same for every way to write the same request.  It is the
 SHA-256 of a JSON text: the canonical question, whom it protects, the bound relation with the types
@@ -113,26 +113,26 @@ class Plan:
 
     question: Question
     unit: PrivacyUnit
-    lowered: EngineRequest
+    request: EngineRequest
     selection: OptimalKeys | NoisyKeys | None
     chosen_by: str
     noises: tuple[Noise, ...]
     choices: tuple[QuantileChoice, ...]
     estimates: tuple[Estimate, ...]
-    shown: AnswerLayout
+    layout: AnswerLayout
     tree: Node
     scope: Box
     price: Price
     delta: Fraction | None
     confidence: Fraction
     predicted: tuple[Predicted, ...]
-    about: tuple[tuple[str, str], ...]
+    descriptions: tuple[tuple[str, str], ...]
     digest: str
-    reached: HavingThreshold | None = None
+    having_threshold: HavingThreshold | None = None
     search: BoundsSearch | None = None
     found: tuple[FoundBounds, ...] = ()
     promises: tuple[OwnerPromise, ...] = ()
-    standing: BudgetPreview | None = field(default=None, compare=False)
+    budget_preview: BudgetPreview | None = field(default=None, compare=False)
 
     @property
     def loss(self) -> PrivacyLoss:
@@ -176,7 +176,7 @@ def plan_digest(  # noqa: PLR0913  all that decides an answer
     question: Question,
     *,
     unit: PrivacyUnit,
-    lowered: EngineRequest,
+    request: EngineRequest,
     releases: Releases,
     tree: Node,
     scope: Box,
@@ -187,12 +187,12 @@ def plan_digest(  # noqa: PLR0913  all that decides an answer
         "format": _FORMAT,
         "question": canonical(question),
         "unit": encode_unit(unit),
-        "relation": relation_form(lowered.relation),
-        "units": [_form(each) for each in lowered.unit],
-        "keys": [[_form(key.expression), key.type.value] for key in lowered.keys],
-        "groups": lowered.groups,
-        "public": _public(lowered.public),
-        "measures": [_measure(each) for each in lowered.measures],
+        "relation": relation_form(request.relation),
+        "units": [_form(each) for each in request.unit],
+        "keys": [[_form(key.expression), key.type.value] for key in request.keys],
+        "groups": request.groups,
+        "public": _public(request.public),
+        "measures": [_measure(each) for each in request.measures],
         "tree": encode(tree),
         "chosen_by": releases.chosen_by,
         "offsets": [choice.offset for choice in releases.choices],
@@ -200,8 +200,8 @@ def plan_digest(  # noqa: PLR0913  all that decides an answer
     }
     if search is not None:  # without one, digests are as they ever were
         data["search"] = {
-            "relation": relation_form(search.lowered.relation),
-            "measures": [_measure(each) for each in search.lowered.measures],
+            "relation": relation_form(search.request.relation),
+            "measures": [_measure(each) for each in search.request.measures],
             "tree": encode(search.tree),
             "answer": [encode(each) for each in search.promise.leaves],
         }

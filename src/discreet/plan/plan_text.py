@@ -119,7 +119,7 @@ def branches_of(plan: Plan) -> Branch:
     return Branch(
         shown_question(plan),
         (
-            Branch(f"protects {describe_unit(plan.unit)}{_limits(plan.lowered)}"),
+            Branch(f"protects {describe_unit(plan.unit)}{_limits(plan.request)}"),
             Branch(f"is about {plan.scope}"),
             *_promises(plan),
             *_groups(plan),
@@ -141,7 +141,7 @@ def _promises(plan: Plan) -> Iterator[Branch]:
 
 def _standing(plan: Plan) -> Iterator[Branch]:
     """Say what the ledger says, where there is one."""
-    found = plan.standing
+    found = plan.budget_preview
     if found is not None:
         there = "" if found.entry is not None or plan.scope == Box.everything() else " there"
         yield Branch(f"{found}{there}")
@@ -153,21 +153,21 @@ def shown_question(plan: Plan) -> str:
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
-def _limits(lowered: EngineRequest) -> str:
-    if lowered.groups is None:
+def _limits(request: EngineRequest) -> str:
+    if request.groups is None:
         return ""
-    groups = "1 group" if lowered.groups == 1 else f"{lowered.groups} groups"
+    groups = "1 group" if request.groups == 1 else f"{request.groups} groups"
     return f", who counts in at most {groups}"
 
 
 def _groups(plan: Plan) -> Iterator[Branch]:
-    lowered = plan.lowered
-    names = ", ".join(key.name for key in lowered.keys)
-    if not lowered.keys:
+    request = plan.request
+    names = ", ".join(key.name for key in request.keys)
+    if not request.keys:
         yield Branch("has one group")
     elif plan.selection is None:
-        shown = "" if plan.reached is None else _reached(plan.reached)
-        yield Branch(f"has {len(lowered.public or ())} public groups of {names}{shown}")
+        shown = "" if plan.having_threshold is None else _reached(plan.having_threshold)
+        yield Branch(f"has {len(request.public or ())} public groups of {names}{shown}")
     else:
         chosen = f"chooses which groups of {names} are shown: {_keys(plan.selection, plan)}"
         yield Branch(f"{chosen}; {_keys_share(plan.selection, plan)}")
@@ -182,7 +182,7 @@ def _reached(reached: HavingThreshold) -> str:
 
 def _keys(keys: OptimalKeys | NoisyKeys, plan: Plan) -> str:
     some, sure = keys.smallest(_HALF), keys.smallest(Fraction(99, 100))
-    what = dict(plan.about)[plan.chosen_by]
+    what = dict(plan.descriptions)[plan.chosen_by]
     how = "optimally"
     if isinstance(keys, NoisyKeys):
         how = f"by a threshold of {keys.threshold} on noisy numbers of {what}"
@@ -221,7 +221,7 @@ def _steps(plan: Plan) -> dict[str, Fraction]:
 
 
 def _releases(plan: Plan) -> Iterator[Branch]:
-    about = dict(plan.about)
+    about = dict(plan.descriptions)
     steps = _steps(plan)
     waiting = () if plan.search is None or plan.found else plan.search.scaled
     lines = [

@@ -161,17 +161,17 @@ def bind_names(draft: Draft) -> Draft:
                 why="who is protected is decided by the owner of the data.",
                 do="leave it out, or name the column of the policy.",
             )
-    return replace(draft, asked=known)
+    return replace(draft, bound=known)
 
 
 def find_groups(draft: Draft) -> Draft:
     """Find out which groups are public."""
-    return replace(draft, groups=partition_selection(required(draft.asked)))
+    return replace(draft, groups=partition_selection(required(draft.bound)))
 
 
 def bound_contributions(draft: Draft) -> Draft:
     """Limit the groups and rows in which one unit counts."""
-    known = required(draft.asked)
+    known = required(draft.bound)
     limits = contribution_bounds(
         known.keys,
         clause=draft.clause,
@@ -184,8 +184,8 @@ def bound_contributions(draft: Draft) -> Draft:
 
 def measure_aggregates(draft: Draft) -> Draft:
     """Turn aggregates into bounded totals."""
-    known = required(draft.asked)
-    bound = tuple(inner for _, inner in known.bound)
+    known = required(draft.bound)
+    bound = tuple(inner for _, inner in known.aggregates)
     totals = measure_all(
         bound,
         facts=known.rows.facts,
@@ -203,15 +203,15 @@ def split_releases(draft: Draft) -> Draft:
     """List what has to be released, with the weights of its parts."""
     sketch = unpriced_release(draft)
     if draft.promise is None:
-        return replace(draft, sketch=sketch)
-    return replace(draft, sketch=with_promised_shares(sketch, draft.promise))
+        return replace(draft, unpriced=sketch)
+    return replace(draft, unpriced=with_promised_shares(sketch, draft.promise))
 
 
 def name_outputs(draft: Draft) -> Draft:
     """Say how the columns of the answer are computed from aggregates."""
-    known = required(draft.asked)
-    estimates, shown = answer_layout(known, required(draft.measured).estimators)
-    return replace(draft, estimates=estimates, shown=shown)
+    known = required(draft.bound)
+    estimates, layout = answer_layout(known, required(draft.measured).estimators)
+    return replace(draft, estimates=estimates, layout=layout)
 
 
 def find_having_threshold(draft: Draft) -> Draft:
@@ -236,12 +236,12 @@ def aim_at_ends(draft: Draft) -> Draft:
 
 def request_totals(draft: Draft) -> Draft:
     """Write down what an engine has to compute."""
-    known, groups = required(draft.asked), required(draft.groups)
+    known, groups = required(draft.bound), required(draft.groups)
     limits, rows = required(draft.contributions), known.rows
     relation = rows.relation
     if groups.public is None:
         relation = within_categories(relation, known.keys)
-    lowered = EngineRequest(
+    request = EngineRequest(
         relation=relation,
         unit=tuple(Column(name) for name in rows.unit or ()),
         keys=tuple(each.key for each in known.keys),
@@ -249,9 +249,9 @@ def request_totals(draft: Draft) -> Draft:
         public=groups.public if known.keys else None,
         measures=required(draft.measured).measures,
     )
-    check_claims(lowered, required(draft.calibrated).releases)
-    check_text_work(lowered)
-    return replace(draft, lowered=lowered)
+    check_claims(request, required(draft.calibrated).releases)
+    check_text_work(request)
+    return replace(draft, request=request)
 
 
 def predict_errors(draft: Draft) -> Draft:
@@ -263,7 +263,7 @@ def predict_errors(draft: Draft) -> Draft:
         confidence=ask.confidence,
         size=ask.size,
     )
-    errors = (forecast.of(output) for output in required(draft.shown).outputs)
+    errors = (forecast.of(output) for output in required(draft.layout).outputs)
     return replace(draft, predicted=tuple(each for each in errors if each is not None))
 
 
@@ -287,8 +287,8 @@ STEPS: Final[tuple[Callable[[Draft], Draft], ...]] = (
 
 
 def _finished(draft: Draft) -> Plan:
-    calibrated, lowered = required(draft.calibrated), required(draft.lowered)
-    releases, scope = calibrated.releases, required(draft.asked).rows.scope
+    calibrated, request = required(draft.calibrated), required(draft.request)
+    releases, scope = calibrated.releases, required(draft.bound).rows.scope
     tree, price, search = calibrated.tree, calibrated.price, draft.search
     if search is not None:
         tree = composed_with_search(search.tree, search.promise)
@@ -296,7 +296,7 @@ def _finished(draft: Draft) -> Plan:
     digest = plan_digest(
         draft.question,
         unit=draft.unit,
-        lowered=lowered,
+        request=request,
         releases=releases,
         tree=calibrated.tree,
         scope=scope,
@@ -305,25 +305,25 @@ def _finished(draft: Draft) -> Plan:
     return Plan(
         question=draft.question,
         unit=draft.unit,
-        lowered=lowered,
+        request=request,
         selection=releases.selection,
         chosen_by=releases.chosen_by,
         noises=releases.noises,
         choices=releases.choices,
         estimates=draft.estimates,
-        shown=required(draft.shown),
+        layout=required(draft.layout),
         tree=tree,
         scope=scope,
         price=price,
         delta=calibrated.delta,
         confidence=required(draft.ask).confidence,
         predicted=draft.predicted,
-        about=tuple(required(draft.measured).about.items()),
+        descriptions=tuple(required(draft.measured).about.items()),
         digest=digest,
-        reached=draft.reached,
+        having_threshold=draft.having_threshold,
         search=search,
         found=draft.found,
-        promises=promises_behind(lowered.relation, scope, schema=draft.schema, unit=draft.unit),
+        promises=promises_behind(request.relation, scope, schema=draft.schema, unit=draft.unit),
     )
 
 

@@ -211,13 +211,13 @@ def aggregates(question: Question) -> tuple[Aggregate, ...]:
     >>> len(aggregates(both))
     1
     """
-    found = (
+    nodes = (
         node
         for expression in _above(question)
         for node in walk(expression)
         if isinstance(node, Aggregate)
     )
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(nodes))
 
 
 def _above(question: Question) -> Iterator[Expression]:

@@ -40,8 +40,8 @@ def columns(relation: Relation) -> Columns:
     (('ward', TEXT),)
     """
     match relation:
-        case Scan(columns=found):
-            return found
+        case Scan(columns=pairs):
+            return pairs
         case Table():
             raise UnsupportedSQL(
                 what=pointed(f"the table {relation.name} is not bound.", relation.span),
@@ -76,20 +76,20 @@ def check_names(relation: Relation) -> tuple[str, ...]:
     below = [check_names(child) for child in relation.children()]
     match relation:
         case Scan(columns=pairs) | Project(outputs=pairs):
-            found = tuple(name for name, _ in pairs)
+            names = tuple(name for name, _ in pairs)
         case Aggregated(keys=keys, outputs=outputs):
-            found = tuple(name for name, _ in (*keys, *outputs))
+            names = tuple(name for name, _ in (*keys, *outputs))
         case Join():
-            found = (*below[0], *below[1])
+            names = (*below[0], *below[1])
         case _:
             return below[0] if below else ()
-    if len(set(map(folded, found))) != len(found):
+    if len(set(map(folded, names))) != len(names):
         raise UnsupportedSQL(
             what=pointed("two columns have one name.", relation.span),
             why="it is not clear which of them is meant.",
             do="give them different names with AS.",
         )
-    return found
+    return names
 
 
 def check_bound(relation: Relation) -> None:

@@ -208,14 +208,14 @@ class EngineRequest:
     >>> from discreet.query.expressions import Column, Literal
     >>> from discreet.query.relations import Scan
     >>> visits = Scan("visits", (("patient", Type.INTEGER), ("ward", Type.TEXT)))
-    >>> lowered = EngineRequest(
+    >>> request = EngineRequest(
     ...     relation=visits,
     ...     unit=(Column("patient"),),
     ...     keys=(KeyColumn("ward", Column("ward"), Type.TEXT),),
     ...     groups=3,
     ...     measures=(Total(name="visits", row=Literal(1), low=0, high=5),),
     ... )
-    >>> lowered.chooses
+    >>> request.chooses
     True
     """
 
@@ -253,7 +253,7 @@ class EngineRequest:
     @property
     def totals(self) -> tuple[Total, ...]:
         """The measures that are sums."""
-        return tuple(each for each in self.measures if isinstance(each, Total))
+        return tuple(measure for measure in self.measures if isinstance(measure, Total))
 
     @property
     def listed(self) -> tuple[tuple[KeyValue, ...], ...] | None:

@@ -180,7 +180,7 @@ def ask(name, *features, rows=CROWD, local=(), **changes):
 
 def asked_in_sql(name, *features, text, local=()):
     """Return cases of a question about a clinic with several tables."""
-    lowered = clinic.planned(text).lowered
+    lowered = clinic.planned(text).request
     return tuple(
         Asked(
             name=f"{name} {at}",

@@ -150,7 +150,7 @@ SCENES = {
 
 KNOWN = {
     "progress": lambda: True,
-    "views": lambda: flat(Reference(CROWD, TYPES).run(ask("view").lowered, order=PORTABLE)),
+    "views": lambda: flat(Reference(CROWD, TYPES).run(ask("view").request, order=PORTABLE)),
 }
 """What comes out where DuckDB does not have the feature."""
 

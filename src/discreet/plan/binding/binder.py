@@ -97,7 +97,7 @@ class Binder:
     def _found(self, name: str, node: Table | Scan) -> TableFacts:
         table = self.schema.table(name) or self.schema.table(name.rpartition(".")[2])
         if table is None:
-            known = ", ".join(each.name for each in self.schema.tables)
+            known = ", ".join(table.name for table in self.schema.tables)
             raise UnknownName(
                 what=pointed(f"there is no table {name} here.", node.span),
                 why="a question is about the tables that this session has opened.",
@@ -115,23 +115,23 @@ class Binder:
 
     def _scan(self, table: TableFacts, node: Table | Scan) -> BoundRelation:
         """Read a table; columns whose names are taken already are renamed."""
-        columns = tuple((each.name, each.type) for each in table.columns)
+        columns = tuple((column.name, column.type) for column in table.columns)
         fields = tuple(
             Field(
-                column=self.fresh(each.name),
-                name=each.name,
+                column=self.fresh(column.name),
+                name=column.name,
                 table=table.name,
                 facts=Facts(
-                    type=each.type,
-                    low=each.low,
-                    high=each.high,
-                    categories=each.categories,
-                    nullable=each.nullable,
-                    constant=each.constant or folded(each.name) in map(folded, table.unit),
-                    source=self._source(table, each),
+                    type=column.type,
+                    low=column.low,
+                    high=column.high,
+                    categories=column.categories,
+                    nullable=column.nullable,
+                    constant=column.constant or folded(column.name) in map(folded, table.unit),
+                    source=self._source(table, column),
                 ),
             )
-            for each in table.columns
+            for column in table.columns
         )
         scan = Scan(table.name, columns, span=node.span)
         names = [(item.column, Column(str(item.name))) for item in fields]
@@ -167,8 +167,8 @@ class Binder:
         for name, expression in node.outputs:
             if isinstance(expression, Star):
                 outputs += [
-                    (replace(each, table=None), Column(each.column))
-                    for each in starred(expression, below.fields)
+                    (replace(field, table=None), Column(field.column))
+                    for field in starred(expression, below.fields)
                 ]
                 continue
             self._check_windows(expression, below)

@@ -198,7 +198,7 @@ class BoundsSearch:
     in proportion to the bounds.
     """
 
-    lowered: EngineRequest
+    request: EngineRequest
     targets: tuple[BoundsTarget, ...]
     noises: tuple[Noise, ...]
     tree: Node

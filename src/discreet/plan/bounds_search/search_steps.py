@@ -43,8 +43,8 @@ _NAME: Final = "bounds"
 
 def find_missing_bounds(draft: Draft) -> Draft:
     """Find aggregates without bounds, and put in those that were found, or stand for them."""
-    known = required(draft.asked)
-    targets = _targets([inner for _, inner in known.bound], known.rows.facts)
+    known = required(draft.bound)
+    targets = _targets([inner for _, inner in known.aggregates], known.rows.facts)
     if len(draft.found) not in {0, len(targets)}:
         raise WrongKind(
             what="the bounds that were found are not those that are missing.",
@@ -61,14 +61,14 @@ def find_missing_bounds(draft: Draft) -> Draft:
         )
     pairs = [each.bounds for each in draft.found] or [REFERENCE] * len(targets)
     bounds = dict(zip((each.row for each in targets), pairs, strict=True))
-    rows = tuple(_row(inner, known.rows.facts) for _, inner in known.bound)
+    rows = tuple(_row(inner, known.rows.facts) for _, inner in known.aggregates)
     bound = tuple(
         (outer, inner if row is None else replace(inner, bounds_per_row=bounds[row]))
-        for (outer, inner), row in zip(known.bound, rows, strict=True)
+        for (outer, inner), row in zip(known.aggregates, rows, strict=True)
     )
     return replace(
         draft,
-        asked=replace(known, bound=bound),
+        bound=replace(known, aggregates=bound),
         targets=() if draft.found else targets,
         searched=rows,
     )
@@ -82,15 +82,15 @@ def price_bounds_search(draft: Draft) -> Draft:
     ask, scaled = required(draft.ask), tuple(dict.fromkeys(_scaled(draft)))
     releases = _releases(draft.targets, wanted, draft.unit)
     tree = composition_of(releases, draft.unit)
-    lowered = _lowered(draft)
-    check_claims(lowered, releases)
+    request = _lowered(draft)
+    check_claims(request, releases)
     search = BoundsSearch(
-        lowered=lowered,
+        request=request,
         targets=draft.targets,
         noises=releases.noises,
         tree=tree,
         price=_price(tree, draft.unit),
-        promise=promise_of(ask, required(draft.sketch), required(draft.calibrated), scaled),
+        promise=promise_of(ask, required(draft.unpriced), required(draft.calibrated), scaled),
         given=draft.given,
         scaled=scaled,
     )
@@ -102,7 +102,7 @@ def price_bounds_search(draft: Draft) -> Draft:
 
 def _open(draft: Draft) -> frozenset[Aggregate]:
     """Return the aggregates whose bounds are not known yet."""
-    bound = required(draft.asked).bound
+    bound = required(draft.bound).aggregates
     return frozenset(one for one, other in bound if one.bounds_per_row != other.bounds_per_row)
 
 
@@ -123,7 +123,7 @@ def _said(draft: Draft) -> tuple[Predicted, ...]:
         confidence=ask.confidence,
         size=ask.size,
     )
-    outputs = {each.name: each for each in required(draft.shown).outputs}
+    outputs = {each.name: each for each in required(draft.layout).outputs}
     missing = _open(draft)
     return tuple(forecast.by_width(outputs[each.output], each, missing) for each in draft.predicted)
 
@@ -184,7 +184,7 @@ def _price(tree: Node, unit: PrivacyUnit) -> Price:
 
 def _lowered(draft: Draft) -> EngineRequest:
     """Return what an engine counts: one row of every unit, in whichever group it is."""
-    known, limits = required(draft.asked), required(draft.contributions)
+    known, limits = required(draft.bound), required(draft.contributions)
     return EngineRequest(
         relation=within_categories(known.rows.relation, known.keys),
         unit=tuple(Column(name) for name in known.rows.unit or ()),

@@ -126,11 +126,11 @@ def _number(literal: Literal) -> Fraction | None:
     return Fraction(value) if good else None  # type: ignore[arg-type]
 
 
-def _times(found: Linear | None, factor: Fraction | None) -> Linear | None:
-    if found is None or factor is None:
+def _times(linear: Linear | None, factor: Fraction | None) -> Linear | None:
+    if linear is None or factor is None:
         return None
-    terms, slack = found
-    return {name: factor * each for name, each in terms.items()}, abs(factor) * slack
+    terms, slack = linear
+    return {name: factor * term for name, term in terms.items()}, abs(factor) * slack
 
 
 def _added(one: Linear | None, other: Linear | None, sign: Fraction) -> Linear | None:

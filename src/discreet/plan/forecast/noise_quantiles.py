@@ -6,7 +6,7 @@ Theorem (key ``lattice-spread``).  Let X be a sum of k independent terms, and q 
 the nearest multiple of u.  Then |X| <= |sum of q(terms)| + k u / 2, so that if the latter exceeds r
 with chance at most b, X exceeds r + k u / 2 with chance at most b.
 One term has its exact error.  Several are rounded to a lattice with u a 256th of the widest, and
-their laws convolved in floating point; b is lowered by more than all rounding can matter, and where
+their laws convolved in floating point; b is request by more than all rounding can matter, and where
 it is so small that this cannot be said, errors at shares of b are added up.
 
 Two choices have to aim beside a rank so that the quantile lies between what they choose.

@@ -94,7 +94,7 @@ def needs_of(draft: Draft) -> Mapping[str, tuple[int, ...]]:
                 for use in slots[node.name]
             )
         )
-        for output in required(draft.shown).outputs
+        for output in required(draft.layout).outputs
     }
 
 
@@ -174,7 +174,7 @@ def _weights(
     fixed: list[Fraction | None] = [None] * count
     if required(draft.groups).chosen:
         fixed[0] = draft.clause.group_selection_epsilon
-    bound = [inner for _, inner in required(draft.asked).bound]
+    bound = [inner for _, inner in required(draft.bound).aggregates]
     for aggregate, uses in zip(bound, required(draft.measured).uses, strict=True):
         for place in {places[use] for use in uses}:
             weights[place] += 1
@@ -186,7 +186,7 @@ def _weights(
 
 def scale_noise(draft: Draft) -> Draft:
     """Choose noise that costs what was asked, or that errs as little as was asked."""
-    ask, sketch = required(draft.ask), required(draft.sketch)
+    ask, sketch = required(draft.ask), required(draft.unpriced)
     if sketch.keys is not None and ask.delta == 0:
         raise _needs_delta(draft)
     law = draft.clause.noise
@@ -222,7 +222,7 @@ def check_kept(ask: RequestedPrice, price: Price) -> None:
 
 def _by_epsilon(draft: Draft, epsilon: Fraction, law: str | None) -> Calibrated:
     """Spend an epsilon, by the law that was asked for, or else by that with smaller errors."""
-    ask, sketch = required(draft.ask), required(draft.sketch)
+    ask, sketch = required(draft.ask), required(draft.unpriced)
     fixed = any(each is not None for each in sketch.fixed)
     keys = sketch.keys
     asked_for = GAUSSIAN if GAUSSIAN in {law, None if keys is None else keys.law} else law
@@ -242,14 +242,14 @@ def _by_epsilon(draft: Draft, epsilon: Fraction, law: str | None) -> Calibrated:
 
 def _by_errors(draft: Draft, law: str | None) -> Calibrated:
     """Take the law that is cheaper by formula, or the one that was asked for."""
-    ask, sketch = required(draft.ask), required(draft.sketch)
+    ask, sketch = required(draft.ask), required(draft.unpriced)
     if law is None and ask.concentrated:
         law = GAUSSIAN
     targets = ErrorTargets(
         ask=ask,
         sketch=sketch,
         estimates=draft.estimates,
-        outputs=required(draft.shown).outputs,
+        outputs=required(draft.layout).outputs,
         needs=needs_of(draft),
     )
     if law != GAUSSIAN:
@@ -262,7 +262,7 @@ def _by_errors(draft: Draft, law: str | None) -> Calibrated:
 
 
 def _needs_delta(draft: Draft) -> UnsupportedSQL:
-    keys = [each for each in required(draft.asked).keys if each.values is None]
+    keys = [each for each in required(draft.bound).keys if each.values is None]
     span = keys[0].key.expression.span if keys else draft.question.span
     names = ", ".join(each.key.name for each in keys) or "the groups"
     return UnsupportedSQL(

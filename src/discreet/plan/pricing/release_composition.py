@@ -114,9 +114,9 @@ def _chosen(choice: QuantileChoice, whose: PrivacyUnit, *, replaced: bool) -> No
     return leaf if choice.groups == 1 else Repeat(leaf, choice.groups)
 
 
-def check_claims(lowered: EngineRequest, releases: Releases) -> None:
-    """Refuse to price releases for less than a lowered question lets one unit move."""
-    enforced = _Enforced.by(lowered)
+def check_claims(request: EngineRequest, releases: Releases) -> None:
+    """Refuse to price releases for less than a request question lets one unit move."""
+    enforced = _Enforced.by(request)
     if not all(_covered(enforced, releases)):
         raise OutOfRange(
             what="a release is priced for less than one person can move it.",
@@ -135,16 +135,16 @@ class _Enforced:
     measures: dict[str, Measure]
 
     @classmethod
-    def by(cls, lowered: EngineRequest) -> _Enforced:
+    def by(cls, request: EngineRequest) -> _Enforced:
         """Return what an engine enforces."""
-        available = None if lowered.public is None else max(len(lowered.public), 1)
-        if not lowered.keys:
+        available = None if request.public is None else max(len(request.public), 1)
+        if not request.keys:
             available = 1
-        groups = 1 if lowered.groups is None else lowered.groups
+        groups = 1 if request.groups is None else request.groups
         return cls(
             groups=groups if available is None else min(groups, available),
             available=available,
-            measures={each.name: each for each in lowered.measures},
+            measures={each.name: each for each in request.measures},
         )
 
     def within(self, groups: int, available: int | None) -> bool:

@@ -81,7 +81,7 @@ def answer_layout(
     estimates = tuple(
         Estimate(slot=f"a{place}", aggregate=outer, type=typed(inner, columns), estimator=estimator)
         for place, ((outer, inner), estimator) in enumerate(
-            zip(known.bound, estimators, strict=True)
+            zip(known.aggregates, estimators, strict=True)
         )
     )
     slots = {each.aggregate: Column(each.slot) for each in estimates}

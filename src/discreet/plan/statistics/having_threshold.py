@@ -120,14 +120,14 @@ def having_threshold(draft: Draft) -> Draft:
             do=f"require {best.enough(MOST_EMPTY)} or more; or pay a higher price, or group by "
             "fewer keys.",
         )
-    return replace(draft, reached=best)
+    return replace(draft, having_threshold=best)
 
 
 def _reached(draft: Draft, groups: int) -> Iterator[HavingThreshold]:
     """Yield what each part of the condition asks of a noisy total."""
     estimates = {each.slot: each for each in draft.estimates}
     noises = {each.measure: each for each in required(draft.calibrated).releases.noises}
-    for part in conjuncts(required(draft.shown).having):
+    for part in conjuncts(required(draft.layout).having):
         parts = _compared(part)
         if parts is None:
             continue

@@ -115,10 +115,10 @@ def within_categories(relation: Relation, keys: tuple[GroupKey, ...]) -> Relatio
 
 def _one_of(key: Expression, values: tuple[KeyValue, ...]) -> Expression:
     listed = tuple(Literal(value) for value in values if value is not None)
-    found: list[Expression] = [Call("IN", (key, *listed))] if listed else []
+    conditions: list[Expression] = [Call("IN", (key, *listed))] if listed else []
     if None in values:
-        found.append(Call("IS NULL", (key,)))
-    return found[0] if len(found) == 1 else Call("OR", tuple(found))
+        conditions.append(Call("IS NULL", (key,)))
+    return conditions[0] if len(conditions) == 1 else Call("OR", tuple(conditions))
 
 
 def _product(asked: BoundQuestion) -> PublicGroups | None:
