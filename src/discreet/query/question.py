@@ -18,6 +18,7 @@ from discreet.errors import UnsupportedSQL
 from discreet.query.expressions import Aggregate, Column, Expression, Order, walk
 from discreet.query.relations import (
     Aggregated,
+    BoundedUnits,
     Filter,
     Join,
     Output,
@@ -133,6 +134,8 @@ def expressions_in(relation: Relation) -> tuple[Expression, ...]:
             return tuple(value for _, value in (*keys, *totals))
         case Join(on=on):
             return () if on is None else (on,)
+        case BoundedUnits(texts=texts):
+            return texts
         case _:
             return ()
 
