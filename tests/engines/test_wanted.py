@@ -8,6 +8,7 @@ from discreet.errors import UnsupportedSQL
 from discreet.query.expressions import Aggregate, Call, Column, Literal, Order, Window
 from discreet.query.relations import (
     Aggregated,
+    BoundedUnits,
     Distinct,
     Filter,
     Join,
@@ -114,6 +115,8 @@ def test_groups():
 
 def test_rows_that_are_compared_as_a_whole():
     assert of(Distinct(Project(VISITS, (("u", U), ("k", K))))) == {"events": "ku"}
+    bounded = BoundedUnits(VISITS, ("u",), (K,), rows=1, text_bytes=1)
+    assert of(Project(bounded, (("u", U),))) == {"events": "ku"}
     assert of(Distinct(VISITS)) == {"events": "".join(sorted(EVENTS))}
 
 

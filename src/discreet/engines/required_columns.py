@@ -17,6 +17,7 @@ from discreet.query.expressions import Column, Expression, Window, walk
 from discreet.query.relation_columns import columns
 from discreet.query.relations import (
     Aggregated,
+    BoundedUnits,
     Distinct,
     Filter,
     Join,
@@ -91,6 +92,8 @@ def _below(node: Relation, names: frozenset[str]) -> RequiredColumns:  # noqa: C
             yield from _below(child, _named([*(value for _, value in keys), *kept]))
         case Distinct(child=child):
             yield from _below(child, _all(child))
+        case BoundedUnits(child=child, unit=unit, texts=texts):
+            yield from _below(child, names | frozenset(unit) | _named(texts))
         case UnionAll(parts=parts):
             places = [place for place, (name, _) in enumerate(columns(node)) if name in names]
             for part in parts:

@@ -39,6 +39,7 @@ from discreet.query.expressions import (
 from discreet.query.question import Clause, Question
 from discreet.query.relations import (
     Aggregated,
+    BoundedUnits,
     Distinct,
     Filter,
     Join,
@@ -219,7 +220,7 @@ def visible(relation: Relation) -> Scope:
             return [frozenset({whole, whole.rpartition(".")[2]})]
         case Named(alias=alias):
             return [frozenset({folded(alias)})]
-        case Filter(child=child):
+        case Filter(child=child) | BoundedUnits(child=child):
             return visible(child)
         case Join(left=left, right=right):
             return [*visible(left), *visible(right)]
@@ -240,7 +241,7 @@ def relation_form(  # noqa: C901, PLR0911 (one for each kind of node)
             return ["table", folded(name)]
         case Scan(table=table, columns=columns):
             return ["scan", folded(table), [[folded(name), kind.value] for name, kind in columns]]
-        case Named(child=child):
+        case Named(child=child) | BoundedUnits(child=child):  # digests are as they ever were
             return relation_form(child)
         case Filter(child=child, predicate=predicate):
             return ["filter", relation_form(child), form(predicate, visible(child))]

@@ -27,6 +27,7 @@ from discreet.query.node_checks import (
 )
 from discreet.query.relations import (
     Aggregated,
+    BoundedUnits,
     Filter,
     Join,
     Output,
@@ -93,6 +94,8 @@ def expressions_in(relation: Relation) -> tuple[Expression, ...]:
             return tuple(value for _, value in (*keys, *totals))
         case Join(on=on):
             return () if on is None else (on,)
+        case BoundedUnits(texts=texts):
+            return texts
         case _:
             return ()
 

@@ -15,6 +15,7 @@ from discreet.query.expressions import Column
 from discreet.query.question import Clause, Question
 from discreet.query.relations import (
     Aggregated,
+    BoundedUnits,
     Distinct,
     Filter,
     Join,
@@ -72,7 +73,7 @@ def _lines(relation: Relation, depth: int) -> Iterator[str]:
         yield from _lines(child, depth + 1)
 
 
-def _line(relation: Relation) -> str:  # noqa: PLR0911 (one for each kind of node)
+def _line(relation: Relation) -> str:  # noqa: C901, PLR0911 (one for each kind)
     match relation:
         case Table(name=name):
             return f"table {name}"
@@ -94,6 +95,8 @@ def _line(relation: Relation) -> str:  # noqa: PLR0911 (one for each kind of nod
             return "distinct"
         case UnionAll():
             return "union all"
+        case BoundedUnits():
+            return "rows of units with few rows"
         case _:
             assert_never(relation)
 

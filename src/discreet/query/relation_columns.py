@@ -13,6 +13,7 @@ from discreet.query.expressions import Column, Expression, Star, walk
 from discreet.query.question import expressions_in
 from discreet.query.relations import (
     Aggregated,
+    BoundedUnits,
     Distinct,
     Filter,
     Join,
@@ -48,8 +49,8 @@ def columns(relation: Relation) -> Columns:
                 why="the types of its columns are not known yet.",
                 do="bind the question to a schema first.",
             )
-        case Filter(child=child) | Named(child=child) | Distinct(child=child):
-            return columns(child)
+        case Filter() | Named() | Distinct() | BoundedUnits():
+            return columns(relation.child)
         case Project(child=child, outputs=outputs):
             below = dict(columns(child))
             return tuple((name, typed(value, below)) for name, value in outputs)

@@ -32,6 +32,7 @@ from discreet.query.types import Type
 __all__ = [
     "KINDS",
     "Aggregated",
+    "BoundedUnits",
     "Distinct",
     "Filter",
     "Join",
@@ -347,10 +348,55 @@ class UnionAll:
         return replace(self, parts=tuple(children))
 
 
-Relation = Table | Scan | Named | Filter | Project | Join | Aggregated | Distinct | UnionAll
+@final
+@dataclass(frozen=True, slots=True)
+class BoundedUnits:
+    """The rows of units whose rows are few and small; bound relations only.
+
+    The rows of a unit are those that agree in the columns ``unit``, none of which is NULL.  All of
+    them stay if they are at most ``rows``, and the values of ``texts`` in them take at most
+    ``text_bytes`` bytes of UTF-8 together.  Otherwise none of them stays.
+
+    >>> BoundedUnits(Table("visits"), ("patient",), (), rows=1000, text_bytes=0).unit
+    ('patient',)
+    """
+
+    child: Relation
+    unit: tuple[str, ...]
+    texts: tuple[Expression, ...]
+    rows: int = field(kw_only=True)
+    text_bytes: int = field(kw_only=True)
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        """Refuse a unit without columns, and limits that are no whole numbers."""
+        check_span(self.span)
+        check_relation(self.child, self.span)
+        check_names(self.unit, "a column", self.span)
+        if not self.unit:
+            raise wrong("a unit has no columns.", self.span)
+        check_tuple(self.texts, "the texts of a row", self.span)
+        for value in self.texts:
+            check_row(value, span=self.span)
+        for limit in (self.rows, self.text_bytes):
+            if type(limit) is not int or limit < 0:
+                raise wrong("a limit is not a whole number from 0 on.", self.span)
+
+    def children(self) -> tuple[Relation, ...]:
+        """Return the relations directly below."""
+        return (self.child,)
+
+    def rebuilt(self, children: Sequence[Relation]) -> BoundedUnits:
+        """Return the same node over another relation."""
+        return replace(self, child=children[0])
+
+
+Relation = (
+    Table | Scan | Named | Filter | Project | Join | Aggregated | Distinct | UnionAll | BoundedUnits
+)
 
 _NODES: Final = frozenset(
-    {Table, Scan, Named, Filter, Project, Join, Aggregated, Distinct, UnionAll}
+    {Table, Scan, Named, Filter, Project, Join, Aggregated, Distinct, UnionAll, BoundedUnits}
 )
 
 

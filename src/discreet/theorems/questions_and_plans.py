@@ -26,6 +26,12 @@ QUESTIONS_AND_PLANS: Final = (
         source="proof in discreet.plan.binding.fan_out",
     ),
     Theorem(
+        key="bounded-units",
+        statement="Below every window the rows of a unit are at most 2^24, with at most 2^27 bytes "
+        "of text; a unit with more is left out as a whole, and the rows of all others stay.",
+        source="proof in discreet.plan.binding.bounded_units",
+    ),
+    Theorem(
         key="linked-joins",
         statement="If a join compares columns of two private relations that lead to the same key, "
         "in which each value belongs to one unit, its pairs agree in the unit; where units are "

@@ -11,7 +11,16 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from discreet.engines.hash_order import HashOrder
 from discreet.query.expressions import Aggregate, Call, Case, Column, Literal, Order, Window
-from discreet.query.relations import Aggregated, Distinct, Filter, Join, Project, Scan, UnionAll
+from discreet.query.relations import (
+    Aggregated,
+    BoundedUnits,
+    Distinct,
+    Filter,
+    Join,
+    Project,
+    Scan,
+    UnionAll,
+)
 from discreet.query.types import Type
 from discreet.requests.engine_request import Distinct as DistinctValues
 from discreet.requests.engine_request import EngineRequest, KeyColumn, Leaves, Total
@@ -362,6 +371,22 @@ CASES = (
         ),
         measures=(ONES, Total(name="sum", row=I, low=-9, high=9)),
         rows=POISONED,
+    ),
+    *(
+        ask(
+            f"windows over units of {size} bytes",
+            "windows",
+            relation=Filter(
+                Project(
+                    BoundedUnits(SCAN, ("u",), (K, Column("t")), rows=most, text_bytes=size),
+                    (("u", U), ("k", K), ("i", I), ("place", LATEST)),
+                ),
+                Call("<=", (Column("place"), Literal(2))),
+            ),
+            measures=(ONES, Total(name="sum", row=I, low=-9, high=9)),
+            rows=rows,
+        )
+        for most, size, rows in ((33, 100_000, POISONED), (11, 1000, CROWD))
     ),
     ask(
         "a question within a question",

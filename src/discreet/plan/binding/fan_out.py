@@ -30,6 +30,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias, final
 
 from discreet.errors import NotAllowed
+from discreet.plan.binding.bounded_units import bounded_units
 from discreet.plan.binding.names import BoundRelation, FreshNames
 from discreet.query.expressions import Aggregate, Call, Column, Literal, Window
 from discreet.query.relations import Aggregated, Filter, Join, Project, Relation, UnionAll, descend
@@ -96,6 +97,7 @@ def first_rows(
     kept = tuple((each.column, Column(each.column)) for each in side.fields)
     number = fresh("row number")
     rank = Window("ROW_NUMBER", (), partition=tuple(map(Column, by)))
+    side = bounded_units(side, [rank])
     numbered = Project(side.relation, (*kept, (number, rank)))
     first = Filter(numbered, Call("<=", (Column(number), Literal(most))))
     return replace(side, relation=Project(first, kept))

@@ -40,6 +40,7 @@ from discreet.plan.binding.value_sets import membership
 from discreet.query.expressions import Call, Expression, Literal
 from discreet.query.relations import (
     Aggregated,
+    BoundedUnits,
     Distinct,
     Filter,
     Join,
@@ -268,7 +269,7 @@ def _is_guarded(node: Relation, guards: Guards) -> bool:  # noqa: PLR0911  one f
     match node:
         case Scan():
             return node in guards
-        case Filter() | Project() | Distinct() | Named():
+        case Filter() | Project() | Distinct() | Named() | BoundedUnits():
             return _is_guarded(node.child, guards)
         case Aggregated(child=child, keys=keys):  # without keys there is a row for no rows
             return bool(keys) and _is_guarded(child, guards)
