@@ -15,8 +15,8 @@ from discreet.requests.engine_request import Measure
 
 __all__ = ["MeasureList", "ReleaseInput"]
 
-ReleaseInput = tuple[str, Fraction | None]
-"""A measure, at a level if it is a histogram."""
+ReleaseInput = tuple[str, Fraction | str | None]
+"""A measure, and what is chosen from it if it is a histogram: a level, or a word."""
 
 
 @final

@@ -213,7 +213,7 @@ AGGREGATES: Final = frozenset({*signatures.AGGREGATES, *_SYNONYMS})
 """The names of aggregates in a text."""
 
 _TAKES_GROUP: Final = ("COUNT", "SUM", "AVG")
-_TAKES_ROW: Final = tuple(name for name in signatures.AGGREGATES if name != "COUNT")
+_TAKES_ROW: Final = tuple(name for name, each in signatures.AGGREGATES.items() if each.clamps)
 _CONDITIONAL: Final = frozenset({"COUNTIF", "COUNT_IF"})
 _WITH_PARAMETER: Final = frozenset({"PERCENTILE_CONT", "QUANTILE_CONT", "APPROX_QUANTILES"})
 
