@@ -38,7 +38,7 @@ from discreet.loss import PrivacyLoss
 from discreet.plan.aggregates.estimator import Predicted
 from discreet.plan.policy.owner_promises import OwnerPromise
 from discreet.plan.pricing.calibration import Price, loss_of
-from discreet.plan.pricing.group_sensitivity import Noise, QuantileChoice, Releases
+from discreet.plan.pricing.group_sensitivity import LeafChoice, Noise, Releases
 from discreet.plan.statistics.answer_layout import AnswerLayout, Estimate
 from discreet.query.canonical import canonical, form, relation_form
 from discreet.query.expressions import Expression
@@ -117,7 +117,7 @@ class Plan:
     selection: OptimalKeys | NoisyKeys | None
     chosen_by: str
     noises: tuple[Noise, ...]
-    choices: tuple[QuantileChoice, ...]
+    choices: tuple[LeafChoice, ...]
     estimates: tuple[Estimate, ...]
     layout: AnswerLayout
     tree: Node

@@ -18,7 +18,7 @@ from discreet.accounting.budgets.spending import describe_unit
 from discreet.mechanisms import Gaussian, NoisyKeys, OptimalKeys
 from discreet.plan.bounds_search.bounds_search import BoundsSearch, FoundBounds
 from discreet.plan.pricing.calibration import Price
-from discreet.plan.pricing.group_sensitivity import Noise, QuantileChoice, root_up
+from discreet.plan.pricing.group_sensitivity import LeafChoice, Noise, root_up
 from discreet.requests.engine_request import EngineRequest
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
@@ -260,7 +260,7 @@ def _share(noise: Noise, plan: Plan) -> str:
     return f"epsilon {_short(far.moved(relation) / noise.mechanism.scale)}"
 
 
-def _choice(choice: QuantileChoice, plan: Plan, about: dict[str, str]) -> str:
+def _choice(choice: LeafChoice, plan: Plan, about: dict[str, str]) -> str:
     relation = plan.unit.relation
     moved = choice.moved(two_sided=relation.replaces)
     spread = 2 * moved / choice.mechanism.scale
@@ -268,18 +268,11 @@ def _choice(choice: QuantileChoice, plan: Plan, about: dict[str, str]) -> str:
     if plan.delta is not None:
         share = f"rho {_short(choice.groups * spread * spread / 8)}"
     return (
-        f"{choice.measure}: {about[choice.measure]} at {choice.level}{_aside(choice)}, "
+        f"{choice.measure}: {about[choice.measure]} at {choice.words}, "
         f"scores moved by "
         f"{_short(moved)}; a choice of {choice.mechanism.candidates} of scale "
         f"{_short(choice.mechanism.scale)}; {share}"
     )
-
-
-def _aside(choice: QuantileChoice) -> str:
-    if choice.offset == 0:
-        return ""
-    ranks = "1 rank" if abs(choice.offset) == 1 else f"{abs(choice.offset)} ranks"
-    return f" and {ranks} {'higher' if choice.offset > 0 else 'lower'}"
 
 
 def _both(plan: Plan) -> Iterator[Branch]:

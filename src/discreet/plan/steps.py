@@ -224,9 +224,9 @@ def find_having_threshold(draft: Draft) -> Draft:
 def aim_at_ends(draft: Draft) -> Draft:
     """Tell quantiles at the ends how far inside of them is aimed, now that noise is known."""
     offsets: dict[ReleaseInput, int] = {
-        (each.measure, each.level): each.offset
+        each.use: each.offset
         for each in required(draft.calibrated).releases.choices
-        if each.side == 0 or not 0 < each.level < 1
+        if each.is_value
     }
     estimates = tuple(
         replace(each, estimator=each.estimator.aimed(offsets)) for each in draft.estimates

@@ -61,7 +61,7 @@ from discreet import mechanisms
 from discreet.errors import DiscreetError, EngineFailed, WrongKind
 from discreet.noise import SYSTEM, Entropy, KeyedEntropy
 from discreet.plan.plan import Plan
-from discreet.plan.pricing.group_sensitivity import UNITS, QuantileChoice
+from discreet.plan.pricing.group_sensitivity import UNITS, LeafChoice
 from discreet.release.noisy_totals import Chosen, Noisy, NoisyTotal, Run
 from discreet.release.release import Release
 from discreet.requests.engine_request import Total
@@ -115,7 +115,7 @@ def _check(plan: Plan) -> None:
     if plan.selection is not None and isinstance(plan.selection, mechanisms.NoisyKeys):
         _check_count(plan, plan.selection)
         known.add(plan.chosen_by)
-    chosen = {(choice.measure, choice.level, choice.offset) for choice in plan.choices}
+    chosen = {(*choice.use, choice.offset) for choice in plan.choices}
     for estimate in plan.estimates:
         estimator = estimate.estimator
         if not (set(estimator.totals()) <= known and set(estimator.choices()) <= chosen):
@@ -202,7 +202,7 @@ def _shown(plan: Plan, counts: Integers, entropy: Entropy) -> tuple[Integers, Ru
 
 
 def _leaves(
-    choice: QuantileChoice, sparse: SparseLeaves, places: Integers, entropy: Entropy
+    choice: LeafChoice, sparse: SparseLeaves, places: Integers, entropy: Entropy
 ) -> Integers:
     """Choose leaves in the groups at some places, which rise."""
     group, leaf, count = sparse

@@ -151,9 +151,8 @@ def _mean(one: Noisy, other: Noisy) -> Noisy:
     return Noisy(size=one.size, keys=one.keys, totals=totals, chosen=chosen)
 
 
-def _place(chosen: Chosen) -> tuple[str, Fraction, int]:
-    choice = chosen.choice
-    return choice.measure, choice.level, choice.side
+def _place(chosen: Chosen) -> tuple[str, Fraction | str, int]:
+    return *chosen.choice.use, chosen.choice.side
 
 
 def _averaged(one: NoisyTotal, other: NoisyTotal) -> NoisyTotal:

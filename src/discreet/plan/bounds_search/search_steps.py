@@ -32,12 +32,12 @@ from discreet.plan.pricing.unpriced_release import UnpricedRelease
 from discreet.plan.statistics.partition_selection import within_categories
 from discreet.query.expression_text import said
 from discreet.query.expressions import Aggregate, Column, Expression
+from discreet.query.signatures import AGGREGATES
 from discreet.requests.engine_request import EngineRequest, Leaves
 from discreet.units import PrivacyUnit
 
 __all__ = ["find_missing_bounds", "price_bounds_search"]
 
-_COUNTS: Final = "COUNT"
 _NAME: Final = "bounds"
 
 
@@ -149,7 +149,7 @@ def _targets(aggregates: list[Aggregate], facts: Mapping[str, Facts]) -> tuple[B
 def _row(aggregate: Aggregate, facts: Mapping[str, Facts]) -> Expression | None:
     """Return the bin of each row that an aggregate looks at, if it has no bounds."""
     given = aggregate.bounds_per_row is not None or aggregate.bounds_per_group is not None
-    if aggregate.function == _COUNTS or given:
+    if given or not AGGREGATES[aggregate.function].clamps:
         return None
     value = argument_of(aggregate)
     known = facts_of(value, facts)

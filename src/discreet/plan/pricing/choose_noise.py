@@ -10,7 +10,7 @@ where there is no column at all: errors come first.
 
     Gaussian noises add up to one whose variance is the sum of theirs
     Laplace noises of scales a, b, ... exceed x with the chance of ``laplace-sum``
-    a choice by rank misses its rank by the scale times ln(leaves / miss), about
+    a choice of a leaf misses the best score by the scale times ln(leaves / miss), about
 
 Theorem (key ``laplace-sum``).  Let X be a sum of independent continuous Laplace noises of different
 scales a_1, ..., a_k.  Then P[|X| > x] is the sum of w_i exp(-x / a_i), where w_i is the product of
@@ -33,10 +33,10 @@ from discreet.plan.pricing.release_parts import (
     GAUSSIAN,
     LAPLACE,
     OPTIMAL,
+    LeafPart,
     NoisyTotals,
     Part,
     PartitionSelection,
-    QuantileLevel,
     shorter_tail,
 )
 from discreet.plan.pricing.unpriced_release import UnpricedRelease, price_shares
@@ -83,9 +83,9 @@ def choose_noise(
             other = _gaussian(part, relation, float(rhos[place]), miss)
             pure.append(float(abs(factor)) * one)
             concentrated.append(float(abs(factor)) * other)
-        ranks = isinstance(sketch.parts[column[0][0]], QuantileLevel)
-        first = pure[0] if ranks else laplace_error(pure, miss)
-        second = concentrated[0] if ranks else math.hypot(*concentrated) * _normal(miss)
+        chosen = isinstance(sketch.parts[column[0][0]], LeafPart)
+        first = pure[0] if chosen else laplace_error(pure, miss)
+        second = concentrated[0] if chosen else math.hypot(*concentrated) * _normal(miss)
         if first and second:
             better += math.log(first / second)
     return GAUSSIAN if better > 0 else LAPLACE
@@ -126,11 +126,11 @@ def _normal(miss: float) -> float:
 
 
 def _laplace(part: Part, relation: Relation, epsilon: float, miss: float) -> float:
-    """Return the scale of a part for a share of epsilon, or the error of a choice by rank."""
+    """Return the scale of a part for a share of epsilon, or the error of a choice."""
     match part:
         case NoisyTotals(distances=far):
             return far.moved(relation) / epsilon
-        case QuantileLevel(groups=groups, leaves=leaves):
+        case LeafPart(groups=groups, leaves=leaves):
             far_off = 2 * groups * float(part.moved(relation)) * math.log(leaves / miss)
             return far_off / (epsilon * float(part.value_share))
         case PartitionSelection(most=most):
@@ -138,12 +138,12 @@ def _laplace(part: Part, relation: Relation, epsilon: float, miss: float) -> flo
 
 
 def _gaussian(part: Part, relation: Relation, rho: float, miss: float) -> float:
-    """Return the deviation of a part for a share of rho, or the error of a choice by rank."""
+    """Return the deviation of a part for a share of rho, or the error of a choice."""
     root = math.sqrt(2 * rho)
     match part:
         case NoisyTotals(distances=far):
             return math.sqrt(far.moved_squared(relation)) / root
-        case QuantileLevel(groups=groups, leaves=leaves):
+        case LeafPart(groups=groups, leaves=leaves):
             far_off = float(part.moved(relation)) * math.log(leaves / miss)
             return math.sqrt(groups / float(part.value_share)) * far_off / root
         case PartitionSelection(most=most):

@@ -29,13 +29,13 @@ from discreet.plan.pricing.choose_noise import choose_noise
 from discreet.plan.pricing.group_sensitivity import UNITS, GroupSensitivity
 from discreet.plan.pricing.release_parts import (
     GAUSSIAN,
+    KEYS_USE,
     LAPLACE,
     OPTIMAL,
     SMALLEST,
     NoisyTotals,
     Part,
     PartitionSelection,
-    QuantileLevel,
 )
 from discreet.plan.pricing.requested_price import RequestedPrice, check_price
 from discreet.plan.pricing.unpriced_release import UnpricedRelease
@@ -59,16 +59,8 @@ def unpriced_release(draft: Draft) -> UnpricedRelease:
     """Return the parts of a question, with weights and fixed epsilons."""
     uses, keys = _places(draft), _keys(draft)
     parts: list[Part] = [] if keys is None else [keys]
-    measures = {each.name: each for each in required(draft.measured).measures}
-    limits = required(draft.contributions)
     first = len(parts)
-    for (name, level), place in uses.items():
-        if place >= first:
-            part = _part(name, level, measures.get(name), limits)
-            sure = max(required(draft.ask).confidence, _LEAST_SURE)
-            parts.append(
-                replace(part, confidence=sure) if isinstance(part, QuantileLevel) else part
-            )
+    parts += [_part(draft, use) for use, place in uses.items() if place >= first]
     weights, fixed = _weights(draft, uses, len(parts))
     estimators = required(draft.measured).estimators
     columns = tuple(
@@ -98,13 +90,10 @@ def needs_of(draft: Draft) -> Mapping[str, tuple[int, ...]]:
     }
 
 
-_KEYS: Final[ReleaseInput] = ("", None)
-
-
 def _places(draft: Draft) -> dict[ReleaseInput, int]:
     """Return the place of each part, the choice of keys first; it may stand for a count as well."""
     known = [use for uses in required(draft.measured).uses for use in uses]
-    names = dict.fromkeys([_KEYS, *known] if required(draft.groups).chosen else known)
+    names = dict.fromkeys([KEYS_USE, *known] if required(draft.groups).chosen else known)
     chooser = _chooser(draft)
     if chooser is None:
         return {use: place for place, use in enumerate(names)}
@@ -136,25 +125,22 @@ def _chooser(draft: Draft) -> SelectionCount | None:
     return SelectionRule.of(required(draft.groups), draft.clause).among(counts)
 
 
-def _part(
-    name: str, level: Fraction | None, measure: Measure | None, limits: ContributionBounds
-) -> Part:
+def _part(draft: Draft, use: ReleaseInput) -> Part:
+    """Return what is released for an input; who needs a leaf says how it is chosen."""
+    measured, limits = required(draft.measured), required(draft.contributions)
+    measure = next((each for each in measured.measures if each.name == use[0]), None)
     match measure:
         case None:
             return _totals(UNITS, (1, 1), limits)
-        case Total(low=low, high=high):
+        case Total(name=name, low=low, high=high):
             return _totals(name, (low, high), limits)
-        case Distinct(most=most):
+        case Distinct(name=name, most=most):
             return _totals(name, (0, most), limits)
-        case Leaves(leaves=leaves, rows=rows):
-            return QuantileLevel(
-                measure=name,
-                level=required(level),
-                leaves=leaves,
-                rows=rows,
-                groups=limits.groups,
-                available=limits.available,
-            )
+        case Leaves():
+            pairs = zip(measured.estimators, measured.uses, strict=True)
+            needs = next(estimator for estimator, uses in pairs if use in uses)
+            sure = max(required(draft.ask).confidence, _LEAST_SURE)
+            return replace(needs.leaf_part(use, measure, limits), confidence=sure)
 
 
 def _totals(name: str, bounds: tuple[int, int], limits: ContributionBounds) -> NoisyTotals:

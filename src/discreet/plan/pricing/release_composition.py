@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, final
 
 from discreet.accounting import Leaf, Node, Repeat, Sequential
 from discreet.errors import OutOfRange
@@ -30,8 +30,8 @@ from discreet.mechanisms import Gaussian
 from discreet.plan.pricing.group_sensitivity import (
     UNITS,
     GroupSensitivity,
+    LeafChoice,
     Noise,
-    QuantileChoice,
     Releases,
     root_up,
     steps_up,
@@ -43,8 +43,6 @@ if TYPE_CHECKING:  # loaded when first used, because a plain question needs none
     from discreet.mechanisms import NoisyKeys, OptimalKeys
 
 __all__ = ["check_claims", "composition_of"]
-
-_SIDES: Final = {0: "", -1: ", from below", 1: ", from above"}
 
 
 def composition_of(releases: Releases, unit: PrivacyUnit) -> Node:
@@ -101,12 +99,12 @@ def _noisy(noise: Noise, whose: PrivacyUnit, *, replaced: bool) -> Leaf:
     )
 
 
-def _chosen(choice: QuantileChoice, whose: PrivacyUnit, *, replaced: bool) -> Node:
+def _chosen(choice: LeafChoice, whose: PrivacyUnit, *, replaced: bool) -> Node:
     """Return one choice for each group of a unit."""
     only = replaced and choice.available == 1
     leaf = Leaf(
         choice.mechanism,
-        name=f"{choice.measure} at {choice.level}{_SIDES[choice.side]}",
+        name=choice.name,
         unit=whose,
         added=choice.added,
         replaced=Fraction(choice.rows) if only else None,
@@ -168,7 +166,7 @@ class _Enforced:
                 return once and (far.available is None or leaves <= far.available)
         return added and self.within(far.groups, far.available)
 
-    def ranked(self, choice: QuantileChoice) -> bool:
+    def ranked(self, choice: LeafChoice) -> bool:
         """Whether a choice allows for all rows of a unit."""
         measure = self.measures.get(choice.measure)
         rows = isinstance(measure, Leaves) and measure.rows <= choice.rows

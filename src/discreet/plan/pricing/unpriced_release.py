@@ -24,13 +24,13 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final, final
 
 from discreet.errors import WrongKind
-from discreet.plan.pricing.group_sensitivity import UNITS, Noise, QuantileChoice, Releases
+from discreet.plan.pricing.group_sensitivity import UNITS, LeafChoice, Noise, Releases
 from discreet.plan.pricing.release_parts import (
     GAUSSIAN,
+    LeafPart,
     NoisyTotals,
     Part,
     PartitionSelection,
-    QuantileLevel,
 )
 from discreet.units import PrivacyUnit
 
@@ -73,7 +73,7 @@ def divide_epsilon(
 if TYPE_CHECKING:  # loaded when keys are chosen
     from discreet.mechanisms import NoisyKeys, OptimalKeys
 
-    Release = OptimalKeys | NoisyKeys | Noise | QuantileChoice
+    Release = OptimalKeys | NoisyKeys | Noise | LeafChoice
 
 
 NoiseTerms = tuple[tuple[int, Fraction], ...]
@@ -136,25 +136,23 @@ class UnpricedRelease:
     def with_rhos(self, rhos: Iterable[Fraction], delta: Fraction, law: str) -> Releases:
         """Give each part its rho."""
         relation = self.unit.relation
-        found: list[Release | tuple[QuantileChoice, ...]] = []
+        found: list[Release | tuple[LeafChoice, ...]] = []
         for part, share in zip(self.parts, rhos, strict=True):
             match part:
                 case PartitionSelection():
                     found.append(part.within_rho(share, relation, delta, law))
                 case NoisyTotals():
                     found.append(part.within_rho(share, relation, law))
-                case QuantileLevel():
+                case LeafPart():
                     found.append(part.within_rho(share, relation))
         return self._releases(found)
 
-    def _releases(self, found: Iterable[Release | tuple[QuantileChoice, ...]]) -> Releases:
+    def _releases(self, found: Iterable[Release | tuple[LeafChoice, ...]]) -> Releases:
         several = [one if isinstance(one, tuple) else (one,) for one in found]
         each, keys = [one for some in several for one in some], self.keys
         return Releases(
-            selection=next(
-                (one for one in each if not isinstance(one, Noise | QuantileChoice)), None
-            ),
+            selection=next((one for one in each if not isinstance(one, Noise | LeafChoice)), None),
             chosen_by=UNITS if keys is None else keys.measure,
             noises=tuple(one for one in each if isinstance(one, Noise)),
-            choices=tuple(one for one in each if isinstance(one, QuantileChoice)),
+            choices=tuple(one for one in each if isinstance(one, LeafChoice)),
         )

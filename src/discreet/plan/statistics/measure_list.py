@@ -17,8 +17,8 @@ if TYPE_CHECKING:  # a list holds the measures that aggregates make
 
 __all__ = ["MeasureList", "ReleaseInput"]
 
-ReleaseInput = tuple[str, Fraction | None]
-"""A measure, at a level if it is a histogram."""
+ReleaseInput = tuple[str, Fraction | str | None]
+"""A measure, and what is chosen from it if it is a histogram: a level, or a word."""
 
 
 @final
