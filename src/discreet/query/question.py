@@ -26,17 +26,13 @@ from discreet.query.node_checks import (
     wrong,
 )
 from discreet.query.relations import (
-    Aggregated,
-    BoundedUnits,
-    Filter,
-    Join,
     Output,
-    Project,
     Relation,
     Scan,
     check_outputs,
     check_relation,
     descend,
+    expressions_in,
 )
 from discreet.query.row_level import check_group, check_row
 from discreet.query.source_text import Span
@@ -48,7 +44,6 @@ __all__ = [
     "Question",
     "aggregates",
     "check_relation_size",
-    "expressions_in",
 ]
 
 
@@ -75,29 +70,6 @@ def check_relation_size(relation: Relation) -> int:
             raise too_much("the tables of this question are too much.", relation.span)
         waiting.extend((child, height + 1) for child in node.children())
     return count
-
-
-def expressions_in(relation: Relation) -> tuple[Expression, ...]:
-    """Return the expressions that a node itself holds.
-
-    >>> from discreet.query.expressions import Column
-    >>> from discreet.query.relations import Table
-    >>> expressions_in(Filter(Table("visits"), Column("paid")))
-    (Column(name='paid', table=None),)
-    """
-    match relation:
-        case Filter(predicate=predicate):
-            return (predicate,)
-        case Project(outputs=outputs):
-            return tuple(value for _, value in outputs)
-        case Aggregated(keys=keys, outputs=totals):
-            return tuple(value for _, value in (*keys, *totals))
-        case Join(on=on):
-            return () if on is None else (on,)
-        case BoundedUnits(texts=texts):
-            return texts
-        case _:
-            return ()
 
 
 STRATEGIES: Final = ("LAPLACE_THRESHOLD", "GAUSSIAN_THRESHOLD", "OPTIMAL", "PUBLIC_GROUPS")

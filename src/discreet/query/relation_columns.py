@@ -10,7 +10,6 @@ from typing import assert_never
 from discreet.errors import UnsupportedSQL, WrongType
 from discreet.query.expression_types import typed
 from discreet.query.expressions import Column, Expression, Star, walk
-from discreet.query.question import expressions_in
 from discreet.query.relations import (
     Aggregated,
     BoundedUnits,
@@ -24,6 +23,7 @@ from discreet.query.relations import (
     Table,
     UnionAll,
     descend,
+    expressions_in,
     folded,
 )
 from discreet.query.source_text import pointed

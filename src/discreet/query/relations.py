@@ -46,6 +46,7 @@ __all__ = [
     "check_outputs",
     "check_relation",
     "descend",
+    "expressions_in",
     "folded",
 ]
 
@@ -79,6 +80,22 @@ class _Leaf:
     def rebuilt(self, children: Sequence[Relation]) -> Self:  # noqa: ARG002 (there are none)
         """Return the node itself."""
         return self
+
+
+class _OverOne:
+    """What has one relation below it."""
+
+    __slots__ = ()
+
+    child: Relation
+
+    def children(self) -> tuple[Relation, ...]:
+        """Return the relations directly below."""
+        return (self.child,)
+
+    def rebuilt(self, children: Sequence[Relation]) -> Self:
+        """Return the same node over another relation."""
+        return replace(self, child=children[0])  # type: ignore[type-var]
 
 
 @final
@@ -126,7 +143,7 @@ class Scan(_Leaf):
 
 @final
 @dataclass(frozen=True, slots=True)
-class Named:
+class Named(_OverOne):
     """A relation under an alias; unbound relations only.
 
     >>> Named(Table("visits"), "v").alias
@@ -143,18 +160,10 @@ class Named:
         check_relation(self.child, self.span)
         check_name(self.alias, "a table", self.span)
 
-    def children(self) -> tuple[Relation, ...]:
-        """Return the relations directly below."""
-        return (self.child,)
-
-    def rebuilt(self, children: Sequence[Relation]) -> Named:
-        """Return the same node over another relation."""
-        return replace(self, child=children[0])
-
 
 @final
 @dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(_OverOne):
     """The rows for which the predicate is true: neither false nor NULL.
 
     >>> from discreet.query.expressions import Column
@@ -172,18 +181,10 @@ class Filter:
         check_relation(self.child, self.span)
         check_row(self.predicate, span=self.span)
 
-    def children(self) -> tuple[Relation, ...]:
-        """Return the relations directly below."""
-        return (self.child,)
-
-    def rebuilt(self, children: Sequence[Relation]) -> Filter:
-        """Return the same node over another relation."""
-        return replace(self, child=children[0])
-
 
 @final
 @dataclass(frozen=True, slots=True)
-class Project:
+class Project(_OverOne):
     """Each row turned into the outputs, in their order; windows live here.
 
     >>> from discreet.query.expressions import Column
@@ -202,14 +203,6 @@ class Project:
         for value in check_outputs(self.outputs, self.span):
             if type(value) is not Star:
                 check_row(value, windows=True, span=self.span)
-
-    def children(self) -> tuple[Relation, ...]:
-        """Return the relations directly below."""
-        return (self.child,)
-
-    def rebuilt(self, children: Sequence[Relation]) -> Project:
-        """Return the same node over another relation."""
-        return replace(self, child=children[0])
 
 
 @final
@@ -256,7 +249,7 @@ class Join:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Aggregated:
+class Aggregated(_OverOne):
     """One row for each combination of the keys that occurs: the keys, then the outputs.
 
     A plain aggregation, without noise.  Without keys it is one row.  The functions are those of
@@ -283,18 +276,10 @@ class Aggregated:
             for part in value.children():
                 check_row(part, span=self.span)
 
-    def children(self) -> tuple[Relation, ...]:
-        """Return the relations directly below."""
-        return (self.child,)
-
-    def rebuilt(self, children: Sequence[Relation]) -> Aggregated:
-        """Return the same node over another relation."""
-        return replace(self, child=children[0])
-
 
 @final
 @dataclass(frozen=True, slots=True)
-class Distinct:
+class Distinct(_OverOne):
     """Each different row once; NULL is like NULL.
 
     >>> Distinct(Table("wards")).child
@@ -308,14 +293,6 @@ class Distinct:
         """Refuse what is no relation."""
         check_span(self.span)
         check_relation(self.child, self.span)
-
-    def children(self) -> tuple[Relation, ...]:
-        """Return the relations directly below."""
-        return (self.child,)
-
-    def rebuilt(self, children: Sequence[Relation]) -> Distinct:
-        """Return the same node over another relation."""
-        return replace(self, child=children[0])
 
 
 @final
@@ -350,7 +327,7 @@ class UnionAll:
 
 @final
 @dataclass(frozen=True, slots=True)
-class BoundedUnits:
+class BoundedUnits(_OverOne):
     """The rows of units whose rows are few and small; bound relations only.
 
     The rows of a unit are those that agree in the columns ``unit``, none of which is NULL.  All of
@@ -381,14 +358,6 @@ class BoundedUnits:
         for limit in (self.rows, self.text_bytes):
             if type(limit) is not int or limit < 0:
                 raise wrong("a limit is not a whole number from 0 on.", self.span)
-
-    def children(self) -> tuple[Relation, ...]:
-        """Return the relations directly below."""
-        return (self.child,)
-
-    def rebuilt(self, children: Sequence[Relation]) -> BoundedUnits:
-        """Return the same node over another relation."""
-        return replace(self, child=children[0])
 
 
 Relation = (
@@ -446,3 +415,25 @@ def descend(relation: Relation) -> Iterator[Relation]:
         node = waiting.pop()
         yield node
         waiting.extend(reversed(node.children()))
+
+
+def expressions_in(relation: Relation) -> tuple[Expression, ...]:
+    """Return the expressions that a node itself holds.
+
+    >>> from discreet.query.expressions import Column
+    >>> expressions_in(Filter(Table("visits"), Column("paid")))
+    (Column(name='paid', table=None),)
+    """
+    match relation:
+        case Filter(predicate=predicate):
+            return (predicate,)
+        case Project(outputs=outputs):
+            return tuple(value for _, value in outputs)
+        case Aggregated(keys=keys, outputs=totals):
+            return tuple(value for _, value in (*keys, *totals))
+        case Join(on=on):
+            return () if on is None else (on,)
+        case BoundedUnits(texts=texts):
+            return texts
+        case _:
+            return ()

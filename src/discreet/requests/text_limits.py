@@ -20,7 +20,6 @@ from typing import Final
 
 from discreet.query.expressions import Call, Case, Cast, Column, Expression, Literal, Window, walk
 from discreet.query.node_checks import too_much
-from discreet.query.question import expressions_in
 from discreet.query.relation_columns import columns
 from discreet.query.relations import (
     Aggregated,
@@ -31,6 +30,7 @@ from discreet.query.relations import (
     Scan,
     UnionAll,
     descend,
+    expressions_in,
 )
 from discreet.query.types import Type
 from discreet.requests.engine_request import Distinct as DistinctValues
