@@ -16,7 +16,7 @@ from discreet.plan.bounds_search.second_stage import plan_second_stage
 from discreet.plan.pricing.requested_price import estimate
 from discreet.plan.statistics.partition_selection import UNIT_COUNTS, SelectionRule
 from discreet.query.expressions import Column
-from discreet.requests.engine_request import Distinct, Total
+from discreet.requests.engine_request import DistinctCount, Total
 from discreet.units import person
 from tests.plan.clinic import POLICY, SCHEMA, answers, databases, planned, public_rows
 
@@ -190,7 +190,7 @@ def test_what_may_choose():
     assert not both.by(rows, units=True)
     assert not SelectionRule(units=True).by(rows, units=False)
     assert not SelectionRule().by(UNIT_COUNTS[0], units=False)
-    assert both.among({"d": Distinct(name="d", expression=Column("age"), most=3)}) is None
+    assert both.among({"d": DistinctCount(name="d", expression=Column("age"), most=3)}) is None
     few = replace(rows, high=1, low=1)
     assert both.among({"many": rows, "few": few}) == ("few", 1)
 

@@ -29,8 +29,7 @@ from discreet.query.relations import (
     UnionAll,
     folded,
 )
-from discreet.requests.engine_request import Distinct as DistinctValues
-from discreet.requests.engine_request import EngineRequest, Leaves, Total
+from discreet.requests.engine_request import DistinctCount, EngineRequest, Leaves, Total
 
 __all__ = ["required_columns"]
 
@@ -51,7 +50,7 @@ def required_columns(request: EngineRequest) -> dict[str, frozenset[str]]:
         match measure:
             case Total(row=row) | Leaves(row=row):
                 used.append(row)
-            case DistinctValues(expression=expression):
+            case DistinctCount(expression=expression):
                 used.append(expression)
             case _:
                 assert_never(measure)

@@ -43,7 +43,15 @@ from discreet.plan.statistics.answer_layout import AnswerLayout, Estimate
 from discreet.query.canonical import canonical, form, relation_form
 from discreet.query.expressions import Expression
 from discreet.query.question import Question
-from discreet.requests.engine_request import EngineRequest, KeyValue, Measure, PublicGroups
+from discreet.requests.engine_request import (
+    DistinctCount,
+    EngineRequest,
+    KeyValue,
+    Leaves,
+    Measure,
+    PublicGroups,
+    Total,
+)
 from discreet.requests.key_product import Product
 from discreet.units import PrivacyUnit
 
@@ -170,6 +178,8 @@ def _plan_text() -> ModuleType:
 
 _FORMAT: Final = 1
 _ONE_TABLE: Final = [frozenset({""})]
+_TAGS: Final = {Total: "Total", DistinctCount: "Distinct", Leaves: "Leaves"}
+"""What digests call the measures, whatever their classes are called."""
 
 
 def plan_digest(  # noqa: PLR0913  all that decides an answer
@@ -216,7 +226,7 @@ def _form(expression: Expression) -> Any:
 def _measure(measure: Measure) -> list[Any]:
     values = (getattr(measure, item.name) for item in fields(measure))
     shown = [value if isinstance(value, str | int | None) else _form(value) for value in values]
-    return [type(measure).__name__, *shown]
+    return [_TAGS[type(measure)], *shown]
 
 
 def _public(groups: PublicGroups | None) -> list[list[Any]] | dict[str, Any] | None:

@@ -40,7 +40,7 @@ from discreet.requests.key_product import KeyValue, Product
 
 __all__ = [
     "KEY_TYPES",
-    "Distinct",
+    "DistinctCount",
     "EngineRequest",
     "KeyColumn",
     "KeyValue",
@@ -142,14 +142,14 @@ class Total:
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Distinct:
+class DistinctCount:
     """The number of different values among the kept units of a group.
 
     Definition.  Each unit shows at most ``most`` of its different values that are not NULL, those
     that come first in the order of hashes.  Values that several units show count once.
 
     >>> from discreet.query.expressions import Column
-    >>> Distinct(name="drugs", expression=Column("drug"), most=3).most
+    >>> DistinctCount(name="drugs", expression=Column("drug"), most=3).most
     3
     """
 
@@ -189,7 +189,7 @@ class Leaves:
         int64_range(whole(self.rows, name="rows", low=1), name="rows")
 
 
-Measure = Total | Distinct | Leaves
+Measure = Total | DistinctCount | Leaves
 
 PublicGroups = tuple[tuple[KeyValue, ...], ...] | Product
 """A list of groups, or all combinations of some values."""

@@ -33,8 +33,7 @@ from discreet.query.relations import (
     expressions_in,
 )
 from discreet.query.types import Type
-from discreet.requests.engine_request import Distinct as DistinctValues
-from discreet.requests.engine_request import EngineRequest, Leaves, Total
+from discreet.requests.engine_request import DistinctCount, EngineRequest, Leaves, Total
 
 __all__ = ["LONGEST_HELD", "MOST_TEXTS", "check_text_work", "text_work", "with_short_texts"]
 
@@ -129,7 +128,7 @@ def _expressions(request: EngineRequest) -> Iterator[Expression]:
     yield from (key.expression for key in request.keys)
     for measure in request.measures:
         match measure:
-            case Total(row=value) | Leaves(row=value) | DistinctValues(expression=value):
+            case Total(row=value) | Leaves(row=value) | DistinctCount(expression=value):
                 yield value
     for node in descend(request.relation):
         yield from expressions_in(node)

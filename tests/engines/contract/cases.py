@@ -22,8 +22,7 @@ from discreet.query.relations import (
     UnionAll,
 )
 from discreet.query.types import Type
-from discreet.requests.engine_request import Distinct as DistinctValues
-from discreet.requests.engine_request import EngineRequest, KeyColumn, Leaves, Total
+from discreet.requests.engine_request import DistinctCount, EngineRequest, KeyColumn, Leaves, Total
 from discreet.requests.key_product import Product
 from discreet.requests.table_schema import ColumnFacts, Schema, TableFacts
 from tests.engines.edges import EDGES
@@ -209,7 +208,7 @@ MEASURES = (
     Total(name="sum", row=I, low=-20, high=50),
     Total(name="mean", row=I, low=-(2**62), high=2**62, rows=2),
     Total(name="square", row=Call("*", (I, I)), low=0, high=2**63 - 1, rows=3),
-    DistinctValues(name="values", expression=Column("f"), most=2),
+    DistinctCount(name="values", expression=Column("f"), most=2),
     Leaves(name="leaves", row=G, leaves=3, rows=2),
 )
 LATEST = Window("ROW_NUMBER", (), (U,), (Order(I, True, True), Order(Column("f"), False, True)))
@@ -252,7 +251,7 @@ def many_texts():
     ]
     facts = tuple(ColumnFacts(name=name, type=kind) for name, kind in types.items())
     texts = tuple(Column(name) for name in types if name != "u")
-    value = DistinctValues(name="values", expression=Call("CONCAT", texts), most=2)
+    value = DistinctCount(name="values", expression=Call("CONCAT", texts), most=2)
     return Asked(
         name="many texts",
         features=frozenset({"more than 60 columns of texts"}),

@@ -61,9 +61,9 @@ def impossible():
 
 def measures(column):
     """Return a count of rows, and one that looks at a column."""
-    from discreet.requests.engine_request import Distinct  # noqa: PLC0415
+    from discreet.requests.engine_request import DistinctCount  # noqa: PLC0415
 
-    return (ONES, Distinct(name="x", expression=Column(column), most=1))
+    return (ONES, DistinctCount(name="x", expression=Column(column), most=1))
 
 
 def check_refusals(place):

@@ -44,7 +44,7 @@ from discreet.plan.statistics.measure_list import ReleaseInput
 from discreet.plan.statistics.partition_selection import SelectionCount, SelectionRule
 from discreet.query.expressions import Column, walk
 from discreet.query.source_text import pointed
-from discreet.requests.engine_request import Distinct, Leaves, Measure, Total
+from discreet.requests.engine_request import DistinctCount, Leaves, Measure, Total
 
 __all__ = ["check_kept", "needs_of", "scale_noise", "unpriced_release"]
 
@@ -134,7 +134,7 @@ def _part(draft: Draft, use: ReleaseInput) -> Part:
             return _totals(UNITS, (1, 1), limits)
         case Total(name=name, low=low, high=high):
             return _totals(name, (low, high), limits)
-        case Distinct(name=name, most=most):
+        case DistinctCount(name=name, most=most):
             return _totals(name, (0, most), limits)
         case Leaves():
             pairs = zip(measured.estimators, measured.uses, strict=True)

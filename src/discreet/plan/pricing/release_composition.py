@@ -36,7 +36,7 @@ from discreet.plan.pricing.group_sensitivity import (
     root_up,
     steps_up,
 )
-from discreet.requests.engine_request import Distinct, EngineRequest, Leaves, Measure, Total
+from discreet.requests.engine_request import DistinctCount, EngineRequest, Leaves, Measure, Total
 from discreet.units import PrivacyUnit, Relation
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
@@ -159,7 +159,7 @@ class _Enforced:
                 added = name == UNITS and far.low <= 1 <= far.high
             case Total(low=low, high=high):
                 added = far.low <= low and high <= far.high
-            case Distinct(most=most):
+            case DistinctCount(most=most):
                 added = far.low <= 0 and most <= far.high
             case Leaves(leaves=leaves, rows=rows):  # of which the leaves are the groups
                 once = far.low <= 1 <= far.high and self.groups * rows <= far.groups

@@ -41,7 +41,7 @@ from discreet.plan.aggregates.estimator import Estimator
 from discreet.release.interval_arithmetic import Ends
 from discreet.release.noisy_totals import Noisy
 from discreet.release.value_arrays import Floats
-from discreet.requests.engine_request import Distinct, EngineRequest, Total
+from discreet.requests.engine_request import DistinctCount, EngineRequest, Total
 
 __all__ = ["Intervals"]
 
@@ -96,7 +96,7 @@ class Intervals:
         match found:
             case Total(low=low, high=high):
                 return low, high
-            case Distinct(most=most):
+            case DistinctCount(most=most):
                 return 0, most
             case _:
                 return 0, 1
