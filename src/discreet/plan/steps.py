@@ -83,7 +83,7 @@ def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost
 
     Args:
         question: what is asked.
-        schema: the tables that there are, and what is public about them.
+        schema: all tables, and what is public about them.
         policy: limits on contributions and prices.
         unit: who is protected.
         public_rows: reads the rows of public tables, for groups that they list.
@@ -93,7 +93,7 @@ def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost
         error: how far outputs may be from the truth, by their names, in place of a price.
         size: about how many rows of a group count; errors of means follow from it.
         confidence: with which probability errors are not exceeded.
-        bounds: what finding missing bounds may cost, beside the answer.
+        bounds: what finding missing bounds may cost, in addition to the answer.
         found_bounds: bounds that were found and paid for before.
         concentrated: whether the budget that pays counts rho, mu or divergences, not epsilon.
         ceiling: whether the limits of the policy on the price hold; they do, except in tests.
@@ -134,7 +134,7 @@ def run_steps(draft: Draft) -> Plan:
 
 
 def read_price(draft: Draft) -> Draft:
-    """Read what is asked for, and hold it against the limits of the policy."""
+    """Read the requested price, and check it against the limits of the policy."""
     ask = read_requested_price(draft.question, draft.policy.limits, draft.given)
     if draft.ceiling:
         check_requested_price(ask, draft.policy.limits)
@@ -215,14 +215,14 @@ def name_outputs(draft: Draft) -> Draft:
 
 
 def find_having_threshold(draft: Draft) -> Draft:
-    """Find out from which noisy number on groups are shown, where they are too many to list."""
+    """Find the noisy number from which groups are shown, where there are too many to list."""
     if not isinstance(required(draft.groups).public, Product):
         return draft
     return having_threshold.having_threshold(draft)
 
 
 def aim_at_ends(draft: Draft) -> Draft:
-    """Tell quantiles at the ends how far inside of them is aimed, now that noise is known."""
+    """Tell extreme quantiles how far inside to aim, now that the noise is known."""
     offsets: dict[ReleaseInput, int] = {
         each.use: each.offset
         for each in required(draft.calibrated).releases.choices

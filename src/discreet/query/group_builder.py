@@ -144,7 +144,7 @@ class Asked:
         return self._with(order=tuple(order for item in items for order in read_orders(item)))
 
     def limit(self, count: int) -> Asked:
-        """Keep so many groups from the beginning."""
+        """Keep this many groups, from the first on."""
         return self._with(limit=whole(count, name="limit", low=0, high=2**31 - 1))
 
     def options(self, **options: object) -> Asked:

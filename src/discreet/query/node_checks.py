@@ -70,38 +70,38 @@ def wrong(what: str, span: Span | None = None) -> WrongKind:
 
 
 def check_span(span: object) -> None:
-    """Refuse a place in a text that is none."""
+    """Refuse anything but a place in a text, or None."""
     if span is not None and type(span) is not Span:
         raise wrong("the place of a node in a text is not a Span.")
 
 
 def check_name(name: object, what: str, span: Span | None = None) -> None:
-    """Refuse what is no name."""
+    """Refuse anything but a name."""
     if type(name) is not str or not name or "\0" in name or not _is_text(name):
         raise wrong(f"the name of {what} is not a text of characters.", span)
 
 
 def check_names(names: object, what: str, span: Span | None = None) -> None:
-    """Refuse what is no tuple of names."""
+    """Refuse anything but a tuple of names."""
     check_tuple(names, f"the names of {what}", span)
     for name in names:  # type: ignore[attr-defined]
         check_name(name, what, span)
 
 
 def check_tuple(value: object, what: str, span: Span | None = None) -> None:
-    """Refuse what is no tuple, such as a list, which could change later."""
+    """Refuse anything but a tuple: a list could change later."""
     if type(value) is not tuple:
         raise wrong(f"a {type(value).__name__} stands for {what}, and not a tuple.", span)
 
 
 def check_flag(value: object, what: str, span: Span | None = None) -> None:
-    """Refuse what is neither True nor False."""
+    """Refuse anything but True and False."""
     if type(value) is not bool:
         raise wrong(f"{what} is neither True nor False.", span)
 
 
 def check_place(value: object, what: str, *, low: int = 0, span: Span | None = None) -> None:
-    """Refuse what is no whole number from ``low`` on."""
+    """Refuse anything but a whole number from ``low`` on."""
     if type(value) is not int or not low <= value < 2**31:
         raise wrong(f"{what} is not a whole number from {low} on.", span)
 

@@ -94,7 +94,7 @@ def check_names(relation: Relation) -> tuple[str, ...]:
 
 
 def check_bound(relation: Relation) -> None:
-    """Refuse a relation of which some part is not bound yet.
+    """Refuse a relation that is not bound in all its parts.
 
     >>> check_bound(Distinct(Scan("wards", (("ward", Type.TEXT),))))
     """

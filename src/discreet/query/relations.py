@@ -111,7 +111,7 @@ class Table(_Leaf):
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        """Refuse what is no name."""
+        """Accept a name alone."""
         check_span(self.span)
         check_name(self.name, "a table", self.span)
 
@@ -130,7 +130,7 @@ class Scan(_Leaf):
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        """Refuse what is no name, or no type."""
+        """Accept a name, and names with types."""
         check_span(self.span)
         check_name(self.table, "a table", self.span)
         check_tuple(self.columns, "the columns of a table", self.span)
@@ -155,7 +155,7 @@ class Named(_OverOne):
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        """Refuse what is no name."""
+        """Accept a name alone."""
         check_span(self.span)
         check_relation(self.child, self.span)
         check_name(self.alias, "a table", self.span)
@@ -253,7 +253,7 @@ class Aggregated(_OverOne):
     """One row for each combination of the keys that occurs: the keys, then the outputs.
 
     A plain aggregation, without noise.  Without keys it is one row.  The functions are those of
-    ``PLAIN`` in functions: COUNT, SUM, MIN and MAX.
+    ``PLAIN`` in signatures: COUNT, SUM, MIN and MAX.
 
     >>> Aggregated(Table("visits"), (), (("n", Aggregate("COUNT")),)).keys
     ()
@@ -290,7 +290,7 @@ class Distinct(_OverOne):
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        """Refuse what is no relation."""
+        """Accept a relation alone."""
         check_span(self.span)
         check_relation(self.child, self.span)
 
@@ -370,7 +370,7 @@ _NODES: Final = frozenset(
 
 
 def check_relation(value: object, span: Span | None = None) -> None:
-    """Refuse what is no node of a relation, or one of a class made elsewhere.
+    """Refuse anything but a node of a relation; a subclass is none.
 
     >>> check_relation(Table("visits"))
     """
@@ -379,7 +379,7 @@ def check_relation(value: object, span: Span | None = None) -> None:
 
 
 def check_outputs(outputs: object, span: Span | None = None) -> Iterator[Expression]:
-    """Refuse what are no columns of a result; yield what they hold, which is not checked yet.
+    """Refuse anything but named columns; yield what they hold, which is not checked yet.
 
     >>> [type(value).__name__ for value in check_outputs((("n", Aggregate("COUNT")),))]
     ['Aggregate']

@@ -63,7 +63,7 @@ class Function:
     clamps: bool = False
 
     def accepts(self, count: int) -> bool:
-        """Whether it can be called with so many arguments.
+        """Whether it can be called with this many arguments.
 
         >>> FUNCTIONS["AND"].accepts(3), FUNCTIONS["NOT"].accepts(2)
         (True, False)
@@ -131,7 +131,7 @@ _TEXTUAL: Final = (
         "SUBSTR",
         (_TEXT, _INTEGER, _INTEGER),
         Type.TEXT,
-        "from the given place (from 1), so many code points or to the end",
+        "from the given place (from 1) that many code points, or all to the end",
         optional=1,
         written=(1, 2),
         lowest=(1, 0),
@@ -181,7 +181,7 @@ _CALENDAR: Final = (
         "DATE_ADD",
         (_DATE, _INTEGER),
         Type.DATE,
-        "so many days later; NULL outside the years 1 to 9999",
+        "that many days later; NULL outside the years 1 to 9999",
         written=(1,),
     ),
 )
@@ -235,7 +235,7 @@ AGGREGATES: Final[dict[str, Function]] = {
 
 
 def _shifted(name: str, side: str) -> Function:
-    meaning = f"the value so many rows {side}"
+    meaning = f"the value that many rows {side}"
     return Function(name, (_ANY, _INTEGER), "first", meaning, written=(1,), lowest=(0,))
 
 

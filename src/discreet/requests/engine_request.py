@@ -200,8 +200,8 @@ PublicGroups = tuple[tuple[KeyValue, ...], ...] | Product
 class EngineRequest:
     """A bound relation, whose rows belong to units and groups, and what is measured in each group.
 
-    ``unit`` is empty where each row is a unit, and then ``groups`` is None.  ``public`` are the
-    groups that there can be, where these are known beforehand.  If they are listed, all of them
+    ``unit`` is empty where each row is a unit, and then ``groups`` is None.  ``public`` are all
+    possible groups, where these are known beforehand.  If they are listed, all of them
     have an answer, in their order.  If they are a product, those have one that some kept unit
     touches, in the order of their keys.
 
@@ -262,7 +262,7 @@ class EngineRequest:
 
     @property
     def product(self) -> Product | None:
-        """The groups that there can be, if they are too many to be listed."""
+        """All possible groups, if they are too many to be listed."""
         return self.public if isinstance(self.public, Product) else None
 
 

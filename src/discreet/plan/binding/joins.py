@@ -2,7 +2,7 @@
 
 Trust: kernel.
 
-Theorem (key ``unit-local``, for joins).  Let L and R be relations of which each is public, or the
+Theorem (key ``unit-local``, for joins).  Let L and R be relations, each of them public, or the
 union over units of what each unit's rows give.
 1.  If one is public and the join keeps all or some of the private rows, each output row comes from
     one private row, and the output is again such a union.  A join that keeps unmatched rows of the

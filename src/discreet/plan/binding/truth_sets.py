@@ -128,7 +128,7 @@ def _flipped(sign: str) -> str:
 
 
 def _about(column: str, found: ComparedValues | None) -> TruthSets:
-    """Return the truth sets of a condition on one column; None is one of which nothing is known."""
+    """Return the truth sets of a condition on one column, or None if nothing is known of it."""
     if found is None:
         return _UNKNOWN
     true, false, null = (_checked({column: values}) for values in found)

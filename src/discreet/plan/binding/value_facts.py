@@ -102,7 +102,7 @@ class Facts:
 
 
 def facts_of(expression: Expression, known: Mapping[str, Facts]) -> Facts:
-    """Return what is known of an expression over columns of which something is known.
+    """Return what follows for an expression from what is known of its columns.
 
     >>> age = Facts(type=Type.INTEGER, low=Fraction(0), high=Fraction(110), nullable=False)
     >>> older = facts_of(Call("+", (Column("age"), Literal(10))), {"age": age})

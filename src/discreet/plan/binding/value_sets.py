@@ -188,7 +188,7 @@ def membership(column: str, kind: Type, values: Values) -> Expression | None:
 
 
 def _parts(column: Column, kind: Type, values: Values) -> Iterator[Expression]:
-    """Yield conditions of which one holds for each value of the set, and none for another."""
+    """Yield conditions: one of them holds for each value of the set, and none for another."""
     if not values.cuts:
         if values.below:
             yield _not(Call("IS NULL", (column,)))

@@ -5,7 +5,7 @@ Trust: kernel.
 Definition.  A number is in one bin: that of zero, or that of its sign and size.  Whole numbers of
 size 2**(j-1) to 2**j - 1 share a bin, j = 1, ..., 63.  Of other numbers those of size 2**k up to
 2**(k+1) do, k = -64, ..., 63; what is smaller counts as zero, and what is larger as the largest.
-(A FLOAT that is a power of two itself, below zero, is in the bin of which it is the end.)
+(A negative FLOAT that is a power of two is in the bin that ends with it.)
 Bins rise with the numbers in them.  Nothing here depends on data.
 
 Definition.  A *target* is an expression without public bounds that an aggregate looks at.  Of every
@@ -191,7 +191,7 @@ class FoundBounds:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundsSearch:
-    """How bounds are found, and what that costs beside the answer.
+    """How bounds are found, and what that costs in addition to the answer.
 
     ``given`` is what was asked, from which the answer is planned once bounds are known; ``promise``
     is what the answer may cost then, whatever they are.  The noise of the measures ``scaled`` is

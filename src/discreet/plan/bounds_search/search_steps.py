@@ -75,7 +75,7 @@ def find_missing_bounds(draft: Draft) -> Draft:
 
 
 def price_bounds_search(draft: Draft) -> Draft:
-    """Price the search for bounds, beside an answer that costs no more whatever they are."""
+    """Price the search for bounds, and an answer that costs no more whatever they are."""
     wanted = draft.given.bounds
     if not draft.targets or wanted is None:
         return draft

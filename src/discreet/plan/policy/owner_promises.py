@@ -217,7 +217,7 @@ def promises_behind(
     Args:
         relation: the rows of the question, bound.
         scope: the units that pay for it.
-        schema: the tables that there are.
+        schema: all tables.
         unit: who is protected.
     """
     read = {folded(node.table) for node in descend(relation) if isinstance(node, Scan)}

@@ -92,7 +92,7 @@ def choose_noise(
 
 
 def laplace_error(scales: Iterable[float], miss: float) -> float:
-    """Return what a sum of Laplace noises exceeds with some chance, about.
+    """Return about what a sum of Laplace noises exceeds with some chance.
 
     >>> round(laplace_error([2.0], 0.05), 3), round(laplace_error([1.0, 1.0], 0.05), 2)
     (5.991, 4.11)

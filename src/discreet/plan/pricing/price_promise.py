@@ -62,7 +62,7 @@ class PricePromise:
 def promise_of(
     ask: RequestedPrice, sketch: UnpricedRelease, calibrated: Calibrated, scaled: Sequence[str]
 ) -> PricePromise:
-    """Return what every answer keeps, of which a plan for some bounds is known.
+    """Return what every answer keeps, given a plan of it for some bounds.
 
     Args:
         ask: the price that is asked for.

@@ -151,7 +151,7 @@ def _reached(draft: Draft, groups: int) -> Iterator[HavingThreshold]:
 
 
 def _compared(part: Expression) -> tuple[str, str, Literal] | None:
-    """Return a slot, > or >=, and a number, if that is what a condition compares."""
+    """Return a slot, > or >=, and a number, if a condition compares these."""
     match part:
         case Call(function=">=" | ">" as sign, arguments=(Column(name=slot), Literal() as number)):
             compared = slot, str(sign), number

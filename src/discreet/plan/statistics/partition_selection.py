@@ -1,6 +1,6 @@
 """Partition selection: groups of a public list, or chosen privately, and by which count.
 
-Trust: kernel.  What one unit adds to a count is what the noise of the count is scaled to.
+Trust: kernel.  The noise of a count is scaled to what one unit adds to it.
 
 Definition.  Groups are public if every key has public values, and then there is one for each
 combination; or if a public table lists them; or if there are no keys, and one group.  All of them
@@ -16,7 +16,7 @@ for the choice.  A count can do that if every unit of a group adds at least one 
 ``most``: then groups without units, of which nobody may learn, count nothing.  That is so for
 
     the number of units
-    the rows of all units, at most so many of each
+    the rows of all units, at most ``most`` of each
 
 Theorem (key ``rows-are-units``).  A count of all rows of which a unit has at most one in a group
 that counts, and at least one, is the number of units.

@@ -35,7 +35,7 @@ class Item:
     alias: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what is no expression, or no name."""
+        """Accept an expression, and a name or none."""
         check_expression(self.expression)
         if self.alias is not None:
             check_name(self.alias, "a column")
@@ -67,7 +67,7 @@ class Select:
     limit_span: Span | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what are no items; a Question and relations check the rest."""
+        """Accept items alone; a Question and relations check the rest."""
         check_relation(self.source)
         for items in (self.items, self.group or ()):
             check_tuple(items, "the items of a SELECT")
