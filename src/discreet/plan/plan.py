@@ -198,11 +198,11 @@ def plan_digest(  # noqa: PLR0913  all that decides an answer
         "question": canonical(question),
         "unit": encode_unit(unit),
         "relation": relation_form(request.relation),
-        "units": [_form(each) for each in request.unit],
+        "units": [_form(part) for part in request.unit],
         "keys": [[_form(key.expression), key.type.value] for key in request.keys],
         "groups": request.groups,
         "public": _public(request.public),
-        "measures": [_measure(each) for each in request.measures],
+        "measures": [_measure(part) for part in request.measures],
         "tree": encode(tree),
         "chosen_by": releases.chosen_by,
         "offsets": [choice.offset for choice in releases.choices],
@@ -211,9 +211,9 @@ def plan_digest(  # noqa: PLR0913  all that decides an answer
     if search is not None:  # without one, digests are as they ever were
         data["search"] = {
             "relation": relation_form(search.request.relation),
-            "measures": [_measure(each) for each in search.request.measures],
+            "measures": [_measure(part) for part in search.request.measures],
             "tree": encode(search.tree),
-            "answer": [encode(each) for each in search.promise.leaves],
+            "answer": [encode(part) for part in search.promise.leaves],
         }
     text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode("ascii")).hexdigest()

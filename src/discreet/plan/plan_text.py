@@ -62,9 +62,9 @@ def found_lines(found: tuple[FoundBounds, ...]) -> Iterator[str]:
     >>> list(found_lines((cost,)))
     ['cost from 0 to 128']
     """
-    for each in found:
-        ends = f"{each.about} from {_number(each.low)} to {_number(each.high)}"
-        yield ends if each.seen else f"{ends}, the widest: no bin stood out from the noise"
+    for target in found:
+        ends = f"{target.about} from {_number(target.low)} to {_number(target.high)}"
+        yield ends if target.seen else f"{ends}, the widest: no bin stood out from the noise"
 
 
 def scaled_noise(noise: Noise, about: str, share: str) -> str:
@@ -135,16 +135,16 @@ def branches_of(plan: Plan) -> Branch:
 def _promises(plan: Plan) -> Iterator[Branch]:
     """Name what the price rests on, and no code can enforce."""
     if plan.promises:
-        lines = tuple(Branch(str(each)) for each in plan.promises)
+        lines = tuple(Branch(str(promise)) for promise in plan.promises)
         yield Branch("rests on promises of the owner", lines)
 
 
 def _standing(plan: Plan) -> Iterator[Branch]:
     """Say what the ledger says, where there is one."""
-    found = plan.budget_preview
-    if found is not None:
-        there = "" if found.entry is not None or plan.scope == Box.everything() else " there"
-        yield Branch(f"{found}{there}")
+    preview = plan.budget_preview
+    if preview is not None:
+        there = "" if preview.entry is not None or plan.scope == Box.everything() else " there"
+        yield Branch(f"{preview}{there}")
 
 
 def shown_question(plan: Plan) -> str:
@@ -286,16 +286,16 @@ def shown_price(price: Price) -> str:
     """Say what is paid, rounded up."""
     parts = []
     if price.epsilon is not None:
-        at = f" at delta {format_up(amount_up(price.delta))}" if price.delta else ""
-        parts.append(f"epsilon {format_up(amount_up(price.epsilon))}{at}")
+        outside = f" at delta {format_up(amount_up(price.delta))}" if price.delta else ""
+        parts.append(f"epsilon {format_up(amount_up(price.epsilon))}{outside}")
     if price.rho is not None:
-        at = f" beside delta {format_up(amount_up(price.beside))}" if price.beside else ""
-        parts.append(f"rho {format_up(amount_up(price.rho))}{at}")
+        outside = f" beside delta {format_up(amount_up(price.beside))}" if price.beside else ""
+        parts.append(f"rho {format_up(amount_up(price.rho))}{outside}")
     return "; ".join(parts)
 
 
 def _errors(plan: Plan) -> Iterator[Branch]:
-    lines = tuple(Branch(f"{each.output} {each.words}") for each in plan.predicted)
+    lines = tuple(Branch(f"{error.output} {error.words}") for error in plan.predicted)
     if lines:
         yield Branch(f"is off by at most, with a chance of {_percent(plan.confidence)}", lines)
 
@@ -311,12 +311,12 @@ def _short(number: Fraction, *, root: bool = False) -> str:
 
 def _lines(branch: Branch, first: str, rest: str) -> Iterator[str]:
     yield first + branch.text
-    for at, below in enumerate(branch.below, start=1):
-        turn, pass_by = ("└── ", "    ") if at == len(branch.below) else ("├── ", "│   ")
+    for number, below in enumerate(branch.below, start=1):
+        turn, pass_by = ("└── ", "    ") if number == len(branch.below) else ("├── ", "│   ")
         yield from _lines(below, rest + turn, rest + pass_by)
 
 
 def _item(branch: Branch) -> str:
-    below = "".join(_item(each) for each in branch.below)
+    below = "".join(_item(inner) for inner in branch.below)
     inner = f"<ul>{below}</ul>" if below else ""
     return f"<li>{html.escape(branch.text)}{inner}</li>"

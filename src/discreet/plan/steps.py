@@ -224,12 +224,13 @@ def find_having_threshold(draft: Draft) -> Draft:
 def aim_at_ends(draft: Draft) -> Draft:
     """Tell extreme quantiles how far inside to aim, now that the noise is known."""
     offsets: dict[ReleaseInput, int] = {
-        each.use: each.offset
-        for each in required(draft.calibrated).releases.choices
-        if each.is_value
+        choice.use: choice.offset
+        for choice in required(draft.calibrated).releases.choices
+        if choice.is_value
     }
     estimates = tuple(
-        replace(each, estimator=each.estimator.aimed(offsets)) for each in draft.estimates
+        replace(estimate, estimator=estimate.estimator.aimed(offsets))
+        for estimate in draft.estimates
     )
     return replace(draft, estimates=estimates)
 
@@ -244,7 +245,7 @@ def request_totals(draft: Draft) -> Draft:
     request = EngineRequest(
         relation=relation,
         unit=tuple(Column(name) for name in rows.unit or ()),
-        keys=tuple(each.key for each in known.keys),
+        keys=tuple(key.key for key in known.keys),
         groups=None if limits.single else limits.groups,
         public=groups.public if known.keys else None,
         measures=required(draft.measured).measures,
@@ -264,7 +265,7 @@ def predict_errors(draft: Draft) -> Draft:
         size=ask.size,
     )
     errors = (forecast.of(output) for output in required(draft.layout).outputs)
-    return replace(draft, predicted=tuple(each for each in errors if each is not None))
+    return replace(draft, predicted=tuple(error for error in errors if error is not None))
 
 
 STEPS: Final[tuple[Callable[[Draft], Draft], ...]] = (

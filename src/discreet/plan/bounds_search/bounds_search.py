@@ -210,7 +210,7 @@ class BoundsSearch:
     @property
     def widest(self) -> tuple[FoundBounds, ...]:
         """The bounds that are found where nothing stands out from the noise."""
-        ends = ((each.about, *each.bins.widest) for each in self.targets)
+        ends = ((target.about, *target.bins.widest) for target in self.targets)
         return tuple(
             FoundBounds(about=about, low=low, high=high, seen=False) for about, low, high in ends
         )

@@ -59,8 +59,8 @@ def find_missing_bounds(draft: Draft) -> Draft:
             why="how far noise moves a number follows from its bounds, which are not known yet.",
             do="give a price, such as epsilon=0.5; or give the bounds.",
         )
-    pairs = [each.bounds for each in draft.found] or [REFERENCE] * len(targets)
-    bounds = dict(zip((each.row for each in targets), pairs, strict=True))
+    pairs = [found.bounds for found in draft.found] or [REFERENCE] * len(targets)
+    bounds = dict(zip((target.row for target in targets), pairs, strict=True))
     rows = tuple(_row(inner, known.rows.facts) for _, inner in known.aggregates)
     bound = tuple(
         (outer, inner if row is None else replace(inner, bounds_per_row=bounds[row]))
@@ -109,9 +109,9 @@ def _open(draft: Draft) -> frozenset[Aggregate]:
 def _scaled(draft: Draft) -> Iterator[str]:
     """Yield the measures that are clamped to bounds that are not known yet."""
     waiting = _open(draft)
-    for each in draft.estimates:
-        if each.aggregate in waiting:
-            yield from each.estimator.clamped()
+    for estimate in draft.estimates:
+        if estimate.aggregate in waiting:
+            yield from estimate.estimator.clamped()
 
 
 def _said(draft: Draft) -> tuple[Predicted, ...]:
@@ -123,20 +123,22 @@ def _said(draft: Draft) -> tuple[Predicted, ...]:
         confidence=ask.confidence,
         size=ask.size,
     )
-    outputs = {each.name: each for each in required(draft.layout).outputs}
+    outputs = {column.name: column for column in required(draft.layout).outputs}
     missing = _open(draft)
-    return tuple(forecast.by_width(outputs[each.output], each, missing) for each in draft.predicted)
+    return tuple(
+        forecast.by_width(outputs[error.output], error, missing) for error in draft.predicted
+    )
 
 
 def _targets(aggregates: list[Aggregate], facts: Mapping[str, Facts]) -> tuple[BoundsTarget, ...]:
     """Return what lacks bounds, each of it once."""
     targets: dict[Expression, BoundsTarget] = {}
-    for each in aggregates:
-        row = _row(each, facts)
+    for aggregate in aggregates:
+        row = _row(aggregate, facts)
         if row is not None and row not in targets:
             number = len(targets) + 1
-            value = argument_of(each)
-            where = "" if each.where is None else f" where {said(each.where)}"
+            value = argument_of(aggregate)
+            where = "" if aggregate.where is None else f" where {said(aggregate.where)}"
             targets[row] = BoundsTarget(
                 measure=_NAME if number == 1 else f"{_NAME}_{number}",
                 row=row,
@@ -164,10 +166,10 @@ def _releases(
     """Divide the price evenly; a unit is in one bin of each target."""
     parts = tuple(
         NoisyTotals(
-            measure=each.measure,
-            distances=GroupSensitivity(low=1, high=1, groups=1, available=each.bins.count),
+            measure=target.measure,
+            distances=GroupSensitivity(low=1, high=1, groups=1, available=target.bins.count),
         )
-        for each in targets
+        for target in targets
     )
     ones: tuple[int, ...] = (1,) * len(parts)
     sketch = UnpricedRelease(parts=parts, weights=ones, fixed=(None,) * len(parts), unit=unit)
@@ -191,7 +193,7 @@ def _lowered(draft: Draft) -> EngineRequest:
         keys=(),
         groups=None if limits.single else 1,
         measures=tuple(
-            Leaves(name=each.measure, row=each.row, leaves=each.bins.count, rows=1)
-            for each in draft.targets
+            Leaves(name=target.measure, row=target.row, leaves=target.bins.count, rows=1)
+            for target in draft.targets
         ),
     )

@@ -77,8 +77,10 @@ def noise_half_width(terms: tuple[Term, ...], confidence: Fraction) -> Fraction:
         )
     miss = float(1 - confidence)
     if miss < _RAREST:
-        each = 1 - (1 - confidence) / len(known)
-        return sum((factor * noise.error(confidence=each) for factor, noise in known), Fraction(0))
+        single = 1 - (1 - confidence) / len(known)
+        return sum(
+            (factor * noise.error(confidence=single) for factor, noise in known), Fraction(0)
+        )
     step = max(float(factor) * noise.width for factor, noise in known) / _FINE
     laws = sorted((_rounded(noise, step / float(factor)) for factor, noise in known), key=len)
     reach = _quantile(functools.reduce(_convolved, laws[:-1]), laws[-1], miss - _SLACK)
@@ -110,8 +112,8 @@ def _below(noise: Laplace | Gaussian, edges: Floats) -> Floats:
     most = math.ceil((_GAUSSIAN_REACH + 1) * sigma) + 1
     places = np.arange(-most, most + 1)
     total = np.cumsum(np.exp(-(places.astype(float) ** 2) / (2 * sigma * sigma)))
-    at = np.clip(whole, -most - 1, most).astype(np.int64) + most
-    return np.where(at < 0, 0.0, total[np.maximum(at, 0)] / total[-1])
+    place = np.clip(whole, -most - 1, most).astype(np.int64) + most
+    return np.where(place < 0, 0.0, total[np.maximum(place, 0)] / total[-1])
 
 
 def _normal_below(places: Floats) -> Floats:

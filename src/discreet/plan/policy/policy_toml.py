@@ -72,9 +72,9 @@ def _lines(policy: Policy) -> Iterator[str]:
 def _same(policy: Policy) -> Iterator[str]:
     if policy.same:
         yield from ("", "[same]")
-    for each in policy.same:
-        listed = ", ".join(_text(f"{table}.{column}") for table, column in each.columns)
-        yield f"{_key(each.label)} = [{listed}]"
+    for line in policy.same:
+        listed = ", ".join(_text(f"{table}.{column}") for table, column in line.columns)
+        yield f"{_key(line.label)} = [{listed}]"
 
 
 def _budget(budget: Budget) -> Iterator[str]:
@@ -125,7 +125,7 @@ def _column(column: ColumnFacts) -> Iterator[str]:
         if value is not None:
             yield f"{name} = {_number(value)}"
     if column.categories is not None:
-        yield f"categories = [{', '.join(_value(each) for each in column.categories)}]"
+        yield f"categories = [{', '.join(_value(category) for category in column.categories)}]"
     if column.nullable != (column.categories is None):
         yield f"nullable = {_value(column.nullable)}"
     if column.constant:

@@ -115,10 +115,10 @@ def laplace_error(scales: Iterable[float], miss: float) -> float:
 
 def _different(falling: Sequence[float]) -> list[float]:
     """Move scales apart that are nearly equal."""
-    found: list[float] = []
+    apart: list[float] = []
     for scale in falling:
-        found.append(min(scale, found[-1] * (1 - _APART)) if found else scale)
-    return found
+        apart.append(min(scale, apart[-1] * (1 - _APART)) if apart else scale)
+    return apart
 
 
 def _normal(miss: float) -> float:

@@ -64,9 +64,9 @@ def unpriced_release(draft: Draft) -> UnpricedRelease:
     weights, fixed = _weights(draft, uses, len(parts))
     estimators = required(draft.measured).estimators
     columns = tuple(
-        tuple((uses[use], factor) for use, factor in each.error_terms().items())
+        tuple((uses[use], factor) for use, factor in single.error_terms().items())
         for estimator in estimators
-        for each in estimator.single()
+        for single in estimator.single()
     )
     return UnpricedRelease(
         parts=tuple(parts), weights=weights, fixed=fixed, unit=draft.unit, columns=columns
@@ -76,7 +76,7 @@ def unpriced_release(draft: Draft) -> UnpricedRelease:
 def needs_of(draft: Draft) -> Mapping[str, tuple[int, ...]]:
     """Return the places of the parts that each output needs."""
     places, uses = _places(draft), required(draft.measured).uses
-    slots = {each.slot: use for each, use in zip(draft.estimates, uses, strict=True)}
+    slots = {estimate.slot: use for estimate, use in zip(draft.estimates, uses, strict=True)}
     return {
         output.name: tuple(
             dict.fromkeys(
@@ -119,7 +119,7 @@ def _keys(draft: Draft) -> PartitionSelection | None:
 def _chooser(draft: Draft) -> SelectionCount | None:
     """Return the count of the answer that chooses its groups, if one does."""
     measured = required(draft.measured)
-    counts: dict[str, Measure | None] = {each.name: each for each in measured.measures}
+    counts: dict[str, Measure | None] = {measure.name: measure for measure in measured.measures}
     if measured.counts_units:
         counts[UNITS] = None
     return SelectionRule.of(required(draft.groups), draft.clause).among(counts)
@@ -209,7 +209,7 @@ def check_kept(ask: RequestedPrice, price: Price) -> None:
 def _by_epsilon(draft: Draft, epsilon: Fraction, law: str | None) -> Calibrated:
     """Spend an epsilon, by the law that was asked for, or else by that with smaller errors."""
     ask, sketch = required(draft.ask), required(draft.unpriced)
-    fixed = any(each is not None for each in sketch.fixed)
+    fixed = any(share is not None for share in sketch.fixed)
     keys = sketch.keys
     asked_for = GAUSSIAN if GAUSSIAN in {law, None if keys is None else keys.law} else law
     if asked_for == GAUSSIAN and (fixed or ask.delta == 0):
@@ -248,9 +248,9 @@ def _by_errors(draft: Draft, law: str | None) -> Calibrated:
 
 
 def _needs_delta(draft: Draft) -> UnsupportedSQL:
-    keys = [each for each in required(draft.bound).keys if each.values is None]
+    keys = [key for key in required(draft.bound).keys if key.values is None]
     span = keys[0].key.expression.span if keys else draft.question.span
-    names = ", ".join(each.key.name for each in keys) or "the groups"
+    names = ", ".join(key.key.name for key in keys) or "the groups"
     return UnsupportedSQL(
         what=pointed(f"which values of {names} there are is private, and delta is 0.", span),
         why="somebody may be the only one in a group, and then its name must hardly ever be shown.",

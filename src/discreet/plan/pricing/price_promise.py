@@ -173,8 +173,8 @@ def _fits(node: Node, promised: Node | None, unit: PrivacyUnit) -> bool:
         return True
     match promised:
         case Leaf(source=Pure(bound=most)):
-            found = epsilon_sum(node, unit)
-            return found is not None and found[0] <= most and found[1] == 0
+            total = epsilon_sum(node, unit)
+            return total is not None and total[0] <= most and total[1] == 0
         case Leaf(source=source):
             return source == UNPROTECTED
         case _:

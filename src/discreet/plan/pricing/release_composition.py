@@ -57,8 +57,8 @@ def composition_of(releases: Releases, unit: PrivacyUnit) -> Node:
     >>> tree.price(1, 0).epsilon(delta=0)
     0.5
     """
-    found = tuple(_leaves(releases, unit))
-    return found[0] if len(found) == 1 else Sequential(*found)
+    leaves = tuple(_leaves(releases, unit))
+    return leaves[0] if len(leaves) == 1 else Sequential(*leaves)
 
 
 def _leaves(releases: Releases, unit: PrivacyUnit) -> Iterator[Node]:
@@ -142,7 +142,7 @@ class _Enforced:
         return cls(
             groups=groups if available is None else min(groups, available),
             available=available,
-            measures={each.name: each for each in request.measures},
+            measures={measure.name: measure for measure in request.measures},
         )
 
     def within(self, groups: int, available: int | None) -> bool:
@@ -181,8 +181,8 @@ class _Enforced:
 
 
 def _covered(enforced: _Enforced, releases: Releases) -> Iterable[bool]:
-    yield from (_noise(enforced, each) for each in releases.noises)
-    yield from (enforced.ranked(each) for each in releases.choices)
+    yield from (_noise(enforced, release) for release in releases.noises)
+    yield from (enforced.ranked(release) for release in releases.choices)
     if releases.selection is not None:
         most = enforced.counted(releases.chosen_by)
         claimed = getattr(releases.selection, "most", 1)

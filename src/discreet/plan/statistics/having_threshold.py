@@ -91,7 +91,7 @@ def having_threshold(draft: Draft) -> Draft:
         )
     best = min(
         _reached(draft, len(groups)),
-        key=lambda each: each.zeros.expected().high,
+        key=lambda threshold: threshold.zeros.expected().high,
         default=None,
     )
     having = draft.question.having

@@ -83,7 +83,7 @@ class MeasureList:
         """Return the name of a measure that was added."""
         same = (
             name
-            for name, each in self._measures.items()
-            if self._apart[name] == apart and replace(each, name="") == measure
+            for name, known in self._measures.items()
+            if self._apart[name] == apart and replace(known, name="") == measure
         )
         return next(same, None)

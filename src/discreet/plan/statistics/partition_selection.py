@@ -219,9 +219,9 @@ class SelectionRule:
         units = UNITS in measured
         if units and self.units:
             return UNITS, 1
-        found = [
-            (name, each.high)
-            for name, each in measured.items()
-            if isinstance(each, Total) and self.by(each, units=units)
+        counts = [
+            (name, total.high)
+            for name, total in measured.items()
+            if isinstance(total, Total) and self.by(total, units=units)
         ]
-        return min(found, key=lambda each: each[1], default=None)
+        return min(counts, key=lambda total: total[1], default=None)

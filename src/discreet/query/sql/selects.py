@@ -116,7 +116,7 @@ def select(cursor: Cursor, tables: Tables) -> Select:
     group, every = _group(cursor)
     having = expression(cursor) if cursor.accept("HAVING") else None
     order = order_by(cursor, expression) if cursor.accept("ORDER", "BY") else ()
-    at = cursor.at
+    before_limit = cursor.at
     limit = _limit(cursor) if cursor.accept("LIMIT") else None
     return Select(
         items=items,
@@ -130,7 +130,7 @@ def select(cursor: Cursor, tables: Tables) -> Select:
         distinct=distinct,
         clause=given,
         span=cursor.since(start),
-        limit_span=None if limit is None else cursor.since(at),
+        limit_span=None if limit is None else cursor.since(before_limit),
     )
 
 

@@ -99,7 +99,9 @@ def _aggregated(select: Select) -> Relation:
 
     outputs = tuple((name, transformed(value, below)) for name, value in grouped.outputs)
     condition = None if grouped.having is None else transformed(grouped.having, below)
-    keys = tuple((f"key_{at}", value) for at, (_, value) in enumerate(grouped.keys, start=1))
+    keys = tuple(
+        (f"key_{number}", value) for number, (_, value) in enumerate(grouped.keys, start=1)
+    )
     named = tuple((name, total) for total, name in totals.items())
     relation: Relation = Aggregated(filtered(select), keys, named, span=select.span)
     if condition is not None:
