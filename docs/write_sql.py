@@ -28,7 +28,8 @@ rows of one person and at public tables. Join private tables on the columns that
 on a key that belongs to one person; the policy says which, with `unit`, `key` and `link`. If a key
 in the data has several owners although the policy says otherwise, pairs of rows of different people
 are left out, so the promise to each of them still holds. Joins and unions turn one row into at most
-`max_fan_out` rows: 100, unless `[limits]` says otherwise. With these tables:
+`max_fan_out` rows: 100, unless `[limits]` says otherwise. Windows leave out whoever has more than
+2<sup>24</sup> rows, or 2<sup>27</sup> bytes of text in them. With these tables:
 """
 MIXED = """Steps that mix people are refused with [E504](errors/E504.md):
 """

@@ -81,6 +81,7 @@ AGGREGATES: Final = (
     "MEDIAN(age)",
     "MAX(age)",
     "APPROX_QUANTILES(age, 4)",
+    "MODE(ward)",
 )
 """One of every kind of aggregate."""
 ONE_AGGREGATE: Final = "SELECT {} AS a FROM visits"
@@ -170,7 +171,7 @@ class Moved(NamedTuple):
 
 def totals_of(session: Session, plan: Plan, *, salt: int = 0) -> Totals:
     """Compute the totals of a plan, exactly as an answer would."""
-    raw = session._engine.run(plan.lowered, order=HashOrder(salt=salt))  # noqa: SLF001
+    raw = session._engine.run(plan.request, order=HashOrder(salt=salt))  # noqa: SLF001
     groups = list(zip(*(key.to_pylist() for key in raw.keys), strict=True)) if raw.keys else [()]
     measures = {"units": raw.units, **raw.totals}
     return {

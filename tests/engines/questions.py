@@ -13,8 +13,7 @@ from discreet.query.expressions import Aggregate, Call, Case, Cast, Column, Lite
 from discreet.query.relation_columns import columns
 from discreet.query.relations import Aggregated, Distinct, Filter, Join, Project, Scan, UnionAll
 from discreet.query.types import Type
-from discreet.requests.engine_request import Distinct as DistinctValues
-from discreet.requests.engine_request import EngineRequest, KeyColumn, Leaves, Total
+from discreet.requests.engine_request import DistinctCount, EngineRequest, KeyColumn, Leaves, Total
 from discreet.requests.key_product import Product
 from tests.engines.edges import EDGES
 
@@ -361,7 +360,7 @@ def measures(draw, types):
         found.append(Total(name=f"total {at}", row=row, low=low, high=high, rows=rows))
     kind = draw(st.sampled_from(list(Type)))
     values = draw(expressions(kind, types, 1))
-    found.append(DistinctValues(name="values", expression=values, most=draw(st.integers(1, 3))))
+    found.append(DistinctCount(name="values", expression=values, most=draw(st.integers(1, 3))))
     leaf = Call("MOD", (Call("ABS", (draw(expressions(Type.INTEGER, types, 1)),)), Literal(5)))
     rows = draw(st.integers(1, 3))
     found.append(Leaves(name="leaves", row=leaf, leaves=draw(st.integers(1, 5)), rows=rows))
@@ -407,7 +406,7 @@ def plain_questions(draw, by_row=None):
         public=draw(_public([key.type for key in keys])),
         measures=(
             *totals,
-            DistinctValues(name="values", expression=Column(values), most=draw(st.integers(1, 3))),
+            DistinctCount(name="values", expression=Column(values), most=draw(st.integers(1, 3))),
             Leaves(
                 name="leaves",
                 row=Column("g"),

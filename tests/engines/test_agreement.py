@@ -9,8 +9,7 @@ from discreet.engines.hash_order import HashOrder
 from discreet.query.expressions import Aggregate, Column, Literal
 from discreet.query.relations import Aggregated, Scan
 from discreet.query.types import Type
-from discreet.requests.engine_request import Distinct as DistinctValues
-from discreet.requests.engine_request import EngineRequest
+from discreet.requests.engine_request import DistinctCount, EngineRequest
 from tests.engines.answers import ENGINE, reference, run
 from tests.engines.edges import both
 from tests.engines.questions import (
@@ -78,7 +77,7 @@ def test_zero_has_one_sign_in_the_portable_order():
         unit=(Column("u"),),
         keys=(),
         groups=1,
-        measures=(DistinctValues(name="values", expression=Column("f"), most=1),),
+        measures=(DistinctCount(name="values", expression=Column("f"), most=1),),
     )
     rows, seen = {"events": events, "wards": []}, set()
     for salt in range(20):

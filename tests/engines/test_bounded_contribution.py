@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from discreet.engines.hash_order import HashOrder
-from discreet.requests.engine_request import Distinct, Leaves, Total
+from discreet.requests.engine_request import DistinctCount, Leaves, Total
 from tests.engines.answers import by_group, reference, run
 from tests.engines.questions import (
     crowded_tables,
@@ -16,7 +16,7 @@ from tests.engines.questions import (
 )
 
 FEW = settings(max_examples=12, suppress_health_check=list(HealthCheck))
-MOST = {Total: lambda m: m.most, Distinct: lambda m: m.most, Leaves: lambda m: m.rows}
+MOST = {Total: lambda m: m.most, DistinctCount: lambda m: m.most, Leaves: lambda m: m.rows}
 
 
 def check_neighbors(lowered, one, other, *, groups):

@@ -40,7 +40,7 @@ QUESTIONS = [
 @settings(max_examples=15, suppress_health_check=list(HealthCheck))
 @given(rows=databases() | databases(visits_shared=2), salt=st.integers(0, 99))
 def test_linked_joins_agree(text, rows, salt):
-    lowered, order = planned(text).lowered, HashOrder(salt=salt, portable=True)
+    lowered, order = planned(text).request, HashOrder(salt=salt, portable=True)
     filled(ENGINE, rows, TYPES)
     expected = flat(Reference(rows, TYPES).run(lowered, order=order))
     assert flat(ENGINE.run(lowered, order=order)) == expected

@@ -51,7 +51,7 @@ def check(plan, answer):
     if plan is None:
         return set()
     gone = outside(plan.scope, FULL)
-    for lowered in (plan.lowered, *([plan.search.lowered] if plan.search else [])):
+    for lowered in (plan.request, *([plan.search.request] if plan.search else [])):
         assert answer(lowered, FULL) == answer(lowered, without(FULL, gone))
     return gone
 
@@ -89,7 +89,7 @@ def test_rows_that_are_units_do_not_count_outside_either(monkeypatch, answer):
             continue
         kept = [row for row in FULL["visits"] if record(row, BY_ROW) in plan.scope]
         assert plan.scope == box
-        assert answer(plan.lowered, FULL) == answer(plan.lowered, {**FULL, "visits": kept})
+        assert answer(plan.request, FULL) == answer(plan.request, {**FULL, "visits": kept})
 
 
 def test_without_the_filters_they_would_count(monkeypatch):
@@ -105,6 +105,6 @@ def test_a_box_that_is_right_changes_no_answer():
     for condition in ("born = 1980", "weight IS NULL", "sex <> 'f'", "ill IS NOT TRUE"):
         question = f"SELECT COUNT(*) AS n FROM visits WHERE {condition}"  # noqa: S608
         plan = planned(question)
-        bare = replace(plan.lowered, relation=unfiltered(plan.lowered.relation))
+        bare = replace(plan.request, relation=unfiltered(plan.request.relation))
         assert plan.scope != Box.everything()
-        assert by_duckdb(plan.lowered, FULL) == by_duckdb(bare, FULL) == by_reference(bare, FULL)
+        assert by_duckdb(plan.request, FULL) == by_duckdb(bare, FULL) == by_reference(bare, FULL)

@@ -162,9 +162,9 @@ def answered(place, lowered, tables, known=None):
 
 def check_people(place, plan, tables=TABLES, people=clinic.PEOPLE):
     """Take one person after the other out, and compare what moves with what is claimed."""
-    whole = answered(place, plan.lowered, tables)
+    whole = answered(place, plan.request, tables)
     for who in people:
-        rest = answered(place, plan.lowered, clinic.without(tables, who))
+        rest = answered(place, plan.request, clinic.without(tables, who))
         check(plan, whole, rest, replaced=False)
 
 
@@ -177,7 +177,7 @@ def test_a_wrong_inference_costs_accuracy_alone(name, place, monkeypatch):
 @pytest.mark.parametrize("name", PLANTS)
 def test_nor_does_it_cost_more_where_one_person_is_replaced(name, monkeypatch):
     plan = plan_with(name, monkeypatch, "replace")
-    found = [answered(DuckDBPlace(), plan.lowered, clinic.without(TABLES, who)) for who in (1, 2)]
+    found = [answered(DuckDBPlace(), plan.request, clinic.without(TABLES, who)) for who in (1, 2)]
     check(plan, *found, replaced=True)
 
 
@@ -224,7 +224,7 @@ def test_the_plants_lower_the_price(name, monkeypatch):
         for each, claim in claims(honest).items()
         if each in claims(wrong)
     ]
-    fewer = (wrong.lowered.groups or 1) < (honest.lowered.groups or 1)
+    fewer = (wrong.request.groups or 1) < (honest.request.groups or 1)
     finer = honest.choices != wrong.choices
     assert any(less) or fewer or finer
 
@@ -233,13 +233,13 @@ def test_the_plants_lower_the_price(name, monkeypatch):
 def test_a_twin_that_does_not_enforce_is_caught(name, monkeypatch):
     """The twin computes what the honest plan would have enforced, at the price of the wrong one."""
     honest, wrong = clinic.planned(PLANTS[name][0]), plan_with(name, monkeypatch)
-    measures = {each.name: each for each in honest.lowered.measures}
+    measures = {each.name: each for each in honest.request.measures}
     twin = replace(
         wrong,
-        lowered=replace(
-            wrong.lowered,
-            groups=honest.lowered.groups,
-            measures=tuple(measures.get(each.name, each) for each in wrong.lowered.measures),
+        request=replace(
+            wrong.request,
+            groups=honest.request.groups,
+            measures=tuple(measures.get(each.name, each) for each in wrong.request.measures),
         ),
     )
     with pytest.raises(AssertionError):
@@ -345,7 +345,7 @@ def check_rows(text, place, monkeypatch, **patch):
         plan = clinic.planned(text, policy=ROWS, schema=schema, unit=row(), epsilon=1)
     rows = [{"ward": "ABC"[at % 3], "age": at % 4} for at in range(9)]
     found = [
-        answered(place, plan.lowered, {"visits": some, "wards": SEVERAL}, schema)
+        answered(place, plan.request, {"visits": some, "wards": SEVERAL}, schema)
         for some in (rows, *(rows[:at] + rows[at + 1 :] for at in range(len(rows))))
     ]
     for rest in found[1:]:

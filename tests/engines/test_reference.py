@@ -9,7 +9,7 @@ from discreet.engines.hash_order import HashOrder
 from discreet.query.expressions import Aggregate, Call, Cast, Column, Literal, Order, Window
 from discreet.query.relations import Aggregated, Filter, Join, Project, Scan, Table, UnionAll
 from discreet.query.types import Type
-from discreet.requests.engine_request import Distinct, EngineRequest, KeyColumn, Leaves, Total
+from discreet.requests.engine_request import DistinctCount, EngineRequest, KeyColumn, Leaves, Total
 from tests.engines.answers import flat
 from tests.reference.bounding import _thinned, kept_cells, one_unit_total
 from tests.reference.engine import Reference
@@ -114,7 +114,7 @@ def question(**changes):
         "measures": (
             Total(name="x", row=Column("x"), low=-5, high=20),
             Total(name="mean", row=Column("x"), low=-5, high=20, rows=1),
-            Distinct(name="values", expression=Column("x"), most=2),
+            DistinctCount(name="values", expression=Column("x"), most=2),
             Leaves(name="leaves", row=Column("x"), leaves=8, rows=5),
         ),
         **changes,
@@ -167,7 +167,7 @@ def test_a_unit_keeps_the_groups_with_the_lowest_hashes():
 def test_a_unit_shows_few_of_its_values():
     rows = [{"u": 1, "k": "a", "x": at} for at in range(9)]
     for most in (1, 4, 9, 20):
-        measure = Distinct(name="values", expression=Column("x"), most=most)
+        measure = DistinctCount(name="values", expression=Column("x"), most=most)
         engine = Reference({"t": rows}, {"t": TYPES})
         raw = engine.run(question(measures=(measure,)), order=HashOrder(salt=2))
         assert raw.totals["values"].tolist() == [min(most, 9)]

@@ -8,6 +8,7 @@ from discreet.errors import UnsupportedSQL
 from discreet.query.expressions import Aggregate, Call, Column, Literal, Order, Window
 from discreet.query.relations import (
     Aggregated,
+    BoundedUnits,
     Distinct,
     Filter,
     Join,
@@ -18,8 +19,7 @@ from discreet.query.relations import (
     UnionAll,
 )
 from discreet.query.types import Type
-from discreet.requests.engine_request import Distinct as DistinctValues
-from discreet.requests.engine_request import EngineRequest, KeyColumn, Leaves, Total
+from discreet.requests.engine_request import DistinctCount, EngineRequest, KeyColumn, Leaves, Total
 from tests.engines.answers import reference
 from tests.engines.questions import (
     EVENTS,
@@ -71,7 +71,7 @@ def test_a_scan():
     assert of(VISITS, unit=()) == {"events": ""}
     total = Total(name="t", row=I, low=0, high=1)
     leaves = Leaves(name="l", row=Column("g"), leaves=2, rows=1)
-    values = DistinctValues(name="v", expression=Column("f"), most=1)
+    values = DistinctCount(name="v", expression=Column("f"), most=1)
     assert of(VISITS, measures=(total, leaves, values)) == {"events": "fgiu"}
     assert of(VISITS, keys=(KeyColumn("k", K, Type.TEXT),)) == {"events": "ku"}
     with pytest.raises(UnsupportedSQL):  # an alias is there in unbound relations only
@@ -114,6 +114,8 @@ def test_groups():
 
 def test_rows_that_are_compared_as_a_whole():
     assert of(Distinct(Project(VISITS, (("u", U), ("k", K))))) == {"events": "ku"}
+    bounded = BoundedUnits(VISITS, ("u",), (K,), rows=1, text_bytes=1)
+    assert of(Project(bounded, (("u", U),))) == {"events": "ku"}
     assert of(Distinct(VISITS)) == {"events": "".join(sorted(EVENTS))}
 
 

@@ -11,7 +11,8 @@ import pytest
 
 import discreet as dp
 from discreet.engines.connection import Performance
-from discreet.errors import NotAllowed, UnsupportedSQL
+from discreet.errors import EngineFailed, NotAllowed, UnsupportedSQL
+from discreet.plan.binding import bounded_units
 from discreet.plan.binding.fan_out import MOST_FAN_OUT
 from discreet.query.scalar_functions import LONGEST_TEXT
 from discreet.requests.text_limits import LONGEST_HELD, MOST_TEXTS
@@ -124,6 +125,57 @@ def test_nobody_makes_an_answer_fail(name):
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_nobody_with_many_rows_makes_an_answer_fail(name):
     check(QUESTIONS[name], rows=1000)
+
+
+WINDOWS = {
+    "before": "SELECT COUNT(*) AS n FROM (SELECT patient, LAG(note) OVER (PARTITION BY patient "
+    "ORDER BY cost) AS b FROM visits) WHERE LENGTH(b) >= 0",
+    "first": "SELECT COUNT(*) AS n FROM (SELECT patient, note, ROW_NUMBER() OVER (PARTITION BY "
+    "patient ORDER BY cost) AS r FROM visits) WHERE r = 1 AND LENGTH(note) >= 0",
+    "least": "SELECT COUNT(*) AS n FROM (SELECT patient, MIN(note) OVER (PARTITION BY patient "
+    "ORDER BY visit) AS m FROM visits) WHERE LENGTH(m) >= 0",
+}
+
+
+def held(question, rows, memory, *, present=True):
+    """Answer a question where one person has many rows with the longest texts that are held."""
+    plain = 2 * PEOPLE
+    size = plain + (rows if present else 0)
+    table = pa.table(
+        {
+            "patient": [*(at // 2 for at in range(plain)), *[999] * (size - plain)],
+            "visit": range(size),
+            "tag": ["y"] * size,
+            "cost": [1.0] * size,
+            "age": [40] * size,
+            "note": [*[""] * plain, *["a" * LONGEST_HELD] * (size - plain)],
+            "memo": [""] * size,
+        }
+    )
+    tables = {"visits": table, "areas": AREAS, "many": MANY}
+    small = Performance(threads=2, memory=memory)
+    with dp.open(tables, policy=POLICY, test_mode=True, performance=small) as session:
+        return session.ask(question, epsilon=10**6).to_arrow().column(0)[0].as_py()
+
+
+@pytest.mark.theorem("bounded-units")
+def test_whoever_fills_the_memory_of_a_window_is_left_out(monkeypatch):
+    """Without the bound the question fails because of one person's rows, and tells of them."""
+    question, rows, memory = WINDOWS["before"], 8000, "100MB"
+    monkeypatch.setattr(bounded_units, "MOST_TEXT", 2**22)
+    absent = held(question, rows, memory, present=False)
+    assert held(question, rows, memory) == absent == PEOPLE
+    monkeypatch.setattr(bounded_units, "MOST_TEXT", 2**60)
+    with pytest.raises(EngineFailed):
+        held(question, rows, memory)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WINDOWS)
+@pytest.mark.parametrize("rows", [bounded_units.MOST_TEXT // LONGEST_HELD, 50_000])
+def test_nobody_at_the_limit_of_windows_or_beyond_makes_an_answer_fail(name, rows):
+    counts = [held(WINDOWS[name], rows, "400MB", present=present) for present in (False, True)]
+    assert 0 <= counts[1] - counts[0] <= 15
 
 
 @pytest.mark.parametrize(

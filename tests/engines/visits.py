@@ -7,7 +7,7 @@ import pyarrow as pa
 from discreet.query.expressions import Call, Cast, Column, Literal
 from discreet.query.relations import Scan
 from discreet.query.types import Type
-from discreet.requests.engine_request import Distinct, EngineRequest, KeyColumn, Leaves, Total
+from discreet.requests.engine_request import DistinctCount, EngineRequest, KeyColumn, Leaves, Total
 
 TYPES = {"patient": Type.INTEGER, "ward": Type.TEXT, "cost": Type.FLOAT}
 VISITS = Scan("visits", tuple(TYPES.items()))
@@ -46,7 +46,7 @@ def by_ward(**changes):
             Total(name="visits", row=Literal(1), low=0, high=5),
             Total(name="cents", row=cents(), low=0, high=50000),
             Total(name="mean", row=cents(), low=-5000, high=50000, rows=2),
-            Distinct(name="costs", expression=Column("cost"), most=2),
+            DistinctCount(name="costs", expression=Column("cost"), most=2),
             Leaves(name="leaf", row=leaf, leaves=11, rows=2),
         ),
         **changes,

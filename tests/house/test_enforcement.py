@@ -21,6 +21,7 @@ FACTS = (
     "categories",
     "one row for each key",
     "how far joins",
+    "how many rows of a unit a window",
     "one budget",
 )
 SECTION = PAGE[PAGE.index("## True by construction") : PAGE.index("## How claims are kept true")]

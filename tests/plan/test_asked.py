@@ -17,8 +17,8 @@ def test_aggregates_are_bound_once():
     found = bound(
         "SELECT COUNT(*) AS n, COUNT(*) AS m, SUM(Cost) AS s FROM visits HAVING COUNT(*) > 1"
     )
-    assert [outer.function for outer, _ in found.bound] == ["COUNT", "SUM"]
-    assert found.bound[1][1].argument.name == "cost"
+    assert [outer.function for outer, _ in found.aggregates] == ["COUNT", "SUM"]
+    assert found.aggregates[1][1].argument.name == "cost"
 
 
 def test_keys_know_what_is_declared():

@@ -16,7 +16,7 @@ from discreet.plan.bounds_search.second_stage import plan_second_stage
 from discreet.plan.pricing.requested_price import estimate
 from discreet.plan.statistics.partition_selection import UNIT_COUNTS, SelectionRule
 from discreet.query.expressions import Column
-from discreet.requests.engine_request import Distinct, Total
+from discreet.requests.engine_request import DistinctCount, Total
 from discreet.units import person
 from tests.plan.clinic import POLICY, SCHEMA, answers, databases, planned, public_rows
 
@@ -73,7 +73,7 @@ def test_a_count_that_is_needed_anyway_chooses(aggregates, options, chosen_by, o
     assert isinstance(plan.selection, NoisyKeys)
     assert plan.chosen_by == chosen_by
     assert sorted(noise.measure for noise in plan.noises) == sorted(others)
-    measure = next((m for m in plan.lowered.measures if m.name == chosen_by), None)
+    measure = next((m for m in plan.request.measures if m.name == chosen_by), None)
     assert plan.selection.most == (1 if measure is None else measure.high)
     assert plan.price.epsilon <= 1
     assert plan.price.delta <= DELTA
@@ -131,7 +131,7 @@ def test_a_threshold_on_rows_is_for_units_where_the_question_says_so():
 def test_the_same_count_is_measured_once_where_groups_are_public():
     plan = plan_of("COUNT(*) AS n, COUNT(DISTINCT patient) AS p", ONE_ROW, key="ward", epsilon=1)
     assert [noise.measure for noise in plan.noises] == ["units"]
-    assert plan.lowered.measures == ()
+    assert plan.request.measures == ()
 
 
 def test_errors_are_those_of_public_groups():
@@ -168,8 +168,8 @@ def test_bounds_that_are_found_do_not_decide_which_count_chooses(ends, options):
 @given(tables=databases(), salt=st.integers(0, 9), one=st.sampled_from(UNIT_COUNTS))
 def test_rows_of_which_one_counts_are_units(tables, salt, one):
     plan = plan_of("COUNT(*) AS n", ONE_ROW)
-    assert plan.lowered.measures == ()
-    lowered = replace(plan.lowered, measures=(replace(one, name="rows"),))
+    assert plan.request.measures == ()
+    lowered = replace(plan.request, measures=(replace(one, name="rows"),))
     totals, _ = answers(lowered, tables, salt)
     assert totals["rows"] == totals["units"]
 
@@ -190,7 +190,7 @@ def test_what_may_choose():
     assert not both.by(rows, units=True)
     assert not SelectionRule(units=True).by(rows, units=False)
     assert not SelectionRule().by(UNIT_COUNTS[0], units=False)
-    assert both.among({"d": Distinct(name="d", expression=Column("age"), most=3)}) is None
+    assert both.among({"d": DistinctCount(name="d", expression=Column("age"), most=3)}) is None
     few = replace(rows, high=1, low=1)
     assert both.among({"many": rows, "few": few}) == ("few", 1)
 

@@ -18,7 +18,7 @@ def planned_here(sql):
 
 @pytest.mark.parametrize("entry", APART, ids=lambda entry: entry.rule)
 def test_apart(entry):
-    assert planned_here(entry.sql).lowered.unit
+    assert planned_here(entry.sql).request.unit
 
 
 @pytest.mark.parametrize("entry", MIXED, ids=lambda entry: entry.rule)

@@ -153,6 +153,6 @@ def test_what_mixes_units_below_says_what_names_them(text, do):
 
 def test_a_unit_is_counted_by_any_column_that_holds_it():
     text = "SELECT COUNT(DISTINCT {}) AS n FROM visits v JOIN drugs d ON v.patient = d.person"
-    assert planned(text.format("d.person")).lowered == planned(text.format("v.patient")).lowered
+    assert planned(text.format("d.person")).request == planned(text.format("v.patient")).request
     linked = "SELECT COUNT(DISTINCT v.patient) AS n FROM bills b JOIN visits v ON b.visit = v.visit"
-    assert planned(linked).lowered.measures == ()
+    assert planned(linked).request.measures == ()

@@ -8,8 +8,8 @@ import pytest
 from discreet.loss import GaussianDP, least_scale
 from discreet.mechanisms import Gaussian, Laplace, NoisyKeys
 from discreet.plan.forecast.noise_quantiles import noise_half_width
-from discreet.plan.pricing.calibration import by_epsilon, by_point
-from discreet.plan.pricing.choose_noise import choose_noise, gaussian_rho, laplace_error
+from discreet.plan.pricing.calibration import by_epsilon, by_point, gaussian_rho
+from discreet.plan.pricing.choose_noise import choose_noise, laplace_error
 from discreet.plan.pricing.group_sensitivity import GroupSensitivity
 from discreet.plan.pricing.release_parts import (
     GAUSSIAN,

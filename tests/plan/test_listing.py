@@ -48,14 +48,14 @@ REFUSED = [
 def test_listed_groups_are_counted_and_shown(text, tables):
     plan = planned(text, epsilon=1)
     assert plan.selection is None
-    totals, _ = answers(plan.lowered, tables)
+    totals, _ = answers(plan.request, tables)
     listed = {(row["ward"],) for row in WARDS}
     assert set(totals["units"]) == listed
     touched = {
         (row["patient"], row["ward"]) for row in tables["visits"] if row["patient"] is not None
     }
     people = Counter(who for who, ward in touched if (ward,) in listed)
-    if max(people.values(), default=0) <= plan.lowered.groups:  # nobody's groups are left out
+    if max(people.values(), default=0) <= plan.request.groups:  # nobody's groups are left out
         expected = Counter((ward,) for _, ward in touched)
         assert totals["units"] == {group: expected[group] for group in listed}
 

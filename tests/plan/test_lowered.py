@@ -10,7 +10,7 @@ from discreet.errors import OutOfRange, TooLarge, WrongKind
 from discreet.query.expressions import Column, Literal
 from discreet.query.relations import Scan
 from discreet.query.types import Type
-from discreet.requests.engine_request import Distinct, EngineRequest, KeyColumn, Leaves, Total
+from discreet.requests.engine_request import DistinctCount, EngineRequest, KeyColumn, Leaves, Total
 
 ONES = Total(name="ones", row=Literal(1), low=0, high=5)
 VISITS = Scan("visits", (("patient", Type.INTEGER), ("ward", Type.TEXT)))
@@ -70,7 +70,7 @@ def test_measures_without_a_bound_are_refused(measure, fields, error):
 
 def test_distinct_values_are_bounded_too():
     with pytest.raises(OutOfRange):
-        Distinct(name="x", expression=Column("x"), most=0)
+        DistinctCount(name="x", expression=Column("x"), most=0)
 
 
 def test_floats_tell_no_groups_apart():

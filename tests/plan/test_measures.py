@@ -13,7 +13,7 @@ from discreet.plan.aggregates.means import Mean
 from discreet.plan.aggregates.quantiles import QuantileEstimator, QuantilesEstimator
 from discreet.plan.aggregates.sums import Sum
 from discreet.plan.aggregates.variances import Variance
-from discreet.requests.engine_request import Distinct, Leaves, Total
+from discreet.requests.engine_request import DistinctCount, Leaves, Total
 from tests.plan.clinic import answers, planned
 
 ROW = {"sex": "f", "height": 1.5, "born": 1980, "city": "x", "day": None, "ward": "A", "paid": True}
@@ -48,7 +48,7 @@ def value(estimator, totals):
 
 def answered(select, tables):
     plan = plan_of(select)
-    totals, _ = answers(plan.lowered, tables)
+    totals, _ = answers(plan.request, tables)
     return [value(each.estimator, totals) for each in plan.estimates]
 
 
@@ -122,7 +122,7 @@ def test_conditions_on_aggregates():
 
 
 def measures(select, **price):
-    return {each.name: each for each in plan_of(select, **price).lowered.measures}
+    return {each.name: each for each in plan_of(select, **price).request.measures}
 
 
 def test_equal_totals_are_measured_once():
@@ -146,7 +146,7 @@ def test_what_becomes_of_each_aggregate():
         "COUNT(DISTINCT city) AS c, COUNT(DISTINCT born) AS b, COUNT(DISTINCT city, "
         "contribution_bounds_per_group => (0, 2)) AS e, MIN(age) AS l, MAX(cost) AS h"
     )
-    assert [each.most for each in found.values() if isinstance(each, Distinct)] == [3, 1, 2]
+    assert [each.most for each in found.values() if isinstance(each, DistinctCount)] == [3, 1, 2]
     assert [each.leaves for each in found.values() if isinstance(each, Leaves)] == [111, 4096]
     plan = plan_of("APPROX_QUANTILES(age, 2) AS q, MAX(age) AS h")
     each = plan.estimates[0].estimator.each

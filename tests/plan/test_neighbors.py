@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from discreet.accounting import Leaf
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.plan.policy.policy import read_policy
-from discreet.plan.pricing.release_composition import Releases, composition_of
+from discreet.plan.pricing.group_sensitivity import Releases
+from discreet.plan.pricing.release_composition import composition_of
 from discreet.query.expressions import Column
 from discreet.requests.engine_request import Total
 from discreet.requests.table_schema import Schema
@@ -114,7 +115,7 @@ def check(plan, here, there, *, replaced):
     """Compare what moved with what every leaf of the tree is priced for."""
     (totals, histograms), (others, other_histograms) = here, there
     claims = leaves_of(plan)
-    most = (plan.lowered.groups or 1) * (2 if replaced else 1)
+    most = (plan.request.groups or 1) * (2 if replaced else 1)
     for name, values in totals.items():
         change = moved(values, others[name])
         assert len(change) <= most
@@ -166,9 +167,9 @@ def check_choice(choice, claims, here, there, *, replaced):
 @given(tables=databases(), salt=st.integers(0, 9))
 def test_one_unit_added_or_removed(text, at, tables, salt):
     plan = known(text, at, "add_remove")
-    whole = answers(plan.lowered, tables, salt)
+    whole = answers(plan.request, tables, salt)
     for who in PEOPLE:
-        check(plan, whole, answers(plan.lowered, without(tables, who), salt), replaced=False)
+        check(plan, whole, answers(plan.request, without(tables, who), salt), replaced=False)
 
 
 @pytest.mark.theorem("linked-joins")
@@ -177,9 +178,9 @@ def test_one_unit_added_or_removed(text, at, tables, salt):
 @given(tables=databases(visits_shared=2), salt=st.integers(0, 9))
 def test_one_unit_where_keys_have_several_owners(text, tables, salt):
     plan = known(text, 0, "add_remove")
-    whole = answers(plan.lowered, tables, salt)
+    whole = answers(plan.request, tables, salt)
     for who in PEOPLE:
-        check(plan, whole, answers(plan.lowered, without(tables, who), salt), replaced=False)
+        check(plan, whole, answers(plan.request, without(tables, who), salt), replaced=False)
 
 
 @pytest.mark.theorem("plan-distances")
@@ -189,7 +190,7 @@ def test_one_unit_where_keys_have_several_owners(text, tables, salt):
 @given(tables=databases(), salt=st.integers(0, 9))
 def test_one_unit_replaced(text, at, tables, salt):
     plan = known(text, at, "replace")
-    each = [answers(plan.lowered, without(tables, who), salt) for who in PEOPLE[:2]]
+    each = [answers(plan.request, without(tables, who), salt) for who in PEOPLE[:2]]
     check(plan, *each, replaced=True)
 
 
@@ -233,13 +234,13 @@ def mutants(plan):
             )
         ),
     )
-    measures = tuple(map(off_center, plan.lowered.measures))
+    measures = tuple(map(off_center, plan.request.measures))
     small = tuple(
         narrower(noise, low=-55 * 3, high=55 * 3) if noise.measure == "sum" else noise
         for noise in noises
     )
-    lowered = replace(plan.lowered, measures=measures)
-    yield "center", replace(with_noises(small), lowered=lowered)
+    lowered = replace(plan.request, measures=measures)
+    yield "center", replace(with_noises(small), request=lowered)
 
 
 @pytest.mark.parametrize("relation", ["add_remove"])
@@ -247,7 +248,7 @@ def mutants(plan):
 def test_mutants_are_caught(name, relation):
     plan = dict(mutants(known(MUTATED, 0, relation)))[name]
     tables = crowd()
-    here, there = answers(plan.lowered, tables), answers(plan.lowered, without(tables, 1))
+    here, there = answers(plan.request, tables), answers(plan.request, without(tables, 1))
     if name == "none":
         check(plan, here, there, replaced=False)
         return
@@ -297,6 +298,6 @@ def test_one_row_that_is_a_unit(text, rows):
     apart = [rows[:at] + rows[at + 1 :] for at in range(len(rows))]
     for relation, tables in (("add_remove", [rows, *apart]), ("replace", apart)):
         plan = known_rows(text, relation)
-        found = [answers(plan.lowered, {"visits": each}) for each in tables]
+        found = [answers(plan.request, {"visits": each}) for each in tables]
         for other in found[1:]:
             check(plan, found[0], other, replaced=relation == "replace")

@@ -106,14 +106,14 @@ def tried(engine, seed, *, poison, moves):
         )
     except DiscreetError:
         return "not planned"
-    for statement in statements(engine, found.lowered):
+    for statement in statements(engine, found.request):
         unknown = {word for word in words_of(statement) if not known(word)}
         assert not unknown, (seed, unknown)
     if moves:
         whole = tables(seed)
-        here = answers(found.lowered, whole, seed)
+        here = answers(found.request, whole, seed)
         for who in PEOPLE:
-            there = answers(found.lowered, without(whole, who), seed)
+            there = answers(found.request, without(whole, who), seed)
             check(found, here, there, replaced=False)
     return "planned"
 

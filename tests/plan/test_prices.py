@@ -11,6 +11,7 @@ from discreet.accounting import Budget, PrivacyFilter, account, decode, encode
 from discreet.accounting.budgets.loss_prices import concentrated_price, point_price
 from discreet.errors import OutOfRange
 from discreet.mechanisms import Gaussian, Laplace, NoisyKeys, OptimalKeys
+from discreet.plan.pricing import calibration
 from discreet.plan.pricing.calibration import (
     Price,
     by_epsilon,
@@ -20,9 +21,9 @@ from discreet.plan.pricing.calibration import (
     loss_of,
     rho_sum,
 )
-from discreet.plan.pricing.group_sensitivity import GroupSensitivity
+from discreet.plan.pricing.group_sensitivity import GroupSensitivity, Releases
 from discreet.plan.pricing.noise_steps import check_kept
-from discreet.plan.pricing.release_composition import Releases, composition_of
+from discreet.plan.pricing.release_composition import composition_of
 from discreet.plan.pricing.release_parts import (
     GAUSSIAN,
     LAPLACE,
@@ -131,6 +132,20 @@ def test_epsilon_and_delta_are_kept_together(relation, count):
         assert loss.delta(epsilon=1) <= DELTA
         assert (found.price.epsilon, found.price.delta) == (1, DELTA)
         assert loss.epsilon(delta=DELTA) > 0.97 or chosen == (parts[-1],)  # nothing is left unused
+
+
+def test_a_tiny_epsilon_is_planned_in_a_few_tries(monkeypatch):
+    tries = []
+
+    def counted(releases, unit):
+        tries.append(releases)
+        return composition_of(releases, unit)
+
+    monkeypatch.setattr(calibration, "composition_of", counted)
+    sketch = sketch_of(level(1, 1), relation="add_remove")
+    tiny = by_point(sketch, Fraction(1, 10**24), DELTA)
+    assert loss_of(tiny.tree, sketch.unit).delta(epsilon=Fraction(1, 10**24)) <= DELTA
+    assert 3 < len(tries) < 50
 
 
 @pytest.mark.parametrize(

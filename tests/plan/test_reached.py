@@ -106,11 +106,11 @@ def test_what_an_engine_is_told_of_a_product():
 @pytest.mark.theorem("zero-groups")
 def test_a_threshold_on_a_count_makes_a_large_product_possible():
     plan = large("HAVING n >= 90 AND AVG(cost) > 3 ORDER BY n LIMIT 7", outputs="COUNT(*) AS n")
-    assert plan.reached.measure == "count"
-    assert plan.reached.zeros.threshold == 90
-    assert plan.reached.zeros.groups == len(plan.lowered.product) == ALL
+    assert plan.having_threshold.measure == "count"
+    assert plan.having_threshold.zeros.threshold == 90
+    assert plan.having_threshold.zeros.groups == len(plan.request.product) == ALL
     (noise,) = (each for each in plan.noises if each.measure == "count")
-    assert plan.reached.zeros.noise == noise.mechanism
+    assert plan.having_threshold.zeros.noise == noise.mechanism
 
 
 @pytest.mark.parametrize(
@@ -131,8 +131,8 @@ def test_a_threshold_on_a_count_makes_a_large_product_possible():
 )
 def test_conditions_that_name_what_is_to_be_reached(having, measure, threshold):
     plan = large(having, epsilon=4)
-    assert plan.reached.measure.partition("_")[0] == measure
-    assert plan.reached.zeros.threshold == threshold
+    assert plan.having_threshold.measure.partition("_")[0] == measure
+    assert plan.having_threshold.zeros.threshold == threshold
 
 
 @pytest.mark.parametrize(
@@ -179,9 +179,9 @@ def test_too_low_a_threshold_is_refused_with_one_that_would_do(monkeypatch, outp
         large("HAVING n >= 1", outputs=outputs, **price)
     wanted = caught.value.do.removeprefix("require ").partition(" or more")[0]
     plan = large(f"HAVING {wanted}", outputs=outputs, **price)
-    assert 300 < plan.reached.zeros.expected().high <= 1000
+    assert 300 < plan.having_threshold.zeros.expected().high <= 1000
     name, _, number = wanted.rpartition(" >= ")
-    lower = float(number) - 1.01 * max(1.0, float(plan.reached.step))
+    lower = float(number) - 1.01 * max(1.0, float(plan.having_threshold.step))
     with pytest.raises(UnsupportedSQL, match="empty groups would be shown"):
         large(f"HAVING {name} >= {lower - 2:.3f}", outputs=outputs, **price)
 
@@ -205,9 +205,9 @@ def test_bounds_must_be_known(having):
 def test_groups_of_a_least_number_of_people_need_no_threshold():
     options = "min_privacy_units_per_group = 4, epsilon = 1, delta = 1e-9"
     plan = large("", options=options, epsilon=1, delta="1e-9")
-    assert plan.reached is None
+    assert plan.having_threshold is None
     assert plan.selection.fewest == 4
-    assert len(plan.lowered.product) > 10**6
+    assert len(plan.request.product) > 10**6
 
 
 SMALL = (
@@ -220,18 +220,18 @@ def test_the_price_is_that_of_listed_groups(monkeypatch, price):
     listed = planned(SMALL, **price)
     monkeypatch.setattr(groups, "_MOST", 3)
     drawn = planned(SMALL, **price)
-    assert listed.reached is None
-    assert drawn.reached.zeros.groups == len(listed.lowered.public) == 8
+    assert listed.having_threshold is None
+    assert drawn.having_threshold.zeros.groups == len(listed.request.public) == 8
     assert drawn.tree == listed.tree
     assert (drawn.price, drawn.noises) == (listed.price, listed.noises)
-    assert (drawn.estimates, drawn.shown) == (listed.estimates, listed.shown)
+    assert (drawn.estimates, drawn.layout) == (listed.estimates, listed.layout)
     assert drawn.digest != listed.digest
 
 
 def test_listed_groups_stay_as_they_are():
     plan = planned(SMALL)
-    assert plan.lowered.product is None
-    assert plan.lowered.listed == tuple(itertools.product(("A", "B", "C", None), "fm"))
+    assert plan.request.product is None
+    assert plan.request.listed == tuple(itertools.product(("A", "B", "C", None), "fm"))
 
 
 def test_the_text_says_how_many_empty_groups_noise_shows():
@@ -312,9 +312,9 @@ DRAWN = [
 def test_one_unit_moves_touched_groups_as_the_plan_says(sql, relation, tables, salt):
     with mock.patch.object(groups, "_MOST", 3):
         plan = planned(sql, unit=person("patient", relation=relation), epsilon=1)
-    assert plan.lowered.product is not None
-    whole = answers(plan.lowered, tables, salt)
-    rests = [answers(plan.lowered, without(tables, who), salt) for who in PEOPLE]
+    assert plan.request.product is not None
+    whole = answers(plan.request, tables, salt)
+    rests = [answers(plan.request, without(tables, who), salt) for who in PEOPLE]
     if relation == "replace":
         check(plan, rests[0], rests[1], replaced=True)
     else:

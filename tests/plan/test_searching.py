@@ -16,7 +16,8 @@ from discreet.plan.aggregates.estimator import REFERENCE
 from discreet.plan.bounds_search.bounds_search import FoundBounds
 from discreet.plan.bounds_search.second_stage import plan_second_stage
 from discreet.plan.plan import Plan
-from discreet.plan.pricing.release_composition import Releases, composition_of
+from discreet.plan.pricing.group_sensitivity import Releases
+from discreet.plan.pricing.release_composition import composition_of
 from discreet.plan.pricing.requested_price import BoundsPrice, estimate
 from discreet.units import person
 from tests.plan.clinic import (
@@ -89,10 +90,10 @@ def test_one_unit_added_or_removed(text, tables, salt, data):
     final = second(plan, data)
     for who in PEOPLE:
         less = without(tables, who)
-        sides = [answers(plan.search.lowered, each, salt) for each in (tables, less)]
+        sides = [answers(plan.search.request, each, salt) for each in (tables, less)]
         check_search(plan, *sides, replaced=False)
         check(
-            final, *(answers(final.lowered, each, salt) for each in (tables, less)), replaced=False
+            final, *(answers(final.request, each, salt) for each in (tables, less)), replaced=False
         )
 
 
@@ -105,9 +106,9 @@ def test_one_unit_replaced(text, tables, salt, data):
     final = second(plan, data)
     one, other = without(tables, 1), without(tables, 2)
     check_search(
-        plan, *(answers(plan.search.lowered, each, salt) for each in (one, other)), replaced=True
+        plan, *(answers(plan.search.request, each, salt) for each in (one, other)), replaced=True
     )
-    check(final, *(answers(final.lowered, each, salt) for each in (one, other)), replaced=True)
+    check(final, *(answers(final.request, each, salt) for each in (one, other)), replaced=True)
 
 
 def test_what_lacks_bounds_is_looked_for_once():
@@ -126,7 +127,7 @@ def test_what_lacks_bounds_is_looked_for_once():
         ("bounds_3", "born"),
     ]
     assert [float(noise.mechanism.scale) for noise in plan.search.noises] == [30, 30, 30]
-    assert plan.search.lowered.keys == ()
+    assert plan.search.request.keys == ()
 
 
 ROW = "contribution_bounds_per_row"
@@ -147,7 +148,7 @@ ENDS = [(512, 1024), (512, 1023), (0, 1), (-8, 8), REFERENCE]
 def test_bounds_that_happen_to_be_those_of_others_change_no_measure(what, price):
     """An answer that broke off because of what was found would tell of it, and be drawn again."""
     plan = planned(f"SELECT {what} FROM visits", bounds=TENTH, **price)  # noqa: S608
-    names = [each.name for each in plan.lowered.measures]
+    names = [each.name for each in plan.request.measures]
     for ends in itertools.product(ENDS, repeat=len(plan.search.targets)):
         found = [
             FoundBounds(about=target.about, low=Fraction(low), high=Fraction(high), seen=True)
@@ -156,7 +157,7 @@ def test_bounds_that_happen_to_be_those_of_others_change_no_measure(what, price)
         final, _ = plan_second_stage(
             plan, found, schema=SCHEMA, policy=POLICY, public_rows=public_rows
         )
-        assert [each.name for each in final.lowered.measures] == names
+        assert [each.name for each in final.request.measures] == names
 
 
 def test_nothing_is_looked_for_where_nothing_is_missing():

@@ -205,7 +205,7 @@ def test_public_groups_with_a_least_number_of_units_are_chosen():
         delta=1e-9,
     )
     assert plan.selection.fewest == 7
-    assert len(plan.lowered.public) == 4
+    assert len(plan.request.public) == 4
 
 
 def test_epsilons_of_aggregates_are_kept():
@@ -230,7 +230,7 @@ def test_questions_built_in_python_are_planned():
     plan = plan_question(
         question, schema=SCHEMA, policy=POLICY, unit=POLICY.unit, public_rows=public_rows, epsilon=1
     )
-    assert plan.shown.outputs[1].name == "n"
+    assert plan.layout.outputs[1].name == "n"
     assert "built in Python" in str(plan)
 
 
@@ -241,9 +241,9 @@ def test_what_stands_above_aggregates_is_kept():
         epsilon=1,
     )
     assert [each.slot for each in plan.estimates] == ["a0", "a1"]
-    assert plan.shown.limit == 1
-    assert plan.shown.order[0].descending
-    assert str(plan.shown.having.arguments[0].name) == "a0"
+    assert plan.layout.limit == 1
+    assert plan.layout.order[0].descending
+    assert str(plan.layout.having.arguments[0].name) == "a0"
 
 
 def test_a_plan_is_a_value():
@@ -289,14 +289,14 @@ def _seconds(texts):
 def test_a_person_is_in_one_group_only_if_all_keys_are_shared():
     one = planned("SELECT sex, COUNT(*) AS n FROM visits GROUP BY sex", epsilon=1)
     both = planned("SELECT sex, ward, COUNT(*) AS n FROM visits GROUP BY sex, ward", epsilon=1)
-    assert (one.lowered.groups, both.lowered.groups) == (1, 2)
+    assert (one.request.groups, both.request.groups) == (1, 2)
 
 
 @settings(max_examples=10)
 @given(tables=databases())
 def test_categories_are_enforced_beside_private_keys(tables):
     plan = planned("SELECT ward, city, COUNT(*) AS n FROM visits GROUP BY ward, city")
-    totals, _ = answers(plan.lowered, tables)
+    totals, _ = answers(plan.request, tables)
     assert {ward for ward, _ in totals["units"]} <= {"A", "B", "C", None}
 
 

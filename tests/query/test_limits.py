@@ -8,7 +8,7 @@ import pytest
 
 from discreet.errors import QuestionError, UnsupportedSQL
 from discreet.query import canonical, drawn, read
-from discreet.query.question import DEEPEST_NESTING, LONGEST_QUESTION, TALLEST_TREE
+from discreet.query.node_checks import DEEPEST_NESTING, LONGEST_QUESTION, TALLEST_TREE
 
 COUNT = "SELECT COUNT(*) FROM t WHERE "
 

@@ -21,7 +21,7 @@ from discreet.query import (
     transformed,
     walk,
 )
-from discreet.query.question import expressions_in
+from discreet.query.relations import expressions_in
 from tests.query.dialect import ACCEPTED
 from tests.query.expressions import expressions
 

@@ -23,6 +23,7 @@ from discreet.query.question import Clause, Question
 from discreet.query.relations import (
     KINDS,
     Aggregated,
+    BoundedUnits,
     Distinct,
     Filter,
     Join,
@@ -103,6 +104,7 @@ NAMES = [Text("a"), "", "a\0b", "\ud800", b"a", None, 1, ["a"]]
 FLAGS = [0, 1, None, "yes", Whole(1)]
 NO_EXPRESSIONS = [None, "a", 1, VISITS, Order(A), Other("a"), Column, [A], (A,)]
 NO_RELATIONS = [None, "visits", A, Table, (VISITS,)]
+LIMITS = {"rows": 1, "text_bytes": 1}
 NO_FRACTIONS = [1, 0.5, "1/2", Ratio(1, 2), changed(), Fraction(2**9000), True]
 NO_PAIRS = [
     [HALF, HALF],
@@ -188,6 +190,10 @@ HOSTILE = [
     (Aggregated, (VISITS, [], ())),
     *((Distinct, (node,)) for node in NO_RELATIONS),
     *((UnionAll, (parts,)) for parts in ((), [VISITS], (VISITS, "t"), None, VISITS)),
+    *((BoundedUnits, (node, ("p",), ()), LIMITS) for node in NO_RELATIONS),
+    *((BoundedUnits, (VISITS, unit, ()), LIMITS) for unit in ((), ["p"], "p", (1,), ("",))),
+    *((BoundedUnits, (VISITS, ("p",), texts), LIMITS) for texts in ([A], (COUNT,), ("a",))),
+    *((BoundedUnits, (VISITS, ("p",), ()), LIMITS | {"rows": most}) for most in (-1, True, 1.5)),
     *((Item, (node,)) for node in NO_EXPRESSIONS),
     *((Item, (A, name)) for name in NAMES if name is not None),
     (Select, (), {"items": [Item(A)], "source": VISITS}),
@@ -234,6 +240,7 @@ NODES = [
     Aggregated(VISITS, (("k", A),), (("n", Aggregate("SUM", A, where=A)),)),
     Distinct(VISITS),
     UnionAll((VISITS, VISITS)),
+    BoundedUnits(VISITS, ("p",), (A,), rows=1, text_bytes=1),
 ]
 
 

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from discreet.query import drawn, read, read_expression, said
 from discreet.query.expression_text import quoted, said_number
 from discreet.query.expressions import Column, Star, Window, walk
-from discreet.query.question import expressions_in
-from discreet.query.relations import descend
+from discreet.query.relations import descend, expressions_in
 from tests.query.dialect import ACCEPTED
 from tests.query.expressions import expressions
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from discreet.engines.hash_order import GROUPS, LEAVES, VALUES, HashOrder, Value
 from discreet.query.types import Type
-from discreet.requests.engine_request import Distinct, EngineRequest, Leaves, Total
+from discreet.requests.engine_request import DistinctCount, EngineRequest, Leaves, Total
 from discreet.requests.raw_totals import LARGEST_TOTAL
 from tests.reference.expressions import Row, compiled
 from tests.reference.windows import sort_key
@@ -69,10 +69,10 @@ def one_unit_total(total: Total, values: Sequence[int]) -> int:
 
 
 def totals_of(
-    measure: Total | Distinct, cells: Cells, columns: Mapping[str, Type], order: HashOrder
+    measure: Total | DistinctCount, cells: Cells, columns: Mapping[str, Type], order: HashOrder
 ) -> dict[Group, int]:
     """Return the answer of each group that is not zero."""
-    if isinstance(measure, Distinct):
+    if isinstance(measure, DistinctCount):
         return _distinct(measure, cells, columns, order)
     rule = compiled(measure.row, columns)
     found: Counter[Group] = Counter()
@@ -83,7 +83,7 @@ def totals_of(
 
 
 def _distinct(
-    measure: Distinct, cells: Cells, columns: Mapping[str, Type], order: HashOrder
+    measure: DistinctCount, cells: Cells, columns: Mapping[str, Type], order: HashOrder
 ) -> dict[Group, int]:
     rule = compiled(measure.expression, columns)
     shown: dict[Group, set[Value]] = {}

@@ -13,6 +13,7 @@ from discreet.engines.sql.aggregates import without_windows
 from discreet.query.relation_columns import columns
 from discreet.query.relations import (
     Aggregated,
+    BoundedUnits,
     Distinct,
     Filter,
     Join,
@@ -34,7 +35,7 @@ Tables = Mapping[str, Sequence[Mapping[str, object]]]
 """Tables as lists of rows, which map a column to its value."""
 
 
-def rows_of(relation: Relation, tables: Tables) -> Rows:  # noqa: PLR0911 (one for each kind of node)
+def rows_of(relation: Relation, tables: Tables) -> Rows:  # noqa: C901, PLR0911 (one for each kind)
     """Return the rows of a bound relation, in any order.
 
     >>> from discreet.query.types import Type
@@ -65,6 +66,8 @@ def rows_of(relation: Relation, tables: Tables) -> Rows:  # noqa: PLR0911 (one f
                 for part in parts
                 for row in rows_of(part, tables)
             ]
+        case BoundedUnits(child=child):
+            return _bounded(relation, rows_of(child, tables))
         case Named(child=child):
             return rows_of(child, tables)
         case Table():
@@ -125,3 +128,24 @@ def _aggregated(relation: Aggregated, rows: Rows) -> Rows:
         }
         for key, members in groups.items()
     ]
+
+
+def _bounded(relation: BoundedUnits, rows: Rows) -> Rows:
+    below = dict(columns(relation.child))
+    rules = [compiled(value, below) for value in relation.texts]
+    units: dict[tuple[Value, ...], Rows] = {}
+    for row in rows:
+        unit = tuple(row[name] for name in relation.unit)
+        if None not in unit:
+            units.setdefault(unit, []).append(row)
+    return [
+        row
+        for members in units.values()
+        if len(members) <= relation.rows
+        and sum(_bytes(rule(row)) for rule in rules for row in members) <= relation.text_bytes
+        for row in members
+    ]
+
+
+def _bytes(text: Value) -> int:
+    return len(text.encode("utf-8", "surrogatepass")) if isinstance(text, str) else 0

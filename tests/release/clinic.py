@@ -39,7 +39,7 @@ def tables(people=60):
 
 def raw_of(plan, found=None):
     engine = Reference(found or tables(), TYPES)
-    return engine.run(plan.lowered, order=HashOrder(salt=1, portable=True))
+    return engine.run(plan.request, order=HashOrder(salt=1, portable=True))
 
 
 @cache

@@ -131,8 +131,8 @@ def test_nobody_at_all_is_answered_like_everybody():
     for sql in QUESTIONS:
         plan = plan_of(sql, epsilon=1, delta="1e-9")
         found = answer(plan, raw_of(plan, empty))
-        public = plan.lowered.public
-        expected = 1 if not plan.lowered.keys else 0 if public is None else len(public)
+        public = plan.request.public
+        expected = 1 if not plan.request.keys else 0 if public is None else len(public)
         assert len(found) == expected
 
 
@@ -340,7 +340,7 @@ def test_many_groups_take_about_a_second_for_a_million():
         delta="1e-9",
     )
     keys = pa.array([f"{at:07d}" for at in range(groups)])
-    values = {each.name: np.full(groups, 10**6) for each in plan.lowered.measures}
+    values = {each.name: np.full(groups, 10**6) for each in plan.request.measures}
     raw = RawTotals(keys=(keys,), units=np.full(groups, 1000), totals=values, leaves={})
     started = time.process_time()
     found = answer(plan, raw)

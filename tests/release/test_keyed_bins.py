@@ -30,8 +30,8 @@ def raw_with(plan, names, units=LARGE):
     """Return groups of so many units, each of which adds one to every total."""
     size = len(names)
     exact = np.full(size, units)
-    keys = (pa.array(names), *(pa.array(["f"] * size) for _ in plan.lowered.keys[1:]))
-    totals = {each.name: exact for each in plan.lowered.measures}
+    keys = (pa.array(names), *(pa.array(["f"] * size) for _ in plan.request.keys[1:]))
+    totals = {each.name: exact for each in plan.request.measures}
     return RawTotals(keys=keys, units=exact, totals=totals, leaves={})
 
 

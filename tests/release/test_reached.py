@@ -72,7 +72,7 @@ def by_group(noisy):
 def test_without_noise_to_speak_of_both_ways_give_the_same(few, condition):
     """Quantiles, distinct values and intervals too, wherever groups stand in the product."""
     listed, drawn = few(FULL.format(condition), **SURE)
-    assert drawn.reached is not None
+    assert drawn.having_threshold is not None
     one = answer(listed, raw_of(listed), entropy=stream("one"))
     other = answer(drawn, raw_of(drawn), entropy=stream("other"))
     assert 0 < len(other) < 8
@@ -92,7 +92,7 @@ def test_an_engine_returns_touched_groups_alone(few):
 def shown(listed, drawn, label):
     """Return what both ways show, many times: the groups, with the count and another total."""
     every, touched, source = raw_of(listed, FEW), raw_of(drawn, FEW), stream(label)
-    least = drawn.reached.zeros.threshold
+    least = drawn.having_threshold.zeros.threshold
     names = by_group(every)
     one, other = [], []
     for _ in range(DRAWS):
@@ -172,7 +172,7 @@ def test_nothing_is_kept_of_touched_groups_below_the_threshold(few):
         release = answer(drawn, raw, entropy=stream(f"kept {at}"))
         (part,) = release.parts
         values = part.totals["count"].runs[0].values
-        assert (values >= drawn.reached.zeros.threshold).all()
+        assert (values >= drawn.having_threshold.zeros.threshold).all()
         assert len(release) == part.size
         seen |= {frozenset(by_group(part))}
         again = Release.read(release.written(), drawn)
@@ -185,7 +185,7 @@ def test_groups_stand_in_the_order_of_the_product(few):
     """Where they come from cannot be seen from where they stand."""
     _, drawn = few(BOTH, epsilon="0.01")
     raw = raw_of(drawn, FEW)
-    product = drawn.lowered.product
+    product = drawn.request.product
     for at in range(20):
         part = noised(drawn, raw, entropy=stream(f"order {at}"))
         places = [product.index(group) for group in by_group(part)]
@@ -211,15 +211,16 @@ def test_an_answer_says_that_groups_are_picked_by_their_noise(few):
 
 def test_plans_that_do_not_fit_are_refused(few):
     listed, drawn = few(BOTH, epsilon=1)
-    raw, zeros = raw_of(drawn, FEW), drawn.reached.zeros
+    raw, reached = raw_of(drawn, FEW), drawn.having_threshold
+    zeros = reached.zeros
     wrong = [
-        replace(drawn, reached=None),
-        replace(drawn, reached=replace(drawn.reached, measure="count_2")),
-        replace(drawn, reached=replace(drawn.reached, zeros=replace(zeros, groups=9))),
+        replace(drawn, having_threshold=None),
+        replace(drawn, having_threshold=replace(reached, measure="count_2")),
+        replace(drawn, having_threshold=replace(reached, zeros=replace(zeros, groups=9))),
         replace(
-            drawn, reached=replace(drawn.reached, zeros=replace(zeros, noise=Laplace(scale=1)))
+            drawn, having_threshold=replace(reached, zeros=replace(zeros, noise=Laplace(scale=1)))
         ),
-        replace(listed, reached=drawn.reached),
+        replace(listed, having_threshold=reached),
     ]
     for plan in wrong[:1]:
         with pytest.raises(WrongKind, match="selects none of them"):
@@ -262,7 +263,7 @@ def test_groups_of_a_least_number_of_people_are_the_same_both_ways(few):
         "ward, sex, COUNT(*) AS n, MEDIAN(age) AS a FROM visits GROUP BY ward, sex"
     )
     listed, drawn = few(sql, **SURE)
-    assert drawn.lowered.product is not None
+    assert drawn.request.product is not None
     one = answer(listed, raw_of(listed), entropy=stream("one"))
     other = answer(drawn, raw_of(drawn), entropy=stream("other"))
     assert len(other) > 2
@@ -274,6 +275,6 @@ def test_the_share_of_empty_groups_is_the_one_that_the_plan_tells(few):
     raw = raw_of(drawn, tables(0))
     source = stream("share")
     sizes = [noised(drawn, raw, entropy=source).size for _ in range(1000)]
-    chance = drawn.reached.zeros.expected().high / 8
+    chance = drawn.having_threshold.zeros.expected().high / 8
     assert stats.binomtest(sum(sizes), 8 * 1000, float(chance)).pvalue > ALPHA
     assert Fraction(0) < chance < Fraction(1, 2)

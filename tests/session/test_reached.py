@@ -95,7 +95,7 @@ def test_empty_groups_take_little_time(tmp_path):
     with opened(tmp_path) as session:
         session.ask("SELECT COUNT(*) AS n FROM visits", epsilon=1)
         plan = session.plan(sql, epsilon=1)
-        expected = plan.reached.zeros.expected().high
+        expected = plan.having_threshold.zeros.expected().high
         assert 3000 < expected < 30_000
         started = time.process_time()
         found = session.ask(sql, epsilon=1)
@@ -109,9 +109,9 @@ def test_engines_agree_about_touched_groups(tmp_path):
     order = HashOrder(salt=3, portable=True)
     table = visits(3000)
     with DuckDB({"visits": table}) as engine:
-        found = flat(engine.run(plan.lowered, order=order))
+        found = flat(engine.run(plan.request, order=order))
     reference = Reference({"visits": table.to_pylist()}, {"visits": TYPES})
-    assert found == flat(reference.run(plan.lowered, order=order))
+    assert found == flat(reference.run(plan.request, order=order))
     assert 20 < len(found["units"]) <= 40
 
 

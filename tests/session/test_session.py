@@ -496,8 +496,8 @@ def test_statements_are_printed_once_and_run_for_their_own_request_alone(monkeyp
         plan = session.plan(COUNT, epsilon=1)
         session.ask(plan)
         assert len(printed) == 1
-        engine, equal = session._engine, replace(plan.lowered)
-        assert equal == plan.lowered
+        engine, equal = session._engine, replace(plan.request)
+        assert equal == plan.request
         engine.run(equal, order=HashOrder(salt=1))
         assert printed[1:] == [equal]
         assert printed[1] is equal

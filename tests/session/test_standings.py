@@ -15,8 +15,8 @@ from tests.session.clinic import COUNT, POLICY, in_test_mode, opened
 def test_a_plan_says_what_it_would_leave(tmp_path):
     with opened(tmp_path) as clinic:
         plan = clinic.plan(COUNT, epsilon="0.5")
-        assert (plan.standing.fits, plan.standing.entry) == (True, None)
-        assert plan.standing.left == "epsilon 1.5 of 2"
+        assert (plan.budget_preview.fits, plan.budget_preview.entry) == (True, None)
+        assert plan.budget_preview.left == "epsilon 1.5 of 2"
         assert "\n├── leaves epsilon 1.5 of 2\n" in str(plan)
         assert "leaves epsilon 1.5 of 2" in plan._repr_html_()
         assert repr(plan) == f"<plan: {COUNT}; costs epsilon 0.5; rho 0.1225>"
@@ -24,7 +24,7 @@ def test_a_plan_says_what_it_would_leave(tmp_path):
 
 def test_what_a_plan_says_it_leaves_is_left(tmp_path):
     with opened(tmp_path) as clinic:
-        promised = clinic.plan(COUNT, epsilon="0.5").standing.left
+        promised = clinic.plan(COUNT, epsilon="0.5").budget_preview.left
         clinic.ask(COUNT, epsilon="0.5")
         assert str(clinic.remaining).startswith(promised)
 
@@ -35,9 +35,9 @@ def test_a_plan_says_that_it_was_answered(tmp_path):
         receipt = clinic.ask(plan).receipt
         for again in (clinic.plan(plan), clinic.plan(COUNT, epsilon="0.5")):
             assert again == plan
-            assert again.standing.entry == receipt.seq
+            assert again.budget_preview.entry == receipt.seq
             assert f"was answered before, in entry {receipt.seq}, and costs nothing" in str(again)
-        assert clinic.plan(COUNT, epsilon="0.25").standing.entry is None
+        assert clinic.plan(COUNT, epsilon="0.25").budget_preview.entry is None
 
 
 def test_a_plan_says_that_it_does_not_fit(tmp_path):
@@ -45,7 +45,7 @@ def test_a_plan_says_that_it_does_not_fit(tmp_path):
         for epsilon in ("1", "0.75"):
             clinic.ask(COUNT, epsilon=epsilon)
         plan = clinic.plan(COUNT, epsilon="0.5")
-        assert not plan.standing.fits
+        assert not plan.budget_preview.fits
         assert "does not fit into what is left: epsilon 0.25 of 2" in str(plan)
 
 
@@ -64,7 +64,7 @@ def test_whether_a_plan_fits_is_what_asking_finds(tmp_path, budget):
     rules = POLICY.replace('[budget]\nepsilon = "2"\n', "")
     with opened(tmp_path, budget=budget, policy=rules) as clinic:
         plan = clinic.plan(COUNT, rho="0.01", delta="1e-7")
-        fits = plan.standing.fits
+        fits = plan.budget_preview.fits
         if fits:
             clinic.ask(plan)
         else:
@@ -74,12 +74,12 @@ def test_whether_a_plan_fits_is_what_asking_finds(tmp_path, budget):
 
 def test_without_a_ledger_there_is_nothing_to_say(tmp_path):
     with in_test_mode() as clinic:
-        assert clinic.plan(COUNT, epsilon=1).standing is None
+        assert clinic.plan(COUNT, epsilon=1).budget_preview is None
     with opened(tmp_path, ledger=None) as clinic:
-        assert clinic.plan(COUNT, epsilon=1).standing is None
+        assert clinic.plan(COUNT, epsilon=1).budget_preview is None
     with opened(tmp_path) as clinic:
         plan = clinic.ask(COUNT, epsilon=1).plan  # what was answered no longer stands before it
-    assert plan.standing is None
+    assert plan.budget_preview is None
     assert "leaves" not in str(plan)
 
 
@@ -89,8 +89,8 @@ def test_a_plan_is_a_value_that_holds_no_session(tmp_path):
         shown = str(plan)
         clinic.ask(COUNT, epsilon="0.25")
     copy = pickle.loads(pickle.dumps(plan))  # noqa: S301  our own bytes
-    assert (copy, copy.standing, str(copy)) == (plan, plan.standing, shown)
-    assert plan.standing == BudgetPreview(entry=None, fits=True, left="epsilon 1.5 of 2")
+    assert (copy, copy.budget_preview, str(copy)) == (plan, plan.budget_preview, shown)
+    assert plan.budget_preview == BudgetPreview(entry=None, fits=True, left="epsilon 1.5 of 2")
 
 
 def asked(folder, table, kind, condition, **more):

@@ -21,7 +21,7 @@ def clinic():
 
 def test_rows_of_a_linked_table_belong_to_the_unit_of_their_parent(clinic):
     plan = clinic.plan("SELECT COUNT(*) AS n FROM bills", epsilon=1)
-    assert plan.lowered.unit
+    assert plan.request.unit
     assert clinic.ask("SELECT COUNT(*) AS n FROM bills", **EXACT).rows()[0]["n"] == 80
     total = clinic.ask("SELECT SUM(amount) AS total FROM bills", **EXACT).rows()[0]["total"]
     assert total == sum(number % 50 for number in range(80))
@@ -83,7 +83,7 @@ def test_a_public_table_lists_groups(clinic):
 
 def test_private_tables_are_not_read_as_public_ones(clinic):
     reader = PublicTableReader(clinic._engine, clinic.schema)
-    relation = clinic.plan("SELECT COUNT(*) AS n FROM visits", epsilon=1).lowered.relation
+    relation = clinic.plan("SELECT COUNT(*) AS n FROM visits", epsilon=1).request.relation
     with pytest.raises(NotPerUnit):
         reader(relation)
     with pytest.raises(Exception, match="E50"):

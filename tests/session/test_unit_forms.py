@@ -163,8 +163,8 @@ def test_the_reference_reads_uuids_alike():
         test_mode=True,
     ) as session:
         plan = session.plan("SELECT COUNT(DISTINCT patient) AS n FROM visits", epsilon=1)
-        raw = engine.run(plan.lowered, order=HashOrder(salt=1))
-        found = session._engine.run(plan.lowered, order=HashOrder(salt=1))
+        raw = engine.run(plan.request, order=HashOrder(salt=1))
+        found = session._engine.run(plan.request, order=HashOrder(salt=1))
     assert {name: list(each) for name, each in raw.totals.items()} == {
         name: list(each) for name, each in found.totals.items()
     }

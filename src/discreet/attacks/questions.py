@@ -75,11 +75,11 @@ class Question:
         """Return what is computed before noise is drawn."""
         with self._planned(data) as (session, plan):
             engine = session._engine  # noqa: SLF001  (totals leave it for nobody else)
-            return plan, engine.run(plan.lowered, order=HashOrder(salt=self.salt))
+            return plan, engine.run(plan.request, order=HashOrder(salt=self.salt))
 
     def drawn(self, plan: Plan, raw: RawTotals, n: int) -> Answers:
         """Draw n answers on totals."""
-        if plan.reached is not None:
+        if plan.having_threshold is not None:
             return [_reaching(plan, raw) for _ in range(n)]
         most = self.copies or max(_CELLS // max(raw.units.size, 1), 1)
         sizes = [most] * (n // most) + [n % most] * (n % most > 0)
@@ -188,7 +188,7 @@ def _reaching(plan: Plan, raw: RawTotals) -> dict[str, int]:
 class _Repeated:
     """A plan for repeated groups: as with private keys, any number of them will do."""
 
-    lowered = SimpleNamespace(keys=(None,), public=None, listed=None, product=None)
+    request = SimpleNamespace(keys=(None,), public=None, listed=None, product=None)
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan

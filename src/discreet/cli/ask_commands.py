@@ -74,7 +74,7 @@ def plan_json(plan: Plan) -> dict[str, object]:
             for each in plan.predicted
         ],
         "bounds": None if plan.search is None else _price_json(plan.search.price),
-        "standing": _standing(plan.standing),
+        "standing": _standing(plan.budget_preview),
         "text": str(plan),
     }
 

@@ -36,7 +36,7 @@ from discreet.engines.sql.totals import exact_rows, totals, whole_floats
 from discreet.engines.threshold_bounding import ThresholdBounding, source_of
 from discreet.errors import UnsupportedSQL
 from discreet.query.scalar_functions import LONGEST_TEXT
-from discreet.requests.engine_request import Distinct, EngineRequest, Leaves
+from discreet.requests.engine_request import DistinctCount, EngineRequest, Leaves
 from discreet.requests.raw_totals import RawTotals, integers, sparse_leaves
 from discreet.requests.table_schema import Schema, StoredColumn
 from discreet.requests.text_limits import text_work
@@ -143,7 +143,9 @@ class DuckDB(ClosingEngine):
         return PreparedRequest(
             bounding,
             totals=totals(bounding, request.totals, floats),
-            distinct={m.name: distinct(bounding, m) for m in measures if isinstance(m, Distinct)},
+            distinct={
+                m.name: distinct(bounding, m) for m in measures if isinstance(m, DistinctCount)
+            },
             leaves={m.name: leaves(bounding, m) for m in measures if isinstance(m, Leaves)},
             exact=exact_rows(floats),
         )

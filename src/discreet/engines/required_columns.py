@@ -17,6 +17,7 @@ from discreet.query.expressions import Column, Expression, Window, walk
 from discreet.query.relation_columns import columns
 from discreet.query.relations import (
     Aggregated,
+    BoundedUnits,
     Distinct,
     Filter,
     Join,
@@ -28,8 +29,7 @@ from discreet.query.relations import (
     UnionAll,
     folded,
 )
-from discreet.requests.engine_request import Distinct as DistinctValues
-from discreet.requests.engine_request import EngineRequest, Leaves, Total
+from discreet.requests.engine_request import DistinctCount, EngineRequest, Leaves, Total
 
 __all__ = ["required_columns"]
 
@@ -50,7 +50,7 @@ def required_columns(request: EngineRequest) -> dict[str, frozenset[str]]:
         match measure:
             case Total(row=row) | Leaves(row=row):
                 used.append(row)
-            case DistinctValues(expression=expression):
+            case DistinctCount(expression=expression):
                 used.append(expression)
             case _:
                 assert_never(measure)
@@ -91,6 +91,8 @@ def _below(node: Relation, names: frozenset[str]) -> RequiredColumns:  # noqa: C
             yield from _below(child, _named([*(value for _, value in keys), *kept]))
         case Distinct(child=child):
             yield from _below(child, _all(child))
+        case BoundedUnits(child=child, unit=unit, texts=texts):
+            yield from _below(child, names | frozenset(unit) | _named(texts))
         case UnionAll(parts=parts):
             places = [place for place, (name, _) in enumerate(columns(node)) if name in names]
             for part in parts:

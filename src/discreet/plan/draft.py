@@ -8,27 +8,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar, final
 
-from discreet.plan.aggregates.measured import MeasuredAggregates
-from discreet.plan.binding.bound_question import BoundQuestion
-from discreet.plan.binding.fan_out import PublicRows
-from discreet.plan.plan import Predicted
-from discreet.plan.policy.policy import Policy
-from discreet.plan.pricing.calibration import Calibrated
-from discreet.plan.pricing.requested_price import PriceArguments, RequestedPrice
-from discreet.plan.pricing.unpriced_release import UnpricedRelease
-from discreet.plan.statistics.answer_layout import AnswerLayout, Estimate
-from discreet.plan.statistics.contribution_bounds import ContributionBounds
-from discreet.plan.statistics.partition_selection import GroupSelection
-from discreet.query.expressions import Expression
 from discreet.query.question import Clause, Question
-from discreet.requests.engine_request import EngineRequest
-from discreet.requests.table_schema import Schema
-from discreet.units import PrivacyUnit
 
-if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+if TYPE_CHECKING:  # a draft holds what the steps make, and makes nothing itself
+    from discreet.plan.aggregates.measured import MeasuredAggregates
+    from discreet.plan.binding.bound_question import BoundQuestion
+    from discreet.plan.binding.fan_out import PublicRows
     from discreet.plan.bounds_search.bounds_search import BoundsSearch, BoundsTarget, FoundBounds
+    from discreet.plan.plan import Predicted
+    from discreet.plan.policy.policy import Policy
+    from discreet.plan.pricing.calibration import Calibrated
     from discreet.plan.pricing.price_promise import PricePromise
+    from discreet.plan.pricing.requested_price import PriceArguments, RequestedPrice
+    from discreet.plan.pricing.unpriced_release import UnpricedRelease
+    from discreet.plan.statistics.answer_layout import AnswerLayout, Estimate
+    from discreet.plan.statistics.contribution_bounds import ContributionBounds
     from discreet.plan.statistics.having_threshold import HavingThreshold
+    from discreet.plan.statistics.partition_selection import GroupSelection
+    from discreet.query.expressions import Expression
+    from discreet.requests.engine_request import EngineRequest
+    from discreet.requests.table_schema import Schema
+    from discreet.units import PrivacyUnit
 
 __all__ = ["Draft", "required"]
 
@@ -48,16 +48,16 @@ class Draft:
     given: PriceArguments
     ceiling: bool
     ask: RequestedPrice | None = None
-    asked: BoundQuestion | None = None
+    bound: BoundQuestion | None = None
     groups: GroupSelection | None = None
     contributions: ContributionBounds | None = None
     measured: MeasuredAggregates | None = None
     estimates: tuple[Estimate, ...] = ()
-    shown: AnswerLayout | None = None
-    reached: HavingThreshold | None = None
-    sketch: UnpricedRelease | None = None
+    layout: AnswerLayout | None = None
+    having_threshold: HavingThreshold | None = None
+    unpriced: UnpricedRelease | None = None
     calibrated: Calibrated | None = None
-    lowered: EngineRequest | None = None
+    request: EngineRequest | None = None
     predicted: tuple[Predicted, ...] = ()
     found: tuple[FoundBounds, ...] = ()
     promise: PricePromise | None = None

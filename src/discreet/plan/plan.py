@@ -5,11 +5,11 @@ digest are answered once.
 
 A plan is a value.  It was made from the question, the schema and the policy alone, so it may be
 shown to anybody.  Whoever carries it out charges ``tree`` to the records of ``scope``, lets an
-engine compute ``lowered``, shows the groups that ``selection`` chooses by the count ``chosen_by``
-(all of them where it is None, or those that reach what ``reached`` says), adds ``noises``, makes
-``choices``, and computes the columns of ``shown`` from ``estimates``.  The price is right if
-``promises`` are true, which only the owner of the data can know.  ``standing`` says how the plan
-stood before the ledger of the session that made it, at that time; plan it again to look again.
+engine compute ``request``, shows the groups that ``selection`` chooses by the count ``chosen_by``
+(all of them where it is None, or those that meet ``having_threshold``), adds ``noises``, makes
+``choices``, and computes the columns of ``layout`` from ``estimates``.  The price is right if
+``promises`` are true, which only the owner of the data can know.  ``budget_preview`` says what the
+ledger of the session that made the plan had left for it then; plan again to look again.
 
 Definition.  The digest of a plan is the same for every way to write the same request.  It is the
 SHA-256 of a JSON text: the canonical question, whom it protects, the bound relation with the types
@@ -38,13 +38,20 @@ from discreet.loss import PrivacyLoss
 from discreet.plan.aggregates.estimator import Predicted
 from discreet.plan.policy.owner_promises import OwnerPromise
 from discreet.plan.pricing.calibration import Price, loss_of
-from discreet.plan.pricing.group_sensitivity import Noise, QuantileChoice
-from discreet.plan.pricing.release_composition import Releases
+from discreet.plan.pricing.group_sensitivity import LeafChoice, Noise, Releases
 from discreet.plan.statistics.answer_layout import AnswerLayout, Estimate
 from discreet.query.canonical import canonical, form, relation_form
 from discreet.query.expressions import Expression
 from discreet.query.question import Question
-from discreet.requests.engine_request import EngineRequest, KeyValue, Measure, PublicGroups
+from discreet.requests.engine_request import (
+    DistinctCount,
+    EngineRequest,
+    KeyValue,
+    Leaves,
+    Measure,
+    PublicGroups,
+    Total,
+)
 from discreet.requests.key_product import Product
 from discreet.units import PrivacyUnit
 
@@ -114,26 +121,26 @@ class Plan:
 
     question: Question
     unit: PrivacyUnit
-    lowered: EngineRequest
+    request: EngineRequest
     selection: OptimalKeys | NoisyKeys | None
     chosen_by: str
     noises: tuple[Noise, ...]
-    choices: tuple[QuantileChoice, ...]
+    choices: tuple[LeafChoice, ...]
     estimates: tuple[Estimate, ...]
-    shown: AnswerLayout
+    layout: AnswerLayout
     tree: Node
     scope: Box
     price: Price
     delta: Fraction | None
     confidence: Fraction
     predicted: tuple[Predicted, ...]
-    about: tuple[tuple[str, str], ...]
+    descriptions: tuple[tuple[str, str], ...]
     digest: str
-    reached: HavingThreshold | None = None
+    having_threshold: HavingThreshold | None = None
     search: BoundsSearch | None = None
     found: tuple[FoundBounds, ...] = ()
     promises: tuple[OwnerPromise, ...] = ()
-    standing: BudgetPreview | None = field(default=None, compare=False)
+    budget_preview: BudgetPreview | None = field(default=None, compare=False)
 
     @property
     def loss(self) -> PrivacyLoss:
@@ -171,13 +178,15 @@ def _plan_text() -> ModuleType:
 
 _FORMAT: Final = 1
 _ONE_TABLE: Final = [frozenset({""})]
+_TAGS: Final = {Total: "Total", DistinctCount: "Distinct", Leaves: "Leaves"}
+"""What digests call the measures, whatever their classes are called."""
 
 
 def plan_digest(  # noqa: PLR0913  all that decides an answer
     question: Question,
     *,
     unit: PrivacyUnit,
-    lowered: EngineRequest,
+    request: EngineRequest,
     releases: Releases,
     tree: Node,
     scope: Box,
@@ -188,12 +197,12 @@ def plan_digest(  # noqa: PLR0913  all that decides an answer
         "format": _FORMAT,
         "question": canonical(question),
         "unit": encode_unit(unit),
-        "relation": relation_form(lowered.relation),
-        "units": [_form(each) for each in lowered.unit],
-        "keys": [[_form(key.expression), key.type.value] for key in lowered.keys],
-        "groups": lowered.groups,
-        "public": _public(lowered.public),
-        "measures": [_measure(each) for each in lowered.measures],
+        "relation": relation_form(request.relation),
+        "units": [_form(part) for part in request.unit],
+        "keys": [[_form(key.expression), key.type.value] for key in request.keys],
+        "groups": request.groups,
+        "public": _public(request.public),
+        "measures": [_measure(part) for part in request.measures],
         "tree": encode(tree),
         "chosen_by": releases.chosen_by,
         "offsets": [choice.offset for choice in releases.choices],
@@ -201,10 +210,10 @@ def plan_digest(  # noqa: PLR0913  all that decides an answer
     }
     if search is not None:  # without one, digests are as they ever were
         data["search"] = {
-            "relation": relation_form(search.lowered.relation),
-            "measures": [_measure(each) for each in search.lowered.measures],
+            "relation": relation_form(search.request.relation),
+            "measures": [_measure(part) for part in search.request.measures],
             "tree": encode(search.tree),
-            "answer": [encode(each) for each in search.promise.leaves],
+            "answer": [encode(part) for part in search.promise.leaves],
         }
     text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode("ascii")).hexdigest()
@@ -217,7 +226,7 @@ def _form(expression: Expression) -> Any:
 def _measure(measure: Measure) -> list[Any]:
     values = (getattr(measure, item.name) for item in fields(measure))
     shown = [value if isinstance(value, str | int | None) else _form(value) for value in values]
-    return [type(measure).__name__, *shown]
+    return [_TAGS[type(measure)], *shown]
 
 
 def _public(groups: PublicGroups | None) -> list[list[Any]] | dict[str, Any] | None:

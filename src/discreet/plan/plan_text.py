@@ -18,7 +18,7 @@ from discreet.accounting.budgets.spending import describe_unit
 from discreet.mechanisms import Gaussian, NoisyKeys, OptimalKeys
 from discreet.plan.bounds_search.bounds_search import BoundsSearch, FoundBounds
 from discreet.plan.pricing.calibration import Price
-from discreet.plan.pricing.group_sensitivity import Noise, QuantileChoice, root_up
+from discreet.plan.pricing.group_sensitivity import LeafChoice, Noise, root_up
 from discreet.requests.engine_request import EngineRequest
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
@@ -62,9 +62,9 @@ def found_lines(found: tuple[FoundBounds, ...]) -> Iterator[str]:
     >>> list(found_lines((cost,)))
     ['cost from 0 to 128']
     """
-    for each in found:
-        ends = f"{each.about} from {_number(each.low)} to {_number(each.high)}"
-        yield ends if each.seen else f"{ends}, the widest: no bin stood out from the noise"
+    for target in found:
+        ends = f"{target.about} from {_number(target.low)} to {_number(target.high)}"
+        yield ends if target.seen else f"{ends}, the widest: no bin stood out from the noise"
 
 
 def scaled_noise(noise: Noise, about: str, share: str) -> str:
@@ -119,7 +119,7 @@ def branches_of(plan: Plan) -> Branch:
     return Branch(
         shown_question(plan),
         (
-            Branch(f"protects {describe_unit(plan.unit)}{_limits(plan.lowered)}"),
+            Branch(f"protects {describe_unit(plan.unit)}{_limits(plan.request)}"),
             Branch(f"is about {plan.scope}"),
             *_promises(plan),
             *_groups(plan),
@@ -135,16 +135,16 @@ def branches_of(plan: Plan) -> Branch:
 def _promises(plan: Plan) -> Iterator[Branch]:
     """Name what the price rests on, and no code can enforce."""
     if plan.promises:
-        lines = tuple(Branch(str(each)) for each in plan.promises)
+        lines = tuple(Branch(str(promise)) for promise in plan.promises)
         yield Branch("rests on promises of the owner", lines)
 
 
 def _standing(plan: Plan) -> Iterator[Branch]:
     """Say what the ledger says, where there is one."""
-    found = plan.standing
-    if found is not None:
-        there = "" if found.entry is not None or plan.scope == Box.everything() else " there"
-        yield Branch(f"{found}{there}")
+    preview = plan.budget_preview
+    if preview is not None:
+        there = "" if preview.entry is not None or plan.scope == Box.everything() else " there"
+        yield Branch(f"{preview}{there}")
 
 
 def shown_question(plan: Plan) -> str:
@@ -153,21 +153,21 @@ def shown_question(plan: Plan) -> str:
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
-def _limits(lowered: EngineRequest) -> str:
-    if lowered.groups is None:
+def _limits(request: EngineRequest) -> str:
+    if request.groups is None:
         return ""
-    groups = "1 group" if lowered.groups == 1 else f"{lowered.groups} groups"
+    groups = "1 group" if request.groups == 1 else f"{request.groups} groups"
     return f", who counts in at most {groups}"
 
 
 def _groups(plan: Plan) -> Iterator[Branch]:
-    lowered = plan.lowered
-    names = ", ".join(key.name for key in lowered.keys)
-    if not lowered.keys:
+    request = plan.request
+    names = ", ".join(key.name for key in request.keys)
+    if not request.keys:
         yield Branch("has one group")
     elif plan.selection is None:
-        shown = "" if plan.reached is None else _reached(plan.reached)
-        yield Branch(f"has {len(lowered.public or ())} public groups of {names}{shown}")
+        shown = "" if plan.having_threshold is None else _reached(plan.having_threshold)
+        yield Branch(f"has {len(request.public or ())} public groups of {names}{shown}")
     else:
         chosen = f"chooses which groups of {names} are shown: {_keys(plan.selection, plan)}"
         yield Branch(f"{chosen}; {_keys_share(plan.selection, plan)}")
@@ -182,7 +182,7 @@ def _reached(reached: HavingThreshold) -> str:
 
 def _keys(keys: OptimalKeys | NoisyKeys, plan: Plan) -> str:
     some, sure = keys.smallest(_HALF), keys.smallest(Fraction(99, 100))
-    what = dict(plan.about)[plan.chosen_by]
+    what = dict(plan.descriptions)[plan.chosen_by]
     how = "optimally"
     if isinstance(keys, NoisyKeys):
         how = f"by a threshold of {keys.threshold} on noisy numbers of {what}"
@@ -221,7 +221,7 @@ def _steps(plan: Plan) -> dict[str, Fraction]:
 
 
 def _releases(plan: Plan) -> Iterator[Branch]:
-    about = dict(plan.about)
+    about = dict(plan.descriptions)
     steps = _steps(plan)
     waiting = () if plan.search is None or plan.found else plan.search.scaled
     lines = [
@@ -260,7 +260,7 @@ def _share(noise: Noise, plan: Plan) -> str:
     return f"epsilon {_short(far.moved(relation) / noise.mechanism.scale)}"
 
 
-def _choice(choice: QuantileChoice, plan: Plan, about: dict[str, str]) -> str:
+def _choice(choice: LeafChoice, plan: Plan, about: dict[str, str]) -> str:
     relation = plan.unit.relation
     moved = choice.moved(two_sided=relation.replaces)
     spread = 2 * moved / choice.mechanism.scale
@@ -268,18 +268,11 @@ def _choice(choice: QuantileChoice, plan: Plan, about: dict[str, str]) -> str:
     if plan.delta is not None:
         share = f"rho {_short(choice.groups * spread * spread / 8)}"
     return (
-        f"{choice.measure}: {about[choice.measure]} at {choice.level}{_aside(choice)}, "
+        f"{choice.measure}: {about[choice.measure]} at {choice.words}, "
         f"scores moved by "
         f"{_short(moved)}; a choice of {choice.mechanism.candidates} of scale "
         f"{_short(choice.mechanism.scale)}; {share}"
     )
-
-
-def _aside(choice: QuantileChoice) -> str:
-    if choice.offset == 0:
-        return ""
-    ranks = "1 rank" if abs(choice.offset) == 1 else f"{abs(choice.offset)} ranks"
-    return f" and {ranks} {'higher' if choice.offset > 0 else 'lower'}"
 
 
 def _both(plan: Plan) -> Iterator[Branch]:
@@ -293,16 +286,16 @@ def shown_price(price: Price) -> str:
     """Say what is paid, rounded up."""
     parts = []
     if price.epsilon is not None:
-        at = f" at delta {format_up(amount_up(price.delta))}" if price.delta else ""
-        parts.append(f"epsilon {format_up(amount_up(price.epsilon))}{at}")
+        outside = f" at delta {format_up(amount_up(price.delta))}" if price.delta else ""
+        parts.append(f"epsilon {format_up(amount_up(price.epsilon))}{outside}")
     if price.rho is not None:
-        at = f" beside delta {format_up(amount_up(price.beside))}" if price.beside else ""
-        parts.append(f"rho {format_up(amount_up(price.rho))}{at}")
+        outside = f" beside delta {format_up(amount_up(price.beside))}" if price.beside else ""
+        parts.append(f"rho {format_up(amount_up(price.rho))}{outside}")
     return "; ".join(parts)
 
 
 def _errors(plan: Plan) -> Iterator[Branch]:
-    lines = tuple(Branch(f"{each.output} {each.words}") for each in plan.predicted)
+    lines = tuple(Branch(f"{error.output} {error.words}") for error in plan.predicted)
     if lines:
         yield Branch(f"is off by at most, with a chance of {_percent(plan.confidence)}", lines)
 
@@ -318,12 +311,12 @@ def _short(number: Fraction, *, root: bool = False) -> str:
 
 def _lines(branch: Branch, first: str, rest: str) -> Iterator[str]:
     yield first + branch.text
-    for at, below in enumerate(branch.below, start=1):
-        turn, pass_by = ("└── ", "    ") if at == len(branch.below) else ("├── ", "│   ")
+    for number, below in enumerate(branch.below, start=1):
+        turn, pass_by = ("└── ", "    ") if number == len(branch.below) else ("├── ", "│   ")
         yield from _lines(below, rest + turn, rest + pass_by)
 
 
 def _item(branch: Branch) -> str:
-    below = "".join(_item(each) for each in branch.below)
+    below = "".join(_item(inner) for inner in branch.below)
     inner = f"<ul>{below}</ul>" if below else ""
     return f"<li>{html.escape(branch.text)}{inner}</li>"

@@ -83,7 +83,7 @@ def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost
 
     Args:
         question: what is asked.
-        schema: the tables that there are, and what is public about them.
+        schema: all tables, and what is public about them.
         policy: limits on contributions and prices.
         unit: who is protected.
         public_rows: reads the rows of public tables, for groups that they list.
@@ -93,7 +93,7 @@ def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost
         error: how far outputs may be from the truth, by their names, in place of a price.
         size: about how many rows of a group count; errors of means follow from it.
         confidence: with which probability errors are not exceeded.
-        bounds: what finding missing bounds may cost, beside the answer.
+        bounds: what finding missing bounds may cost, in addition to the answer.
         found_bounds: bounds that were found and paid for before.
         concentrated: whether the budget that pays counts rho, mu or divergences, not epsilon.
         ceiling: whether the limits of the policy on the price hold; they do, except in tests.
@@ -134,7 +134,7 @@ def run_steps(draft: Draft) -> Plan:
 
 
 def read_price(draft: Draft) -> Draft:
-    """Read what is asked for, and hold it against the limits of the policy."""
+    """Read the requested price, and check it against the limits of the policy."""
     ask = read_requested_price(draft.question, draft.policy.limits, draft.given)
     if draft.ceiling:
         check_requested_price(ask, draft.policy.limits)
@@ -161,17 +161,17 @@ def bind_names(draft: Draft) -> Draft:
                 why="who is protected is decided by the owner of the data.",
                 do="leave it out, or name the column of the policy.",
             )
-    return replace(draft, asked=known)
+    return replace(draft, bound=known)
 
 
 def find_groups(draft: Draft) -> Draft:
     """Find out which groups are public."""
-    return replace(draft, groups=partition_selection(required(draft.asked)))
+    return replace(draft, groups=partition_selection(required(draft.bound)))
 
 
 def bound_contributions(draft: Draft) -> Draft:
     """Limit the groups and rows in which one unit counts."""
-    known = required(draft.asked)
+    known = required(draft.bound)
     limits = contribution_bounds(
         known.keys,
         clause=draft.clause,
@@ -184,8 +184,8 @@ def bound_contributions(draft: Draft) -> Draft:
 
 def measure_aggregates(draft: Draft) -> Draft:
     """Turn aggregates into bounded totals."""
-    known = required(draft.asked)
-    bound = tuple(inner for _, inner in known.bound)
+    known = required(draft.bound)
+    bound = tuple(inner for _, inner in known.aggregates)
     totals = measure_all(
         bound,
         facts=known.rows.facts,
@@ -203,55 +203,56 @@ def split_releases(draft: Draft) -> Draft:
     """List what has to be released, with the weights of its parts."""
     sketch = unpriced_release(draft)
     if draft.promise is None:
-        return replace(draft, sketch=sketch)
-    return replace(draft, sketch=with_promised_shares(sketch, draft.promise))
+        return replace(draft, unpriced=sketch)
+    return replace(draft, unpriced=with_promised_shares(sketch, draft.promise))
 
 
 def name_outputs(draft: Draft) -> Draft:
     """Say how the columns of the answer are computed from aggregates."""
-    known = required(draft.asked)
-    estimates, shown = answer_layout(known, required(draft.measured).estimators)
-    return replace(draft, estimates=estimates, shown=shown)
+    known = required(draft.bound)
+    estimates, layout = answer_layout(known, required(draft.measured).estimators)
+    return replace(draft, estimates=estimates, layout=layout)
 
 
 def find_having_threshold(draft: Draft) -> Draft:
-    """Find out from which noisy number on groups are shown, where they are too many to list."""
+    """Find the noisy number from which groups are shown, where there are too many to list."""
     if not isinstance(required(draft.groups).public, Product):
         return draft
     return having_threshold.having_threshold(draft)
 
 
 def aim_at_ends(draft: Draft) -> Draft:
-    """Tell quantiles at the ends how far inside of them is aimed, now that noise is known."""
+    """Tell extreme quantiles how far inside to aim, now that the noise is known."""
     offsets: dict[ReleaseInput, int] = {
-        (each.measure, each.level): each.offset
-        for each in required(draft.calibrated).releases.choices
-        if each.side == 0 or not 0 < each.level < 1
+        choice.use: choice.offset
+        for choice in required(draft.calibrated).releases.choices
+        if choice.is_value
     }
     estimates = tuple(
-        replace(each, estimator=each.estimator.aimed(offsets)) for each in draft.estimates
+        replace(estimate, estimator=estimate.estimator.aimed(offsets))
+        for estimate in draft.estimates
     )
     return replace(draft, estimates=estimates)
 
 
 def request_totals(draft: Draft) -> Draft:
     """Write down what an engine has to compute."""
-    known, groups = required(draft.asked), required(draft.groups)
+    known, groups = required(draft.bound), required(draft.groups)
     limits, rows = required(draft.contributions), known.rows
     relation = rows.relation
     if groups.public is None:
         relation = within_categories(relation, known.keys)
-    lowered = EngineRequest(
+    request = EngineRequest(
         relation=relation,
         unit=tuple(Column(name) for name in rows.unit or ()),
-        keys=tuple(each.key for each in known.keys),
+        keys=tuple(key.key for key in known.keys),
         groups=None if limits.single else limits.groups,
         public=groups.public if known.keys else None,
         measures=required(draft.measured).measures,
     )
-    check_claims(lowered, required(draft.calibrated).releases)
-    check_text_work(lowered)
-    return replace(draft, lowered=lowered)
+    check_claims(request, required(draft.calibrated).releases)
+    check_text_work(request)
+    return replace(draft, request=request)
 
 
 def predict_errors(draft: Draft) -> Draft:
@@ -263,8 +264,8 @@ def predict_errors(draft: Draft) -> Draft:
         confidence=ask.confidence,
         size=ask.size,
     )
-    errors = (forecast.of(output) for output in required(draft.shown).outputs)
-    return replace(draft, predicted=tuple(each for each in errors if each is not None))
+    errors = (forecast.of(output) for output in required(draft.layout).outputs)
+    return replace(draft, predicted=tuple(error for error in errors if error is not None))
 
 
 STEPS: Final[tuple[Callable[[Draft], Draft], ...]] = (
@@ -287,8 +288,8 @@ STEPS: Final[tuple[Callable[[Draft], Draft], ...]] = (
 
 
 def _finished(draft: Draft) -> Plan:
-    calibrated, lowered = required(draft.calibrated), required(draft.lowered)
-    releases, scope = calibrated.releases, required(draft.asked).rows.scope
+    calibrated, request = required(draft.calibrated), required(draft.request)
+    releases, scope = calibrated.releases, required(draft.bound).rows.scope
     tree, price, search = calibrated.tree, calibrated.price, draft.search
     if search is not None:
         tree = composed_with_search(search.tree, search.promise)
@@ -296,7 +297,7 @@ def _finished(draft: Draft) -> Plan:
     digest = plan_digest(
         draft.question,
         unit=draft.unit,
-        lowered=lowered,
+        request=request,
         releases=releases,
         tree=calibrated.tree,
         scope=scope,
@@ -305,25 +306,25 @@ def _finished(draft: Draft) -> Plan:
     return Plan(
         question=draft.question,
         unit=draft.unit,
-        lowered=lowered,
+        request=request,
         selection=releases.selection,
         chosen_by=releases.chosen_by,
         noises=releases.noises,
         choices=releases.choices,
         estimates=draft.estimates,
-        shown=required(draft.shown),
+        layout=required(draft.layout),
         tree=tree,
         scope=scope,
         price=price,
         delta=calibrated.delta,
         confidence=required(draft.ask).confidence,
         predicted=draft.predicted,
-        about=tuple(required(draft.measured).about.items()),
+        descriptions=tuple(required(draft.measured).about.items()),
         digest=digest,
-        reached=draft.reached,
+        having_threshold=draft.having_threshold,
         search=search,
         found=draft.found,
-        promises=promises_behind(lowered.relation, scope, schema=draft.schema, unit=draft.unit),
+        promises=promises_behind(request.relation, scope, schema=draft.schema, unit=draft.unit),
     )
 
 

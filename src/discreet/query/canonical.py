@@ -39,6 +39,7 @@ from discreet.query.expressions import (
 from discreet.query.question import Clause, Question
 from discreet.query.relations import (
     Aggregated,
+    BoundedUnits,
     Distinct,
     Filter,
     Join,
@@ -98,8 +99,8 @@ def _place(table: str | None, scope: Scope) -> int | str | None:
     """Return the place of the table that a qualifier names; of the only one without any."""
     if table is None:
         return 0 if len(scope) == 1 else None
-    found = [at for at, names in enumerate(scope) if folded(table) in names]
-    return found[0] if len(found) == 1 else folded(table)
+    places = [place for place, names in enumerate(scope) if folded(table) in names]
+    return places[0] if len(places) == 1 else folded(table)
 
 
 def _written(value: object) -> str:
@@ -127,11 +128,11 @@ def _call(call: Call, scope: Scope) -> Form:
 
 def _operands(name: str, arguments: Sequence[Expression]) -> list[Expression]:
     """Return the operands of an operator, with those of the same operator inside."""
-    found: list[Expression] = []
+    operands: list[Expression] = []
     for argument in arguments:
         same = isinstance(argument, Call) and argument.function == name
-        found.extend(_operands(name, argument.children()) if same else [argument])
-    return found
+        operands.extend(_operands(name, argument.children()) if same else [argument])
+    return operands
 
 
 def _sorted(forms: Sequence[Form]) -> list[Form]:
@@ -219,7 +220,7 @@ def visible(relation: Relation) -> Scope:
             return [frozenset({whole, whole.rpartition(".")[2]})]
         case Named(alias=alias):
             return [frozenset({folded(alias)})]
-        case Filter(child=child):
+        case Filter(child=child) | BoundedUnits(child=child):
             return visible(child)
         case Join(left=left, right=right):
             return [*visible(left), *visible(right)]
@@ -240,7 +241,7 @@ def relation_form(  # noqa: C901, PLR0911 (one for each kind of node)
             return ["table", folded(name)]
         case Scan(table=table, columns=columns):
             return ["scan", folded(table), [[folded(name), kind.value] for name, kind in columns]]
-        case Named(child=child):
+        case Named(child=child) | BoundedUnits(child=child):  # digests are as they ever were
             return relation_form(child)
         case Filter(child=child, predicate=predicate):
             return ["filter", relation_form(child), form(predicate, visible(child))]
@@ -274,7 +275,7 @@ def _outputs(outputs: tuple[Output, ...], scope: Scope) -> list[list[Any]]:
 
 
 def _clause(clause: Clause, scope: Scope) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     for item in fields(clause):
         value = getattr(clause, item.name)
         if value is None or item.name == "span":
@@ -283,5 +284,5 @@ def _clause(clause: Clause, scope: Scope) -> dict[str, Any]:
             value = str(value)
         elif isinstance(value, Column):
             value = form(value, scope)
-        found[item.name] = value
-    return found
+        options[item.name] = value
+    return options

@@ -132,7 +132,7 @@ def said_number(value: Fraction) -> str:
 
 
 def said_order(order: Sequence[Order], keys: Sequence[str] = ()) -> str:
-    """Return the text of an order; NULL is the smallest value unless said otherwise.
+    """Return the text of an order; NULL is the smallest value unless the order says otherwise.
 
     >>> said_order((Order(Column("day"), descending=True),))
     'day DESC'

@@ -176,8 +176,8 @@ def _called(
     function: Function, arguments: tuple[Expression, ...], types: ColumnTypes
 ) -> Type | None:
     kinds = [types.type_of(argument) for argument in arguments]
-    for at, (argument, kind) in enumerate(zip(arguments, kinds, strict=True)):
-        takes = function.takes[min(at, len(function.takes) - 1)]
+    for place, (argument, kind) in enumerate(zip(arguments, kinds, strict=True)):
+        takes = function.takes[min(place, len(function.takes) - 1)]
         if kind is not None and kind not in takes:
             _wrong(
                 argument,
@@ -185,13 +185,13 @@ def _called(
                 why="engines turn one type into another each in their own way.",
                 do=f"give it {_either(takes)}; CAST turns one type into another.",
             )
-        if min(at, len(function.takes) - 1) in function.written:
-            _written(function, argument, at)
+        if min(place, len(function.takes) - 1) in function.written:
+            _written(function, argument, place)
     _parts(function, arguments, kinds)
     return _given(function, arguments, kinds)
 
 
-def _written(function: Function, argument: Expression, at: int) -> None:
+def _written(function: Function, argument: Expression, place: int) -> None:
     """Check an argument that must be a literal, and perhaps not too small."""
     if not isinstance(argument, Literal) or argument.value is None:
         _wrong(
@@ -200,7 +200,7 @@ def _written(function: Function, argument: Expression, at: int) -> None:
             why="engines agree on the result only if it is the same for all rows.",
             do="write a number or a text.",
         )
-    lowest = dict(zip(function.written, function.lowest, strict=False)).get(at)
+    lowest = dict(zip(function.written, function.lowest, strict=False)).get(place)
     if lowest is not None and isinstance(argument.value, int) and argument.value < lowest:
         _wrong(
             argument,
@@ -251,20 +251,20 @@ _COMPARED: Final = frozenset({"=", "<>", "<", "<=", ">", ">=", "IN"})
 
 def _shared(arguments: Sequence[Expression], kinds: Sequence[Type | None]) -> Type | None:
     """Return the type that all share: one type, or FLOAT for numbers of both types."""
-    found: Type | None = None
+    shared: Type | None = None
     for argument, kind in zip(arguments, kinds, strict=True):
-        if found is None or kind is None or found is kind:
-            found = found or kind
-        elif found.is_number and kind.is_number:
-            found = Type.FLOAT
+        if shared is None or kind is None or shared is kind:
+            shared = shared or kind
+        elif shared.is_number and kind.is_number:
+            shared = Type.FLOAT
         else:
             _wrong(
                 argument,
-                what=f"a {kind.value} meets a {found.value}.",
+                what=f"a {kind.value} meets a {shared.value}.",
                 why="engines turn one type into another each in their own way.",
-                do=_meeting(found, kind),
+                do=_meeting(shared, kind),
             )
-    return found
+    return shared
 
 
 def _meeting(first: Type, second: Type) -> str:

@@ -6,7 +6,7 @@ Definition.  An expression is a tree of the nodes below.  Nodes are values: two 
 compute the same thing in the same words, wherever they were written (spans do not count).
 A node checks its parts when it is made: functions are known and have as many arguments as they
 take, what is below is an expression, and everything else is of the very class that it should be
-(:mod:`discreet.query.types`).
+(:mod:`discreet.query.node_checks`).
 ``children()`` are the expressions directly below; ``rebuilt(children)`` is the same node over
 others, in the same order and number.
 """
@@ -19,11 +19,7 @@ from fractions import Fraction
 from typing import Final, Self, final
 
 from discreet.errors import UnknownName
-from discreet.query.signatures import AGGREGATES, FUNCTIONS, PLAIN, WINDOWS, Function
-from discreet.query.source_text import Span, pointed
-from discreet.query.types import (
-    Scalar,
-    Type,
+from discreet.query.node_checks import (
     check_flag,
     check_name,
     check_place,
@@ -32,9 +28,11 @@ from discreet.query.types import (
     fraction_of,
     pair_of,
     scalar_of,
-    type_of,
     wrong,
 )
+from discreet.query.signatures import AGGREGATES, FUNCTIONS, PLAIN, WINDOWS, Function
+from discreet.query.source_text import Span, pointed
+from discreet.query.types import Scalar, Type, type_of
 
 __all__ = [
     "Aggregate",
@@ -84,7 +82,7 @@ class Column(_Leaf):
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        """Refuse what are no names."""
+        """Accept names alone."""
         check_span(self.span)
         check_name(self.name, "a column", self.span)
         if self.table is not None:
@@ -120,7 +118,7 @@ class Literal(_Leaf):
 @final
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function of :mod:`discreet.query.expression_types`, or an operator, applied to arguments.
+    """A function of :mod:`discreet.query.signatures`, or an operator, applied to arguments.
 
     >>> Call("+", (Column("a"), Literal(1)))
     Call(function='+', arguments=(Column(name='a', table=None), Literal(value=1)))
@@ -159,7 +157,7 @@ class Case:
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        """Refuse what are no branches."""
+        """Accept pairs of a condition and a value."""
         check_span(self.span)
         check_tuple(self.branches, "the branches of a CASE", self.span)
         if not self.branches:
@@ -197,7 +195,7 @@ class Cast:
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        """Refuse what is no type."""
+        """Accept an expression and a type."""
         check_span(self.span)
         check_expression(self.argument, self.span)
         if type(self.to) is not Type:
@@ -226,7 +224,7 @@ class Order:
     nulls_first: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what is no order."""
+        """Accept an expression and two flags."""
         check_expression(self.expression)
         check_flag(self.descending, "the direction of an order")
         check_flag(self.nulls_first, "the place of NULL in an order")
@@ -279,7 +277,7 @@ class Window:
 @final
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """A function of the rows of a group (see ``AGGREGATES`` in functions).
+    """A function of the rows of a group (see ``AGGREGATES`` in signatures).
 
     ``argument`` is None in COUNT(*) alone; only rows for which ``where`` is true count.
     ``parameter`` is the fraction of a percentile or the number of quantiles.  The bounds and
@@ -333,7 +331,7 @@ class Aggregate:
                 object.__setattr__(self, name, pair_of(bounds, "the bounds", self.span))
 
     def children(self) -> tuple[Expression, ...]:
-        """Return the argument, then the condition, those that there are."""
+        """Return the argument and the condition, as far as there are any."""
         return tuple(part for part in (self.argument, self.where) if part is not None)
 
     def rebuilt(self, children: Sequence[Expression]) -> Aggregate:
@@ -357,7 +355,7 @@ class Grouped(_Leaf):
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        """Refuse what is no place."""
+        """Accept a place alone."""
         check_span(self.span)
         check_place(self.at, "the place of a key", span=self.span)
 
@@ -375,7 +373,7 @@ class Star(_Leaf):
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        """Refuse what is no name."""
+        """Accept a name or none."""
         check_span(self.span)
         if self.table is not None:
             check_name(self.table, "a table", self.span)
@@ -389,7 +387,7 @@ _PARAMETERS: Final = {"PERCENTILE_CONT": (0, 1), "APPROX_QUANTILES": (1, 1000)}
 
 
 def check_expression(value: object, span: Span | None = None) -> None:
-    """Refuse what is no node of an expression, or one of a class made elsewhere.
+    """Refuse anything but a node of an expression; a subclass is none.
 
     >>> check_expression(Column("ward"))
     """

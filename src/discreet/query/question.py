@@ -1,10 +1,9 @@
-"""A question: what is asked about groups, under which clause, and how large it may be.
+"""A question: what is asked about groups, and under which clause.
 
-Trust: kernel.  A question within its limits on length, depth and size lets every later step end
-soon, and none run out of stack.  The plan prices exactly what stands here.
+Trust: kernel.  The plan prices exactly what stands here.
 
-A question is unbound: it names tables and does not scan them.  It is small enough for every later
-step (:mod:`discreet.query.question`), and what its parts may be is checked when it is made.
+A question is unbound: it names tables and does not scan them.  What its parts may be, and how large
+they are, is checked when it is made (:mod:`discreet.query.node_checks`).
 """
 
 from __future__ import annotations
@@ -14,81 +13,38 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final, final
 
-from discreet.errors import UnsupportedSQL
 from discreet.query.expressions import Aggregate, Column, Expression, Order, walk
+from discreet.query.node_checks import (
+    LARGEST_TREE,
+    TALLEST_TREE,
+    check_place,
+    check_size,
+    check_span,
+    check_tuple,
+    fraction_of,
+    too_much,
+    wrong,
+)
 from discreet.query.relations import (
-    Aggregated,
-    Filter,
-    Join,
     Output,
-    Project,
     Relation,
     Scan,
     check_outputs,
     check_relation,
     descend,
+    expressions_in,
 )
 from discreet.query.row_level import check_group, check_row
-from discreet.query.source_text import Span, pointed
-from discreet.query.types import check_place, check_span, check_tuple, fraction_of, wrong
+from discreet.query.source_text import Span
 
 __all__ = [
-    "DEEPEST_NESTING",
-    "LARGEST_TREE",
-    "LONGEST_QUESTION",
-    "MOST_ENTRIES",
     "NOISES",
     "STRATEGIES",
-    "TALLEST_TREE",
     "Clause",
     "Question",
     "aggregates",
     "check_relation_size",
-    "check_size",
-    "too_much",
 ]
-
-LONGEST_QUESTION: Final = 100_000
-"""Characters of a text."""
-DEEPEST_NESTING: Final = 80
-"""Parentheses, subqueries and prefix operators inside each other."""
-TALLEST_TREE: Final = 100
-"""Nodes below each other in a tree."""
-MOST_ENTRIES: Final = 100
-"""Entries of GROUP BY and of ORDER BY."""
-LARGEST_TREE: Final = 20_000
-"""Nodes of a tree, after names have been replaced by what they stand for."""
-
-
-def too_much(what: str, span: Span | None) -> UnsupportedSQL:
-    """Return the refusal of something that is too long, too deep or too large.
-
-    >>> too_much("the text is too long.", None).what
-    'the text is too long.'
-    """
-    return UnsupportedSQL(
-        what=pointed(what, span),
-        why="a question must be checked completely, in a time and a memory known in advance.",
-        do="split it into several questions, or prepare the table beforehand.",
-    )
-
-
-def check_size(*expressions: Expression) -> Expression:
-    """Return the last expression, unless all together are too tall or too large.
-
-    >>> from discreet.query.expressions import Column
-    >>> check_size(Column("ward"))
-    Column(name='ward', table=None)
-    """
-    waiting = [(expression, 1) for expression in expressions]
-    count = 0
-    while waiting:
-        node, height = waiting.pop()
-        count += 1
-        if height > TALLEST_TREE or count > LARGEST_TREE:
-            raise too_much("this expression is too large.", expressions[-1].span)
-        waiting.extend((child, height + 1) for child in node.children())
-    return expressions[-1]
 
 
 def check_relation_size(relation: Relation) -> int:
@@ -114,27 +70,6 @@ def check_relation_size(relation: Relation) -> int:
             raise too_much("the tables of this question are too much.", relation.span)
         waiting.extend((child, height + 1) for child in node.children())
     return count
-
-
-def expressions_in(relation: Relation) -> tuple[Expression, ...]:
-    """Return the expressions that a node itself holds.
-
-    >>> from discreet.query.expressions import Column
-    >>> from discreet.query.relations import Table
-    >>> expressions_in(Filter(Table("visits"), Column("paid")))
-    (Column(name='paid', table=None),)
-    """
-    match relation:
-        case Filter(predicate=predicate):
-            return (predicate,)
-        case Project(outputs=outputs):
-            return tuple(value for _, value in outputs)
-        case Aggregated(keys=keys, outputs=totals):
-            return tuple(value for _, value in (*keys, *totals))
-        case Join(on=on):
-            return () if on is None else (on,)
-        case _:
-            return ()
 
 
 STRATEGIES: Final = ("LAPLACE_THRESHOLD", "GAUSSIAN_THRESHOLD", "OPTIMAL", "PUBLIC_GROUPS")
@@ -251,13 +186,13 @@ def aggregates(question: Question) -> tuple[Aggregate, ...]:
     >>> len(aggregates(both))
     1
     """
-    found = (
+    nodes = (
         node
         for expression in _above(question)
         for node in walk(expression)
         if isinstance(node, Aggregate)
     )
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(nodes))
 
 
 def _above(question: Question) -> Iterator[Expression]:

@@ -10,9 +10,9 @@ from typing import assert_never
 from discreet.errors import UnsupportedSQL, WrongType
 from discreet.query.expression_types import typed
 from discreet.query.expressions import Column, Expression, Star, walk
-from discreet.query.question import expressions_in
 from discreet.query.relations import (
     Aggregated,
+    BoundedUnits,
     Distinct,
     Filter,
     Join,
@@ -23,6 +23,7 @@ from discreet.query.relations import (
     Table,
     UnionAll,
     descend,
+    expressions_in,
     folded,
 )
 from discreet.query.source_text import pointed
@@ -40,16 +41,16 @@ def columns(relation: Relation) -> Columns:
     (('ward', TEXT),)
     """
     match relation:
-        case Scan(columns=found):
-            return found
+        case Scan(columns=pairs):
+            return pairs
         case Table():
             raise UnsupportedSQL(
                 what=pointed(f"the table {relation.name} is not bound.", relation.span),
                 why="the types of its columns are not known yet.",
                 do="bind the question to a schema first.",
             )
-        case Filter(child=child) | Named(child=child) | Distinct(child=child):
-            return columns(child)
+        case Filter() | Named() | Distinct() | BoundedUnits():
+            return columns(relation.child)
         case Project(child=child, outputs=outputs):
             below = dict(columns(child))
             return tuple((name, typed(value, below)) for name, value in outputs)
@@ -76,24 +77,24 @@ def check_names(relation: Relation) -> tuple[str, ...]:
     below = [check_names(child) for child in relation.children()]
     match relation:
         case Scan(columns=pairs) | Project(outputs=pairs):
-            found = tuple(name for name, _ in pairs)
+            names = tuple(name for name, _ in pairs)
         case Aggregated(keys=keys, outputs=outputs):
-            found = tuple(name for name, _ in (*keys, *outputs))
+            names = tuple(name for name, _ in (*keys, *outputs))
         case Join():
-            found = (*below[0], *below[1])
+            names = (*below[0], *below[1])
         case _:
             return below[0] if below else ()
-    if len(set(map(folded, found))) != len(found):
+    if len(set(map(folded, names))) != len(names):
         raise UnsupportedSQL(
             what=pointed("two columns have one name.", relation.span),
             why="it is not clear which of them is meant.",
             do="give them different names with AS.",
         )
-    return found
+    return names
 
 
 def check_bound(relation: Relation) -> None:
-    """Refuse a relation of which some part is not bound yet.
+    """Refuse a relation that is not bound in all its parts.
 
     >>> check_bound(Distinct(Scan("wards", (("ward", Type.TEXT),))))
     """

@@ -23,14 +23,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Self, final
 
 from discreet.query.expressions import Aggregate, Expression, Star
+from discreet.query.node_checks import check_name, check_names, check_span, check_tuple, wrong
 from discreet.query.row_level import check_row
 from discreet.query.signatures import PLAIN
 from discreet.query.source_text import Span
-from discreet.query.types import Type, check_name, check_names, check_span, check_tuple, wrong
+from discreet.query.types import Type
 
 __all__ = [
     "KINDS",
     "Aggregated",
+    "BoundedUnits",
     "Distinct",
     "Filter",
     "Join",
@@ -44,6 +46,7 @@ __all__ = [
     "check_outputs",
     "check_relation",
     "descend",
+    "expressions_in",
     "folded",
 ]
 
@@ -79,6 +82,22 @@ class _Leaf:
         return self
 
 
+class _OverOne:
+    """What has one relation below it."""
+
+    __slots__ = ()
+
+    child: Relation
+
+    def children(self) -> tuple[Relation, ...]:
+        """Return the relations directly below."""
+        return (self.child,)
+
+    def rebuilt(self, children: Sequence[Relation]) -> Self:
+        """Return the same node over another relation."""
+        return replace(self, child=children[0])  # type: ignore[type-var]
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class Table(_Leaf):
@@ -92,7 +111,7 @@ class Table(_Leaf):
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        """Refuse what is no name."""
+        """Accept a name alone."""
         check_span(self.span)
         check_name(self.name, "a table", self.span)
 
@@ -111,7 +130,7 @@ class Scan(_Leaf):
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        """Refuse what is no name, or no type."""
+        """Accept a name, and names with types."""
         check_span(self.span)
         check_name(self.table, "a table", self.span)
         check_tuple(self.columns, "the columns of a table", self.span)
@@ -124,7 +143,7 @@ class Scan(_Leaf):
 
 @final
 @dataclass(frozen=True, slots=True)
-class Named:
+class Named(_OverOne):
     """A relation under an alias; unbound relations only.
 
     >>> Named(Table("visits"), "v").alias
@@ -136,23 +155,15 @@ class Named:
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        """Refuse what is no name."""
+        """Accept a name alone."""
         check_span(self.span)
         check_relation(self.child, self.span)
         check_name(self.alias, "a table", self.span)
 
-    def children(self) -> tuple[Relation, ...]:
-        """Return the relations directly below."""
-        return (self.child,)
-
-    def rebuilt(self, children: Sequence[Relation]) -> Named:
-        """Return the same node over another relation."""
-        return replace(self, child=children[0])
-
 
 @final
 @dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(_OverOne):
     """The rows for which the predicate is true: neither false nor NULL.
 
     >>> from discreet.query.expressions import Column
@@ -170,18 +181,10 @@ class Filter:
         check_relation(self.child, self.span)
         check_row(self.predicate, span=self.span)
 
-    def children(self) -> tuple[Relation, ...]:
-        """Return the relations directly below."""
-        return (self.child,)
-
-    def rebuilt(self, children: Sequence[Relation]) -> Filter:
-        """Return the same node over another relation."""
-        return replace(self, child=children[0])
-
 
 @final
 @dataclass(frozen=True, slots=True)
-class Project:
+class Project(_OverOne):
     """Each row turned into the outputs, in their order; windows live here.
 
     >>> from discreet.query.expressions import Column
@@ -200,14 +203,6 @@ class Project:
         for value in check_outputs(self.outputs, self.span):
             if type(value) is not Star:
                 check_row(value, windows=True, span=self.span)
-
-    def children(self) -> tuple[Relation, ...]:
-        """Return the relations directly below."""
-        return (self.child,)
-
-    def rebuilt(self, children: Sequence[Relation]) -> Project:
-        """Return the same node over another relation."""
-        return replace(self, child=children[0])
 
 
 @final
@@ -254,11 +249,11 @@ class Join:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Aggregated:
+class Aggregated(_OverOne):
     """One row for each combination of the keys that occurs: the keys, then the outputs.
 
     A plain aggregation, without noise.  Without keys it is one row.  The functions are those of
-    ``PLAIN`` in functions: COUNT, SUM, MIN and MAX.
+    ``PLAIN`` in signatures: COUNT, SUM, MIN and MAX.
 
     >>> Aggregated(Table("visits"), (), (("n", Aggregate("COUNT")),)).keys
     ()
@@ -281,18 +276,10 @@ class Aggregated:
             for part in value.children():
                 check_row(part, span=self.span)
 
-    def children(self) -> tuple[Relation, ...]:
-        """Return the relations directly below."""
-        return (self.child,)
-
-    def rebuilt(self, children: Sequence[Relation]) -> Aggregated:
-        """Return the same node over another relation."""
-        return replace(self, child=children[0])
-
 
 @final
 @dataclass(frozen=True, slots=True)
-class Distinct:
+class Distinct(_OverOne):
     """Each different row once; NULL is like NULL.
 
     >>> Distinct(Table("wards")).child
@@ -303,17 +290,9 @@ class Distinct:
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        """Refuse what is no relation."""
+        """Accept a relation alone."""
         check_span(self.span)
         check_relation(self.child, self.span)
-
-    def children(self) -> tuple[Relation, ...]:
-        """Return the relations directly below."""
-        return (self.child,)
-
-    def rebuilt(self, children: Sequence[Relation]) -> Distinct:
-        """Return the same node over another relation."""
-        return replace(self, child=children[0])
 
 
 @final
@@ -346,15 +325,52 @@ class UnionAll:
         return replace(self, parts=tuple(children))
 
 
-Relation = Table | Scan | Named | Filter | Project | Join | Aggregated | Distinct | UnionAll
+@final
+@dataclass(frozen=True, slots=True)
+class BoundedUnits(_OverOne):
+    """The rows of units whose rows are few and small; bound relations only.
+
+    The rows of a unit are those that agree in the columns ``unit``, none of which is NULL.  All of
+    them stay if they are at most ``rows``, and the values of ``texts`` in them take at most
+    ``text_bytes`` bytes of UTF-8 together.  Otherwise none of them stays.
+
+    >>> BoundedUnits(Table("visits"), ("patient",), (), rows=1000, text_bytes=0).unit
+    ('patient',)
+    """
+
+    child: Relation
+    unit: tuple[str, ...]
+    texts: tuple[Expression, ...]
+    rows: int = field(kw_only=True)
+    text_bytes: int = field(kw_only=True)
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        """Refuse a unit without columns, and limits that are no whole numbers."""
+        check_span(self.span)
+        check_relation(self.child, self.span)
+        check_names(self.unit, "a column", self.span)
+        if not self.unit:
+            raise wrong("a unit has no columns.", self.span)
+        check_tuple(self.texts, "the texts of a row", self.span)
+        for value in self.texts:
+            check_row(value, span=self.span)
+        for limit in (self.rows, self.text_bytes):
+            if type(limit) is not int or limit < 0:
+                raise wrong("a limit is not a whole number from 0 on.", self.span)
+
+
+Relation = (
+    Table | Scan | Named | Filter | Project | Join | Aggregated | Distinct | UnionAll | BoundedUnits
+)
 
 _NODES: Final = frozenset(
-    {Table, Scan, Named, Filter, Project, Join, Aggregated, Distinct, UnionAll}
+    {Table, Scan, Named, Filter, Project, Join, Aggregated, Distinct, UnionAll, BoundedUnits}
 )
 
 
 def check_relation(value: object, span: Span | None = None) -> None:
-    """Refuse what is no node of a relation, or one of a class made elsewhere.
+    """Refuse anything but a node of a relation; a subclass is none.
 
     >>> check_relation(Table("visits"))
     """
@@ -363,7 +379,7 @@ def check_relation(value: object, span: Span | None = None) -> None:
 
 
 def check_outputs(outputs: object, span: Span | None = None) -> Iterator[Expression]:
-    """Refuse what are no columns of a result; yield what they hold, which is not checked yet.
+    """Refuse anything but named columns; yield what they hold, which is not checked yet.
 
     >>> [type(value).__name__ for value in check_outputs((("n", Aggregate("COUNT")),))]
     ['Aggregate']
@@ -399,3 +415,25 @@ def descend(relation: Relation) -> Iterator[Relation]:
         node = waiting.pop()
         yield node
         waiting.extend(reversed(node.children()))
+
+
+def expressions_in(relation: Relation) -> tuple[Expression, ...]:
+    """Return the expressions that a node itself holds.
+
+    >>> from discreet.query.expressions import Column
+    >>> expressions_in(Filter(Table("visits"), Column("paid")))
+    (Column(name='paid', table=None),)
+    """
+    match relation:
+        case Filter(predicate=predicate):
+            return (predicate,)
+        case Project(outputs=outputs):
+            return tuple(value for _, value in outputs)
+        case Aggregated(keys=keys, outputs=totals):
+            return tuple(value for _, value in (*keys, *totals))
+        case Join(on=on):
+            return () if on is None else (on,)
+        case BoundedUnits(texts=texts):
+            return texts
+        case _:
+            return ()

@@ -23,8 +23,8 @@ from discreet.query.expressions import (
     check_expression,
     walk,
 )
+from discreet.query.node_checks import wrong
 from discreet.query.source_text import CLAUSES, Span, unsupported
-from discreet.query.types import wrong
 
 __all__ = ["check_group", "check_row", "only_rows"]
 
@@ -33,7 +33,7 @@ _GROUP: Final = frozenset({Literal, Call, Case, Cast})
 
 
 def check_row(expression: Expression, *, windows: bool = False, span: Span | None = None) -> None:
-    """Refuse what is not computed from one row, or perhaps from windows over rows.
+    """Refuse what is not computed from one row, or from windows where these are allowed.
 
     >>> check_row(Call("NOT", (Column("paid"),)))
     """
@@ -53,7 +53,7 @@ def check_row(expression: Expression, *, windows: bool = False, span: Span | Non
 
 
 def check_group(expression: Expression, keys: int, span: Span | None = None) -> None:
-    """Refuse what is not computed from aggregates and so many keys of a group.
+    """Refuse what is not computed from aggregates and the keys of a group, given their number.
 
     >>> check_group(Call("NOT", (Grouped(0),)), 1)
     """

@@ -68,17 +68,17 @@ def _replace(value: str, old: str, new: str) -> str | None:
 
 def _like(value: str, pattern: str) -> bool:
     """Match a pattern from the left; of two % the last decides, so that none is tried twice."""
-    at = place = 0
+    read = place = 0
     again: tuple[int, int] | None = None
-    while at < len(value):
+    while read < len(value):
         if place < len(pattern) and pattern[place] == "%":
             place += 1
-            again = place, at
-        elif place < len(pattern) and pattern[place] in {"_", value[at]}:
-            place, at = place + 1, at + 1
+            again = place, read
+        elif place < len(pattern) and pattern[place] in {"_", value[read]}:
+            place, read = place + 1, read + 1
         elif again is not None:
             again = again[0], again[1] + 1
-            place, at = again
+            place, read = again
         else:
             return False
     return all(letter == "%" for letter in pattern[place:])

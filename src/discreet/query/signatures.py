@@ -7,7 +7,7 @@ Definition.  A function takes one kind of argument for each place; the last plac
 own, ``"same"`` for the type that all arguments share (INTEGER and FLOAT share FLOAT), ``"first"``
 for that of the first argument.  Arguments at the places in ``written`` must be literals; numbers
 there are not below ``lowest``, place by place.  If an argument is NULL so is the result, unless the
-meaning says otherwise.
+meaning says otherwise.  ``clamps`` holds for aggregates of values that are moved between bounds.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ _TEXT: Final = frozenset({Type.TEXT})
 _BOOLEAN: Final = frozenset({Type.BOOLEAN})
 _DATE: Final = frozenset({Type.DATE})
 _TIME: Final = frozenset({Type.DATE, Type.TIMESTAMP})
+_LISTED: Final = _ANY - {Type.FLOAT}
 
 TIME_PARTS: Final = ("HOUR", "MINUTE", "SECOND")
 """Parts that only a TIMESTAMP has."""
@@ -59,9 +60,10 @@ class Function:
     optional: int = 0
     written: tuple[int, ...] = ()
     lowest: tuple[int, ...] = ()
+    clamps: bool = False
 
     def accepts(self, count: int) -> bool:
-        """Whether it can be called with so many arguments.
+        """Whether it can be called with this many arguments.
 
         >>> FUNCTIONS["AND"].accepts(3), FUNCTIONS["NOT"].accepts(2)
         (True, False)
@@ -129,7 +131,7 @@ _TEXTUAL: Final = (
         "SUBSTR",
         (_TEXT, _INTEGER, _INTEGER),
         Type.TEXT,
-        "from the given place (from 1), so many code points or to the end",
+        "from the given place (from 1) that many code points, or all to the end",
         optional=1,
         written=(1, 2),
         lowest=(1, 0),
@@ -179,7 +181,7 @@ _CALENDAR: Final = (
         "DATE_ADD",
         (_DATE, _INTEGER),
         Type.DATE,
-        "so many days later; NULL outside the years 1 to 9999",
+        "that many days later; NULL outside the years 1 to 9999",
         written=(1,),
     ),
 )
@@ -200,25 +202,32 @@ PLAIN: Final[dict[str, Function]] = {
             "same",
             "the sum of values not NULL, NULL if none; exact for INTEGER, NULL outside 64 bits; "
             "for FLOAT added one by one from the lowest to the highest",
+            clamps=True,
         ),
-        Function("MIN", (_ANY,), "same", "the smallest value not NULL"),
-        Function("MAX", (_ANY,), "same", "the largest value not NULL"),
+        Function("MIN", (_ANY,), "same", "the smallest value not NULL", clamps=True),
+        Function("MAX", (_ANY,), "same", "the largest value not NULL", clamps=True),
     )
 }
 """Aggregates of a plain aggregation, below the private one."""
+
+
+def _of_numbers(name: str, meaning: str) -> Function:
+    return Function(name, (NUMBERS,), Type.FLOAT, meaning, clamps=True)
+
 
 AGGREGATES: Final[dict[str, Function]] = {
     **PLAIN,
     **{
         function.name: function
         for function in (
-            Function("AVG", (NUMBERS,), Type.FLOAT, "the mean"),
-            Function("VAR_POP", (NUMBERS,), Type.FLOAT, "the mean square distance from the mean"),
-            Function("VAR_SAMP", (NUMBERS,), Type.FLOAT, "VAR_POP times n / (n - 1)"),
-            Function("STDDEV_POP", (NUMBERS,), Type.FLOAT, "the square root of VAR_POP"),
-            Function("STDDEV_SAMP", (NUMBERS,), Type.FLOAT, "the square root of VAR_SAMP"),
-            Function("PERCENTILE_CONT", (NUMBERS,), Type.FLOAT, "the value at a fraction"),
-            Function("APPROX_QUANTILES", (NUMBERS,), Type.FLOAT, "n + 1 values at k / n"),
+            _of_numbers("AVG", "the mean"),
+            _of_numbers("VAR_POP", "the mean square distance from the mean"),
+            _of_numbers("VAR_SAMP", "VAR_POP times n / (n - 1)"),
+            _of_numbers("STDDEV_POP", "the square root of VAR_POP"),
+            _of_numbers("STDDEV_SAMP", "the square root of VAR_SAMP"),
+            _of_numbers("PERCENTILE_CONT", "the value at a fraction"),
+            _of_numbers("APPROX_QUANTILES", "n + 1 values at k / n"),
+            Function("MODE", (_LISTED,), "same", "the most frequent of the public values"),
         )
     },
 }
@@ -226,7 +235,7 @@ AGGREGATES: Final[dict[str, Function]] = {
 
 
 def _shifted(name: str, side: str) -> Function:
-    meaning = f"the value so many rows {side}"
+    meaning = f"the value that many rows {side}"
     return Function(name, (_ANY, _INTEGER), "first", meaning, written=(1,), lowest=(0,))
 
 

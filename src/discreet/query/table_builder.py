@@ -50,7 +50,7 @@ class Rows:
     condition: Expression | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what are no rows."""
+        """Accept a relation and a condition."""
         check_relation(self.source)
         if self.condition is not None:
             check_expression(self.condition)
@@ -64,7 +64,7 @@ class Rows:
         return Rows(self.source, both(self.condition, read_expression(condition)))
 
     def select(self, *items: str, **named: str) -> Rows:
-        """Turn each row into these columns; ``"*"`` keeps all that there are."""
+        """Turn each row into these columns; ``"*"`` keeps all columns."""
         stars = [Item(Star())] if "*" in items else []
         rest = tuple(item for item in items if item != "*")
         return Rows(subquery_relation(self._select((*stars, *read_items(rest, named)))))
@@ -81,7 +81,7 @@ class Rows:
         using: str | tuple[str, ...] = (),
         kind: str = "inner",
     ) -> Rows:
-        """Put rows beside those of another table; the kind is one of ``KINDS``."""
+        """Join with the rows of another table; the kind is one of ``KINDS``."""
         names = (using,) if isinstance(using, str) else tuple(using)
         wanted = 0 if kind == "cross" else 1
         if kind not in KINDS or (on is not None) + bool(names) != wanted:
@@ -159,7 +159,7 @@ class Rows:
     def quantiles(
         self, of: str, parts: int, *, bounds: Bounds | None = None, name: str | None = None
     ) -> Asked:
-        """Take the values that cut all rows into so many equal parts, with both ends."""
+        """Take the values that cut all rows into this many equal parts, with both ends."""
         return self._all().quantiles(of, parts, bounds=bounds, name=name)
 
     def relation(self) -> Relation:

@@ -1,17 +1,11 @@
-"""The types of values, and the checks that every node of a question makes when it is made.
+"""The types of values.
 
-Trust: kernel.  Engines and bounds rest on one meaning of every type.  Engines print and compute
-what nodes hold, so that nothing else may be held.
+Trust: kernel.  Engines and bounds rest on one meaning of every type.
 
 Definition.  INTEGER is a whole number of 64 bits with a sign.  FLOAT is a number of 64 bits that is
 finite; what is not finite is NULL.  TEXT is a sequence of Unicode code points, ordered by them.
 BOOLEAN is true or false.  DATE is a day from year 1 to year 9999, TIMESTAMP a microsecond of such a
 day, without a time zone.  Every type has NULL besides.
-
-Definition.  A name is a text that is not empty, a number is an exact int or Fraction, and a flag is
-True or False; all of them, and tuples, are of the very class: a subclass could answer differently
-each time that it is asked, once to the plan and once to the engine.  No name holds a zero byte, and
-no name or text half a character, which engines store each in their own way.
 """
 
 from __future__ import annotations
@@ -21,9 +15,6 @@ from enum import Enum
 from fractions import Fraction
 from typing import Final, final
 
-from discreet.errors import WrongKind
-from discreet.query.source_text import Span, pointed
-
 __all__ = [
     "LARGEST",
     "NUMBERS",
@@ -31,17 +22,7 @@ __all__ = [
     "TYPES_BY_NAME",
     "Scalar",
     "Type",
-    "check_flag",
-    "check_name",
-    "check_names",
-    "check_place",
-    "check_span",
-    "check_tuple",
-    "fraction_of",
-    "pair_of",
-    "scalar_of",
     "type_of",
-    "wrong",
 ]
 
 Scalar = bool | int | Fraction | str | date | None
@@ -111,132 +92,3 @@ def type_of(value: Scalar) -> Type | None:
             return Type.TIMESTAMP
         case _:
             return Type.DATE
-
-
-_MOST_BITS: Final = 2**13
-"""So long may the parts of a number be; decimal texts of longer ones are not made by Python."""
-
-
-def wrong(what: str, span: Span | None = None) -> WrongKind:
-    """Return the refusal of a node that holds something else.
-
-    >>> wrong("the kind of a join is not known.").code
-    'E003'
-    """
-    return WrongKind(
-        what=pointed(what, span),
-        why="engines compute what a question holds, and it is priced for that alone.",
-        do="write the question in SQL or with the table builder, which make no such thing.",
-    )
-
-
-def check_span(span: object) -> None:
-    """Refuse a place in a text that is none.
-
-    >>> check_span(None)
-    """
-    if span is not None and type(span) is not Span:
-        raise wrong("the place of a node in a text is not a Span.")
-
-
-def check_name(name: object, what: str, span: Span | None = None) -> None:
-    """Refuse what is no name.
-
-    >>> check_name("ward", "a column")
-    """
-    if type(name) is not str or not name or "\0" in name or not _is_text(name):
-        raise wrong(f"the name of {what} is not a text of characters.", span)
-
-
-def check_names(names: object, what: str, span: Span | None = None) -> None:
-    """Refuse what is no tuple of names.
-
-    >>> check_names(("ward", "age"), "a column")
-    """
-    check_tuple(names, f"the names of {what}", span)
-    for name in names:  # type: ignore[attr-defined]
-        check_name(name, what, span)
-
-
-def check_tuple(value: object, what: str, span: Span | None = None) -> None:
-    """Refuse what is no tuple, such as a list, which could change later.
-
-    >>> check_tuple((), "the arguments")
-    """
-    if type(value) is not tuple:
-        raise wrong(f"a {type(value).__name__} stands for {what}, and not a tuple.", span)
-
-
-def check_flag(value: object, what: str, span: Span | None = None) -> None:
-    """Refuse what is neither True nor False.
-
-    >>> check_flag(False, "DISTINCT")
-    """
-    if type(value) is not bool:
-        raise wrong(f"{what} is neither True nor False.", span)
-
-
-def check_place(value: object, what: str, *, low: int = 0, span: Span | None = None) -> None:
-    """Refuse what is no whole number from ``low`` on.
-
-    >>> check_place(0, "the place of a key")
-    """
-    if type(value) is not int or not low <= value < 2**31:
-        raise wrong(f"{what} is not a whole number from {low} on.", span)
-
-
-def fraction_of(value: object, what: str, span: Span | None = None) -> Fraction:
-    """Return an exact fraction that nobody else holds.
-
-    >>> fraction_of(Fraction(1, 2), "epsilon")
-    Fraction(1, 2)
-    """
-    if type(value) is Fraction:
-        parts = value.numerator, value.denominator
-        if all(type(part) is int and part.bit_length() <= _MOST_BITS for part in parts):
-            return Fraction(*parts)
-    raise wrong(f"{what} is not a Fraction, or has too many digits.", span)
-
-
-def pair_of(value: object, what: str, span: Span | None = None) -> tuple[Fraction, Fraction]:
-    """Return two exact bounds in their order.
-
-    >>> pair_of((Fraction(0), Fraction(9)), "the bounds")
-    (Fraction(0, 1), Fraction(9, 1))
-    """
-    if type(value) is tuple and len(value) == 2:
-        low, high = (fraction_of(end, what, span) for end in value)
-        if low <= high:
-            return low, high
-    raise wrong(f"{what} are not a pair of numbers in their order.", span)
-
-
-def scalar_of(value: object, span: Span | None = None) -> bool | int | Fraction | str | date | None:
-    """Return a written value of one of the known classes.
-
-    >>> scalar_of("ward A"), scalar_of(None)
-    ('ward A', None)
-    """
-    kind = type(value)
-    if value is None or kind is bool or kind is date:
-        return value  # type: ignore[return-value]
-    if kind is int and value.bit_length() <= _MOST_BITS:  # type: ignore[attr-defined]
-        return value  # type: ignore[return-value]
-    if kind is str and _is_text(value):  # type: ignore[arg-type]
-        return value  # type: ignore[return-value]
-    if kind is datetime and value.tzinfo is None:  # type: ignore[attr-defined]
-        return value  # type: ignore[return-value]
-    if kind is Fraction:
-        return fraction_of(value, "a written number", span)
-    raise wrong(f"a written value is a {kind.__name__} that is not known here.", span)
-
-
-def _is_text(value: str) -> bool:
-    """Say whether every engine can hold a text."""
-    if value.isascii():
-        return True
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

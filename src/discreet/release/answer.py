@@ -61,7 +61,7 @@ from discreet import mechanisms
 from discreet.errors import DiscreetError, EngineFailed, WrongKind
 from discreet.noise import SYSTEM, Entropy, KeyedEntropy
 from discreet.plan.plan import Plan
-from discreet.plan.pricing.group_sensitivity import UNITS, QuantileChoice
+from discreet.plan.pricing.group_sensitivity import UNITS, LeafChoice
 from discreet.release.noisy_totals import Chosen, Noisy, NoisyTotal, Run
 from discreet.release.release import Release
 from discreet.requests.engine_request import Total
@@ -102,9 +102,9 @@ def answer(plan: Plan, raw: RawTotals, *, entropy: Entropy = SYSTEM) -> Release:
 
 def _check(plan: Plan) -> None:
     """Refuse a plan that would show private keys, or a total without noise."""
-    private = bool(plan.lowered.keys) and plan.lowered.listed is None
-    if plan.reached is not None:
-        _check_reached(plan, plan.reached)
+    private = bool(plan.request.keys) and plan.request.listed is None
+    if plan.having_threshold is not None:
+        _check_reached(plan, plan.having_threshold)
     elif private and plan.selection is None:
         raise WrongKind(
             what="the plan has private keys, and selects none of them.",
@@ -115,7 +115,7 @@ def _check(plan: Plan) -> None:
     if plan.selection is not None and isinstance(plan.selection, mechanisms.NoisyKeys):
         _check_count(plan, plan.selection)
         known.add(plan.chosen_by)
-    chosen = {(choice.measure, choice.level, choice.offset) for choice in plan.choices}
+    chosen = {(*choice.use, choice.offset) for choice in plan.choices}
     for estimate in plan.estimates:
         estimator = estimate.estimator
         if not (set(estimator.totals()) <= known and set(estimator.choices()) <= chosen):
@@ -128,7 +128,7 @@ def _check(plan: Plan) -> None:
 
 def _check_reached(plan: Plan, reached: HavingThreshold) -> None:
     """Refuse to draw empty groups by other noise, or of another product, than the plan's."""
-    product, zeros = plan.lowered.product, reached.zeros
+    product, zeros = plan.request.product, reached.zeros
     noises = {noise.measure: noise.mechanism for noise in plan.noises}
     fits = product is not None and len(product) == zeros.groups and plan.selection is None
     if not fits or noises.get(reached.measure) != zeros.noise:
@@ -143,7 +143,7 @@ def _check_count(plan: Plan, keys: mechanisms.NoisyKeys) -> None:
     """Refuse to choose keys by a count that a unit moves by more than the choice allows for."""
     if plan.chosen_by == UNITS:
         return
-    measures = {each.name: each for each in plan.lowered.measures}
+    measures = {each.name: each for each in plan.request.measures}
     found = measures.get(plan.chosen_by)
     if not (isinstance(found, Total) and found.low >= 0 and found.high <= keys.most):
         raise WrongKind(
@@ -161,11 +161,11 @@ def noised(plan: Plan, raw: RawTotals, *, entropy: Entropy = SYSTEM) -> Noisy:
     """
     _check_shape(plan, raw)
     totals: dict[str, NoisyTotal] = {}
-    if plan.reached is not None:
+    if plan.having_threshold is not None:
         from discreet.release.noisy_thresholds import groups_above_threshold  # noqa: PLC0415  rare
 
-        raw, run = groups_above_threshold(plan, plan.reached, raw, entropy=entropy)
-        totals[plan.reached.measure] = NoisyTotal((run,))
+        raw, run = groups_above_threshold(plan, plan.having_threshold, raw, entropy=entropy)
+        totals[plan.having_threshold.measure] = NoisyTotal((run,))
     drawn = frozenset(totals)
     places, counted = _shown(plan, _exact(raw, plan.chosen_by), entropy)
     if counted is not None:
@@ -202,7 +202,7 @@ def _shown(plan: Plan, counts: Integers, entropy: Entropy) -> tuple[Integers, Ru
 
 
 def _leaves(
-    choice: QuantileChoice, sparse: SparseLeaves, places: Integers, entropy: Entropy
+    choice: LeafChoice, sparse: SparseLeaves, places: Integers, entropy: Entropy
 ) -> Integers:
     """Choose leaves in the groups at some places, which rise."""
     group, leaf, count = sparse
@@ -218,13 +218,13 @@ def _leaves(
 def _check_shape(plan: Plan, raw: RawTotals) -> None:
     """Refuse totals of other groups than the plan's; the message says nothing about them."""
     groups = raw.units.size
-    public = plan.lowered.listed
-    expected = 1 if not plan.lowered.keys else groups if public is None else len(public)
+    public = plan.request.listed
+    expected = 1 if not plan.request.keys else groups if public is None else len(public)
     arrays = [raw.units, *raw.totals.values()]
     fits = (
         groups == expected
         and all(array.shape == (groups,) and array.dtype == np.int64 for array in arrays)
-        and len(raw.keys) == len(plan.lowered.keys)
+        and len(raw.keys) == len(plan.request.keys)
         and all(len(key) == groups for key in raw.keys)
     )
     if not fits:
@@ -270,7 +270,7 @@ class KeyedBins:
     @classmethod
     def fresh(cls, plan: Plan, *, bins: int = BINS, entropy: Entropy = SYSTEM) -> KeyedBins:
         """Draw a key for one release, of groups that are chosen one by one."""
-        if plan.selection is None or plan.reached is not None:
+        if plan.selection is None or plan.having_threshold is not None:
             raise WrongKind(
                 what="groups that are known beforehand cannot be completed in bins.",
                 why="empty groups belong to the answer too, and no bin contains them.",

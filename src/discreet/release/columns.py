@@ -108,7 +108,7 @@ def columns_of(plan: Plan, parts: Sequence[Noisy]) -> tuple[ReleasedColumn, ...]
     """Compute the columns of an answer, for groups in one or more parts."""
     table = _Table.of(plan, parts)
     places = table.places()
-    return tuple(table.column(output, places) for output in plan.shown.outputs)
+    return tuple(table.column(output, places) for output in plan.layout.outputs)
 
 
 @final
@@ -135,7 +135,7 @@ class _Table:
                 lists[each.slot] = tuple(_joined(each.type, level) for level in levels)
             else:
                 slots[each.slot] = _joined(each.type, found)
-        kinds = [key.type for key in plan.lowered.keys]
+        kinds = [key.type for key in plan.request.keys]
         keys = tuple(
             pa.concat_arrays([part.keys[at] for part in parts]) for at in range(len(kinds))
         )
@@ -148,7 +148,7 @@ class _Table:
 
     def places(self) -> Integers:
         """Return which groups are shown, in their order."""
-        asked, size = self.plan.shown, self.formulas.size
+        asked, size = self.plan.layout, self.formulas.size
         wanted: list[Sorted] = [
             (self.formulas.value(item.expression).arrow(), item.descending, item.nulls_first)
             for item in asked.order
@@ -209,7 +209,7 @@ class _Table:
         for part in self.parts:
             inside = np.flatnonzero((places >= start) & (places < start + part.size))
             here = places[inside]
-            known = Intervals(self.plan.lowered, part.taken(here - start), self.plan.confidence)
+            known = Intervals(self.plan.request, part.taken(here - start), self.plan.confidence)
             low[inside], high[inside] = self._range(expression, used, known, here)
             start += part.size
         return low, high

@@ -71,7 +71,7 @@ def combine(first: Release, second: Release) -> Release:
 
 def combinable(first: Plan, second: Plan) -> bool:
     """Say whether answers of two plans can be combined; no answer is needed for that."""
-    drawn = first.reached is not None or second.reached is not None
+    drawn = first.having_threshold is not None or second.having_threshold is not None
     return not drawn and _asked(first) == _asked(second)
 
 
@@ -98,8 +98,8 @@ def _check(first: Release, second: Release) -> None:
 
 def _asked(plan: Plan) -> tuple[object, ...]:
     """Return what must agree: the totals, what is computed from them, and who is protected."""
-    lowered = replace(plan.lowered, public=None)
-    return plan.unit, lowered, tuple(map(_aimed, plan.estimates)), plan.shown.outputs
+    lowered = replace(plan.request, public=None)
+    return plan.unit, lowered, tuple(map(_aimed, plan.estimates)), plan.layout.outputs
 
 
 def _aimed(estimate: Estimate) -> Estimate:
@@ -151,9 +151,8 @@ def _mean(one: Noisy, other: Noisy) -> Noisy:
     return Noisy(size=one.size, keys=one.keys, totals=totals, chosen=chosen)
 
 
-def _place(chosen: Chosen) -> tuple[str, Fraction, int]:
-    choice = chosen.choice
-    return choice.measure, choice.level, choice.side
+def _place(chosen: Chosen) -> tuple[str, Fraction | str, int]:
+    return *chosen.choice.use, chosen.choice.side
 
 
 def _averaged(one: NoisyTotal, other: NoisyTotal) -> NoisyTotal:

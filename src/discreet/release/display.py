@@ -162,7 +162,7 @@ def notes(release: Release) -> Iterator[str]:
         )
     if release.plan.selection is not None:
         yield hidden_groups(release)
-    if release.plan.reached is not None:
+    if release.plan.having_threshold is not None:
         yield (
             "The listed groups reached the threshold, some of them by noise alone. The confidence "
             "of ± and [ ] is that of all groups; groups picked by their noise are off more often."
@@ -182,7 +182,9 @@ def hidden_groups(release: Release) -> str:
     """Say which groups are not shown, and whether any is."""
     plan = release.plan
     some = 0 if plan.selection is None else plan.selection.smallest(Fraction(1, 2))
-    hidden = f"Groups of fewer than {some} {dict(plan.about)[plan.chosen_by]} are mostly hidden."
+    hidden = (
+        f"Groups of fewer than {some} {dict(plan.descriptions)[plan.chosen_by]} are mostly hidden."
+    )
     return hidden if len(release) else f"No group is left to show. {hidden}"
 
 

@@ -3,9 +3,9 @@
 Trust: kernel.
 
 Definition.  With n rows in the leaves of a group, of which b(i) lie below leaf i and u(i) up to it,
-and t = level n + offset, leaf i has the score -max(0, b(i) - t, t - u(i)); it is chosen with
-a probability proportional to exp(score / scale).  Where the offset is not zero, as many rows more
-are counted, in the first leaf if it is negative, t moving with them, and in the last one if it is
+the score of leaf i follows from b(i), u(i) and n (:mod:`discreet.plan.pricing.group_sensitivity`);
+it is chosen with a probability proportional to exp(score / scale).  Where a choice has an offset,
+as many rows more are counted, in the first leaf if it is negative, and in the last one if it is
 positive; n is the number without them.
 Theorem (key ``leaf-runs``).  Leaves without rows between two that have some share b, u and so their
 score: they form a *run*, and so does every leaf with rows.  To choose a run with a probability
@@ -33,7 +33,7 @@ from discreet.certified import exp_neg
 from discreet.noise import SYSTEM, Entropy
 from discreet.noise.bernoulli import SIZES, CoinSizes
 from discreet.noise.entropy import checked_entropy
-from discreet.plan.pricing.group_sensitivity import QuantileChoice
+from discreet.plan.pricing.group_sensitivity import LeafChoice
 from discreet.requests.raw_totals import Integers, SparseLeaves
 
 __all__ = ["chosen_leaves"]
@@ -44,7 +44,7 @@ _SAFE: Final = 1 << 62
 
 
 def chosen_leaves(
-    choice: QuantileChoice,
+    choice: LeafChoice,
     sparse: SparseLeaves,
     *,
     groups: int,
@@ -56,6 +56,7 @@ def chosen_leaves(
     ``sparse`` are the leaves with rows, sorted by group and leaf.
 
     >>> from discreet.mechanisms import Exponential
+    >>> from discreet.plan.pricing.group_sensitivity import QuantileChoice
     >>> median = QuantileChoice(
     ...     measure="age", level=Fraction(1, 2), offset=0, rows=1, groups=1, available=None,
     ...     mechanism=Exponential(candidates=100, scale=1))
@@ -71,8 +72,8 @@ def chosen_leaves(
         place = 0 if choice.offset < 0 else leaves - 1
         sparse = _with_more(sparse, place, aside, groups=groups)
     runs = _Runs.of(sparse, leaves=leaves, groups=groups)
-    gaps = _gaps(runs, choice.level, max(choice.offset, 0), aside)
-    unit = 1 / (choice.mechanism.scale * choice.level.denominator)
+    gaps = _gaps(runs, choice)
+    unit = 1 / (choice.mechanism.scale * choice.parts)
     found = np.empty(groups, np.int64)
     for first, last in _batches(runs.first):
         part = slice(runs.first[first], runs.first[last])
@@ -132,21 +133,19 @@ def _with_more(sparse: SparseLeaves, place: int, more: int, *, groups: int) -> S
     return np.insert(group, at, others), np.insert(leaf, at, place), np.insert(count, at, more)
 
 
-def _gaps(runs: _Runs, level: Fraction, offset: int, more: int) -> NDArray[Any]:
+def _gaps(runs: _Runs, choice: LeafChoice) -> NDArray[Any]:
     """Return how far the score of each run is below the best of its group, in whole steps.
 
-    A step is one over the denominator of the level.  Counts that could leave 64 bits are taken as
-    integers of any size.  Of the rows of each group so many are there in all tables, and do not
-    count for the level.
+    Counts that could leave 64 bits are taken as integers of any size.  Rows that are counted
+    besides are there in all tables, and are no rows of the group.
     """
-    steps = level.denominator
     sizes = np.diff(runs.first)
-    rows = runs.upto[runs.first[1:] - 1] - more
-    most = int(rows.max(initial=0)) + abs(offset) + more
-    kind = np.int64 if 2 * steps * most < _SAFE else object
-    target = np.repeat(rows.astype(kind) * level.numerator + steps * offset, sizes)
-    over, under = runs.below.astype(kind) * steps - target, target - runs.upto.astype(kind) * steps
-    gaps = np.maximum(np.maximum(over, under), 0)
+    rows = runs.upto[runs.first[1:] - 1] - abs(choice.offset)
+    most = int(rows.max(initial=0)) + 2 * abs(choice.offset)
+    kind = np.int64 if 2 * choice.parts * most < _SAFE else object
+    gaps = choice.misses(
+        runs.below.astype(kind), runs.upto.astype(kind), np.repeat(rows.astype(kind), sizes)
+    )
     top = gaps.max()
     best = np.minimum.reduceat(np.where(runs.length > 0, gaps, top), runs.first[:-1])
     found: NDArray[Any] = np.maximum(gaps - np.repeat(best, sizes), 0)

@@ -113,7 +113,7 @@ def groups_above_threshold(
     plan: Plan, reached: HavingThreshold, raw: RawTotals, *, entropy: Entropy
 ) -> tuple[RawTotals, Run]:
     """Return the totals of all groups that reach the threshold, and what they reached it by."""
-    product = plan.lowered.product
+    product = plan.request.product
     if product is None:
         message = "only groups of a product are drawn"
         raise TypeError(message)
@@ -165,7 +165,7 @@ def _keys(product: Product, places: Integers, plan: Plan) -> tuple[pa.Array, ...
 def _values(product: Product, plan: Plan) -> list[pa.Array]:
     return [
         arrow_values(values, ARROW_TYPES[key.type])
-        for values, key in zip(product.lists, plan.lowered.keys, strict=True)
+        for values, key in zip(product.lists, plan.request.keys, strict=True)
     ]
 
 

@@ -25,7 +25,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet import mechanisms
-from discreet.plan.pricing.group_sensitivity import QuantileChoice
+from discreet.plan.pricing.group_sensitivity import LeafChoice
 from discreet.release.confidence_intervals.half_width import (
     Terms,
     coordinate_confidence,
@@ -118,7 +118,7 @@ def _interval(run: Run, confidence: Fraction, coordinates: int) -> Ends:
 class Chosen:
     """The leaf that a choice selected in every group."""
 
-    choice: QuantileChoice
+    choice: LeafChoice
     leaves: Integers
 
 

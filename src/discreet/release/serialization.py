@@ -160,7 +160,7 @@ def _read_column(document: Mapping[str, Any]) -> ReleasedColumn:
 
 
 def _noisy(plan: Plan, noisy: Noisy) -> dict[str, Any]:
-    kinds = [key.type for key in plan.lowered.keys]
+    kinds = [key.type for key in plan.request.keys]
     return {
         "chosen": [each.leaves.tolist() for each in noisy.chosen],
         "keys": [_values(key, kind) for key, kind in zip(noisy.keys, kinds, strict=True)],
@@ -170,7 +170,7 @@ def _noisy(plan: Plan, noisy: Noisy) -> dict[str, Any]:
 
 
 def _read_noisy(plan: Plan, document: Mapping[str, Any]) -> Noisy:
-    kinds = [key.type for key in plan.lowered.keys]
+    kinds = [key.type for key in plan.request.keys]
     totals = dict(document["totals"])
     runs: dict[str, NoisyTotal] = {}
     for noise in plan.noises:

@@ -40,7 +40,7 @@ from discreet.requests.key_product import KeyValue, Product
 
 __all__ = [
     "KEY_TYPES",
-    "Distinct",
+    "DistinctCount",
     "EngineRequest",
     "KeyColumn",
     "KeyValue",
@@ -142,14 +142,14 @@ class Total:
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Distinct:
+class DistinctCount:
     """The number of different values among the kept units of a group.
 
     Definition.  Each unit shows at most ``most`` of its different values that are not NULL, those
     that come first in the order of hashes.  Values that several units show count once.
 
     >>> from discreet.query.expressions import Column
-    >>> Distinct(name="drugs", expression=Column("drug"), most=3).most
+    >>> DistinctCount(name="drugs", expression=Column("drug"), most=3).most
     3
     """
 
@@ -189,7 +189,7 @@ class Leaves:
         int64_range(whole(self.rows, name="rows", low=1), name="rows")
 
 
-Measure = Total | Distinct | Leaves
+Measure = Total | DistinctCount | Leaves
 
 PublicGroups = tuple[tuple[KeyValue, ...], ...] | Product
 """A list of groups, or all combinations of some values."""
@@ -200,22 +200,22 @@ PublicGroups = tuple[tuple[KeyValue, ...], ...] | Product
 class EngineRequest:
     """A bound relation, whose rows belong to units and groups, and what is measured in each group.
 
-    ``unit`` is empty where each row is a unit, and then ``groups`` is None.  ``public`` are the
-    groups that there can be, where these are known beforehand.  If they are listed, all of them
+    ``unit`` is empty where each row is a unit, and then ``groups`` is None.  ``public`` are all
+    possible groups, where these are known beforehand.  If they are listed, all of them
     have an answer, in their order.  If they are a product, those have one that some kept unit
     touches, in the order of their keys.
 
     >>> from discreet.query.expressions import Column, Literal
     >>> from discreet.query.relations import Scan
     >>> visits = Scan("visits", (("patient", Type.INTEGER), ("ward", Type.TEXT)))
-    >>> lowered = EngineRequest(
+    >>> request = EngineRequest(
     ...     relation=visits,
     ...     unit=(Column("patient"),),
     ...     keys=(KeyColumn("ward", Column("ward"), Type.TEXT),),
     ...     groups=3,
     ...     measures=(Total(name="visits", row=Literal(1), low=0, high=5),),
     ... )
-    >>> lowered.chooses
+    >>> request.chooses
     True
     """
 
@@ -253,7 +253,7 @@ class EngineRequest:
     @property
     def totals(self) -> tuple[Total, ...]:
         """The measures that are sums."""
-        return tuple(each for each in self.measures if isinstance(each, Total))
+        return tuple(measure for measure in self.measures if isinstance(measure, Total))
 
     @property
     def listed(self) -> tuple[tuple[KeyValue, ...], ...] | None:
@@ -262,7 +262,7 @@ class EngineRequest:
 
     @property
     def product(self) -> Product | None:
-        """The groups that there can be, if they are too many to be listed."""
+        """All possible groups, if they are too many to be listed."""
         return self.public if isinstance(self.public, Product) else None
 
 

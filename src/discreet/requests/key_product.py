@@ -36,27 +36,29 @@ class Product:
 
     def __post_init__(self) -> None:
         """Number the values of every key."""
-        places = tuple({value: at for at, value in enumerate(values)} for values in self.lists)
+        places = tuple(
+            {value: place for place, value in enumerate(values)} for values in self.lists
+        )
         object.__setattr__(self, "_places", places)
 
     def __len__(self) -> int:
         """Return the number of groups."""
         return math.prod(map(len, self.lists))
 
-    def item(self, at: int) -> tuple[KeyValue, ...]:
+    def item(self, index: int) -> tuple[KeyValue, ...]:
         """Return the group with a number."""
-        found: list[KeyValue] = []
+        picked: list[KeyValue] = []
         for values in reversed(self.lists):
-            at, place = divmod(at, len(values))
-            found.append(values[place])
-        return tuple(reversed(found))
+            index, place = divmod(index, len(values))
+            picked.append(values[place])
+        return tuple(reversed(picked))
 
     def index(self, group: tuple[KeyValue, ...]) -> int:
         """Return the number of a group."""
-        at = 0
+        index = 0
         for value, places in zip(group, self._places, strict=True):
-            at = at * len(places) + places[value]
-        return at
+            index = index * len(places) + places[value]
+        return index
 
     def __contains__(self, group: object) -> bool:
         """Say whether a tuple of values is one of the groups."""

@@ -137,7 +137,7 @@ def arrow_values(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
 def _plain(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     number = _NUMBERS.get(kind)
     plain = (
-        values if number is None else [None if each is None else number(each) for each in values]
+        values if number is None else [None if value is None else number(value) for value in values]
     )
     filled = [0 if value is None else value for value in plain]
     return arrow_numbers(np.array(filled, _DTYPES[kind]), kind, _missing(values))
@@ -170,11 +170,11 @@ def numbers(array: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
     if buffer is None or not size:
         return np.zeros(size, kind)
     if kind is np.bool_:
-        found = _unpacked(buffer, whole.offset, size)
+        values = _unpacked(buffer, whole.offset, size)
     else:
         start = whole.offset * np.dtype(kind).itemsize
-        found = np.frombuffer(buffer, kind, size, start)
-    return np.where(nulls(whole), kind(0), found) if whole.null_count else found
+        values = np.frombuffer(buffer, kind, size, start)
+    return np.where(nulls(whole), kind(0), values) if whole.null_count else values
 
 
 def integers(table: pa.Table, column: str) -> Integers:
@@ -183,11 +183,11 @@ def integers(table: pa.Table, column: str) -> Integers:
     >>> integers(pa.table({"n": [3, 4]}), "n").tolist()
     [3, 4]
     """
-    found = table.column(column)
-    if found.null_count:
+    totals = table.column(column)
+    if totals.null_count:
         message = "a total is missing"
         raise RuntimeError(message)
-    whole: Integers = numbers(found if found.type == pa.int64() else found.cast(pa.int64()))
+    whole: Integers = numbers(totals if totals.type == pa.int64() else totals.cast(pa.int64()))
     return whole
 
 

@@ -134,7 +134,7 @@ class TableFacts:
     def column(self, name: str) -> ColumnFacts | None:
         """Return a column by its name, in any case."""
         wanted = folded(name)
-        return next((each for each in self.columns if folded(each.name) == wanted), None)
+        return next((column for column in self.columns if folded(column.name) == wanted), None)
 
 
 @final
@@ -150,8 +150,8 @@ class Schema:
 
     def __init__(self, tables: Iterable[TableFacts]) -> None:
         """Take the tables, in any order."""
-        found = tuple(sorted(tables, key=lambda table: folded(table.name)))
-        object.__setattr__(self, "tables", found)
+        ordered = tuple(sorted(tables, key=lambda table: folded(table.name)))
+        object.__setattr__(self, "tables", ordered)
 
     def table(self, name: str) -> TableFacts | None:
         """Return a table by its name, in any case."""
@@ -175,7 +175,7 @@ class Schema:
         if table.public:
             return frozenset()
         place = folded(table.name), folded(column)
-        links = [each.link for each in self.tables if each.link is not None]
+        links = [table.link for table in self.tables if table.link is not None]
         named = {(folded(link.parent), folded(link.key)) for link in links}
         alone = [folded(name) for name in table.key] == [place[1]]
         own = frozenset({place}) if alone or place in named else frozenset()

@@ -19,7 +19,7 @@ from collections.abc import Collection, Iterator
 from typing import Final
 
 from discreet.query.expressions import Call, Case, Cast, Column, Expression, Literal, Window, walk
-from discreet.query.question import expressions_in, too_much
+from discreet.query.node_checks import too_much
 from discreet.query.relation_columns import columns
 from discreet.query.relations import (
     Aggregated,
@@ -30,10 +30,10 @@ from discreet.query.relations import (
     Scan,
     UnionAll,
     descend,
+    expressions_in,
 )
 from discreet.query.types import Type
-from discreet.requests.engine_request import Distinct as DistinctValues
-from discreet.requests.engine_request import EngineRequest, Leaves, Total
+from discreet.requests.engine_request import DistinctCount, EngineRequest, Leaves, Total
 
 __all__ = ["LONGEST_HELD", "MOST_TEXTS", "check_text_work", "text_work", "with_short_texts"]
 
@@ -45,22 +45,22 @@ _PATTERN: Final = 1000
 _MAKERS: Final = frozenset({"LOWER", "UPPER", "SUBSTR", "CONCAT", "TRIM", "REPLACE"})
 
 
-def check_text_work(lowered: EngineRequest) -> None:
+def check_text_work(request: EngineRequest) -> None:
     """Refuse a question that makes too many texts of one row."""
-    for each in _expressions(lowered):
-        for node in walk(each):
+    for expression in _expressions(request):
+        for node in walk(expression):
             match node:
                 case Call(function="LIKE", arguments=(_, Literal(value=str() as pattern))):
                     if len(pattern) > _PATTERN:
                         raise too_much("this pattern is too long.", node.span)
-    if text_work(lowered) > MOST_TEXTS:
+    if text_work(request) > MOST_TEXTS:
         raise too_much("the question makes too many texts of one row.", None)
 
 
-def text_work(lowered: EngineRequest) -> int:
+def text_work(request: EngineRequest) -> int:
     """Return how many texts a question makes of one row."""
-    made = sum(_makes_text(node) for each in _expressions(lowered) for node in walk(each))
-    return made + sum(map(_copies, descend(lowered.relation)))
+    nodes = (node for expression in _expressions(request) for node in walk(expression))
+    return sum(map(_makes_text, nodes)) + sum(map(_copies, descend(request.relation)))
 
 
 def _makes_text(node: Expression) -> bool:
@@ -88,7 +88,7 @@ def with_short_texts(relation: Relation, fan_out: int, public: Collection[str]) 
 
 def _holds_rows(node: Relation) -> bool:
     if isinstance(node, Project):
-        return any(isinstance(each, Window) for _, value in node.outputs for each in walk(value))
+        return any(isinstance(part, Window) for _, value in node.outputs for part in walk(value))
     return isinstance(node, Join | UnionAll | Distinct | Aggregated)
 
 
@@ -123,12 +123,12 @@ def _copies(node: Relation) -> int:
     return len(plain) - len(set(plain))
 
 
-def _expressions(lowered: EngineRequest) -> Iterator[Expression]:
-    yield from lowered.unit
-    yield from (key.expression for key in lowered.keys)
-    for measure in lowered.measures:
+def _expressions(request: EngineRequest) -> Iterator[Expression]:
+    yield from request.unit
+    yield from (key.expression for key in request.keys)
+    for measure in request.measures:
         match measure:
-            case Total(row=value) | Leaves(row=value) | DistinctValues(expression=value):
+            case Total(row=value) | Leaves(row=value) | DistinctCount(expression=value):
                 yield value
-    for node in descend(lowered.relation):
+    for node in descend(request.relation):
         yield from expressions_in(node)

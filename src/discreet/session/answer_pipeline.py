@@ -156,7 +156,7 @@ class AnswerPipeline:
         """Read the data, and return an answer as it will be stored."""
         order = self.order()
         if plan.search is None:
-            raw = self.engine.run(plan.lowered, order=order)
+            raw = self.engine.run(plan.request, order=order)
             return finish_with_noise(lambda: self._finished(plan, raw))
         from discreet.session.two_stages import draw_in_stages  # noqa: PLC0415  rare
 
@@ -213,7 +213,7 @@ def _answered(stored: Stored) -> Stored:
 
 def _tables(plan: Plan) -> frozenset[str]:
     """Return the tables that any stage of a plan reads."""
-    stages = [plan.lowered] if plan.search is None else [plan.lowered, plan.search.lowered]
+    stages = [plan.request] if plan.search is None else [plan.request, plan.search.request]
     return frozenset(table for stage in stages for table in scanned_tables(stage.relation))
 
 

@@ -183,13 +183,13 @@ def check_combinable(
             do="remeasure an answer of this session, or ask the question anew.",
         )
     old = before.plan
-    if plan.reached is not None:
+    if plan.having_threshold is not None:
         raise WrongKind(
             what="groups that did not reach the threshold have no number to be averaged.",
             why="a mean of only those that reached it would say more than is there.",
             do="ask the question anew, at a higher price.",
         )
-    same = (old.unit, old.lowered, old.estimates) == (plan.unit, plan.lowered, plan.estimates)
+    same = (old.unit, old.request, old.estimates) == (plan.unit, plan.request, plan.estimates)
     if not same or not before.parts:
         raise WrongKind(
             what="the answer cannot be combined with another draw.",
@@ -276,10 +276,10 @@ class SessionPlanner:
             ceiling=self.ceiling,
             **price,
         )
-        stages = [plan.lowered]
+        stages = [plan.request]
         if plan.search is not None:
             final, _ = self.settled(plan, plan.search.widest)
-            stages = [plan.search.lowered, final.lowered]
+            stages = [plan.search.request, final.request]
         for lowered in stages:
             self.engine.check(lowered)  # refuses what it cannot do
         return plan

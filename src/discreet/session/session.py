@@ -131,7 +131,7 @@ class Session:
         """
         with self._guard:
             plan = self._plan(question, price)
-            return replace(plan, standing=self._standing(plan))
+            return replace(plan, budget_preview=self._standing(plan))
 
     def ask(self, question: QuestionLike, **price: Unpack[PriceOptions]) -> Release:
         """Answer a question: charge, read, add noise, record.

@@ -50,12 +50,12 @@ def draw_in_stages(  # noqa: PLR0913  what both stages need
     if search is None:
         message = "a plan without a search has one stage"
         raise TypeError(message)
-    raw = engine.run(search.lowered, order=order)
+    raw = engine.run(search.request, order=order)
 
     def stages() -> bytes:
         found = private_bounds(search, raw, entropy=entropy)
         final, digest = settle(plan, found)
-        told = answer(final, engine.run(final.lowered, order=order), entropy=entropy)
+        told = answer(final, engine.run(final.request, order=order), entropy=entropy)
         written = replace(told, sources=sources).written()
         document = {
             "answer": json.loads(written),

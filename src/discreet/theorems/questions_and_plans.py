@@ -26,6 +26,12 @@ QUESTIONS_AND_PLANS: Final = (
         source="proof in discreet.plan.binding.fan_out",
     ),
     Theorem(
+        key="bounded-units",
+        statement="Below every window the rows of a unit are at most 2^24, with at most 2^27 bytes "
+        "of text; a unit with more is left out as a whole, and the rows of all others stay.",
+        source="proof in discreet.plan.binding.bounded_units",
+    ),
+    Theorem(
         key="linked-joins",
         statement="If a join compares columns of two private relations that lead to the same key, "
         "in which each value belongs to one unit, its pairs agree in the unit; where units are "
@@ -89,6 +95,12 @@ QUESTIONS_AND_PLANS: Final = (
         statement="One row more or less moves the rank score of every leaf by at most "
         "max(level, 1 - level), and one that is replaced by at most 1.",
         source="Smith 2011, in its discrete form; proof in discreet.plan.pricing.group_sensitivity",
+    ),
+    Theorem(
+        key="mode-scores",
+        statement="With n rows, of which c(i) have the candidate value i, one row more or less "
+        "moves every score c(i) - n / 2 by 1/2, and one that is replaced by at most 1.",
+        source="McSherry and Talwar 2007, for counts; proof in discreet.plan.aggregates.modes",
     ),
     Theorem(
         key="part-prices",

@@ -76,7 +76,7 @@ def _said(session: Session, text: str) -> tuple[object, str]:
         return str(error), "refused"
     except Exception as error:  # noqa: BLE001  (what escapes is told too)
         return f"{type(error).__name__}: {error}", "escaped"
-    if plan.selection is not None or plan.shown.having is not None:
+    if plan.selection is not None or plan.layout.having is not None:
         return str(plan), "planned"
     told = outcome(session, text, **price)
     return (str(plan), told), str(told[0]) if isinstance(told, tuple) else ""

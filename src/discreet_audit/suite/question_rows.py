@@ -135,6 +135,7 @@ _AGGREGATES: Final = (
     ("MEDIAN(age)", _SOME),
     ("PERCENTILE_CONT(cost, 0.9)", _SOME),
     ("APPROX_QUANTILES(age, 4)", 10**5),
+    ("MODE(ward)", _SOME),
     ("MIN(age)", _SOME),
     ("MAX(cost)", _SOME),
     ("SUM(cost) FILTER (WHERE age > 40)", _SOME),
@@ -243,8 +244,9 @@ class _Judge:
         kept = _Kept(Question(sql=asked.sql, price=asked.price, options=asked.options))
         pairs = list(visitors(by_row=asked.options is _BY_ROW))
         plan, _ = kept.totals(pairs[0][0])
-        if plan.choices:
-            pairs = list(watersheds(plan.choices))
+        ranked = [each for each in plan.choices if isinstance(each, QuantileChoice)]
+        if ranked:
+            pairs = list(watersheds(ranked))
         return estimate_epsilon(kept, pairs, n, claim=plan.loss, level=level)
 
 

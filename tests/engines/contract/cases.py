@@ -11,10 +11,18 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from discreet.engines.hash_order import HashOrder
 from discreet.query.expressions import Aggregate, Call, Case, Column, Literal, Order, Window
-from discreet.query.relations import Aggregated, Distinct, Filter, Join, Project, Scan, UnionAll
+from discreet.query.relations import (
+    Aggregated,
+    BoundedUnits,
+    Distinct,
+    Filter,
+    Join,
+    Project,
+    Scan,
+    UnionAll,
+)
 from discreet.query.types import Type
-from discreet.requests.engine_request import Distinct as DistinctValues
-from discreet.requests.engine_request import EngineRequest, KeyColumn, Leaves, Total
+from discreet.requests.engine_request import DistinctCount, EngineRequest, KeyColumn, Leaves, Total
 from discreet.requests.key_product import Product
 from discreet.requests.table_schema import ColumnFacts, Schema, TableFacts
 from tests.engines.edges import EDGES
@@ -180,7 +188,7 @@ def ask(name, *features, rows=CROWD, local=(), **changes):
 
 def asked_in_sql(name, *features, text, local=()):
     """Return cases of a question about a clinic with several tables."""
-    lowered = clinic.planned(text).lowered
+    lowered = clinic.planned(text).request
     return tuple(
         Asked(
             name=f"{name} {at}",
@@ -200,7 +208,7 @@ MEASURES = (
     Total(name="sum", row=I, low=-20, high=50),
     Total(name="mean", row=I, low=-(2**62), high=2**62, rows=2),
     Total(name="square", row=Call("*", (I, I)), low=0, high=2**63 - 1, rows=3),
-    DistinctValues(name="values", expression=Column("f"), most=2),
+    DistinctCount(name="values", expression=Column("f"), most=2),
     Leaves(name="leaves", row=G, leaves=3, rows=2),
 )
 LATEST = Window("ROW_NUMBER", (), (U,), (Order(I, True, True), Order(Column("f"), False, True)))
@@ -243,7 +251,7 @@ def many_texts():
     ]
     facts = tuple(ColumnFacts(name=name, type=kind) for name, kind in types.items())
     texts = tuple(Column(name) for name in types if name != "u")
-    value = DistinctValues(name="values", expression=Call("CONCAT", texts), most=2)
+    value = DistinctCount(name="values", expression=Call("CONCAT", texts), most=2)
     return Asked(
         name="many texts",
         features=frozenset({"more than 60 columns of texts"}),
@@ -363,6 +371,22 @@ CASES = (
         measures=(ONES, Total(name="sum", row=I, low=-9, high=9)),
         rows=POISONED,
     ),
+    *(
+        ask(
+            f"windows over units of {size} bytes",
+            "windows",
+            relation=Filter(
+                Project(
+                    BoundedUnits(SCAN, ("u",), (K, Column("t")), rows=most, text_bytes=size),
+                    (("u", U), ("k", K), ("i", I), ("place", LATEST)),
+                ),
+                Call("<=", (Column("place"), Literal(2))),
+            ),
+            measures=(ONES, Total(name="sum", row=I, low=-9, high=9)),
+            rows=rows,
+        )
+        for most, size, rows in ((33, 100_000, POISONED), (11, 1000, CROWD))
+    ),
     ask(
         "a question within a question",
         "nested questions",
@@ -414,6 +438,12 @@ CASES = (
         text="SELECT d.drug, COUNT(*) AS n FROM visits v JOIN drugs d ON v.patient = d.person "
         "GROUP BY d.drug",
         local=("drugs",),
+    ),
+    *asked_in_sql(
+        "the most frequent value",
+        "quantiles",
+        text="SELECT city, MODE(ward) AS w, MODE(stay) AS s, MODE(paid) AS p, MODE(day) FILTER "
+        "(WHERE day IN (DATE '2000-01-01', DATE '2000-01-02')) AS d FROM visits GROUP BY city",
     ),
     *asked_in_sql(
         "a linked table",

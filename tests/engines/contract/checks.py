@@ -61,9 +61,9 @@ def impossible():
 
 def measures(column):
     """Return a count of rows, and one that looks at a column."""
-    from discreet.requests.engine_request import Distinct  # noqa: PLC0415
+    from discreet.requests.engine_request import DistinctCount  # noqa: PLC0415
 
-    return (ONES, Distinct(name="x", expression=Column(column), most=1))
+    return (ONES, DistinctCount(name="x", expression=Column(column), most=1))
 
 
 def check_refusals(place):
@@ -74,7 +74,7 @@ def check_refusals(place):
     told = []
     for rows in (NOTHING, CROWD, POISONED):
         with place.broken(place.taken(ask("refused", rows=rows))) as engine:
-            engine.check(ask("possible").lowered)
+            engine.check(ask("possible").request)
             for error, lowered in impossible():
                 with pytest.raises(error) as caught:
                     engine.check(lowered)
@@ -105,7 +105,7 @@ def check_failure(place, caplog):
     """A failure is one sentence, whatever failed, and the engine survives it."""
     with place.broken(place.taken(secret())) as engine:
         for _ in range(2):
-            check_sentence(engine, ask("any").lowered)
+            check_sentence(engine, ask("any").request)
     assert SECRET not in caplog.text
 
 

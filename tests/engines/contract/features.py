@@ -16,7 +16,7 @@ from discreet.errors import DiscreetError
 from discreet.query.expressions import Column
 from discreet.query.relations import Scan
 from discreet.query.types import Type
-from discreet.requests.engine_request import Distinct, EngineRequest
+from discreet.requests.engine_request import DistinctCount, EngineRequest
 from discreet.requests.table_schema import ColumnFacts, Schema, TableFacts
 from tests.engines.answers import flat
 from tests.engines.contract.cases import CASES, CROWD, ONES, PORTABLE, ask
@@ -76,7 +76,7 @@ def stream(place, folder):
 def zoned(place, folder):
     """Ask about moments that have a time zone."""
     scan = Scan("moments", (("u", Type.INTEGER), ("m", Type.TIMESTAMP)))
-    values = Distinct(name="values", expression=Column("m"), most=1)
+    values = DistinctCount(name="values", expression=Column("m"), most=1)
     facts = [ColumnFacts(name=name, type=kind) for name, kind in scan.columns]
     schema = Schema([TableFacts(name="moments", columns=tuple(facts), unit=("u",))])
     fields = {"unit": (Column("u"),), "keys": (), "groups": 1, "measures": (ONES, values)}
@@ -150,7 +150,7 @@ SCENES = {
 
 KNOWN = {
     "progress": lambda: True,
-    "views": lambda: flat(Reference(CROWD, TYPES).run(ask("view").lowered, order=PORTABLE)),
+    "views": lambda: flat(Reference(CROWD, TYPES).run(ask("view").request, order=PORTABLE)),
 }
 """What comes out where DuckDB does not have the feature."""
 

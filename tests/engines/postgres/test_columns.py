@@ -14,7 +14,7 @@ from discreet.engines.postgres.engine import Postgres
 from discreet.query.expressions import Call, Column, Literal
 from discreet.query.relations import Scan
 from discreet.query.types import Type
-from discreet.requests.engine_request import Distinct, EngineRequest, KeyColumn, Total
+from discreet.requests.engine_request import DistinctCount, EngineRequest, KeyColumn, Total
 from tests.engines.answers import flat
 from tests.engines.edges import ARROW, EDGES
 from tests.engines.postgres.rows import NATIVE, connect, make
@@ -33,7 +33,7 @@ def read(engine, table, column):
         unit=(),
         keys=(),
         groups=None,
-        measures=(Distinct(name="values", expression=Column(column), most=1),),
+        measures=(DistinctCount(name="values", expression=Column(column), most=1),),
     )
     try:
         engine._fill(engine._requests(lowered))

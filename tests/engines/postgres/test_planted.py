@@ -42,6 +42,6 @@ def test_people_outside_a_wrong_box_do_not_count(monkeypatch, postgres, engine, 
         found = []
         for tables in (FULL, without(FULL, outside(plan.scope, FULL))):
             fill(postgres, tables, TYPES)
-            engine.check(plan.lowered)
-            found.append(flat(engine.run(plan.lowered, order=ORDER)))
+            engine.check(plan.request)
+            found.append(flat(engine.run(plan.request, order=ORDER)))
         assert found[0] == found[1]

@@ -47,7 +47,7 @@ def test_people_outside_a_wrong_box_do_not_count(monkeypatch, question, box):
     plan = planted(monkeypatch, boxes(seed=5, count=0)[box], QUESTIONS[question])
     gone = outside(plan.scope, FULL)
     assert gone
-    assert answer(plan.lowered, FULL) == answer(plan.lowered, without(FULL, gone))
+    assert answer(plan.request, FULL) == answer(plan.request, without(FULL, gone))
 
 
 @pytest.mark.theorem("question-scope")
@@ -56,6 +56,6 @@ def test_rows_outside_a_wrong_box_do_not_count(monkeypatch):
     box = boxes(seed=5, count=0, policy=BY_ROW)[4]
     plan = planted(monkeypatch, box, question, policy=BY_ROW, epsilon=1)
     kept = [row for row in FULL["visits"] if record(row, BY_ROW) in plan.scope]
-    found = answer(plan.lowered, FULL, BY_ROW)
-    assert found == answer(plan.lowered, {**FULL, "visits": kept}, BY_ROW)
+    found = answer(plan.request, FULL, BY_ROW)
+    assert found == answer(plan.request, {**FULL, "visits": kept}, BY_ROW)
     assert 0 < len(kept) < len(FULL["visits"])

@@ -16,7 +16,7 @@ from discreet.errors import OutOfRange, UnreadableSource, WrongKind
 from discreet.query.expressions import Column, Literal
 from discreet.query.relations import Scan
 from discreet.query.types import Type
-from discreet.requests.engine_request import Distinct, EngineRequest, KeyColumn, Leaves, Total
+from discreet.requests.engine_request import DistinctCount, EngineRequest, KeyColumn, Leaves, Total
 from tests.engines.spark.sparks import ORDER, duckdb_answer, engine, facts, spark_answer
 from tests.servers.spark import local_session
 
@@ -60,8 +60,8 @@ def test_names_are_never_looked_up():
         groups=2,
         measures=(
             Total(name="x", row=Column("d \"e\" 'f'"), low=-5, high=12, rows=2),
-            Distinct(name="y", expression=Column(" "), most=2),
-            Distinct(name="r", expression=Column("kind"), most=2),
+            DistinctCount(name="y", expression=Column(" "), most=2),
+            DistinctCount(name="r", expression=Column("kind"), most=2),
             Leaves(name="leaf", row=Column("tag"), leaves=9, rows=3),
         ),
     )
@@ -132,7 +132,7 @@ def test_no_value_makes_a_task_fail():
         keys=tuple(KeyColumn(name, Column(name), types[name]) for name in ("d", "m")),
         groups=3,
         measures=tuple(
-            Distinct(name=name, expression=Column(name), most=9)
+            DistinctCount(name=name, expression=Column(name), most=9)
             for name, kind in types.items()
             if name != "u"
         ),
@@ -167,7 +167,7 @@ def test_decimals_are_floats():
         unit=(Column("u"),),
         keys=(),
         groups=1,
-        measures=(Distinct(name="x", expression=Column("x"), most=1),),
+        measures=(DistinctCount(name="x", expression=Column("x"), most=1),),
     )
     known = facts("t", {"u": Type.INTEGER, "x": Type.FLOAT}, unit=("u",))
     found = spark_answer({"t": session.createDataFrame(table)}, lowered, known)

@@ -12,7 +12,7 @@ from discreet.query.expressions import Call, Column, Literal
 from discreet.query.relations import Distinct as DistinctRows
 from discreet.query.relations import Join, Project, Scan
 from discreet.query.types import Type
-from discreet.requests.engine_request import Distinct, EngineRequest, KeyColumn, Total
+from discreet.requests.engine_request import DistinctCount, EngineRequest, KeyColumn, Total
 from discreet.requests.table_schema import Link, Schema
 from tests.engines.spark.sparks import duckdb_answer, engine, facts, spark_answer
 from tests.servers.spark import local_session
@@ -31,7 +31,7 @@ def counted(relation, unit, key="ward"):
         groups=2,
         measures=(
             Total(name="n", row=Literal(1), low=0, high=2),
-            Distinct(name="who", expression=Column(unit), most=1),
+            DistinctCount(name="who", expression=Column(unit), most=1),
         ),
     )
 

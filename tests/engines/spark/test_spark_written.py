@@ -49,9 +49,9 @@ def groups(count=300, units=None):
     """Return groups of all sizes, as an engine would leave them where they are."""
     names = [None, *(f"city {at}" for at in range(1, count))]
     exact = (np.arange(count) * 7 % 400) if units is None else np.full(count, units)
-    (measure,) = plan().lowered.measures
+    (measure,) = plan().request.measures
     raw = RawTotals(keys=(pa.array(names),), units=exact, totals={measure.name: exact}, leaves={})
-    return groups_of(raw, plan().lowered)
+    return groups_of(raw, plan().request)
 
 
 def contents(folder):
@@ -60,7 +60,7 @@ def contents(folder):
 
 def task(batches, finish, folder):
     return finish_bins(
-        batches, request=plan().lowered, finish=finish, folder=folder, drawn_by=package()
+        batches, request=plan().request, finish=finish, folder=folder, drawn_by=package()
     )
 
 
@@ -101,7 +101,7 @@ def test_a_file_holds_the_answer_of_its_bin_sorted_by_keys(tmp_path, binned):
     (batches,) = batches_of(binned, BINS, 1)
     exact = dict(zip(binned["k0"].to_pylist(), binned["units"].to_pylist(), strict=True))
     place = dict(zip(binned["k0"].to_pylist(), binned["bin"].to_pylist(), strict=True))
-    (measure,) = plan().lowered.measures
+    (measure,) = plan().request.measures
     for row in reports_of(batches, finish, tmp_path):
         names = sorted(
             (name for name in place if place[name] == row["bin"]), key=lambda name: name or ""
@@ -254,9 +254,9 @@ def test_a_bin_in_two_parts_is_refused(monkeypatch, tmp_path):
     row = {"bin": 3, "rows": 0, "name": "", "digest": ""}
     job_of(monkeypatch, lambda: [row, row])
     with pytest.raises(EngineFailed):
-        write_bins(None, plan().lowered, bins=BINS, finish=None, folder=tmp_path)
+        write_bins(None, plan().request, bins=BINS, finish=None, folder=tmp_path)
     job_of(monkeypatch, lambda: [row])
-    assert write_bins(None, plan().lowered, bins=BINS, finish=None, folder=tmp_path) == ()
+    assert write_bins(None, plan().request, bins=BINS, finish=None, folder=tmp_path) == ()
 
 
 def test_a_job_that_fails_says_one_sentence(monkeypatch, tmp_path):
@@ -265,7 +265,7 @@ def test_a_job_that_fails_says_one_sentence(monkeypatch, tmp_path):
 
     job_of(monkeypatch, failing)
     with pytest.raises(EngineFailed) as caught:
-        write_bins(None, plan().lowered, bins=BINS, finish=None, folder=tmp_path)
+        write_bins(None, plan().request, bins=BINS, finish=None, folder=tmp_path)
     assert caught.value.__context__ is None
     assert str(CANARY) not in "".join(traceback.format_exception(caught.value))
 
@@ -289,7 +289,7 @@ def test_spark_writes_the_same_files_on_any_partitioning(spark, tmp_path):
         folder = tmp_path / str(at)
         folder.mkdir()
         files = write_bins(
-            frame.repartition(partitions), plan().lowered, bins=BINS, finish=finish, folder=folder
+            frame.repartition(partitions), plan().request, bins=BINS, finish=finish, folder=folder
         )
         assert {file.name for file in files} == {path.name for path in folder.iterdir()}
         found.append((files, contents(folder)))
@@ -323,7 +323,7 @@ def test_workers_that_do_not_answer_are_asked_again(spark, monkeypatch):
 def test_a_task_with_another_version_draws_nothing(tmp_path, binned):
     (batches,) = batches_of(binned, BINS, 1)
     finish = KeyedBins.fresh(plan(), bins=BINS)
-    sent = {"request": plan().lowered, "finish": finish, "folder": tmp_path}
+    sent = {"request": plan().request, "finish": finish, "folder": tmp_path}
     with pytest.raises(RuntimeError, match="a task could not compute"):
         list(finish_bins(batches, **sent, drawn_by="discreet 7.0"))
     assert contents(tmp_path) == {}
@@ -340,7 +340,7 @@ def _check_bins(spark, frame, finish, tables):
         name = table.column("city")[0].as_py()
         at = next(row["bin"] for row in binned.to_pylist() if row["k0"] == name)
         mine = binned.filter(pa.compute.equal(binned["bin"], at))
-        assert finish(writing._raw(mine, plan().lowered), at).equals(table)
+        assert finish(writing._raw(mine, plan().request), at).equals(table)
     places = {row["k0"]: row["bin"] for row in binned.to_pylist()}
     assert [{places[name] for name in table["city"].to_pylist()} for table in tables] == [
         {at} for at in range(BINS)

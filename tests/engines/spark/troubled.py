@@ -78,11 +78,11 @@ def executor():
 def many_groups():
     """Return groups of which the last has the canary for its total."""
     plan = plan_of(COUNT, epsilon=1, delta="1e-9")
-    (measure,) = plan.lowered.measures
+    (measure,) = plan.request.measures
     units = np.append(np.arange(399) * 7 % 400, CANARY)
     names = pa.array([f"city {at}" for at in range(400)])
     raw = RawTotals(keys=(names,), units=units, totals={measure.name: units}, leaves={})
-    return plan, groups_of(raw, plan.lowered)
+    return plan, groups_of(raw, plan.request)
 
 
 def main(address, folder):
@@ -102,7 +102,7 @@ def main(address, folder):
         mark = folder / f"{trouble}.mark"
         files = write_bins(
             session.createDataFrame(table).repartition(4),
-            plan.lowered,
+            plan.request,
             bins=BINS,
             finish=Troubled(finish, trouble, str(mark)),
             folder=target,

@@ -37,7 +37,7 @@ from discreet.engines.sql.contribution_bounding import (
     listed,
     public_tables,
 )
-from discreet.requests.engine_request import Distinct, EngineRequest, Leaves
+from discreet.requests.engine_request import DistinctCount, EngineRequest, Leaves
 from discreet.requests.raw_totals import (
     ARROW_TYPES,
     LARGEST_TOTAL,
@@ -54,7 +54,7 @@ __all__ = ["group_totals", "raw_answer", "summed"]
 _BROKEN: Final = "the rows of a unit were not brought together"
 _PARTS: Final = "parts added"
 
-M = TypeVar("M", Distinct, Leaves)
+M = TypeVar("M", DistinctCount, Leaves)
 
 
 def summed(rows: DataFrame, request: EngineRequest) -> DataFrame:
@@ -77,7 +77,7 @@ def _added(rows: DataFrame, request: EngineRequest) -> DataFrame:
     sums = {name: functions.sum(name) for name in counts}
     parts = {_PARTS: functions.count(functions.lit(1))}
     found = _grouped(rows, ("kind", leaf, value, *keys), {**sums, **parts})
-    if any(isinstance(each, Distinct) for each in request.measures):
+    if any(isinstance(each, DistinctCount) for each in request.measures):
         units = functions.when(functions.col(value).isNull(), functions.col("units")).otherwise(1)
         sums["units"] = functions.sum(units)
         parts = {_PARTS: functions.max(_PARTS)}
@@ -126,7 +126,7 @@ def raw_answer(rows: pa.Table, bounding: ContributionBounding) -> RawTotals:
         connection.close()
     named = first if request.listed is None else tables[PUBLIC]
     columns = {each.name: f"t{at}" for at, each in enumerate(request.totals)}
-    columns |= {each.name: f"d{kind}" for kind, each in _of_class(request, Distinct)}
+    columns |= {each.name: f"d{kind}" for kind, each in _of_class(request, DistinctCount)}
     return RawTotals(
         keys=tuple(
             named.column(at).cast(ARROW_TYPES[key.type]).combine_chunks()
@@ -145,7 +145,7 @@ def _groups(bounding: ContributionBounding) -> str:
     for at, _ in enumerate(request.totals):
         whole = f"coalesce(sum({joined_limbs(limb_names(at))}), 0)"
         values[f"t{at}"] = f"least(greatest({whole}, -{LARGEST_TOTAL}), {LARGEST_TOTAL})"
-    distinct = [kind for kind, _ in _of_class(request, Distinct)]
+    distinct = [kind for kind, _ in _of_class(request, DistinctCount)]
     values |= {f"d{kind}": _of_kind(kind) for kind in distinct}
     shown = [f"CAST({sql} AS BIGINT) AS {name}" for name, sql in values.items()]
     kinds = listed([str(kind) for kind in (GROUP, *distinct)])

@@ -32,7 +32,7 @@ from discreet.engines.sql.distinct_and_quantiles import counted_leaves, shown_va
 from discreet.engines.sql.totals import NONE, cells, measured_rows, row_sum
 from discreet.query.expression_types import typed
 from discreet.query.relation_columns import columns
-from discreet.requests.engine_request import Distinct, EngineRequest, Leaves, Total
+from discreet.requests.engine_request import DistinctCount, EngineRequest, Leaves, Total
 
 __all__ = [
     "BITS",
@@ -142,7 +142,7 @@ def others(bounding: ContributionBounding) -> list[str]:
     types = dict(columns(bounding.request.relation))
     for kind, measure in enumerate(bounding.request.measures, start=MEASURES):
         match measure:
-            case Distinct(expression=expression):
+            case DistinctCount(expression=expression):
                 shown = value_text(("x0", typed(expression, types)))
                 rows = f"SELECT * FROM ({shown_values(bounding, measure)}) WHERE x0 IS NOT NULL"
                 printed = _rows(bounding, rows, kind, value=shown, units="1::BIGINT")

@@ -11,18 +11,18 @@ from discreet.engines.hash_order import LEAVES, VALUES
 from discreet.engines.sql.contribution_bounding import ContributionBounding, below, listed, place
 from discreet.query.expression_types import typed
 from discreet.query.relation_columns import columns
-from discreet.requests.engine_request import Distinct, Leaves
+from discreet.requests.engine_request import DistinctCount, Leaves
 
 __all__ = ["counted_leaves", "distinct", "leaves", "shown_values"]
 
 
-def distinct(bounding: ContributionBounding, measure: Distinct) -> str:
+def distinct(bounding: ContributionBounding, measure: DistinctCount) -> str:
     """Print the keys and the number of different values, t0, of every group."""
     rows = shown_values(bounding, measure)
     return bounding.in_group_order(bounding.by_group(["count(DISTINCT x0) AS t0"], rows), ["t0"])
 
 
-def shown_values(bounding: ContributionBounding, measure: Distinct) -> str:
+def shown_values(bounding: ContributionBounding, measure: DistinctCount) -> str:
     """Print the values x0 that count, with the keys of their groups; each may come again."""
     rows = bounding.rows([measure.expression])
     if not bounding.unit:
@@ -31,7 +31,7 @@ def shown_values(bounding: ContributionBounding, measure: Distinct) -> str:
     return _shown(bounding, measure, bounding.keep_groups(cells, rank="dense_rank"))
 
 
-def _shown(bounding: ContributionBounding, measure: Distinct, cells: str) -> str:
+def _shown(bounding: ContributionBounding, measure: DistinctCount, cells: str) -> str:
     """Print at most ``most`` values of each unit; NULL stays, to show that the group is there."""
     kind = typed(measure.expression, dict(columns(bounding.request.relation)))
     hashed = place(VALUES, [*bounding.cell_columns, ("x0", kind)], portable=bounding.portable)

@@ -24,6 +24,7 @@ from discreet.query.expression_types import ColumnTypes
 from discreet.query.relation_columns import columns
 from discreet.query.relations import (
     Aggregated,
+    BoundedUnits,
     Distinct,
     Filter,
     Join,
@@ -33,6 +34,7 @@ from discreet.query.relations import (
     Scan,
     Table,
     UnionAll,
+    descend,
 )
 from discreet.query.types import Type
 
@@ -51,7 +53,7 @@ _JOINS: Final = {
 """The words for each kind of join; no other word is printed."""
 
 
-def relation(node: Relation, scan: PrintScan) -> str:  # noqa: PLR0911 (one for each kind of node)
+def relation(node: Relation, scan: PrintScan) -> str:  # noqa: C901, PLR0911 (one for each kind)
     """Print a relation as one SELECT.
 
     >>> from discreet.query.expressions import Column
@@ -75,6 +77,8 @@ def relation(node: Relation, scan: PrintScan) -> str:  # noqa: PLR0911 (one for 
             return f"SELECT DISTINCT * FROM ({relation(child, scan)})"
         case UnionAll(parts=parts):
             return " UNION ALL ".join(f"({relation(part, scan)})" for part in parts)
+        case BoundedUnits():
+            return _bounded(node, relation(node.child, scan))
         case Named(child=child):
             return relation(child, scan)
         case Table():
@@ -127,3 +131,23 @@ def _aggregated(node: Aggregated, below: str) -> str:
     grouped = ", ".join(str(place + 1) for place in range(len(keys)))
     by = f" GROUP BY {grouped}" if keys else ""
     return f"SELECT {_outputs(keys + values)} FROM ({below}){by}"
+
+
+def _bounded(node: BoundedUnits, below: str) -> str:
+    """Print the rows of all units but the large ones, which a streamed aggregation finds.
+
+    There are few of these, so the join holds next to nothing.
+    """
+    types = ColumnTypes(columns(node.child))
+    depth = sum(isinstance(each, BoundedUnits) for each in descend(node.child))
+    rows, unit = name(f"rows of units {depth}"), [name(column) for column in node.unit]
+    sizes = [f"coalesce(sum(strlen({expression(value, types)})), 0)" for value in node.texts]
+    large = f"count(*) > {node.rows}"
+    if sizes:
+        large = f"{large} OR {' + '.join(sizes)} > {node.text_bytes}"
+    listed = ", ".join(unit)
+    units = f"SELECT {listed} FROM {rows} GROUP BY {listed} HAVING {large}"
+    same = " AND ".join(f"own.{column} = large.{column}" for column in unit)
+    there = " AND ".join(f"own.{column} IS NOT NULL" for column in unit)
+    kept = f"SELECT own.* FROM {rows} AS own ANTI JOIN ({units}) AS large ON {same} WHERE {there}"
+    return f"WITH {rows} AS MATERIALIZED ({below}) {kept}"

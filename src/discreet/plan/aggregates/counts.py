@@ -25,7 +25,7 @@ from discreet.query.expression_text import said
 from discreet.query.expressions import Aggregate, Column, Expression
 from discreet.query.source_text import pointed
 from discreet.query.types import Type
-from discreet.requests.engine_request import Distinct
+from discreet.requests.engine_request import DistinctCount
 
 __all__ = ["Count", "Units", "measure_count"]
 
@@ -82,7 +82,7 @@ def measure_count(measurer: Measurer, aggregate: Aggregate) -> Estimator:
         return Count(measurer.count(replace(aggregate, argument=None, distinct=False), (0, 1)))
     most_values = _most_values(measurer, aggregate, value)
     counted = value_where_counted(aggregate, value)
-    measure = Distinct(name="", expression=counted, most=most_values)
+    measure = DistinctCount(name="", expression=counted, most=most_values)
     return Count(measurer.known.add("distinct", measure, f"different values of {said(value)}"))
 
 

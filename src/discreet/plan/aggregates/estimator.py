@@ -9,9 +9,8 @@ Definition.  Let T(m) be the noisy total of measure m in a group, in whole steps
     Sum(m, step, center, count)    step T(m) + center T(count)
     Mean(m, count, ...)            center + step T(m) / T(count), within [low, high]
     Variance(m, squares, ...)      mean of squares minus square of the mean, at least 0
-    QuantileEstimator(m, level, ...)        a value of the grid, chosen by its rank
-    QuantilesEstimator(...)                 several of these, from the lowest level on
 
+Estimators that choose a value among public ones define it in their own files.
 ``step`` is the value of one step of an integer total, and ``center`` what was subtracted from each
 value before it was added up.  All of it is computed from what is released already.
 
@@ -37,10 +36,12 @@ from discreet.errors import TooLarge
 from discreet.exact import float_up
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.plan.forecast.noise_quantiles import noise_half_width
-from discreet.plan.pricing.release_composition import Releases
-from discreet.plan.statistics.contribution_bounds import Pair
+from discreet.plan.pricing.group_sensitivity import Releases
+from discreet.plan.pricing.release_parts import LeafPart
+from discreet.plan.statistics.contribution_bounds import ContributionBounds, Pair
 from discreet.plan.statistics.measure_list import ReleaseInput
 from discreet.query.types import Type
+from discreet.requests.engine_request import Leaves
 
 __all__ = [
     "REFERENCE",
@@ -67,8 +68,8 @@ Terms = Mapping[str, Fraction]
 Linear = tuple[Terms, Fraction]
 """Factors of the noises of measures, and how far rounding moves the result besides."""
 
-Choice = tuple[str, Fraction, int]
-"""A choice of a leaf: its measure, level and offset."""
+Choice = tuple[str, Fraction | str, int]
+"""A choice of a leaf: its measure, what is chosen, and the offset."""
 
 
 @final
@@ -154,6 +155,14 @@ class Estimator(ABC):
     def choices(self) -> tuple[Choice, ...]:
         """Return the leaves that have to be chosen for it."""
         return ()
+
+    def leaf_part(
+        self, use: ReleaseInput, histogram: Leaves, limits: ContributionBounds
+    ) -> LeafPart:
+        """Return how a leaf of a histogram is chosen for it."""
+        del limits
+        message = f"nothing of {histogram.name} is chosen at {use[1]} for {type(self).__name__}"
+        raise LookupError(message)
 
     def single(self) -> tuple[Estimator, ...]:
         """Return the numbers of which it has several, one by one."""

@@ -26,6 +26,8 @@ from discreet.plan.aggregates.estimator import (
 from discreet.plan.aggregates.measurer import Measurer
 from discreet.plan.binding.value_facts import value_where_counted
 from discreet.plan.pricing.group_sensitivity import QuantileChoice
+from discreet.plan.pricing.release_parts import QuantileLevel
+from discreet.plan.statistics.contribution_bounds import ContributionBounds
 from discreet.plan.statistics.fixed_point import Grid, grid_of
 from discreet.plan.statistics.measure_list import ReleaseInput
 from discreet.query.expression_text import said
@@ -60,6 +62,20 @@ class QuantileEstimator(Estimator):
         """Return the choice."""
         return ((self.measure, self.level, self.offset),)
 
+    def leaf_part(
+        self, use: ReleaseInput, histogram: Leaves, limits: ContributionBounds
+    ) -> QuantileLevel:
+        """Choose a leaf at the level, and the ends of its interval."""
+        del use
+        return QuantileLevel(
+            measure=histogram.name,
+            level=self.level,
+            leaves=histogram.leaves,
+            rows=histogram.rows,
+            groups=limits.groups,
+            available=limits.available,
+        )
+
     def aimed(self, offsets: Mapping[ReleaseInput, int]) -> QuantileEstimator:
         """Aim at the offset of the level."""
         return replace(self, offset=offsets[self.measure, self.level])
@@ -93,6 +109,13 @@ class QuantilesEstimator(Estimator):
     def choices(self) -> tuple[Choice, ...]:
         """Return the choices, from the lowest level on."""
         return tuple(choice for quantile in self.each for choice in quantile.choices())
+
+    def leaf_part(
+        self, use: ReleaseInput, histogram: Leaves, limits: ContributionBounds
+    ) -> QuantileLevel:
+        """Choose a leaf at one of the levels."""
+        needs = next(quantile for quantile in self.each if quantile.level == use[1])
+        return needs.leaf_part(use, histogram, limits)
 
     def single(self) -> tuple[QuantileEstimator, ...]:
         """Return the quantiles."""
@@ -145,8 +168,12 @@ def measure_quantile(
 def _ranks(name: str, choices: tuple[Choice, ...], forecast: NoiseForecast) -> Predicted:
     """Forecast the worst of some quantiles, and of the ends of their intervals."""
     wanted = {(measure, level) for measure, level, _ in choices}
-    found = [each for each in forecast.releases.choices if (each.measure, each.level) in wanted]
-    values = [each for each in found if each.side == 0 or not 0 < each.level < 1]
+    found = [
+        each
+        for each in forecast.releases.choices
+        if isinstance(each, QuantileChoice) and each.use in wanted
+    ]
+    values = [each for each in found if each.is_value]
     ranks, ends = (
         max(_rank(each, forecast.confidence) for each in some) for some in (values, found)
     )

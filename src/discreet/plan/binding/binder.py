@@ -7,7 +7,8 @@ what is computed from the rows of that unit and from public tables alone.
 Proof, by induction over the relation.  The rows of a private table each belong to the unit that
 their columns name, or that the row they are linked to names.  A filter or a projection looks at one
 row.  An aggregation, a DISTINCT or a window that keeps the unit among its keys looks at the rows of
-one unit.  Joins and unions are treated in :mod:`discreet.plan.binding.joins` and its neighbor.
+one unit, and so does the bound below windows (:mod:`discreet.plan.binding.bounded_units`).  Joins
+and unions are treated in :mod:`discreet.plan.binding.joins` and its neighbor.
 Rows whose unit is NULL belong to nobody; they stay by themselves and are dropped in the end.
 Where each row is a unit of its own, every output row comes from one row of one private table, and
 no row gives two: only filters, projections and joins that find at most one public row are allowed.
@@ -18,7 +19,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import assert_never, final
 
-from discreet.errors import UnknownName
+from discreet.errors import UnknownName, UnsupportedSQL
+from discreet.plan.binding.bounded_units import bounded_units
 from discreet.plan.binding.fan_out import FanOut
 from discreet.plan.binding.join_keys import name_in_question
 from discreet.plan.binding.joins import bind_join, linked
@@ -39,6 +41,7 @@ from discreet.plan.binding.value_facts import ColumnSource, Facts, facts_of
 from discreet.query.expressions import Column, Expression, Star, Window, walk
 from discreet.query.relations import (
     Aggregated,
+    BoundedUnits,
     Distinct,
     Filter,
     Join,
@@ -67,7 +70,7 @@ class Binder:
     fresh: FreshNames = field(default_factory=FreshNames)
     fan_out: FanOut = field(default_factory=FanOut)
 
-    def bind(self, relation: Relation) -> BoundRelation:  # noqa: PLR0911  one for each kind
+    def bind(self, relation: Relation) -> BoundRelation:  # noqa: C901, PLR0911  one for each kind
         """Return the relation with all names bound, or refuse it."""
         match relation:
             case Table():
@@ -91,13 +94,19 @@ class Binder:
                 )
             case Scan():
                 return self._scan(self._found(relation.table, relation), relation)
+            case BoundedUnits():
+                raise UnsupportedSQL(
+                    what=pointed("the question bounds the rows of people itself.", relation.span),
+                    why="whose rows there are follows from the policy alone.",
+                    do="leave the bound out; planning sets it where it is needed.",
+                )
             case _:
                 assert_never(relation)
 
     def _found(self, name: str, node: Table | Scan) -> TableFacts:
         table = self.schema.table(name) or self.schema.table(name.rpartition(".")[2])
         if table is None:
-            known = ", ".join(each.name for each in self.schema.tables)
+            known = ", ".join(table.name for table in self.schema.tables)
             raise UnknownName(
                 what=pointed(f"there is no table {name} here.", node.span),
                 why="a question is about the tables that this session has opened.",
@@ -115,23 +124,23 @@ class Binder:
 
     def _scan(self, table: TableFacts, node: Table | Scan) -> BoundRelation:
         """Read a table; columns whose names are taken already are renamed."""
-        columns = tuple((each.name, each.type) for each in table.columns)
+        columns = tuple((column.name, column.type) for column in table.columns)
         fields = tuple(
             Field(
-                column=self.fresh(each.name),
-                name=each.name,
+                column=self.fresh(column.name),
+                name=column.name,
                 table=table.name,
                 facts=Facts(
-                    type=each.type,
-                    low=each.low,
-                    high=each.high,
-                    categories=each.categories,
-                    nullable=each.nullable,
-                    constant=each.constant or folded(each.name) in map(folded, table.unit),
-                    source=self._source(table, each),
+                    type=column.type,
+                    low=column.low,
+                    high=column.high,
+                    categories=column.categories,
+                    nullable=column.nullable,
+                    constant=column.constant or folded(column.name) in map(folded, table.unit),
+                    source=self._source(table, column),
                 ),
             )
-            for each in table.columns
+            for column in table.columns
         )
         scan = Scan(table.name, columns, span=node.span)
         names = [(item.column, Column(str(item.name))) for item in fields]
@@ -167,13 +176,14 @@ class Binder:
         for name, expression in node.outputs:
             if isinstance(expression, Star):
                 outputs += [
-                    (replace(each, table=None), Column(each.column))
-                    for each in starred(expression, below.fields)
+                    (replace(field, table=None), Column(field.column))
+                    for field in starred(expression, below.fields)
                 ]
                 continue
             self._check_windows(expression, below)
             bound, _ = checked(expression, below)
             outputs.append((Field(column="", name=name, facts=facts_of(bound, below.facts)), bound))
+        below = bounded_units(below, (value for _, value in outputs))
         return self._rebuilt(node, below, outputs)
 
     def _rebuilt(

@@ -61,8 +61,8 @@ class ListedGroups:
         if not question.keys or not _different(relation.children()[_PRESERVED[relation.kind]]):
             return None
         inner: Relation = replace(relation, kind="inner")
-        for each in reversed(above):
-            inner = replace(each, child=inner)
+        for filter_above in reversed(above):
+            inner = replace(filter_above, child=inner)
         return cls(relation, inner)
 
     def groups(
@@ -70,8 +70,8 @@ class ListedGroups:
     ) -> tuple[tuple[KeyValue, ...], ...]:
         """Return the groups that are listed, or refuse the join."""
         public = Binder(schema).bind(self.join.children()[_PRESERVED[self.join.kind]])
-        columns = [_public_column(each.key.expression, rows, public) for each in keys]
-        compared = _compared(_join(rows.relation), {each.key.expression for each in keys})
+        columns = [_public_column(key.key.expression, rows, public) for key in keys]
+        compared = _compared(_join(rows.relation), {key.key.expression for key in keys})
         if not public.public or None in columns or not compared:
             raise UnsupportedSQL(
                 what=pointed(
@@ -81,7 +81,7 @@ class ListedGroups:
                 do="join SELECT DISTINCT of the public columns ON each of them, with no other "
                 "condition, and GROUP BY the public columns; or use an inner join.",
             )
-        outputs = tuple((f"key {at}", Column(str(name))) for at, name in enumerate(columns))
+        outputs = tuple((f"key {place}", Column(str(name))) for place, name in enumerate(columns))
         return tuple(public_rows(Distinct(Project(public.relation, outputs))))
 
 
@@ -102,8 +102,12 @@ def _public_column(key: Expression, rows: BoundRelation, public: BoundRelation) 
     """Return the column of the public side, bound by itself, that a key of the question is."""
     if not isinstance(key, Column):
         return None
-    field = next(each for each in rows.fields if each.column == key.name)
-    same = [each for each in public.fields if (each.name, each.table) == (field.name, field.table)]
+    field = next(column for column in rows.fields if column.column == key.name)
+    same = [
+        column
+        for column in public.fields
+        if (column.name, column.table) == (field.name, field.table)
+    ]
     from_public = field.facts.source is not None and field.facts.source.public
     return same[0].column if len(same) == 1 and from_public else None
 
@@ -124,14 +128,14 @@ def _compared(join: Join | None, keys: set[Expression]) -> bool:
 class BoundQuestion:
     """A bound question.
 
-    ``bound`` maps each aggregate of the question to the same over unique columns; ``groups`` are
-    the groups of the answer if they are public as a whole.
+    ``aggregates`` pairs each aggregate of the question with the same over unique columns;
+    ``groups`` are the groups of the answer if they are public as a whole.
     """
 
     question: Question
     rows: BoundRelation
     keys: tuple[GroupKey, ...]
-    bound: tuple[tuple[Aggregate, Aggregate], ...]
+    aggregates: tuple[tuple[Aggregate, Aggregate], ...]
     groups: tuple[tuple[KeyValue, ...], ...] | None
 
 
@@ -155,10 +159,10 @@ def bind_question(
     predicates = tuple(_predicates(rows.relation))
     enforced_rows = enforce_scope(rows, schema, names, question.span)
     keys = tuple(_key(name, value, rows, predicates) for name, value in question.keys)
-    found = tuple((each, _aggregate(each, rows)) for each in aggregates(question))
+    pairs = tuple((total, _aggregate(total, rows)) for total in aggregates(question))
     groups = None if listing is None else listing.groups(keys, rows, schema, public_rows)
     return BoundQuestion(
-        question=question, rows=enforced_rows, keys=keys, bound=found, groups=groups
+        question=question, rows=enforced_rows, keys=keys, aggregates=pairs, groups=groups
     )
 
 
@@ -178,9 +182,9 @@ def _bound(
     def bind(matches: int) -> BoundRelation:
         return Binder(schema, names, fan_out=replace(limit, matches=matches)).bind(relation)
 
-    found = within(max_fan_out, bind)
+    bound = within(max_fan_out, bind)
     public = {table.name for table in schema.tables if table.public}
-    return replace(found, relation=with_short_texts(found.relation, found.fan_out, public))
+    return replace(bound, relation=with_short_texts(bound.relation, bound.fan_out, public))
 
 
 def _key(
@@ -209,11 +213,11 @@ def _aggregate(aggregate: Aggregate, rows: BoundRelation) -> Aggregate:
 
 def _argument(argument: Expression, rows: BoundRelation, distinct: bool) -> Expression:  # noqa: FBT001
     """Bind an argument; units are counted by the unit itself, whichever column holds it."""
-    found = bound_expression(argument, rows.fields)
+    bound = bound_expression(argument, rows.fields)
     for name, holders in zip(rows.unit or (), rows.holders, strict=True):
-        if distinct and isinstance(found, Column) and found.name in holders:
-            return Column(name, span=found.span)
-    return found
+        if distinct and isinstance(bound, Column) and bound.name in holders:
+            return Column(name, span=bound.span)
+    return bound
 
 
 def _predicates(relation: Relation) -> Iterator[Expression]:

@@ -30,6 +30,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias, final
 
 from discreet.errors import NotAllowed
+from discreet.plan.binding.bounded_units import bounded_units
 from discreet.plan.binding.names import BoundRelation, FreshNames
 from discreet.query.expressions import Aggregate, Call, Column, Literal, Window
 from discreet.query.relations import Aggregated, Filter, Join, Project, Relation, UnionAll, descend
@@ -84,8 +85,8 @@ class FanOut:
             return self.matches
         place = relation, names
         if place not in self._known:
-            found = self.public_rows(_largest(relation, names))
-            self._known[place] = max(1, *(int(row[0] or 0) for row in found))  # type: ignore[arg-type]
+            counts = self.public_rows(_largest(relation, names))
+            self._known[place] = max(1, *(int(row[0] or 0) for row in counts))  # type: ignore[arg-type]
         return self._known[place]
 
 
@@ -93,9 +94,10 @@ def first_rows(
     side: BoundRelation, by: Sequence[str], most: int, fresh: FreshNames
 ) -> BoundRelation:
     """Return the first rows of those that agree in some columns, in the order of all columns."""
-    kept = tuple((each.column, Column(each.column)) for each in side.fields)
+    kept = tuple((field.column, Column(field.column)) for field in side.fields)
     number = fresh("row number")
     rank = Window("ROW_NUMBER", (), partition=tuple(map(Column, by)))
+    side = bounded_units(side, [rank])
     numbered = Project(side.relation, (*kept, (number, rank)))
     first = Filter(numbered, Call("<=", (Column(number), Literal(most))))
     return replace(side, relation=Project(first, kept))
@@ -108,21 +110,21 @@ def within(most: int, bind: Callable[[int], BoundRelation]) -> BoundRelation:
         most: the limit of the owner.
         bind: binds the question, given how many private rows a row may meet in a join.
     """
-    found = bind(most)
-    if found.fan_out <= most:
-        return found
-    found = bind(1)
-    if found.fan_out > most:
-        raise _refused(found.relation, most)
+    bound = bind(most)
+    if bound.fan_out <= most:
+        return bound
+    bound = bind(1)
+    if bound.fan_out > most:
+        raise _refused(bound.relation, most)
     low, high = 1, most  # the fan-out never falls as matches rise: low fits, high does not
     while high - low > 1:
         middle = (low + high) // 2
         tried = bind(middle)
         if tried.fan_out <= most:
-            low, found = middle, tried
+            low, bound = middle, tried
         else:
             high = middle
-    return found
+    return bound
 
 
 def _largest(relation: Relation, names: tuple[str, ...]) -> Relation:

@@ -71,7 +71,7 @@ def join_advice(left: BoundRelation, right: BoundRelation) -> str:
                 on = f"{name_in_question(one)} = {name_in_question(other)}"
                 return f"join them with ON {on}, and more after AND."
     for side in (left, right):
-        pointers = [each for each in side.visible if _leads(each)]
+        pointers = [field for field in side.visible if _leads(field)]
         if pointers and None in [_holder(side, same) for same in side.holders]:
             pointer, (parent, key) = pointers[0], min(_leads(pointers[0]))
             on = f"{name_in_question(pointer)} = {parent}.{key}"
@@ -96,11 +96,13 @@ def name_in_question(field: Field) -> str:
 
 def _holder(bound: BoundRelation, holders: frozenset[str]) -> str | None:
     """Return how a question can name a column of the unit, if it can."""
-    return next((name_in_question(each) for each in bound.visible if each.column in holders), None)
+    return next(
+        (name_in_question(field) for field in bound.visible if field.column in holders), None
+    )
 
 
 def _keys(bound: BoundRelation) -> dict[str, frozenset[tuple[str, str]]]:
-    return {each.column: _leads(each) for each in bound.fields}
+    return {field.column: _leads(field) for field in bound.fields}
 
 
 def _leads(field: Field) -> frozenset[tuple[str, str]]:
@@ -118,7 +120,7 @@ def shared_condition(node: Join, left: BoundRelation, right: BoundRelation) -> E
 
 
 def merge_shared_columns(
-    node: Join, found: BoundRelation, left: BoundRelation, right: BoundRelation, fresh: FreshNames
+    node: Join, joined: BoundRelation, left: BoundRelation, right: BoundRelation, fresh: FreshNames
 ) -> BoundRelation:
     """Show each shared column once, before all others: the first of the two that is not NULL."""
     shared: list[tuple[Field, Expression]] = []
@@ -127,28 +129,28 @@ def merge_shared_columns(
         value: Expression = {"inner": one, "left": one, "right": other}.get(
             node.kind, Call("COALESCE", (one, other))
         )
-        facts = facts_of(value, found.facts)
+        facts = facts_of(value, joined.facts)
         shared.append((Field(column=fresh(name), name=name, facts=facts), value))
     names = {folded(name) for name in node.using}
     rest = [
-        replace(each, name=None) if folded(each.name or "") in names else each
-        for each in found.fields
+        replace(field, name=None) if folded(field.name or "") in names else field
+        for field in joined.fields
     ]
     outputs = (
-        *((each.column, value) for each, value in shared),
-        *((each.column, Column(each.column)) for each in rest),
+        *((field.column, value) for field, value in shared),
+        *((field.column, Column(field.column)) for field in rest),
     )
     return replace(
-        found,
-        relation=Project(found.relation, outputs, span=node.span),
-        fields=(*(each for each, _ in shared), *rest),
-        same=_holding(shared, found, left, right),
+        joined,
+        relation=Project(joined.relation, outputs, span=node.span),
+        fields=(*(field for field, _ in shared), *rest),
+        same=_holding(shared, joined, left, right),
     )
 
 
 def _holding(
     shared: list[tuple[Field, Expression]],
-    found: BoundRelation,
+    joined: BoundRelation,
     left: BoundRelation,
     right: BoundRelation,
 ) -> tuple[frozenset[str], ...]:
@@ -157,20 +159,20 @@ def _holding(
     A shared column holds the unit if its value does, or if it is that of either side that is not
     NULL, and both sides hold the unit, as the unit of a full join does.
     """
-    same = list(found.holders)
-    for at, holders in enumerate(found.holders):
+    same = list(joined.holders)
+    for place, holders in enumerate(joined.holders):
         for field, value in shared:
             match value:
                 case Column(name=name):
                     held = name in holders
                 case Call(arguments=(Column(name=one), Column(name=other))):
                     kinds = {left.facts[one].type, right.facts[other].type}
-                    both = one in left.holders[at] and other in right.holders[at]
+                    both = one in left.holders[place] and other in right.holders[place]
                     held = both and len(kinds) == 1
                 case _:
                     held = False
             if held:
-                same[at] |= {field.column}
+                same[place] |= {field.column}
     return tuple(same)
 
 

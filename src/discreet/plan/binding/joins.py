@@ -2,7 +2,7 @@
 
 Trust: kernel.
 
-Theorem (key ``unit-local``, for joins).  Let L and R be relations of which each is public, or the
+Theorem (key ``unit-local``, for joins).  Let L and R be relations, each of them public, or the
 union over units of what each unit's rows give.
 1.  If one is public and the join keeps all or some of the private rows, each output row comes from
     one private row, and the output is again such a union.  A join that keeps unmatched rows of the
@@ -56,11 +56,11 @@ def bind_join(
     on = _checked(node, left, right, on)
     left, right, fan_out = _limited(node, left, right, on, fresh, limit)
     fields = (
-        *(_outer(each) if keeps_right else each for each in left.fields),
-        *(_outer(each) if keeps_left else each for each in right.fields),
+        *(_outer(field) if keeps_right else field for field in left.fields),
+        *(_outer(field) if keeps_left else field for field in right.fields),
     )
     relation = Join(left.relation, right.relation, node.kind, on, span=node.span)
-    found = BoundRelation(
+    joined = BoundRelation(
         relation=relation,
         fields=fields,
         unit=_unit(node, left, right),
@@ -68,9 +68,9 @@ def bind_join(
         scope=_scope(node, left, right),
         fan_out=fan_out,
     )
-    if node.kind == "full" and not found.public and left.unit:
-        found = _either_unit(found, left, right, fresh)
-    return merge_shared_columns(node, found, left, right, fresh) if node.using else found
+    if node.kind == "full" and not joined.public and left.unit:
+        joined = _either_unit(joined, left, right, fresh)
+    return merge_shared_columns(node, joined, left, right, fresh) if node.using else joined
 
 
 def linked(child: BoundRelation, parent: BoundRelation, link: Link) -> BoundRelation:
@@ -98,7 +98,7 @@ def linked(child: BoundRelation, parent: BoundRelation, link: Link) -> BoundRela
     )
     on = Call("=", tuple(Column(end.column) for end in ends))
     hidden = tuple(
-        replace(each, name=None, table=None) for each in parent.fields if each.column in kept
+        replace(field, name=None, table=None) for field in parent.fields if field.column in kept
     )
     led = Distinct(Project(parent.relation, tuple((name, Column(name)) for name in kept)))
     relation = Join(child.relation, led, "inner", on)
@@ -131,12 +131,12 @@ def equalities(predicate: Expression | None) -> set[frozenset[str]]:
     >>> equalities(Call("=", (Column("a"), Column("b")))) == {frozenset({"a", "b"})}
     True
     """
-    found = set()
+    pairs = set()
     for part in conjuncts(predicate):
         match part:
             case Call(function="=", arguments=(Column(name=one), Column(name=other))):
-                found.add(frozenset({one, other}))
-    return found
+                pairs.add(frozenset({one, other}))
+    return pairs
 
 
 def _checked(
@@ -287,20 +287,20 @@ def _scope(node: Join, left: BoundRelation, right: BoundRelation) -> Box:
 
 
 def _either_unit(
-    found: BoundRelation, left: BoundRelation, right: BoundRelation, fresh: FreshNames
+    joined: BoundRelation, left: BoundRelation, right: BoundRelation, fresh: FreshNames
 ) -> BoundRelation:
     """Let the unit of a full join be that of the side that is there."""
     names = [fresh(name) for name in left.unit or ()]
     pairs = zip(left.unit or (), right.unit or (), strict=True)
     values = [Call("COALESCE", (Column(one), Column(other))) for one, other in pairs]
-    kept = tuple((each.column, Column(each.column)) for each in found.fields)
-    relation = Project(found.relation, (*kept, *zip(names, values, strict=True)))
+    kept = tuple((field.column, Column(field.column)) for field in joined.fields)
+    relation = Project(joined.relation, (*kept, *zip(names, values, strict=True)))
     facts = [replace(left.facts[name], source=None) for name in left.unit or ()]
     hidden = tuple(
         Field(column=name, name=None, facts=fact) for name, fact in zip(names, facts, strict=True)
     )
     return replace(
-        found, relation=relation, fields=(*found.fields, *hidden), unit=tuple(names), key=None
+        joined, relation=relation, fields=(*joined.fields, *hidden), unit=tuple(names), key=None
     )
 
 
@@ -309,4 +309,4 @@ def _outer(field: Field) -> Field:
 
 
 def _named(bound: BoundRelation, name: str) -> Field:
-    return next(each for each in bound.fields if folded(str(each.name)) == folded(name))
+    return next(field for field in bound.fields if folded(str(field.name)) == folded(name))

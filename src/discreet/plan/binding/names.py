@@ -106,17 +106,18 @@ class BoundRelation:
     @property
     def facts(self) -> Mapping[str, Facts]:
         """What is known of each column, by its unique name."""
-        return {each.column: each.facts for each in self.fields}
+        return {field.column: field.facts for field in self.fields}
 
     @property
     def visible(self) -> tuple[Field, ...]:
         """The columns that a question can name, in order."""
-        return tuple(each for each in self.fields if each.name is not None)
+        return tuple(field for field in self.fields if field.name is not None)
 
     def named(self, alias: str) -> BoundRelation:
         """Return the same relation under an alias."""
         fields = tuple(
-            replace(each, table=alias) if each.name is not None else each for each in self.fields
+            replace(field, table=alias) if field.name is not None else field
+            for field in self.fields
         )
         return replace(self, fields=fields)
 
@@ -138,12 +139,12 @@ class FreshNames:
 
     def __call__(self, name: str) -> str:
         """Return the name, or the name with the first number that makes it unique."""
-        found, number = name, 1
-        while folded(found) in self._used:
+        fresh, number = name, 1
+        while folded(fresh) in self._used:
             number += 1
-            found = f"{name}_{number}"
-        self._used.add(folded(found))
-        return found
+            fresh = f"{name}_{number}"
+        self._used.add(folded(fresh))
+        return fresh
 
 
 def bound_expression(expression: Expression, fields: Sequence[Field]) -> Expression:
@@ -166,51 +167,51 @@ def bound_expression(expression: Expression, fields: Sequence[Field]) -> Express
 
 def checked(expression: Expression, below: BoundRelation) -> tuple[Expression, Type]:
     """Bind an expression over a relation, and return its type."""
-    found = bound_expression(expression, below.fields)
-    return found, typed(found, {name: facts.type for name, facts in below.facts.items()})
+    bound = bound_expression(expression, below.fields)
+    return bound, typed(bound, {name: facts.type for name, facts in below.facts.items()})
 
 
 def condition(expression: Expression, below: BoundRelation) -> Expression:
     """Bind a condition over a relation."""
-    found, kind = checked(expression, below)
+    bound, kind = checked(expression, below)
     if kind is not Type.BOOLEAN:
         raise WrongType(
             what=pointed(f"a {kind.value} stands where a condition is.", expression.span),
             why="only true lets a row through, and engines disagree on what else is true.",
             do="compare it with something, such as x > 0.",
         )
-    return found
+    return bound
 
 
 def starred(star: Star, fields: Sequence[Field]) -> tuple[Field, ...]:
     """Return the visible columns that a star stands for."""
-    found = tuple(
+    columns = tuple(
         field
         for field in fields
         if field.name is not None and (star.table is None or _same(field.table, star.table))
     )
-    if not found:
+    if not columns:
         raise UnknownName(
             what=pointed("there is no table of that name here.", star.span),
             why="a star stands for the columns of a table of this question.",
             do="use the name or the alias of a table in FROM.",
         )
-    return found
+    return columns
 
 
 def _field(column: Column, fields: Sequence[Field]) -> Field:
-    found = [
+    matches = [
         field
         for field in fields
         if field.name is not None
         and _same(field.name, column.name)
         and (column.table is None or _same(field.table, column.table))
     ]
-    if len(found) == 1:
-        return found[0]
-    if found:
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
         raise UnsupportedSQL(
-            what=pointed(f"{column.name} is the name of {len(found)} columns here.", column.span),
+            what=pointed(f"{column.name} is the name of {len(matches)} columns here.", column.span),
             why="which one is meant decides the answer.",
             do="write the table before it, such as v.ward.",
         )

@@ -80,25 +80,27 @@ def _listed(key: Expression, predicates: Sequence[Expression]) -> tuple[KeyValue
     for predicate in predicates:
         for part in conjuncts(predicate):
             match part:
-                case Call(function="IN" | "=", arguments=(found, *values)) if found == key:
+                case Call(function="IN" | "=", arguments=(compared, *values)) if compared == key:
                     if all(isinstance(value, Literal) for value in values):
                         return _literals(values)
-                case Call(function="=", arguments=(Literal() as value, found)) if found == key:
+                case Call(function="=", arguments=(Literal() as value, compared)) if (
+                    compared == key
+                ):
                     return _literals([value])
-                case Call(function="IS NULL", arguments=(found,)) if found == key:
+                case Call(function="IS NULL", arguments=(compared,)) if compared == key:
                     return (None,)
     return None
 
 
 def _literals(values: Sequence[Expression]) -> tuple[KeyValue, ...] | None:
     """Return literals, each once, without NULL; broken numbers are no keys."""
-    found: list[KeyValue] = []
+    distinct: list[KeyValue] = []
     for value in values:
         if not isinstance(value, Literal) or value.type is Type.FLOAT:
             return None
-        if value.value is not None and value.value not in found:
-            found.append(value.value)  # type: ignore[arg-type]
-    return tuple(found)
+        if value.value is not None and value.value not in distinct:
+            distinct.append(value.value)  # type: ignore[arg-type]
+    return tuple(distinct)
 
 
 def _branches(case: Case) -> tuple[KeyValue, ...] | None:
@@ -107,8 +109,8 @@ def _branches(case: Case) -> tuple[KeyValue, ...] | None:
     if not all(isinstance(value, Literal) for value in values):
         return None
     null = any(isinstance(value, Literal) and value.value is None for value in values)
-    found = _literals(values)
-    return None if found is None else _and_null(found, nullable=null)
+    results = _literals(values)
+    return None if results is None else _and_null(results, nullable=null)
 
 
 def _nullable(key: Call, facts: Mapping[str, Facts]) -> bool:
@@ -118,5 +120,5 @@ def _nullable(key: Call, facts: Mapping[str, Facts]) -> bool:
 
 
 def _and_null(values: Sequence[object] | None, *, nullable: bool) -> tuple[KeyValue, ...]:
-    found: tuple[Any, ...] = tuple(values or ())
-    return (*found, None) if nullable else found
+    known: tuple[Any, ...] = tuple(values or ())
+    return (*known, None) if nullable else known

@@ -40,6 +40,7 @@ from discreet.plan.binding.value_sets import membership
 from discreet.query.expressions import Call, Expression, Literal
 from discreet.query.relations import (
     Aggregated,
+    BoundedUnits,
     Distinct,
     Filter,
     Join,
@@ -74,7 +75,7 @@ def table_description(schema: Schema, table: TableFacts, names: tuple[str, ...])
         "table": folded(table.name),
         "unit": _listed(_unit(table, names)),
         "link": None if link is None else _listed(link),
-        "columns": [_column(each, table) for each in table.columns],
+        "columns": [_column(column, table) for column in table.columns],
     }
 
 
@@ -90,7 +91,7 @@ def scope_name(
     >>> ScopeColumn.read(scope_name(Schema([table]), table, ward, ())).table
     'visits'
     """
-    own = [folded(each) for each in table.unit]
+    own = [folded(unit_column) for unit_column in table.unit]
     name = folded(column.name)
     if table.public:
         return None
@@ -124,8 +125,8 @@ def unit_form(column: ColumnFacts) -> tuple[str, ...]:
 
 
 def _unit(table: TableFacts, names: tuple[str, ...]) -> tuple[UnitColumn, ...]:
-    found = [table.column(own) for own in table.unit]
-    forms = [() if each is None else unit_form(each) for each in found]
+    columns = [table.column(own) for own in table.unit]
+    forms = [() if column is None else unit_form(column) for column in columns]
     known = names if len(names) == len(table.unit) else table.unit
     return tuple(zip(known, map(folded, table.unit), forms, strict=True))
 
@@ -175,7 +176,7 @@ def _named(column: ColumnFacts) -> tuple[str, str, str, str]:
 
 def _listed(values: Iterable[Any]) -> list[Any]:
     """Return nested tuples as lists, as JSON has them."""
-    return [each if isinstance(each, str) else _listed(each) for each in values]
+    return [value if isinstance(value, str) else _listed(value) for value in values]
 
 
 @functools.lru_cache(4096)
@@ -248,7 +249,7 @@ def _guards(
 ) -> Guards:
     """Return the scans that a condition guards, with their filters."""
     known, values = condition
-    found: dict[Scan, Expression] = {}
+    guards: dict[Scan, Expression] = {}
     for scan in descend(relation):
         table = schema.table(scan.table) if isinstance(scan, Scan) else None
         if not isinstance(scan, Scan) or table is None or table.public:
@@ -259,8 +260,8 @@ def _guards(
                 inside = values & is_not_null() if names_unit else values
                 filtered = membership(column.name, column.type, inside)
                 if filtered is not None:
-                    found[scan] = filtered
-    return found
+                    guards[scan] = filtered
+    return guards
 
 
 def _is_guarded(node: Relation, guards: Guards) -> bool:  # noqa: PLR0911  one for each kind
@@ -268,7 +269,7 @@ def _is_guarded(node: Relation, guards: Guards) -> bool:  # noqa: PLR0911  one f
     match node:
         case Scan():
             return node in guards
-        case Filter() | Project() | Distinct() | Named():
+        case Filter() | Project() | Distinct() | Named() | BoundedUnits():
             return _is_guarded(node.child, guards)
         case Aggregated(child=child, keys=keys):  # without keys there is a row for no rows
             return bool(keys) and _is_guarded(child, guards)
@@ -288,10 +289,11 @@ def _is_guarded(node: Relation, guards: Guards) -> bool:  # noqa: PLR0911  one f
 def _filtered(node: Relation, filters: Mapping[Scan, tuple[Expression, ...]]) -> Relation:
     """Put filters directly above the scans."""
     if isinstance(node, Scan):
-        found = filters.get(node, ())
-        if not found:
+        conditions = filters.get(node, ())
+        if not conditions:
             return node
-        return Filter(node, found[0] if len(found) == 1 else Call("AND", found), span=node.span)
+        all_of_them = conditions[0] if len(conditions) == 1 else Call("AND", conditions)
+        return Filter(node, all_of_them, span=node.span)
     return node.rebuilt([_filtered(child, filters) for child in node.children()])
 
 

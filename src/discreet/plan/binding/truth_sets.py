@@ -127,11 +127,11 @@ def _flipped(sign: str) -> str:
     return {"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(sign, sign)
 
 
-def _about(column: str, found: ComparedValues | None) -> TruthSets:
-    """Return the truth sets of a condition on one column; None is one of which nothing is known."""
-    if found is None:
+def _about(column: str, compared: ComparedValues | None) -> TruthSets:
+    """Return the truth sets of a condition on one column, or None if nothing is known of it."""
+    if compared is None:
         return _UNKNOWN
-    true, false, null = (_checked({column: values}) for values in found)
+    true, false, null = (_checked({column: values}) for values in compared)
     return TruthSets(true=true, false=false, null=null)
 
 

@@ -40,14 +40,14 @@ def bind_union(node: UnionAll, parts: Sequence[BoundRelation], fresh: FreshNames
     relation = UnionAll(tuple(part.relation for part in aligned), span=node.span)
     columns_of(relation)  # refuses parts of different types
     first = aligned[0]
-    columns = [fresh(each.column) for each in first.fields]
+    columns = [fresh(field.column) for field in first.fields]
     rows = zip(columns, *(part.fields for part in aligned), strict=True)
     fields = tuple(
-        replace(same[0], column=column, table=None, facts=_common([each.facts for each in same]))
+        replace(same[0], column=column, table=None, facts=_common([field.facts for field in same]))
         for column, *same in rows
     )
-    names = dict(zip((each.column for each in first.fields), columns, strict=True))
-    outputs = tuple((names[each.column], Column(each.column)) for each in first.fields)
+    names = dict(zip((field.column for field in first.fields), columns, strict=True))
+    outputs = tuple((names[field.column], Column(field.column)) for field in first.fields)
     unit = None if first.unit is None else tuple(names[name] for name in first.unit)
     same = all(part.scope == first.scope for part in aligned)
     return BoundRelation(
@@ -67,19 +67,19 @@ def _aligned(part: BoundRelation, fresh: FreshNames) -> BoundRelation:
     """
     visible = part.visible
     hidden = [
-        Field(column=each.column, name=None, facts=each.facts)
+        Field(column=field.column, name=None, facts=field.facts)
         for name in part.unit or ()
-        for each in part.fields
-        if each.column == name
+        for field in part.fields
+        if field.column == name
     ]
-    copies = [fresh(f"{each.column} (unit)") for each in hidden]
+    copies = [fresh(f"{field.column} (unit)") for field in hidden]
     outputs = (
-        *((each.column, Column(each.column)) for each in visible),
-        *((copy, Column(each.column)) for copy, each in zip(copies, hidden, strict=True)),
+        *((field.column, Column(field.column)) for field in visible),
+        *((copy, Column(field.column)) for copy, field in zip(copies, hidden, strict=True)),
     )
     fields = (
         *visible,
-        *(replace(each, column=copy) for copy, each in zip(copies, hidden, strict=True)),
+        *(replace(field, column=copy) for copy, field in zip(copies, hidden, strict=True)),
     )
     unit = None if part.unit is None else tuple(copies)
     return BoundRelation(
@@ -94,17 +94,17 @@ def _aligned(part: BoundRelation, fresh: FreshNames) -> BoundRelation:
 def _common(facts: Sequence[Facts]) -> Facts:
     """Return what holds of a value of any part."""
     first = facts[0]
-    lows, highs = [each.low for each in facts], [each.high for each in facts]
+    lows, highs = [part.low for part in facts], [part.high for part in facts]
     bounded = None not in lows and None not in highs
-    same = all(each.source == first.source and each.constant for each in facts)
+    same = all(part.source == first.source and part.constant for part in facts)
     return Facts(
         type=first.type,
         low=min(low for low in lows if low is not None) if bounded else None,
         high=max(high for high in highs if high is not None) if bounded else None,
         categories=first.categories
-        if all(each.categories == first.categories for each in facts)
+        if all(part.categories == first.categories for part in facts)
         else None,
-        nullable=any(each.nullable for each in facts),
+        nullable=any(part.nullable for part in facts),
         constant=same and first.source is not None,
         source=first.source if same else None,
     )

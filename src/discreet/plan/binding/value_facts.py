@@ -102,14 +102,16 @@ class Facts:
 
 
 def facts_of(expression: Expression, known: Mapping[str, Facts]) -> Facts:
-    """Return what is known of an expression over columns of which something is known.
+    """Return what follows for an expression from what is known of its columns.
 
     >>> age = Facts(type=Type.INTEGER, low=Fraction(0), high=Fraction(110), nullable=False)
     >>> older = facts_of(Call("+", (Column("age"), Literal(10))), {"age": age})
     >>> older.bounds, older.nullable
     ((Fraction(10, 1), Fraction(120, 1)), True)
     """
-    return _facts(expression, known, ColumnTypes((name, each.type) for name, each in known.items()))
+    return _facts(
+        expression, known, ColumnTypes((name, facts.type) for name, facts in known.items())
+    )
 
 
 def _facts(expression: Expression, known: Mapping[str, Facts], types: ColumnTypes) -> Facts:
@@ -124,7 +126,7 @@ def _facts(expression: Expression, known: Mapping[str, Facts], types: ColumnType
         low=low,
         high=high,
         nullable=nullable,
-        constant=row_by_row and all(each.constant for each in below),
+        constant=row_by_row and all(part.constant for part in below),
     )
 
 
@@ -146,7 +148,7 @@ def _range(  # noqa: PLR0911  one for each kind of node
             values = [*below[1::2][: len(expression.branches)]]
             values += below[-1:] if expression.default is not None else []
             low, high = _hull(values)
-            missing = expression.default is None or any(each.nullable for each in values)
+            missing = expression.default is None or any(value.nullable for value in values)
             return low, high, missing
         case Cast(to=Type.FLOAT) if below[0].type is Type.INTEGER and below[0].bounds:
             return _widened(*below[0].bounds, Type.FLOAT, below[0].nullable)
@@ -165,13 +167,13 @@ def _called(  # noqa: C901, PLR0911, PLR0912  one rule a function
         return Fraction(0), Fraction(len(below) - 1), below[0].nullable
     if name == "COALESCE":
         low, high = _hull(below)
-        return low, high, all(each.nullable for each in below)
-    bounds = [each.bounds for each in below]
-    nullable = any(each.nullable for each in below)
-    found = [pair for pair in bounds if pair is not None]
-    if not kind.is_number or len(found) != len(bounds) or not bounds:
+        return low, high, all(part.nullable for part in below)
+    bounds = [part.bounds for part in below]
+    nullable = any(part.nullable for part in below)
+    pairs = [pair for pair in bounds if pair is not None]
+    if not kind.is_number or len(pairs) != len(bounds) or not bounds:
         return None, None, True
-    match name, found:
+    match name, pairs:
         case "+", [(a, b), (c, d)]:
             return _widened(a + c, b + d, kind, True)
         case "-", [(a, b), (c, d)]:
@@ -196,8 +198,8 @@ def _called(  # noqa: C901, PLR0911, PLR0912  one rule a function
 
 def _hull(values: list[Facts]) -> tuple[Fraction | None, Fraction | None]:
     """Return bounds on all values that are not NULL for sure; a written NULL adds none."""
-    low = [each.low for each in values]
-    high = [each.high for each in values]
+    low = [value.low for value in values]
+    high = [value.high for value in values]
     if not values or None in low or None in high:
         return None, None
     return min(a for a in low if a is not None), max(b for b in high if b is not None)

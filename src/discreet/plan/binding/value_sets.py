@@ -114,11 +114,11 @@ def listed_values(items: Sequence[Expression], kind: Type) -> ComparedValues | N
             if value is None:
                 return None
             values.append(value)
-    found = one_of(*values)
-    others = is_not_null() & ~found
+    listed = one_of(*values)
+    others = is_not_null() & ~listed
     if None in literals:
-        return ComparedValues(found, nothing(), others | is_null())
-    return ComparedValues(found, others, is_null())
+        return ComparedValues(listed, nothing(), others | is_null())
+    return ComparedValues(listed, others, is_null())
 
 
 def _effective(value: Scalar, kind: Type) -> Scalar:
@@ -178,17 +178,17 @@ def membership(column: str, kind: Type, values: Values) -> Expression | None:
     """
     if values.kind not in {None, _KINDS[kind]}:
         return None
-    found = Column(column)
-    parts = list(_parts(found, kind, values))
+    held = Column(column)
+    parts = list(_parts(held, kind, values))
     if values.null:
-        parts.append(Call("IS NULL", (found,)))
+        parts.append(Call("IS NULL", (held,)))
     if not parts:
         return Literal(False)
     return parts[0] if len(parts) == 1 else Call("OR", tuple(parts))
 
 
 def _parts(column: Column, kind: Type, values: Values) -> Iterator[Expression]:
-    """Yield conditions of which one holds for each value of the set, and none for another."""
+    """Yield conditions: one of them holds for each value of the set, and none for another."""
     if not values.cuts:
         if values.below:
             yield _not(Call("IS NULL", (column,)))
@@ -197,11 +197,11 @@ def _parts(column: Column, kind: Type, values: Values) -> Iterator[Expression]:
         yield _not(texts) if values.below else texts
     else:
         stretches = [_stretch(kind, low, high) for low, high in _pairs(values)]
-        found = [ends for ends in stretches if ends is not None]
-        single = [Literal(first) for first, last in found if first == last]
+        ranges = [ends for ends in stretches if ends is not None]
+        single = [Literal(first) for first, last in ranges if first == last]
         if single:
             yield Call("IN", (column, *single))
-        for first, last in found:
+        for first, last in ranges:
             if first != last:
                 yield _between(column, kind, first, last)
 

@@ -5,7 +5,7 @@ Trust: kernel.
 Definition.  A number is in one bin: that of zero, or that of its sign and size.  Whole numbers of
 size 2**(j-1) to 2**j - 1 share a bin, j = 1, ..., 63.  Of other numbers those of size 2**k up to
 2**(k+1) do, k = -64, ..., 63; what is smaller counts as zero, and what is larger as the largest.
-(A FLOAT that is a power of two itself, below zero, is in the bin of which it is the end.)
+(A negative FLOAT that is a power of two is in the bin that ends with it.)
 Bins rise with the numbers in them.  Nothing here depends on data.
 
 Definition.  A *target* is an expression without public bounds that an aggregate looks at.  Of every
@@ -23,17 +23,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, final
+from typing import TYPE_CHECKING, Final, final
 
 from discreet.accounting import Node
-from discreet.plan.pricing.calibration import Price
 from discreet.plan.pricing.group_sensitivity import Noise
-from discreet.plan.pricing.price_promise import PricePromise
-from discreet.plan.pricing.requested_price import PriceArguments
 from discreet.plan.statistics.contribution_bounds import Pair
 from discreet.query.expressions import Call, Expression, Literal
 from discreet.query.types import Type
-from discreet.requests.engine_request import EngineRequest
+
+if TYPE_CHECKING:  # a search holds what search_steps makes
+    from discreet.plan.pricing.calibration import Price
+    from discreet.plan.pricing.price_promise import PricePromise
+    from discreet.plan.pricing.requested_price import PriceArguments
+    from discreet.requests.engine_request import EngineRequest
 
 __all__ = [
     "FALSE_ALARM",
@@ -189,14 +191,14 @@ class FoundBounds:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundsSearch:
-    """How bounds are found, and what that costs beside the answer.
+    """How bounds are found, and what that costs in addition to the answer.
 
     ``given`` is what was asked, from which the answer is planned once bounds are known; ``promise``
     is what the answer may cost then, whatever they are.  The noise of the measures ``scaled`` is
     in proportion to the bounds.
     """
 
-    lowered: EngineRequest
+    request: EngineRequest
     targets: tuple[BoundsTarget, ...]
     noises: tuple[Noise, ...]
     tree: Node
@@ -208,7 +210,7 @@ class BoundsSearch:
     @property
     def widest(self) -> tuple[FoundBounds, ...]:
         """The bounds that are found where nothing stands out from the noise."""
-        ends = ((each.about, *each.bins.widest) for each in self.targets)
+        ends = ((target.about, *target.bins.widest) for target in self.targets)
         return tuple(
             FoundBounds(about=about, low=low, high=high, seen=False) for about, low, high in ends
         )

@@ -23,28 +23,28 @@ from discreet.plan.bounds_search.bounds_search import BoundsSearch, BoundsTarget
 from discreet.plan.draft import Draft, required
 from discreet.plan.forecast.error_forecast import ErrorForecast
 from discreet.plan.pricing.calibration import Price, epsilon_sum, rho_sum
-from discreet.plan.pricing.group_sensitivity import GroupSensitivity
+from discreet.plan.pricing.group_sensitivity import GroupSensitivity, Releases
 from discreet.plan.pricing.price_promise import promise_of, total_price
-from discreet.plan.pricing.release_composition import Releases, check_claims, composition_of
+from discreet.plan.pricing.release_composition import check_claims, composition_of
 from discreet.plan.pricing.release_parts import LAPLACE, NoisyTotals
 from discreet.plan.pricing.requested_price import BoundsPrice, check_both
 from discreet.plan.pricing.unpriced_release import UnpricedRelease
 from discreet.plan.statistics.partition_selection import within_categories
 from discreet.query.expression_text import said
 from discreet.query.expressions import Aggregate, Column, Expression
+from discreet.query.signatures import AGGREGATES
 from discreet.requests.engine_request import EngineRequest, Leaves
 from discreet.units import PrivacyUnit
 
 __all__ = ["find_missing_bounds", "price_bounds_search"]
 
-_COUNTS: Final = "COUNT"
 _NAME: Final = "bounds"
 
 
 def find_missing_bounds(draft: Draft) -> Draft:
     """Find aggregates without bounds, and put in those that were found, or stand for them."""
-    known = required(draft.asked)
-    targets = _targets([inner for _, inner in known.bound], known.rows.facts)
+    known = required(draft.bound)
+    targets = _targets([inner for _, inner in known.aggregates], known.rows.facts)
     if len(draft.found) not in {0, len(targets)}:
         raise WrongKind(
             what="the bounds that were found are not those that are missing.",
@@ -59,38 +59,38 @@ def find_missing_bounds(draft: Draft) -> Draft:
             why="how far noise moves a number follows from its bounds, which are not known yet.",
             do="give a price, such as epsilon=0.5; or give the bounds.",
         )
-    pairs = [each.bounds for each in draft.found] or [REFERENCE] * len(targets)
-    bounds = dict(zip((each.row for each in targets), pairs, strict=True))
-    rows = tuple(_row(inner, known.rows.facts) for _, inner in known.bound)
+    pairs = [found.bounds for found in draft.found] or [REFERENCE] * len(targets)
+    bounds = dict(zip((target.row for target in targets), pairs, strict=True))
+    rows = tuple(_row(inner, known.rows.facts) for _, inner in known.aggregates)
     bound = tuple(
         (outer, inner if row is None else replace(inner, bounds_per_row=bounds[row]))
-        for (outer, inner), row in zip(known.bound, rows, strict=True)
+        for (outer, inner), row in zip(known.aggregates, rows, strict=True)
     )
     return replace(
         draft,
-        asked=replace(known, bound=bound),
+        bound=replace(known, aggregates=bound),
         targets=() if draft.found else targets,
         searched=rows,
     )
 
 
 def price_bounds_search(draft: Draft) -> Draft:
-    """Price the search for bounds, beside an answer that costs no more whatever they are."""
+    """Price the search for bounds, and an answer that costs no more whatever they are."""
     wanted = draft.given.bounds
     if not draft.targets or wanted is None:
         return draft
     ask, scaled = required(draft.ask), tuple(dict.fromkeys(_scaled(draft)))
     releases = _releases(draft.targets, wanted, draft.unit)
     tree = composition_of(releases, draft.unit)
-    lowered = _lowered(draft)
-    check_claims(lowered, releases)
+    request = _lowered(draft)
+    check_claims(request, releases)
     search = BoundsSearch(
-        lowered=lowered,
+        request=request,
         targets=draft.targets,
         noises=releases.noises,
         tree=tree,
         price=_price(tree, draft.unit),
-        promise=promise_of(ask, required(draft.sketch), required(draft.calibrated), scaled),
+        promise=promise_of(ask, required(draft.unpriced), required(draft.calibrated), scaled),
         given=draft.given,
         scaled=scaled,
     )
@@ -102,16 +102,16 @@ def price_bounds_search(draft: Draft) -> Draft:
 
 def _open(draft: Draft) -> frozenset[Aggregate]:
     """Return the aggregates whose bounds are not known yet."""
-    bound = required(draft.asked).bound
+    bound = required(draft.bound).aggregates
     return frozenset(one for one, other in bound if one.bounds_per_row != other.bounds_per_row)
 
 
 def _scaled(draft: Draft) -> Iterator[str]:
     """Yield the measures that are clamped to bounds that are not known yet."""
     waiting = _open(draft)
-    for each in draft.estimates:
-        if each.aggregate in waiting:
-            yield from each.estimator.clamped()
+    for estimate in draft.estimates:
+        if estimate.aggregate in waiting:
+            yield from estimate.estimator.clamped()
 
 
 def _said(draft: Draft) -> tuple[Predicted, ...]:
@@ -123,20 +123,22 @@ def _said(draft: Draft) -> tuple[Predicted, ...]:
         confidence=ask.confidence,
         size=ask.size,
     )
-    outputs = {each.name: each for each in required(draft.shown).outputs}
+    outputs = {column.name: column for column in required(draft.layout).outputs}
     missing = _open(draft)
-    return tuple(forecast.by_width(outputs[each.output], each, missing) for each in draft.predicted)
+    return tuple(
+        forecast.by_width(outputs[error.output], error, missing) for error in draft.predicted
+    )
 
 
 def _targets(aggregates: list[Aggregate], facts: Mapping[str, Facts]) -> tuple[BoundsTarget, ...]:
     """Return what lacks bounds, each of it once."""
     targets: dict[Expression, BoundsTarget] = {}
-    for each in aggregates:
-        row = _row(each, facts)
+    for aggregate in aggregates:
+        row = _row(aggregate, facts)
         if row is not None and row not in targets:
             number = len(targets) + 1
-            value = argument_of(each)
-            where = "" if each.where is None else f" where {said(each.where)}"
+            value = argument_of(aggregate)
+            where = "" if aggregate.where is None else f" where {said(aggregate.where)}"
             targets[row] = BoundsTarget(
                 measure=_NAME if number == 1 else f"{_NAME}_{number}",
                 row=row,
@@ -149,7 +151,7 @@ def _targets(aggregates: list[Aggregate], facts: Mapping[str, Facts]) -> tuple[B
 def _row(aggregate: Aggregate, facts: Mapping[str, Facts]) -> Expression | None:
     """Return the bin of each row that an aggregate looks at, if it has no bounds."""
     given = aggregate.bounds_per_row is not None or aggregate.bounds_per_group is not None
-    if aggregate.function == _COUNTS or given:
+    if given or not AGGREGATES[aggregate.function].clamps:
         return None
     value = argument_of(aggregate)
     known = facts_of(value, facts)
@@ -164,10 +166,10 @@ def _releases(
     """Divide the price evenly; a unit is in one bin of each target."""
     parts = tuple(
         NoisyTotals(
-            measure=each.measure,
-            distances=GroupSensitivity(low=1, high=1, groups=1, available=each.bins.count),
+            measure=target.measure,
+            distances=GroupSensitivity(low=1, high=1, groups=1, available=target.bins.count),
         )
-        for each in targets
+        for target in targets
     )
     ones: tuple[int, ...] = (1,) * len(parts)
     sketch = UnpricedRelease(parts=parts, weights=ones, fixed=(None,) * len(parts), unit=unit)
@@ -184,14 +186,14 @@ def _price(tree: Node, unit: PrivacyUnit) -> Price:
 
 def _lowered(draft: Draft) -> EngineRequest:
     """Return what an engine counts: one row of every unit, in whichever group it is."""
-    known, limits = required(draft.asked), required(draft.contributions)
+    known, limits = required(draft.bound), required(draft.contributions)
     return EngineRequest(
         relation=within_categories(known.rows.relation, known.keys),
         unit=tuple(Column(name) for name in known.rows.unit or ()),
         keys=(),
         groups=None if limits.single else 1,
         measures=tuple(
-            Leaves(name=each.measure, row=each.row, leaves=each.bins.count, rows=1)
-            for each in draft.targets
+            Leaves(name=target.measure, row=target.row, leaves=target.bins.count, rows=1)
+            for target in draft.targets
         ),
     )

@@ -23,7 +23,7 @@ from fractions import Fraction
 from typing import Final, final
 
 from discreet.plan.aggregates.estimator import Linear, NoiseForecast, Predicted, four_digits_up
-from discreet.plan.pricing.release_composition import Releases
+from discreet.plan.pricing.group_sensitivity import Releases
 from discreet.plan.statistics.answer_layout import AnswerColumn, Estimate
 from discreet.query.expressions import (
     Aggregate,
@@ -77,8 +77,8 @@ class ErrorForecast:
     ) -> Predicted:
         """Say an error in terms of the bounds that it depends on, if some of these are missing."""
         slots = {node.name for node in walk(output.expression) if isinstance(node, Column)}
-        used = [each for each in self.estimates if each.slot in slots]
-        if not any(each.aggregate in missing for each in used):
+        used = [estimate for estimate in self.estimates if estimate.slot in slots]
+        if not any(estimate.aggregate in missing for estimate in used):
             return predicted
         words = "follows from the bounds that are found"
         if isinstance(output.expression, Column):
@@ -92,7 +92,9 @@ class ErrorForecast:
     def _estimate(self, expression: Expression) -> Estimate | None:
         if not isinstance(expression, Column):
             return None
-        return next((each for each in self.estimates if each.slot == expression.name), None)
+        return next(
+            (estimate for estimate in self.estimates if estimate.slot == expression.name), None
+        )
 
     def _linear(self, expression: Expression) -> Linear | None:  # noqa: PLR0911  one a node
         """Return an expression as a sum of multiples of noisy totals, if it is one."""
@@ -126,11 +128,11 @@ def _number(literal: Literal) -> Fraction | None:
     return Fraction(value) if good else None  # type: ignore[arg-type]
 
 
-def _times(found: Linear | None, factor: Fraction | None) -> Linear | None:
-    if found is None or factor is None:
+def _times(linear: Linear | None, factor: Fraction | None) -> Linear | None:
+    if linear is None or factor is None:
         return None
-    terms, slack = found
-    return {name: factor * each for name, each in terms.items()}, abs(factor) * slack
+    terms, slack = linear
+    return {name: factor * term for name, term in terms.items()}, abs(factor) * slack
 
 
 def _added(one: Linear | None, other: Linear | None, sign: Fraction) -> Linear | None:

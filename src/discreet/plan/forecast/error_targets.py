@@ -18,7 +18,7 @@ from typing import Final, final
 
 from discreet.errors import OutOfRange, UnknownName, WrongKind
 from discreet.plan.forecast.error_forecast import ErrorForecast
-from discreet.plan.pricing.release_composition import Releases
+from discreet.plan.pricing.group_sensitivity import Releases
 from discreet.plan.pricing.release_parts import LAPLACE
 from discreet.plan.pricing.requested_price import RequestedPrice
 from discreet.plan.pricing.unpriced_release import UnpricedRelease, price_shares
@@ -77,10 +77,10 @@ class ErrorTargets:
             confidence=self.ask.confidence,
             size=self.ask.size,
         )
-        found = forecast.of(output)
-        if found is not None and found.half_width is not None:
-            return found.half_width
-        words = "it is a key" if found is None else found.words
+        predicted = forecast.of(output)
+        if predicted is not None and predicted.half_width is not None:
+            return predicted.half_width
+        words = "it is a key" if predicted is None else predicted.words
         raise WrongKind(
             what=f"no price follows from the error of {output.name}: {words}.",
             why="how far noise moves such an output depends on how many rows there are.",
@@ -89,10 +89,10 @@ class ErrorTargets:
         )
 
     def _named(self, name: str) -> AnswerColumn:
-        found = next((each for each in self.outputs if folded(each.name) == folded(name)), None)
-        if found is not None:
-            return found
-        known = ", ".join(each.name for each in self.outputs)
+        for output in self.outputs:
+            if folded(output.name) == folded(name):
+                return output
+        known = ", ".join(output.name for output in self.outputs)
         raise UnknownName(
             what=f"an error is given for {name}, which is no output.",
             why="an error belongs to a column of the answer.",
@@ -135,18 +135,18 @@ def _enclosed(
 ) -> tuple[Fraction, Fraction]:
     """Return a factor whose error is above the target, and a larger one whose error is within."""
     low = high = Fraction(1)
-    found = error(high)
+    reached = error(high)
     for _ in range(_STEPS):
         if low < _SMALLEST:
             break
-        if error(low) > target >= found:
+        if error(low) > target >= reached:
             return low, high
-        if found > target:
-            low, high = high, high * max(_dyadic(found / target), _LEAST) ** power
-            found = error(high)
+        if reached > target:
+            low, high = high, high * max(_dyadic(reached / target), _LEAST) ** power
+            reached = error(high)
         else:
             low, high = low * _NEAR**power, low
-            found = error(high)
+            reached = error(high)
     raise OutOfRange(
         what="no noise gives the error that is asked for.",
         why="sums are rounded to whole steps, and means stay within their bounds.",

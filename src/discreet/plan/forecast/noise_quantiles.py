@@ -6,7 +6,7 @@ Theorem (key ``lattice-spread``).  Let X be a sum of k independent terms, and q 
 the nearest multiple of u.  Then |X| <= |sum of q(terms)| + k u / 2, so that if the latter exceeds r
 with chance at most b, X exceeds r + k u / 2 with chance at most b.
 One term has its exact error.  Several are rounded to a lattice with u a 256th of the widest, and
-their laws convolved in floating point; b is lowered by more than all rounding can matter, and where
+their laws convolved in floating point; b is request by more than all rounding can matter, and where
 it is so small that this cannot be said, errors at shares of b are added up.
 
 Two choices have to aim beside a rank so that the quantile lies between what they choose.
@@ -77,8 +77,10 @@ def noise_half_width(terms: tuple[Term, ...], confidence: Fraction) -> Fraction:
         )
     miss = float(1 - confidence)
     if miss < _RAREST:
-        each = 1 - (1 - confidence) / len(known)
-        return sum((factor * noise.error(confidence=each) for factor, noise in known), Fraction(0))
+        single = 1 - (1 - confidence) / len(known)
+        return sum(
+            (factor * noise.error(confidence=single) for factor, noise in known), Fraction(0)
+        )
     step = max(float(factor) * noise.width for factor, noise in known) / _FINE
     laws = sorted((_rounded(noise, step / float(factor)) for factor, noise in known), key=len)
     reach = _quantile(functools.reduce(_convolved, laws[:-1]), laws[-1], miss - _SLACK)
@@ -110,8 +112,8 @@ def _below(noise: Laplace | Gaussian, edges: Floats) -> Floats:
     most = math.ceil((_GAUSSIAN_REACH + 1) * sigma) + 1
     places = np.arange(-most, most + 1)
     total = np.cumsum(np.exp(-(places.astype(float) ** 2) / (2 * sigma * sigma)))
-    at = np.clip(whole, -most - 1, most).astype(np.int64) + most
-    return np.where(at < 0, 0.0, total[np.maximum(at, 0)] / total[-1])
+    place = np.clip(whole, -most - 1, most).astype(np.int64) + most
+    return np.where(place < 0, 0.0, total[np.maximum(place, 0)] / total[-1])
 
 
 def _normal_below(places: Floats) -> Floats:

@@ -83,7 +83,7 @@ def unit_forms(value: object, columns: tuple[str, ...]) -> tuple[str, ...] | Non
     if value is None:
         return None
     forms = [value] if isinstance(value, str) else value
-    if not isinstance(forms, list) or any(each not in FORMS for each in forms):
+    if not isinstance(forms, list) or any(form not in FORMS for form in forms):
         raise bad("unit_form", "there is no such form", f"use one of {', '.join(FORMS)}")
     if len(forms) != len(columns):
         do = "give one form for each column of unit, which stands beside it"
@@ -98,20 +98,20 @@ def read_same(data: Mapping[str, Any], tables: tuple[TableFacts, ...]) -> tuple[
     ()
     """
     known = {folded(table.name): table for table in tables}
-    found = []
+    lines = []
     seen: set[tuple[str, str]] = set()
     for label, listed in data.items():
-        columns = tuple(_column(each, known, label) for each in texts(listed, f"same.{label}"))
+        columns = tuple(_column(column, known, label) for column in texts(listed, f"same.{label}"))
         if not columns:
             raise bad(f"same.{label}", "it lists no column", "name columns as 'table.column'")
-        for each in columns:
-            if each in seen:
+        for column in columns:
+            if column in seen:
                 raise bad(
                     f"same.{label}", "a column is listed twice", "list each once, in one line"
                 )
-            seen.add(each)
-        found.append(Same(label=label, columns=columns))
-    return tuple(found)
+            seen.add(column)
+        lines.append(Same(label=label, columns=columns))
+    return tuple(lines)
 
 
 def _column(text: str, tables: Mapping[str, TableFacts], label: str) -> tuple[str, str]:
@@ -144,12 +144,12 @@ def same_columns(
     (('visits', 'sex', 'patient'),)
     """
     known = {folded(table.name): table for table in tables}
-    found: dict[tuple[str, str], SameColumns] = {}
+    columns: dict[tuple[str, str], SameColumns] = {}
     for line in lines:
         members = sorted((*place, *_way(place[0], known, unit)) for place in line.columns)
         same = SameColumns(label=line.label, members=tuple(members))
-        found |= dict.fromkeys(line.columns, same)
-    return found
+        columns |= dict.fromkeys(line.columns, same)
+    return columns
 
 
 def _way(table: str, known: Mapping[str, TableFacts], unit: tuple[str, ...]) -> Iterator[str]:
@@ -217,7 +217,7 @@ def promises_behind(
     Args:
         relation: the rows of the question, bound.
         scope: the units that pay for it.
-        schema: the tables that there are.
+        schema: all tables.
         unit: who is protected.
     """
     read = {folded(node.table) for node in descend(relation) if isinstance(node, Scan)}
@@ -260,7 +260,7 @@ def _constant(schema: Schema, unit: PrivacyUnit) -> Iterator[OwnerPromise]:
 
 def _same(schema: Schema) -> Iterator[OwnerPromise]:
     columns = (column for table in schema.tables for column in table.columns)
-    for label in sorted({each.same.label for each in columns if each.same is not None}):
+    for label in sorted({column.same.label for column in columns if column.same is not None}):
         yield OwnerPromise(kind="same", table="", column=label)
 
 

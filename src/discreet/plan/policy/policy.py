@@ -22,6 +22,7 @@ from discreet.errors import BadPolicy, DiscreetError
 from discreet.exact import decimal
 from discreet.plan.binding.fan_out import MOST_FAN_OUT
 from discreet.plan.policy.owner_promises import Same, read_same, unit_forms
+from discreet.plan.policy.policy_toml import LIMIT_NAMES, policy_text
 from discreet.plan.policy.table_fields import (
     above_zero,
     bad,
@@ -120,8 +121,6 @@ class Policy:
         >>> read_policy(policy.written()) == policy
         True
         """
-        from discreet.plan.policy.policy_toml import policy_text  # noqa: PLC0415  rare
-
         return policy_text(self)
 
 
@@ -216,20 +215,19 @@ def _budget(data: Mapping[str, Any]) -> Budget | None:
         raise bad("budget", error.what.rstrip("."), error.do.rstrip(".")) from None
 
 
-_LIMITS: Final[dict[str, tuple[str, Callable[[object, str], Any]]]] = {
-    "max_groups": ("max_groups", counted),
-    "max_rows": ("max_rows", counted),
-    "max_fan_out": ("max_fan_out", counted),
-    "max_epsilon_per_question": ("max_epsilon", above_zero),
-    "max_rho_per_question": ("max_rho", above_zero),
-    "delta_per_question": ("delta", below_one),
-    "confidence": ("confidence", below_one),
+_READERS: Final[dict[str, Callable[[object, str], Any]]] = {
+    **dict.fromkeys(("max_groups", "max_rows", "max_fan_out"), counted),
+    **dict.fromkeys(("max_epsilon", "max_rho"), above_zero),
+    **dict.fromkeys(("delta", "confidence"), below_one),
 }
 
 
 def _limits(data: Mapping[str, Any]) -> Limits:
-    known_fields(data, tuple(_LIMITS), "[limits]")
-    found = {
-        _LIMITS[name][0]: _LIMITS[name][1](value, f"limits.{name}") for name, value in data.items()
-    }
-    return Limits(**found)
+    known_fields(data, tuple(LIMIT_NAMES.values()), "[limits]")
+    return Limits(
+        **{
+            name: _READERS[name](data[written], f"limits.{written}")
+            for name, written in LIMIT_NAMES.items()
+            if written in data
+        }
+    )

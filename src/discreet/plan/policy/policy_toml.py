@@ -17,14 +17,14 @@ from discreet.accounting.budgets.amounts import amount_value
 from discreet.query.types import Scalar
 from discreet.requests.table_schema import ColumnFacts, TableFacts
 
-if TYPE_CHECKING:  # a policy writes itself by this module, so its module imports this one
+if TYPE_CHECKING:  # a policy writes itself by this module
     from discreet.plan.policy.policy import Limits, Policy
 
-__all__ = ["policy_text"]
+__all__ = ["LIMIT_NAMES", "policy_text"]
 
 _SMALL: Final = Fraction(1, 1000)
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
-_LIMITS: Final = {
+LIMIT_NAMES: Final = {
     "max_groups": "max_groups",
     "max_rows": "max_rows",
     "max_fan_out": "max_fan_out",
@@ -33,6 +33,7 @@ _LIMITS: Final = {
     "delta": "delta_per_question",
     "confidence": "confidence",
 }
+"""Each limit, and its name in a policy file."""
 
 
 def policy_text(policy: Policy) -> str:
@@ -71,9 +72,9 @@ def _lines(policy: Policy) -> Iterator[str]:
 def _same(policy: Policy) -> Iterator[str]:
     if policy.same:
         yield from ("", "[same]")
-    for each in policy.same:
-        listed = ", ".join(_text(f"{table}.{column}") for table, column in each.columns)
-        yield f"{_key(each.label)} = [{listed}]"
+    for line in policy.same:
+        listed = ", ".join(_text(f"{table}.{column}") for table, column in line.columns)
+        yield f"{_key(line.label)} = [{listed}]"
 
 
 def _budget(budget: Budget) -> Iterator[str]:
@@ -92,7 +93,7 @@ def _budget(budget: Budget) -> Iterator[str]:
 
 def _limits(limits: Limits) -> Iterator[str]:
     yield from ("", "[limits]")
-    for name, written in _LIMITS.items():
+    for name, written in LIMIT_NAMES.items():
         value = getattr(limits, name)
         if value is not None:
             yield f"{written} = {_number(Fraction(value))}"
@@ -124,7 +125,7 @@ def _column(column: ColumnFacts) -> Iterator[str]:
         if value is not None:
             yield f"{name} = {_number(value)}"
     if column.categories is not None:
-        yield f"categories = [{', '.join(_value(each) for each in column.categories)}]"
+        yield f"categories = [{', '.join(_value(category) for category in column.categories)}]"
     if column.nullable != (column.categories is None):
         yield f"nullable = {_value(column.nullable)}"
     if column.constant:

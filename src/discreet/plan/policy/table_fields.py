@@ -53,15 +53,15 @@ def known_fields(data: Mapping[str, Any], names: Collection[str], place: str) ->
 
 def table_of(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     """Return a table inside a table, empty if it is not there."""
-    found = data.get(name, {})
-    if not isinstance(found, Mapping):
+    inner = data.get(name, {})
+    if not isinstance(inner, Mapping):
         raise bad(name, "it is not a table", f"write [{name}], and its names below")
-    return found
+    return inner
 
 
 def texts(value: object, place: str) -> tuple[str, ...]:
     """Return a list of texts, each once."""
-    good = isinstance(value, list) and all(isinstance(each, str) and each for each in value)
+    good = isinstance(value, list) and all(isinstance(entry, str) and entry for entry in value)
     if not good or not isinstance(value, list) or len(set(value)) != len(value):
         raise bad(place, "it is not a list of different texts", 'write ["a", "b"]')
     return tuple(value)
@@ -119,12 +119,12 @@ def read_tables(
     """Read the tables of a policy; what they do not say of unit and freezing is said for all."""
     if not isinstance(data, Mapping):
         raise bad("tables", "it is not a table", "write [tables.visits], and its names below")
-    found = {folded(name): _table(name, item, unit, frozen=frozen) for name, item in data.items()}
-    if len(found) != len(data):
+    tables = {folded(name): _table(name, item, unit, frozen=frozen) for name, item in data.items()}
+    if len(tables) != len(data):
         raise bad("tables", "two names differ in case only", "rename one of them")
-    for table in found.values():
-        _check_link(table, found)
-    return tuple(found.values())
+    for table in tables.values():
+        _check_link(table, tables)
+    return tuple(tables.values())
 
 
 def _table(name: str, data: object, unit: tuple[str, ...], *, frozen: bool) -> TableFacts:
@@ -139,8 +139,10 @@ def _table(name: str, data: object, unit: tuple[str, ...], *, frozen: bool) -> T
     own = texts(data["unit"], f"{place}.unit") if "unit" in data else unit
     if link is not None and "unit" in data:
         raise bad(place, "it has both a unit and a link", "keep the one that names the unit")
-    columns = tuple(_column(each, item, place) for each, item in table_of(data, "columns").items())
-    if len({folded(each.name) for each in columns}) != len(columns):
+    columns = tuple(
+        _column(column, item, place) for column, item in table_of(data, "columns").items()
+    )
+    if len({folded(column.name) for column in columns}) != len(columns):
         raise bad(place, "two columns differ in case only", "rename one of them")
     return TableFacts(
         name=name,
@@ -157,7 +159,7 @@ def _link(data: Mapping[str, Any], place: str) -> Link | None:
     if not data:
         return None
     known_fields(data, _LINK, f"[{place}]")
-    if len(data) != len(_LINK) or not all(isinstance(each, str) for each in data.values()):
+    if len(data) != len(_LINK) or not all(isinstance(value, str) for value in data.values()):
         raise bad(place, "it does not name column, parent and key", "give all three as texts")
     return Link(**data)
 
@@ -193,7 +195,7 @@ def _column(name: str, data: object, table: str) -> ColumnFacts:
         raise bad(place, "its type is missing", 'add type = "integer", say')
     kind = TYPES_BY_NAME.get(data["type"].upper()) if isinstance(data["type"], str) else None
     if kind is None:
-        known = ", ".join(each.value.lower() for each in Type)
+        known = ", ".join(known_type.value.lower() for known_type in Type)
         raise bad(f"{place}.type", "there is no such type", f"use one of {known}")
     low, high = _bounds(data, kind, place)
     return ColumnFacts(
@@ -229,7 +231,7 @@ def _categories(value: object, kind: Type, place: str) -> tuple[Scalar, ...] | N
         raise bad(place, f"categories of a {kind.value.lower()}", "list whole numbers or texts")
     if not isinstance(value, list) or not value:
         raise bad(place, "it is not a list with something in it", 'write ["A", "B"]')
-    if any(isinstance(each, datetime) or _type(each) is not kind for each in value):
+    if any(isinstance(category, datetime) or _type(category) is not kind for category in value):
         raise bad(place, f"not all of it is {kind.value.lower()}", "list values of that type")
     if len(set(value)) != len(value):
         raise bad(place, "a category is listed twice", "list each once")

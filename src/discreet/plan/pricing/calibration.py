@@ -30,9 +30,11 @@ from discreet.accounting.budgets.loss_prices import point_price
 from discreet.accounting.budgets.request import RequestPricer
 from discreet.errors import OutOfRange
 from discreet.loss import PrivacyLoss, Pure, ZeroConcentrated
+from discreet.loss.calibration import least_fitting, least_scale
+from discreet.loss.gaussian_dp import GaussianDP
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.plan.pricing.choose_noise import KEYS_PART, gaussian_rho
-from discreet.plan.pricing.release_composition import Releases, composition_of
+from discreet.plan.pricing.group_sensitivity import Releases
+from discreet.plan.pricing.release_composition import composition_of
 from discreet.plan.pricing.unpriced_release import UnpricedRelease
 from discreet.units import PrivacyUnit
 
@@ -40,6 +42,7 @@ if TYPE_CHECKING:  # loaded when first used, because a plain question needs none
     from discreet.mechanisms import NoisyKeys
 
 __all__ = [
+    "KEYS_PART",
     "Calibrated",
     "Price",
     "by_epsilon",
@@ -47,6 +50,7 @@ __all__ = [
     "by_rho",
     "epsilon_at",
     "epsilon_sum",
+    "gaussian_rho",
     "loss_of",
     "pure_rho",
     "rho_sum",
@@ -93,8 +97,8 @@ def epsilon_at(tree: Node, unit: PrivacyUnit, delta: Fraction) -> Fraction | Non
     >>> float(epsilon_at(Leaf(Gaussian(sigma=9)), row(), Fraction(1, 10**6))) < 1
     True
     """
-    found = loss_of(tree, unit).epsilon(delta=delta)
-    return None if math.isinf(found) else Fraction(found)
+    epsilon = loss_of(tree, unit).epsilon(delta=delta)
+    return None if math.isinf(epsilon) else Fraction(epsilon)
 
 
 def epsilon_sum(tree: Node, unit: PrivacyUnit) -> Sum | None:
@@ -107,10 +111,10 @@ def epsilon_sum(tree: Node, unit: PrivacyUnit) -> Sum | None:
     inserted = int(unit.relation.replaces)
     epsilon = delta = _NONE
     for leaf, count in _leaves(tree, 1):
-        found = point_price(leaf.price(1, inserted))
-        if found is None:
+        point = point_price(leaf.price(1, inserted))
+        if point is None:
             return None
-        epsilon, delta = epsilon + count * found[0], delta + count * found[1]
+        epsilon, delta = epsilon + count * point[0], delta + count * point[1]
     return epsilon, delta
 
 
@@ -146,8 +150,8 @@ def _rho(leaf: Leaf, *, two_sided: bool) -> Sum:
         case Laplace(scale=scale):
             return pure_rho(math.floor(distance) / scale), _NONE
         case Gaussian():
-            found = source.concentrated(distance=distance, coordinates=leaf.coordinates)
-            return found.rho, _NONE
+            loss = source.concentrated(distance=distance, coordinates=leaf.coordinates)
+            return loss.rho, _NONE
     from discreet.mechanisms import (  # noqa: PLC0415  as above
         Exponential,
         NoisyKeys,
@@ -182,9 +186,18 @@ def pure_rho(epsilon: Fraction) -> Fraction:
     return Pure(epsilon=epsilon).concentrated() if epsilon <= 10**6 else epsilon * epsilon / 2
 
 
+KEYS_PART: Final = Fraction(1, 2)
+"""Which part of delta goes to the choice of keys where noise needs one as well."""
+
+_BITS: Final = 14
+_SLIGHT: Final = Fraction(1, 10**5)
+_STRONG: Final = 50
+_RARE: Final = Fraction(1, 10**200)
+_ROOT: Final = math.sqrt(0.5)
 _CLOSE: Final = 1.01  # less is not worth another try
 _TRIES: Final = 3
 _FURTHER: Final = 0.1
+_PATIENCE: Final = 20  # then steps double: choices have a delta that falls with no small step
 _NEARLY: Final = 1 - Fraction(1, 1 << 20)
 _HINT: Final = 0.95  # which part of delta to aim at
 _LEAST: Final = 1e-6
@@ -215,15 +228,15 @@ def by_rho(sketch: UnpricedRelease, rho: Fraction, delta: Fraction, law: str) ->
 def counted_in_epsilon(releases: Releases, unit: PrivacyUnit) -> Calibrated:
     """Add up epsilons and deltas."""
     tree = composition_of(releases, unit)
-    found = epsilon_sum(tree, unit)
-    if found is None:
+    total = epsilon_sum(tree, unit)
+    if total is None:
         raise OutOfRange(
             what="the noise that is asked for has no price in epsilon alone.",
             why="Gaussian noise is private outside an event of some chance only.",
             do="give a delta, or ask for Laplace noise.",
         )
     rho, beside = rho_sum(tree, unit)
-    price = Price(epsilon=found[0], delta=found[1], rho=rho, beside=beside)
+    price = Price(epsilon=total[0], delta=total[1], rho=rho, beside=beside)
     return Calibrated(releases=releases, tree=tree, price=price)
 
 
@@ -257,16 +270,44 @@ def by_point(sketch: UnpricedRelease, epsilon: Fraction, delta: Fraction) -> Cal
     while best is None or tries < _TRIES:
         releases = sketch.by_rho(Fraction(rho), apart)
         tree = composition_of(releases, sketch.unit)
-        found = loss_of(tree, sketch.unit).delta(epsilon=epsilon)
-        if found <= delta and (best is None or rho > best[0]):
+        reached = loss_of(tree, sketch.unit).delta(epsilon=epsilon)
+        if reached <= delta and (best is None or rho > best[0]):
             best = rho, releases, tree
         tries += 1
-        room, used = float(delta - apart), max(found - float(apart), float(delta) * _LEAST)
+        room, used = float(delta - apart), max(reached - float(apart), float(delta) * _LEAST)
         change = math.log(_HINT * room / used) / slope  # ln delta falls by the slope with ln rho
-        rho *= math.exp(min(max(change, -1.0), 1.0) if tries < _TRIES else -_FURTHER)
+        change = min(max(change, -1.0), 1.0)
+        if tries >= _TRIES:
+            change = -_FURTHER * 2 ** min(max(tries - _PATIENCE, 0), 7)
+        rho *= math.exp(change)
         if best is not None and rho < best[0] * _CLOSE:
             break
     _, releases, tree = best
     total, beside = rho_sum(tree, sketch.unit)
     price = Price(epsilon=epsilon, delta=delta, rho=total, beside=beside)
     return Calibrated(releases=releases, tree=tree, price=price, delta=delta)
+
+
+@functools.lru_cache(maxsize=256)
+def gaussian_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """Return the rho of the least Gaussian noise for a distance of 1, with continuous noise.
+
+    In floating point where that is accurate, which is for prices that people ask for.
+    """
+    if _SLIGHT <= epsilon <= _STRONG and _RARE <= delta < 1:
+        given = float(epsilon), float(delta)
+        return 1 / (2 * least_fitting(lambda square: _excess(float(square), *given), _BITS))
+    scale = least_scale(
+        lambda square: GaussianDP(mu_squared=1 / square), epsilon=epsilon, delta=delta, bits=_BITS
+    )
+    return 1 / (2 * scale)
+
+
+def _excess(square: float, epsilon: float, delta: float) -> float:
+    """Compare the delta of continuous noise with a target: at most zero where it is kept."""
+    wide = math.sqrt(square)
+    far, near = epsilon * wide + 0.5 / wide, epsilon * wide - 0.5 / wide
+    reached = 0.5 * (math.erfc(near * _ROOT) - math.exp(epsilon) * math.erfc(far * _ROOT))
+    if reached <= 0:
+        return -math.inf
+    return math.sqrt(-math.log(delta)) - math.sqrt(max(0.0, -math.log(reached)))

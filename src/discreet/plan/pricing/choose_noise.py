@@ -10,7 +10,7 @@ where there is no column at all: errors come first.
 
     Gaussian noises add up to one whose variance is the sum of theirs
     Laplace noises of scales a, b, ... exceed x with the chance of ``laplace-sum``
-    a choice by rank misses its rank by the scale times ln(leaves / miss), about
+    a choice of a leaf misses the best score by the scale times ln(leaves / miss), about
 
 Theorem (key ``laplace-sum``).  Let X be a sum of independent continuous Laplace noises of different
 scales a_1, ..., a_k.  Then P[|X| > x] is the sum of w_i exp(-x / a_i), where w_i is the product of
@@ -22,38 +22,28 @@ Scales that are equal are moved apart by less than one part in a thousand.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from statistics import NormalDist
 from typing import Final
 
-from discreet.loss.calibration import least_fitting, least_scale
-from discreet.loss.gaussian_dp import GaussianDP
+from discreet.plan.pricing.calibration import KEYS_PART, gaussian_rho
 from discreet.plan.pricing.release_parts import (
     GAUSSIAN,
     LAPLACE,
     OPTIMAL,
+    LeafPart,
     NoisyTotals,
     Part,
     PartitionSelection,
-    QuantileLevel,
     shorter_tail,
 )
 from discreet.plan.pricing.unpriced_release import UnpricedRelease, price_shares
 from discreet.units import Relation
 
-__all__ = ["KEYS_PART", "choose_noise", "gaussian_rho"]
+__all__ = ["choose_noise", "laplace_error"]
 
-KEYS_PART: Final = Fraction(1, 2)
-"""Which part of delta goes to the choice of keys where noise needs one as well."""
-
-_BITS: Final = 14
-_SLIGHT: Final = Fraction(1, 10**5)
-_STRONG: Final = 50
-_RARE: Final = Fraction(1, 10**200)
-_ROOT: Final = math.sqrt(0.5)
 _LARGEST: Final = 10**4
 _APART: Final = 1e-3
 _TURNS: Final = 60
@@ -93,16 +83,16 @@ def choose_noise(
             other = _gaussian(part, relation, float(rhos[place]), miss)
             pure.append(float(abs(factor)) * one)
             concentrated.append(float(abs(factor)) * other)
-        ranks = isinstance(sketch.parts[column[0][0]], QuantileLevel)
-        first = pure[0] if ranks else laplace_error(pure, miss)
-        second = concentrated[0] if ranks else math.hypot(*concentrated) * _normal(miss)
+        chosen = isinstance(sketch.parts[column[0][0]], LeafPart)
+        first = pure[0] if chosen else laplace_error(pure, miss)
+        second = concentrated[0] if chosen else math.hypot(*concentrated) * _normal(miss)
         if first and second:
             better += math.log(first / second)
     return GAUSSIAN if better > 0 else LAPLACE
 
 
 def laplace_error(scales: Iterable[float], miss: float) -> float:
-    """Return what a sum of Laplace noises exceeds with some chance, about.
+    """Return about what a sum of Laplace noises exceeds with some chance.
 
     >>> round(laplace_error([2.0], 0.05), 3), round(laplace_error([1.0, 1.0], 0.05), 2)
     (5.991, 4.11)
@@ -123,37 +113,12 @@ def laplace_error(scales: Iterable[float], miss: float) -> float:
     return high
 
 
-@functools.lru_cache(maxsize=256)
-def gaussian_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return the rho of the least Gaussian noise for a distance of 1, with continuous noise.
-
-    In floating point where that is accurate, which is for prices that people ask for.
-    """
-    if _SLIGHT <= epsilon <= _STRONG and _RARE <= delta < 1:
-        given = float(epsilon), float(delta)
-        return 1 / (2 * least_fitting(lambda square: _excess(float(square), *given), _BITS))
-    scale = least_scale(
-        lambda square: GaussianDP(mu_squared=1 / square), epsilon=epsilon, delta=delta, bits=_BITS
-    )
-    return 1 / (2 * scale)
-
-
-def _excess(square: float, epsilon: float, delta: float) -> float:
-    """Compare the delta of continuous noise with a target: at most zero where it is kept."""
-    wide = math.sqrt(square)
-    far, near = epsilon * wide + 0.5 / wide, epsilon * wide - 0.5 / wide
-    found = 0.5 * (math.erfc(near * _ROOT) - math.exp(epsilon) * math.erfc(far * _ROOT))
-    if found <= 0:
-        return -math.inf
-    return math.sqrt(-math.log(delta)) - math.sqrt(max(0.0, -math.log(found)))
-
-
 def _different(falling: Sequence[float]) -> list[float]:
     """Move scales apart that are nearly equal."""
-    found: list[float] = []
+    apart: list[float] = []
     for scale in falling:
-        found.append(min(scale, found[-1] * (1 - _APART)) if found else scale)
-    return found
+        apart.append(min(scale, apart[-1] * (1 - _APART)) if apart else scale)
+    return apart
 
 
 def _normal(miss: float) -> float:
@@ -161,11 +126,11 @@ def _normal(miss: float) -> float:
 
 
 def _laplace(part: Part, relation: Relation, epsilon: float, miss: float) -> float:
-    """Return the scale of a part for a share of epsilon, or the error of a choice by rank."""
+    """Return the scale of a part for a share of epsilon, or the error of a choice."""
     match part:
         case NoisyTotals(distances=far):
             return far.moved(relation) / epsilon
-        case QuantileLevel(groups=groups, leaves=leaves):
+        case LeafPart(groups=groups, leaves=leaves):
             far_off = 2 * groups * float(part.moved(relation)) * math.log(leaves / miss)
             return far_off / (epsilon * float(part.value_share))
         case PartitionSelection(most=most):
@@ -173,12 +138,12 @@ def _laplace(part: Part, relation: Relation, epsilon: float, miss: float) -> flo
 
 
 def _gaussian(part: Part, relation: Relation, rho: float, miss: float) -> float:
-    """Return the deviation of a part for a share of rho, or the error of a choice by rank."""
+    """Return the deviation of a part for a share of rho, or the error of a choice."""
     root = math.sqrt(2 * rho)
     match part:
         case NoisyTotals(distances=far):
             return math.sqrt(far.moved_squared(relation)) / root
-        case QuantileLevel(groups=groups, leaves=leaves):
+        case LeafPart(groups=groups, leaves=leaves):
             far_off = float(part.moved(relation)) * math.log(leaves / miss)
             return math.sqrt(groups / float(part.value_share)) * far_off / root
         case PartitionSelection(most=most):

@@ -20,14 +20,17 @@ what these allow.  As g <= N, the corners other than zero are those above, all o
 For a count of different values low = 0: units that are replaced hide and show at most ``high``.
 
 Definition.  ``Noise`` is added to the totals of a measure, drawn anew in every group.  A
-``QuantileChoice`` selects one leaf of a histogram in every group: with n rows in the leaves of a
-group, of which b(i) lie below leaf i and u(i) up to it, leaf i has the score
+``LeafChoice`` selects one leaf of a histogram in every group.  With n rows in the leaves of a
+group, of which b(i) lie below leaf i and u(i) up to it, leaf i has a score that follows from b(i),
+u(i) and n, and is chosen with a probability proportional to exp(score / scale).  The *weight* of a
+choice bounds by how much one row more or less moves every score; one row that is replaced moves
+every score by at most 1, and by at most twice the weight.  The score of a ``QuantileChoice`` is
 
-    -max(0, b(i) - t, t - u(i)),    t = level n + offset,
+    -max(0, b(i) - t, t - u(i)),    t = level n + offset.
 
-and is chosen with a probability proportional to exp(score / scale).  Where the offset is not zero,
-as many rows more are counted: in the first leaf if it is negative, which moves all ranks up and t
-with them, and in the last leaf if it is positive.  So t is never outside of all ranks.
+Where the offset is not zero, as many rows more are counted: in the first leaf if it is negative,
+which moves all ranks up and t with them, and in the last leaf if it is positive.  So t is never
+outside of all ranks.
 Theorem (key ``leaf-scores``).  One row more or less moves every score by at most
 max(level, 1 - level), and one row that is replaced by at most 1.
 Proof.  A row below leaf i moves b(i) - t by 1 - level and t - u(i) by level - 1; one in it moves
@@ -38,26 +41,35 @@ What is counted besides is the same in all tables.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.units import Relation
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
-    from discreet.mechanisms import Exponential
+    from discreet.mechanisms import Exponential, NoisyKeys, OptimalKeys
 
 __all__ = [
     "UNITS",
     "GroupSensitivity",
+    "LeafChoice",
+    "LeafUse",
     "Noise",
     "QuantileChoice",
+    "Releases",
     "root_up",
+    "scores_moved",
     "steps_up",
 ]
 
 _CORNERS: Final = 1 << 14
+_SIDES: Final = {0: "", -1: ", from below", 1: ", from above"}
 
 
 @final
@@ -174,34 +186,147 @@ class Noise:
     distances: GroupSensitivity
 
 
-@final
+LeafUse = tuple[str, Fraction | str]
+"""A histogram, and what is chosen from it: a level, or a word."""
+
+
+def scores_moved(
+    weight: Fraction, *, rows: int, available: int | None, two_sided: bool
+) -> Fraction:
+    """Return how far one step of a relation moves the scores of one of the groups of a unit.
+
+    >>> scores_moved(Fraction(1, 2), rows=3, available=None, two_sided=False)
+    Fraction(3, 2)
+    """
+    if not two_sided:
+        return rows * weight
+    return Fraction(rows) if available == 1 else 2 * rows * weight
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QuantileChoice:
-    """A choice of one leaf in every group: a quantile, or an end of its interval.
+class LeafChoice(ABC):
+    """A choice of one leaf of a histogram in every group, by the scores of all leaves.
 
     A unit has at most ``rows`` rows in each of at most ``groups`` groups, of so many in all.
     """
 
     measure: str
-    level: Fraction
-    offset: int
     mechanism: Exponential
     rows: int
     groups: int
     available: int | None
+    offset: int = 0
+
+    @property
+    @abstractmethod
+    def use(self) -> LeafUse:
+        """The histogram, and what is chosen from it."""
+
+    @property
+    @abstractmethod
+    def weight(self) -> Fraction:
+        """How far one row more or less moves every score."""
+
+    @property
+    @abstractmethod
+    def words(self) -> str:
+        """What it aims at, in words."""
+
+    @abstractmethod
+    def misses(self, below: NDArray[Any], upto: NDArray[Any], rows: NDArray[Any]) -> NDArray[Any]:
+        """Return how far scores are below the best that there can be, in parts of a row.
+
+        Args:
+            below: the rows below each leaf, those that are counted besides among them.
+            upto: the rows up to each leaf, likewise.
+            rows: the rows of its group, without those that are counted besides.
+        """
+
+    @property
+    def parts(self) -> int:
+        """Scores are whole multiples of one over this number."""
+        return 1
+
+    @property
+    def name(self) -> str:
+        """What a composition calls it."""
+        measure, target = self.use
+        return f"{measure} at {target}{_SIDES[self.side]}"
 
     @property
     def side(self) -> int:
-        """Whether it aims at the level, 0, or below or above it, -1 or 1."""
+        """Whether it aims at its target, 0, or below or above it, -1 or 1."""
         return (self.offset > 0) - (self.offset < 0)
+
+    @property
+    def is_value(self) -> bool:
+        """Whether it chooses the value itself, and not an end of its interval."""
+        return True
 
     @property
     def added(self) -> Fraction:
         """How far a unit that is added or removed moves the scores of one of its groups."""
-        return self.rows * max(self.level, 1 - self.level)
+        return self.moved(two_sided=False)
 
     def moved(self, *, two_sided: bool) -> Fraction:
         """Return how far one step of a relation moves the scores of one of ``groups`` groups."""
-        if not two_sided:
-            return self.added
-        return Fraction(self.rows) if self.available == 1 else 2 * self.added
+        return scores_moved(
+            self.weight, rows=self.rows, available=self.available, two_sided=two_sided
+        )
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuantileChoice(LeafChoice):
+    """A choice of a quantile, or of an end of its interval."""
+
+    level: Fraction
+
+    @property
+    def use(self) -> LeafUse:
+        """The histogram and the level."""
+        return self.measure, self.level
+
+    @property
+    def weight(self) -> Fraction:
+        """How far one row more or less moves every score (key ``leaf-scores``)."""
+        return max(self.level, 1 - self.level)
+
+    @property
+    def words(self) -> str:
+        """The level, and how far beside it the choice aims."""
+        if self.offset == 0:
+            return f"{self.level}"
+        ranks = "1 rank" if abs(self.offset) == 1 else f"{abs(self.offset)} ranks"
+        return f"{self.level} and {ranks} {'higher' if self.offset > 0 else 'lower'}"
+
+    @property
+    def parts(self) -> int:
+        """Ranks are multiples of one over the denominator of the level."""
+        return self.level.denominator
+
+    @property
+    def is_value(self) -> bool:
+        """Whether it aims at the level itself; the lowest and the highest value are ends."""
+        return self.side == 0 or not 0 < self.level < 1
+
+    def misses(self, below: NDArray[Any], upto: NDArray[Any], rows: NDArray[Any]) -> NDArray[Any]:
+        """Return how far ranks are from the one that is aimed at."""
+        target = rows * self.level.numerator + self.parts * max(self.offset, 0)
+        beside = np.maximum(below * self.parts - target, target - upto * self.parts)
+        misses: NDArray[Any] = np.maximum(beside, 0)
+        return misses
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Releases:
+    """Everything that is released: which keys are shown, noisy totals, chosen values.
+
+    ``chosen_by`` names the count that chooses keys, and is released with them if it has noise.
+    """
+
+    selection: OptimalKeys | NoisyKeys | None = None
+    chosen_by: str = UNITS
+    noises: tuple[Noise, ...] = ()
+    choices: tuple[LeafChoice, ...] = ()

@@ -29,13 +29,13 @@ from discreet.plan.pricing.choose_noise import choose_noise
 from discreet.plan.pricing.group_sensitivity import UNITS, GroupSensitivity
 from discreet.plan.pricing.release_parts import (
     GAUSSIAN,
+    KEYS_USE,
     LAPLACE,
     OPTIMAL,
     SMALLEST,
     NoisyTotals,
     Part,
     PartitionSelection,
-    QuantileLevel,
 )
 from discreet.plan.pricing.requested_price import RequestedPrice, check_price
 from discreet.plan.pricing.unpriced_release import UnpricedRelease
@@ -44,7 +44,7 @@ from discreet.plan.statistics.measure_list import ReleaseInput
 from discreet.plan.statistics.partition_selection import SelectionCount, SelectionRule
 from discreet.query.expressions import Column, walk
 from discreet.query.source_text import pointed
-from discreet.requests.engine_request import Distinct, Leaves, Measure, Total
+from discreet.requests.engine_request import DistinctCount, Leaves, Measure, Total
 
 __all__ = ["check_kept", "needs_of", "scale_noise", "unpriced_release"]
 
@@ -59,22 +59,14 @@ def unpriced_release(draft: Draft) -> UnpricedRelease:
     """Return the parts of a question, with weights and fixed epsilons."""
     uses, keys = _places(draft), _keys(draft)
     parts: list[Part] = [] if keys is None else [keys]
-    measures = {each.name: each for each in required(draft.measured).measures}
-    limits = required(draft.contributions)
     first = len(parts)
-    for (name, level), place in uses.items():
-        if place >= first:
-            part = _part(name, level, measures.get(name), limits)
-            sure = max(required(draft.ask).confidence, _LEAST_SURE)
-            parts.append(
-                replace(part, confidence=sure) if isinstance(part, QuantileLevel) else part
-            )
+    parts += [_part(draft, use) for use, place in uses.items() if place >= first]
     weights, fixed = _weights(draft, uses, len(parts))
     estimators = required(draft.measured).estimators
     columns = tuple(
-        tuple((uses[use], factor) for use, factor in each.error_terms().items())
+        tuple((uses[use], factor) for use, factor in single.error_terms().items())
         for estimator in estimators
-        for each in estimator.single()
+        for single in estimator.single()
     )
     return UnpricedRelease(
         parts=tuple(parts), weights=weights, fixed=fixed, unit=draft.unit, columns=columns
@@ -84,7 +76,7 @@ def unpriced_release(draft: Draft) -> UnpricedRelease:
 def needs_of(draft: Draft) -> Mapping[str, tuple[int, ...]]:
     """Return the places of the parts that each output needs."""
     places, uses = _places(draft), required(draft.measured).uses
-    slots = {each.slot: use for each, use in zip(draft.estimates, uses, strict=True)}
+    slots = {estimate.slot: use for estimate, use in zip(draft.estimates, uses, strict=True)}
     return {
         output.name: tuple(
             dict.fromkeys(
@@ -94,17 +86,14 @@ def needs_of(draft: Draft) -> Mapping[str, tuple[int, ...]]:
                 for use in slots[node.name]
             )
         )
-        for output in required(draft.shown).outputs
+        for output in required(draft.layout).outputs
     }
-
-
-_KEYS: Final[ReleaseInput] = ("", None)
 
 
 def _places(draft: Draft) -> dict[ReleaseInput, int]:
     """Return the place of each part, the choice of keys first; it may stand for a count as well."""
     known = [use for uses in required(draft.measured).uses for use in uses]
-    names = dict.fromkeys([_KEYS, *known] if required(draft.groups).chosen else known)
+    names = dict.fromkeys([KEYS_USE, *known] if required(draft.groups).chosen else known)
     chooser = _chooser(draft)
     if chooser is None:
         return {use: place for place, use in enumerate(names)}
@@ -130,31 +119,28 @@ def _keys(draft: Draft) -> PartitionSelection | None:
 def _chooser(draft: Draft) -> SelectionCount | None:
     """Return the count of the answer that chooses its groups, if one does."""
     measured = required(draft.measured)
-    counts: dict[str, Measure | None] = {each.name: each for each in measured.measures}
+    counts: dict[str, Measure | None] = {measure.name: measure for measure in measured.measures}
     if measured.counts_units:
         counts[UNITS] = None
     return SelectionRule.of(required(draft.groups), draft.clause).among(counts)
 
 
-def _part(
-    name: str, level: Fraction | None, measure: Measure | None, limits: ContributionBounds
-) -> Part:
+def _part(draft: Draft, use: ReleaseInput) -> Part:
+    """Return what is released for an input; who needs a leaf says how it is chosen."""
+    measured, limits = required(draft.measured), required(draft.contributions)
+    measure = next((each for each in measured.measures if each.name == use[0]), None)
     match measure:
         case None:
             return _totals(UNITS, (1, 1), limits)
-        case Total(low=low, high=high):
+        case Total(name=name, low=low, high=high):
             return _totals(name, (low, high), limits)
-        case Distinct(most=most):
+        case DistinctCount(name=name, most=most):
             return _totals(name, (0, most), limits)
-        case Leaves(leaves=leaves, rows=rows):
-            return QuantileLevel(
-                measure=name,
-                level=required(level),
-                leaves=leaves,
-                rows=rows,
-                groups=limits.groups,
-                available=limits.available,
-            )
+        case Leaves():
+            pairs = zip(measured.estimators, measured.uses, strict=True)
+            needs = next(estimator for estimator, uses in pairs if use in uses)
+            sure = max(required(draft.ask).confidence, _LEAST_SURE)
+            return replace(needs.leaf_part(use, measure, limits), confidence=sure)
 
 
 def _totals(name: str, bounds: tuple[int, int], limits: ContributionBounds) -> NoisyTotals:
@@ -174,7 +160,7 @@ def _weights(
     fixed: list[Fraction | None] = [None] * count
     if required(draft.groups).chosen:
         fixed[0] = draft.clause.group_selection_epsilon
-    bound = [inner for _, inner in required(draft.asked).bound]
+    bound = [inner for _, inner in required(draft.bound).aggregates]
     for aggregate, uses in zip(bound, required(draft.measured).uses, strict=True):
         for place in {places[use] for use in uses}:
             weights[place] += 1
@@ -186,7 +172,7 @@ def _weights(
 
 def scale_noise(draft: Draft) -> Draft:
     """Choose noise that costs what was asked, or that errs as little as was asked."""
-    ask, sketch = required(draft.ask), required(draft.sketch)
+    ask, sketch = required(draft.ask), required(draft.unpriced)
     if sketch.keys is not None and ask.delta == 0:
         raise _needs_delta(draft)
     law = draft.clause.noise
@@ -222,8 +208,8 @@ def check_kept(ask: RequestedPrice, price: Price) -> None:
 
 def _by_epsilon(draft: Draft, epsilon: Fraction, law: str | None) -> Calibrated:
     """Spend an epsilon, by the law that was asked for, or else by that with smaller errors."""
-    ask, sketch = required(draft.ask), required(draft.sketch)
-    fixed = any(each is not None for each in sketch.fixed)
+    ask, sketch = required(draft.ask), required(draft.unpriced)
+    fixed = any(share is not None for share in sketch.fixed)
     keys = sketch.keys
     asked_for = GAUSSIAN if GAUSSIAN in {law, None if keys is None else keys.law} else law
     if asked_for == GAUSSIAN and (fixed or ask.delta == 0):
@@ -242,14 +228,14 @@ def _by_epsilon(draft: Draft, epsilon: Fraction, law: str | None) -> Calibrated:
 
 def _by_errors(draft: Draft, law: str | None) -> Calibrated:
     """Take the law that is cheaper by formula, or the one that was asked for."""
-    ask, sketch = required(draft.ask), required(draft.sketch)
+    ask, sketch = required(draft.ask), required(draft.unpriced)
     if law is None and ask.concentrated:
         law = GAUSSIAN
     targets = ErrorTargets(
         ask=ask,
         sketch=sketch,
         estimates=draft.estimates,
-        outputs=required(draft.shown).outputs,
+        outputs=required(draft.layout).outputs,
         needs=needs_of(draft),
     )
     if law != GAUSSIAN:
@@ -262,9 +248,9 @@ def _by_errors(draft: Draft, law: str | None) -> Calibrated:
 
 
 def _needs_delta(draft: Draft) -> UnsupportedSQL:
-    keys = [each for each in required(draft.asked).keys if each.values is None]
+    keys = [key for key in required(draft.bound).keys if key.values is None]
     span = keys[0].key.expression.span if keys else draft.question.span
-    names = ", ".join(each.key.name for each in keys) or "the groups"
+    names = ", ".join(key.key.name for key in keys) or "the groups"
     return UnsupportedSQL(
         what=pointed(f"which values of {names} there are is private, and delta is 0.", span),
         why="somebody may be the only one in a group, and then its name must hardly ever be shown.",

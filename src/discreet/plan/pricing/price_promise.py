@@ -30,7 +30,6 @@ from discreet.errors import OutOfRange
 from discreet.loss import Approximate, PrivacyLoss, Pure, ZeroConcentrated
 from discreet.plan.pricing.calibration import Calibrated, Price, Sum, epsilon_sum, pure_rho, rho_sum
 from discreet.plan.pricing.release_composition import composition_of
-from discreet.plan.pricing.release_parts import Part, PartitionSelection, QuantileLevel
 from discreet.plan.pricing.requested_price import RequestedPrice
 from discreet.plan.pricing.unpriced_release import UnpricedRelease
 from discreet.plan.statistics.measure_list import ReleaseInput
@@ -48,7 +47,6 @@ __all__ = [
 _NONE: Final = Fraction(0)
 _LARGEST: Final = 10**6
 _NAME: Final = "answer"
-_KEYS: Final[ReleaseInput] = ("", None)
 
 
 @final
@@ -64,7 +62,7 @@ class PricePromise:
 def promise_of(
     ask: RequestedPrice, sketch: UnpricedRelease, calibrated: Calibrated, scaled: Sequence[str]
 ) -> PricePromise:
-    """Return what every answer keeps, of which a plan for some bounds is known.
+    """Return what every answer keeps, given a plan of it for some bounds.
 
     Args:
         ask: the price that is asked for.
@@ -97,9 +95,9 @@ def with_promised_shares(sketch: UnpricedRelease, promise: PricePromise) -> Unpr
     shares = dict(promise.shares)
     if not shares:
         return sketch
-    if any(_use(part) not in shares for part in sketch.parts):
+    if any(part.use not in shares for part in sketch.parts):
         raise _broken()
-    return replace(sketch, fixed=tuple(shares[_use(part)] for part in sketch.parts))
+    return replace(sketch, fixed=tuple(shares[part.use] for part in sketch.parts))
 
 
 def check_promise(promise: PricePromise, tree: Node, price: Price, unit: PrivacyUnit) -> None:
@@ -165,7 +163,7 @@ def _in_shares(
     return PricePromise(
         price=Price(epsilon=epsilons[0], delta=epsilons[1], rho=rhos[0], beside=rhos[1]),
         leaves=tuple(leaves),
-        shares=tuple(zip(map(_use, sketch.parts), shares, strict=True)),
+        shares=tuple((part.use, share) for part, share in zip(sketch.parts, shares, strict=True)),
     )
 
 
@@ -175,8 +173,8 @@ def _fits(node: Node, promised: Node | None, unit: PrivacyUnit) -> bool:
         return True
     match promised:
         case Leaf(source=Pure(bound=most)):
-            found = epsilon_sum(node, unit)
-            return found is not None and found[0] <= most and found[1] == 0
+            total = epsilon_sum(node, unit)
+            return total is not None and total[0] <= most and total[1] == 0
         case Leaf(source=source):
             return source == UNPROTECTED
         case _:
@@ -194,16 +192,6 @@ def _nodes(tree: Node) -> Iterator[Node]:
 def _named(node: Node) -> str:
     leaf = node.child if isinstance(node, Repeat) else node
     return leaf.name if isinstance(leaf, Leaf) else ""
-
-
-def _use(part: Part) -> ReleaseInput:
-    match part:
-        case PartitionSelection():
-            return _KEYS
-        case QuantileLevel(measure=measure, level=level):
-            return measure, level
-        case _:
-            return part.measure, None
 
 
 def _leaf(loss: PrivacyLoss, name: str, unit: PrivacyUnit) -> Leaf:

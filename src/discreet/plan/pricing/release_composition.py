@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, final
 
 from discreet.accounting import Leaf, Node, Repeat, Sequential
 from discreet.errors import OutOfRange
@@ -30,34 +30,19 @@ from discreet.mechanisms import Gaussian
 from discreet.plan.pricing.group_sensitivity import (
     UNITS,
     GroupSensitivity,
+    LeafChoice,
     Noise,
-    QuantileChoice,
+    Releases,
     root_up,
     steps_up,
 )
-from discreet.requests.engine_request import Distinct, EngineRequest, Leaves, Measure, Total
+from discreet.requests.engine_request import DistinctCount, EngineRequest, Leaves, Measure, Total
 from discreet.units import PrivacyUnit, Relation
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
     from discreet.mechanisms import NoisyKeys, OptimalKeys
 
-__all__ = ["Releases", "check_claims", "composition_of"]
-
-_SIDES: Final = {0: "", -1: ", from below", 1: ", from above"}
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Releases:
-    """Everything that is released: which keys are shown, noisy totals, chosen values.
-
-    ``chosen_by`` names the count that chooses keys, and is released with them if it has noise.
-    """
-
-    selection: OptimalKeys | NoisyKeys | None = None
-    chosen_by: str = UNITS
-    noises: tuple[Noise, ...] = ()
-    choices: tuple[QuantileChoice, ...] = ()
+__all__ = ["check_claims", "composition_of"]
 
 
 def composition_of(releases: Releases, unit: PrivacyUnit) -> Node:
@@ -72,8 +57,8 @@ def composition_of(releases: Releases, unit: PrivacyUnit) -> Node:
     >>> tree.price(1, 0).epsilon(delta=0)
     0.5
     """
-    found = tuple(_leaves(releases, unit))
-    return found[0] if len(found) == 1 else Sequential(*found)
+    leaves = tuple(_leaves(releases, unit))
+    return leaves[0] if len(leaves) == 1 else Sequential(*leaves)
 
 
 def _leaves(releases: Releases, unit: PrivacyUnit) -> Iterator[Node]:
@@ -114,12 +99,12 @@ def _noisy(noise: Noise, whose: PrivacyUnit, *, replaced: bool) -> Leaf:
     )
 
 
-def _chosen(choice: QuantileChoice, whose: PrivacyUnit, *, replaced: bool) -> Node:
+def _chosen(choice: LeafChoice, whose: PrivacyUnit, *, replaced: bool) -> Node:
     """Return one choice for each group of a unit."""
     only = replaced and choice.available == 1
     leaf = Leaf(
         choice.mechanism,
-        name=f"{choice.measure} at {choice.level}{_SIDES[choice.side]}",
+        name=choice.name,
         unit=whose,
         added=choice.added,
         replaced=Fraction(choice.rows) if only else None,
@@ -127,9 +112,9 @@ def _chosen(choice: QuantileChoice, whose: PrivacyUnit, *, replaced: bool) -> No
     return leaf if choice.groups == 1 else Repeat(leaf, choice.groups)
 
 
-def check_claims(lowered: EngineRequest, releases: Releases) -> None:
-    """Refuse to price releases for less than a lowered question lets one unit move."""
-    enforced = _Enforced.by(lowered)
+def check_claims(request: EngineRequest, releases: Releases) -> None:
+    """Refuse to price releases for less than a request question lets one unit move."""
+    enforced = _Enforced.by(request)
     if not all(_covered(enforced, releases)):
         raise OutOfRange(
             what="a release is priced for less than one person can move it.",
@@ -148,16 +133,16 @@ class _Enforced:
     measures: dict[str, Measure]
 
     @classmethod
-    def by(cls, lowered: EngineRequest) -> _Enforced:
+    def by(cls, request: EngineRequest) -> _Enforced:
         """Return what an engine enforces."""
-        available = None if lowered.public is None else max(len(lowered.public), 1)
-        if not lowered.keys:
+        available = None if request.public is None else max(len(request.public), 1)
+        if not request.keys:
             available = 1
-        groups = 1 if lowered.groups is None else lowered.groups
+        groups = 1 if request.groups is None else request.groups
         return cls(
             groups=groups if available is None else min(groups, available),
             available=available,
-            measures={each.name: each for each in lowered.measures},
+            measures={measure.name: measure for measure in request.measures},
         )
 
     def within(self, groups: int, available: int | None) -> bool:
@@ -174,14 +159,14 @@ class _Enforced:
                 added = name == UNITS and far.low <= 1 <= far.high
             case Total(low=low, high=high):
                 added = far.low <= low and high <= far.high
-            case Distinct(most=most):
+            case DistinctCount(most=most):
                 added = far.low <= 0 and most <= far.high
             case Leaves(leaves=leaves, rows=rows):  # of which the leaves are the groups
                 once = far.low <= 1 <= far.high and self.groups * rows <= far.groups
                 return once and (far.available is None or leaves <= far.available)
         return added and self.within(far.groups, far.available)
 
-    def ranked(self, choice: QuantileChoice) -> bool:
+    def ranked(self, choice: LeafChoice) -> bool:
         """Whether a choice allows for all rows of a unit."""
         measure = self.measures.get(choice.measure)
         rows = isinstance(measure, Leaves) and measure.rows <= choice.rows
@@ -196,8 +181,8 @@ class _Enforced:
 
 
 def _covered(enforced: _Enforced, releases: Releases) -> Iterable[bool]:
-    yield from (_noise(enforced, each) for each in releases.noises)
-    yield from (enforced.ranked(each) for each in releases.choices)
+    yield from (_noise(enforced, release) for release in releases.noises)
+    yield from (enforced.ranked(release) for release in releases.choices)
     if releases.selection is not None:
         most = enforced.counted(releases.chosen_by)
         claimed = getattr(releases.selection, "most", 1)

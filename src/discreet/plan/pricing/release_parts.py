@@ -20,7 +20,7 @@ replaced.  Then a share is kept by
 
 where a quantile may have several choices, each for a part of its share, and q bounds how far a unit
 moves the scores of one of g groups: ``rows`` times
-max(level, 1 - level), twice that if units are replaced, and ``rows`` if there is only one group.
+the weight of the choice, twice that if units are replaced, and ``rows`` if there is only one group.
 Proof.  The first five are ``laplace-mechanism``, ``gaussian-mechanism``, ``pure-to-concentrated``
 and ``exponential-mechanism``, and the last is ``optimal-keys-loss`` or ``threshold-keys``.  Where a
 unit is replaced, its g groups and the g of the other are at most 2 g; choices in two of them, in
@@ -32,6 +32,7 @@ from __future__ import annotations
 
 import functools
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -43,8 +44,11 @@ from discreet.plan.forecast.noise_quantiles import ranks_aside
 from discreet.plan.pricing.group_sensitivity import (
     UNITS,
     GroupSensitivity,
+    LeafChoice,
+    LeafUse,
     Noise,
     QuantileChoice,
+    scores_moved,
     steps_up,
 )
 from discreet.units import Relation
@@ -54,10 +58,12 @@ if TYPE_CHECKING:  # loaded when first used, because a plain question needs none
 
 __all__ = [
     "GAUSSIAN",
+    "KEYS_USE",
     "LAPLACE",
     "OPTIMAL",
     "SMALLEST",
     "VALUE_SHARE",
+    "LeafPart",
     "NoisyTotals",
     "Part",
     "PartitionSelection",
@@ -71,6 +77,9 @@ LAPLACE: Final = "LAPLACE"
 GAUSSIAN: Final = "GAUSSIAN"
 OPTIMAL: Final = "OPTIMAL"
 SMALLEST: Final = "SMALLEST"
+
+KEYS_USE: Final = ("", None)
+"""What stands for the choice of keys among the inputs of a release."""
 
 VALUE_SHARE: Final = Fraction(1, 2)
 """The part of the price of a quantile that goes to the value, and not to its interval."""
@@ -89,6 +98,11 @@ class NoisyTotals:
     measure: str
     distances: GroupSensitivity
 
+    @property
+    def use(self) -> tuple[str, None]:
+        """The measure, of which no leaf is chosen."""
+        return self.measure, None
+
     def within_epsilon(self, epsilon: Fraction, relation: Relation) -> Noise:
         """Return Laplace noise for a share of epsilon."""
         scale = steps_up(self.distances.moved(relation)) / epsilon
@@ -105,9 +119,56 @@ class NoisyTotals:
         return Noise(measure=self.measure, mechanism=mechanism, distances=self.distances)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeafPart(ABC):
+    """One value of each group, chosen among the leaves of a histogram."""
+
+    measure: str
+    leaves: int
+    rows: int
+    groups: int
+    available: int | None
+    confidence: Fraction = _SURE
+
+    @property
+    @abstractmethod
+    def use(self) -> LeafUse:
+        """The histogram, and what is chosen from it."""
+
+    @property
+    @abstractmethod
+    def weight(self) -> Fraction:
+        """How far one row more or less moves every score."""
+
+    @property
+    def value_share(self) -> Fraction:
+        """The part of the share that goes to the value itself."""
+        return Fraction(1)
+
+    @abstractmethod
+    def choices(self, scale: Callable[[Fraction], Fraction]) -> tuple[LeafChoice, ...]:
+        """Return what is chosen, with the scale that each part of the share allows."""
+
+    def moved(self, relation: Relation) -> Fraction:
+        """Return how far a unit moves the scores of one of its groups."""
+        return scores_moved(
+            self.weight, rows=self.rows, available=self.available, two_sided=relation.replaces
+        )
+
+    def within_epsilon(self, epsilon: Fraction, relation: Relation) -> tuple[LeafChoice, ...]:
+        """Return choices for a share of epsilon."""
+        whole = 2 * self.groups * self.moved(relation)
+        return self.choices(lambda share: whole / (share * epsilon))
+
+    def within_rho(self, rho: Fraction, relation: Relation) -> tuple[LeafChoice, ...]:
+        """Return choices for a share of rho."""
+        moved = self.moved(relation)
+        return self.choices(lambda share: moved / root_down(2 * share * rho / self.groups))
+
+
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QuantileLevel:
+class QuantileLevel(LeafPart):
     """One value of each group, chosen by its rank, and the ends of its interval.
 
     A value takes ``VALUE_SHARE`` of the share, and each end half of the rest.  Errors fall with the
@@ -116,40 +177,24 @@ class QuantileLevel:
     side of them nothing can be said, since one row more may lie anywhere.
     """
 
-    measure: str
     level: Fraction
-    leaves: int
-    rows: int
-    groups: int
-    available: int | None
-    confidence: Fraction = _SURE
 
-    def moved(self, relation: Relation) -> Fraction:
-        """Return how far a unit moves the scores of one of its groups."""
-        if not relation.replaces:
-            return self._weight
-        return Fraction(self.rows) if self.available == 1 else 2 * self._weight
+    @property
+    def use(self) -> LeafUse:
+        """The histogram and the level."""
+        return self.measure, self.level
 
-    def within_epsilon(self, epsilon: Fraction, relation: Relation) -> tuple[QuantileChoice, ...]:
-        """Return choices for a share of epsilon."""
-        whole = 2 * self.groups * self.moved(relation)
-        return self._choices(lambda share: whole / (share * epsilon))
-
-    def within_rho(self, rho: Fraction, relation: Relation) -> tuple[QuantileChoice, ...]:
-        """Return choices for a share of rho."""
-        moved = self.moved(relation)
-        return self._choices(lambda share: moved / root_down(2 * share * rho / self.groups))
+    @property
+    def weight(self) -> Fraction:
+        """How far one row more or less moves every score (key ``leaf-scores``)."""
+        return max(self.level, 1 - self.level)
 
     @property
     def value_share(self) -> Fraction:
         """The part of the share that goes to the value itself."""
         return VALUE_SHARE if 0 < self.level < 1 else Fraction(1)
 
-    @property
-    def _weight(self) -> Fraction:
-        return self.rows * max(self.level, 1 - self.level)
-
-    def _choices(self, scale: Callable[[Fraction], Fraction]) -> tuple[QuantileChoice, ...]:
+    def choices(self, scale: Callable[[Fraction], Fraction]) -> tuple[QuantileChoice, ...]:
         """Choose a value, and ends on both sides of it, with the scale that a share allows."""
         missed = 1 - self.confidence
         if not 0 < self.level < 1:
@@ -194,6 +239,11 @@ class PartitionSelection:
     measure: str = UNITS
     most: int = 1
 
+    @property
+    def use(self) -> tuple[str, None]:
+        """The choice of keys."""
+        return KEYS_USE
+
     def places(self, relation: Relation) -> int:
         """Return how many groups one step of a relation changes."""
         return relation.sides * self.groups
@@ -230,7 +280,7 @@ class PartitionSelection:
         )
 
 
-Part = NoisyTotals | QuantileLevel | PartitionSelection
+Part = NoisyTotals | LeafPart | PartitionSelection
 
 
 def shorter_tail(delta: Fraction) -> float:

@@ -210,11 +210,9 @@ def check_price(
     >>> ask = RequestedPrice(rho=Fraction(1), confidence=Fraction(1, 2))
     >>> check_price(ask, Limits(max_rho=Fraction(1)), epsilon=None, rho=Fraction(1))
     """
-    known = {"epsilon": (epsilon, limits.max_epsilon), "rho": (rho, limits.max_rho)}
-    own = None if ask.errors else "rho" if ask.epsilon is None else "epsilon"
-    if own is not None and known[own][1] is not None:
-        return  # compared when it was asked
-    _check_all(known)
+    prices = {"epsilon": (epsilon, limits.max_epsilon), "rho": (rho, limits.max_rho)}
+    if ask.errors or prices[_currency(ask)][1] is None:  # otherwise it was compared when asked
+        _check_all(prices)
 
 
 def check_both(
@@ -225,10 +223,13 @@ def check_both(
     >>> ask = RequestedPrice(epsilon=Fraction(1), confidence=Fraction(1, 2))
     >>> check_both(ask, Limits(), epsilon=Fraction(2), rho=None)
     """
-    known = {"epsilon": (epsilon, limits.max_epsilon), "rho": (rho, limits.max_rho)}
-    own = "rho" if ask.epsilon is None else "epsilon"
-    compared = known if known[own][1] is None else {own: known[own]}
-    _check_all(compared)
+    prices = {"epsilon": (epsilon, limits.max_epsilon), "rho": (rho, limits.max_rho)}
+    own = _currency(ask)
+    _check_all(prices if prices[own][1] is None else {own: prices[own]})
+
+
+def _currency(ask: RequestedPrice) -> str:
+    return "rho" if ask.epsilon is None else "epsilon"
 
 
 def _check_all(known: Mapping[str, tuple[Fraction | None, Fraction | None]]) -> None:
@@ -260,11 +261,11 @@ def _one(name: str, argument: object, clause: Fraction | None) -> Fraction | Non
 
 def _named(question: Question, clause: Clause) -> Fraction | None:
     """Add up the epsilons of the aggregates, where each names its own."""
-    found = [each.epsilon for each in aggregates(question)]
+    epsilons = [total.epsilon for total in aggregates(question)]
     if question.keys:
-        found.append(clause.group_selection_epsilon)
-    known = [each for each in found if each is not None]
-    return sum(known, _NONE) if known and len(known) == len(found) else None
+        epsilons.append(clause.group_selection_epsilon)
+    named = [epsilon for epsilon in epsilons if epsilon is not None]
+    return sum(named, _NONE) if named and len(named) == len(epsilons) else None
 
 
 def _price(price: Fraction, name: str) -> Fraction:

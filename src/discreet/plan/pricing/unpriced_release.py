@@ -24,14 +24,13 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final, final
 
 from discreet.errors import WrongKind
-from discreet.plan.pricing.group_sensitivity import UNITS, Noise, QuantileChoice
-from discreet.plan.pricing.release_composition import Releases
+from discreet.plan.pricing.group_sensitivity import UNITS, LeafChoice, Noise, Releases
 from discreet.plan.pricing.release_parts import (
     GAUSSIAN,
+    LeafPart,
     NoisyTotals,
     Part,
     PartitionSelection,
-    QuantileLevel,
 )
 from discreet.units import PrivacyUnit
 
@@ -59,8 +58,8 @@ def divide_epsilon(
     >>> divide_epsilon([1, 1, 1], [None, Fraction(1, 2), None], Fraction(1))
     (Fraction(1, 4), Fraction(1, 2), Fraction(1, 4))
     """
-    left = total - sum((each for each in fixed if each is not None), Fraction(0))
-    open_ = [weight for weight, each in zip(weights, fixed, strict=True) if each is None]
+    left = total - sum((share for share in fixed if share is not None), Fraction(0))
+    open_ = [weight for weight, share in zip(weights, fixed, strict=True) if share is None]
     if left < 0 or (open_ and left == 0):
         raise WrongKind(
             what="the epsilons of single aggregates use up more than the whole epsilon.",
@@ -68,13 +67,13 @@ def divide_epsilon(
             do="raise epsilon in OPTIONS, or lower those of the aggregates.",
         )
     rest = iter(price_shares(open_, left))
-    return tuple(next(rest) if each is None else each for each in fixed)
+    return tuple(next(rest) if share is None else share for share in fixed)
 
 
 if TYPE_CHECKING:  # loaded when keys are chosen
     from discreet.mechanisms import NoisyKeys, OptimalKeys
 
-    Release = OptimalKeys | NoisyKeys | Noise | QuantileChoice
+    Release = OptimalKeys | NoisyKeys | Noise | LeafChoice
 
 
 NoiseTerms = tuple[tuple[int, Fraction], ...]
@@ -137,25 +136,25 @@ class UnpricedRelease:
     def with_rhos(self, rhos: Iterable[Fraction], delta: Fraction, law: str) -> Releases:
         """Give each part its rho."""
         relation = self.unit.relation
-        found: list[Release | tuple[QuantileChoice, ...]] = []
+        priced: list[Release | tuple[LeafChoice, ...]] = []
         for part, share in zip(self.parts, rhos, strict=True):
             match part:
                 case PartitionSelection():
-                    found.append(part.within_rho(share, relation, delta, law))
+                    priced.append(part.within_rho(share, relation, delta, law))
                 case NoisyTotals():
-                    found.append(part.within_rho(share, relation, law))
-                case QuantileLevel():
-                    found.append(part.within_rho(share, relation))
-        return self._releases(found)
+                    priced.append(part.within_rho(share, relation, law))
+                case LeafPart():
+                    priced.append(part.within_rho(share, relation))
+        return self._releases(priced)
 
-    def _releases(self, found: Iterable[Release | tuple[QuantileChoice, ...]]) -> Releases:
-        several = [one if isinstance(one, tuple) else (one,) for one in found]
-        each, keys = [one for some in several for one in some], self.keys
+    def _releases(self, priced: Iterable[Release | tuple[LeafChoice, ...]]) -> Releases:
+        several = [one if isinstance(one, tuple) else (one,) for one in priced]
+        released, keys = [one for some in several for one in some], self.keys
         return Releases(
             selection=next(
-                (one for one in each if not isinstance(one, Noise | QuantileChoice)), None
+                (one for one in released if not isinstance(one, Noise | LeafChoice)), None
             ),
             chosen_by=UNITS if keys is None else keys.measure,
-            noises=tuple(one for one in each if isinstance(one, Noise)),
-            choices=tuple(one for one in each if isinstance(one, QuantileChoice)),
+            noises=tuple(one for one in released if isinstance(one, Noise)),
+            choices=tuple(one for one in released if isinstance(one, LeafChoice)),
         )

@@ -11,13 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import final
+from typing import TYPE_CHECKING, final
 
 from discreet.plan.aggregates.estimator import Estimator
-from discreet.plan.binding.bound_question import BoundQuestion
 from discreet.query.expression_types import check_condition, typed
 from discreet.query.expressions import Aggregate, Column, Expression, Order, transformed
 from discreet.query.types import Type
+
+if TYPE_CHECKING:  # made by an earlier step
+    from discreet.plan.binding.bound_question import BoundQuestion
 
 __all__ = ["AnswerColumn", "AnswerLayout", "Estimate", "answer_layout"]
 
@@ -79,7 +81,7 @@ def answer_layout(
     estimates = tuple(
         Estimate(slot=f"a{place}", aggregate=outer, type=typed(inner, columns), estimator=estimator)
         for place, ((outer, inner), estimator) in enumerate(
-            zip(known.bound, estimators, strict=True)
+            zip(known.aggregates, estimators, strict=True)
         )
     )
     slots = {each.aggregate: Column(each.slot) for each in estimates}

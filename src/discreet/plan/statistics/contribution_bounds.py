@@ -16,17 +16,19 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from typing import TYPE_CHECKING, final
 
 from discreet.errors import MissingBounds, UnsupportedSQL
-from discreet.plan.binding.public_keys import GroupKey
 from discreet.plan.binding.value_facts import Facts
-from discreet.plan.policy.policy import Limits
 from discreet.plan.statistics.fixed_point import check_magnitude
 from discreet.query.expression_text import said
 from discreet.query.expressions import Aggregate, Expression
 from discreet.query.question import Clause
 from discreet.query.source_text import Span, pointed
+
+if TYPE_CHECKING:  # made by earlier steps
+    from discreet.plan.binding.public_keys import GroupKey
+    from discreet.plan.policy.policy import Limits
 
 __all__ = [
     "ContributionBounds",

@@ -74,7 +74,7 @@ def fixed(
     rows: int,
     centered: bool = False,
 ) -> Fixed:
-    """Turn a number into whole steps, for units of so many rows.
+    """Turn a number into whole steps, for units of up to that many rows.
 
     >>> from discreet.query.expressions import Column
     >>> cost = fixed(Column("c"), Type.FLOAT, (Fraction(0), Fraction(100)), rows=1, centered=True)

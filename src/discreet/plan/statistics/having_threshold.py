@@ -91,7 +91,7 @@ def having_threshold(draft: Draft) -> Draft:
         )
     best = min(
         _reached(draft, len(groups)),
-        key=lambda each: each.zeros.expected().high,
+        key=lambda threshold: threshold.zeros.expected().high,
         default=None,
     )
     having = draft.question.having
@@ -120,14 +120,14 @@ def having_threshold(draft: Draft) -> Draft:
             do=f"require {best.enough(MOST_EMPTY)} or more; or pay a higher price, or group by "
             "fewer keys.",
         )
-    return replace(draft, reached=best)
+    return replace(draft, having_threshold=best)
 
 
 def _reached(draft: Draft, groups: int) -> Iterator[HavingThreshold]:
     """Yield what each part of the condition asks of a noisy total."""
     estimates = {each.slot: each for each in draft.estimates}
     noises = {each.measure: each for each in required(draft.calibrated).releases.noises}
-    for part in conjuncts(required(draft.shown).having):
+    for part in conjuncts(required(draft.layout).having):
         parts = _compared(part)
         if parts is None:
             continue
@@ -151,7 +151,7 @@ def _reached(draft: Draft, groups: int) -> Iterator[HavingThreshold]:
 
 
 def _compared(part: Expression) -> tuple[str, str, Literal] | None:
-    """Return a slot, > or >=, and a number, if that is what a condition compares."""
+    """Return a slot, > or >=, and a number, if a condition compares these."""
     match part:
         case Call(function=">=" | ">" as sign, arguments=(Column(name=slot), Literal() as number)):
             compared = slot, str(sign), number

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from typing import final
+from typing import TYPE_CHECKING, final
 
 from discreet.plan.pricing.group_sensitivity import UNITS
 from discreet.query.expressions import Expression
-from discreet.requests.engine_request import Measure
+
+if TYPE_CHECKING:  # a list holds the measures that aggregates make
+    from discreet.requests.engine_request import Measure
 
 __all__ = ["MeasureList", "ReleaseInput"]
 
-ReleaseInput = tuple[str, Fraction | None]
-"""A measure, at a level if it is a histogram."""
+ReleaseInput = tuple[str, Fraction | str | None]
+"""A measure, and what is chosen from it if it is a histogram: a level, or a word."""
 
 
 @final
@@ -81,7 +83,7 @@ class MeasureList:
         """Return the name of a measure that was added."""
         same = (
             name
-            for name, each in self._measures.items()
-            if self._apart[name] == apart and replace(each, name="") == measure
+            for name, known in self._measures.items()
+            if self._apart[name] == apart and replace(known, name="") == measure
         )
         return next(same, None)

@@ -1,6 +1,6 @@
 """Partition selection: groups of a public list, or chosen privately, and by which count.
 
-Trust: kernel.  What one unit adds to a count is what the noise of the count is scaled to.
+Trust: kernel.  The noise of a count is scaled to what one unit adds to it.
 
 Definition.  Groups are public if every key has public values, and then there is one for each
 combination; or if a public table lists them; or if there are no keys, and one group.  All of them
@@ -16,7 +16,7 @@ for the choice.  A count can do that if every unit of a group adds at least one 
 ``most``: then groups without units, of which nobody may learn, count nothing.  That is so for
 
     the number of units
-    the rows of all units, at most so many of each
+    the rows of all units, at most ``most`` of each
 
 Theorem (key ``rows-are-units``).  A count of all rows of which a unit has at most one in a group
 that counts, and at least one, is the number of units.
@@ -36,11 +36,9 @@ import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, final
+from typing import TYPE_CHECKING, Final, final
 
 from discreet.errors import UnsupportedSQL
-from discreet.plan.binding.bound_question import BoundQuestion
-from discreet.plan.binding.public_keys import GroupKey
 from discreet.plan.binding.value_facts import ONE
 from discreet.plan.pricing.group_sensitivity import UNITS
 from discreet.query.expressions import Call, Column, Expression, Literal
@@ -49,6 +47,10 @@ from discreet.query.relations import Filter, Relation
 from discreet.query.source_text import pointed
 from discreet.requests.engine_request import KeyValue, Measure, PublicGroups, Total
 from discreet.requests.key_product import MOST_GROUPS, Product
+
+if TYPE_CHECKING:  # made by earlier steps
+    from discreet.plan.binding.bound_question import BoundQuestion
+    from discreet.plan.binding.public_keys import GroupKey
 
 __all__ = [
     "UNIT_COUNTS",
@@ -113,10 +115,10 @@ def within_categories(relation: Relation, keys: tuple[GroupKey, ...]) -> Relatio
 
 def _one_of(key: Expression, values: tuple[KeyValue, ...]) -> Expression:
     listed = tuple(Literal(value) for value in values if value is not None)
-    found: list[Expression] = [Call("IN", (key, *listed))] if listed else []
+    conditions: list[Expression] = [Call("IN", (key, *listed))] if listed else []
     if None in values:
-        found.append(Call("IS NULL", (key,)))
-    return found[0] if len(found) == 1 else Call("OR", tuple(found))
+        conditions.append(Call("IS NULL", (key,)))
+    return conditions[0] if len(conditions) == 1 else Call("OR", tuple(conditions))
 
 
 def _product(asked: BoundQuestion) -> PublicGroups | None:
@@ -217,9 +219,9 @@ class SelectionRule:
         units = UNITS in measured
         if units and self.units:
             return UNITS, 1
-        found = [
-            (name, each.high)
-            for name, each in measured.items()
-            if isinstance(each, Total) and self.by(each, units=units)
+        counts = [
+            (name, total.high)
+            for name, total in measured.items()
+            if isinstance(total, Total) and self.by(total, units=units)
         ]
-        return min(found, key=lambda each: each[1], default=None)
+        return min(counts, key=lambda total: total[1], default=None)

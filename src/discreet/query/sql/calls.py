@@ -6,6 +6,7 @@ Trust: kernel.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from difflib import get_close_matches
 from fractions import Fraction
 from itertools import pairwise
@@ -13,9 +14,9 @@ from typing import Final
 
 from discreet.query import source_text as refusals
 from discreet.query.expressions import Call, Case, Cast, Expression, Literal
-from discreet.query.question import check_size
+from discreet.query.node_checks import check_size
 from discreet.query.signatures import FUNCTIONS, PARTS
-from discreet.query.source_text import Span, unknown, unreadable, unsupported
+from discreet.query.source_text import unknown, unreadable, unsupported
 from discreet.query.sql.aggregates import AGGREGATES, WINDOWS, aggregate
 from discreet.query.sql.cursor import Cursor, negated, read_type
 from discreet.query.sql.tokens import Token, TokenKind
@@ -56,9 +57,9 @@ def call(cursor: Cursor, read: Reader) -> Expression:
     cursor.expect("(")
     special = _SPECIAL.get(word)
     if special is not None:
-        found = special(cursor, name, read)
+        node = special(cursor, name, read)
         cursor.expect(")")
-        return _spanned(found, cursor.since(start))
+        return replace(node, span=cursor.since(start))
     return _ordinary(cursor, name, read, start)
 
 
@@ -86,27 +87,13 @@ def _ordinary(cursor: Cursor, name: Token, read: Reader, start: int) -> Expressi
 
 def _arguments(cursor: Cursor, name: Token, read: Reader) -> tuple[Expression, ...]:
     """Read expressions with commas between them, up to the parenthesis."""
-    found: list[Expression] = []
-    if cursor.sees(")"):
-        return ()
-    while True:
-        if cursor.sees("DISTINCT") or cursor.sees("*"):
-            raise cursor.stray(f"{name.word} takes values.", "write a column or a value.")
-        found.append(read(cursor))
-        if not cursor.accept(","):
-            return tuple(found)
 
+    def argument(inner: Cursor) -> Expression:
+        if inner.sees("DISTINCT") or inner.sees("*"):
+            raise inner.stray(f"{name.word} takes values.", "write a column or a value.")
+        return read(inner)
 
-def _spanned(found: Expression, span: Span) -> Expression:
-    match found:
-        case Call(function=function, arguments=arguments):
-            return Call(function, arguments, span=span)
-        case Cast(argument=argument, to=to):
-            return Cast(argument, to, span=span)
-        case Case(branches=branches, default=default):
-            return Case(branches, default, span=span)
-        case _:
-            return found
+    return () if cursor.sees(")") else cursor.listed(argument)
 
 
 def _cast(cursor: Cursor, name: Token, read: Reader) -> Expression:  # noqa: ARG001 (one shape)
@@ -132,14 +119,14 @@ def _date(cursor: Cursor, name: Token, read: Reader) -> Expression:
 
 
 def _exactly(count: int, cursor: Cursor, name: Token, read: Reader) -> tuple[Expression, ...]:
-    found = _arguments(cursor, name, read)
-    if len(found) != count:
+    arguments = _arguments(cursor, name, read)
+    if len(arguments) != count:
         raise unknown(
             name.span.to(cursor.token.span),
-            f"{name.word} does not take {len(found)} arguments.",
+            f"{name.word} does not take {len(arguments)} arguments.",
             f"give it {count}.",
         )
-    return found
+    return arguments
 
 
 def _part(cursor: Cursor, function: str) -> Literal:

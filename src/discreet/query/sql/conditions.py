@@ -6,11 +6,12 @@ Trust: kernel.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from discreet.errors import QuestionError
 from discreet.query.expressions import Call, Expression, Literal, Order
-from discreet.query.question import MOST_ENTRIES, check_size, too_much
+from discreet.query.node_checks import MOST_ENTRIES, check_size
 from discreet.query.source_text import CLAUSES, Span, unreadable, unsupported
 from discreet.query.sql.cursor import Cursor
 
@@ -59,12 +60,8 @@ def order_by(cursor: Cursor, read: Callable[[Cursor], Expression]) -> tuple[Orde
     >>> order_by(Cursor("day DESC"), expression)
     (Order(expression=Column(name='day', table=None), descending=True, nulls_first=False),)
     """
-    found = [_order(cursor, read)]
-    while cursor.accept(","):
-        found.append(_order(cursor, read))
-        if len(found) > MOST_ENTRIES:
-            raise too_much(f"the order has more than {MOST_ENTRIES} entries.", cursor.token.span)
-    return tuple(found)
+    entry = partial(_order, read=read)
+    return cursor.listed(entry, most=MOST_ENTRIES, what="the order has")
 
 
 def _order(cursor: Cursor, read: Callable[[Cursor], Expression]) -> Order:
@@ -100,22 +97,22 @@ def condition(
     turned = cursor.accept("NOT")
     match cursor.take().word:
         case "IS":
-            found = _is(cursor, left, start)
+            read = _is(cursor, left, start)
         case "IN":
-            found = Call("IN", (left, *_listed(cursor, inner)), span=cursor.since(start))
+            read = Call("IN", (left, *_listed(cursor, inner)), span=cursor.since(start))
         case "BETWEEN":
             low = operand(cursor)
             cursor.expect("AND")
             high = operand(cursor)
             span = cursor.since(start)
             ends = (Call(">=", (left, low), span=span), Call("<=", (left, high), span=span))
-            found = check_size(Call("AND", ends, span=span))
+            read = check_size(Call("AND", ends, span=span))
         case "LIKE":
-            found = _like(cursor, left, start, operand)
+            read = _like(cursor, left, start, operand)
         case word:
             cursor.at -= 1
             raise unsupported(cursor.token.span, f"{word} is not answered here.", CLAUSES[word])
-    return Call("NOT", (found,), span=cursor.since(start)) if turned else found
+    return Call("NOT", (read,), span=cursor.since(start)) if turned else read
 
 
 def _is(cursor: Cursor, left: Expression, start: int) -> Expression:
@@ -128,8 +125,8 @@ def _is(cursor: Cursor, left: Expression, start: int) -> Expression:
             "write IS NULL, or compare with = and <>.",
         )
     cursor.take()
-    found = Call(f"IS {word}", (left,), span=cursor.since(start))
-    return Call("NOT", (found,), span=cursor.since(start)) if turned else found
+    plain = Call(f"IS {word}", (left,), span=cursor.since(start))
+    return Call("NOT", (plain,), span=cursor.since(start)) if turned else plain
 
 
 def _listed(cursor: Cursor, inner: Reader) -> tuple[Expression, ...]:
@@ -139,9 +136,8 @@ def _listed(cursor: Cursor, inner: Reader) -> tuple[Expression, ...]:
         raise unreadable(opening, "IN is followed by a list.", "write IN (1, 2, 3).")
     if cursor.token.word in {"SELECT", "WITH"}:
         raise subquery_refused(cursor.token.span)
-    values: list[Expression] = []
-    while True:
-        value = inner(cursor)
+    values = cursor.listed(inner)
+    for value in values:
         if not isinstance(value, Literal) or value.value is None:
             raise unsupported(
                 value.span or opening,
@@ -151,11 +147,8 @@ def _listed(cursor: Cursor, inner: Reader) -> tuple[Expression, ...]:
                     "write numbers, text or dates; compare columns with = and OR.",
                 ),
             )
-        values.append(value)
-        if not cursor.accept(","):
-            break
     cursor.expect(")")
-    return tuple(values)
+    return values
 
 
 def _like(cursor: Cursor, left: Expression, start: int, operand: Reader) -> Expression:

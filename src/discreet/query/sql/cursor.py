@@ -6,18 +6,21 @@ Trust: kernel.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import date, datetime
 from fractions import Fraction
-from typing import Final, final
+from typing import Final, TypeVar, final
 
 from discreet.errors import QuestionError
 from discreet.query.expressions import Call, Expression, Literal
-from discreet.query.question import DEEPEST_NESTING, LARGEST_TREE, too_much
+from discreet.query.node_checks import DEEPEST_NESTING, LARGEST_TREE, too_much
 from discreet.query.source_text import CLAUSES, Span, unreadable, unsupported
 from discreet.query.sql.tokens import RESERVED, Token, TokenKind, number, tokens
 from discreet.query.types import TYPES_BY_NAME, Type
 
 __all__ = ["Cursor", "dated", "moment", "negated", "read_type", "signed"]
+
+Entry = TypeVar("Entry")
 
 
 @final
@@ -29,11 +32,11 @@ class Cursor:
     (True, 'ward')
     """
 
-    __slots__ = ("at", "depth", "found", "work")
+    __slots__ = ("at", "depth", "tokens", "work")
 
     def __init__(self, text: object) -> None:
         """Stand before the first token."""
-        self.found = tokens(text)
+        self.tokens = tokens(text)
         self.at = 0
         self.depth = 0
         self.work = 0
@@ -41,20 +44,20 @@ class Cursor:
     @property
     def token(self) -> Token:
         """The next token."""
-        return self.found[self.at]
+        return self.tokens[self.at]
 
     def ahead(self, steps: int) -> Token:
         """Return a later token, or the end."""
-        return self.found[min(self.at + steps, len(self.found) - 1)]
+        return self.tokens[min(self.at + steps, len(self.tokens) - 1)]
 
     def sees(self, *words: str) -> bool:
         """Whether these words, or signs, come next."""
-        return all(self.ahead(at).word == word for at, word in enumerate(words))
+        return all(self.ahead(steps).word == word for steps, word in enumerate(words))
 
     def take(self) -> Token:
         """Return the next token and step over it; the end stays."""
         token = self.token
-        self.at = min(self.at + 1, len(self.found) - 1)
+        self.at = min(self.at + 1, len(self.tokens) - 1)
         return token
 
     def accept(self, *words: str) -> bool:
@@ -70,12 +73,34 @@ class Cursor:
             raise self.stray(f"{word} is missing here.", do or f"write {word}.")
         return self.take()
 
+    def sees_name(self) -> bool:
+        """Whether a name comes next, quoted or not a word of SQL."""
+        token = self.token
+        bare = token.kind is TokenKind.NAME and token.word not in RESERVED
+        return bare or token.kind is TokenKind.QUOTED
+
+    def dotted(self, what: str) -> list[str]:
+        """Step over names with dots between them, and return them."""
+        names = [self.name(what)[0]]
+        while self.accept("."):
+            names.append(self.name(what)[0])
+        return names
+
+    def listed(
+        self, read: Callable[[Cursor], Entry], *, most: int | None = None, what: str = ""
+    ) -> tuple[Entry, ...]:
+        """Read entries with commas between them; more than ``most`` are refused."""
+        entries = [read(self)]
+        while self.accept(","):
+            entries.append(read(self))
+            if most is not None and len(entries) > most:
+                raise too_much(f"{what} more than {most} entries.", self.token.span)
+        return tuple(entries)
+
     def name(self, what: str) -> tuple[str, Span]:
         """Step over a name, quoted or not a word of SQL, and return it."""
         token = self.token
-        if token.kind is TokenKind.QUOTED or (
-            token.kind is TokenKind.NAME and token.word not in RESERVED
-        ):
+        if self.sees_name():
             self.take()
             return token.text, token.span
         missing = f"{what} is missing here."
@@ -98,7 +123,7 @@ class Cursor:
 
     def since(self, start: int) -> Span:
         """Return the stretch from a token up to the last one stepped over."""
-        return self.found[start].span.to(self.found[max(self.at - 1, start)].span)
+        return self.tokens[start].span.to(self.tokens[max(self.at - 1, start)].span)
 
     def deeper(self) -> None:
         """Count one level down; ``self.depth -= 1`` comes back up."""
@@ -154,8 +179,7 @@ def moment(text: str, kind: Type) -> date | None:
 
 def _exact_moment(text: str) -> datetime:
     whole, _, fraction = text.partition(".")
-    found = datetime.fromisoformat(whole)
-    return found.replace(microsecond=int(fraction.ljust(6, "0") or 0))
+    return datetime.fromisoformat(whole).replace(microsecond=int(fraction.ljust(6, "0") or 0))
 
 
 def dated(cursor: Cursor) -> Literal:
@@ -213,18 +237,16 @@ def read_type(cursor: Cursor) -> Type:
     INTEGER
     """
     token = cursor.take()
-    word = token.word
-    if word == "DOUBLE":
+    if token.word == "DOUBLE":
         cursor.accept("PRECISION")
-    found = TYPES_BY_NAME.get(word)
-    zoned = cursor.sees("WITH") or cursor.sees("WITHOUT")
-    if found is None or zoned or cursor.sees("(") or cursor.sees("["):
+    kind = TYPES_BY_NAME.get(token.word)
+    if kind is None or cursor.token.word in {"WITH", "WITHOUT", "(", "["}:
         raise unsupported(
-            token.span if found is None else token.span.to(cursor.token.span),
+            token.span if kind is None else token.span.to(cursor.token.span),
             "this type is not known here.",
             (
                 "only types that hold the same values on every engine are used.",
                 "use INTEGER, FLOAT, TEXT, BOOLEAN, DATE or TIMESTAMP.",
             ),
         )
-    return found
+    return kind

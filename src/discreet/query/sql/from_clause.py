@@ -13,7 +13,6 @@ from discreet.query.row_level import only_rows
 from discreet.query.source_text import unsupported
 from discreet.query.sql.cursor import Cursor
 from discreet.query.sql.operators import expression
-from discreet.query.sql.tokens import RESERVED, TokenKind
 
 __all__ = ["flat", "source", "union"]
 
@@ -30,11 +29,11 @@ def source(cursor: Cursor, tables: Mapping[str, Relation], subquery: Subquery) -
     Named(child=Table(name='visits'), alias='v')
     """
     start = cursor.at
-    found = _joined(cursor, tables, subquery)
+    left = _joined(cursor, tables, subquery)
     while cursor.accept(","):
         right = _joined(cursor, tables, subquery)
-        found = Join(found, right, "cross", span=cursor.since(start))
-    return found
+        left = Join(left, right, "cross", span=cursor.since(start))
+    return left
 
 
 def _joined(cursor: Cursor, tables: Mapping[str, Relation], subquery: Subquery) -> Relation:
@@ -72,34 +71,29 @@ def _using(cursor: Cursor) -> tuple[str, ...]:
         do = "write ON condition, USING (column), or CROSS JOIN."
         raise cursor.stray("the condition of the join is missing here.", do)
     cursor.expect("(")
-    found = [cursor.name("a column")[0]]
-    while cursor.accept(","):
-        found.append(cursor.name("a column")[0])
+    names = cursor.listed(lambda inner: inner.name("a column")[0])
     cursor.expect(")")
-    return tuple(found)
+    return names
 
 
 def _single(cursor: Cursor, tables: Mapping[str, Relation], subquery: Subquery) -> Relation:
     cursor.deeper()
-    found = _inner(cursor, tables, subquery)
+    relation = _inner(cursor, tables, subquery)
     cursor.depth -= 1
-    return found
+    return relation
 
 
 def _inner(cursor: Cursor, tables: Mapping[str, Relation], subquery: Subquery) -> Relation:
     start = cursor.at
     if cursor.accept("("):
         return _parenthesis(cursor, tables, subquery, start)
-    parts = [cursor.name("a table")[0]]
-    while cursor.accept("."):
-        parts.append(cursor.name("a table")[0])
+    name = ".".join(cursor.dotted("a table"))
     if cursor.sees("("):
         raise unsupported(
             cursor.since(start),
             "a function stands where a table is needed.",
             ("every table is declared by the owner.", "name a declared table."),
         )
-    name = ".".join(parts)
     known = tables.get(folded(name))
     leaf = Table(name, span=cursor.since(start)) if known is None else known
     return _under_alias(cursor, leaf, None if known is None else name, start)
@@ -151,10 +145,7 @@ def flat(relation: Relation) -> tuple[Relation, ...]:
 
 def _under_alias(cursor: Cursor, inner: Relation, name: str | None, start: int) -> Relation:
     """Read an alias, if there is one, and put the relation under it."""
-    written = cursor.accept("AS")
-    token = cursor.token
-    bare = token.kind is TokenKind.NAME and token.word not in RESERVED
-    if written or bare or token.kind is TokenKind.QUOTED:
+    if cursor.accept("AS") or cursor.sees_name():
         name = cursor.plain_name("a name for the table")[0]
         if cursor.sees("("):
             raise unsupported(

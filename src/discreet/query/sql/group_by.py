@@ -25,12 +25,11 @@ from discreet.query.expressions import (
     transformed,
     walk,
 )
-from discreet.query.question import check_size
-from discreet.query.question_text import fresh_name, output_names
+from discreet.query.node_checks import check_size
 from discreet.query.relations import Filter, Join, Output, Relation, folded
 from discreet.query.row_level import only_rows
 from discreet.query.source_text import CLAUSES, unsupported
-from discreet.query.sql.select_syntax import Item, Select
+from discreet.query.sql.select_syntax import Item, Select, fresh_name, output_names
 from discreet.query.types import NUMBERS
 
 __all__ = ["GroupedSelect", "filtered", "groups", "has_groups"]
@@ -57,8 +56,8 @@ def has_groups(select: Select) -> bool:
     above = [item.expression for item in select.items]
     if select.having is not None:
         above.append(select.having)
-    found = (node for expression in above for node in walk(expression))
-    return select.group is not None or any(isinstance(node, Aggregate) for node in found)
+    nodes = (node for expression in above for node in walk(expression))
+    return select.group is not None or any(isinstance(node, Aggregate) for node in nodes)
 
 
 def filtered(select: Select) -> Relation:
@@ -83,7 +82,7 @@ def groups(select: Select) -> GroupedSelect:
     """
     single = not isinstance(select.source, Join)
     keys = {_plain(key.expression, single=single): key for key in _keys(select)}
-    places = {plain: at for at, plain in enumerate(keys)}
+    places = {plain: place for place, plain in enumerate(keys)}
     names = output_names(select.items, select.span)
     values = [_above(item.expression, places, {}, single=single) for item in select.items]
     outputs = tuple(zip(names, values, strict=True))
@@ -105,29 +104,29 @@ def groups(select: Select) -> GroupedSelect:
 def _keys(select: Select) -> list[Item]:
     """Return what each entry of GROUP BY stands for."""
     if select.every:
-        found = [item for item in select.items if not _holds_aggregate(item.expression)]
+        keys = [item for item in select.items if not _holds_aggregate(item.expression)]
     else:
-        found = [_key(entry, select.items) for entry in select.group or ()]
-    for item in found:
+        keys = [_key(entry, select.items) for entry in select.group or ()]
+    for item in keys:
         only_rows(item.expression, place="GROUP BY")
-    return found
+    return keys
 
 
 def _key(entry: Item, items: tuple[Item, ...]) -> Item:
     expression = entry.expression
-    found = entry
+    meant = entry
     if isinstance(expression, Column) and expression.table is None:
         aliases = {folded(item.alias): item for item in items if item.alias is not None}
-        found = aliases.get(folded(expression.name), entry)
-    elif (at := _place(expression, len(items))) is not None:
-        found = items[at]
-    if _holds_aggregate(found.expression):
+        meant = aliases.get(folded(expression.name), entry)
+    elif (place := _place(expression, len(items))) is not None:
+        meant = items[place]
+    if _holds_aggregate(meant.expression):
         raise unsupported(
             expression.span,
             "this output is an aggregate, not a key.",
             ("groups are made before anything is added up.", "group by columns of the table."),
         )
-    return replace(entry, expression=found.expression, alias=entry.alias or found.alias)
+    return replace(entry, expression=meant.expression, alias=entry.alias or meant.alias)
 
 
 def _holds_aggregate(expression: Expression) -> bool:
@@ -136,8 +135,8 @@ def _holds_aggregate(expression: Expression) -> bool:
 
 def _placed(expression: Expression, values: list[Expression]) -> Expression | None:
     """Return the output at the place that a number names."""
-    at = _place(expression, len(values))
-    return None if at is None else values[at]
+    place = _place(expression, len(values))
+    return None if place is None else values[place]
 
 
 def _place(expression: Expression, count: int) -> int | None:
@@ -182,9 +181,9 @@ def _above(
             return node
         if isinstance(node, Column) and node.table is None and folded(node.name) in aliases:
             return aliases[folded(node.name)]
-        at = places.get(_plain(node, single=single))
-        if at is not None:
-            return Grouped(at, span=node.span)
+        place = places.get(_plain(node, single=single))
+        if place is not None:
+            return Grouped(place, span=node.span)
         _refuse_rows(node)
         return None
 
@@ -216,8 +215,8 @@ def _key_names(keys: tuple[Item, ...], outputs: tuple[Output, ...]) -> tuple[Out
     """Name each key after its output, its column or its place."""
     shown = {value.at: name for name, value in reversed(outputs) if isinstance(value, Grouped)}
     taken: set[str] = set()
-    found: list[Output] = []
-    for at, key in enumerate(keys):
-        plain = key.expression.name if isinstance(key.expression, Column) else f"key_{at + 1}"
-        found.append((fresh_name(shown.get(at, key.alias or plain), taken), key.expression))
-    return tuple(found)
+    named: list[Output] = []
+    for place, key in enumerate(keys):
+        plain = key.expression.name if isinstance(key.expression, Column) else f"key_{place + 1}"
+        named.append((fresh_name(shown.get(place, key.alias or plain), taken), key.expression))
+    return tuple(named)

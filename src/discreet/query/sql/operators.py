@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Final
 
 from discreet.query.expressions import Call, Case, Cast, Column, Expression, Literal
-from discreet.query.question import check_size
+from discreet.query.node_checks import check_size
 from discreet.query.source_text import FUNCTIONS, unreadable, unsupported
 from discreet.query.sql import calls
 from discreet.query.sql.conditions import (
@@ -106,10 +106,10 @@ def _prefix(cursor: Cursor, above: int) -> Expression:
         cursor.take()
         inner = _read(cursor, _SIGNED - 1)
         return inner if word == "+" else negated(inner, cursor.since(start))
-    found = _primary(cursor)
+    value = _primary(cursor)
     while cursor.accept("::"):
-        found = Cast(found, read_type(cursor), span=cursor.since(start))
-    return found
+        value = Cast(value, read_type(cursor), span=cursor.since(start))
+    return value
 
 
 def _primary(cursor: Cursor) -> Expression:
@@ -170,9 +170,7 @@ def _named(cursor: Cursor) -> Expression:
 
 def _column(cursor: Cursor) -> Expression:
     start = cursor.at
-    parts = [cursor.name("a column")[0]]
-    while cursor.accept("."):
-        parts.append(cursor.name("a column")[0])
+    parts = cursor.dotted("a column")
     if cursor.sees("("):
         raise unsupported(
             cursor.since(start),

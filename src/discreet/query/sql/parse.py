@@ -6,7 +6,9 @@ that WITH names and nothing uses leaves no trace.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeVar
 
 from discreet.query.expressions import Aggregate, Expression, Order, walk
 from discreet.query.question import Question
@@ -22,6 +24,8 @@ from discreet.query.sql.tokens import TokenKind
 
 __all__ = ["as_question", "read", "read_expression", "read_item", "read_orders", "read_relation"]
 
+Part = TypeVar("Part")
+
 
 def read(text: object) -> Question:
     """Read a question from SQL.
@@ -34,7 +38,7 @@ def read(text: object) -> Question:
     if cursor.token.word not in {"SELECT", "WITH"}:
         raise _no_question(cursor)
     tables = with_tables(cursor, {})
-    found = select(cursor, tables)
+    outermost = select(cursor, tables)
     if cursor.sees("UNION"):
         raise unsupported(
             cursor.token.span,
@@ -47,7 +51,7 @@ def read(text: object) -> Question:
     if cursor.ahead(1).kind is TokenKind.END:
         cursor.accept(";")
     cursor.end()
-    return as_question(found)
+    return as_question(outermost)
 
 
 def read_expression(text: object) -> Expression:
@@ -56,10 +60,7 @@ def read_expression(text: object) -> Expression:
     >>> read_expression("age >= 18")
     Call(function='>=', arguments=(Column(name='age', table=None), Literal(value=18)))
     """
-    cursor = Cursor(text)
-    found = expression(cursor)
-    cursor.end()
-    return found
+    return _whole(text, expression)
 
 
 def read_item(text: object) -> Item:
@@ -68,11 +69,7 @@ def read_item(text: object) -> Item:
     >>> read_item("LOWER(ward) AS w").alias
     'w'
     """
-    cursor = Cursor(text)
-    found = expression(cursor)
-    name = alias(cursor)
-    cursor.end()
-    return Item(found, name)
+    return _whole(text, lambda cursor: Item(expression(cursor), alias(cursor)))
 
 
 def read_orders(text: object) -> tuple[Order, ...]:
@@ -81,10 +78,7 @@ def read_orders(text: object) -> tuple[Order, ...]:
     >>> read_orders("n DESC")[0].descending
     True
     """
-    cursor = Cursor(text)
-    found = order_by(cursor, expression)
-    cursor.end()
-    return found
+    return _whole(text, lambda cursor: order_by(cursor, expression))
 
 
 def read_relation(text: object) -> Relation:
@@ -93,13 +87,18 @@ def read_relation(text: object) -> Relation:
     >>> type(read_relation("SELECT ward FROM visits")).__name__
     'Project'
     """
+    return _whole(text, lambda cursor: subquery(cursor, {}))
+
+
+def _whole(text: object, reader: Callable[[Cursor], Part]) -> Part:
+    """Read something that the text ends with."""
     cursor = Cursor(text)
-    found = subquery(cursor, {})
+    part = reader(cursor)
     cursor.end()
-    return found
+    return part
 
 
-def as_question(found: Select) -> Question:
+def as_question(outermost: Select) -> Question:
     """Turn the outermost SELECT into a question.
 
     >>> from discreet.query.expressions import Aggregate
@@ -107,51 +106,51 @@ def as_question(found: Select) -> Question:
     >>> as_question(Select(items=(Item(Aggregate("COUNT")),), source=Table("visits"))).outputs[0][0]
     'count'
     """
-    if not found.items:
+    if not outermost.items:
         raise unsupported(
-            found.span,
+            outermost.span,
             "nothing is asked about the groups.",
             ("an answer has at least one column.", "add a key, or an aggregate such as count()."),
         )
-    if found.distinct:
-        found = _keys_alone(found)
-    if not has_groups(found):
+    if outermost.distinct:
+        outermost = _keys_alone(outermost)
+    if not has_groups(outermost):
         raise unsupported(
-            found.span,
+            outermost.span,
             "this asks for single rows.",
             (
                 "a row is somebody's; an answer is about groups, with noise.",
                 "write an aggregate such as COUNT(*) or AVG(x), or GROUP BY.",
             ),
         )
-    worked = groups(found)
-    for _, value in worked.outputs:
+    grouped = groups(outermost)
+    for _, value in grouped.outputs:
         _refuse_list(value, top=True)
-    for item in worked.order:
+    for item in grouped.order:
         _refuse_list(item.expression, top=False)
-    if worked.having is not None:
-        _refuse_list(worked.having, top=False)
+    if grouped.having is not None:
+        _refuse_list(grouped.having, top=False)
     return Question(
-        relation=filtered(found),
-        keys=worked.keys,
-        outputs=worked.outputs,
-        having=worked.having,
-        order=worked.order,
-        limit=found.limit,
-        clause=found.clause,
-        span=found.span,
+        relation=filtered(outermost),
+        keys=grouped.keys,
+        outputs=grouped.outputs,
+        having=grouped.having,
+        order=grouped.order,
+        limit=outermost.limit,
+        clause=outermost.clause,
+        span=outermost.span,
     )
 
 
-def _keys_alone(found: Select) -> Select:
+def _keys_alone(outermost: Select) -> Select:
     """Read SELECT DISTINCT a, b as the groups of a and b."""
-    if has_groups(found):
+    if has_groups(outermost):
         raise unsupported(
-            found.span,
+            outermost.span,
             "DISTINCT stands beside aggregates.",
             ("each group comes once anyway.", "leave DISTINCT out."),
         )
-    return replace(found, distinct=False, group=found.items)
+    return replace(outermost, distinct=False, group=outermost.items)
 
 
 def _refuse_list(value: Expression, *, top: bool) -> None:

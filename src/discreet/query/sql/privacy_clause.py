@@ -61,24 +61,24 @@ def clause_of(given: Mapping[str, object]) -> Clause:
     >>> clause_of({"epsilon": 0.1, "noise": "gaussian"}).epsilon
     Fraction(1, 10)
     """
-    found: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     for name, value in given.items():
         text = value if isinstance(value, str) else said_number(decimal(value, name=name))
         cursor = Cursor(f"{name} = {text}")
-        _option(cursor, found)
+        _option(cursor, options)
         cursor.end()
-    return _checked(Clause(**found))
+    return _checked(Clause(**options))
 
 
-def _checked(found: Clause) -> Clause:
+def _checked(clause: Clause) -> Clause:
     """Refuse two currencies."""
-    if found.rho is not None and found.epsilon is not None:
+    if clause.rho is not None and clause.epsilon is not None:
         raise unsupported(
-            found.span,
+            clause.span,
             "both epsilon and rho are given.",
             ("a question has one price.", "give epsilon, or rho."),
         )
-    return found
+    return clause
 
 
 def _option(cursor: Cursor, given: dict[str, Any]) -> None:
@@ -145,15 +145,15 @@ def _count(cursor: Cursor, name: str) -> int:
 
 
 def _unit(cursor: Cursor, name: str) -> Column:
-    found = expression(cursor)
-    if not isinstance(found, Column):
-        span: Span = found.span or cursor.token.span
+    column = expression(cursor)
+    if not isinstance(column, Column):
+        span: Span = column.span or cursor.token.span
         raise unsupported(
             span,
             f"{name} is not a column.",
             ("who is protected is told by one column.", f"write {name} = column."),
         )
-    return found
+    return column
 
 
 def _word(choices: tuple[str, ...]) -> Callable[[Cursor, str], str]:

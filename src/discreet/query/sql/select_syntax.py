@@ -1,20 +1,25 @@
-"""One SELECT as it is written, before names and groups are worked out.
+"""One SELECT as it is written, before groups are worked out, and the names of its columns.
 
 Trust: kernel.  Both the SQL text and the table builder become this, and nothing is left out of it.
+
+Definition.  A column is called by its alias; without one, a plain column keeps its name, an
+aggregate is called after its function and its column, and anything else after its place.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import final
 
-from discreet.query.expressions import Expression, Order, check_expression
+from discreet.query.expressions import Aggregate, Column, Expression, Order, Star, check_expression
+from discreet.query.node_checks import check_name, check_tuple, wrong
 from discreet.query.question import Clause
-from discreet.query.relations import Relation, check_relation
-from discreet.query.source_text import Span
-from discreet.query.types import check_name, check_tuple, wrong
+from discreet.query.relations import Relation, check_relation, folded
+from discreet.query.source_text import Span, unsupported
 
-__all__ = ["Item", "Select"]
+__all__ = ["Item", "Select", "fresh_name", "output_names"]
 
 
 @final
@@ -22,7 +27,6 @@ __all__ = ["Item", "Select"]
 class Item:
     """One entry of a select list, or of GROUP BY.
 
-    >>> from discreet.query.expressions import Column
     >>> Item(Column("ward")).alias is None
     True
     """
@@ -31,7 +35,7 @@ class Item:
     alias: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what is no expression, or no name."""
+        """Accept an expression, and a name or none."""
         check_expression(self.expression)
         if self.alias is not None:
             check_name(self.alias, "a column")
@@ -44,7 +48,6 @@ class Select:
 
     ``group`` is None without GROUP BY; ``every`` stands for GROUP BY ALL.
 
-    >>> from discreet.query.expressions import Column
     >>> from discreet.query.relations import Table
     >>> Select(items=(Item(Column("ward")),), source=Table("visits")).group is None
     True
@@ -64,9 +67,77 @@ class Select:
     limit_span: Span | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what are no items; a Question and relations check the rest."""
+        """Accept items alone; a Question and relations check the rest."""
         check_relation(self.source)
         for items in (self.items, self.group or ()):
             check_tuple(items, "the items of a SELECT")
             if not all(type(item) is Item for item in items):
                 raise wrong("a SELECT holds something else than items.")
+
+
+def output_names(items: tuple[Item, ...], span: Span | None) -> tuple[str, ...]:
+    """Return the names of a select list; two that a person chose must differ.
+
+    >>> from discreet.query.expressions import Literal
+    >>> output_names((Item(Column("ward")), Item(Aggregate("COUNT")), Item(Literal(1))), None)
+    ('ward', 'count', 'column_3')
+    """
+    chosen: set[str] = set()
+    for item in items:
+        name = _chosen(item)
+        if name is None or isinstance(item.expression, Star):
+            continue
+        if folded(name) in chosen:
+            raise unsupported(
+                item.expression.span or span,
+                f"two columns are called {name}.",
+                ("each column of an answer has its own name.", "name one with AS."),
+            )
+        chosen.add(folded(name))
+    taken = set(chosen)
+    return tuple(
+        _chosen(item) or fresh_name(_made(item.expression, place), taken)
+        for place, item in enumerate(items, start=1)
+    )
+
+
+def fresh_name(name: str, taken: set[str]) -> str:
+    """Return a name that is not taken yet, and take it.
+
+    >>> fresh_name("count", {"count"})
+    'count_2'
+    """
+    fresh, number = name, 1
+    while folded(fresh) in taken:
+        number += 1
+        fresh = f"{name}_{number}"
+    taken.add(folded(fresh))
+    return fresh
+
+
+def _chosen(item: Item) -> str | None:
+    """Return the name that stands in the text."""
+    match item.expression:
+        case _ if item.alias is not None:
+            return item.alias
+        case Column(name=name):
+            return name
+        case Star():
+            return "*"
+        case _:
+            return None
+
+
+def _made(expression: Expression, place: int) -> str:
+    if not isinstance(expression, Aggregate):
+        return f"column_{place}"
+    return "_".join(_words(expression))
+
+
+def _words(total: Aggregate) -> Iterable[str]:
+    median = total.function == "PERCENTILE_CONT" and total.parameter == Fraction(1, 2)
+    yield "median" if median else total.function.lower()
+    if total.distinct:
+        yield "distinct"
+    if isinstance(total.argument, Column):
+        yield total.argument.name

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from discreet.query.expressions import Expression, Literal, Star
-from discreet.query.question import MOST_ENTRIES, check_relation_size, too_much
+from discreet.query.node_checks import MOST_ENTRIES
+from discreet.query.question import check_relation_size
 from discreet.query.relations import Relation, UnionAll, folded
 from discreet.query.source_text import unreadable, unsupported
 from discreet.query.sql.conditions import order_by
@@ -18,8 +19,8 @@ from discreet.query.sql.from_clause import flat, source, union
 from discreet.query.sql.operators import expression
 from discreet.query.sql.privacy_clause import clause
 from discreet.query.sql.select_syntax import Item, Select
-from discreet.query.sql.subqueries import subquery_relation
-from discreet.query.sql.tokens import RESERVED, TokenKind
+from discreet.query.sql.subqueries import no_order, subquery_relation
+from discreet.query.sql.tokens import TokenKind
 
 __all__ = ["Tables", "select", "subquery", "with_tables"]
 
@@ -38,7 +39,7 @@ def with_tables(cursor: Cursor, known: Tables) -> Tables:
     if not cursor.sees("WITH"):
         return known
     cursor.take()
-    found = dict(known)
+    tables = dict(known)
     here: set[str] = set()
     while True:
         if cursor.sees("RECURSIVE"):
@@ -48,19 +49,19 @@ def with_tables(cursor: Cursor, known: Tables) -> Tables:
             raise unreadable(span, f"{name} is named twice.", "use different names.")
         cursor.expect("AS", "write WITH name AS (SELECT ...).")
         cursor.expect("(", "write WITH name AS (SELECT ...).")
-        found[folded(name)] = subquery(cursor, found)
+        tables[folded(name)] = subquery(cursor, tables)
         cursor.expect(")")
         here.add(folded(name))
         if not cursor.accept(","):
-            return found
+            return tables
 
 
 def subquery(cursor: Cursor, known: Tables) -> Relation:
     """Read a query that is a relation: everything below the private aggregate.
 
     >>> from discreet.query.relations import descend
-    >>> found = subquery(Cursor("SELECT DISTINCT ward FROM visits"), {})
-    >>> [type(node).__name__ for node in descend(found)]
+    >>> wards = subquery(Cursor("SELECT DISTINCT ward FROM visits"), {})
+    >>> [type(node).__name__ for node in descend(wards)]
     ['Distinct', 'Project', 'Table']
     """
     cursor.deeper()
@@ -71,21 +72,14 @@ def subquery(cursor: Cursor, known: Tables) -> Relation:
         union(cursor)
         parts.append(_part(cursor, tables))
     if cursor.sees("ORDER") or cursor.sees("LIMIT"):
-        raise unsupported(
-            cursor.token.span,
-            "a subquery has no order and no limit.",
-            (
-                "which rows it keeps would depend on other people.",
-                "leave it out; ROW_NUMBER() OVER (PARTITION BY unit ORDER BY ...) picks rows.",
-            ),
-        )
+        raise no_order(cursor.token.span)
     cursor.depth -= 1
-    found = parts[0]
+    relation = parts[0]
     if len(parts) > 1:
         below = tuple(inner for part in parts for inner in flat(part))
-        found = UnionAll(below, span=cursor.since(start))
-    cursor.weigh(check_relation_size(found))
-    return found
+        relation = UnionAll(below, span=cursor.since(start))
+    cursor.weigh(check_relation_size(relation))
+    return relation
 
 
 def _part(cursor: Cursor, tables: Tables) -> Relation:
@@ -114,7 +108,7 @@ def select(cursor: Cursor, tables: Tables) -> Select:
             "rows are tables of columns, not structures.",
             ("values are numbers, text, dates and truth values.", "leave AS STRUCT or VALUE out."),
         )
-    items = _items(cursor)
+    items = cursor.listed(_item)
     cursor.expect("FROM", "write FROM and a table; commas stand between columns.")
     tables_read = source(cursor, tables, subquery)
     cursor.weigh(check_relation_size(tables_read))
@@ -122,7 +116,7 @@ def select(cursor: Cursor, tables: Tables) -> Select:
     group, every = _group(cursor)
     having = expression(cursor) if cursor.accept("HAVING") else None
     order = order_by(cursor, expression) if cursor.accept("ORDER", "BY") else ()
-    at = cursor.at
+    before_limit = cursor.at
     limit = _limit(cursor) if cursor.accept("LIMIT") else None
     return Select(
         items=items,
@@ -136,15 +130,8 @@ def select(cursor: Cursor, tables: Tables) -> Select:
         distinct=distinct,
         clause=given,
         span=cursor.since(start),
-        limit_span=None if limit is None else cursor.since(at),
+        limit_span=None if limit is None else cursor.since(before_limit),
     )
-
-
-def _items(cursor: Cursor) -> tuple[Item, ...]:
-    found = [_item(cursor)]
-    while cursor.accept(","):
-        found.append(_item(cursor))
-    return tuple(found)
 
 
 def _item(cursor: Cursor) -> Item:
@@ -159,9 +146,7 @@ def alias(cursor: Cursor) -> str | None:
     """Read AS name, or a name alone, if one comes next."""
     if cursor.accept("AS"):
         return cursor.name("a name")[0]
-    token = cursor.token
-    bare = token.kind is TokenKind.NAME and token.word not in RESERVED
-    return cursor.name("a name")[0] if bare or token.kind is TokenKind.QUOTED else None
+    return cursor.name("a name")[0] if cursor.sees_name() else None
 
 
 def _star(cursor: Cursor) -> Expression | None:
@@ -188,26 +173,21 @@ def _group(cursor: Cursor) -> tuple[tuple[Item, ...] | None, bool]:
         return None, False
     if cursor.accept("ALL"):
         return (), True
-    found = [Item(_key(cursor))]
-    while cursor.accept(","):
-        found.append(Item(_key(cursor)))
-        if len(found) > MOST_ENTRIES:
-            raise too_much(f"there are more than {MOST_ENTRIES} keys.", cursor.token.span)
-    return tuple(found), False
+    return cursor.listed(_key, most=MOST_ENTRIES, what="GROUP BY has"), False
 
 
-def _key(cursor: Cursor) -> Expression:
+def _key(cursor: Cursor) -> Item:
     if cursor.token.word in {"ROLLUP", "CUBE", "GROUPING"} or cursor.sees("(", ")"):
         raise cursor.stray("a key is missing here.", "write a column.")
-    return expression(cursor)
+    return Item(expression(cursor))
 
 
 def _limit(cursor: Cursor) -> int:
-    found = expression(cursor)
-    value = found.value if isinstance(found, Literal) else None
+    written = expression(cursor)
+    value = written.value if isinstance(written, Literal) else None
     if type(value) is not int or not 0 <= value < _LARGEST_LIMIT:
         raise unsupported(
-            found.span or cursor.token.span,
+            written.span or cursor.token.span,
             "LIMIT is not a written whole number.",
             ("it counts groups.", "write a number of groups, such as LIMIT 10."),
         )

@@ -5,6 +5,7 @@ Trust: kernel.
 
 from __future__ import annotations
 
+from discreet.errors import UnsupportedSQL
 from discreet.query.expressions import (
     Aggregate,
     Call,
@@ -14,15 +15,14 @@ from discreet.query.expressions import (
     Star,
     transformed,
 )
-from discreet.query.question_text import output_names
 from discreet.query.relations import Aggregated, Distinct, Filter, Project, Relation
 from discreet.query.row_level import only_rows
 from discreet.query.signatures import PLAIN
-from discreet.query.source_text import unsupported
+from discreet.query.source_text import Span, unsupported
 from discreet.query.sql.group_by import filtered, groups, has_groups
-from discreet.query.sql.select_syntax import Select
+from discreet.query.sql.select_syntax import Select, output_names
 
-__all__ = ["subquery_relation"]
+__all__ = ["no_order", "subquery_relation"]
 
 
 def subquery_relation(select: Select) -> Relation:
@@ -34,8 +34,8 @@ def subquery_relation(select: Select) -> Relation:
     Project(child=Table(name='visits'), outputs=(('ward', Column(name='ward', table=None)),))
     """
     _refuse_top(select)
-    found = _aggregated(select) if has_groups(select) else _projected(select)
-    return Distinct(found, span=select.span) if select.distinct else found
+    relation = _aggregated(select) if has_groups(select) else _projected(select)
+    return Distinct(relation, span=select.span) if select.distinct else relation
 
 
 def _refuse_top(select: Select) -> None:
@@ -50,14 +50,23 @@ def _refuse_top(select: Select) -> None:
             ),
         )
     if select.order or select.limit is not None:
-        raise unsupported(
-            select.order[0].expression.span if select.order else select.limit_span,
-            "a subquery has no order and no limit.",
-            (
-                "which rows it keeps would depend on other people.",
-                "leave it out; ROW_NUMBER() OVER (PARTITION BY unit ORDER BY ...) picks rows.",
-            ),
-        )
+        raise no_order(select.order[0].expression.span if select.order else select.limit_span)
+
+
+def no_order(span: Span | None) -> UnsupportedSQL:
+    """Return the refusal of an order, or a limit, in a subquery.
+
+    >>> no_order(None).code
+    'E502'
+    """
+    return unsupported(
+        span,
+        "a subquery has no order and no limit.",
+        (
+            "which rows it keeps would depend on other people.",
+            "leave it out; ROW_NUMBER() OVER (PARTITION BY unit ORDER BY ...) picks rows.",
+        ),
+    )
 
 
 def _projected(select: Select) -> Relation:
@@ -76,21 +85,23 @@ def _projected(select: Select) -> Relation:
 
 def _aggregated(select: Select) -> Relation:
     """Turn a grouped SELECT into an aggregation, a filter of groups and a projection."""
-    found = groups(select)
+    grouped = groups(select)
     totals: dict[Aggregate, str] = {}
 
     def below(node: Expression) -> Expression | None:
         match node:
-            case Grouped(at=at):
-                return Column(f"key_{at + 1}", span=node.span)
+            case Grouped(at=place):
+                return Column(f"key_{place + 1}", span=node.span)
             case Aggregate():
                 return _plain(node, totals)
             case _:
                 return None
 
-    outputs = tuple((name, transformed(value, below)) for name, value in found.outputs)
-    condition = None if found.having is None else transformed(found.having, below)
-    keys = tuple((f"key_{at}", value) for at, (_, value) in enumerate(found.keys, start=1))
+    outputs = tuple((name, transformed(value, below)) for name, value in grouped.outputs)
+    condition = None if grouped.having is None else transformed(grouped.having, below)
+    keys = tuple(
+        (f"key_{number}", value) for number, (_, value) in enumerate(grouped.keys, start=1)
+    )
     named = tuple((name, total) for total, name in totals.items())
     relation: Relation = Aggregated(filtered(select), keys, named, span=select.span)
     if condition is not None:

@@ -17,7 +17,7 @@ from typing import Final, final
 
 from discreet.errors import InputError, QuestionError, UnreadableSQL
 from discreet.exact import rational
-from discreet.query.question import LONGEST_QUESTION, too_much
+from discreet.query.node_checks import LONGEST_QUESTION, too_much
 from discreet.query.source_text import Span, unreadable, unsupported
 
 __all__ = ["RESERVED", "Token", "TokenKind", "number", "tokens"]
@@ -97,17 +97,17 @@ def tokens(text: object) -> tuple[Token, ...]:
         )
     if len(text) > LONGEST_QUESTION:
         raise too_much(f"the text is longer than {LONGEST_QUESTION:,} characters.", None)
-    found: list[Token] = []
-    at = _skipped(text, 0)
-    while at < len(text):
-        match = _TOKEN.match(text, at)
+    read: list[Token] = []
+    place = _skipped(text, 0)
+    while place < len(text):
+        match = _TOKEN.match(text, place)
         if match is None or match.lastgroup is None:
-            raise _refused(text, at)
+            raise _refused(text, place)
         kind = TokenKind[match.lastgroup]
-        found.append(Token(kind, _content(match, kind), Span(text, at, match.end())))
-        at = _skipped(text, match.end())
+        read.append(Token(kind, _content(match, kind), Span(text, place, match.end())))
+        place = _skipped(text, match.end())
     end = Span(text, len(text.rstrip()), len(text.rstrip()) + 1)
-    return (*found, Token(TokenKind.END, "", end))
+    return (*read, Token(TokenKind.END, "", end))
 
 
 def number(token: Token) -> Fraction:
@@ -129,9 +129,9 @@ def number(token: Token) -> Fraction:
     return value
 
 
-def _skipped(text: str, at: int) -> int:
-    found = _SKIPPED.match(text, at)
-    return at if found is None else found.end()
+def _skipped(text: str, place: int) -> int:
+    space = _SKIPPED.match(text, place)
+    return place if space is None else space.end()
 
 
 def _content(match: re.Match[str], kind: TokenKind) -> str:
@@ -156,64 +156,64 @@ def _broken(text: str, start: int, end: int) -> QuestionError:
     )
 
 
-def _refused(text: str, at: int) -> QuestionError:  # noqa: PLR0911 (one for each sign)
+def _refused(text: str, place: int) -> QuestionError:  # noqa: PLR0911 (one for each sign)
     """Say why no token begins here."""
-    letter = text[at]
-    here = Span(text, at, at + 1)
+    letter = text[place]
+    here = Span(text, place, place + 1)
     if letter in "'`":
-        return _bad_quote(text, at)
+        return _bad_quote(text, place)
     if letter == '"':
-        end = text.find('"', at + 1)
+        end = text.find('"', place + 1)
         return unreadable(
-            Span(text, at, len(text) if end < 0 else end + 1),
+            Span(text, place, len(text) if end < 0 else end + 1),
             "double quotes are not used here.",
             "write 'text' for text, and `name` for a name.",
             why="some dialects read them as text, others as a name.",
         )
     if letter in "@?$:{":
-        name = re.compile(r".\w*+").match(text, at)
+        name = re.compile(r".\w*+").match(text, place)
         return unsupported(
-            Span(text, at, name.end() if name else at + 1),
+            Span(text, place, name.end() if name else place + 1),
             "parameters are not filled in.",
             ("the text must say all that is asked.", "write the value itself."),
         )
-    if text.startswith("/*+", at):
+    if text.startswith("/*+", place):
         return unsupported(
-            Span(text, at, at + 3),
+            Span(text, place, place + 3),
             "hints are not read.",
             ("how a question is computed is decided by the plan.", "leave it out."),
         )
-    if text.startswith("/*", at):
-        return unreadable(Span(text, at, at + 2), "this comment has no end.", "write */.")
-    found = re.compile(r"[\w.]++").match(text, at)
-    if found is not None:
+    if text.startswith("/*", place):
+        return unreadable(Span(text, place, place + 2), "this comment has no end.", "write */.")
+    digits = re.compile(r"[\w.]++").match(text, place)
+    if digits is not None:
         return unreadable(
-            Span(text, at, found.end()),
+            Span(text, place, digits.end()),
             "this is not a number.",
             "write digits, perhaps with a point and an exponent: 1000, 0.5, 1e-6.",
         )
     return unreadable(here, "this sign is not part of SQL here.", "leave it out.")
 
 
-def _bad_quote(text: str, at: int) -> QuestionError:
-    mark = text[at]
-    end = text.find(mark, at + 1)
+def _bad_quote(text: str, place: int) -> QuestionError:
+    mark = text[place]
+    end = text.find(mark, place + 1)
     if end < 0:
         return unreadable(
-            Span(text, at, at + 1), "this quote is not closed.", f"close it with {mark}."
+            Span(text, place, place + 1), "this quote is not closed.", f"close it with {mark}."
         )
-    if text.startswith("'''", at):
+    if text.startswith("'''", place):
         return unreadable(
-            Span(text, at, at + 3),
+            Span(text, place, place + 3),
             "three quotes stand together.",
             "begin the text with another character.",
             why="some dialects read them as a long quote, others as a quote inside the text.",
         )
-    if "\\" in text[at:end]:
+    if "\\" in text[place:end]:
         return unreadable(
-            Span(text, at, end + 1),
+            Span(text, place, end + 1),
             "there is a backslash in quotes.",
             "write a quote inside text as '', and compare text without backslashes.",
             why="some dialects read it as an escape, others as a character.",
         )
-    return unreadable(Span(text, at, end + 1), "this name is empty.", "write a name.")
+    return unreadable(Span(text, place, end + 1), "this name is empty.", "write a name.")

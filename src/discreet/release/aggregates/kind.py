@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.plan.aggregates.estimator import Estimator
 from discreet.plan.aggregates.means import Mean
@@ -23,14 +24,13 @@ from discreet.release.confidence_intervals.half_width import (
 from discreet.release.confidence_intervals.intervals import Intervals
 from discreet.release.interval_arithmetic import Ends
 from discreet.release.noisy_totals import Noisy, Run
-from discreet.release.value_arrays import Floats, Rationals
-from discreet.requests.raw_totals import Integers
+from discreet.release.value_arrays import Rationals
 
 __all__ = ["AggregateKind", "Box", "RatioKind", "Values", "typed_values"]
 
 E = TypeVar("E", bound=Estimator)
 R = TypeVar("R", Sum, Mean)
-Values = Integers | Floats
+Values = NDArray[Any]
 Box = Mapping[str, Ends]
 
 

@@ -93,11 +93,7 @@ class QuantilesKind(AggregateKind[QuantilesEstimator]):
 def _chosen_by_side(quantile: QuantileEstimator, noisy: Noisy) -> dict[int, Chosen]:
     """Return what was chosen at, below and above a quantile; the lowest value has one side."""
     place = quantile.measure, quantile.level
-    return {
-        each.choice.side: each
-        for each in noisy.chosen
-        if (each.choice.measure, each.choice.level) == place
-    }
+    return {each.choice.side: each for each in noisy.chosen if each.choice.use == place}
 
 
 def quantile_interval(quantile: QuantileEstimator, noisy: Noisy, confidence: Fraction) -> Ends:
@@ -125,15 +121,15 @@ def quantile_interval(quantile: QuantileEstimator, noisy: Noisy, confidence: Fra
     missed = (1 - confidence) / (2 if inside else 1)
     first = np.zeros(noisy.size, np.int64)
     last = np.full(noisy.size, quantile.grid.leaves - 1, np.int64)
-    low = below.leaves if below is not None and _enough(below, missed) else first
-    high = above.leaves if above is not None and _enough(above, missed) else last
+    low = below.leaves if below is not None and _enough(below, quantile.level, missed) else first
+    high = above.leaves if above is not None and _enough(above, quantile.level, missed) else last
     return _edges(quantile.grid, np.minimum(low, high), np.maximum(low, high))
 
 
-def _enough(chosen: Chosen, missed: Fraction) -> bool:
+def _enough(chosen: Chosen, level: Fraction, missed: Fraction) -> bool:
     """Say whether an end is aimed so far aside that it misses rarely enough."""
     choice = chosen.choice
-    need = ranks_aside(choice.level, choice.mechanism, missed, above=choice.side > 0)
+    need = ranks_aside(level, choice.mechanism, missed, above=choice.side > 0)
     return need <= abs(choice.offset)
 
 

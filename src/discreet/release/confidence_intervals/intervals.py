@@ -41,7 +41,7 @@ from discreet.plan.aggregates.estimator import Estimator
 from discreet.release.interval_arithmetic import Ends
 from discreet.release.noisy_totals import Noisy
 from discreet.release.value_arrays import Floats
-from discreet.requests.engine_request import Distinct, EngineRequest, Total
+from discreet.requests.engine_request import DistinctCount, EngineRequest, Total
 
 __all__ = ["Intervals"]
 
@@ -51,7 +51,7 @@ __all__ = ["Intervals"]
 class Intervals:
     """The groups of a release, and the confidence of their intervals."""
 
-    lowered: EngineRequest
+    request: EngineRequest
     noisy: Noisy
     confidence: Fraction
 
@@ -69,7 +69,7 @@ class Intervals:
 
     def part(self, groups: NDArray[np.bool_], confidence: Fraction) -> Intervals:
         """Return some of the groups, at another confidence."""
-        return Intervals(self.lowered, self.noisy.taken(np.flatnonzero(groups)), confidence)
+        return Intervals(self.request, self.noisy.taken(np.flatnonzero(groups)), confidence)
 
     def constant(self, number: Fraction) -> Ends:
         """Return the same number in every group, enclosed."""
@@ -92,11 +92,11 @@ class Intervals:
         return ends
 
     def _bounds(self, name: str) -> tuple[int, int]:
-        found = next((each for each in self.lowered.measures if each.name == name), None)
+        found = next((each for each in self.request.measures if each.name == name), None)
         match found:
             case Total(low=low, high=high):
                 return low, high
-            case Distinct(most=most):
+            case DistinctCount(most=most):
                 return 0, most
             case _:
                 return 0, 1

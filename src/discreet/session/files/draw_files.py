@@ -61,7 +61,7 @@ class DistributedGroups(Protocol):
 
 def drawn_in_tasks(plan: Plan, desk: AnswerPipeline) -> bool:
     """Say whether groups are finished where they are: if they need not be known beforehand."""
-    alone = plan.selection is not None and plan.reached is None
+    alone = plan.selection is not None and plan.having_threshold is None
     return alone and isinstance(desk.engine, DistributedGroups)
 
 
@@ -76,7 +76,7 @@ def draw_files(desk: AnswerPipeline, plan: Plan, place: AnswerFolder) -> bytes:
         if drawn_in_tasks(plan, desk):
             files, schema = _by_tasks(desk, plan, order, folder)
         else:
-            raw = desk.engine.run(plan.lowered, order=order)
+            raw = desk.engine.run(plan.request, order=order)
             table = _finished(plan, raw, desk.entropy)
             files, schema = (write_table(table, folder, "answer"),), table.schema
         manifest = manifest_of(plan, place, files, schema)
@@ -111,10 +111,10 @@ def _by_tasks(
     from discreet.engines.spark.bin_writer import write_bins  # noqa: PLC0415  an optional engine
 
     desk.check_sources(plan)
-    groups = engine.groups(plan.lowered, order=order)
+    groups = engine.groups(plan.request, order=order)
     files = write_bins(
         groups,
-        plan.lowered,
+        plan.request,
         bins=finish.bins,
         finish=finish,
         folder=folder,
@@ -124,7 +124,7 @@ def _by_tasks(
         desk.check_sources(plan)
     except SourceChanged:  # noise was drawn, and perhaps seen: nobody may ask for another draw
         raise RuntimeError(_CHANGED) from None
-    empty = finish(_nothing(plan.lowered), 0)
+    empty = finish(_nothing(plan.request), 0)
     if sum(file.rows for file in files) <= _ONE_FILE:
         files = (_one_file(files, folder, empty),)
     return files, empty.schema
@@ -157,8 +157,8 @@ def _finished(plan: Plan, raw: RawTotals, entropy: Entropy) -> pa.Table:
 
     Groups are sorted by their keys, and so is what is shown; the parts leave no trace.
     """
-    groups, shown = raw.units.size, plan.shown
-    apart = plan.selection is not None and plan.reached is None and not raw.leaves
+    groups, shown = raw.units.size, plan.layout
+    apart = plan.selection is not None and plan.having_threshold is None and not raw.leaves
     if not apart or shown.order or shown.limit is not None or groups <= _SLICE:
         return answer(plan, raw, entropy=entropy).to_arrow()
     tables = []

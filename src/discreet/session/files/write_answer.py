@@ -100,10 +100,10 @@ def _check(plan: Plan, desk: AnswerPipeline) -> None:
     if plan.search is not None:
         found = "bounds that are searched for"
     elif drawn_in_tasks(plan, desk):
-        others = [each for each in plan.lowered.measures if not isinstance(each, Total)]
+        others = [each for each in plan.request.measures if not isinstance(each, Total)]
         if others or plan.choices:
             found = "quantiles or distinct values in groups with private keys"
-        elif plan.shown.order or plan.shown.limit is not None:
+        elif plan.layout.order or plan.layout.limit is not None:
             found = "an order or a limit of groups with private keys"
     if found is not None:
         raise UnsupportedSQL(
@@ -116,7 +116,7 @@ def _check(plan: Plan, desk: AnswerPipeline) -> None:
         from discreet.engines.spark.workers import check_writers  # noqa: PLC0415  an optional engine
 
         engine = cast("DistributedGroups", desk.engine)
-        groups = engine.groups(plan.lowered, order=HashOrder(salt=0))
+        groups = engine.groups(plan.request, order=HashOrder(salt=0))
         check_writers(groups.sparkSession, engine.run_monitored)
 
 
