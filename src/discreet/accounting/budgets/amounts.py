@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Final
 
-from discreet.accounting.storage.schema import undecodable
+from discreet.accounting.storage.decoding import undecodable
 
 __all__ = [
     "NEVER",

@@ -56,7 +56,8 @@ from discreet.accounting.budgets.currency import (
     with_delta,
 )
 from discreet.accounting.budgets.loss_prices import concentrated_price, point_price
-from discreet.accounting.storage.schema import NUMBER, tuple_schema, undecodable
+from discreet.accounting.storage.decoding import undecodable
+from discreet.accounting.storage.schema import NUMBER, tuple_schema
 from discreet.errors import OutOfRange, WrongKind
 from discreet.loss import Approximate, GaussianDP, PrivacyLoss, Pure, ZeroConcentrated
 from discreet.loss.parameters import checked_delta, checked_order, checked_parameter

@@ -32,16 +32,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Final, Self, final
+from typing import TYPE_CHECKING, ClassVar, Final, Self, final
 
 from discreet.accounting.budgets.amounts import added, decode_amounts, encode_amounts
-from discreet.accounting.budgets.budget import Budget
-from discreet.accounting.budgets.currency import Amounts, Currency
 from discreet.accounting.cells.loss_map import LossMap
 from discreet.accounting.scopes.box import Box
-from discreet.accounting.storage.schema import undecodable
+from discreet.accounting.storage.decoding import undecodable
 from discreet.errors import OutOfRange
-from discreet.units import PrivacyUnit
+
+if TYPE_CHECKING:  # for annotations
+    from discreet.accounting.budgets.budget import Budget
+    from discreet.accounting.budgets.currency import Amounts, Currency
+    from discreet.units import PrivacyUnit
 
 __all__ = ["CellBalances", "ChargedBox", "OneRecordBalances", "PriceBasis", "TwoRecordBalances"]
 

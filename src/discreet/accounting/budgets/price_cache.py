@@ -21,9 +21,8 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Final, TypeVar, cast, final
 
-from discreet.accounting.budgets.budget import price_in_currency
 from discreet.accounting.budgets.cell_balances import ChargedBox, PriceBasis
-from discreet.accounting.budgets.currency import Amounts, Currency
+from discreet.accounting.budgets.currency import Amounts, Currency, price_in_currency
 from discreet.accounting.budgets.request import Priceable, RequestPricer
 from discreet.accounting.scopes.box import Box, checked_box
 from discreet.accounting.scopes.contribution import Contribution

@@ -29,7 +29,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NoReturn, final
 
 from discreet.accounting.budgets.amounts import decode_amounts, encode_amounts, format_down
-from discreet.accounting.budgets.budget import Budget
+from discreet.accounting.budgets.budget import Budget, checked_raise
 from discreet.accounting.budgets.cell_balances import (
     CellBalances,
     ChargedBox,
@@ -40,11 +40,11 @@ from discreet.accounting.budgets.cell_balances import (
 from discreet.accounting.budgets.currency import Amounts
 from discreet.accounting.budgets.price_cache import PriceCache
 from discreet.accounting.budgets.request import Priceable
-from discreet.accounting.budgets.spending import Charge, Guard, Left, checked_raise, refuse_copy
+from discreet.accounting.budgets.spending import Charge, Guard, Left, refuse_copy
 from discreet.accounting.cells.loss_map import LossMap
 from discreet.accounting.scopes.box import Box, checked_box
 from discreet.accounting.scopes.contribution import Contribution
-from discreet.accounting.storage.schema import undecodable
+from discreet.accounting.storage.decoding import undecodable
 from discreet.errors import OverBudget, WrongKind
 from discreet.exact import whole
 from discreet.loss import PrivacyLoss
@@ -233,7 +233,7 @@ class PrivacyFilter:
 
         This one charges nothing more: two filters of the same people would each spend a budget.
 
-        Which guarantee holds then, and when: :mod:`discreet.accounting.budgets.spending`.
+        Which guarantee holds then, and when: :mod:`discreet.accounting.budgets.budget`.
 
         >>> from discreet.loss import Pure
         >>> from discreet.units import row

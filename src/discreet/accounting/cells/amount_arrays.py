@@ -12,19 +12,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Final, Self, final
+from typing import Final, Self, TypeGuard, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.accounting.scopes.cuts import require_stored
+from discreet.accounting.storage.decoding import require_stored
 
 __all__ = [
     "AmountArray",
     "Digits",
     "Index",
     "add_digits",
+    "are_indices",
     "decode_hexadecimal",
+    "decode_rows",
     "encode_hexadecimal",
     "from_digits",
     "greatest",
@@ -154,6 +156,28 @@ def decode_hexadecimal(data: object, *, width: int) -> list[int]:
     require_stored(isinstance(data, list) and len(texts) == width)
     require_stored(all(isinstance(text, str) and _HEXADECIMAL.fullmatch(text) for text in texts))
     return [int(text, 16) for text in texts]
+
+
+def are_indices(data: object, *, below: int) -> TypeGuard[list[int]]:
+    """Whether something is a list of integers from 0 to below a bound.
+
+    >>> are_indices([0, 2], below=3), are_indices([True], below=3)
+    (True, False)
+    """
+    return isinstance(data, list) and all(type(n) is int and 0 <= n < below for n in data)
+
+
+def decode_rows(data: object, *, below: Sequence[int], width: int) -> Index:
+    """Read one row of indices for each bound in ``below``.
+
+    >>> decode_rows([[0, 2], [1, 0]], below=[3, 2], width=2).tolist()
+    [[0, 2], [1, 0]]
+    """
+    rows = data if isinstance(data, list) else [None]
+    require_stored(isinstance(data, list) and len(rows) == len(below))
+    for row, bound in zip(rows, below, strict=True):
+        require_stored(are_indices(row, below=bound) and len(row) == width)
+    return np.array(rows, dtype=np.intp).reshape(len(rows), width)
 
 
 def places_for(largest: int) -> int:

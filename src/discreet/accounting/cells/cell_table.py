@@ -16,10 +16,16 @@ from typing import TYPE_CHECKING, NamedTuple, Self, final
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.accounting.cells.amount_arrays import AmountArray, Digits, Index, group_runs
-from discreet.accounting.cells.histories import ChargeHistories, SplitTree, decode_rows
+from discreet.accounting.cells.amount_arrays import (
+    AmountArray,
+    Digits,
+    Index,
+    decode_rows,
+    group_runs,
+)
+from discreet.accounting.cells.histories import ChargeHistories, SplitTree
 from discreet.accounting.cells.witnesses import Witnesses
-from discreet.accounting.scopes.cuts import require_stored, stored_fields
+from discreet.accounting.storage.decoding import require_stored, stored_fields
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
     from discreet.accounting.cells.column_amounts import ColumnAmounts

@@ -26,8 +26,8 @@ from discreet.accounting.cells.amount_arrays import (
 )
 from discreet.accounting.cells.histories import ChargeHistories
 from discreet.accounting.scopes.atoms import AtomRefinement
-from discreet.accounting.scopes.cuts import require_stored, stored_fields
 from discreet.accounting.scopes.value_set import Values
+from discreet.accounting.storage.decoding import require_stored, stored_fields
 from discreet.exact import whole
 
 __all__ = ["ColumnAmounts", "decode_masks"]

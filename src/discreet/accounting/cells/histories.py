@@ -12,16 +12,15 @@ and whose children always have higher numbers than their parent.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import Self, TypeGuard, final
+from typing import Self, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.accounting.cells.amount_arrays import Index
-from discreet.accounting.scopes.cuts import require_stored, stored_fields
+from discreet.accounting.cells.amount_arrays import Index, are_indices
+from discreet.accounting.storage.decoding import require_stored, stored_fields
 
-__all__ = ["ChargeHistories", "SplitTree", "are_indices", "decode_rows"]
+__all__ = ["ChargeHistories", "SplitTree"]
 
 
 @final
@@ -100,28 +99,6 @@ class ChargeHistories:
         seen = Counter(numbers)
         require_stored(all(seen[numbers[part]] == 1 for part in mixed))
         return stories
-
-
-def are_indices(data: object, *, below: int) -> TypeGuard[list[int]]:
-    """Whether something is a list of integers from 0 to below a bound.
-
-    >>> are_indices([0, 2], below=3), are_indices([True], below=3)
-    (True, False)
-    """
-    return isinstance(data, list) and all(type(n) is int and 0 <= n < below for n in data)
-
-
-def decode_rows(data: object, *, below: Sequence[int], width: int) -> Index:
-    """Read one row of indices for each bound in ``below``.
-
-    >>> decode_rows([[0, 2], [1, 0]], below=[3, 2], width=2).tolist()
-    [[0, 2], [1, 0]]
-    """
-    rows = data if isinstance(data, list) else [None]
-    require_stored(isinstance(data, list) and len(rows) == len(below))
-    for row, bound in zip(rows, below, strict=True):
-        require_stored(are_indices(row, below=bound) and len(row) == width)
-    return np.array(rows, dtype=np.intp).reshape(len(rows), width)
 
 
 @final

@@ -31,8 +31,8 @@ from discreet.accounting.cells.cell_table import AtomCondition
 from discreet.accounting.cells.coarsening import heights, make_room, merge_atoms
 from discreet.accounting.cells.partition import Partition, two_highest
 from discreet.accounting.scopes.box import Box, checked_box
-from discreet.accounting.scopes.cuts import require_stored, stored_fields
 from discreet.accounting.scopes.ordered_keys import common_kind
+from discreet.accounting.storage.decoding import require_stored, stored_fields
 from discreet.errors import WrongKind
 from discreet.exact import whole
 

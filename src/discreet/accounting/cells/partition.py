@@ -39,12 +39,12 @@ from discreet.accounting.cells.amount_arrays import (
     highest,
 )
 from discreet.accounting.cells.cell_table import AtomCondition, CellTable
-from discreet.accounting.scopes.box import Box
-from discreet.accounting.scopes.cuts import require_stored, stored_fields
 from discreet.accounting.scopes.ordered_keys import common_kind
+from discreet.accounting.storage.decoding import require_stored, stored_fields
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
     from discreet.accounting.cells.column_amounts import ColumnAmounts
+    from discreet.accounting.scopes.box import Box
 
 __all__ = ["Partition", "two_highest"]
 

@@ -15,9 +15,13 @@ from typing import Self, final
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.accounting.cells.amount_arrays import AmountArray, Index, relative_heights
-from discreet.accounting.cells.histories import decode_rows
-from discreet.accounting.scopes.cuts import stored_fields
+from discreet.accounting.cells.amount_arrays import (
+    AmountArray,
+    Index,
+    decode_rows,
+    relative_heights,
+)
+from discreet.accounting.storage.decoding import stored_fields
 
 __all__ = ["Witnesses"]
 

@@ -23,17 +23,15 @@ from functools import reduce
 from itertools import chain, pairwise
 from typing import Final, final
 
-from discreet.accounting.scopes.column_conditions import anything
 from discreet.accounting.scopes.cuts import (
     Cut,
     are_normalized,
     decode_cuts,
     encode_cuts,
-    require_stored,
-    stored_fields,
 )
 from discreet.accounting.scopes.ordered_keys import common_kind
-from discreet.accounting.scopes.value_set import Values
+from discreet.accounting.scopes.value_set import ANYTHING, Values
+from discreet.accounting.storage.decoding import require_stored, stored_fields
 
 __all__ = ["AtomRefinement", "ColumnAtoms"]
 
@@ -124,7 +122,7 @@ def _united(sets: list[Values]) -> Values:
 
 
 def _crossing(sets: list[Values]) -> list[tuple[Values, int]]:
-    atoms = [(anything(), 0)]
+    atoms = [(ANYTHING, 0)]
     for index, values in enumerate(sets):
         inside, outside = values.region, ~values
         pieces = [

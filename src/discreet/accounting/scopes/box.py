@@ -17,10 +17,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Self, final
 
-from discreet.accounting.scopes.column_conditions import anything
-from discreet.accounting.scopes.cuts import undecodable_map
 from discreet.accounting.scopes.scope_column import describe_column
-from discreet.accounting.scopes.value_set import Values
+from discreet.accounting.scopes.value_set import ANYTHING, Values
+from discreet.accounting.storage.decoding import undecodable_map
 from discreet.errors import WrongKind
 from discreet.units import PrivacyUnit
 
@@ -86,7 +85,7 @@ class Box:
         >>> print(Box.everything().on("age"))
         anything
         """
-        return dict(self.conditions).get(column, anything())
+        return dict(self.conditions).get(column, ANYTHING)
 
     def disjoint(self, other: Box) -> bool:
         """Whether no record lies in both, for sure."""
@@ -124,7 +123,7 @@ class Box:
         pieces = []
         inner = dict(self.conditions)
         for name, values in other.conditions:
-            mine = inner.get(name, anything())
+            mine = inner.get(name, ANYTHING)
             pieces.append(Box({**inner, name: mine & ~values}))
             inner[name] = mine & values
         return tuple(piece for piece in pieces if not piece.empty)

@@ -14,7 +14,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Self, final
 
-from discreet.accounting.storage.schema import WHOLE, undecodable
+from discreet.accounting.storage.decoding import undecodable
+from discreet.accounting.storage.schema import WHOLE
 from discreet.errors import WrongKind
 from discreet.exact import whole
 from discreet.units import PrivacyUnit

@@ -23,7 +23,7 @@ import operator
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Self, final
+from typing import Final, Self, final
 
 from discreet.accounting.scopes.cuts import (
     Cut,
@@ -33,12 +33,12 @@ from discreet.accounting.scopes.cuts import (
     describe_cuts,
     encode_cuts,
     normalize_cuts,
-    stored_fields,
 )
 from discreet.accounting.scopes.ordered_keys import common_kind, is_nan, kind_and_key
+from discreet.accounting.storage.decoding import stored_fields
 from discreet.errors import WrongKind
 
-__all__ = ["Values", "canonical"]
+__all__ = ["ANYTHING", "Values", "canonical"]
 
 
 @final
@@ -212,3 +212,7 @@ def _combined(here: Values, there: Values, rule: Callable[[bool, bool], bool]) -
         null=rule(here.null, there.null),
         exact=here.exact and there.exact,
     )
+
+
+ANYTHING: Final = Values(below=True, null=True)
+"""The set that lets everything through, NULL included."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from discreet.accounting.scopes.box import Box
 from discreet.accounting.scopes.value_set import Values
+from discreet.accounting.storage.decoding import undecodable
 from discreet.accounting.storage.schema import (
     FLAG,
     NUMBER,
@@ -25,7 +26,6 @@ from discreet.accounting.storage.schema import (
     lazy_class_schema,
     optional_schema,
     tuple_schema,
-    undecodable,
     union_schema,
 )
 from discreet.accounting.storage.source_schemas import LOSS_SCHEMAS, MECHANISM_SCHEMAS, RELATION

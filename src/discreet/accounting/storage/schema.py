@@ -23,6 +23,7 @@ from typing import Any, Final, TypeVar, final
 
 import numpy as np
 
+from discreet.accounting.storage.decoding import undecodable
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import rational
 from discreet.mechanisms.mechanism import factor
@@ -44,7 +45,6 @@ __all__ = [
     "next_depth",
     "optional_schema",
     "tuple_schema",
-    "undecodable",
     "union_schema",
 ]
 
@@ -223,15 +223,6 @@ def next_depth(depth: int) -> int:
             do="make it flatter: a sequence of sequences is one sequence.",
         )
     return depth + 1
-
-
-def undecodable(what: str) -> WrongKind:
-    """Return the error for data that no composition was written as."""
-    return WrongKind(
-        what=f"stored data cannot be read: {what}.",
-        why="a composition that is misread has another price.",
-        do="read only what discreet.accounting.written wrote.",
-    )
 
 
 _SAFE: Final = 1 << 53

@@ -21,12 +21,14 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Final, final
+from typing import TYPE_CHECKING, ClassVar, Final, final
 
-from discreet.accounting.scopes.box import Box
 from discreet.accounting.tree.certificates import checked_flag
 from discreet.errors import OutOfRange, WrongKind
 from discreet.loss.parameters import checked_count
+
+if TYPE_CHECKING:  # nodes without conditions know no boxes
+    from discreet.accounting.scopes.box import Box
 
 __all__ = ["Choice", "Node", "Repeat", "Sequential", "checked_node", "drawn", "short_repr"]
 

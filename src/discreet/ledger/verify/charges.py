@@ -29,9 +29,9 @@ from fractions import Fraction
 from typing import Final, TypeVar, final
 
 from discreet.accounting.budgets.amounts import decode_amounts
-from discreet.accounting.budgets.budget import Budget, price_in_currency
+from discreet.accounting.budgets.budget import Budget
 from discreet.accounting.budgets.cell_balances import ChargedBox
-from discreet.accounting.budgets.currency import Amounts, Currency
+from discreet.accounting.budgets.currency import Amounts, Currency, price_in_currency
 from discreet.accounting.budgets.request import RequestPart, RequestPricer
 from discreet.accounting.scopes.box import Box
 from discreet.accounting.scopes.contribution import Contribution
