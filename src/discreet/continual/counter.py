@@ -22,6 +22,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import accumulate
 from typing import Any, Final
 
 import numpy as np
@@ -29,8 +30,14 @@ from numpy.typing import NDArray
 
 from discreet.accounting import Leaf, Node, Repeat, account
 from discreet.arrays import INT64_MAX, INT64_MIN, listed
-from discreet.continual.counter_run import CounterRun, CounterState
-from discreet.continual.stream import Noise, Stream, checked_length_and_bound, read_stream
+from discreet.continual.counter_run import (
+    CounterRun,
+    CounterState,
+    Noise,
+    Stream,
+    checked_length_and_bound,
+    read_stream,
+)
 from discreet.continual.sum_tails import Law
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import Interval, whole
@@ -41,7 +48,7 @@ from discreet.mechanisms.mechanism import Number, at_confidence, steps_at
 from discreet.noise import SYSTEM, Entropy
 from discreet.noise.entropy import checked_entropy
 
-__all__ = ["MOST_LISTED", "Charge", "Counter", "clamped", "too_long"]
+__all__ = ["MOST_LISTED", "BlockCounter", "Charge", "Counter", "clamped", "too_long"]
 
 Charge = Callable[[PrivacyLoss], object]
 """Pays for a run, or raises."""
@@ -186,6 +193,42 @@ class Counter(Mechanism[Stream, NDArray[Any]]):
 
     def _checked_prefix(self, prefix: object) -> int:
         return whole(prefix, name="prefix", low=1, high=self.length)
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class BlockCounter(Counter):
+    """A counter that measures one block at each position t: the values after ``_start(t)`` up to t.
+
+    The sum of the first t values is that of the first ``_start(t)`` and the block, so one sum and
+    the noise of its blocks follow from each other.
+    """
+
+    @abstractmethod
+    def _start(self, t: int) -> int:
+        """Return the position after which the block of t begins."""
+
+    @abstractmethod
+    def _blocks(self, t: int) -> int:
+        """Return how many blocks make up the first t values."""
+
+    def spread(self, *, prefix: int) -> Fraction:
+        """Return the number of blocks that were added up, each with one draw of noise."""
+        return Fraction(self._blocks(self._checked_prefix(prefix)))
+
+    def _measured(self, values: Sequence[int]) -> list[int]:
+        return self._block_sums([0, *accumulate(values)])
+
+    def _measurements_of(self, outcome: Sequence[Any]) -> list[int] | None:
+        return self._block_sums([0, *(whole(total, name="a sum") for total in outcome)])
+
+    def _block_sums(self, sums: Sequence[int]) -> list[int]:
+        return [sums[t] - sums[self._start(t)] for t in range(1, len(sums))]
+
+    def _errors(self, noise: NDArray[np.int64]) -> NDArray[np.int64]:
+        sums = np.zeros((self.length + 1, noise.shape[0]), np.int64)
+        for t, drawn in enumerate(noise.T, start=1):
+            sums[t] = sums[self._start(t)] + drawn
+        return sums[1:].T
 
 
 def too_long() -> OutOfRange:

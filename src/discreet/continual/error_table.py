@@ -19,10 +19,10 @@ import numpy as np
 
 from discreet.continual.binary_tree import BinaryTreeCounter, RefinedTreeCounter
 from discreet.continual.counter import Counter
+from discreet.continual.counter_run import Noise, checked_length_and_bound
 from discreet.continual.dyadic import depth
 from discreet.continual.factorized import FactorizedCounter
 from discreet.continual.simple_counters import NoisyBits, NoisyPrefixes
-from discreet.continual.stream import Noise, checked_length_and_bound
 from discreet.errors import WrongKind
 from discreet.exact import decimal, positive, whole
 from discreet.loss import PrivacyLoss, ZeroConcentrated, least_scale

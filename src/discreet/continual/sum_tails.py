@@ -92,14 +92,14 @@ def sum_half_width(
     if isinstance(law, DiscreteLaplace):
         return most * _chernoff(float_up(law.scale), size / most**2, chance) * _ROUNDING
     variance = float_up(law.variance)
-    found = math.sqrt(2 * size * variance * math.log(2 / chance))
+    half_width = math.sqrt(2 * size * variance * math.log(2 / chance))
     if variance > 2 * _TAU_SQUARED:
         extra = _TAU_SQUARED * variance / (variance - _TAU_SQUARED)
         inside = (1 - _OUTSIDE) * math.exp(-_ETA * draws)
         quantile = -_NORMAL.inv_cdf(chance * inside / 2)
         normal = quantile * math.sqrt(variance + extra) + 4 * math.sqrt(extra)
-        found = min(found, math.sqrt(size) * normal)
-    return found * _ROUNDING
+        half_width = min(half_width, math.sqrt(size) * normal)
+    return half_width * _ROUNDING
 
 
 def _chernoff(scale: float, spread: float, chance: float) -> float:
@@ -169,8 +169,8 @@ def _log_mean_cosine(law: Law, angles: NDArray[np.float64]) -> NDArray[np.float6
         return np.asarray(np.log((1 + waves) / (1 + 2 * sum(sizes.values()))))
     near = np.abs(angles - turn * np.round(angles / turn))
     turns = [turn * m for m in (-2, -1, 0, 1, 2)]  # by Poisson's formula; more are below 1e-16
-    bells = sum(np.exp(variance * (near**2 - (near + each) ** 2) / 2) for each in turns)
-    total = sum(math.exp(-variance * each**2 / 2) for each in turns)
+    bells = sum(np.exp(variance * (near**2 - (near + winding) ** 2) / 2) for winding in turns)
+    total = sum(math.exp(-variance * winding**2 / 2) for winding in turns)
     return np.asarray(np.log(bells / total) - variance * near**2 / 2)
 
 

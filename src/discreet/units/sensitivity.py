@@ -55,11 +55,11 @@ def count_sensitivity(
     """
     kind = Relation.read(relation)
     cells = whole(conditions, name="conditions", low=1)
-    each = whole(overlap, name="overlap", low=1, high=cells)
+    held = whole(overlap, name="overlap", low=1, high=cells)
     most = whole(rows, name="rows", low=1)
-    full = min(cells, kind.sides * each)  # cells that move by all c rows when the rows agree
+    full = min(cells, kind.sides * held)  # cells that move by all c rows when the rows agree
     return Sensitivity(
-        l0=min(cells, kind.sides * each * most),
+        l0=min(cells, kind.sides * held * most),
         l1=Fraction(most * full),
         l2_squared=Fraction(most * most * full),
         linf=Fraction(most),

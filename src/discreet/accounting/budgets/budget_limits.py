@@ -39,6 +39,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Final, final
 
+import discreet.loss  # for least_scale, which most budgets do without
 from discreet.accounting.budgets.amounts import (
     NEVER,
     amount_down,
@@ -193,9 +194,7 @@ def _largest(name: str, epsilon: Fraction, delta: Fraction) -> Fraction:
 
     It lies hardly below the largest such number.
     """
-    from discreet.loss import least_scale  # noqa: PLC0415  most budgets are of epsilon alone
-
-    return 1 / least_scale(
+    return 1 / discreet.loss.least_scale(
         lambda scale: _loss(name, 1 / scale), epsilon=epsilon, delta=delta, bits=_SEARCH_BITS
     )
 

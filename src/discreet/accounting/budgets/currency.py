@@ -222,8 +222,8 @@ def price_in_currency(
     >>> price_in_currency(BasicCurrency(), Pure(epsilon="0.1"))
     (100000000000000000000000, 0)
     """
-    found = currency.price(loss, delta)
-    if found is None:
+    price = currency.price(loss, delta)
+    if price is None:
         raise WrongKind(
             what=f"a {type(loss).__name__} loss has no price in {currency.components[0]}.",
             why="a loss is admitted only by a theorem that turns it into what the budget "
@@ -231,7 +231,7 @@ def price_in_currency(
             do="name a delta to spend on it, delta=1e-9 say, or keep the budget in another "
             "currency.",
         )
-    return found
+    return price
 
 
 def with_delta(loss: PrivacyLoss, delta: Fraction) -> PrivacyLoss:

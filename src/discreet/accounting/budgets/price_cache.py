@@ -98,7 +98,7 @@ class PriceCache:
         ('birth_year',)
         """
         known = self._asker.constant
-        new = tuple(each for each in dict.fromkeys(constant) if each not in known)
+        new = tuple(column for column in dict.fromkeys(constant) if column not in known)
         if new:
             self._ask(replace(self._asker, constant=(*known, *new)))
 

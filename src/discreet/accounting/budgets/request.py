@@ -88,13 +88,13 @@ class RequestPricer:
             from discreet.accounting.tree.parallel import overlapping_keys  # noqa: PLC0415  rare
 
             overlapping_keys(node, [])
-        found = []
+        parts = []
         for box, part in self._parts(node, scope):
             single = {name: values for name, values in box.conditions if name not in several}
             units = (box if box.empty else Box(single)).for_unit(self.unit, self.constant)
             surely = units.exact and len(single) == len(box.conditions)
-            found.append(RequestPart(units.region, part, surely=surely))
-        return [portion for portion in found if not portion.box.empty]
+            parts.append(RequestPart(units.region, part, surely=surely))
+        return [portion for portion in parts if not portion.box.empty]
 
     def _parts(self, node: Node, scope: Box) -> Iterator[tuple[Box, Node]]:
         below = node.regions(self._shared)
@@ -146,8 +146,8 @@ class RequestPricer:
         if not self.unit.columns or self.contribution is not None:
             return
         if all(
-            self._certified(each) if isinstance(each, Leaf) else each.passes_rows
-            for each in node.walk()
+            self._certified(below) if isinstance(below, Leaf) else below.passes_rows
+            for below in node.walk()
         ):
             return
         raise NotComposable(

@@ -158,9 +158,9 @@ class Charge:
     def amounts(self) -> Amounts:
         """The most that a record pays, or, where records are replaced, that two of one box do."""
         one = not self.unit.relation.replaces
-        each = [piece.added if one else piece.replaced for piece in self.pieces]
+        prices = [piece.added if one else piece.replaced for piece in self.pieces]
         nothing = tuple(0 for _ in self.budget.limit)
-        return tuple(max(column) for column in zip(nothing, *each, strict=True))
+        return tuple(max(column) for column in zip(nothing, *prices, strict=True))
 
     def __str__(self) -> str:
         """Show the price, rounded up, and whom it is about."""

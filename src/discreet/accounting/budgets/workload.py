@@ -39,7 +39,7 @@ from discreet.loss import PrivacyLoss
 from discreet.loss.parameters import checked_delta
 from discreet.units import PrivacyUnit, row, same_unit
 
-__all__ = ["Comparison", "Workload", "compare"]
+__all__ = ["Workload", "WorkloadComparison", "compare"]
 
 _CURRENCIES: Final = (BasicCurrency(), ConcentratedCurrency(), GaussianCurrency())
 
@@ -73,21 +73,21 @@ class Workload:
         """Take losses, mechanisms or trees, and whom they are about: rows, unless given."""
         whom = row() if unit is None else same_unit(unit)
         asker = RequestPricer(unit=whom, contribution=contribution)
-        found = tuple(asker.loss(asker.node(question)) for question in questions)
-        if not found:
+        losses = tuple(asker.loss(asker.node(question)) for question in questions)
+        if not losses:
             raise OutOfRange(
                 what="a workload has no questions.",
                 why="there is nothing to plan.",
                 do="give at least one loss, mechanism or tree.",
             )
-        object.__setattr__(self, "losses", found)
+        object.__setattr__(self, "losses", losses)
         object.__setattr__(self, "unit", asker.unit)
 
     @property
     def loss(self) -> PrivacyLoss:
         """What all questions lose together."""
-        each = [loss.power(count) for loss, count in Counter(self.losses).items()]
-        return functools.reduce(lambda first, second: first.compose(second), each)
+        powers = [loss.power(count) for loss, count in Counter(self.losses).items()]
+        return functools.reduce(lambda first, second: first.compose(second), powers)
 
     def price(self, currency: Currency) -> Amounts | None:
         """Return what all questions cost one by one; None where one of them has no price."""
@@ -106,7 +106,7 @@ class Workload:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class WorkloadComparison:
     """The epsilons of one workload, all at the same delta, rounded up.
 
     ``one_by_one`` has an entry for each currency in which all questions have a price.
@@ -137,7 +137,7 @@ class Comparison:
         return "\n".join(lines)
 
 
-def compare(workload: Workload, *, delta: object) -> Comparison:
+def compare(workload: Workload, *, delta: object) -> WorkloadComparison:
     """Compare a plan with asking its questions one by one.
 
     >>> from discreet.mechanisms import Laplace
@@ -145,15 +145,16 @@ def compare(workload: Workload, *, delta: object) -> Comparison:
     0.445
     """
     chance = checked_delta(delta)
-    found = []
+    epsilons = []
     for currency in _CURRENCIES:
         total = workload.price(currency)
         if total is not None:
-            found.append((currency.name, currency.loss(total).epsilon(delta=chance)))
-    if not found:
+            epsilons.append((currency.name, currency.loss(total).epsilon(delta=chance)))
+    if not epsilons:
         raise OutOfRange(
             what="no currency has a price for all questions of the workload.",
             why="what cannot be priced cannot be asked one by one.",
             do="ask the workload itself: workload.loss.epsilon(delta=...).",
         )
-    return Comparison(workload, chance, workload.loss.epsilon(delta=chance), tuple(found))
+    planned = workload.loss.epsilon(delta=chance)
+    return WorkloadComparison(workload, chance, planned, tuple(epsilons))

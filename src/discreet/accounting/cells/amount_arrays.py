@@ -99,13 +99,13 @@ class AmountArray:
         digits = self.digits[:, :, order]
         pick, never = (np.minimum, _MASK + 1) if least else (np.maximum, -1)
         sizes = np.diff(np.append(starts, len(order)))
-        found = np.empty((*digits.shape[:2], len(starts)), dtype=np.int64)
+        joined = np.empty((*digits.shape[:2], len(starts)), dtype=np.int64)
         candidates = np.ones(digits.shape[1:], dtype=bool)
         for place in range(len(digits) - 1, -1, -1):
             here = np.where(candidates, digits[place], never)
-            found[place] = pick.reduceat(here, starts, axis=1)
-            candidates &= here == np.repeat(found[place], sizes, axis=1)
-        self.digits = found
+            joined[place] = pick.reduceat(here, starts, axis=1)
+            candidates &= here == np.repeat(joined[place], sizes, axis=1)
+        self.digits = joined
 
     def same(self, cells: Index, others: Index) -> NDArray[np.bool_]:
         """Whether cells hold the same amounts as other cells."""
@@ -120,8 +120,8 @@ class AmountArray:
 
     def falling(self) -> Index:
         """Return, for each component, the cells from the highest amount to the lowest."""
-        components = range(self.digits.shape[1])
-        return np.array([np.lexsort(-self.digits[:, at]) for at in components], dtype=np.intp)
+        by_component = np.moveaxis(self.digits, 1, 0)
+        return np.array([np.lexsort(-digits) for digits in by_component], dtype=np.intp)
 
     def written(self) -> list[list[str]]:
         """Return a form that JSON keeps exactly."""

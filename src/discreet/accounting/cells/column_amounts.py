@@ -163,14 +163,14 @@ class ColumnAmounts:
     @classmethod
     def read(cls, data: object, *, width: int, places: int) -> Self:
         """Read what ``written`` wrote, and refuse everything else."""
-        found = stored_fields(data, "atoms", "paid", "low", "stories", "masks", "used")
+        stored = stored_fields(data, "atoms", "paid", "low", "stories", "masks", "used")
         column = cls(width=width, places=places)
-        column.atoms = AtomRefinement.read(found["atoms"])
-        column.paid = AmountArray.read(found["paid"], width=width, places=places)
-        column.low = AmountArray.read(found["low"], width=width, places=places)
-        column.stories = ChargeHistories.read(found["stories"], column.atoms.size)
-        column.masks = decode_masks(found["masks"], column.atoms.size)
-        column.used = whole(found["used"], name="a stored count", low=0)
+        column.atoms = AtomRefinement.read(stored["atoms"])
+        column.paid = AmountArray.read(stored["paid"], width=width, places=places)
+        column.low = AmountArray.read(stored["low"], width=width, places=places)
+        column.stories = ChargeHistories.read(stored["stories"], column.atoms.size)
+        column.masks = decode_masks(stored["masks"], column.atoms.size)
+        column.used = whole(stored["used"], name="a stored count", low=0)
         column._renumber()
         require_stored(column.paid.covers(column.low) and column.paid.size == column.atoms.size)
         return column
@@ -198,7 +198,7 @@ class ColumnAmounts:
         return groups
 
     def _renumber(self) -> None:
-        self._number = {mask: at for at, mask in enumerate(self.masks)}
+        self._number = {mask: number for number, mask in enumerate(self.masks)}
 
 
 def decode_masks(data: object, size: int) -> list[int]:

@@ -88,13 +88,13 @@ class ChargeHistories:
     @classmethod
     def read(cls, data: object, size: int) -> Self:
         """Read what ``written`` wrote, and refuse everything else."""
-        found = stored_fields(data, "numbers", "mixed", "told")
-        told, numbers, mixed = found["told"], found["numbers"], found["mixed"]
-        require_stored(type(told) is int and 0 < told < 1 << 62)
-        require_stored(are_indices(numbers, below=told) and len(numbers) == size)
+        stored = stored_fields(data, "numbers", "mixed", "told")
+        given, numbers, mixed = stored["told"], stored["numbers"], stored["mixed"]
+        require_stored(type(given) is int and 0 < given < 1 << 62)
+        require_stored(are_indices(numbers, below=given) and len(numbers) == size)
         require_stored(are_indices(mixed, below=size) and mixed == sorted(set(mixed)))
         stories = cls(size)
-        stories.numbers[:], stories._told = numbers, told
+        stories.numbers[:], stories._told = numbers, given
         stories.mixed[mixed] = True
         seen = Counter(numbers)
         require_stored(all(seen[numbers[part]] == 1 for part in mixed))
@@ -133,8 +133,8 @@ class SplitTree:
         parents = self.parents[self.nodes]
         order = np.argsort(parents, kind="stable")
         ordered = parents[order]
-        at = np.flatnonzero((ordered[1:] == ordered[:-1]) & (ordered[1:] >= 0))
-        return order[at], order[at + 1]
+        firsts = np.flatnonzero((ordered[1:] == ordered[:-1]) & (ordered[1:] >= 0))
+        return order[firsts], order[firsts + 1]
 
     def join(self, cells: Index, others: Index) -> Index:
         """Make one cell of each pair of siblings; return the cells that are left, in order."""
@@ -167,8 +167,8 @@ class SplitTree:
     @classmethod
     def read(cls, data: object, size: int) -> Self:
         """Read what ``written`` wrote for a tree of so many cells, and refuse everything else."""
-        found = stored_fields(data, "nodes", "parents")
-        nodes, parents = found["nodes"], found["parents"]
+        stored = stored_fields(data, "nodes", "parents")
+        nodes, parents = stored["nodes"], stored["parents"]
         count = 2 * size - 1
         require_stored(are_indices(nodes, below=count) and len(nodes) == len(set(nodes)) == size)
         require_stored(isinstance(parents, list) and len(parents) == count and parents[0] == -1)

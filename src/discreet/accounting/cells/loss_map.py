@@ -177,7 +177,7 @@ class LossMap:
         if not len(cells):
             return ((0, 0),) * self.width
         components = range(self.width)
-        return tuple(two_highest(self._parts, cells, within, at) for at in components)
+        return tuple(two_highest(self._parts, cells, within, component) for component in components)
 
     def copy(self) -> LossMap:
         """Return a map that can be charged apart from this one.
@@ -209,14 +209,14 @@ class LossMap:
     @classmethod
     def read(cls, data: object) -> Self:
         """Read what ``written`` wrote, and refuse everything else."""
-        found = stored_fields(data, "version", "width", "cap", "exact", "owed", "parts")
-        require_stored(found["version"] == 1)
-        width = whole(found["width"], name="a stored width", low=1)
-        owed = decode_hexadecimal(found["owed"], width=width)
-        paid = cls(width, cap=found["cap"])
-        paid._owed, paid._exact = owed, found["exact"]
+        stored = stored_fields(data, "version", "width", "cap", "exact", "owed", "parts")
+        require_stored(stored["version"] == 1)
+        width = whole(stored["width"], name="a stored width", low=1)
+        owed = decode_hexadecimal(stored["owed"], width=width)
+        paid = cls(width, cap=stored["cap"])
+        paid._owed, paid._exact = owed, stored["exact"]
         paid._most, paid._since = owed.copy(), _OFTEN
-        paid._parts = Partition.read(found["parts"], width=width, places=places_for(max(owed)))
+        paid._parts = Partition.read(stored["parts"], width=width, places=places_for(max(owed)))
         ceiling = paid._parts.ceiling()
         require_stored(all(high <= debt for high, debt in zip(ceiling, owed, strict=True)))
         require_stored(isinstance(paid._exact, bool) and paid.cells <= paid.cap)
@@ -239,7 +239,7 @@ class LossMap:
         conditions = self._parts.conditions(region)
         meets, _ = self._parts.cells.met(conditions)
         cells = np.flatnonzero(meets & (not region.empty))
-        return cells, {condition.at: condition.bits for condition in conditions}
+        return cells, {condition.axis: condition.bits for condition in conditions}
 
     def _charge(self, conditions: Sequence[AtomCondition], digits: Digits, *, whole: bool) -> bool:
         """Charge cells, and split those that stick out; return whether cells were merged."""

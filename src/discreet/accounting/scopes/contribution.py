@@ -109,10 +109,10 @@ class Contribution:
             name: {key: WHOLE.read(limit, 0) for key, limit in data[name].items()}
             for name in _NAMED
         }
-        found = cls(rows=WHOLE.read(data["rows"], 0), **named)
-        if found.written() != data:
+        contribution = cls(rows=WHOLE.read(data["rows"], 0), **named)
+        if contribution.written() != data:
             raise undecodable("a limit of a contribution is not in its written form")
-        return found
+        return contribution
 
 
 def _limits(given: Mapping[str, int] | None, name: str) -> tuple[tuple[str, int], ...]:

@@ -96,7 +96,7 @@ class ScopeColumn:
         schema = _digest(
             {
                 "table": table,
-                "unit": [list(each) for each in unit],
+                "unit": [list(key) for key in unit],
                 "link": link,
                 "column": [name, source, native, read],
             }
@@ -134,8 +134,8 @@ class ScopeColumn:
         texts = isinstance(parts, list) and all(isinstance(part, str) for part in parts)
         if not texts or len(parts) != _PARTS or len(parts[0]) != _DIGITS:
             return None
-        found = cls(*parts)
-        return found if found.name == name else None
+        column = cls(*parts)
+        return column if column.name == name else None
 
     @property
     def name(self) -> str:
@@ -161,7 +161,7 @@ def shared_columns(content: Mapping[str, Any]) -> tuple[str, ...]:
     True
     """
     try:
-        return tuple(each.name for each in _shared(content))
+        return tuple(column.name for column in _shared(content))
     except (KeyError, TypeError, ValueError):
         return ()
 
@@ -192,8 +192,8 @@ def describe_column(name: str) -> str:
     >>> describe_column("age"), describe_column(ScopeColumn.promised("sex", "TEXT", ()).name)
     ('age', 'sex')
     """
-    found = ScopeColumn.read(name)
-    return name if found is None else str(found)
+    column = ScopeColumn.read(name)
+    return name if column is None else str(column)
 
 
 def _text(data: object) -> str:

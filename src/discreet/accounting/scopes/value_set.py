@@ -165,8 +165,8 @@ class Values:
         >>> Values.read(equals(0.1).written()) == equals(0.1)
         True
         """
-        found = stored_fields(data, "kind", "below", "cuts", "null", "exact")
-        return cls(**{**found, "cuts": decode_cuts(found["cuts"], found["kind"])})
+        stored = stored_fields(data, "kind", "below", "cuts", "null", "exact")
+        return cls(**{**stored, "cuts": decode_cuts(stored["cuts"], stored["kind"])})
 
 
 def canonical(

@@ -51,8 +51,8 @@ def encode(node: Node) -> dict[str, Any]:
     >>> encode(Repeat(Leaf(Pure(epsilon="0.1")), 3))["child"]["source"]
     {'kind': 'Pure', 'epsilon': '1/10'}
     """
-    found: Any = _NODE.write(checked_node(node), 0)
-    return {"version": _VERSION, **found}
+    data: Any = _NODE.write(checked_node(node), 0)
+    return {"version": _VERSION, **data}
 
 
 def decode(data: object) -> Node:
@@ -78,8 +78,8 @@ def encode_unit(unit: PrivacyUnit) -> dict[str, Any]:
     >>> encode_unit(person("patient"))["columns"]
     ['patient']
     """
-    found: dict[str, Any] = _UNIT.write(unit, 0)  # type: ignore[assignment]
-    return found
+    data: dict[str, Any] = _UNIT.write(unit, 0)  # type: ignore[assignment]
+    return data
 
 
 def decode_unit(data: object) -> PrivacyUnit:

@@ -80,17 +80,17 @@ class ClassSchema:
 
     def write(self, value: object, depth: int) -> dict[str, object]:
         """Write one value of the class."""
-        found: dict[str, object] = {"kind": self.name}
+        data: dict[str, object] = {"kind": self.name}
         for name, form in self.fields.items():
-            found[name] = form.write(getattr(value, self.kept.get(name, name)), depth)
-        return found
+            data[name] = form.write(getattr(value, self.kept.get(name, name)), depth)
+        return data
 
     def read(self, data: dict[str, object], depth: int) -> Any:
         """Read one value of the class, from exactly its fields."""
         if data.keys() != self.fields.keys() | {"kind"}:
             raise undecodable(f"the fields of a {self.name} are not {', '.join(self.fields)}")
-        found = {name: form.read(data[name], depth) for name, form in self.fields.items()}
-        return self.of(**found) if self.make is None else self.make(self.of, **found)
+        values = {name: form.read(data[name], depth) for name, form in self.fields.items()}
+        return self.of(**values) if self.make is None else self.make(self.of, **values)
 
 
 def class_schema(
@@ -139,31 +139,31 @@ def class_schema_of(table: Mapping[str, ClassSchema], of: type) -> ClassSchema |
     >>> class_schema_of({"Pure": class_schema(Pure)}, type("Pure", (), {})) is None
     True
     """
-    found = table.get(of.__name__)
-    return found if found is not None and found.of is of else None
+    schema = table.get(of.__name__)
+    return schema if schema is not None and schema.of is of else None
 
 
 def union_schema(what: str, table: Iterable[ClassSchema]) -> FieldSchema:
     """Return the form of values of several classes."""
     known = tuple(table)
-    by_name = {each.name: each for each in known}
+    by_name = {schema.name: schema for schema in known}
 
     def write(value: object, depth: int) -> object:
-        found = class_schema_of(by_name, type(value))
-        if found is None:
+        schema = class_schema_of(by_name, type(value))
+        if schema is None:
             raise WrongKind(
                 what=f"a {type(value).__name__} cannot be written as {what}.",
                 why="only values that are plain data can be stored and read again.",
                 do=f"use one of {', '.join(by_name)}.",
             )
-        return found.write(value, next_depth(depth))
+        return schema.write(value, next_depth(depth))
 
     def read(data: object, depth: int) -> Any:
         name = data.get("kind") if isinstance(data, dict) else None
-        found = by_name.get(name) if isinstance(name, str) else None
-        if found is None or not isinstance(data, dict):
+        schema = by_name.get(name) if isinstance(name, str) else None
+        if schema is None or not isinstance(data, dict):
             raise undecodable(f"{what} has none of the kinds {', '.join(by_name)}")
-        return found.read(data, next_depth(depth))
+        return schema.read(data, next_depth(depth))
 
     return FieldSchema(write, read)
 
@@ -249,10 +249,10 @@ def _write_number(value: Fraction | int, _: int) -> str:
 def _read_number(data: object, _: int) -> Fraction:
     if not isinstance(data, str):
         raise undecodable("an exact number is not text such as '1/10'")
-    found = _LONG.fullmatch(data)
-    if found is None:
+    long = _LONG.fullmatch(data)
+    if long is None:
         return rational(data, name="a stored number")
-    top, bottom = (int(part, 16) for part in found.groups())
+    top, bottom = (int(part, 16) for part in long.groups())
     if bottom == 0:
         raise undecodable("an exact number is divided by zero")
     return Fraction(top, bottom)

@@ -56,7 +56,7 @@ def drawn(node: Node, price: Callable[[Node], str] | None = None) -> str:
     rows = list(_rows(node, "", "", ""))
     if price is None:
         return "\n".join(text for text, _ in rows)
-    prices = [price(each) for _, each in rows]
+    prices = [price(below) for _, below in rows]
     left, right = max(len(text) for text, _ in rows), max(len(text) for text in prices)
     return "\n".join(
         f"{text:<{left}}  {cost:>{right}}".rstrip()
@@ -68,8 +68,8 @@ def _rows(node: Node, first: str, rest: str, label: str) -> Iterator[tuple[str, 
     """Yield each line of a tree and its node; the root has no lines to its left."""
     yield f"{first}{label}{node.title()}", node
     branches = node.branches()
-    for at, (name, child) in enumerate(branches, start=1):
-        turn, pass_by = ("└── ", "    ") if at == len(branches) else ("├── ", "│   ")
+    for number, (name, child) in enumerate(branches, start=1):
+        turn, pass_by = ("└── ", "    ") if number == len(branches) else ("├── ", "│   ")
         yield from _rows(child, rest + turn, rest + pass_by, f"{name}: " if name else "")
 
 

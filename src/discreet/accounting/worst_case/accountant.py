@@ -66,7 +66,7 @@ def account(
     protected = _unit(relation, unit)
     whole = checked_node(tree)
     limits = _limits(whole, protected, contribution)
-    boxes = [_box(each) for each in impossible]
+    boxes = [_box(region) for region in impossible]
     return _Accountant(whole, protected, limits, boxes).statement()
 
 
@@ -169,8 +169,8 @@ class _Accountant:
         solver = SeveralRowsSolver(
             self._terms, self._frontier, prices, self._contribution, self._overlaps
         )
-        found = solver.options(whole, move)
-        return self._frontier.pruned([*found, *self._together(prices, move)])
+        options = solver.options(whole, move)
+        return self._frontier.pruned([*options, *self._together(prices, move)])
 
     def _together(self, prices: TermPrices, move: RowChange) -> list[Scenario]:
         """Put all rows of the unit into one cell: a scenario that exists."""
@@ -180,16 +180,16 @@ class _Accountant:
         )
         here = RowChange(min(move.removed, most), min(move.inserted, most))
         sides = (BEFORE if here.removed else 0) | (AFTER if here.inserted else 0)
-        found = OneRecordSolver(self._terms, self._frontier, prices, here).options(
+        options = OneRecordSolver(self._terms, self._frontier, prices, here).options(
             self._terms.seen(self._whole, sides)
         )
-        return [option for option in found if option.real]
+        return [option for option in options if option.real]
 
 
 def _turned(options: Iterable[Scenario]) -> list[Scenario]:
     """Look at the same rows from the other side."""
     return [
-        replace(option, cells=tuple((c, BOTH - side, at, n) for c, side, at, n in option.cells))
+        replace(option, cells=tuple((c, BOTH - side, atom, n) for c, side, atom, n in option.cells))
         for option in options
     ]
 

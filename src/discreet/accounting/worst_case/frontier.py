@@ -181,7 +181,7 @@ class Frontier:
             ):
                 kept.append(option)
         while len(kept) > most:
-            merged = [self.above_all(kept[at : at + 2]) for at in range(0, len(kept), 2)]
+            merged = [self.above_all(kept[first : first + 2]) for first in range(0, len(kept), 2)]
             kept = self.pruned(merged, most=len(kept))
         return kept
 
@@ -241,10 +241,10 @@ class Frontier:
         rooms.sort(key=lambda room: isinstance(room[0], ResponsePair))
         for number, count in needed:
             for _ in range(count):
-                for at, (pair, size) in enumerate(rooms):
+                for place, (pair, size) in enumerate(rooms):
                     share = self._share((pair, size), number)
                     if share is not None and share <= size:
-                        rooms[at] = (pair, size - share)
+                        rooms[place] = (pair, size - share)
                         break
                 else:
                     return False
@@ -284,7 +284,7 @@ class Frontier:
             bound = None
             if not isinstance(element, RenyiCurve):
                 ways = [Composition(((pair, 1),)) for pair in (element, element.reverse())]
-                known = [found for found in map(largest_loss, ways) if found is not None]
+                known = [largest for largest in map(largest_loss, ways) if largest is not None]
                 bound = max(known) if len(known) == len(ways) else None
             self._bounds[number] = bound
         return self._bounds[number]
@@ -328,15 +328,12 @@ class Frontier:
 
     def product(self, lists: Iterable[Sequence[Scenario]]) -> list[Scenario]:
         """Compose independent choices; a choice without options leaves none."""
-        found = [Scenario()]
+        products = [Scenario()]
         for options in lists:
-            if len(found) == 1 or len(options) == 1:  # nothing new can be dominated
-                found = [compose_scenarios(left, right) for left in found for right in options]
-            else:
-                found = self.pruned(
-                    compose_scenarios(left, right) for left in found for right in options
-                )
-        return found
+            composed = [compose_scenarios(left, right) for left in products for right in options]
+            single = len(products) == 1 or len(options) == 1  # nothing new can be dominated
+            products = composed if single else self.pruned(composed)
+        return products
 
 
 def is_unprotected(composition: Composition) -> bool:
@@ -367,7 +364,7 @@ def times(option: Scenario, count: int) -> Scenario:
     if count == 1:
         return option
     bag = option.bag
-    counts = tuple((number, each * count) for number, each in bag.counts)
+    counts = tuple((number, power * count) for number, power in bag.counts)
     moments = tuple(moment * count for moment in option.moments)
     return replace(
         option, bag=PairCounts(counts, bag.square * count, bag.rho * count), moments=moments

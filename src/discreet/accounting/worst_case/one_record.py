@@ -84,9 +84,9 @@ class OneRecordSolver:
         if not any(self._terms.variables(item) for item, _ in items):
             return [self._prices.of(whole, self._move)]
         if len(items) == 1:
-            found = self._sample(*items[0])
-            if found is not None:
-                return found
+            sampled = self._sample(*items[0])
+            if sampled is not None:
+                return sampled
         return self._branched(whole)
 
     # Independent parts
@@ -154,13 +154,13 @@ class OneRecordSolver:
         (inner,) = term.children
         if len(sides) != 1 or self._terms.seen(inner, next(iter(sides))) != inner:
             return None
-        found = []
+        options = []
         for option in self.options(inner):
             composition = self._frontier.composition(option)
             sampled = self._prices.sampled([composition], term, next(iter(sides)))
             fresh = times(self._frontier.option(sampled, real=option.real), count)
-            found.append(replace(fresh, cells=option.cells))
-        return self._frontier.pruned(found)
+            options.append(replace(fresh, cells=option.cells))
+        return self._frontier.pruned(options)
 
     # Branching
 
@@ -189,13 +189,13 @@ class OneRecordSolver:
         return {column for column, _ in term.conditions} if term.sides == BOTH else set()
 
     def _one_side(self, whole: Product, column: str, side: int) -> list[Scenario]:
-        found: dict[Product, int] = {}
+        kinds: dict[Product, int] = {}
         for atom, left in enumerate(self._terms.placed(whole, column, side)):
             if left is not None:
-                found.setdefault(left, atom)
+                kinds.setdefault(left, atom)
         return self._frontier.union(
             self._placed(self.options(left), [(column, side, atom, 1)])
-            for left, atom in found.items()
+            for left, atom in kinds.items()
         )
 
     def _both_sides(self, whole: Product, column: str) -> list[Scenario]:
@@ -218,15 +218,15 @@ class OneRecordSolver:
         atoms = list(range(count))
         if single:
             atoms = self._representatives(self._terms.product(mine), column)
-        found: dict[Product, Atoms] = {}
+        kinds: dict[Product, Atoms] = {}
         for old in atoms:
             for new in atoms:
                 left = self._fixed(whole, column, (old, new))
                 if left is not None:
-                    found.setdefault(left, (old, new))
+                    kinds.setdefault(left, (old, new))
         return self._frontier.union(
             self._placed(self.options(left), [(column, BEFORE, old, 1), (column, AFTER, new, 1)])
-            for left, (old, new) in found.items()
+            for left, (old, new) in kinds.items()
             if old is not None and new is not None
         )
 
@@ -255,10 +255,10 @@ class OneRecordSolver:
                 masks: set[int] = set()
                 for child in children:
                     for inner, _ in self._terms.items(child):
-                        found = self._masks(inner, column)
-                        if found is None or not found:
+                        inner_masks = self._masks(inner, column)
+                        if inner_masks is None or not inner_masks:
                             return None
-                        masks |= found
+                        masks |= inner_masks
                 return masks
 
     def _split(self, mine: Product, column: str) -> list[Scenario]:
@@ -295,11 +295,11 @@ class OneRecordSolver:
         return self._frontier.pruned([*same, *apart])
 
     def _two_best(
-        self, found: list[tuple[Product, Scenario, int]]
+        self, options: list[tuple[Product, Scenario, int]]
     ) -> list[tuple[Product, Scenario]]:
         """Drop an option only if two parts of other kinds dominate it: one of them is free."""
         kept: list[tuple[Product, Scenario, int]] = []
-        for kind, option, count in sorted(found, key=lambda each: each[1].moments, reverse=True):
+        for kind, option, count in sorted(options, key=lambda way: way[1].moments, reverse=True):
             above: dict[Product, int] = {}
             for other, better, parts in kept[:COMPARED_SCENARIOS]:
                 if other != kind and other not in above and self._frontier.beats(better, option):

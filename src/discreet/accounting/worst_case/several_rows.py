@@ -102,8 +102,8 @@ class SeveralRowsSolver:
                 touches[item] = count
         lists.append([self._prices.of(self._terms.product(decided), move)])
         lists += self._touches(touches, move)
-        found = self._frontier.product(lists)
-        return found if real else [replace(option, real=False) for option in found]
+        options = self._frontier.product(lists)
+        return options if real else [replace(option, real=False) for option in options]
 
     def _chosen(self, whole: Product) -> list[Product]:
         """Decide one choice that was made in advance; all that is chosen shares the rows."""
@@ -127,8 +127,8 @@ class SeveralRowsSolver:
             crossing = any(self._columns(i) - {column} & seen for i in mine)
             seen |= {name for i in mine for name in self._columns(i)}
             crossing = crossing or any(self._columns(i) & seen for i in touches)
-            found = self._knapsack(self._terms.product(simple), column, move)
-            lists.append([replace(o, real=False) for o in found] if crossing else found)
+            options = self._knapsack(self._terms.product(simple), column, move)
+            lists.append([replace(o, real=False) for o in options] if crossing else options)
             lists += [self._anywhere(i, n, move) for i, n in mine.items() if i not in simple]
         return lists
 
@@ -151,10 +151,10 @@ class SeveralRowsSolver:
         """Let a term see any number of the rows."""
         bare = self._terms.bare(item)
         seen = pairs(range(move.removed + 1), range(move.inserted + 1))
-        found = [
+        prices = [
             self._prices.of(self._terms.product({bare: count}), RowChange(*rows)) for rows in seen
         ]
-        return self._frontier.pruned(replace(price, real=False) for price in found)
+        return self._frontier.pruned(replace(price, real=False) for price in prices)
 
     # The knapsack
 
@@ -187,10 +187,10 @@ class SeveralRowsSolver:
                 state: self._frontier.pruned(options, most) for state, options in fresh.items()
             }
         self._nested -= 1
-        found = self._frontier.union(states.values())
+        scenarios = self._frontier.union(states.values())
         if relaxed or (limited and self._nested):  # limits hold for all parts together
-            found = [replace(option, real=False) for option in found]
-        return found
+            scenarios = [replace(option, real=False) for option in scenarios]
+        return scenarios
 
     def _at_most(self, column: str, atom: int, move: RowChange) -> RowChange:
         """Return how many rows can lie in an atom; limits are about single values."""
@@ -207,7 +207,7 @@ class SeveralRowsSolver:
         placed = enumerate(self._terms.placed(mine, column, BOTH))
         pieces = [(atom, piece) for atom, piece in placed if piece]  # number 0 is empty
         kept: list[tuple[int, Product]] = []
-        for atom, piece in sorted(pieces, key=lambda each: -self._weight(each[1], most)):
+        for atom, piece in sorted(pieces, key=lambda pair: -self._weight(pair[1], most)):
             better = 0
             room = self._at_most(column, atom, most)
             for place, other in kept:
@@ -226,8 +226,8 @@ class SeveralRowsSolver:
     def _worse(self, other: Product, piece: Product, most: RowChange) -> bool:
         """Say whether the other piece costs at least as much for any rows."""
         for rows in pairs(range(most.removed + 1), range(most.inserted + 1)):
-            larger, smaller = (self.options(each, RowChange(*rows)) for each in (other, piece))
-            for option in smaller:
+            larger = self.options(other, RowChange(*rows))
+            for option in self.options(piece, RowChange(*rows)):
                 if not any(self._frontier.beats(big, option) for big in larger):
                     return False
         return True
@@ -250,8 +250,8 @@ class SeveralRowsSolver:
     def _composed(self, term: WrappedTerm, move: RowChange) -> Composition:
         match term.kind:
             case WrapperKind.STATIC | WrapperKind.ADAPTIVE:
-                found = [option for child in term.children for option in self.options(child, move)]
-                return upper_envelope([self._frontier.composition(option) for option in found])
+                options = [way for child in term.children for way in self.options(child, move)]
+                return upper_envelope([self._frontier.composition(option) for option in options])
             case WrapperKind.POISSON:
                 return self._halves(term, move, self._sampled)
             case WrapperKind.ROUTED:
@@ -263,10 +263,10 @@ class SeveralRowsSolver:
             case WrapperKind.GROUPED:  # all rows are given to it, or some
                 moves = pairs(range(move.removed + 1), range(move.inserted + 1))
                 bare = self._terms.unconditional(term)
-                found = [
+                options = [
                     self._prices.wrapped(bare, RowChange(*rows)) for rows in moves if any(rows)
                 ]
-                return upper_envelope([self._frontier.composition(option) for option in found])
+                return upper_envelope([self._frontier.composition(option) for option in options])
             case _:
                 return self._frontier.composition(self._prices.ordered(UNPROTECTED, 1, 1))
 
@@ -277,8 +277,8 @@ class SeveralRowsSolver:
     def _sampled(self, term: WrappedTerm, side: int, rows: int) -> Composition:
         inner = self._terms.seen(term.children[0], side)
         least = rows if self._prices.together(term) else 1
-        found = [self._above(inner, side, j) for j in range(least, rows + 1)]
-        return self._prices.sampled(found, term, side)
+        compositions = [self._above(inner, side, j) for j in range(least, rows + 1)]
+        return self._prices.sampled(compositions, term, side)
 
     def _routed(self, term: WrappedTerm, side: int, rows: int) -> Composition:
         children = [self._terms.seen(child, side) for child in term.children]

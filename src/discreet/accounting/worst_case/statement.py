@@ -175,7 +175,7 @@ class Statement:
     def _worst(self, delta: Fraction) -> tuple[Scenario | None, float]:
         """Return the worst option and its epsilon."""
         ranked = [(_ceiling(option, delta), option) for option in self._all()]
-        ranked.sort(key=lambda each: (each[0], each[1].moments), reverse=True)
+        ranked.sort(key=lambda candidate: (candidate[0], candidate[1].moments), reverse=True)
         worst, price = None, 0.0
         for ceiling, option in ranked:
             if worst is not None and ceiling <= price:
@@ -183,9 +183,9 @@ class Statement:
             composition = self._frontier.composition(option)
             if worst is not None and _below(composition, price, delta):
                 continue
-            found = _epsilon(composition, delta)
-            if worst is None or found > price:
-                worst, price = option, found
+            epsilon = _epsilon(composition, delta)
+            if worst is None or epsilon > price:
+                worst, price = option, epsilon
         return worst, price
 
     def __str__(self) -> str:
@@ -196,8 +196,8 @@ class Statement:
 
     def _shown(self, node: Node, box: Box) -> str:
         """Show what a node costs by itself, where it lies."""
-        found = self._again(Where(box, node) if box.conditions else node).epsilon(delta=_SHOWN)
-        return "infinite" if math.isinf(found) else f"{math.ceil(found * 10**4) / 10**4:.4f}"
+        epsilon = self._again(Where(box, node) if box.conditions else node).epsilon(delta=_SHOWN)
+        return "infinite" if math.isinf(epsilon) else f"{math.ceil(epsilon * 10**4) / 10**4:.4f}"
 
 
 def _behind(node: Node, box: Box) -> Iterator[tuple[Node, Box]]:

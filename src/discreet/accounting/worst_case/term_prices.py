@@ -159,10 +159,10 @@ class TermPrices:
         if loss.pure_bound() == 0:
             return Scenario()
         profile = loss.profile()
-        found: Iterable[Composition] = profile.remove if new == 0 else profile.add
+        directed: Iterable[Composition] = profile.remove if new == 0 else profile.add
         if old and new:
-            found = (*profile.remove, *profile.add)
-        distinct = list(dict.fromkeys(found))
+            directed = (*profile.remove, *profile.add)
+        distinct = list(dict.fromkeys(directed))
         return self._frontier.option(upper_envelope(distinct), real=real and len(distinct) == 1)
 
     # Other nodes
@@ -173,8 +173,8 @@ class TermPrices:
         new = self._terms.seen(term.children[0], AFTER)
         match term.kind:
             case WrapperKind.ADAPTIVE | WrapperKind.STATIC:
-                found = [self.composition(child, move) for child in term.children]
-                return self._frontier.option(upper_envelope(found), real=len(found) == 1)
+                inner = [self.composition(child, move) for child in term.children]
+                return self._frontier.option(upper_envelope(inner), real=len(inner) == 1)
             case WrapperKind.ROUTED:
                 return self._routed(term, move)
             case WrapperKind.POISSON:
@@ -235,7 +235,7 @@ class TermPrices:
             replaced = self.composition(term.children[0], move)
             if (rate := self._rate(term)) == 1:
                 return self.of(term.children[0], move)
-            if any(is_unprotected(each) for each in (removed, inserted, replaced)):
+            if any(is_unprotected(side_price) for side_price in (removed, inserted, replaced)):
                 return self._frontier.option(_leak(rate), real=False)
             mixed = poisson_replaced(removed, inserted, replaced, rate)
             return self._frontier.option(mixed, real=False)
@@ -263,9 +263,9 @@ class TermPrices:
         rate, columns = term.parameters
         return _fraction(rate) if columns == () or self.together(term) else Fraction(1)
 
-    def sampled(self, found: Sequence[Composition], term: WrappedTerm, side: int) -> Composition:
+    def sampled(self, by_rows: Sequence[Composition], term: WrappedTerm, side: int) -> Composition:
         """Sample what is composed inside a Poisson sample, for one row, two rows, and so on."""
-        return _mixed(found, self._rate(term), side)
+        return _mixed(by_rows, self._rate(term), side)
 
     def _shuffled(self, term: WrappedTerm, move: RowChange) -> Scenario:
         """Shuffle reports: known where as many are replaced as there are, by as many others."""
@@ -310,18 +310,18 @@ def _leak(chance: Fraction) -> Composition:
     return Composition(((ResponsePair(Fraction(0), chance), 1),))
 
 
-def _mixed(found: Sequence[Composition], rate: Fraction, side: int) -> Composition:
-    """Sample rows of one side; ``found`` holds what one of them costs inside, what two, and so on.
+def _mixed(by_rows: Sequence[Composition], rate: Fraction, side: int) -> Composition:
+    """Sample rows of one side; ``by_rows`` is what one of them costs inside, what two, and so on.
 
     Compositions are ordered, the table with the old rows first; mixtures are of the table that
     holds the rows.
     """
     if rate == 1:
-        return found[-1]
-    if any(map(is_unprotected, found)):
-        return _leak(1 - (1 - rate) ** len(found))
-    towards = [each if side == BEFORE else each.reverse() for each in found]
-    if len(found) == 1:
+        return by_rows[-1]
+    if any(map(is_unprotected, by_rows)):
+        return _leak(1 - (1 - rate) ** len(by_rows))
+    towards = [composition if side == BEFORE else composition.reverse() for composition in by_rows]
+    if len(by_rows) == 1:
         finite = product_as_finite_pair(towards[0])
         if finite is not None:
             mixed = [(1 - rate) * q + rate * p for p, q in zip(finite.p, finite.q, strict=True)]

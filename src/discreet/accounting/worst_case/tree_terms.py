@@ -403,7 +403,7 @@ def _spread(before: int | None, distance: int | None) -> int | None:
 
 def _plain(node: Node) -> bool:
     """Say whether a node sees the same of all rows, and nothing else of them."""
-    return all(isinstance(each, Leaf | Sequential | Repeat | Post) for each in node.walk())
+    return all(isinstance(below, Leaf | Sequential | Repeat | Post) for below in node.walk())
 
 
 def _bits(mask: int, count: int) -> Iterator[int]:
