@@ -59,7 +59,7 @@ def follow_nobody(self, at, cells, bits):
     [
         (CellTable, "_cut", forget_a_piece),
         (CellTable, "_cut", keep_what_sticks_out),
-        (CellTable, "raise_", raise_nothing),
+        (CellTable, "charge_partly", raise_nothing),
         (AmountArray, "join", merge_downward),
         (ColumnAmounts, "charge", charge_the_others),
         (ChargeHistories, "mix", mix_nothing),

@@ -85,7 +85,7 @@ def sizes_of(cells: int, branching: int) -> tuple[int, ...]:
 @final
 @dataclass(frozen=True, slots=True)
 class Consistency:
-    """Least squares on the tree of groups of ``branching`` out of so many cells.
+    """Least squares on a tree over ``cells`` cells, in groups of ``branching``.
 
     >>> halves = Consistency(cells=2, branching=2, exact_root=False)
     >>> halves.thresholds(np.array([4, 6, 13])).tolist()  # 4 + 6 is not 13

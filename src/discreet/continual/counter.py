@@ -54,7 +54,7 @@ Charge = Callable[[PrivacyLoss], object]
 """Pays for a run, or raises."""
 
 MOST_LISTED: Final = 1 << 14
-"""The largest number of positions of which a tree is drawn up."""
+"""The largest number of positions that a tree lists."""
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -74,7 +74,7 @@ class Counter(Mechanism[Stream, NDArray[Any]]):
 
     @abstractmethod
     def tree(self, *, distance: int = 1) -> Node:
-        """Return the composition whose price is the loss; a row stands for so many changes."""
+        """Return the composition whose price is the loss; one row counts ``distance`` times."""
 
     @property
     @abstractmethod
@@ -116,7 +116,7 @@ class Counter(Mechanism[Stream, NDArray[Any]]):
         return self.length
 
     def loss(self, *, distance: Number = 1) -> PrivacyLoss:
-        """Return the loss between streams that differ at so many positions."""
+        """Return the loss between streams that differ at ``distance`` positions."""
         changes = steps_at(distance)
         if changes == 0:
             return Pure(epsilon=0)

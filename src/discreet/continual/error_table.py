@@ -103,7 +103,7 @@ def planned(
     delta: Number | None = None,
     rho: Number | None = None,
 ) -> Iterator[Counter]:
-    """Yield the counters of so many bits that cost this much, the simplest first.
+    """Yield the counters of ``length`` bits at this price, the simplest first.
 
     >>> [counter.noise.scale for counter in planned(length=8, epsilon="1/2")]
     [Fraction(16, 1), Fraction(2, 1), Fraction(8, 1), Fraction(8, 1)]
@@ -156,7 +156,7 @@ def predicted_errors(counter: Counter) -> Errors:
 
 
 def measured_errors(counter: Counter, *, runs: int, entropy: Entropy = SYSTEM) -> Errors:
-    """Measure the errors of a counter on so many runs.
+    """Measure the errors of a counter on ``runs`` runs.
 
     >>> measured_errors(NoisyBits(length=4, noise=Gaussian(sigma="1/10")), runs=10)
     Errors(typical=0.0, largest=0.0)

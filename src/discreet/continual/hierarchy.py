@@ -121,7 +121,7 @@ class Hierarchy(Mechanism[Counts, NDArray[np.int64]]):
         return Sequential(*levels)
 
     def loss(self, *, distance: Number = 1) -> PrivacyLoss:
-        """Return the loss between tables so many steps of the relation apart."""
+        """Return the loss between tables that are ``distance`` steps of the relation apart."""
         steps = steps_at(distance)
         if steps == 0:
             return Pure(epsilon=0)
@@ -198,7 +198,7 @@ class NoisyThresholds(Mechanism[Counts, NDArray[np.float64]]):
         return self.hierarchy.tree(distance=distance)
 
     def loss(self, *, distance: Number = 1) -> PrivacyLoss:
-        """Return the loss between tables so many steps of the relation apart."""
+        """Return the loss between tables that are ``distance`` steps of the relation apart."""
         return self.hierarchy.loss(distance=distance)
 
     def spread(self, *, threshold: int) -> Fraction:

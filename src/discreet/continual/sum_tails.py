@@ -82,7 +82,7 @@ def sum_half_width(
     tail: Fraction,
     most: float = 1.0,
 ) -> float:
-    """Return an r with P[|S| > r] <= tail, for so many draws with weights of at most this size.
+    """Return an r with P[|S| > r] <= tail, for ``draws`` draws with weights of at most ``most``.
 
     >>> law = DiscreteGaussian(variance=10**6)
     >>> round(sum_half_width(law, spread=Fraction(4), draws=9, tail=Fraction(1, 20)))
@@ -180,7 +180,7 @@ _LARGEST: Final = 1 << 22
 
 
 def plain_sum_half_width(law: Law, count: int, tail: Fraction) -> int:
-    """Return the smallest r such that a sum of so many draws is beyond r with chance <= tail.
+    """Return the smallest r such that a sum of ``count`` draws is beyond r with chance <= tail.
 
     >>> from discreet.noise import DiscreteLaplace
     >>> law = DiscreteLaplace(scale=2)

@@ -19,17 +19,17 @@ holds (keys ``filter-basic``, ``filter-concentrated``, ``filter-gaussian``, ``fi
 A budget that is stored and read again has the limits that it had
 (:mod:`discreet.accounting.budgets.budget_limits`).
 
-Definition.  A budget is raised to another of the same currency of which no limit is lower and one
-is higher.  What was spent stays spent, and counts against the new limits.
+Definition.  A budget is raised to another of the same currency, with no limit lower and at least
+one higher.  What was spent stays spent, and counts against the new limits.
 Theorem (keys ``filter-basic``, ``filter-concentrated``, ``filter-gaussian``, ``filter-renyi``,
 ``filter-either`` and ``filter-approximate``).  Let the limits of all raises be fixed without a look
 at answers, or at what was asked in view of answers.  Then the guarantee of the last budget holds
-for all answers, those from before it was raised included.
+for all answers, including those from before the raise.
     Proof.  The last limits could have been fixed from the start: the earlier ones refuse whatever
     the last ones refuse, and perhaps more, so that on every path the sums stay within the last.
 If whether or how far a budget is raised does depend on answers, or on how fast it was spent, the
-proof goes through for the highest limits that could have come about, and their guarantee is what
-holds: not that of the limits which did.
+proof goes through for the highest limits that could have come about: their guarantee holds, and
+that of the limits in force may not.
 Limits on epsilons alone (basic, with a delta of 0) need no proviso.  The ratio of the chances of
 any path of answers is bounded by the epsilons that were charged on that very path, and so by e to
 the last limit of that path, however it was decided.

@@ -76,7 +76,7 @@ __all__ = [
 @final
 @dataclass(frozen=True, slots=True)
 class EitherCurrency(Currency):
-    """Epsilons and rhos, of which one has to fit (key ``filter-either``).
+    """Epsilons and rhos; one of the two has to fit (key ``filter-either``).
 
     >>> EitherCurrency().fits((3, 1, 0), (2, 2, 0)), EitherCurrency().fits((3, 3, 0), (2, 2, 0))
     (True, False)
@@ -245,7 +245,7 @@ def encode_limits(
 def decode_limits(data: object) -> tuple[Currency, Amounts, Approximate | None]:
     """Read what ``encode_limits`` wrote, if the limits imply the promise.
 
-    Without a promise the limits are the promise, and whoever asks checks their range.
+    Without a promise the limits are the promise, and the caller checks their range.
 
     >>> decode_limits(encode_limits(ConcentratedCurrency(), (10**23, 0), None))
     (ConcentratedCurrency(), (100000000000000000000000, 0), None)

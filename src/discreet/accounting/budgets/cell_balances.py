@@ -162,14 +162,14 @@ class CellBalances(ABC):
 
     @abstractmethod
     def fits(self, pieces: Sequence[ChargedBox], times: int = 1) -> bool:
-        """Say whether nobody would owe too much after so many charges of disjoint pieces.
+        """Say whether all stay within the limits if disjoint pieces are charged ``times`` times.
 
         Pieces that could not be charged at all are refused here, before anything is entered.
         """
 
     @abstractmethod
     def worst(self, scope: Box) -> Amounts:
-        """Return the most that neighbors owe that differ in a record of a scope."""
+        """Return the most that neighbors owe if they differ in a record of the scope."""
 
     def add(self, pieces: Sequence[ChargedBox], times: int = 1) -> None:
         """Charge each of some disjoint pieces where it is, and those about everything apart."""
@@ -251,7 +251,7 @@ class TwoRecordBalances(CellBalances):
         return fits(trial.worst(_EVERYTHING), limit)
 
     def worst(self, scope: Box) -> Amounts:
-        """Return the most that two records owe of which one is in a scope."""
+        """Return the most that two records owe, one of them in the scope."""
         inside = self.paid.two_highest(scope)
         others = [self.paid.highest(box) for box in _EVERYTHING.minus(scope)]
         outside = [max((top[k] for top in others), default=0) for k in range(len(inside))]

@@ -133,7 +133,7 @@ class PriceCache:
         terms = PriceBasis(currency, self._asker.unit)
         pieces = []
         for part in self._asker.pieces(self._asker.node(what), scope):
-            both = part.surely and self._asker.unit.relation is not Relation.EITHER
+            both = part.sees_every_unit and self._asker.unit.relation is not Relation.EITHER
             key = (part.node, both and part.box == _EVERYTHING)
             if key not in known:
                 known[key] = self._prices(part.node, currency, delta, only_two=key[1])

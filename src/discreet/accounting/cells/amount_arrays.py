@@ -3,8 +3,8 @@
 Trust: kernel.  An amount that wraps around is an amount that nobody pays.
 
 Definition.  A tally holds ``width`` amounts, the components, for each of its cells, as digits in
-base 2**60: ``digits[place, component, cell]``, the lowest place first.  Whoever adds makes sure
-with ``reach`` that there are places enough for the largest sum; within them nothing wraps around,
+base 2**60: ``digits[place, component, cell]``, the lowest place first.  The caller makes
+room for the largest sum with ``reach``; within them nothing wraps around,
 since two digits and a carry are below 2**62.
 """
 
@@ -81,7 +81,7 @@ class AmountArray:
         return AmountArray(self.digits.copy())
 
     def reach(self, places: int) -> None:
-        """Have at least so many places."""
+        """Make room for at least this many places."""
         missing = places - len(self.digits)
         if missing > 0:
             self.digits = np.pad(self.digits, ((0, missing), (0, 0), (0, 0)))

@@ -96,14 +96,16 @@ class CellTable:
         self.low.add(cells, amounts)
         self.witnesses.seen.add(cells, amounts)
         if whole:
-            self.stories.go_on(cells)
+            self.stories.record_charge(cells)
         else:
-            self.stories.mix(cells)
+            self.stories.mark_mixed(cells)
 
-    def raise_(self, cells: Index, conditions: Sequence[AtomCondition], amounts: Digits) -> None:
-        """Add amounts to cells of which a charge holds a part only."""
+    def charge_partly(
+        self, cells: Index, conditions: Sequence[AtomCondition], amounts: Digits
+    ) -> None:
+        """Add amounts to cells that a charge holds in part."""
         self.paid.add(cells, amounts)
-        self.stories.mix(cells)
+        self.stories.mark_mixed(cells)
         charged = np.ones(len(cells), dtype=bool)
         for axis, _, bits in conditions:
             charged &= self.witnesses.inside(axis, cells, bits)

@@ -3,8 +3,8 @@
 Trust: kernel.  What is merged pays the most that any of it has paid, never less.
 
 Theorem (key ``merging-upward``).  If two parts become one that pays the higher of their amounts, no
-record's payment falls; if a charge is booked to a whole part of which it holds some records only,
-none falls below what the charge asks of it.  So every record has paid at least what it owes.
+record's payment falls; if a charge that holds some records of a part is booked to the whole part,
+no payment falls below what the charge asks for.  So every record has paid at least what it owes.
 The parts that are merged are the lowest ones: raising them leaves the highest payment as it is.
 """
 
@@ -92,10 +92,10 @@ def merge_atoms(parts: Partition, most: int) -> bool:
     >>> merge_atoms(Partition(width=1), most=1)
     False
     """
-    raised = parts.settle(most)
+    raised = parts.merge_atoms(most)
     while parts.most_atoms > most:
         merge_upward(parts, goal=-(-parts.cells.size // 2))  # the cells tell too many atoms apart
-        parts.settle(most)
+        parts.merge_atoms(most)
         raised = True
     return raised
 

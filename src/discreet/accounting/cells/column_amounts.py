@@ -78,9 +78,9 @@ class ColumnAmounts:
         self.paid.add(atoms, amounts)
         self.low.add(atoms, amounts)
         if whole:
-            self.stories.go_on(atoms)
+            self.stories.record_charge(atoms)
         else:
-            self.stories.mix(atoms)
+            self.stories.mark_mixed(atoms)
 
     def number(self, mask: int) -> int:
         """Return the number of a mask, a new one if it is new."""
@@ -120,7 +120,7 @@ class ColumnAmounts:
         self._renumber()
         return (np.cumsum(kept) - 1)[used]
 
-    def settle(self, most: int) -> tuple[Index, bool]:
+    def merge_atoms(self, most: int) -> tuple[Index, bool]:
         """Merge atoms that no mask tells apart; return new numbers, and whether some were raised.
 
         Atoms of one story are always merged.  If more than ``most`` are left, so are those that

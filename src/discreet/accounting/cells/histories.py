@@ -28,7 +28,7 @@ class ChargeHistories:
     """The stories of the parts of a partition.
 
     >>> stories = ChargeHistories(3)
-    >>> stories.go_on(np.array([1, 2]))
+    >>> stories.record_charge(np.array([1, 2]))
     >>> stories.numbers.tolist()
     [0, 1, 1]
     >>> stories.join(np.array([0, 1, 2]), starts=np.array([0, 1]))
@@ -44,13 +44,13 @@ class ChargeHistories:
         self.mixed: NDArray[np.bool_] = np.zeros(size, dtype=bool)
         self._told = 1  # how many numbers were given
 
-    def go_on(self, parts: Index) -> None:
+    def record_charge(self, parts: Index) -> None:
         """Let a charge hold some parts, each as a whole."""
         old, which = np.unique(self.numbers[parts], return_inverse=True)
         self.numbers[parts] = self._told + which
         self._told += len(old)
 
-    def mix(self, parts: Index) -> None:
+    def mark_mixed(self, parts: Index) -> None:
         """Let records of several stories be in each of some parts."""
         self.numbers[parts] = self._told + np.arange(len(parts))
         self.mixed[parts] = True
@@ -61,14 +61,14 @@ class ChargeHistories:
         size = len(self.numbers)
         self.numbers = np.concatenate([self.numbers, self.numbers[parts]])
         self.mixed = np.concatenate([self.mixed, self.mixed[parts]])
-        self.mix(np.flatnonzero(self.mixed[size:]) + size)
+        self.mark_mixed(np.flatnonzero(self.mixed[size:]) + size)
 
     def join(self, order: Index, starts: Index) -> None:
         """Make one part of each run of parts."""
         ordered, first = self.numbers[order], order[starts]
         several = np.minimum.reduceat(ordered, starts) != np.maximum.reduceat(ordered, starts)
         self.numbers, self.mixed = self.numbers[first], self.mixed[first]
-        self.mix(np.flatnonzero(several))
+        self.mark_mixed(np.flatnonzero(several))
 
     def copy(self) -> ChargeHistories:
         """Return stories that can be changed apart from these."""
@@ -166,7 +166,7 @@ class SplitTree:
 
     @classmethod
     def read(cls, data: object, size: int) -> Self:
-        """Read what ``written`` wrote for a tree of so many cells, and refuse everything else."""
+        """Read what ``written`` wrote for a tree of ``size`` cells, and refuse everything else."""
         stored = stored_fields(data, "nodes", "parents")
         nodes, parents = stored["nodes"], stored["parents"]
         count = 2 * size - 1

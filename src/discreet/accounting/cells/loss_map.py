@@ -266,5 +266,5 @@ class LossMap:
         meets[others] = False
         cells.split(split, conditions, sticks)
         cells.charge(np.flatnonzero(meets), digits, whole=whole)
-        cells.raise_(others, conditions, digits)
+        cells.charge_partly(others, conditions, digits)
         return merged

@@ -49,7 +49,7 @@ if TYPE_CHECKING:  # loaded when first used, because a plain question needs none
 __all__ = ["Partition", "two_highest"]
 
 _MANY: Final = 256
-"""With more atoms than this, a column is searched for atoms that need not be told apart."""
+"""With more atoms than this, a column is searched for atoms that can be merged."""
 
 
 @final
@@ -82,7 +82,7 @@ class Partition:
         return tuple(map(sum, zip(*(highest(tally.digits) for tally in tallies), strict=True)))
 
     def reach(self, places: int) -> None:
-        """Have at least so many places for the digits of all amounts."""
+        """Make room for at least this many digits in all amounts."""
         self.places = max(places, self.places)
         tallies = [self.everyone, self.cells.paid, self.cells.low, self.cells.witnesses.seen]
         for column in self.columns.values():
@@ -99,11 +99,9 @@ class Partition:
     def refine(self, box: Box) -> list[AtomCondition]:
         """Return the conditions of a box as sets of atoms, those on much used columns first."""
         wanted = dict(box.conditions)
-        from discreet.accounting.cells.column_amounts import ColumnAmounts  # noqa: PLC0415  rare
-
         for name in wanted:
             if name not in self.columns:
-                self.columns[name] = ColumnAmounts(width=self.width, places=self.places)
+                self.columns[name] = _column_class()(width=self.width, places=self.places)
                 self.cells.add_column()
         conditions = []
         for axis, (name, column) in enumerate(self.columns.items()):
@@ -157,7 +155,7 @@ class Partition:
             seen = add_digits(seen, column.low.digits[:, :, atoms])
         return [highest(seen), highest(self.payments(cells, low=True))]
 
-    def settle(self, most: int) -> bool:
+    def merge_atoms(self, most: int) -> bool:
         """Merge atoms that no cell tells apart, in columns with many; return if some were raised.
 
         A witness in an atom that is merged with others is not known to be any of their records.
@@ -165,7 +163,7 @@ class Partition:
         raised = False
         for axis, column in enumerate(self.columns.values()):
             if column.atoms.size > min(most, _MANY):
-                renamed, is_raised = column.settle(most)
+                renamed, is_raised = column.merge_atoms(most)
                 self.cells.witnesses.rename(axis, renamed, self.cells.low)
                 raised |= is_raised
         return raised
@@ -197,15 +195,20 @@ class Partition:
         parts.everyone = AmountArray.read([stored["everyone"]], width=width, places=places)
         columns = stored["columns"]
         require_stored(isinstance(columns, list) and isinstance(parts.apart, bool))
-        from discreet.accounting.cells.column_amounts import ColumnAmounts  # noqa: PLC0415  rare
-
         for item in columns:
             require_stored(isinstance(item, list) and len(item) == 2 and isinstance(item[0], str))
-            parts.columns[item[0]] = ColumnAmounts.read(item[1], width=width, places=places)
+            parts.columns[item[0]] = _column_class().read(item[1], width=width, places=places)
         require_stored(len(parts.columns) == len(columns))
         read_columns = list(parts.columns.values())
         parts.cells = CellTable.read(stored["cells"], read_columns, width=width, places=places)
         return parts
+
+
+def _column_class() -> type[ColumnAmounts]:
+    """Load the columns of a map, which most questions do without."""
+    from discreet.accounting.cells.column_amounts import ColumnAmounts  # noqa: PLC0415  rare
+
+    return ColumnAmounts
 
 
 def two_highest(

@@ -271,7 +271,7 @@ class AtomRefinement:
             self._count[atom] += 1
 
     def _split(self, met: Counter[int]) -> dict[int, int]:
-        """Number the halves of atoms of which only a part was met."""
+        """Number the halves of atoms that were met in part."""
         new = {}
         for atom in sorted(met):
             if met[atom] < self._count[atom]:

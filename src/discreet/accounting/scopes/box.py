@@ -74,7 +74,7 @@ class Box:
 
     @property
     def region(self) -> Box:
-        """The same box taken by its word: where a charge goes, however the box came about."""
+        """The same box, held to be exact: where a charge goes, however the box came about."""
         if self.exact:
             return self
         return Box({name: values.region for name, values in self.conditions})
@@ -209,7 +209,7 @@ class Box:
 
 
 def checked_box(value: object, *, name: str) -> Box:
-    """Return a box, or say that it is none.
+    """Return the value if it is a box, and refuse it otherwise.
 
     >>> print(checked_box(Box.everything(), name="scope"))
     everything

@@ -117,7 +117,7 @@ def encode_cuts(cuts: Cuts) -> list[list[object]]:
 
 
 def decode_cuts(data: object, kind: str | None) -> Cuts:
-    """Read what ``encode_cuts`` wrote; whoever asks checks that it is settled.
+    """Read what ``encode_cuts`` wrote; the caller checks that it is in settled form.
 
     >>> decode_cuts([["1/10", 0]], "number")
     ((Fraction(1, 10), 0),)

@@ -115,7 +115,7 @@ class ScopeColumn:
 
     @classmethod
     def promised(cls, label: str, read: str, members: tuple[SharedColumn, ...]) -> Self:
-        """Name columns of which the owner says that they hold the same.
+        """Name columns that the owner declares to hold the same values.
 
         >>> one, other = (ScopeColumn.promised("year", "INTEGER", (("visits", column, "patient"),))
         ...               for column in ("born", "entered"))

@@ -84,7 +84,7 @@ class Values:
 
     @property
     def region(self) -> Values:
-        """The same set taken by its word: where a charge goes, however the set came about."""
+        """The same set, held to be exact: where a charge goes, however the set came about."""
         return self if self.exact else replace(self, exact=True)
 
     @property

@@ -1,4 +1,4 @@
-"""Compositions as JSON: what was written is what is read, and has the same price.
+"""Compositions as JSON: a tree that is read equals the one that was written, price included.
 
 Trust: kernel.
 

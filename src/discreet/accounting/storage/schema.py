@@ -1,11 +1,10 @@
-"""Schemas: how values are encoded in JSON and decoded again, exactly, and nothing else.
+"""Schemas: how values are encoded in JSON, and decoded from exactly that.
 
 Trust: kernel.  A composition that is misread has another price.
 
 Definition.  A form writes a value as objects, lists, text and numbers, and reads it again.  Values
 of a class are objects that name their ``class_schema`` and hold exactly what the constructor takes;
-reading calls the constructor, which checks it.  Nothing is evaluated, and only so many levels are
-read.
+reading calls the constructor, which checks it.  Nothing is evaluated, and nesting is limited.
 
 Exact numbers are text, such as "1/10"; those with too many digits for Python to write are in base
 sixteen.  Whole numbers are numbers of JSON below 2**53, which every reader keeps, and text above.
@@ -169,7 +168,7 @@ def union_schema(what: str, table: Iterable[ClassSchema]) -> FieldSchema:
 
 
 def tuple_schema(form: FieldSchema, *, low: int = 0) -> FieldSchema:
-    """Return the form of tuples of values, at least so many."""
+    """Return the form of tuples of at least ``low`` values."""
 
     def write(values: Iterable[object], depth: int) -> list[object]:
         return [form.write(value, depth) for value in values]

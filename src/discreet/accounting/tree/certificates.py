@@ -76,7 +76,7 @@ def innermost_source(source: Source) -> Source:
 
 
 def relation_of(source: object, relation: object, unit: object) -> Relation:
-    """Return for which neighbors a source is certified: what is said, by whoever says it.
+    """Return the relation that a source is certified for: as given, or as source or unit say.
 
     >>> relation_of(Pure(epsilon=1), None, None)
     <Relation.ADD_REMOVE: 'add_remove'>

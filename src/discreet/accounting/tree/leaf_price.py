@@ -68,7 +68,7 @@ def exact_price(leaf: Leaf, gone: int, come: int) -> PrivacyLoss:
 
 @functools.lru_cache(maxsize=1024)
 def price_up_to(leaf: Leaf, gone: int, come: int) -> PrivacyLoss:
-    """Price every change of at most so many rows at once."""
+    """Price every change of at most these numbers of rows at once."""
     if leaf.relation.size_is_public:
         return UNPROTECTED
     if leaf.relation is Relation.EITHER or min(gone, come) == 0:
@@ -103,7 +103,7 @@ def _chained(leaf: Leaf, gone: int, come: int) -> PrivacyLoss:
 
 
 def _replaced(leaf: Leaf, loss: PrivacyLoss, swaps: int) -> PrivacyLoss:
-    """Price so many replaced rows, where the loss of one is known."""
+    """Price several replaced rows, where the loss of one is known."""
     source = innermost_source(leaf.source)
     if swaps > 1 and isinstance(
         source, mechanisms.NoisyKeys | mechanisms.OptimalKeys
@@ -149,7 +149,7 @@ def _one_sided(leaf: Leaf, steps: int) -> PrivacyLoss:
 
 
 def _stepped(leaf: Leaf, steps: int) -> PrivacyLoss:
-    """Price a chain of so many steps, in whichever direction each of them goes."""
+    """Price a chain of ``steps`` links, whatever the direction of each."""
     if isinstance(leaf.source, PrivacyLoss):
         return _group(_both_ways(leaf.source), steps)
     return _at(leaf, steps * leaf.added)

@@ -5,7 +5,7 @@ Trust: kernel.
 Definition.  A tree says which releases are made of one table, before any of them is made.  Its
 leaves are releases; an inner node says how those below it belong together:
     ``a + b``  ``Sequential``: all of them, each perhaps chosen in view of earlier answers;
-    ``3 * a``  ``Repeat``: the same so many times, with fresh noise each time;
+    ``3 * a``  ``Repeat``: the same release several times, with fresh noise each time;
     ``a | b``  ``Choice``: one of them.  A static choice is made before any answer was seen; an
     adaptive one may depend on answers, also on those of releases beside it in the tree.
 Theorem (key ``dominating-pair``).  A sequence loses no more than the product of what its members
@@ -118,7 +118,7 @@ class Node(ABC):
         return None
 
     def overlapping_key(self) -> str | None:
-        """Return the key of which a record can have several values, if there is one."""
+        """Return the key that can have several values in one record, if there is one."""
         return None
 
     def walk(self) -> Iterator[Node]:
@@ -258,7 +258,7 @@ class Choice(Node):
 
 
 def checked_node(value: object) -> Node:
-    """Return a node, or say that it is none.
+    """Return the value if it is a node, and refuse it otherwise.
 
     >>> checked_node(Sequential())
     Sequential()

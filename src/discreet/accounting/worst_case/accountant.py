@@ -101,7 +101,7 @@ class _Accountant:
             both = self._replaced(rows)
             old, new = [*old, *both], [*new, *both]
         if not self._exact:  # sets that enclose what is meant may be smaller than they look
-            old, new = ([replace(o, real=False) for o in options] for options in (old, new))
+            old, new = ([replace(o, attained=False) for o in options] for options in (old, new))
         first, second = (tuple(self._frontier.pruned(options)) for options in (old, new))
         return Statement(
             self._tree,
@@ -129,7 +129,7 @@ class _Accountant:
             for move in (RowChange(rows, 0), RowChange(0, rows))
         ]
         there, back = chained(*halves), chained(*(half.reverse() for half in reversed(halves)))
-        return [self._frontier.option(way, real=False) for way in (there, back)]
+        return [self._frontier.option(way, attained=False) for way in (there, back)]
 
     def _symmetric(self) -> bool:
         """Say whether every release loses the same when a row leaves as when it comes."""
@@ -183,7 +183,7 @@ class _Accountant:
         options = OneRecordSolver(self._terms, self._frontier, prices, here).options(
             self._terms.seen(self._whole, sides)
         )
-        return [option for option in options if option.real]
+        return [option for option in options if option.attained]
 
 
 def _turned(options: Iterable[Scenario]) -> list[Scenario]:

@@ -122,13 +122,13 @@ class OneRecordSolver:
                 WrapperKind.ADAPTIVE,
             }:
                 continue
-            ways = [self._terms.instead(whole, item, *way) for way in self._ways(term, count)]
+            ways = [self._terms.substitute(whole, item, *way) for way in self._ways(term, count)]
             if term.kind is WrapperKind.STATIC and ways:
                 return self._frontier.union(self.options(way) for way in ways)
             if any(self._terms.variables(other) for other, _ in self._terms.items(whole)):
                 return self._branched(whole)
             above = self._prices.of(whole, self._move)
-            attained = [option for way in ways for option in self.options(way) if option.real]
+            attained = [option for way in ways for option in self.options(way) if option.attained]
             return self._frontier.pruned([above, *attained])
         return None
 
@@ -148,7 +148,8 @@ class OneRecordSolver:
         term = self._terms.term(item)
         if not isinstance(term, WrappedTerm) or term.kind is not WrapperKind.POISSON:
             return None
-        if max(self._move.removed, self._move.inserted) > 1 and not self._prices.together(term):
+        several = max(self._move.removed, self._move.inserted) > 1
+        if several and not self._prices.draws_whole_unit(term):
             return None  # rows are drawn one by one
         sides = {side for _, side in self._terms.variables(item)}
         (inner,) = term.children
@@ -158,7 +159,7 @@ class OneRecordSolver:
         for option in self.options(inner):
             composition = self._frontier.composition(option)
             sampled = self._prices.sampled([composition], term, next(iter(sides)))
-            fresh = times(self._frontier.option(sampled, real=option.real), count)
+            fresh = times(self._frontier.option(sampled, attained=option.attained), count)
             options.append(replace(fresh, cells=option.cells))
         return self._frontier.pruned(options)
 
@@ -302,7 +303,9 @@ class OneRecordSolver:
         for kind, option, count in sorted(options, key=lambda way: way[1].moments, reverse=True):
             above: dict[Product, int] = {}
             for other, better, parts in kept[:COMPARED_SCENARIOS]:
-                if other != kind and other not in above and self._frontier.beats(better, option):
+                if other == kind or other in above:
+                    continue
+                if self._frontier.dominates(better, option):
                     above[other] = min(parts, 2)
             if sum(above.values()) < 2:
                 kept.append((kind, option, count))

@@ -76,7 +76,7 @@ class SeveralRowsSolver:
         self._nested = 0
 
     def options(self, whole: Product, move: RowChange) -> list[Scenario]:
-        """Return what may be worst when so many rows are removed and inserted, anywhere."""
+        """Return what may be worst when these numbers of rows leave and enter, anywhere."""
         key = (whole, move)
         if key not in self._known:
             self._known[key] = self._solved(whole, move)
@@ -89,11 +89,11 @@ class SeveralRowsSolver:
         decided: dict[Item, int] = {}
         lists: list[list[Scenario]] = []
         touches: dict[Item, int] = {}
-        real = True
+        attained = True
         for item, count in self._terms.items(whole):
             term = self._terms.term(item)
             if isinstance(term, ForbiddenCells):
-                real = False  # the knapsack does not know what cannot be
+                attained = False  # the knapsack does not know what cannot be
             elif not self._terms.variables(item):
                 decided[item] = count
             elif isinstance(term, WrappedTerm):
@@ -103,14 +103,14 @@ class SeveralRowsSolver:
         lists.append([self._prices.of(self._terms.product(decided), move)])
         lists += self._touches(touches, move)
         options = self._frontier.product(lists)
-        return options if real else [replace(option, real=False) for option in options]
+        return options if attained else [replace(option, attained=False) for option in options]
 
     def _chosen(self, whole: Product) -> list[Product]:
         """Decide one choice that was made in advance; all that is chosen shares the rows."""
         for item, count in self._terms.items(whole):
             term = self._terms.term(item)
             if isinstance(term, WrappedTerm) and term.kind is WrapperKind.STATIC and count == 1:
-                return [self._terms.instead(whole, item, child) for child in term.children]
+                return [self._terms.substitute(whole, item, child) for child in term.children]
         return []
 
     # Leaves behind conditions
@@ -128,7 +128,7 @@ class SeveralRowsSolver:
             seen |= {name for i in mine for name in self._columns(i)}
             crossing = crossing or any(self._columns(i) & seen for i in touches)
             options = self._knapsack(self._terms.product(simple), column, move)
-            lists.append([replace(o, real=False) for o in options] if crossing else options)
+            lists.append([replace(o, attained=False) for o in options] if crossing else options)
             lists += [self._anywhere(i, n, move) for i, n in mine.items() if i not in simple]
         return lists
 
@@ -149,12 +149,12 @@ class SeveralRowsSolver:
 
     def _anywhere(self, item: Item, count: int, move: RowChange) -> list[Scenario]:
         """Let a term see any number of the rows."""
-        bare = self._terms.bare(item)
+        bare = self._terms.without_conditions(item)
         seen = pairs(range(move.removed + 1), range(move.inserted + 1))
         prices = [
             self._prices.of(self._terms.product({bare: count}), RowChange(*rows)) for rows in seen
         ]
-        return self._frontier.pruned(replace(price, real=False) for price in prices)
+        return self._frontier.pruned(replace(price, attained=False) for price in prices)
 
     # The knapsack
 
@@ -189,7 +189,7 @@ class SeveralRowsSolver:
         self._nested -= 1
         scenarios = self._frontier.union(states.values())
         if relaxed or (limited and self._nested):  # limits hold for all parts together
-            scenarios = [replace(option, real=False) for option in scenarios]
+            scenarios = [replace(option, attained=False) for option in scenarios]
         return scenarios
 
     def _at_most(self, column: str, atom: int, move: RowChange) -> RowChange:
@@ -228,7 +228,7 @@ class SeveralRowsSolver:
         for rows in pairs(range(most.removed + 1), range(most.inserted + 1)):
             larger = self.options(other, RowChange(*rows))
             for option in self.options(piece, RowChange(*rows)):
-                if not any(self._frontier.beats(big, option) for big in larger):
+                if not any(self._frontier.dominates(big, option) for big in larger):
                     return False
         return True
 
@@ -245,7 +245,7 @@ class SeveralRowsSolver:
 
     def _wrapped(self, term: WrappedTerm, count: int, move: RowChange) -> list[Scenario]:
         composition = self._composed(term, move)
-        return [times(self._frontier.option(composition, real=False), count)]
+        return [times(self._frontier.option(composition, attained=False), count)]
 
     def _composed(self, term: WrappedTerm, move: RowChange) -> Composition:
         match term.kind:
@@ -256,7 +256,7 @@ class SeveralRowsSolver:
                 return self._halves(term, move, self._sampled)
             case WrapperKind.ROUTED:
                 return self._halves(term, move, self._routed)
-            case WrapperKind.GROUPED | WrapperKind.FIXED if not self._terms.undecided(
+            case WrapperKind.GROUPED | WrapperKind.FIXED if not self._terms.depends_on_cells(
                 term.children[-1]
             ):
                 return self._frontier.composition(self._prices.wrapped(term, move))
@@ -268,7 +268,7 @@ class SeveralRowsSolver:
                 ]
                 return upper_envelope([self._frontier.composition(option) for option in options])
             case _:
-                return self._frontier.composition(self._prices.ordered(UNPROTECTED, 1, 1))
+                return self._frontier.composition(self._prices.directed(UNPROTECTED, 1, 1))
 
     def _halves(self, term: WrappedTerm, move: RowChange, half: _Half) -> Composition:
         sides = [(BEFORE, move.removed), (AFTER, move.inserted)]
@@ -276,7 +276,7 @@ class SeveralRowsSolver:
 
     def _sampled(self, term: WrappedTerm, side: int, rows: int) -> Composition:
         inner = self._terms.seen(term.children[0], side)
-        least = rows if self._prices.together(term) else 1
+        least = rows if self._prices.draws_whole_unit(term) else 1
         compositions = [self._above(inner, side, j) for j in range(least, rows + 1)]
         return self._prices.sampled(compositions, term, side)
 
@@ -288,7 +288,7 @@ class SeveralRowsSolver:
     def _above(self, inner: Product, side: int, rows: int) -> Composition:
         """Return one composition above all ways to place the rows."""
         move = RowChange(rows, 0) if side == BEFORE else RowChange(0, rows)
-        return self._frontier.composition(self._frontier.above_all(self.options(inner, move)))
+        return self._frontier.composition(self._frontier.upper_bound(self.options(inner, move)))
 
 
 def _after(state: State, rows: tuple[int, int], *, counted: bool) -> State:

@@ -135,8 +135,9 @@ class Statement:
         worst, high = self._worst(chance)
         if worst is None:
             return Bracket(0.0, 0.0)
-        real = [worst] if worst.real else [option for option in self._all() if option.real]
-        low = max((self._frontier.composition(o).epsilon(chance).low for o in real), default=0.0)
+        options = [worst] if worst.attained else self._all()
+        attained = (self._frontier.composition(o) for o in options if o.attained)
+        low = max((composition.epsilon(chance).low for composition in attained), default=0.0)
         return Bracket(min(low, high), high)
 
     def gap(self, *, delta: object) -> float:
@@ -159,7 +160,7 @@ class Statement:
             change = f"replace a {self.unit.name}"
         else:
             change = f"{'remove' if option in self._old else 'add'} a {self.unit.name}"
-        return Witness(change, removed, inserted, exact=option.real)
+        return Witness(change, removed, inserted, exact=option.attained)
 
     def _places(self, option: Scenario, side: int) -> tuple[Place, ...]:
         return tuple(

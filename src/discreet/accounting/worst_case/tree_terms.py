@@ -165,11 +165,11 @@ class TreeTerms:
         sides = [side for side in (BEFORE, AFTER) if term.sides & side]
         return frozenset((column, side) for column, _ in term.conditions for side in sides)
 
-    def undecided(self, product: Product) -> bool:
+    def depends_on_cells(self, product: Product) -> bool:
         """Say whether a product still depends on a choice of cells."""
         return any(self.variables(item) for item, _ in self.items(product))
 
-    def instead(self, product: Product, item: Item, *others: Product) -> Product:
+    def substitute(self, product: Product, item: Item, *others: Product) -> Product:
         """Put products in the place of a term."""
         counts = dict(self.items(product))
         del counts[item]
@@ -177,7 +177,7 @@ class TreeTerms:
             counts = _plus(counts, dict(self.items(other)))
         return self.product(counts)
 
-    def bare(self, item: Item) -> Item:
+    def without_conditions(self, item: Item) -> Item:
         """Take the conditions off a leaf."""
         term = self.term(item)
         assert isinstance(term, LeafTerm)  # noqa: S101  (for the type checker)
@@ -186,7 +186,8 @@ class TreeTerms:
     def unconditional(self, term: WrappedTerm) -> WrappedTerm:
         """Take the conditions off whose rows a preprocessed node is given."""
         ((item, count),) = self.items(term.children[0])
-        return WrappedTerm(term.kind, term.parameters, (self.product({self.bare(item): count}),))
+        inner = self.product({self.without_conditions(item): count})
+        return WrappedTerm(term.kind, term.parameters, (inner,))
 
     # From a tree
 
@@ -402,7 +403,7 @@ def _spread(before: int | None, distance: int | None) -> int | None:
 
 
 def _plain(node: Node) -> bool:
-    """Say whether a node sees the same of all rows, and nothing else of them."""
+    """Say whether a node looks at all rows alike, in the same way under every choice."""
     return all(isinstance(below, Leaf | Sequential | Repeat | Post) for below in node.walk())
 
 

@@ -149,7 +149,7 @@ class RecomputedPrices:
             one = price(two=False)
             return ChargedBox(part.box, one, one)
         both = price(two=True)
-        if part.surely and self.relation is not Relation.EITHER:
+        if part.sees_every_unit and self.relation is not Relation.EITHER:
             everywhere = part.box == _EVERYTHING  # no neighbors differ in one unit that it sees
             return ChargedBox(part.box, both if everywhere else price(two=False), both)
         one = price(two=False)
