@@ -232,11 +232,7 @@ class BlockCounter(Counter):
 
 
 def too_long() -> OutOfRange:
-    """Return the error for a tree that would list too much.
-
-    >>> too_long().code
-    'E002'
-    """
+    """Return the error for a tree that would list too much."""
     return OutOfRange(
         what=f"the tree would list more than {MOST_LISTED} positions.",
         why="so many leaves take more memory than they explain.",

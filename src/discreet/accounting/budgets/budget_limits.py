@@ -200,10 +200,7 @@ def _largest(name: str, epsilon: Fraction, delta: Fraction) -> Fraction:
 
 
 def refuse_currency_or_reserve(kept: Currency, currency: str | None, reserve: object) -> None:
-    """Refuse a currency or a reserve where neither is for choice.
-
-    >>> refuse_currency_or_reserve(ConcentratedCurrency(), "zcdp", None)
-    """
+    """Refuse a currency or a reserve where neither is for choice."""
     if currency not in {None, kept.name} or reserve is not None:
         raise WrongKind(
             what=f"a budget kept in {kept.name} is given another currency, or a reserve.",

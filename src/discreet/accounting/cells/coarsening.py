@@ -23,22 +23,12 @@ __all__ = ["heights", "make_room", "merge_atoms", "merge_equal", "merge_upward"]
 
 
 def heights(parts: Partition, cells: Index) -> NDArray[np.float64]:
-    """Return how high some cells are, relative to the highest of them.
-
-    >>> heights(Partition(width=1), np.array([0])).tolist()
-    [0.0]
-    """
+    """Return how high some cells are, relative to the highest of them."""
     return relative_heights(parts.payments(cells))
 
 
 def merge_equal(parts: Partition, goal: int) -> None:
-    """Merge cells without raising any; stop at ``goal`` unless their stories are the same, too.
-
-    >>> parts = Partition(width=1)
-    >>> merge_equal(parts, goal=1)
-    >>> parts.cells.size
-    1
-    """
+    """Merge cells without raising any; stop at ``goal`` unless their stories are the same, too."""
     cells = parts.cells
     _merge_while(parts, lambda one, two: cells.stories.numbers[one] == cells.stories.numbers[two])
     if cells.size > goal:
@@ -47,13 +37,7 @@ def merge_equal(parts: Partition, goal: int) -> None:
 
 
 def merge_upward(parts: Partition, goal: int) -> None:
-    """Merge the lowest cells until ``goal`` are left.
-
-    >>> parts = Partition(width=1)
-    >>> merge_upward(parts, goal=1)
-    >>> parts.cells.size
-    1
-    """
+    """Merge the lowest cells until ``goal`` are left."""
     cells, columns = parts.cells, list(parts.columns.values())
     height = heights(parts, np.arange(cells.size))
     while cells.size > goal:
@@ -72,9 +56,6 @@ def make_room(
     """Merge cells, so that those that stick out can be split; return whether some were raised.
 
     While the map is exact, none is raised that need not be; later, room is made for some time.
-
-    >>> make_room(Partition(width=1), [], cap=1, exact=True)
-    False
     """
     merge_equal(parts, goal=cap // 2)
     _, sticks = parts.cells.met(conditions)
@@ -88,9 +69,6 @@ def merge_atoms(parts: Partition, most: int) -> bool:
     """Merge atoms that no cell tells apart, and more if a column has too many of them.
 
     Returns whether something was raised.
-
-    >>> merge_atoms(Partition(width=1), most=1)
-    False
     """
     raised = parts.merge_atoms(most)
     while parts.most_atoms > most:

@@ -89,19 +89,12 @@ class LossMap:
 
     @property
     def gap(self) -> tuple[int, ...]:
-        """How far the highest payment may lie above the highest debt, for each component.
-
-        >>> LossMap(width=2).gap
-        (0, 0)
-        """
+        """How far the highest payment may lie above the highest debt, for each component."""
         sure = map(max, zip(*self._parts.owed(), strict=True))
         return tuple(high - low for high, low in zip(self.highest(), sure, strict=True))
 
     def check(self, boxes: Iterable[Box]) -> None:
-        """Refuse boxes that could not all be charged: with values of two kinds in one column.
-
-        >>> LossMap(width=1).check([Box.everything()])
-        """
+        """Refuse boxes that could not all be charged: with values of two kinds in one column."""
         kinds = {name: column.atoms.kind for name, column in self._parts.columns.items()}
         for box in boxes:
             for name, values in box.conditions:
@@ -137,11 +130,7 @@ class LossMap:
             self._most = self._owed.copy()  # records of merged parts may pay for both
 
     def highest(self, box: Box | None = None) -> tuple[int, ...]:
-        """Return the highest payment of a record in a box, for each component.
-
-        >>> LossMap(width=2).highest()
-        (0, 0)
-        """
+        """Return the highest payment of a record in a box, for each component."""
         cells, within = self._met(box)
         if not len(cells):
             return (0,) * self.width
@@ -152,9 +141,6 @@ class LossMap:
 
         A charge adds at most its amounts to a payment; where parts are merged, a payment is still
         at most the sum of all charges.  Now and then the bound is worked out again.
-
-        >>> LossMap(width=2).at_most()
-        (0, 0)
         """
         if self._since >= _OFTEN:
             self._most, self._since = list(self.highest()), 0
@@ -180,11 +166,7 @@ class LossMap:
         return tuple(two_highest(self._parts, cells, within, component) for component in components)
 
     def copy(self) -> LossMap:
-        """Return a map that can be charged apart from this one.
-
-        >>> LossMap(width=1).copy().highest()
-        (0,)
-        """
+        """Return a map that can be charged apart from this one."""
         twin = LossMap(self.width, cap=self._cap)
         twin._owed, twin._exact = self._owed.copy(), self._exact
         twin._most, twin._since = self._most.copy(), self._since

@@ -221,9 +221,6 @@ def two_highest(
         cells: the cells to look at.
         within: for columns, by place, the atoms to look at, as bits; the cells must meet them.
         component: the component of the amounts.
-
-    >>> two_highest(Partition(width=1), np.array([0]), {}, 0)
-    (0, 0)
     """
     only = slice(component, component + 1)
     payments = parts.payments(cells, within, components=only)

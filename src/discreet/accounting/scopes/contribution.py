@@ -20,7 +20,7 @@ from discreet.errors import WrongKind
 from discreet.exact import whole
 from discreet.units import PrivacyUnit
 
-__all__ = ["Contribution"]
+__all__ = ["Contribution", "RowChange"]
 
 _NAMED: Final = ("per_part", "parts", "units")
 
@@ -126,3 +126,12 @@ def _limits(given: Mapping[str, int] | None, name: str) -> tuple[tuple[str, int]
         )
     known = ((key, whole(value, name=f"{name}[{key!r}]", low=1)) for key, value in given.items())
     return tuple(sorted(known))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RowChange:
+    """How many rows of one unit disappear from the table, and how many appear."""
+
+    removed: int
+    inserted: int

@@ -41,9 +41,6 @@ def stored_fields(data: object, *names: str) -> dict[str, Any]:
 
 
 def require_stored(holds: bool) -> None:  # noqa: FBT001  (a condition, and nothing else)
-    """Refuse stored data that breaks a condition.
-
-    >>> require_stored(True)
-    """
+    """Refuse stored data that breaks a condition."""
     if not holds:
         raise undecodable_map()

@@ -210,11 +210,7 @@ def lazy_enum_schema(home: str, name: str) -> FieldSchema:
 
 
 def next_depth(depth: int) -> int:
-    """Go one level down, but not below the last.
-
-    >>> next_depth(5)
-    6
-    """
+    """Go one level down, but not below the last."""
     if depth >= _DEEPEST:
         raise OutOfRange(
             what=f"a composition is nested more than {_DEEPEST} deep.",

@@ -203,12 +203,7 @@ def _shown(value: object) -> str:
 
 
 def refuse_bounded(node: Node, *, where: str) -> Node:
-    """Return a node that may run on a part of the table, or say that it may not.
-
-    >>> from discreet.loss import Pure
-    >>> refuse_bounded(Leaf(Pure(epsilon=1)), where="a part")
-    Leaf(Pure(epsilon=Fraction(1, 1)))
-    """
+    """Return a node that may run on a part of the table, or say that it may not."""
     for leaf in node.walk():
         if isinstance(leaf, Leaf) and leaf.relation.size_is_public and not leaf.common_domain:
             called = f"the leaf {leaf.name!r}" if leaf.name else "a leaf"

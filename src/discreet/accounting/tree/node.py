@@ -258,11 +258,7 @@ class Choice(Node):
 
 
 def checked_node(value: object) -> Node:
-    """Return the value if it is a node, and refuse it otherwise.
-
-    >>> checked_node(Sequential())
-    Sequential()
-    """
+    """Return the value if it is a node, and refuse it otherwise."""
     if not isinstance(value, Node):
         raise WrongKind(
             what=f"a {type(value).__name__} is not a node of a composition.",

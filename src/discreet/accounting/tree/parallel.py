@@ -171,11 +171,7 @@ class Parallel(Node):
 
 
 def checked_column(value: object) -> str:
-    """Return the name of a column.
-
-    >>> checked_column("ward")
-    'ward'
-    """
+    """Return the name of a column."""
     if not isinstance(value, str) or not value.strip() or not value.isprintable():
         raise WrongKind(
             what="a column is not named by printable text.",

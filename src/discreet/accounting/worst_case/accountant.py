@@ -21,7 +21,7 @@ from typing import Final
 from discreet.accounting.scopes.atoms import ColumnAtoms
 from discreet.accounting.scopes.box import Box
 from discreet.accounting.scopes.column_conditions import equals
-from discreet.accounting.scopes.contribution import Contribution
+from discreet.accounting.scopes.contribution import Contribution, RowChange
 from discreet.accounting.scopes.value_set import Values
 from discreet.accounting.tree.leaf import Leaf
 from discreet.accounting.tree.node import Choice, Node, checked_node
@@ -31,7 +31,7 @@ from discreet.accounting.worst_case.frontier import Frontier, Scenario
 from discreet.accounting.worst_case.one_record import OneRecordSolver
 from discreet.accounting.worst_case.several_rows import SeveralRowsSolver
 from discreet.accounting.worst_case.statement import Statement
-from discreet.accounting.worst_case.term_prices import RowChange, TermPrices
+from discreet.accounting.worst_case.term_prices import TermPrices
 from discreet.accounting.worst_case.tree_terms import AFTER, BEFORE, BOTH, TreeTerms
 from discreet.errors import OutOfRange, WrongKind
 from discreet.loss import PrivacyLoss

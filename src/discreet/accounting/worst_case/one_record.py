@@ -21,7 +21,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import combinations_with_replacement
 from math import comb
-from typing import Final, final
+from typing import TYPE_CHECKING, Final, final
 
 from discreet.accounting.worst_case.frontier import (
     COMPARED_SCENARIOS,
@@ -31,7 +31,6 @@ from discreet.accounting.worst_case.frontier import (
     compose_scenarios,
     times,
 )
-from discreet.accounting.worst_case.term_prices import RowChange, TermPrices
 from discreet.accounting.worst_case.tree_terms import (
     AFTER,
     BEFORE,
@@ -45,6 +44,10 @@ from discreet.accounting.worst_case.tree_terms import (
     WrappedTerm,
     WrapperKind,
 )
+
+if TYPE_CHECKING:  # for annotations: a solver is handed the prices
+    from discreet.accounting.scopes.contribution import RowChange
+    from discreet.accounting.worst_case.term_prices import TermPrices
 
 __all__ = ["OneRecordSolver"]
 

@@ -18,9 +18,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from itertools import product as pairs
-from typing import Final, final
+from typing import TYPE_CHECKING, Final, final
 
-from discreet.accounting.scopes.contribution import Contribution
+from discreet.accounting.scopes.contribution import Contribution, RowChange
 from discreet.accounting.tree.leaf import UNPROTECTED
 from discreet.accounting.worst_case.frontier import (
     MAX_SCENARIOS,
@@ -30,7 +30,6 @@ from discreet.accounting.worst_case.frontier import (
     compose_scenarios,
     times,
 )
-from discreet.accounting.worst_case.term_prices import RowChange, TermPrices
 from discreet.accounting.worst_case.tree_terms import (
     AFTER,
     BEFORE,
@@ -46,6 +45,9 @@ from discreet.accounting.worst_case.tree_terms import (
 from discreet.loss.composition import Composition
 from discreet.loss.pairs.envelope import upper_envelope
 from discreet.loss.sampling.mixtures import routed
+
+if TYPE_CHECKING:  # for an annotation: a solver is handed the prices
+    from discreet.accounting.worst_case.term_prices import TermPrices
 
 __all__ = ["SeveralRowsSolver"]
 

@@ -20,11 +20,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, final
 
-from discreet.accounting.scopes.contribution import Contribution
+from discreet.accounting.scopes.contribution import Contribution, RowChange
 from discreet.accounting.tree.leaf import UNPROTECTED, Leaf
 from discreet.accounting.tree.node import Node
 from discreet.accounting.worst_case.frontier import (
@@ -54,18 +53,9 @@ from discreet.loss.sampling.mixtures import poisson_replaced, routed, sampled_gr
 from discreet.loss.sampling.poisson_sampling import Direction, SampledPair
 from discreet.units import PrivacyUnit, Relation
 
-__all__ = ["RowChange", "TermPrices"]
+__all__ = ["TermPrices"]
 
 _LONGEST: Final = 8
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class RowChange:
-    """How many rows of one unit disappear from the table, and how many appear."""
-
-    removed: int
-    inserted: int
 
 
 @final
