@@ -146,11 +146,7 @@ class Counter(Mechanism[Stream, NDArray[Any]]):
         if charge is not None:
             charge(self.loss())
         return CounterRun(
-            length=self.length,
-            bound=self.bound,
-            law=self.law,
-            steps=self._state(),
-            entropy=source,
+            length=self.length, bound=self.bound, law=self.law, steps=self._state(), entropy=source
         )
 
     def run(self, value: Stream, *, entropy: Entropy = SYSTEM) -> NDArray[Any]:

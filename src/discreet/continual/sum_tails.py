@@ -75,12 +75,7 @@ _ROUNDING: Final = 1 + 1e-9  # above the rounding of the few elementary function
 
 
 def sum_half_width(
-    law: Law,
-    *,
-    spread: Fraction,
-    draws: int,
-    tail: Fraction,
-    most: float = 1.0,
+    law: Law, *, spread: Fraction, draws: int, tail: Fraction, most: float = 1.0
 ) -> float:
     """Return an r with P[|S| > r] <= tail, for ``draws`` draws with weights of at most ``most``.
 
@@ -110,14 +105,11 @@ def _chernoff(scale: float, spread: float, chance: float) -> float:
         cumulant = math.log(whole / near) + math.log(whole / far)
         return (spread * cumulant + math.log(2 / chance)) * scale / theta
 
-    return min(bound(at / _TRIES) for at in range(1, _TRIES))
+    return min(bound(step / _TRIES) for step in range(1, _TRIES))
 
 
 def weighted_sum_half_width(
-    law: Law,
-    *,
-    weights: Sequence[tuple[float, int]],
-    tail: Fraction,
+    law: Law, *, weights: Sequence[tuple[float, int]], tail: Fraction
 ) -> float:
     """Return an r with P[|S| > r] <= tail, for weights of at most 1 with their multiplicities.
 
@@ -143,10 +135,7 @@ def weighted_sum_half_width(
 
 
 def _series(
-    law: Law,
-    weights: Sequence[tuple[float, int]],
-    width: float,
-    half: float,
+    law: Law, weights: Sequence[tuple[float, int]], width: float, half: float
 ) -> Callable[[float], float]:
     """Return P[|S + N| > x] on a ring of twice the half length."""
     terms = math.ceil(9 * half / (width * math.pi))

@@ -57,12 +57,7 @@ from discreet.accounting.budgets.budget_limits import (
     limits_within,
     refuse_currency_or_reserve,
 )
-from discreet.accounting.budgets.currency import (
-    Amounts,
-    BasicCurrency,
-    Currency,
-    price_in_currency,
-)
+from discreet.accounting.budgets.currency import Amounts, BasicCurrency, Currency, price_in_currency
 from discreet.accounting.storage.decoding import undecodable
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import decimal

@@ -23,7 +23,7 @@ if its scope holds neither, ``added`` if it holds one of the two, and ``replaced
     that the larger of ``added`` and ``replaced`` is charged there.
     Cells that a full map has merged hold records of several histories; such records are taken for
     those of two cells, and records of one history owe what is ``replaced`` or less.
-X + Y alone does not do: one request of rho that is known for added records, and is about both
+X + Y alone is not enough: one request of rho that is known for added records, and is about both
 cells, costs 4 rho and not 2 rho.
 """
 

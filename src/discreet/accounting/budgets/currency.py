@@ -54,14 +54,7 @@ from discreet.accounting.budgets.loss_prices import (
     point_price,
 )
 from discreet.errors import WrongKind
-from discreet.loss import (
-    Approximate,
-    GaussianDP,
-    PrivacyLoss,
-    Pure,
-    RenyiDP,
-    ZeroConcentrated,
-)
+from discreet.loss import Approximate, GaussianDP, PrivacyLoss, Pure, RenyiDP, ZeroConcentrated
 
 __all__ = [
     "Amounts",

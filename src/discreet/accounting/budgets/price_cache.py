@@ -6,11 +6,11 @@ Definition.  The price of a request follows from what is asked, its scope, the d
 on it, the currency, and for whom it is
 (:class:`discreet.accounting.budgets.request.RequestPricer`): from nothing that was charged before,
 and not from the limits.  So it is worked out once, and filters that differ in their limits share
-it; those of another currency share the losses that it is made of.  Two requests that are equal have
-one price, since trees, losses and mechanisms of this library are values that never change.  Priced
-anew each time are requests with sources from elsewhere, and profiles: equal ones may hold their
-pairs in another order, and so be rounded in another way. A few thousand prices are kept, fewer of
-long trees; the least used are forgotten first.
+it; those of another currency share the losses that it is made of.  Equal requests have one
+price, since trees, losses and mechanisms of this library are values that never change.  Requests
+with sources from elsewhere are priced anew each time, and so are profiles: equal ones may hold
+their pairs in another order, and then round differently.  A few thousand prices are kept, fewer of
+long trees; the least recently used are forgotten first.
 """
 
 from __future__ import annotations

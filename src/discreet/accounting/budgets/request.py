@@ -7,7 +7,7 @@ one price, worked out tightly (key ``general-composition``).  Its scope is a box
 record is looked at.  Where the tree starts with a condition, or with parallel parts such that all
 rows of a unit lie in the same part, each part is charged in its own box.
 A loss that is given by itself is one for the unit of the filter; a mechanism given by itself is
-run on rows, at distance 1 for each.  Both are taken to be known for added and removed records.
+run on rows, at distance 1 for each.  Both count as certified for added and removed records.
 """
 
 from __future__ import annotations

@@ -23,12 +23,7 @@ from functools import reduce
 from itertools import chain, pairwise
 from typing import Final, final
 
-from discreet.accounting.scopes.cuts import (
-    Cut,
-    are_normalized,
-    decode_cuts,
-    encode_cuts,
-)
+from discreet.accounting.scopes.cuts import Cut, are_normalized, decode_cuts, encode_cuts
 from discreet.accounting.scopes.ordered_keys import common_kind
 from discreet.accounting.scopes.value_set import ANYTHING, Values
 from discreet.accounting.storage.decoding import require_stored, stored_fields

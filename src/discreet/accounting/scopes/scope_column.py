@@ -4,7 +4,7 @@ Trust: kernel.  Two scopes are taken to be disjoint only by conditions on one na
 stood for two columns, the same people would look like different ones, and pay less than they lost.
 
 Definition.  A *schema* describes one private table, in plain JSON: its name, the columns that name
-the unit with their normal forms, the way on which links lead to these, and for every column the
+the unit with their normal forms, the links that lead to these, and for every column the
 type that it has in the source, the kind of that source, and the type that it is read as.  A column
 of a scope is the triple [schema, table, column], where ``schema`` is the SHA-256 of the part of the
 description that decides what the column's values are and whose.  It stands in a box as the JSON

@@ -206,11 +206,7 @@ def _combined(here: Values, there: Values, rule: Callable[[bool, bool], bool]) -
     kind = common_kind(here.kind, there.kind)
     start, cuts = combine_cuts((here.below, here.cuts), (there.below, there.cuts), rule)
     return canonical(
-        kind,
-        cuts,
-        inside=start,
-        null=rule(here.null, there.null),
-        exact=here.exact and there.exact,
+        kind, cuts, inside=start, null=rule(here.null, there.null), exact=here.exact and there.exact
     )
 
 

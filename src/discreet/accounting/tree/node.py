@@ -42,7 +42,7 @@ _SIMPLER: Final = (
 
 
 def drawn(node: Node, price: Callable[[Node], str] | None = None) -> str:
-    """Draw a tree, with a price beside each node if there is a way to tell it.
+    """Draw a tree, with a price beside each node if ``price`` is given.
 
     >>> from discreet.accounting import Leaf, Parallel
     >>> from discreet.loss import Pure

@@ -115,12 +115,7 @@ class Parallel(Node):
     routed: bool
 
     def __init__(
-        self,
-        key: str,
-        parts: Mapping[Any, Node],
-        *,
-        overlap: int = 1,
-        routed: bool = False,
+        self, key: str, parts: Mapping[Any, Node], *, overlap: int = 1, routed: bool = False
     ) -> None:
         """Take a public column, and a node for each value or set of values of it."""
         column = _checked_key(key)

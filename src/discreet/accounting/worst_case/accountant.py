@@ -205,7 +205,7 @@ def _unit(relation: Relation | str | None, unit: PrivacyUnit | None) -> PrivacyU
 
 
 def _limits(tree: Node, unit: PrivacyUnit, contribution: Contribution | None) -> Contribution:
-    """Return what belongs to one unit, or say that it must be told."""
+    """Return what belongs to one unit, or refuse if that is not given."""
     if contribution is not None:
         return contribution.within(unit.columns) if unit.columns else contribution
     whole = all(

@@ -172,7 +172,7 @@ class Frontier:
     # Alternatives
 
     def pruned(self, options: Iterable[Scenario], most: int = MAX_SCENARIOS) -> list[Scenario]:
-        """Drop what is seen to be dominated; merge neighbors where too many are left."""
+        """Drop what is provably dominated; merge neighbors where too many are left."""
         kept: list[Scenario] = []
         for option in sorted(options, key=_size, reverse=True):
             if not any(

@@ -6,8 +6,7 @@ Theorem (key ``scenario-accounting``).  The price is the largest over scenarios,
 so at one delta it is the largest of their epsilons.  To find it, scenarios are asked in the order
 of a cheap bound (key ``renyi-to-approximate``): for every t > 0,
 delta(eps) <= t**t / (1 + t)**(1 + t) e**(K(t) - t eps), with K the logarithm of the moment of order
-t.  Once that bound falls below an epsilon that was
-found, the rest cannot be worst.
+t.  Once that bound falls below an epsilon already computed, the rest cannot be worst.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ covered by ``MOMENT_ROUNDING``, the rest is below 1e-12.
 @final
 @dataclass(frozen=True, slots=True)
 class Place:
-    """So many rows whose value in a column lies in a set."""
+    """A number of rows whose value in a column lies in a set."""
 
     column: str
     values: Values
@@ -119,7 +118,7 @@ class Statement:
             tuple(dict.fromkeys(map(self._frontier.composition, options)))
             for options in (self._old or self._new, self._new or self._old)
         )
-        return Profile(remove=remove, add=add, indivisible=True)  # nobody says of what it is made
+        return Profile(remove=remove, add=add, indivisible=True)  # its parts are not to be told apart
 
     def epsilon(self, *, delta: object) -> float:
         """Return the least epsilon at a delta, rounded up."""
@@ -224,7 +223,7 @@ def _epsilon(composition: Composition, delta: Fraction) -> float:
 
 
 def _below(composition: Composition, price: float, delta: Fraction) -> bool:
-    """Say whether an option is seen to cost no more, at the expense of one point of its curve."""
+    """Say whether an option provably costs no more, from one point of its curve."""
     return math.isinf(price) or composition.delta_above(price) <= float_down(delta)
 
 

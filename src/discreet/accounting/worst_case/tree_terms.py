@@ -46,7 +46,7 @@ __all__ = [
 BEFORE: Final = 1
 AFTER: Final = 2
 BOTH: Final = 3
-ANYONE: Final = -1  # stands where a leaf's number would, for whoever can be drawn
+ANYONE: Final = -1  # in place of a leaf's number: everybody who can be drawn
 
 Conditions = tuple[tuple[str, int], ...]
 Product = int
@@ -184,7 +184,7 @@ class TreeTerms:
         return self._number(LeafTerm(term.leaf, term.spread, (), term.sides))
 
     def unconditional(self, term: WrappedTerm) -> WrappedTerm:
-        """Take the conditions off whose rows a preprocessed node is given."""
+        """Drop the conditions on the rows that a preprocessed node is given."""
         ((item, count),) = self.items(term.children[0])
         inner = self.product({self.without_conditions(item): count})
         return WrappedTerm(term.kind, term.parameters, (inner,))
@@ -290,7 +290,7 @@ class TreeTerms:
     ) -> Product:
         """Put the old record, the new one or both into atoms of a column.
 
-        Raises Impossible where no such record exists.
+        Raises ImpossibleRecord where no such record exists.
         """
         return self._each(product, lambda item: self._fix(item, column, before, after))
 
