@@ -132,7 +132,7 @@ BUDGETS: Final = (
         key="slots",
         statement="Requests that are each dominated by a slot of a list fixed in advance, taken "
         "once, lose at most the composition of the list, in any order and however adaptively.",
-        source="Zhu, Dong and Wang 2022, theorem 10; proof in discreet.accounting.budgets.slots",
+        source="Zhu, Dong and Wang 2022, theorem 10; proof in discreet.accounting.budgets.workload",
     ),
     Theorem(
         key="cell-filters",

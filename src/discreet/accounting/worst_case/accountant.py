@@ -32,6 +32,7 @@ from discreet.accounting.worst_case.one_record import OneRecordSolver
 from discreet.accounting.worst_case.several_rows import SeveralRowsSolver
 from discreet.accounting.worst_case.statement import Statement
 from discreet.accounting.worst_case.term_prices import TermPrices
+from discreet.accounting.worst_case.tree_flattening import flatten_tree
 from discreet.accounting.worst_case.tree_terms import AFTER, BEFORE, BOTH, TreeTerms
 from discreet.errors import OutOfRange, WrongKind
 from discreet.loss import PrivacyLoss
@@ -88,7 +89,7 @@ class _Accountant:
             tuple(sorted((c, self._terms.columns.mask(c, v)) for c, v in box.conditions))
             for box in boxes
         ]
-        self._whole = self._terms.flattened(tree, masks)
+        self._whole = flatten_tree(self._terms, tree, masks)
 
     def statement(self) -> Statement:
         rows = self._contribution.rows if self._unit.columns else 1

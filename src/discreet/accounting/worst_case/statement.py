@@ -118,7 +118,7 @@ class Statement:
             tuple(dict.fromkeys(map(self._frontier.composition, options)))
             for options in (self._old or self._new, self._new or self._old)
         )
-        return Profile(remove=remove, add=add, indivisible=True)  # its parts are not to be told apart
+        return Profile(remove=remove, add=add, indivisible=True)  # of parts unknown
 
     def epsilon(self, *, delta: object) -> float:
         """Return the least epsilon at a delta, rounded up."""
