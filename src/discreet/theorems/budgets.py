@@ -167,9 +167,8 @@ BUDGETS: Final = (
     ),
     Theorem(
         key="merging-upward",
-        statement="Parts that become one at the higher of their payments, and charges booked to "
-        "whole parts of which they hold some records, leave every record with at least what it "
-        "owes.",
+        statement="If parts are merged at the higher of their payments, and a charge that holds some "
+        "records of a part is booked to the whole part, every record pays at least what it owes.",
         source="elementary; discreet.accounting.cells.coarsening",
     ),
     Theorem(
