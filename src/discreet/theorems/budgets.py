@@ -167,8 +167,9 @@ BUDGETS: Final = (
     ),
     Theorem(
         key="merging-upward",
-        statement="If parts are merged at the higher of their payments, and a charge that holds some "
-        "records of a part is booked to the whole part, every record pays at least what it owes.",
+        statement="If parts are merged at the higher of their payments, and a charge that holds "
+        "some records of a part is booked to the whole part, every record pays at least what it "
+        "owes.",
         source="elementary; discreet.accounting.cells.coarsening",
     ),
     Theorem(

@@ -104,8 +104,8 @@ QUESTIONS_AND_PLANS: Final = (
     ),
     Theorem(
         key="rows-are-units",
-        statement="Where each unit of a group has exactly one row that counts, the count of all rows "
-        "is the number of units of the group.",
+        statement="Where each unit of a group has exactly one row that counts, the count of all "
+        "rows is the number of units of the group.",
         source="proof in discreet.plan.statistics.partition_selection",
     ),
     Theorem(
