@@ -25,9 +25,9 @@ def forget_a_piece(self, cells, condition, cut=CellTable._cut):
 
 
 def keep_what_sticks_out(self, cells, condition, cut=CellTable._cut):
-    masks = self.masks[condition.at, cells].copy()
+    masks = self.masks[condition.axis, cells].copy()
     cut(self, cells, condition)
-    self.masks[condition.at, cells] = masks
+    self.masks[condition.axis, cells] = masks
 
 
 def merge_downward(self, order, starts, least=False, join=AmountArray.join):
@@ -46,11 +46,11 @@ def mix_nothing(self, parts):
     pass
 
 
-def believe_merged_atoms(self, at, numbers, low):
-    self.atoms[at] = numbers[self.atoms[at]]
+def believe_merged_atoms(self, axis, numbers, low):
+    self.atoms[axis] = numbers[self.atoms[axis]]
 
 
-def follow_nobody(self, at, cells, bits):
+def follow_nobody(self, axis, cells, bits):
     return np.ones(len(cells), dtype=bool)
 
 
@@ -59,10 +59,10 @@ def follow_nobody(self, at, cells, bits):
     [
         (CellTable, "_cut", forget_a_piece),
         (CellTable, "_cut", keep_what_sticks_out),
-        (CellTable, "raise_", raise_nothing),
+        (CellTable, "charge_partly", raise_nothing),
         (AmountArray, "join", merge_downward),
         (ColumnAmounts, "charge", charge_the_others),
-        (ChargeHistories, "mix", mix_nothing),
+        (ChargeHistories, "mark_mixed", mix_nothing),
         (Witnesses, "rename", believe_merged_atoms),
         (Witnesses, "inside", follow_nobody),
     ],

@@ -54,7 +54,7 @@ def test_what_is_dropped_is_dominated(
 ) -> None:
     frontier = Frontier()
     first, second = composition(one), composition(other)
-    if frontier.beats(frontier.option(first), frontier.option(second)):
+    if frontier.dominates(frontier.option(first), frontier.option(second)):
         never_below(first, second)
 
 
@@ -65,8 +65,8 @@ def test_randomized_response_stands_above_several_that_sum_to_it() -> None:
     one = frontier.option(composition([(ResponsePair(Fraction(1)), 1)]))
     less = frontier.option(composition([(ResponsePair(Fraction(99, 100)), 1)]))
     several = frontier.option(composition(parts))
-    assert frontier.beats(one, several)
-    assert not frontier.beats(less, several)
+    assert frontier.dominates(one, several)
+    assert not frontier.dominates(less, several)
     never_below(frontier.composition(one), frontier.composition(several))
 
 
@@ -77,7 +77,7 @@ def test_a_bound_in_one_direction_is_not_enough() -> None:
     told = FinitePair((small, 1 - small), (Fraction(0), Fraction(1)))  # adding tells little,
     pure = composition([(ResponsePair(Fraction(1)), 1)])
     adding = composition([(told.reverse(), 1)])  # removing everything, with a small chance
-    assert not frontier.beats(frontier.option(pure), frontier.option(adding))
+    assert not frontier.dominates(frontier.option(pure), frontier.option(adding))
     rest = composition(
         [(FinitePair((Fraction(1, 2),) * 2, (Fraction(1, 20), Fraction(19, 20))), 1)]
     )
@@ -92,8 +92,8 @@ def test_one_long_move_stands_above_several_shorter_ones() -> None:
     far = frontier.option(composition([(DiscreteLaplacePair(Fraction(2), 3), 1)]))
     apart = [(DiscreteLaplacePair(Fraction(2), 1), 1), (DiscreteLaplacePair(Fraction(5), 2), 1)]
     near = frontier.option(composition(apart))
-    assert frontier.beats(far, near)
-    assert not frontier.beats(near, far)
+    assert frontier.dominates(far, near)
+    assert not frontier.dominates(near, far)
     never_below(frontier.composition(far), frontier.composition(near))
 
 
@@ -119,8 +119,8 @@ def test_a_merged_option_lies_above_both(
 ) -> None:
     frontier = Frontier()
     options = [frontier.option(composition(each)) for each in (one, other)]
-    merged = frontier.above_all(options)
-    assert merged.real == (len({option.bag for option in options}) == 1 and merged in options)
+    merged = frontier.upper_bound(options)
+    assert merged.attained == (len({option.bag for option in options}) == 1 and merged in options)
     for option in options:
         small, large = frontier.composition(option), frontier.composition(merged)
         for epsilon in EPSILONS:
@@ -138,7 +138,7 @@ def test_too_many_options_are_merged_and_no_longer_real() -> None:
     assert len(frontier.pruned(options)) == len(options)  # none dominates another
     few = frontier.pruned(options, most=5)
     assert len(few) <= 5
-    assert not any(option.real for option in few)
+    assert not any(option.attained for option in few)
 
 
 @given(BAGS, BAGS)
@@ -164,5 +164,5 @@ def test_curves_are_kept_apart_from_pairs() -> None:
     assert twice.renyi == (line + dots).times(2)
     steep = frontier.option(Composition((), RenyiCurve(rho=Fraction(1, 5))))
     flat = frontier.option(Composition((), line))
-    assert frontier.beats(steep, flat)
-    assert not frontier.beats(flat, steep)
+    assert frontier.dominates(steep, flat)
+    assert not frontier.dominates(flat, steep)

@@ -5,8 +5,7 @@ from fractions import Fraction
 import pytest
 
 from discreet.accounting import UNPROTECTED, Leaf, Repeat
-from discreet.accounting.budgets.slots import Slots
-from discreet.accounting.budgets.workload import Workload, compare
+from discreet.accounting.budgets.workload import Slots, Workload, compare
 from discreet.accounting.scopes.contribution import Contribution
 from discreet.errors import OutOfRange, OverBudget, WrongKind
 from discreet.loss import Approximate, GaussianDP, Pure, RenyiDP, ZeroConcentrated

@@ -33,6 +33,7 @@ NOT_AT_A_FIRST_ANSWER = NOT_AT_IMPORT - {"duckdb", "pyarrow"} | {
     "discreet.accounting.tree.parallel",
     "discreet.accounting.tree.processing",
     "discreet.accounting.worst_case.statement",
+    "discreet.accounting.worst_case.tree_flattening",
     "discreet.accounting.worst_case.tree_terms",
     "discreet.accounting.budgets.workload",
     "discreet.ledger.verify",

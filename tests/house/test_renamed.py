@@ -11,6 +11,7 @@ import discreet
 
 RENAMED = {
     ("discreet.accounting", "Book"): "PrivacyFilter",
+    ("discreet.accounting", "Comparison"): "WorkloadComparison",
     ("discreet.accounting", "read"): "decode",
     ("discreet.accounting", "written"): "encode",
     ("discreet.ledger", "Standing"): "AccountBalance",

@@ -12,9 +12,13 @@ from discreet.doors import late_names
 if TYPE_CHECKING:  # each is loaded when first used, because most questions need few of them
     from discreet.accounting.budgets.budget import Budget
     from discreet.accounting.budgets.privacy_filter import Charge, PrivacyFilter
-    from discreet.accounting.budgets.slots import Slots
     from discreet.accounting.budgets.spending import Left
-    from discreet.accounting.budgets.workload import Comparison, Workload, compare
+    from discreet.accounting.budgets.workload import (
+        Slots,
+        Workload,
+        WorkloadComparison,
+        compare,
+    )
     from discreet.accounting.cells.loss_map import LossMap
     from discreet.accounting.scopes.box import Box
     from discreet.accounting.scopes.column_conditions import (
@@ -47,7 +51,6 @@ __all__ = [
     "Budget",
     "Charge",
     "Choice",
-    "Comparison",
     "Contribution",
     "Group",
     "Leaf",
@@ -69,6 +72,7 @@ __all__ = [
     "Where",
     "Witness",
     "Workload",
+    "WorkloadComparison",
     "above",
     "account",
     "anything",
@@ -95,9 +99,8 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
         {
             "budgets.budget": ("Budget",),
             "budgets.privacy_filter": ("Charge", "PrivacyFilter"),
-            "budgets.slots": ("Slots",),
             "budgets.spending": ("Left",),
-            "budgets.workload": ("Comparison", "Workload", "compare"),
+            "budgets.workload": ("Slots", "Workload", "WorkloadComparison", "compare"),
             "cells.loss_map": ("LossMap",),
             "scopes.box": ("Box",),
             "scopes.column_conditions": (
@@ -124,5 +127,10 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "worst_case.accountant": ("account",),
             "worst_case.statement": ("Place", "Statement", "Witness"),
         },
-        renamed={"Book": "PrivacyFilter", "read": "decode", "written": "encode"},
+        renamed={
+            "Book": "PrivacyFilter",
+            "Comparison": "WorkloadComparison",
+            "read": "decode",
+            "written": "encode",
+        },
     )

@@ -15,7 +15,6 @@ import typer
 from rich.console import Console
 
 from discreet.accounting import Left
-from discreet.accounting.budgets.spending import describe_unit
 from discreet.cli.exit_codes import errors_reported, write_json
 from discreet.cli.options import (
     AccountOption,
@@ -44,6 +43,7 @@ from discreet.release.release import Release
 from discreet.session import Session
 from discreet.session import open as open_session
 from discreet.session.display import part_left, text_bar
+from discreet.units.unit import describe_unit
 
 __all__ = ["ask", "plan", "plan_json", "release_json"]
 

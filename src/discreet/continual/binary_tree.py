@@ -7,7 +7,7 @@ t, plus fresh noise.  The sum of the first t values is the sum of the blocks at 
 t: at most log2(n) + 1 of them.
 Theorem (key ``binary-tree``; Dwork, Naor, Pitassi and Rothblum 2010; Chan, Shi and Song 2011).  A
 value lies in at most one block of each height, the first value in one of each: floor(log2 n) + 1 in
-all, also for a length that is no power of two.  So the loss is that of so many answers at distance
+all, also for a length that is no power of two.  So the loss is that of as many answers at distance
 ``bound``; it is attained, because the noisy blocks can be read off the sums.
 Blocks of one height that end at an even multiple are never used, and not released.
 A run remembers one exact sum and one noisy sum for each height: memory grows like log(n).
@@ -29,14 +29,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import accumulate
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting import Node, Parallel, Sequential, between
-from discreet.continual.counter import Counter, clamped
+from discreet.continual.counter import BlockCounter, Counter, clamped
 from discreet.continual.counter_run import CounterState
 from discreet.continual.dyadic import depth, digits, height, lowest
 from discreet.continual.sum_tails import (
@@ -45,28 +44,13 @@ from discreet.continual.sum_tails import (
     tree_half_width,
     weighted_sum_half_width,
 )
-from discreet.exact import whole
 
 __all__ = ["BinaryTreeCounter", "RefinedTreeCounter"]
 
 
-@dataclass(frozen=True, slots=True, init=False)
-class _TreeCounter(Counter):
-    """A counter of blocks: a value is in one block of each height at most."""
-
-    @property
-    def depth(self) -> int:
-        """How many blocks hold the first value, which is in most."""
-        return depth(self.length)
-
-    @property
-    def _multiplicity(self) -> int:
-        return self.depth
-
-
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class BinaryTreeCounter(_TreeCounter):
+class BinaryTreeCounter(BlockCounter):
     """Add noise to blocks of a binary tree, and add up the noisy blocks.
 
     >>> from discreet.mechanisms import Laplace
@@ -79,6 +63,15 @@ class BinaryTreeCounter(_TreeCounter):
     (8,)
     """
 
+    @property
+    def depth(self) -> int:
+        """How many blocks hold the first value, which is in most."""
+        return depth(self.length)
+
+    @property
+    def _multiplicity(self) -> int:
+        return self.depth
+
     def tree(self, *, distance: int = 1) -> Node:
         """Return one leaf for each block; blocks of one height lie side by side."""
         leaf = self._listed(distance)
@@ -87,32 +80,20 @@ class BinaryTreeCounter(_TreeCounter):
             heights[height(t)][between(t - lowest(t) + 1, t)] = leaf
         return Sequential(*(Parallel("position", blocks) for blocks in heights))
 
-    def spread(self, *, prefix: int) -> Fraction:
-        """Return the number of blocks that were added up."""
-        return Fraction(self._checked_prefix(prefix).bit_count())
+    def _start(self, t: int) -> int:
+        return t - lowest(t)
+
+    def _blocks(self, t: int) -> int:
+        return t.bit_count()
 
     def _half_width(self, chance: Fraction, prefix: int | None) -> int:
         """Return the exact quantile of one sum, or of the largest error of all."""
         if prefix is not None:
-            return plain_sum_half_width(self.law, prefix.bit_count(), 1 - chance)
+            return plain_sum_half_width(self.law, self._blocks(prefix), 1 - chance)
         return tree_half_width(self.law, self.length, chance)
 
     def _state(self) -> CounterState[int]:
         return _TreeState(self.depth)
-
-    def _measured(self, values: Sequence[int]) -> list[int]:
-        sums = [0, *accumulate(values)]
-        return [sums[t] - sums[t - lowest(t)] for t in range(1, self.length + 1)]
-
-    def _measurements_of(self, outcome: Sequence[Any]) -> list[int] | None:
-        sums = [0, *(whole(total, name="a sum") for total in outcome)]
-        return [sums[t] - sums[t - lowest(t)] for t in range(1, len(sums))]
-
-    def _errors(self, noise: NDArray[np.int64]) -> NDArray[np.int64]:
-        sums = np.zeros((noise.shape[0], self.length + 1), np.int64)
-        for t in range(1, self.length + 1):
-            sums[:, t] = sums[:, t - lowest(t)] + noise[:, t - 1]
-        return sums[:, 1:]
 
 
 @final
@@ -135,7 +116,7 @@ class _TreeState(CounterState[int]):
 
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class RefinedTreeCounter(_TreeCounter):
+class RefinedTreeCounter(Counter):
     """Add noise to all blocks of a binary tree, and blend what they say about each sum.
 
     >>> from discreet.mechanisms import Laplace
@@ -147,6 +128,15 @@ class RefinedTreeCounter(_TreeCounter):
     >>> counter.run([1, 0, 1, 1, 0, 0, 1, 0]).dtype
     dtype('float64')
     """
+
+    @property
+    def depth(self) -> int:
+        """How many blocks hold the first value, which is in most."""
+        return depth(self.length)
+
+    @property
+    def _multiplicity(self) -> int:
+        return self.depth
 
     @property
     def draws(self) -> int:

@@ -85,7 +85,7 @@ def sizes_of(cells: int, branching: int) -> tuple[int, ...]:
 @final
 @dataclass(frozen=True, slots=True)
 class Consistency:
-    """Least squares on the tree of groups of ``branching`` out of so many cells.
+    """Least squares on a tree over ``cells`` cells, in groups of ``branching``.
 
     >>> halves = Consistency(cells=2, branching=2, exact_root=False)
     >>> halves.thresholds(np.array([4, 6, 13])).tolist()  # 4 + 6 is not 13
@@ -101,14 +101,14 @@ class Consistency:
     def thresholds(self, counts: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the estimates of all counts up to a cell, from the noisy counts of all nodes."""
         steps = _steps(self)
-        levels = [level.astype(float) for level in np.split(counts, steps.ends)]
+        levels = [part.astype(float) for part in np.split(counts, steps.ends)]
         sums = []
-        for at, own in enumerate(steps.own):  # up
-            sums.append(np.add.reduceat(levels[at], steps.firsts[at]))
-            levels[at + 1] = own * levels[at + 1] + (1 - own) * sums[at]
-        for at in reversed(range(len(sums))):  # down
-            surplus = levels[at + 1] - sums[at]
-            levels[at] += steps.parts[at] * surplus[steps.above[at]]
+        for level, own in enumerate(steps.own):  # up
+            sums.append(np.add.reduceat(levels[level], steps.firsts[level]))
+            levels[level + 1] = own * levels[level + 1] + (1 - own) * sums[level]
+        for level in reversed(range(len(sums))):  # down
+            surplus = levels[level + 1] - sums[level]
+            levels[level] += steps.parts[level] * surplus[steps.above[level]]
         return np.asarray(levels[0].cumsum())
 
     def weights(self, threshold: int) -> NDArray[np.float64]:
@@ -117,21 +117,21 @@ class Consistency:
         pulls = [(np.arange(self.cells) <= threshold).astype(float)]
         for part, first in zip(steps.parts, steps.firsts, strict=True):
             pulls.append(np.add.reduceat(pulls[-1] * part, first))
-        found = []
-        for at in reversed(range(len(steps.own))):
-            own, pull = steps.own[at], pulls[at + 1]
-            surplus = np.add.reduceat(pulls[at] * steps.parts[at], steps.firsts[at])
-            pulls[at] += ((1 - own) * pull - surplus)[steps.above[at]]
-            found.append(own * pull)
-        return np.concatenate([pulls[0], *reversed(found)])
+        inner = []
+        for level in reversed(range(len(steps.own))):
+            own, pull = steps.own[level], pulls[level + 1]
+            surplus = np.add.reduceat(pulls[level] * steps.parts[level], steps.firsts[level])
+            pulls[level] += ((1 - own) * pull - surplus)[steps.above[level]]
+            inner.append(own * pull)
+        return np.concatenate([pulls[0], *reversed(inner)])
 
     def largest_weight(self) -> float:
         """Bound the weight of any noisy count in any threshold: the largest variance of a node."""
         steps = _steps(self)
         after, most = steps.spreads[-1], [steps.spreads[-1].max()]
-        for at in reversed(range(len(steps.own))):
-            before, part = steps.spreads[at], steps.parts[at]
-            after = before - before * part + part**2 * after[steps.above[at]]
+        for level in reversed(range(len(steps.own))):
+            before, part = steps.spreads[level], steps.parts[level]
+            after = before - before * part + part**2 * after[steps.above[level]]
             most.append(after.max())
         return float(max(most)) * (1 + 1e-12)
 
@@ -139,31 +139,31 @@ class Consistency:
         """Return the variance of one threshold, in multiples of that of one count."""
         variance, place = _variances(self), threshold
         own = variance[0][threshold]
-        found = shared = own
-        for at in range(1, len(variance)):
+        spread = shared = own
+        for level in range(1, len(variance)):
             first = place // self.branching * self.branching
-            group = variance[at - 1][first : first + self.branching]
+            group = variance[level - 1][first : first + self.branching]
             before = sum(group[: place - first], Fraction(0))
-            found, shared, total = found + before, shared + before, sum(group, Fraction(0))
-            noise = Fraction(0 if self._exact(at) else 1)
-            found -= shared * shared / (total + noise)
+            spread, shared, total = spread + before, shared + before, sum(group, Fraction(0))
+            noise = Fraction(0 if self._exact(level) else 1)
+            spread -= shared * shared / (total + noise)
             shared *= noise / (total + noise)
             place //= self.branching
-        return found
+        return spread
 
     def largest_spread(self) -> float:
         """Bound the largest spread of all thresholds."""
         steps, place = _steps(self), np.arange(self.cells)
-        found = shared = steps.spreads[0]
-        for at, own in enumerate(steps.own):
-            group = steps.above[at][place]
-            sums = np.concatenate([[0.0], steps.spreads[at].cumsum()])
-            before = sums[place] - sums[steps.firsts[at][group]]
-            found, shared = found + before, shared + before
-            total = np.add.reduceat(steps.spreads[at], steps.firsts[at])[group]
-            found = found - shared**2 * own[group] / total  # own is T / (T + s)
+        spread = shared = steps.spreads[0]
+        for level, own in enumerate(steps.own):
+            group = steps.above[level][place]
+            sums = np.concatenate([[0.0], steps.spreads[level].cumsum()])
+            before = sums[place] - sums[steps.firsts[level][group]]
+            spread, shared = spread + before, shared + before
+            total = np.add.reduceat(steps.spreads[level], steps.firsts[level])[group]
+            spread = spread - shared**2 * own[group] / total  # own is T / (T + s)
             shared, place = shared * (1 - own[group]), group
-        return float(found.max()) * (1 + 1e-9)
+        return float(spread.max()) * (1 + 1e-9)
 
     def _exact(self, level: int) -> bool:
         return self.exact_root and level == len(sizes_of(self.cells, self.branching)) - 1
@@ -196,7 +196,7 @@ def _steps(tree: Consistency) -> _Steps:
     above = [np.arange(size) // tree.branching for size in sizes[:-1]]
     totals = [np.add.reduceat(v, first) for v, first in zip(spreads, firsts, strict=False)]
     own = [1 - after / total for after, total in zip(spreads[1:], totals, strict=True)]
-    parts = [v / total[at] for v, total, at in zip(spreads, totals, above, strict=False)]
+    parts = [v / total[group] for v, total, group in zip(spreads, totals, above, strict=False)]
     return _Steps(np.cumsum(sizes)[:-1], spreads, firsts, above, own, parts)
 
 
@@ -204,18 +204,18 @@ def _steps(tree: Consistency) -> _Steps:
 def _variances(tree: Consistency) -> tuple[tuple[Fraction, ...], ...]:
     """Return the variance of each node, from its own count and those below it."""
     levels: list[tuple[Fraction, ...]] = []
-    for at, size in enumerate(sizes_of(tree.cells, tree.branching)):
-        noise = Fraction(0 if tree._exact(at) else 1)  # noqa: SLF001
+    for level, size in enumerate(sizes_of(tree.cells, tree.branching)):
+        noise = Fraction(0 if tree._exact(level) else 1)  # noqa: SLF001
         if not levels:
             levels.append((noise,) * size)
             continue
         below, known = levels[-1], dict[tuple[Fraction, ...], Fraction]()
-        found = []
+        variances = []
         for first in range(0, len(below), tree.branching):
             group = below[first : first + tree.branching]
             if group not in known:
                 total = sum(group, Fraction(0))
                 known[group] = total * noise / (total + noise)
-            found.append(known[group])
-        levels.append(tuple(found))
+            variances.append(known[group])
+        levels.append(tuple(variances))
     return tuple(levels)

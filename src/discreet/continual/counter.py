@@ -22,6 +22,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import accumulate
 from typing import Any, Final
 
 import numpy as np
@@ -29,8 +30,14 @@ from numpy.typing import NDArray
 
 from discreet.accounting import Leaf, Node, Repeat, account
 from discreet.arrays import INT64_MAX, INT64_MIN, listed
-from discreet.continual.counter_run import CounterRun, CounterState
-from discreet.continual.stream import Noise, Stream, checked_length_and_bound, read_stream
+from discreet.continual.counter_run import (
+    CounterRun,
+    CounterState,
+    Noise,
+    Stream,
+    checked_length_and_bound,
+    read_stream,
+)
 from discreet.continual.sum_tails import Law
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import Interval, whole
@@ -41,13 +48,13 @@ from discreet.mechanisms.mechanism import Number, at_confidence, steps_at
 from discreet.noise import SYSTEM, Entropy
 from discreet.noise.entropy import checked_entropy
 
-__all__ = ["MOST_LISTED", "Charge", "Counter", "clamped", "too_long"]
+__all__ = ["MOST_LISTED", "BlockCounter", "Charge", "Counter", "clamped", "too_long"]
 
 Charge = Callable[[PrivacyLoss], object]
 """Pays for a run, or raises."""
 
 MOST_LISTED: Final = 1 << 14
-"""The largest number of positions of which a tree is drawn up."""
+"""The largest number of positions that a tree lists."""
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -67,7 +74,7 @@ class Counter(Mechanism[Stream, NDArray[Any]]):
 
     @abstractmethod
     def tree(self, *, distance: int = 1) -> Node:
-        """Return the composition whose price is the loss; a row stands for so many changes."""
+        """Return the composition whose price is the loss; one row counts ``distance`` times."""
 
     @property
     @abstractmethod
@@ -109,7 +116,7 @@ class Counter(Mechanism[Stream, NDArray[Any]]):
         return self.length
 
     def loss(self, *, distance: Number = 1) -> PrivacyLoss:
-        """Return the loss between streams that differ at so many positions."""
+        """Return the loss between streams that differ at ``distance`` positions."""
         changes = steps_at(distance)
         if changes == 0:
             return Pure(epsilon=0)
@@ -139,11 +146,7 @@ class Counter(Mechanism[Stream, NDArray[Any]]):
         if charge is not None:
             charge(self.loss())
         return CounterRun(
-            length=self.length,
-            bound=self.bound,
-            law=self.law,
-            steps=self._state(),
-            entropy=source,
+            length=self.length, bound=self.bound, law=self.law, steps=self._state(), entropy=source
         )
 
     def run(self, value: Stream, *, entropy: Entropy = SYSTEM) -> NDArray[Any]:
@@ -188,12 +191,44 @@ class Counter(Mechanism[Stream, NDArray[Any]]):
         return whole(prefix, name="prefix", low=1, high=self.length)
 
 
-def too_long() -> OutOfRange:
-    """Return the error for a tree that would list too much.
+@dataclass(frozen=True, slots=True, init=False)
+class BlockCounter(Counter):
+    """A counter that measures one block at each position t: the values after ``_start(t)`` up to t.
 
-    >>> too_long().code
-    'E002'
+    The sum of the first t values is that of the first ``_start(t)`` and the block, so one sum and
+    the noise of its blocks follow from each other.
     """
+
+    @abstractmethod
+    def _start(self, t: int) -> int:
+        """Return the position after which the block of t begins."""
+
+    @abstractmethod
+    def _blocks(self, t: int) -> int:
+        """Return how many blocks make up the first t values."""
+
+    def spread(self, *, prefix: int) -> Fraction:
+        """Return the number of blocks that were added up, each with one draw of noise."""
+        return Fraction(self._blocks(self._checked_prefix(prefix)))
+
+    def _measured(self, values: Sequence[int]) -> list[int]:
+        return self._block_sums([0, *accumulate(values)])
+
+    def _measurements_of(self, outcome: Sequence[Any]) -> list[int] | None:
+        return self._block_sums([0, *(whole(total, name="a sum") for total in outcome)])
+
+    def _block_sums(self, sums: Sequence[int]) -> list[int]:
+        return [sums[t] - sums[self._start(t)] for t in range(1, len(sums))]
+
+    def _errors(self, noise: NDArray[np.int64]) -> NDArray[np.int64]:
+        sums = np.zeros((self.length + 1, noise.shape[0]), np.int64)
+        for t, drawn in enumerate(noise.T, start=1):
+            sums[t] = sums[self._start(t)] + drawn
+        return sums[1:].T
+
+
+def too_long() -> OutOfRange:
+    """Return the error for a tree that would list too much."""
     return OutOfRange(
         what=f"the tree would list more than {MOST_LISTED} positions.",
         why="so many leaves take more memory than they explain.",

@@ -19,10 +19,10 @@ import numpy as np
 
 from discreet.continual.binary_tree import BinaryTreeCounter, RefinedTreeCounter
 from discreet.continual.counter import Counter
+from discreet.continual.counter_run import Noise, checked_length_and_bound
 from discreet.continual.dyadic import depth
 from discreet.continual.factorized import FactorizedCounter
 from discreet.continual.simple_counters import NoisyBits, NoisyPrefixes
-from discreet.continual.stream import Noise, checked_length_and_bound
 from discreet.errors import WrongKind
 from discreet.exact import decimal, positive, whole
 from discreet.loss import PrivacyLoss, ZeroConcentrated, least_scale
@@ -30,14 +30,7 @@ from discreet.mechanisms import Gaussian, Laplace
 from discreet.mechanisms.mechanism import Number
 from discreet.noise import SYSTEM, Entropy
 
-__all__ = [
-    "ErrorRow",
-    "Errors",
-    "error_table",
-    "measured_errors",
-    "planned",
-    "predicted_errors",
-]
+__all__ = ["ErrorRow", "Errors", "error_table", "measured_errors", "planned", "predicted_errors"]
 
 _UNIT: Final = Gaussian(sigma=1)
 _BLOCK: Final = 1 << 20  # draws at a time
@@ -103,7 +96,7 @@ def planned(
     delta: Number | None = None,
     rho: Number | None = None,
 ) -> Iterator[Counter]:
-    """Yield the counters of so many bits that cost this much, the simplest first.
+    """Yield the counters of ``length`` bits at this price, the simplest first.
 
     >>> [counter.noise.scale for counter in planned(length=8, epsilon="1/2")]
     [Fraction(16, 1), Fraction(2, 1), Fraction(8, 1), Fraction(8, 1)]
@@ -156,7 +149,7 @@ def predicted_errors(counter: Counter) -> Errors:
 
 
 def measured_errors(counter: Counter, *, runs: int, entropy: Entropy = SYSTEM) -> Errors:
-    """Measure the errors of a counter on so many runs.
+    """Measure the errors of a counter on ``runs`` runs.
 
     >>> measured_errors(NoisyBits(length=4, noise=Gaussian(sigma="1/10")), runs=10)
     Errors(typical=0.0, largest=0.0)

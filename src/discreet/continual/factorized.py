@@ -173,13 +173,13 @@ class FactorizedCounter(Counter):
         """Round R times the steps of the sums, and see whether it leads back to them."""
         sums = [0.0, *(float(total) for total in outcome)]
         undone = [here - before for before, here in itertools.pairwise(sums)]
-        found = [
+        rounded = [
             round(sum(r * u for r, u in zip(self.coefficients, reversed(undone[:t]), strict=False)))
             for t in range(1, len(sums))
         ]
         steps = self._state()
-        again = [steps.step(0, [y]) for y in found]
-        return found if again == sums[1:] else None
+        again = [steps.step(0, [y]) for y in rounded]
+        return rounded if again == sums[1:] else None
 
     def _errors(self, noise: NDArray[np.int64]) -> NDArray[np.float64]:
         size = 1 << (2 * self.length).bit_length()
@@ -219,11 +219,11 @@ def _price(variance: Fraction, squared: int, places: int) -> PrivacyLoss:
 @functools.lru_cache(maxsize=32)
 def _coefficients(count: int, bits: int) -> tuple[int, ...]:
     """Return 2**bits C(2k, k) / 4**k, rounded, for k = 0, 1, ..."""
-    found, central = [], 1
+    column, central = [], 1
     for k in range(count):
-        found.append((2 * (central << bits) + (1 << 2 * k)) >> (2 * k + 1))
+        column.append((2 * (central << bits) + (1 << 2 * k)) >> (2 * k + 1))
         central = central * 2 * (2 * k + 1) // (k + 1)
-    return tuple(found)
+    return tuple(column)
 
 
 @functools.lru_cache(maxsize=32)

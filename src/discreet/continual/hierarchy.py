@@ -41,7 +41,7 @@ from discreet.accounting import (
 from discreet.arrays import saturating_add
 from discreet.continual.consistency import Consistency, sizes_of
 from discreet.continual.counter import MOST_LISTED, too_long
-from discreet.continual.stream import Noise
+from discreet.continual.counter_run import Noise
 from discreet.continual.sum_tails import Law, sum_half_width, weighted_sum_half_width
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import Interval, whole
@@ -121,7 +121,7 @@ class Hierarchy(Mechanism[Counts, NDArray[np.int64]]):
         return Sequential(*levels)
 
     def loss(self, *, distance: Number = 1) -> PrivacyLoss:
-        """Return the loss between tables so many steps of the relation apart."""
+        """Return the loss between tables that are ``distance`` steps of the relation apart."""
         steps = steps_at(distance)
         if steps == 0:
             return Pure(epsilon=0)
@@ -198,7 +198,7 @@ class NoisyThresholds(Mechanism[Counts, NDArray[np.float64]]):
         return self.hierarchy.tree(distance=distance)
 
     def loss(self, *, distance: Number = 1) -> PrivacyLoss:
-        """Return the loss between tables so many steps of the relation apart."""
+        """Return the loss between tables that are ``distance`` steps of the relation apart."""
         return self.hierarchy.loss(distance=distance)
 
     def spread(self, *, threshold: int) -> Fraction:

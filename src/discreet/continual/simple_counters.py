@@ -22,17 +22,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import accumulate
-from typing import Any, final
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import final
 
 from discreet.accounting import Box, Node, Parallel, Sequential, Where, at_most
-from discreet.continual.counter import Counter, clamped
+from discreet.continual.counter import BlockCounter, clamped
 from discreet.continual.counter_run import CounterState
 from discreet.continual.sum_tails import plain_sum_half_width
-from discreet.exact import whole
 from discreet.mechanisms.exact_quantiles import two_sided_quantile
 
 __all__ = ["NoisyBits", "NoisyPrefixes"]
@@ -40,7 +35,7 @@ __all__ = ["NoisyBits", "NoisyPrefixes"]
 
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class NoisyBits(Counter):
+class NoisyBits(BlockCounter):
     """Add fresh noise to each value, and add up the noisy values.
 
     >>> from discreet.mechanisms import Laplace
@@ -62,9 +57,11 @@ class NoisyBits(Counter):
     def _multiplicity(self) -> int:
         return 1
 
-    def spread(self, *, prefix: int) -> Fraction:
-        """Return the number of values that were added up."""
-        return Fraction(self._checked_prefix(prefix))
+    def _start(self, t: int) -> int:
+        return t - 1
+
+    def _blocks(self, t: int) -> int:
+        return t
 
     def _half_width(self, chance: Fraction, prefix: int | None) -> int:
         """Return the quantile of one sum, or Lévy's bound for all."""
@@ -74,16 +71,6 @@ class NoisyBits(Counter):
 
     def _state(self) -> CounterState[int]:
         return _BitState()
-
-    def _measured(self, values: Sequence[int]) -> list[int]:
-        return list(values)
-
-    def _measurements_of(self, outcome: Sequence[Any]) -> list[int] | None:
-        totals = [whole(total, name="a sum") for total in outcome]
-        return [here - before for before, here in zip([0, *totals], totals, strict=False)]
-
-    def _errors(self, noise: NDArray[np.int64]) -> NDArray[np.int64]:
-        return np.asarray(noise.cumsum(axis=1))
 
 
 @final
@@ -100,7 +87,7 @@ class _BitState(CounterState[int]):
 
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class NoisyPrefixes(Counter):
+class NoisyPrefixes(BlockCounter):
     """Add fresh noise to each prefix sum.
 
     >>> from discreet.mechanisms import Laplace
@@ -124,10 +111,11 @@ class NoisyPrefixes(Counter):
     def _multiplicity(self) -> int:
         return self.length
 
-    def spread(self, *, prefix: int) -> Fraction:
-        """Return 1: each sum has one draw of noise."""
-        self._checked_prefix(prefix)
-        return Fraction(1)
+    def _start(self, t: int) -> int:  # noqa: ARG002  (every prefix is a block)
+        return 0
+
+    def _blocks(self, t: int) -> int:  # noqa: ARG002
+        return 1
 
     def _half_width(self, chance: Fraction, prefix: int | None) -> int:
         """Return the exact quantile."""
@@ -135,15 +123,6 @@ class NoisyPrefixes(Counter):
 
     def _state(self) -> CounterState[int]:
         return _PrefixState()
-
-    def _measured(self, values: Sequence[int]) -> list[int]:
-        return list(accumulate(values))
-
-    def _measurements_of(self, outcome: Sequence[Any]) -> list[int] | None:
-        return [whole(total, name="a sum") for total in outcome]
-
-    def _errors(self, noise: NDArray[np.int64]) -> NDArray[np.int64]:
-        return noise
 
 
 @final

@@ -75,14 +75,9 @@ _ROUNDING: Final = 1 + 1e-9  # above the rounding of the few elementary function
 
 
 def sum_half_width(
-    law: Law,
-    *,
-    spread: Fraction,
-    draws: int,
-    tail: Fraction,
-    most: float = 1.0,
+    law: Law, *, spread: Fraction, draws: int, tail: Fraction, most: float = 1.0
 ) -> float:
-    """Return an r with P[|S| > r] <= tail, for so many draws with weights of at most this size.
+    """Return an r with P[|S| > r] <= tail, for ``draws`` draws with weights of at most ``most``.
 
     >>> law = DiscreteGaussian(variance=10**6)
     >>> round(sum_half_width(law, spread=Fraction(4), draws=9, tail=Fraction(1, 20)))
@@ -92,14 +87,14 @@ def sum_half_width(
     if isinstance(law, DiscreteLaplace):
         return most * _chernoff(float_up(law.scale), size / most**2, chance) * _ROUNDING
     variance = float_up(law.variance)
-    found = math.sqrt(2 * size * variance * math.log(2 / chance))
+    half_width = math.sqrt(2 * size * variance * math.log(2 / chance))
     if variance > 2 * _TAU_SQUARED:
         extra = _TAU_SQUARED * variance / (variance - _TAU_SQUARED)
         inside = (1 - _OUTSIDE) * math.exp(-_ETA * draws)
         quantile = -_NORMAL.inv_cdf(chance * inside / 2)
         normal = quantile * math.sqrt(variance + extra) + 4 * math.sqrt(extra)
-        found = min(found, math.sqrt(size) * normal)
-    return found * _ROUNDING
+        half_width = min(half_width, math.sqrt(size) * normal)
+    return half_width * _ROUNDING
 
 
 def _chernoff(scale: float, spread: float, chance: float) -> float:
@@ -110,14 +105,11 @@ def _chernoff(scale: float, spread: float, chance: float) -> float:
         cumulant = math.log(whole / near) + math.log(whole / far)
         return (spread * cumulant + math.log(2 / chance)) * scale / theta
 
-    return min(bound(at / _TRIES) for at in range(1, _TRIES))
+    return min(bound(step / _TRIES) for step in range(1, _TRIES))
 
 
 def weighted_sum_half_width(
-    law: Law,
-    *,
-    weights: Sequence[tuple[float, int]],
-    tail: Fraction,
+    law: Law, *, weights: Sequence[tuple[float, int]], tail: Fraction
 ) -> float:
     """Return an r with P[|S| > r] <= tail, for weights of at most 1 with their multiplicities.
 
@@ -143,10 +135,7 @@ def weighted_sum_half_width(
 
 
 def _series(
-    law: Law,
-    weights: Sequence[tuple[float, int]],
-    width: float,
-    half: float,
+    law: Law, weights: Sequence[tuple[float, int]], width: float, half: float
 ) -> Callable[[float], float]:
     """Return P[|S + N| > x] on a ring of twice the half length."""
     terms = math.ceil(9 * half / (width * math.pi))
@@ -169,8 +158,8 @@ def _log_mean_cosine(law: Law, angles: NDArray[np.float64]) -> NDArray[np.float6
         return np.asarray(np.log((1 + waves) / (1 + 2 * sum(sizes.values()))))
     near = np.abs(angles - turn * np.round(angles / turn))
     turns = [turn * m for m in (-2, -1, 0, 1, 2)]  # by Poisson's formula; more are below 1e-16
-    bells = sum(np.exp(variance * (near**2 - (near + each) ** 2) / 2) for each in turns)
-    total = sum(math.exp(-variance * each**2 / 2) for each in turns)
+    bells = sum(np.exp(variance * (near**2 - (near + winding) ** 2) / 2) for winding in turns)
+    total = sum(math.exp(-variance * winding**2 / 2) for winding in turns)
     return np.asarray(np.log(bells / total) - variance * near**2 / 2)
 
 
@@ -180,7 +169,7 @@ _LARGEST: Final = 1 << 22
 
 
 def plain_sum_half_width(law: Law, count: int, tail: Fraction) -> int:
-    """Return the smallest r such that a sum of so many draws is beyond r with chance <= tail.
+    """Return the smallest r such that a sum of ``count`` draws is beyond r with chance <= tail.
 
     >>> from discreet.noise import DiscreteLaplace
     >>> law = DiscreteLaplace(scale=2)

@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, final
 
+from discreet.accounting.budgets.budget import checked_raise
 from discreet.accounting.budgets.request import Priceable
-from discreet.accounting.budgets.spending import Left, checked_raise
+from discreet.accounting.budgets.spending import Left
 from discreet.accounting.scopes.box import Box
 from discreet.errors import OtherLedger, OutOfRange
 from discreet.ledger.batch import Batch

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Final, final
 
 from discreet.accounting import Box
 from discreet.accounting.budgets.amounts import amount_up, format_up
-from discreet.accounting.budgets.spending import describe_unit
 from discreet.mechanisms import Gaussian, NoisyKeys, OptimalKeys
 from discreet.plan.bounds_search.bounds_search import BoundsSearch, FoundBounds
 from discreet.plan.pricing.calibration import Price
 from discreet.plan.pricing.group_sensitivity import LeafChoice, Noise, root_up
 from discreet.requests.engine_request import EngineRequest
+from discreet.units.unit import describe_unit
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
     from discreet.plan.plan import Plan

@@ -13,9 +13,9 @@ from html import escape
 from typing import Final
 
 from discreet.accounting import Left
-from discreet.accounting.budgets.spending import describe_unit
 from discreet.requests.table_schema import ColumnFacts, Schema, TableFacts
 from discreet.units import PrivacyUnit
+from discreet.units.unit import describe_unit
 
 __all__ = ["about_column", "as_html", "as_line", "part_left", "svg_bar", "text_bar"]
 

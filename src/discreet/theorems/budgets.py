@@ -132,7 +132,7 @@ BUDGETS: Final = (
         key="slots",
         statement="Requests that are each dominated by a slot of a list fixed in advance, taken "
         "once, lose at most the composition of the list, in any order and however adaptively.",
-        source="Zhu, Dong and Wang 2022, theorem 10; proof in discreet.accounting.budgets.slots",
+        source="Zhu, Dong and Wang 2022, theorem 10; proof in discreet.accounting.budgets.workload",
     ),
     Theorem(
         key="cell-filters",
@@ -167,8 +167,8 @@ BUDGETS: Final = (
     ),
     Theorem(
         key="merging-upward",
-        statement="Parts that become one at the higher of their payments, and charges booked to "
-        "whole parts of which they hold some records, leave every record with at least what it "
+        statement="If parts are merged at the higher of their payments, and a charge that holds "
+        "some records of a part is booked to the whole part, every record pays at least what it "
         "owes.",
         source="elementary; discreet.accounting.cells.coarsening",
     ),

@@ -247,8 +247,8 @@ PARTITION_SELECTION: Final = (
     ),
     Theorem(
         key="rare-coins",
-        statement="Coins that are marked with geometric gaps of a chance q >= p, and of which each "
-        "marked one shows heads with chance p / q, are independent coins of chance p.",
+        statement="Mark coins with geometric gaps of a chance q >= p, and let each marked coin "
+        "show heads with chance p / q: the coins are independent, each of chance p.",
         source="waiting times of independent trials, thinned; proof in noise/rare_events.py",
     ),
     Theorem(

@@ -116,8 +116,8 @@ QUESTIONS_AND_PLANS: Final = (
     ),
     Theorem(
         key="rows-are-units",
-        statement="A count of all rows, of which a unit has at most one in a group that counts, "
-        "and at least one, is the number of units of the group.",
+        statement="Where each unit of a group has exactly one row that counts, the count of all "
+        "rows is the number of units of the group.",
         source="proof in discreet.plan.statistics.partition_selection",
     ),
     Theorem(

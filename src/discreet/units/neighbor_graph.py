@@ -54,7 +54,8 @@ class NeighborGraph:
     @classmethod
     def line(cls, size: int) -> NeighborGraph:
         """Return the graph of counts 0, 1, ...: neighbors differ by one."""
-        return cls(size=size, edges=[(at, at + 1) for at in range(whole(size, name="size") - 1)])
+        places = range(whole(size, name="size") - 1)
+        return cls(size=size, edges=[(place, place + 1) for place in places])
 
     @classmethod
     def complete(cls, size: int) -> NeighborGraph:
@@ -108,13 +109,13 @@ class NeighborGraph:
 
     def components(self) -> list[list[int]]:
         """Return the vertices, grouped by which can be reached from each other."""
-        adjacent, seen, found = self._adjacent(), set[int](), []
+        adjacent, seen, parts = self._adjacent(), set[int](), []
         for vertex in range(self.size):
             if vertex not in seen:
                 part = sorted(self._reach(vertex, adjacent))
                 seen.update(part)
-                found.append(part)
-        return found
+                parts.append(part)
+        return parts
 
     def _adjacent(self) -> list[list[int]]:
         lists: list[list[int]] = [[] for _ in range(self.size)]

@@ -65,7 +65,7 @@ class Relation(Enum):
         local           no      yes         2       yes               yes
 
     ``sides`` is the largest number of rows that one step touches: the one that leaves, and the one
-    that comes.  Nobody knows a size that some step changes, so it is public where nothing is added.
+    that comes.  The number of rows is public where no step changes it: where nothing is added.
 
     >>> Relation.read("replace")
     <Relation.REPLACE: 'replace'>
@@ -92,7 +92,7 @@ class Relation(Enum):
         given = f"{value[:40]!r}" if isinstance(value, str) else f"a {type(value).__name__}"
         names = ", ".join(repr(relation.value) for relation in cls)
         raise WrongKind(
-            what=f"the relation is {given}, which is none that is known.",
+            what=f"the relation is {given}, which is unknown.",
             why="without a relation there is no saying which tables must look alike.",
             do=f"give one of {names}.",
         )

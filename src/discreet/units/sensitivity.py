@@ -5,7 +5,7 @@ Trust: kernel.
 Definition.  The sensitivity of a vector q under a norm is the largest distance of q(D) and q(D')
 over all neighbors D and D'.
 Theorem (key ``sensitivity``).  Let a unit hold at most c rows.
-    Counts of k conditions, of which a row meets at most r: one unit contributes a vector with at
+    Counts of k conditions, where a row meets at most r: one unit contributes a vector with at
     most min(k, c r) entries other than zero, none above c, that add up to at most c r.  Adding or
     removing it moves the counts by that vector, replacing it by the difference of two.
     Sum of values in [low, high]: a unit of 1 to c rows contributes between min(low, c low) and
@@ -44,7 +44,7 @@ class Sensitivity:
 def count_sensitivity(
     relation: Relation | str, *, conditions: int = 1, overlap: int = 1, rows: int = 1
 ) -> Sensitivity:
-    """Bound the sensitivity of counts of ``conditions``, of which a row meets at most ``overlap``.
+    """Bound the sensitivity of ``conditions`` counts, where a row meets at most ``overlap``.
 
     ``rows`` is how many rows one unit may hold.  A histogram is the case of overlap 1.
 
@@ -55,11 +55,11 @@ def count_sensitivity(
     """
     kind = Relation.read(relation)
     cells = whole(conditions, name="conditions", low=1)
-    each = whole(overlap, name="overlap", low=1, high=cells)
+    held = whole(overlap, name="overlap", low=1, high=cells)
     most = whole(rows, name="rows", low=1)
-    full = min(cells, kind.sides * each)  # cells that move by all c rows when the rows agree
+    full = min(cells, kind.sides * held)  # cells that move by all c rows when the rows agree
     return Sensitivity(
-        l0=min(cells, kind.sides * each * most),
+        l0=min(cells, kind.sides * held * most),
         l1=Fraction(most * full),
         l2_squared=Fraction(most * most * full),
         linf=Fraction(most),

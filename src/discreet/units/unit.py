@@ -20,7 +20,7 @@ from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import whole
 from discreet.units.relation import Relation, table_distance
 
-__all__ = ["PrivacyUnit", "custom", "person", "row", "same_unit"]
+__all__ = ["PrivacyUnit", "custom", "describe_unit", "person", "row", "same_unit"]
 
 
 @final
@@ -164,16 +164,21 @@ def same_unit(first: PrivacyUnit, *others: PrivacyUnit) -> PrivacyUnit:
             )
         if (unit.columns, unit.relation) != (first.columns, first.relation):
             raise WrongKind(
-                what=f"the units differ: {_shown(first)}, and {_shown(unit)}.",
+                what=f"the units differ: {describe_unit(first)}, and {describe_unit(unit)}.",
                 why="a loss promised to one unit says nothing about another.",
                 do="use one unit, or convert the losses by their distance first.",
             )
     return first
 
 
-def _shown(unit: PrivacyUnit) -> str:
-    by = f" by {', '.join(unit.columns)}" if unit.columns else ""
-    return f"{unit.name}{by} under {unit.relation.value}"
+def describe_unit(unit: PrivacyUnit) -> str:
+    """Say who is protected.
+
+    >>> describe_unit(person("patient"))
+    'one person (patient) under add_remove'
+    """
+    columns = f" ({', '.join(unit.columns)})" if unit.columns else ""
+    return f"one {unit.name}{columns} under {unit.relation.value}"
 
 
 def _text(value: object, name: str) -> str:

@@ -4,7 +4,7 @@ Trust: kernel.  An amount that is misread is paid by nobody, or twice.
 
 Definition.  An amount is an integer that counts ``QUANTUM`` = 10**-24.  What a release costs is
 rounded up to an amount, and what may be spent is rounded down, so that sums and comparisons are
-exact and never in favor of whoever asks (key ``directed-rounding``).  Decimal numbers of up to 24
+exact and never favor the analyst (key ``directed-rounding``).  Decimal numbers of up to 24
 places are kept as they are: ten charges of 0.1 fit into 1.  Others are rounded one by one: 1/3
 three times does not fit into 1, but one charge for all three does.
 ``NEVER`` stands for a price that nobody can pay.
@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Final
 
-from discreet.accounting.storage.schema import undecodable
+from discreet.accounting.storage.decoding import undecodable
 
 __all__ = [
     "NEVER",
@@ -130,7 +130,7 @@ def encode_amounts(amounts: Iterable[int]) -> list[str]:
 
 
 def decode_amounts(data: object, *, width: int) -> tuple[int, ...]:
-    """Read so many amounts, and refuse everything that ``encode_amounts`` does not write.
+    """Read ``width`` amounts, and refuse everything that ``encode_amounts`` does not write.
 
     >>> decode_amounts(["12", "0"], width=2)
     (12, 0)

@@ -18,6 +18,21 @@ holds (keys ``filter-basic``, ``filter-concentrated``, ``filter-gaussian``, ``fi
 ``filter-either`` and ``filter-approximate``).  It comes from the limits, not from what was spent.
 A budget that is stored and read again has the limits that it had
 (:mod:`discreet.accounting.budgets.budget_limits`).
+
+Definition.  A budget is raised to another of the same currency, with no limit lower and at least
+one higher.  What was spent stays spent, and counts against the new limits.
+Theorem (keys ``filter-basic``, ``filter-concentrated``, ``filter-gaussian``, ``filter-renyi``,
+``filter-either`` and ``filter-approximate``).  Let the limits of all raises be fixed without a look
+at answers, or at what was asked in view of answers.  Then the guarantee of the last budget holds
+for all answers, including those from before the raise.
+    Proof.  The last limits could have been fixed from the start: the earlier ones refuse whatever
+    the last ones refuse, and perhaps more, so that on every path the sums stay within the last.
+If whether or how far a budget is raised does depend on answers, or on how fast it was spent, the
+proof goes through for the highest limits that could have come about: their guarantee holds, and
+that of the limits in force may not.
+Limits on epsilons alone (basic, with a delta of 0) need no proviso.  The ratio of the chances of
+any path of answers is bounded by the epsilons that were charged on that very path, and so by e to
+the last limit of that path, however it was decided.
 """
 
 from __future__ import annotations
@@ -42,15 +57,15 @@ from discreet.accounting.budgets.budget_limits import (
     limits_within,
     refuse_currency_or_reserve,
 )
-from discreet.accounting.budgets.currency import Amounts, BasicCurrency, Currency
-from discreet.accounting.storage.schema import undecodable
+from discreet.accounting.budgets.currency import Amounts, BasicCurrency, Currency, price_in_currency
+from discreet.accounting.storage.decoding import undecodable
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import decimal
 from discreet.loss import Approximate, PrivacyLoss
 from discreet.loss.parameters import checked_delta, checked_epsilon
 from discreet.loss.privacy_loss import checked_loss
 
-__all__ = ["Budget", "price_in_currency"]
+__all__ = ["Budget", "checked_raise"]
 
 Number = object
 """An exact number, or a float that stands for its decimal text."""
@@ -243,25 +258,27 @@ class Budget:
         )
 
 
-def price_in_currency(
-    currency: Currency, loss: PrivacyLoss, delta: Fraction | None = None
-) -> Amounts:
-    """Return what a loss costs in a currency, whatever the limits are.
+def checked_raise(old: Budget, new: object) -> Budget:
+    """Return the new budget if it raises the old one.
 
-    >>> from discreet.loss import Pure
-    >>> price_in_currency(BasicCurrency(), Pure(epsilon="0.1"))
-    (100000000000000000000000, 0)
+    >>> print(checked_raise(Budget(rho=1), Budget(rho=2)))
+    rho 2, kept in zcdp
     """
-    found = currency.price(loss, delta)
-    if found is None:
+    if not isinstance(new, Budget) or new.currency != old.currency:
         raise WrongKind(
-            what=f"a {type(loss).__name__} loss has no price in {currency.components[0]}.",
-            why="a loss is admitted only by a theorem that turns it into what the budget "
-            "counts, and a delta is never dropped.",
-            do="name a delta to spend on it, delta=1e-9 say, or keep the budget in another "
-            "currency.",
+            what="a budget is to be raised to something that is not kept in its currency.",
+            why="what was spent is counted in the currency of the first budget alone.",
+            do=f"give a Budget that counts {', '.join(old.components)}, kept in "
+            f"{old.currency.name}.",
         )
-    return found
+    lower = any(there < here for here, there in zip(old.limit, new.limit, strict=True))
+    if lower or new.limit == old.limit:
+        raise OutOfRange(
+            what=f"a budget ({old}) is to be raised to one that is not above it ({new}).",
+            why="limits that are lowered may lie below what was spent already.",
+            do="give a budget of which no limit is lower, and one is higher.",
+        )
+    return new
 
 
 def _only(given: Mapping[str, object]) -> str:

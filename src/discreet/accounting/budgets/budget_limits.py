@@ -39,6 +39,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Final, final
 
+import discreet.loss  # for least_scale, which most budgets do without
 from discreet.accounting.budgets.amounts import (
     NEVER,
     amount_down,
@@ -56,7 +57,8 @@ from discreet.accounting.budgets.currency import (
     with_delta,
 )
 from discreet.accounting.budgets.loss_prices import concentrated_price, point_price
-from discreet.accounting.storage.schema import NUMBER, tuple_schema, undecodable
+from discreet.accounting.storage.decoding import undecodable
+from discreet.accounting.storage.schema import NUMBER, tuple_schema
 from discreet.errors import OutOfRange, WrongKind
 from discreet.loss import Approximate, GaussianDP, PrivacyLoss, Pure, ZeroConcentrated
 from discreet.loss.parameters import checked_delta, checked_order, checked_parameter
@@ -74,7 +76,7 @@ __all__ = [
 @final
 @dataclass(frozen=True, slots=True)
 class EitherCurrency(Currency):
-    """Epsilons and rhos, of which one has to fit (key ``filter-either``).
+    """Epsilons and rhos; one of the two has to fit (key ``filter-either``).
 
     >>> EitherCurrency().fits((3, 1, 0), (2, 2, 0)), EitherCurrency().fits((3, 3, 0), (2, 2, 0))
     (True, False)
@@ -192,18 +194,13 @@ def _largest(name: str, epsilon: Fraction, delta: Fraction) -> Fraction:
 
     It lies hardly below the largest such number.
     """
-    from discreet.loss import least_scale  # noqa: PLC0415  most budgets are of epsilon alone
-
-    return 1 / least_scale(
+    return 1 / discreet.loss.least_scale(
         lambda scale: _loss(name, 1 / scale), epsilon=epsilon, delta=delta, bits=_SEARCH_BITS
     )
 
 
 def refuse_currency_or_reserve(kept: Currency, currency: str | None, reserve: object) -> None:
-    """Refuse a currency or a reserve where neither is for choice.
-
-    >>> refuse_currency_or_reserve(ConcentratedCurrency(), "zcdp", None)
-    """
+    """Refuse a currency or a reserve where neither is for choice."""
     if currency not in {None, kept.name} or reserve is not None:
         raise WrongKind(
             what=f"a budget kept in {kept.name} is given another currency, or a reserve.",
@@ -245,7 +242,7 @@ def encode_limits(
 def decode_limits(data: object) -> tuple[Currency, Amounts, Approximate | None]:
     """Read what ``encode_limits`` wrote, if the limits imply the promise.
 
-    Without a promise the limits are the promise, and whoever asks checks their range.
+    Without a promise the limits are the promise, and the caller checks their range.
 
     >>> decode_limits(encode_limits(ConcentratedCurrency(), (10**23, 0), None))
     (ConcentratedCurrency(), (100000000000000000000000, 0), None)

@@ -23,7 +23,7 @@ if its scope holds neither, ``added`` if it holds one of the two, and ``replaced
     that the larger of ``added`` and ``replaced`` is charged there.
     Cells that a full map has merged hold records of several histories; such records are taken for
     those of two cells, and records of one history owe what is ``replaced`` or less.
-X + Y alone does not do: one request of rho that is known for added records, and is about both
+X + Y alone is not enough: one request of rho that is known for added records, and is about both
 cells, costs 4 rho and not 2 rho.
 """
 
@@ -32,16 +32,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Final, Self, final
+from typing import TYPE_CHECKING, ClassVar, Final, Self, final
 
 from discreet.accounting.budgets.amounts import added, decode_amounts, encode_amounts
-from discreet.accounting.budgets.budget import Budget
-from discreet.accounting.budgets.currency import Amounts, Currency
 from discreet.accounting.cells.loss_map import LossMap
 from discreet.accounting.scopes.box import Box
-from discreet.accounting.storage.schema import undecodable
+from discreet.accounting.storage.decoding import undecodable
 from discreet.errors import OutOfRange
-from discreet.units import PrivacyUnit
+
+if TYPE_CHECKING:  # for annotations
+    from discreet.accounting.budgets.budget import Budget
+    from discreet.accounting.budgets.currency import Amounts, Currency
+    from discreet.units import PrivacyUnit
 
 __all__ = ["CellBalances", "ChargedBox", "OneRecordBalances", "PriceBasis", "TwoRecordBalances"]
 
@@ -160,14 +162,14 @@ class CellBalances(ABC):
 
     @abstractmethod
     def fits(self, pieces: Sequence[ChargedBox], times: int = 1) -> bool:
-        """Say whether nobody would owe too much after so many charges of disjoint pieces.
+        """Say whether all stay within the limits if disjoint pieces are charged ``times`` times.
 
         Pieces that could not be charged at all are refused here, before anything is entered.
         """
 
     @abstractmethod
     def worst(self, scope: Box) -> Amounts:
-        """Return the most that neighbors owe that differ in a record of a scope."""
+        """Return the most that neighbors owe if they differ in a record of the scope."""
 
     def add(self, pieces: Sequence[ChargedBox], times: int = 1) -> None:
         """Charge each of some disjoint pieces where it is, and those about everything apart."""
@@ -249,7 +251,7 @@ class TwoRecordBalances(CellBalances):
         return fits(trial.worst(_EVERYTHING), limit)
 
     def worst(self, scope: Box) -> Amounts:
-        """Return the most that two records owe of which one is in a scope."""
+        """Return the most that two records owe, one of them in the scope."""
         inside = self.paid.two_highest(scope)
         others = [self.paid.highest(box) for box in _EVERYTHING.minus(scope)]
         outside = [max((top[k] for top in others), default=0) for k in range(len(inside))]

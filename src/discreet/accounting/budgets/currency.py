@@ -53,14 +53,8 @@ from discreet.accounting.budgets.loss_prices import (
     gaussian_price,
     point_price,
 )
-from discreet.loss import (
-    Approximate,
-    GaussianDP,
-    PrivacyLoss,
-    Pure,
-    RenyiDP,
-    ZeroConcentrated,
-)
+from discreet.errors import WrongKind
+from discreet.loss import Approximate, GaussianDP, PrivacyLoss, Pure, RenyiDP, ZeroConcentrated
 
 __all__ = [
     "Amounts",
@@ -70,6 +64,7 @@ __all__ = [
     "GaussianCurrency",
     "RenyiCurrency",
     "format_amounts",
+    "price_in_currency",
     "with_delta",
 ]
 
@@ -210,6 +205,26 @@ class RenyiCurrency(Currency):
         """Return the divergences, beside a delta."""
         *values, delta = map(amount_value, amounts)
         return with_delta(RenyiDP(orders=self.orders, values=values), delta)
+
+
+def price_in_currency(
+    currency: Currency, loss: PrivacyLoss, delta: Fraction | None = None
+) -> Amounts:
+    """Return what a loss costs in a currency, whatever the limits are.
+
+    >>> price_in_currency(BasicCurrency(), Pure(epsilon="0.1"))
+    (100000000000000000000000, 0)
+    """
+    price = currency.price(loss, delta)
+    if price is None:
+        raise WrongKind(
+            what=f"a {type(loss).__name__} loss has no price in {currency.components[0]}.",
+            why="a loss is admitted only by a theorem that turns it into what the budget "
+            "counts, and a delta is never dropped.",
+            do="name a delta to spend on it, delta=1e-9 say, or keep the budget in another "
+            "currency.",
+        )
+    return price
 
 
 def with_delta(loss: PrivacyLoss, delta: Fraction) -> PrivacyLoss:

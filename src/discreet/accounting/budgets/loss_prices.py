@@ -87,21 +87,21 @@ def concentrated_price(loss: PrivacyLoss, delta: Fraction | None = None) -> Pric
     >>> float(rho), float(delta)
     (0.4621171572600098, 1e-09)
     """
-    found = []
+    prices = []
     known = loss.concentrated()
     if known is not None:
-        found.append((known, _NONE))
+        prices.append((known, _NONE))
     point = point_price(loss, delta)
     if point is not None:
-        found.append((Pure(epsilon=point[0]).concentrated(), point[1]))
+        prices.append((Pure(epsilon=point[0]).concentrated(), point[1]))
     products = _worst_of(loss, _pair_rho, _straight)
     if products is not None:
-        found.append(products)
+        prices.append(products)
         if products[1]:
             from discreet.loss.renyi.least_rho import approximately_concentrated  # noqa: PLC0415  rare
 
-            found.append(approximately_concentrated(loss))
-    return min(found, default=None)
+            prices.append(approximately_concentrated(loss))
+    return min(prices, default=None)
 
 
 def gaussian_price(loss: PrivacyLoss, delta: Fraction | None = None) -> Price | None:
@@ -115,14 +115,14 @@ def gaussian_price(loss: PrivacyLoss, delta: Fraction | None = None) -> Price | 
     """
     if isinstance(loss, GaussianDP):
         return loss.mu_squared, _NONE
-    found = []
+    prices = []
     point = point_price(loss, delta)
     if point is not None:
-        found.append((pure_to_gaussian_mu(epsilon=point[0]) ** 2, point[1]))
+        prices.append((pure_to_gaussian_mu(epsilon=point[0]) ** 2, point[1]))
     products = _worst_of(loss, _pair_gaussian)
     if products is not None:
-        found.append(products)
-    return min(found, default=None)
+        prices.append(products)
+    return min(prices, default=None)
 
 
 def divergence_price(
@@ -174,11 +174,11 @@ def _worst_of(
 ) -> Price | None:
     """Add the prices of the pairs of each product, and take the largest over products."""
     products = (*loss.remove, *loss.add) if isinstance(loss, Profile) else ()
-    known = [_sum_of(product, price, bound) for product in products]
-    found = [total for total in known if total is not None]
-    if not found or len(found) < len(known):
+    totals = [_sum_of(product, price, bound) for product in products]
+    priced = [total for total in totals if total is not None]
+    if not priced or len(priced) < len(totals):
         return None
-    return max(value for value, _ in found), max(chance for _, chance in found)
+    return max(value for value, _ in priced), max(chance for _, chance in priced)
 
 
 def _sum_of(
@@ -191,10 +191,10 @@ def _sum_of(
         return None
     chance = _NONE
     for pair, count in product.pairs:
-        found = price(pair)
-        if found is None:
+        cost = price(pair)
+        if cost is None:
             return None
-        value, chance = value + count * found[0], chance + count * found[1]
+        value, chance = value + count * cost[0], chance + count * cost[1]
     return value, min(chance, Fraction(1))
 
 

@@ -6,11 +6,11 @@ Definition.  The price of a request follows from what is asked, its scope, the d
 on it, the currency, and for whom it is
 (:class:`discreet.accounting.budgets.request.RequestPricer`): from nothing that was charged before,
 and not from the limits.  So it is worked out once, and filters that differ in their limits share
-it; those of another currency share the losses that it is made of.  Two requests that are equal have
-one price, since trees, losses and mechanisms of this library are values that never change.  Priced
-anew each time are requests with sources from elsewhere, and profiles: equal ones may hold their
-pairs in another order, and so be rounded in another way. A few thousand prices are kept, fewer of
-long trees; the least used are forgotten first.
+it; those of another currency share the losses that it is made of.  Equal requests have one
+price, since trees, losses and mechanisms of this library are values that never change.  Requests
+with sources from elsewhere are priced anew each time, and so are profiles: equal ones may hold
+their pairs in another order, and then round differently.  A few thousand prices are kept, fewer of
+long trees; the least recently used are forgotten first.
 """
 
 from __future__ import annotations
@@ -21,9 +21,8 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Final, TypeVar, cast, final
 
-from discreet.accounting.budgets.budget import price_in_currency
 from discreet.accounting.budgets.cell_balances import ChargedBox, PriceBasis
-from discreet.accounting.budgets.currency import Amounts, Currency
+from discreet.accounting.budgets.currency import Amounts, Currency, price_in_currency
 from discreet.accounting.budgets.request import Priceable, RequestPricer
 from discreet.accounting.scopes.box import Box, checked_box
 from discreet.accounting.scopes.contribution import Contribution
@@ -99,7 +98,7 @@ class PriceCache:
         ('birth_year',)
         """
         known = self._asker.constant
-        new = tuple(each for each in dict.fromkeys(constant) if each not in known)
+        new = tuple(column for column in dict.fromkeys(constant) if column not in known)
         if new:
             self._ask(replace(self._asker, constant=(*known, *new)))
 
@@ -134,7 +133,7 @@ class PriceCache:
         terms = PriceBasis(currency, self._asker.unit)
         pieces = []
         for part in self._asker.pieces(self._asker.node(what), scope):
-            both = part.surely and self._asker.unit.relation is not Relation.EITHER
+            both = part.sees_every_unit and self._asker.unit.relation is not Relation.EITHER
             key = (part.node, both and part.box == _EVERYTHING)
             if key not in known:
                 known[key] = self._prices(part.node, currency, delta, only_two=key[1])

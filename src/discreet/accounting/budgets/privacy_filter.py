@@ -2,10 +2,10 @@
 
 Trust: kernel.
 
-Definition.  It keeps one filter for each cell of records that its charges have told apart.  A
-charge names what is released and its scope, the records that it can depend on; it is accepted if
-every cell it touches stays within the limits of the budget, and otherwise refused before anything
-is changed.  Neither the price nor the decision looks at data, so both may be public.
+Definition.  It keeps one filter for each cell of records that its charges treat alike.  A charge
+names what is released and its scope, the records that it can depend on; it is accepted if every
+cell it touches stays within the limits of the budget, and otherwise refused before anything is
+changed.  Neither the price nor the decision looks at data, so both may be public.
 Theorem (keys ``cell-filters``, ``cell-pairs``).  Whatever is charged, one by one and in view of all
 answers, the guarantee of the budget holds for the unit of the filter.  Questions about disjoint
 groups cost as much as those about one of them.
@@ -29,7 +29,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NoReturn, final
 
 from discreet.accounting.budgets.amounts import decode_amounts, encode_amounts, format_down
-from discreet.accounting.budgets.budget import Budget
+from discreet.accounting.budgets.budget import Budget, checked_raise
 from discreet.accounting.budgets.cell_balances import (
     CellBalances,
     ChargedBox,
@@ -40,11 +40,11 @@ from discreet.accounting.budgets.cell_balances import (
 from discreet.accounting.budgets.currency import Amounts
 from discreet.accounting.budgets.price_cache import PriceCache
 from discreet.accounting.budgets.request import Priceable
-from discreet.accounting.budgets.spending import Charge, Guard, Left, checked_raise, refuse_copy
+from discreet.accounting.budgets.spending import Charge, Guard, Left, refuse_copy
 from discreet.accounting.cells.loss_map import LossMap
 from discreet.accounting.scopes.box import Box, checked_box
 from discreet.accounting.scopes.contribution import Contribution
-from discreet.accounting.storage.schema import undecodable
+from discreet.accounting.storage.decoding import undecodable
 from discreet.errors import OverBudget, WrongKind
 from discreet.exact import whole
 from discreet.loss import PrivacyLoss
@@ -173,7 +173,7 @@ class PrivacyFilter:
     def fits(self, pieces: Sequence[ChargedBox]) -> bool:
         """Say whether pieces, which are disjoint, fit into what is left.
 
-        Who then adds them does both while no other thread can: that is what ``charge`` does.
+        Before they are added another thread may spend the rest; ``charge`` keeps it out.
         """
         self._check(pieces)
         with self._guard:
@@ -233,7 +233,7 @@ class PrivacyFilter:
 
         This one charges nothing more: two filters of the same people would each spend a budget.
 
-        Which guarantee holds then, and when: :mod:`discreet.accounting.budgets.spending`.
+        Which guarantee holds then, and when: :mod:`discreet.accounting.budgets.budget`.
 
         >>> from discreet.loss import Pure
         >>> from discreet.units import row
@@ -285,7 +285,7 @@ class PrivacyFilter:
         contribution: Contribution | None = None,
         tariff: PriceCache | None = None,
     ) -> PrivacyFilter:
-        """Read what ``written`` wrote, for a filter that is opened with these, and nothing else.
+        """Read what ``written`` wrote, for the same unit and currency, and refuse everything else.
 
         >>> from discreet.units import row
         >>> book = PrivacyFilter(Budget(rho=1), unit=row())

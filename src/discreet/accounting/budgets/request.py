@@ -7,7 +7,7 @@ one price, worked out tightly (key ``general-composition``).  Its scope is a box
 record is looked at.  Where the tree starts with a condition, or with parallel parts such that all
 rows of a unit lie in the same part, each part is charged in its own box.
 A loss that is given by itself is one for the unit of the filter; a mechanism given by itself is
-run on rows, at distance 1 for each.  Both are taken to be known for added and removed records.
+run on rows, at distance 1 for each.  Both count as certified for added and removed records.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, final
 
+from discreet import accounting  # its door loads the accountant, which no single leaf needs
 from discreet.accounting.scopes.box import Box
 from discreet.accounting.scopes.contribution import Contribution
 from discreet.accounting.tree.leaf import Leaf
@@ -36,13 +37,13 @@ Priceable = Node | PrivacyLoss | Mechanism[Any, Any]
 class RequestPart:
     """What is released of the units in a box.
 
-    ``surely`` says whether it looks at all of them.  Otherwise some may have no row that it sees,
-    so that of two units in the box it may see one alone.
+    Unless it ``sees_every_unit``, some of them may have no row that it looks at; of two units in
+    the box it may then see one alone.
     """
 
     box: Box
     node: Node
-    surely: bool = True
+    sees_every_unit: bool = True
 
 
 @final
@@ -88,13 +89,13 @@ class RequestPricer:
             from discreet.accounting.tree.parallel import overlapping_keys  # noqa: PLC0415  rare
 
             overlapping_keys(node, [])
-        found = []
+        parts = []
         for box, part in self._parts(node, scope):
             single = {name: values for name, values in box.conditions if name not in several}
             units = (box if box.empty else Box(single)).for_unit(self.unit, self.constant)
-            surely = units.exact and len(single) == len(box.conditions)
-            found.append(RequestPart(units.region, part, surely=surely))
-        return [portion for portion in found if not portion.box.empty]
+            sees_every_unit = units.exact and len(single) == len(box.conditions)
+            parts.append(RequestPart(units.region, part, sees_every_unit=sees_every_unit))
+        return [portion for portion in parts if not portion.box.empty]
 
     def _parts(self, node: Node, scope: Box) -> Iterator[tuple[Box, Node]]:
         below = node.regions(self._shared)
@@ -126,9 +127,8 @@ class RequestPricer:
             inserted = int(relation.replaces)
             return node.price(1, inserted, wanted=relation)
         self._refuse_uncounted(node)
-        from discreet.accounting.worst_case.accountant import account  # noqa: PLC0415  no single leaf
-
-        return account(node, unit=self._with(relation), contribution=self.contribution).loss
+        unit = self._with(relation)
+        return accounting.account(node, unit=unit, contribution=self.contribution).loss
 
     def _with(self, relation: Relation) -> PrivacyUnit:
         return PrivacyUnit(name=self.unit.name, columns=self.unit.columns, relation=relation)
@@ -146,8 +146,8 @@ class RequestPricer:
         if not self.unit.columns or self.contribution is not None:
             return
         if all(
-            self._certified(each) if isinstance(each, Leaf) else each.passes_rows
-            for each in node.walk()
+            self._certified(below) if isinstance(below, Leaf) else below.passes_rows
+            for below in node.walk()
         ):
             return
         raise NotComposable(

@@ -1,25 +1,10 @@
-"""A budget while it is spent: its guard, charges, what is left, and raises.
+"""A budget while it is spent: its guard, charges, and what is left.
 
 Trust: kernel.  Two threads that look before either spends, or a budget and its copy, spend twice.
 
 A budget in memory is guarded: one thread at a time, one process, and no copies.  What is left of it
 is not a promise of its own: it says which requests would still be accepted.  It is shown rounded
 down, with whom it is about and the currency.
-
-Definition.  A budget is raised to another of the same currency of which no limit is lower and one
-is higher.  What was spent stays spent, and counts against the new limits.
-Theorem (keys ``filter-basic``, ``filter-concentrated``, ``filter-gaussian``, ``filter-renyi``,
-``filter-either`` and ``filter-approximate``).  Let the limits of all raises be fixed without a look
-at answers, or at what was asked in view of answers.  Then the guarantee of the last budget holds
-for all answers, those from before it was raised included.
-    Proof.  The last limits could have been fixed from the start: the earlier ones refuse whatever
-    the last ones refuse, and perhaps more, so that on every path the sums stay within the last.
-If whether or how far a budget is raised does depend on answers, or on how fast it was spent, the
-proof goes through for the highest limits that could have come about, and their guarantee is what
-holds: not that of the limits which did.
-Limits on epsilons alone (basic, with a delta of 0) need no proviso.  The ratio of the chances of
-any path of answers is bounded by the epsilons that were charged on that very path, and so by e to
-the last limit of that path, however it was decided.
 """
 
 from __future__ import annotations
@@ -27,19 +12,21 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final, NoReturn, final
+from typing import TYPE_CHECKING, Final, NoReturn, final
 
 from discreet.accounting.budgets.amounts import format_down
-from discreet.accounting.budgets.budget import Budget
-from discreet.accounting.budgets.cell_balances import ChargedBox
 from discreet.accounting.budgets.currency import Amounts, format_amounts
-from discreet.accounting.budgets.request import Priceable
-from discreet.errors import OutOfRange, WrongKind
-from discreet.loss import PrivacyLoss
+from discreet.errors import WrongKind
 from discreet.noise.entropy import process_stamp
-from discreet.units import PrivacyUnit
+from discreet.units.unit import PrivacyUnit, describe_unit
 
-__all__ = ["Charge", "Guard", "Left", "checked_raise", "describe_unit", "refuse_copy"]
+if TYPE_CHECKING:  # for annotations
+    from discreet.accounting.budgets.budget import Budget
+    from discreet.accounting.budgets.cell_balances import ChargedBox
+    from discreet.accounting.budgets.request import Priceable
+    from discreet.loss import PrivacyLoss
+
+__all__ = ["Charge", "Guard", "Left", "refuse_copy"]
 
 
 @final
@@ -99,7 +86,7 @@ _MOST: Final = 10**9
 class Left:
     """The amounts that are left, and what they buy.
 
-    >>> from discreet.accounting.budgets.privacy_filter import PrivacyFilter
+    >>> from discreet.accounting import Budget, PrivacyFilter
     >>> from discreet.loss import GaussianDP
     >>> from discreet.units import person
     >>> book = PrivacyFilter(Budget(rho=1), unit=person("patient"))
@@ -151,17 +138,6 @@ class Left:
         )
 
 
-def describe_unit(unit: PrivacyUnit) -> str:
-    """Show whom a price is about.
-
-    >>> from discreet.units import person
-    >>> describe_unit(person("patient"))
-    'one person (patient) under add_remove'
-    """
-    columns = f" ({', '.join(unit.columns)})" if unit.columns else ""
-    return f"one {unit.name}{columns} under {unit.relation.value}"
-
-
 _SHOWN: Final = 3
 
 
@@ -182,9 +158,9 @@ class Charge:
     def amounts(self) -> Amounts:
         """The most that a record pays, or, where records are replaced, that two of one box do."""
         one = not self.unit.relation.replaces
-        each = [piece.added if one else piece.replaced for piece in self.pieces]
+        prices = [piece.added if one else piece.replaced for piece in self.pieces]
         nothing = tuple(0 for _ in self.budget.limit)
-        return tuple(max(column) for column in zip(nothing, *each, strict=True))
+        return tuple(max(column) for column in zip(nothing, *prices, strict=True))
 
     def __str__(self) -> str:
         """Show the price, rounded up, and whom it is about."""
@@ -194,26 +170,3 @@ class Charge:
         others = f" | {more} more" if more > 0 else ""
 
         return f"{price} for {describe_unit(self.unit)}, about {where}{others}"
-
-
-def checked_raise(old: Budget, new: object) -> Budget:
-    """Return the new budget if it raises the old one.
-
-    >>> print(checked_raise(Budget(rho=1), Budget(rho=2)))
-    rho 2, kept in zcdp
-    """
-    if not isinstance(new, Budget) or new.currency != old.currency:
-        raise WrongKind(
-            what="a budget is to be raised to something that is not kept in its currency.",
-            why="what was spent is counted in the currency of the first budget alone.",
-            do=f"give a Budget that counts {', '.join(old.components)}, kept in "
-            f"{old.currency.name}.",
-        )
-    lower = any(there < here for here, there in zip(old.limit, new.limit, strict=True))
-    if lower or new.limit == old.limit:
-        raise OutOfRange(
-            what=f"a budget ({old}) is to be raised to one that is not above it ({new}).",
-            why="limits that are lowered may lie below what was spent already.",
-            do="give a budget of which no limit is lower, and one is higher.",
-        )
-    return new

@@ -3,8 +3,8 @@
 Trust: kernel.  An amount that wraps around is an amount that nobody pays.
 
 Definition.  A tally holds ``width`` amounts, the components, for each of its cells, as digits in
-base 2**60: ``digits[place, component, cell]``, the lowest place first.  Whoever adds makes sure
-with ``reach`` that there are places enough for the largest sum; within them nothing wraps around,
+base 2**60: ``digits[place, component, cell]``, the lowest place first.  The caller makes
+room for the largest sum with ``reach``; within them nothing wraps around,
 since two digits and a carry are below 2**62.
 """
 
@@ -12,19 +12,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Final, Self, final
+from typing import Final, Self, TypeGuard, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.accounting.scopes.cuts import require_stored
+from discreet.accounting.storage.decoding import require_stored
 
 __all__ = [
     "AmountArray",
     "Digits",
     "Index",
     "add_digits",
+    "are_indices",
     "decode_hexadecimal",
+    "decode_rows",
     "encode_hexadecimal",
     "from_digits",
     "greatest",
@@ -79,7 +81,7 @@ class AmountArray:
         return AmountArray(self.digits.copy())
 
     def reach(self, places: int) -> None:
-        """Have at least so many places."""
+        """Make room for at least this many places."""
         missing = places - len(self.digits)
         if missing > 0:
             self.digits = np.pad(self.digits, ((0, missing), (0, 0), (0, 0)))
@@ -97,13 +99,13 @@ class AmountArray:
         digits = self.digits[:, :, order]
         pick, never = (np.minimum, _MASK + 1) if least else (np.maximum, -1)
         sizes = np.diff(np.append(starts, len(order)))
-        found = np.empty((*digits.shape[:2], len(starts)), dtype=np.int64)
+        joined = np.empty((*digits.shape[:2], len(starts)), dtype=np.int64)
         candidates = np.ones(digits.shape[1:], dtype=bool)
         for place in range(len(digits) - 1, -1, -1):
             here = np.where(candidates, digits[place], never)
-            found[place] = pick.reduceat(here, starts, axis=1)
-            candidates &= here == np.repeat(found[place], sizes, axis=1)
-        self.digits = found
+            joined[place] = pick.reduceat(here, starts, axis=1)
+            candidates &= here == np.repeat(joined[place], sizes, axis=1)
+        self.digits = joined
 
     def same(self, cells: Index, others: Index) -> NDArray[np.bool_]:
         """Whether cells hold the same amounts as other cells."""
@@ -118,8 +120,8 @@ class AmountArray:
 
     def falling(self) -> Index:
         """Return, for each component, the cells from the highest amount to the lowest."""
-        components = range(self.digits.shape[1])
-        return np.array([np.lexsort(-self.digits[:, at]) for at in components], dtype=np.intp)
+        by_component = np.moveaxis(self.digits, 1, 0)
+        return np.array([np.lexsort(-digits) for digits in by_component], dtype=np.intp)
 
     def written(self) -> list[list[str]]:
         """Return a form that JSON keeps exactly."""
@@ -154,6 +156,28 @@ def decode_hexadecimal(data: object, *, width: int) -> list[int]:
     require_stored(isinstance(data, list) and len(texts) == width)
     require_stored(all(isinstance(text, str) and _HEXADECIMAL.fullmatch(text) for text in texts))
     return [int(text, 16) for text in texts]
+
+
+def are_indices(data: object, *, below: int) -> TypeGuard[list[int]]:
+    """Whether something is a list of integers from 0 to below a bound.
+
+    >>> are_indices([0, 2], below=3), are_indices([True], below=3)
+    (True, False)
+    """
+    return isinstance(data, list) and all(type(n) is int and 0 <= n < below for n in data)
+
+
+def decode_rows(data: object, *, below: Sequence[int], width: int) -> Index:
+    """Read one row of indices for each bound in ``below``.
+
+    >>> decode_rows([[0, 2], [1, 0]], below=[3, 2], width=2).tolist()
+    [[0, 2], [1, 0]]
+    """
+    rows = data if isinstance(data, list) else [None]
+    require_stored(isinstance(data, list) and len(rows) == len(below))
+    for row, bound in zip(rows, below, strict=True):
+        require_stored(are_indices(row, below=bound) and len(row) == width)
+    return np.array(rows, dtype=np.intp).reshape(len(rows), width)
 
 
 def places_for(largest: int) -> int:

@@ -16,10 +16,16 @@ from typing import TYPE_CHECKING, NamedTuple, Self, final
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.accounting.cells.amount_arrays import AmountArray, Digits, Index, group_runs
-from discreet.accounting.cells.histories import ChargeHistories, SplitTree, decode_rows
+from discreet.accounting.cells.amount_arrays import (
+    AmountArray,
+    Digits,
+    Index,
+    decode_rows,
+    group_runs,
+)
+from discreet.accounting.cells.histories import ChargeHistories, SplitTree
 from discreet.accounting.cells.witnesses import Witnesses
-from discreet.accounting.scopes.cuts import require_stored, stored_fields
+from discreet.accounting.storage.decoding import require_stored, stored_fields
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
     from discreet.accounting.cells.column_amounts import ColumnAmounts
@@ -32,7 +38,7 @@ Truth = NDArray[np.bool_]
 class AtomCondition(NamedTuple):
     """A set of atoms of one column, as bits."""
 
-    at: int
+    axis: int
     column: ColumnAmounts
     bits: int
 
@@ -69,8 +75,8 @@ class CellTable:
     def met(self, conditions: Sequence[AtomCondition]) -> tuple[Truth, Truth]:
         """Whether each cell meets all conditions, and whether it then sticks out of each."""
         held = np.empty((len(conditions), self.size), dtype=np.int8)
-        for row, (at, column, bits) in enumerate(conditions):
-            held[row] = column.met(bits)[self.masks[at]]
+        for row, (axis, column, bits) in enumerate(conditions):
+            held[row] = column.met(bits)[self.masks[axis]]
         meets = np.asarray(held.all(axis=0))
         return meets, (held == 1) & meets
 
@@ -90,27 +96,29 @@ class CellTable:
         self.low.add(cells, amounts)
         self.witnesses.seen.add(cells, amounts)
         if whole:
-            self.stories.go_on(cells)
+            self.stories.record_charge(cells)
         else:
-            self.stories.mix(cells)
+            self.stories.mark_mixed(cells)
 
-    def raise_(self, cells: Index, conditions: Sequence[AtomCondition], amounts: Digits) -> None:
-        """Add amounts to cells of which a charge holds a part only."""
+    def charge_partly(
+        self, cells: Index, conditions: Sequence[AtomCondition], amounts: Digits
+    ) -> None:
+        """Add amounts to cells that a charge holds in part."""
         self.paid.add(cells, amounts)
-        self.stories.mix(cells)
+        self.stories.mark_mixed(cells)
         charged = np.ones(len(cells), dtype=bool)
-        for at, _, bits in conditions:
-            charged &= self.witnesses.inside(at, cells, bits)
+        for axis, _, bits in conditions:
+            charged &= self.witnesses.inside(axis, cells, bits)
         self.witnesses.seen.add(cells[charged], amounts)
 
     def join(self, cells: Index, others: Index, columns: Sequence[ColumnAmounts]) -> Index:
         """Make one cell of each pair of siblings; return the cells that are left, in order."""
-        for at, column in enumerate(columns):
-            differ = np.flatnonzero(self.masks[at, cells] != self.masks[at, others])
-            here, there = self.masks[at, cells[differ]], self.masks[at, others[differ]]
+        for axis, column in enumerate(columns):
+            differ = np.flatnonzero(self.masks[axis, cells] != self.masks[axis, others])
+            here, there = self.masks[axis, cells[differ]], self.masks[axis, others[differ]]
             pairs = zip(here.tolist(), there.tolist(), strict=True)
             union = [column.number(column.masks[one] | column.masks[two]) for one, two in pairs]
-            self.masks[at, cells[differ]] = union
+            self.masks[axis, cells[differ]] = union
         left = self.branches.join(cells, others)
         groups = np.empty(self.size, dtype=np.intp)
         groups[left] = np.arange(len(left))
@@ -126,8 +134,8 @@ class CellTable:
     def tidy(self, columns: Sequence[ColumnAmounts]) -> None:
         """Forget nodes that are not in the tree any more, and masks that no cell holds."""
         self.branches.tidy()
-        for at, column in enumerate(columns):
-            self.masks[at] = column.keep(self.masks[at])
+        for axis, column in enumerate(columns):
+            self.masks[axis] = column.keep(self.masks[axis])
 
     def copy(self) -> CellTable:
         """Return cells that can be changed apart from these."""
@@ -153,17 +161,17 @@ class CellTable:
         cls, data: object, columns: Sequence[ColumnAmounts], *, width: int, places: int
     ) -> Self:
         """Read what ``written`` wrote, and refuse everything else."""
-        found = stored_fields(data, "masks", "paid", "low", "stories", "branches", "witnesses")
+        stored = stored_fields(data, "masks", "paid", "low", "stories", "branches", "witnesses")
         cells = cls(width=width, places=places)
-        cells.paid = AmountArray.read(found["paid"], width=width, places=places)
-        cells.low = AmountArray.read(found["low"], width=width, places=places)
-        cells.stories = ChargeHistories.read(found["stories"], cells.size)
-        cells.branches = SplitTree.read(found["branches"], cells.size)
+        cells.paid = AmountArray.read(stored["paid"], width=width, places=places)
+        cells.low = AmountArray.read(stored["low"], width=width, places=places)
+        cells.stories = ChargeHistories.read(stored["stories"], cells.size)
+        cells.branches = SplitTree.read(stored["branches"], cells.size)
         sizes = [column.atoms.size for column in columns]
-        seen = Witnesses.read(found["witnesses"], sizes, width=width, places=places)
+        seen = Witnesses.read(stored["witnesses"], sizes, width=width, places=places)
         cells.witnesses = seen
         masks = [len(column.masks) for column in columns]
-        cells.masks = decode_rows(found["masks"], below=masks, width=cells.size)
+        cells.masks = decode_rows(stored["masks"], below=masks, width=cells.size)
         require_stored(cells.paid.covers(seen.seen) and seen.seen.covers(cells.low))
         require_stored(cells.is_partition(columns))
         return cells
@@ -177,13 +185,13 @@ class CellTable:
         boxes: dict[int, list[int]] = {}
         for cell, node in enumerate(self.branches.nodes.tolist()):
             held = self.masks[:, cell].tolist()
-            boxes[node] = [column.masks[at] for column, at in zip(columns, held, strict=True)]
+            boxes[node] = [column.masks[axis] for column, axis in zip(columns, held, strict=True)]
         parents = self.branches.parents.tolist()
         for node in range(len(parents) - 1, 0, -1):
             mine, other = boxes[node], boxes.setdefault(parents[node], boxes[node])
             if other is mine:
                 continue
-            differ = [at for at, mask in enumerate(mine) if mask != other[at]]
+            differ = [axis for axis, mask in enumerate(mine) if mask != other[axis]]
             if len(differ) != 1 or mine[differ[0]] & other[differ[0]]:
                 return False
             boxes[parents[node]] = [one | two for one, two in zip(mine, other, strict=True)]
@@ -191,15 +199,15 @@ class CellTable:
 
     def _cut(self, cells: Index, condition: AtomCondition) -> None:
         """Split cells in two: each keeps what a condition lets through."""
-        at, column, bits = condition
-        held, which = np.unique(self.masks[at, cells], return_inverse=True)
+        axis, column, bits = condition
+        held, which = np.unique(self.masks[axis, cells], return_inverse=True)
         masks = [column.masks[mask] for mask in held.tolist()]
         inner = [mask & bits for mask in masks]
         outer = [mask & ~bits for mask in masks]
         size = self.size
         self.masks = np.concatenate([self.masks, self.masks[:, cells]], axis=1)
-        self.masks[at, cells] = np.array([column.number(mask) for mask in inner])[which]
-        self.masks[at, size:] = np.array([column.number(mask) for mask in outer])[which]
+        self.masks[axis, cells] = np.array([column.number(mask) for mask in inner])[which]
+        self.masks[axis, size:] = np.array([column.number(mask) for mask in outer])[which]
         self.branches.split(cells)
         self.paid.repeat(cells)
         self.low.repeat(cells)
@@ -208,4 +216,4 @@ class CellTable:
             np.array([(mask & -mask).bit_length() - 1 for mask in side])[which]
             for side in (inner, outer)
         )
-        self.witnesses.split(at, cells, bits, (first, other), self.low)
+        self.witnesses.split(axis, cells, bits, (first, other), self.low)

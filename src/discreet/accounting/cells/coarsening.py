@@ -3,8 +3,8 @@
 Trust: kernel.  What is merged pays the most that any of it has paid, never less.
 
 Theorem (key ``merging-upward``).  If two parts become one that pays the higher of their amounts, no
-record's payment falls; if a charge is booked to a whole part of which it holds some records only,
-none falls below what the charge asks of it.  So every record has paid at least what it owes.
+record's payment falls; if a charge that holds some records of a part is booked to the whole part,
+no payment falls below what the charge asks for.  So every record has paid at least what it owes.
 The parts that are merged are the lowest ones: raising them leaves the highest payment as it is.
 """
 
@@ -23,22 +23,12 @@ __all__ = ["heights", "make_room", "merge_atoms", "merge_equal", "merge_upward"]
 
 
 def heights(parts: Partition, cells: Index) -> NDArray[np.float64]:
-    """Return how high some cells are, relative to the highest of them.
-
-    >>> heights(Partition(width=1), np.array([0])).tolist()
-    [0.0]
-    """
+    """Return how high some cells are, relative to the highest of them."""
     return relative_heights(parts.payments(cells))
 
 
 def merge_equal(parts: Partition, goal: int) -> None:
-    """Merge cells without raising any; stop at ``goal`` unless their stories are the same, too.
-
-    >>> parts = Partition(width=1)
-    >>> merge_equal(parts, goal=1)
-    >>> parts.cells.size
-    1
-    """
+    """Merge cells without raising any; stop at ``goal`` unless their stories are the same, too."""
     cells = parts.cells
     _merge_while(parts, lambda one, two: cells.stories.numbers[one] == cells.stories.numbers[two])
     if cells.size > goal:
@@ -47,13 +37,7 @@ def merge_equal(parts: Partition, goal: int) -> None:
 
 
 def merge_upward(parts: Partition, goal: int) -> None:
-    """Merge the lowest cells until ``goal`` are left.
-
-    >>> parts = Partition(width=1)
-    >>> merge_upward(parts, goal=1)
-    >>> parts.cells.size
-    1
-    """
+    """Merge the lowest cells until ``goal`` are left."""
     cells, columns = parts.cells, list(parts.columns.values())
     height = heights(parts, np.arange(cells.size))
     while cells.size > goal:
@@ -72,9 +56,6 @@ def make_room(
     """Merge cells, so that those that stick out can be split; return whether some were raised.
 
     While the map is exact, none is raised that need not be; later, room is made for some time.
-
-    >>> make_room(Partition(width=1), [], cap=1, exact=True)
-    False
     """
     merge_equal(parts, goal=cap // 2)
     _, sticks = parts.cells.met(conditions)
@@ -88,14 +69,11 @@ def merge_atoms(parts: Partition, most: int) -> bool:
     """Merge atoms that no cell tells apart, and more if a column has too many of them.
 
     Returns whether something was raised.
-
-    >>> merge_atoms(Partition(width=1), most=1)
-    False
     """
-    raised = parts.settle(most)
+    raised = parts.merge_atoms(most)
     while parts.most_atoms > most:
         merge_upward(parts, goal=-(-parts.cells.size // 2))  # the cells tell too many atoms apart
-        parts.settle(most)
+        parts.merge_atoms(most)
         raised = True
     return raised
 

@@ -26,8 +26,8 @@ from discreet.accounting.cells.amount_arrays import (
 )
 from discreet.accounting.cells.histories import ChargeHistories
 from discreet.accounting.scopes.atoms import AtomRefinement
-from discreet.accounting.scopes.cuts import require_stored, stored_fields
 from discreet.accounting.scopes.value_set import Values
+from discreet.accounting.storage.decoding import require_stored, stored_fields
 from discreet.exact import whole
 
 __all__ = ["ColumnAmounts", "decode_masks"]
@@ -78,9 +78,9 @@ class ColumnAmounts:
         self.paid.add(atoms, amounts)
         self.low.add(atoms, amounts)
         if whole:
-            self.stories.go_on(atoms)
+            self.stories.record_charge(atoms)
         else:
-            self.stories.mix(atoms)
+            self.stories.mark_mixed(atoms)
 
     def number(self, mask: int) -> int:
         """Return the number of a mask, a new one if it is new."""
@@ -120,7 +120,7 @@ class ColumnAmounts:
         self._renumber()
         return (np.cumsum(kept) - 1)[used]
 
-    def settle(self, most: int) -> tuple[Index, bool]:
+    def merge_atoms(self, most: int) -> tuple[Index, bool]:
         """Merge atoms that no mask tells apart; return new numbers, and whether some were raised.
 
         Atoms of one story are always merged.  If more than ``most`` are left, so are those that
@@ -163,14 +163,14 @@ class ColumnAmounts:
     @classmethod
     def read(cls, data: object, *, width: int, places: int) -> Self:
         """Read what ``written`` wrote, and refuse everything else."""
-        found = stored_fields(data, "atoms", "paid", "low", "stories", "masks", "used")
+        stored = stored_fields(data, "atoms", "paid", "low", "stories", "masks", "used")
         column = cls(width=width, places=places)
-        column.atoms = AtomRefinement.read(found["atoms"])
-        column.paid = AmountArray.read(found["paid"], width=width, places=places)
-        column.low = AmountArray.read(found["low"], width=width, places=places)
-        column.stories = ChargeHistories.read(found["stories"], column.atoms.size)
-        column.masks = decode_masks(found["masks"], column.atoms.size)
-        column.used = whole(found["used"], name="a stored count", low=0)
+        column.atoms = AtomRefinement.read(stored["atoms"])
+        column.paid = AmountArray.read(stored["paid"], width=width, places=places)
+        column.low = AmountArray.read(stored["low"], width=width, places=places)
+        column.stories = ChargeHistories.read(stored["stories"], column.atoms.size)
+        column.masks = decode_masks(stored["masks"], column.atoms.size)
+        column.used = whole(stored["used"], name="a stored count", low=0)
         column._renumber()
         require_stored(column.paid.covers(column.low) and column.paid.size == column.atoms.size)
         return column
@@ -198,7 +198,7 @@ class ColumnAmounts:
         return groups
 
     def _renumber(self) -> None:
-        self._number = {mask: at for at, mask in enumerate(self.masks)}
+        self._number = {mask: number for number, mask in enumerate(self.masks)}
 
 
 def decode_masks(data: object, size: int) -> list[int]:

@@ -12,16 +12,15 @@ and whose children always have higher numbers than their parent.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import Self, TypeGuard, final
+from typing import Self, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.accounting.cells.amount_arrays import Index
-from discreet.accounting.scopes.cuts import require_stored, stored_fields
+from discreet.accounting.cells.amount_arrays import Index, are_indices
+from discreet.accounting.storage.decoding import require_stored, stored_fields
 
-__all__ = ["ChargeHistories", "SplitTree", "are_indices", "decode_rows"]
+__all__ = ["ChargeHistories", "SplitTree"]
 
 
 @final
@@ -29,7 +28,7 @@ class ChargeHistories:
     """The stories of the parts of a partition.
 
     >>> stories = ChargeHistories(3)
-    >>> stories.go_on(np.array([1, 2]))
+    >>> stories.record_charge(np.array([1, 2]))
     >>> stories.numbers.tolist()
     [0, 1, 1]
     >>> stories.join(np.array([0, 1, 2]), starts=np.array([0, 1]))
@@ -45,13 +44,13 @@ class ChargeHistories:
         self.mixed: NDArray[np.bool_] = np.zeros(size, dtype=bool)
         self._told = 1  # how many numbers were given
 
-    def go_on(self, parts: Index) -> None:
+    def record_charge(self, parts: Index) -> None:
         """Let a charge hold some parts, each as a whole."""
         old, which = np.unique(self.numbers[parts], return_inverse=True)
         self.numbers[parts] = self._told + which
         self._told += len(old)
 
-    def mix(self, parts: Index) -> None:
+    def mark_mixed(self, parts: Index) -> None:
         """Let records of several stories be in each of some parts."""
         self.numbers[parts] = self._told + np.arange(len(parts))
         self.mixed[parts] = True
@@ -62,14 +61,14 @@ class ChargeHistories:
         size = len(self.numbers)
         self.numbers = np.concatenate([self.numbers, self.numbers[parts]])
         self.mixed = np.concatenate([self.mixed, self.mixed[parts]])
-        self.mix(np.flatnonzero(self.mixed[size:]) + size)
+        self.mark_mixed(np.flatnonzero(self.mixed[size:]) + size)
 
     def join(self, order: Index, starts: Index) -> None:
         """Make one part of each run of parts."""
         ordered, first = self.numbers[order], order[starts]
         several = np.minimum.reduceat(ordered, starts) != np.maximum.reduceat(ordered, starts)
         self.numbers, self.mixed = self.numbers[first], self.mixed[first]
-        self.mix(np.flatnonzero(several))
+        self.mark_mixed(np.flatnonzero(several))
 
     def copy(self) -> ChargeHistories:
         """Return stories that can be changed apart from these."""
@@ -89,39 +88,17 @@ class ChargeHistories:
     @classmethod
     def read(cls, data: object, size: int) -> Self:
         """Read what ``written`` wrote, and refuse everything else."""
-        found = stored_fields(data, "numbers", "mixed", "told")
-        told, numbers, mixed = found["told"], found["numbers"], found["mixed"]
-        require_stored(type(told) is int and 0 < told < 1 << 62)
-        require_stored(are_indices(numbers, below=told) and len(numbers) == size)
+        stored = stored_fields(data, "numbers", "mixed", "told")
+        given, numbers, mixed = stored["told"], stored["numbers"], stored["mixed"]
+        require_stored(type(given) is int and 0 < given < 1 << 62)
+        require_stored(are_indices(numbers, below=given) and len(numbers) == size)
         require_stored(are_indices(mixed, below=size) and mixed == sorted(set(mixed)))
         stories = cls(size)
-        stories.numbers[:], stories._told = numbers, told
+        stories.numbers[:], stories._told = numbers, given
         stories.mixed[mixed] = True
         seen = Counter(numbers)
         require_stored(all(seen[numbers[part]] == 1 for part in mixed))
         return stories
-
-
-def are_indices(data: object, *, below: int) -> TypeGuard[list[int]]:
-    """Whether something is a list of integers from 0 to below a bound.
-
-    >>> are_indices([0, 2], below=3), are_indices([True], below=3)
-    (True, False)
-    """
-    return isinstance(data, list) and all(type(n) is int and 0 <= n < below for n in data)
-
-
-def decode_rows(data: object, *, below: Sequence[int], width: int) -> Index:
-    """Read one row of indices for each bound in ``below``.
-
-    >>> decode_rows([[0, 2], [1, 0]], below=[3, 2], width=2).tolist()
-    [[0, 2], [1, 0]]
-    """
-    rows = data if isinstance(data, list) else [None]
-    require_stored(isinstance(data, list) and len(rows) == len(below))
-    for row, bound in zip(rows, below, strict=True):
-        require_stored(are_indices(row, below=bound) and len(row) == width)
-    return np.array(rows, dtype=np.intp).reshape(len(rows), width)
 
 
 @final
@@ -156,8 +133,8 @@ class SplitTree:
         parents = self.parents[self.nodes]
         order = np.argsort(parents, kind="stable")
         ordered = parents[order]
-        at = np.flatnonzero((ordered[1:] == ordered[:-1]) & (ordered[1:] >= 0))
-        return order[at], order[at + 1]
+        firsts = np.flatnonzero((ordered[1:] == ordered[:-1]) & (ordered[1:] >= 0))
+        return order[firsts], order[firsts + 1]
 
     def join(self, cells: Index, others: Index) -> Index:
         """Make one cell of each pair of siblings; return the cells that are left, in order."""
@@ -189,9 +166,9 @@ class SplitTree:
 
     @classmethod
     def read(cls, data: object, size: int) -> Self:
-        """Read what ``written`` wrote for a tree of so many cells, and refuse everything else."""
-        found = stored_fields(data, "nodes", "parents")
-        nodes, parents = found["nodes"], found["parents"]
+        """Read what ``written`` wrote for a tree of ``size`` cells, and refuse everything else."""
+        stored = stored_fields(data, "nodes", "parents")
+        nodes, parents = stored["nodes"], stored["parents"]
         count = 2 * size - 1
         require_stored(are_indices(nodes, below=count) and len(nodes) == len(set(nodes)) == size)
         require_stored(isinstance(parents, list) and len(parents) == count and parents[0] == -1)

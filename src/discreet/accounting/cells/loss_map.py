@@ -31,8 +31,8 @@ from discreet.accounting.cells.cell_table import AtomCondition
 from discreet.accounting.cells.coarsening import heights, make_room, merge_atoms
 from discreet.accounting.cells.partition import Partition, two_highest
 from discreet.accounting.scopes.box import Box, checked_box
-from discreet.accounting.scopes.cuts import require_stored, stored_fields
 from discreet.accounting.scopes.ordered_keys import common_kind
+from discreet.accounting.storage.decoding import require_stored, stored_fields
 from discreet.errors import WrongKind
 from discreet.exact import whole
 
@@ -89,19 +89,12 @@ class LossMap:
 
     @property
     def gap(self) -> tuple[int, ...]:
-        """How far the highest payment may lie above the highest debt, for each component.
-
-        >>> LossMap(width=2).gap
-        (0, 0)
-        """
+        """How far the highest payment may lie above the highest debt, for each component."""
         sure = map(max, zip(*self._parts.owed(), strict=True))
         return tuple(high - low for high, low in zip(self.highest(), sure, strict=True))
 
     def check(self, boxes: Iterable[Box]) -> None:
-        """Refuse boxes that could not all be charged: with values of two kinds in one column.
-
-        >>> LossMap(width=1).check([Box.everything()])
-        """
+        """Refuse boxes that could not all be charged: with values of two kinds in one column."""
         kinds = {name: column.atoms.kind for name, column in self._parts.columns.items()}
         for box in boxes:
             for name, values in box.conditions:
@@ -137,11 +130,7 @@ class LossMap:
             self._most = self._owed.copy()  # records of merged parts may pay for both
 
     def highest(self, box: Box | None = None) -> tuple[int, ...]:
-        """Return the highest payment of a record in a box, for each component.
-
-        >>> LossMap(width=2).highest()
-        (0, 0)
-        """
+        """Return the highest payment of a record in a box, for each component."""
         cells, within = self._met(box)
         if not len(cells):
             return (0,) * self.width
@@ -152,9 +141,6 @@ class LossMap:
 
         A charge adds at most its amounts to a payment; where parts are merged, a payment is still
         at most the sum of all charges.  Now and then the bound is worked out again.
-
-        >>> LossMap(width=2).at_most()
-        (0, 0)
         """
         if self._since >= _OFTEN:
             self._most, self._since = list(self.highest()), 0
@@ -177,14 +163,10 @@ class LossMap:
         if not len(cells):
             return ((0, 0),) * self.width
         components = range(self.width)
-        return tuple(two_highest(self._parts, cells, within, at) for at in components)
+        return tuple(two_highest(self._parts, cells, within, component) for component in components)
 
     def copy(self) -> LossMap:
-        """Return a map that can be charged apart from this one.
-
-        >>> LossMap(width=1).copy().highest()
-        (0,)
-        """
+        """Return a map that can be charged apart from this one."""
         twin = LossMap(self.width, cap=self._cap)
         twin._owed, twin._exact = self._owed.copy(), self._exact
         twin._most, twin._since = self._most.copy(), self._since
@@ -209,14 +191,14 @@ class LossMap:
     @classmethod
     def read(cls, data: object) -> Self:
         """Read what ``written`` wrote, and refuse everything else."""
-        found = stored_fields(data, "version", "width", "cap", "exact", "owed", "parts")
-        require_stored(found["version"] == 1)
-        width = whole(found["width"], name="a stored width", low=1)
-        owed = decode_hexadecimal(found["owed"], width=width)
-        paid = cls(width, cap=found["cap"])
-        paid._owed, paid._exact = owed, found["exact"]
+        stored = stored_fields(data, "version", "width", "cap", "exact", "owed", "parts")
+        require_stored(stored["version"] == 1)
+        width = whole(stored["width"], name="a stored width", low=1)
+        owed = decode_hexadecimal(stored["owed"], width=width)
+        paid = cls(width, cap=stored["cap"])
+        paid._owed, paid._exact = owed, stored["exact"]
         paid._most, paid._since = owed.copy(), _OFTEN
-        paid._parts = Partition.read(found["parts"], width=width, places=places_for(max(owed)))
+        paid._parts = Partition.read(stored["parts"], width=width, places=places_for(max(owed)))
         ceiling = paid._parts.ceiling()
         require_stored(all(high <= debt for high, debt in zip(ceiling, owed, strict=True)))
         require_stored(isinstance(paid._exact, bool) and paid.cells <= paid.cap)
@@ -239,7 +221,7 @@ class LossMap:
         conditions = self._parts.conditions(region)
         meets, _ = self._parts.cells.met(conditions)
         cells = np.flatnonzero(meets & (not region.empty))
-        return cells, {condition.at: condition.bits for condition in conditions}
+        return cells, {condition.axis: condition.bits for condition in conditions}
 
     def _charge(self, conditions: Sequence[AtomCondition], digits: Digits, *, whole: bool) -> bool:
         """Charge cells, and split those that stick out; return whether cells were merged."""
@@ -266,5 +248,5 @@ class LossMap:
         meets[others] = False
         cells.split(split, conditions, sticks)
         cells.charge(np.flatnonzero(meets), digits, whole=whole)
-        cells.raise_(others, conditions, digits)
+        cells.charge_partly(others, conditions, digits)
         return merged

@@ -39,17 +39,17 @@ from discreet.accounting.cells.amount_arrays import (
     highest,
 )
 from discreet.accounting.cells.cell_table import AtomCondition, CellTable
-from discreet.accounting.scopes.box import Box
-from discreet.accounting.scopes.cuts import require_stored, stored_fields
 from discreet.accounting.scopes.ordered_keys import common_kind
+from discreet.accounting.storage.decoding import require_stored, stored_fields
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
     from discreet.accounting.cells.column_amounts import ColumnAmounts
+    from discreet.accounting.scopes.box import Box
 
 __all__ = ["Partition", "two_highest"]
 
 _MANY: Final = 256
-"""With more atoms than this, a column is searched for atoms that need not be told apart."""
+"""With more atoms than this, a column is searched for atoms that can be merged."""
 
 
 @final
@@ -82,7 +82,7 @@ class Partition:
         return tuple(map(sum, zip(*(highest(tally.digits) for tally in tallies), strict=True)))
 
     def reach(self, places: int) -> None:
-        """Have at least so many places for the digits of all amounts."""
+        """Make room for at least this many digits in all amounts."""
         self.places = max(places, self.places)
         tallies = [self.everyone, self.cells.paid, self.cells.low, self.cells.witnesses.seen]
         for column in self.columns.values():
@@ -99,27 +99,25 @@ class Partition:
     def refine(self, box: Box) -> list[AtomCondition]:
         """Return the conditions of a box as sets of atoms, those on much used columns first."""
         wanted = dict(box.conditions)
-        from discreet.accounting.cells.column_amounts import ColumnAmounts  # noqa: PLC0415  rare
-
         for name in wanted:
             if name not in self.columns:
-                self.columns[name] = ColumnAmounts(width=self.width, places=self.places)
+                self.columns[name] = _column_class()(width=self.width, places=self.places)
                 self.cells.add_column()
-        found = []
-        for at, (name, column) in enumerate(self.columns.items()):
+        conditions = []
+        for axis, (name, column) in enumerate(self.columns.items()):
             if name in wanted:
                 column.used += 1
                 bits, split = column.refine(wanted[name])
-                self.cells.witnesses.follow(at, bits, split)
-                found.append(AtomCondition(at, column, bits))
-        return sorted(found, key=lambda condition: (-condition.column.used, condition.at))
+                self.cells.witnesses.follow(axis, bits, split)
+                conditions.append(AtomCondition(axis, column, bits))
+        return sorted(conditions, key=lambda condition: (-condition.column.used, condition.axis))
 
     def conditions(self, box: Box) -> list[AtomCondition]:
         """Return the conditions of a box as atoms that meet them, without changing anything."""
         wanted = dict(box.conditions)
         return [
-            AtomCondition(at, column, column.atoms.meeting(wanted[name]))
-            for at, (name, column) in enumerate(self.columns.items())
+            AtomCondition(axis, column, column.atoms.meeting(wanted[name]))
+            for axis, (name, column) in enumerate(self.columns.items())
             if name in wanted
         ]
 
@@ -141,11 +139,11 @@ class Partition:
         """
         cells = self.cells.low if low else self.cells.paid
         total = add_digits(cells.digits[:, components, chosen], self.everyone.digits[:, components])
-        for at, column in enumerate(self.columns.values()):
+        for axis, column in enumerate(self.columns.values()):
             tally = AmountArray((column.low if low else column.paid).digits[:, components])
             if tally.digits.any():
-                atoms = (within or {}).get(at, (1 << column.atoms.size) - 1)
-                best = column.best(tally, atoms)[:, self.cells.masks[at, chosen]]
+                atoms = (within or {}).get(axis, (1 << column.atoms.size) - 1)
+                best = column.best(tally, atoms)[:, self.cells.masks[axis, chosen]]
                 total = add_digits(total, tally.digits[:, np.arange(len(best))[:, None], best])
         return total
 
@@ -157,16 +155,16 @@ class Partition:
             seen = add_digits(seen, column.low.digits[:, :, atoms])
         return [highest(seen), highest(self.payments(cells, low=True))]
 
-    def settle(self, most: int) -> bool:
+    def merge_atoms(self, most: int) -> bool:
         """Merge atoms that no cell tells apart, in columns with many; return if some were raised.
 
         A witness in an atom that is merged with others is not known to be any of their records.
         """
         raised = False
-        for at, column in enumerate(self.columns.values()):
+        for axis, column in enumerate(self.columns.values()):
             if column.atoms.size > min(most, _MANY):
-                renamed, is_raised = column.settle(most)
-                self.cells.witnesses.rename(at, renamed, self.cells.low)
+                renamed, is_raised = column.merge_atoms(most)
+                self.cells.witnesses.rename(axis, renamed, self.cells.low)
                 raised |= is_raised
         return raised
 
@@ -191,21 +189,26 @@ class Partition:
     @classmethod
     def read(cls, data: object, *, width: int, places: int) -> Self:
         """Read what ``written`` wrote, and refuse everything else."""
-        found = stored_fields(data, "everyone", "apart", "columns", "cells")
+        stored = stored_fields(data, "everyone", "apart", "columns", "cells")
         parts = cls(width=width)
-        parts.places, parts.apart = places, found["apart"]
-        parts.everyone = AmountArray.read([found["everyone"]], width=width, places=places)
-        columns = found["columns"]
+        parts.places, parts.apart = places, stored["apart"]
+        parts.everyone = AmountArray.read([stored["everyone"]], width=width, places=places)
+        columns = stored["columns"]
         require_stored(isinstance(columns, list) and isinstance(parts.apart, bool))
-        from discreet.accounting.cells.column_amounts import ColumnAmounts  # noqa: PLC0415  rare
-
         for item in columns:
             require_stored(isinstance(item, list) and len(item) == 2 and isinstance(item[0], str))
-            parts.columns[item[0]] = ColumnAmounts.read(item[1], width=width, places=places)
+            parts.columns[item[0]] = _column_class().read(item[1], width=width, places=places)
         require_stored(len(parts.columns) == len(columns))
-        held = list(parts.columns.values())
-        parts.cells = CellTable.read(found["cells"], held, width=width, places=places)
+        read_columns = list(parts.columns.values())
+        parts.cells = CellTable.read(stored["cells"], read_columns, width=width, places=places)
         return parts
+
+
+def _column_class() -> type[ColumnAmounts]:
+    """Load the columns of a map, which most questions do without."""
+    from discreet.accounting.cells.column_amounts import ColumnAmounts  # noqa: PLC0415  rare
+
+    return ColumnAmounts
 
 
 def two_highest(
@@ -218,9 +221,6 @@ def two_highest(
         cells: the cells to look at.
         within: for columns, by place, the atoms to look at, as bits; the cells must meet them.
         component: the component of the amounts.
-
-    >>> two_highest(Partition(width=1), np.array([0]), {}, 0)
-    (0, 0)
     """
     only = slice(component, component + 1)
     payments = parts.payments(cells, within, components=only)
@@ -231,16 +231,16 @@ def two_highest(
         return first, first
     same = stories.numbers[cells] == stories.numbers[cells[top]]
     second = highest(payments[:, :, ~same])[0] if not same.all() else 0
-    for at, column in enumerate(parts.columns.values()):
-        atoms = within.get(at, (1 << column.atoms.size) - 1)
-        masks = parts.cells.masks[at, cells]
+    for axis, column in enumerate(parts.columns.values()):
+        atoms = within.get(axis, (1 << column.atoms.size) - 1)
+        masks = parts.cells.masks[axis, cells]
         best = column.best(AmountArray(column.paid.digits[:, only]), atoms)[0, masks[top]]
         if column.stories.mixed[best]:
             return first, first
-        told = np.flatnonzero(column.stories.numbers == column.stories.numbers[best])
-        others = atoms & ~sum(1 << atom for atom in told.tolist())
+        same_story = np.flatnonzero(column.stories.numbers == column.stories.numbers[best])
+        others = atoms & ~sum(1 << atom for atom in same_story.tolist())
         apart = cells[same & (column.met(others)[masks] > 0)]
         if len(apart) and second < first:
-            rest = parts.payments(apart, {**within, at: others}, components=only)
+            rest = parts.payments(apart, {**within, axis: others}, components=only)
             second = max(second, highest(rest)[0])
     return first, second

@@ -15,9 +15,13 @@ from typing import Self, final
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.accounting.cells.amount_arrays import AmountArray, Index, relative_heights
-from discreet.accounting.cells.histories import decode_rows
-from discreet.accounting.scopes.cuts import stored_fields
+from discreet.accounting.cells.amount_arrays import (
+    AmountArray,
+    Index,
+    decode_rows,
+    relative_heights,
+)
+from discreet.accounting.storage.decoding import stored_fields
 
 __all__ = ["Witnesses"]
 
@@ -44,47 +48,47 @@ class Witnesses:
         row = np.zeros((1, self.seen.size), dtype=np.intp)
         self.atoms = np.concatenate([self.atoms, row])
 
-    def follow(self, at: int, bits: int, split: Sequence[tuple[int, int]]) -> None:
+    def follow(self, axis: int, bits: int, split: Sequence[tuple[int, int]]) -> None:
         """Move witnesses in atoms that were split to the halves in ``bits``."""
-        row = self.atoms[at]
+        row = self.atoms[axis]
         for whole, half in split:
             if bits >> half & 1:
                 row[row == whole] = half
 
-    def inside(self, at: int, cells: Index, bits: int) -> NDArray[np.bool_]:
+    def inside(self, axis: int, cells: Index, bits: int) -> NDArray[np.bool_]:
         """Whether the witnesses of some cells lie in some atoms."""
-        atoms = self.atoms[at, cells].tolist()
+        atoms = self.atoms[axis, cells].tolist()
         return np.array([bits >> atom & 1 == 1 for atom in atoms], dtype=bool)
 
     def split(
-        self, at: int, cells: Index, bits: int, firsts: tuple[Index, Index], low: AmountArray
+        self, axis: int, cells: Index, bits: int, firsts: tuple[Index, Index], low: AmountArray
     ) -> None:
         """Split cells into what lies in ``bits`` and new cells; half of them need new witnesses.
 
         Args:
-            at: the column.
+            axis: the column, by place.
             cells: the cells that are split.
             bits: the atoms that they keep.
             firsts: an atom that each of them keeps, and one that its new cell gets.
             low: what the records of each cell, the new ones included, have paid at least.
         """
         new = self.seen.size + np.arange(len(cells))
-        stays = self.inside(at, cells, bits)
+        stays = self.inside(axis, cells, bits)
         self.atoms = np.concatenate([self.atoms, self.atoms[:, cells]], axis=1)
         self.seen.repeat(cells)
         bare = np.where(stays, new, cells)
-        self.atoms[at, bare] = np.where(stays, firsts[1], firsts[0])
+        self.atoms[axis, bare] = np.where(stays, firsts[1], firsts[0])
         self.seen.digits[:, :, bare] = low.digits[:, :, bare]
 
-    def rename(self, at: int, numbers: Index, low: AmountArray) -> None:
+    def rename(self, axis: int, numbers: Index, low: AmountArray) -> None:
         """Give the atoms of a column new numbers; some may get the same one.
 
         Charges may have told such atoms apart, so their witnesses owe no more than all records.
         """
         merged = np.bincount(numbers)[numbers] > 1
-        bare = np.flatnonzero(merged[self.atoms[at]])
+        bare = np.flatnonzero(merged[self.atoms[axis]])
         self.seen.digits[:, :, bare] = low.digits[:, :, bare]
-        self.atoms[at] = numbers[self.atoms[at]]
+        self.atoms[axis] = numbers[self.atoms[axis]]
 
     def join(self, cells: Index, others: Index, left: Index) -> None:
         """Let cells take in others, with the better witness of the two; keep the cells left."""
@@ -107,8 +111,8 @@ class Witnesses:
     @classmethod
     def read(cls, data: object, sizes: Sequence[int], *, width: int, places: int) -> Self:
         """Read what ``written`` wrote for columns of some sizes, and refuse everything else."""
-        found = stored_fields(data, "atoms", "seen")
+        stored = stored_fields(data, "atoms", "seen")
         witnesses = cls(width=width, places=places)
-        witnesses.seen = AmountArray.read(found["seen"], width=width, places=places)
-        witnesses.atoms = decode_rows(found["atoms"], below=sizes, width=witnesses.seen.size)
+        witnesses.seen = AmountArray.read(stored["seen"], width=width, places=places)
+        witnesses.atoms = decode_rows(stored["atoms"], below=sizes, width=witnesses.seen.size)
         return witnesses

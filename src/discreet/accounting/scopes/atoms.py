@@ -23,17 +23,10 @@ from functools import reduce
 from itertools import chain, pairwise
 from typing import Final, final
 
-from discreet.accounting.scopes.column_conditions import anything
-from discreet.accounting.scopes.cuts import (
-    Cut,
-    are_normalized,
-    decode_cuts,
-    encode_cuts,
-    require_stored,
-    stored_fields,
-)
+from discreet.accounting.scopes.cuts import Cut, are_normalized, decode_cuts, encode_cuts
 from discreet.accounting.scopes.ordered_keys import common_kind
-from discreet.accounting.scopes.value_set import Values
+from discreet.accounting.scopes.value_set import ANYTHING, Values
+from discreet.accounting.storage.decoding import require_stored, stored_fields
 
 __all__ = ["AtomRefinement", "ColumnAtoms"]
 
@@ -57,7 +50,7 @@ class ColumnAtoms:
             atoms = _apart(distinct) if _disjoint(distinct) else _crossing(distinct)
             self._atoms[column] = [atom for atom, _ in atoms]
             self._masks[column] = {
-                values: sum(1 << at for at, (_, inside) in enumerate(atoms) if inside >> index & 1)
+                values: sum(1 << n for n, (_, inside) in enumerate(atoms) if inside >> index & 1)
                 for index, values in enumerate(distinct)
             }
 
@@ -73,13 +66,13 @@ class ColumnAtoms:
         """Return the mask of all atoms: no condition at all."""
         return (1 << self.count(column)) - 1
 
-    def atom(self, column: str, at: int) -> Values:
+    def atom(self, column: str, number: int) -> Values:
         """Return the values of an atom."""
-        return self._atoms[column][at]
+        return self._atoms[column][number]
 
-    def points(self, column: str, at: int) -> int | None:
+    def points(self, column: str, atom: int) -> int | None:
         """Count the values of an atom, NULL among them; None where it holds a range."""
-        values = self._atoms[column][at]
+        values = self._atoms[column][atom]
         if not values.exact:
             return None
         if values.kind == "bool":
@@ -102,9 +95,9 @@ def _disjoint(sets: list[Values]) -> bool:
     if sum(values.null for values in sets) > 1 or len({values.kind for values in sets}) > 1:
         return False
     ranges = sorted(
-        (values.cuts[at], values.cuts[at + 1])
+        (values.cuts[start], values.cuts[start + 1])
         for values in sets
-        for at in range(0, len(values.cuts), 2)
+        for start in range(0, len(values.cuts), 2)
     )
     return all(before[1] <= after[0] for before, after in pairwise(ranges))
 
@@ -124,7 +117,7 @@ def _united(sets: list[Values]) -> Values:
 
 
 def _crossing(sets: list[Values]) -> list[tuple[Values, int]]:
-    atoms = [(anything(), 0)]
+    atoms = [(ANYTHING, 0)]
     for index, values in enumerate(sets):
         inside, outside = values.region, ~values
         pieces = [
@@ -176,7 +169,7 @@ class AtomRefinement:
         if known is not None:
             return known
         common_kind(self.kind, values.kind)
-        met = {self.atoms[at] for at in self._stretches(values)}
+        met = {self.atoms[stretch] for stretch in self._stretches(values)}
         return _bits(met | {self.null} if values.null else met)
 
     def refine(self, values: Values) -> list[tuple[int, int]]:
@@ -195,12 +188,12 @@ class AtomRefinement:
         if 2 * len(walked) > len(self.atoms):
             side = ~values
             walked = list(self._stretches(side))
-        met = Counter(self.atoms[at] for at in walked)
+        met = Counter(self.atoms[stretch] for stretch in walked)
         if side.null:
             met[self.null] += 1
         new = self._split(met)
-        for at in walked:
-            self.atoms[at] = new.get(self.atoms[at], self.atoms[at])
+        for stretch in walked:
+            self.atoms[stretch] = new.get(self.atoms[stretch], self.atoms[stretch])
         if side.null:
             self.null = new.get(self.null, self.null)
         self._remember(new)
@@ -212,9 +205,9 @@ class AtomRefinement:
         """Give each atom a new number; atoms that get the same one are one from now on."""
         self.null = numbers[self.null]
         atoms = [numbers[atom] for atom in self.atoms]
-        kept = [at for at, (here, there) in enumerate(pairwise(atoms)) if here != there]
-        self.cuts = [self.cuts[at] for at in kept]
-        self.atoms = [atoms[at] for at in kept] + atoms[-1:]
+        kept = [stretch for stretch, (here, there) in enumerate(pairwise(atoms)) if here != there]
+        self.cuts = [self.cuts[stretch] for stretch in kept]
+        self.atoms = [atoms[stretch] for stretch in kept] + atoms[-1:]
         self._recount()
 
     def copy(self) -> AtomRefinement:
@@ -237,10 +230,10 @@ class AtomRefinement:
     @classmethod
     def read(cls, data: object) -> AtomRefinement:
         """Read what ``written`` wrote, and refuse everything else."""
-        found = stored_fields(data, "kind", "cuts", "atoms", "null")
+        stored = stored_fields(data, "kind", "cuts", "atoms", "null")
         atoms = cls()
-        kind, numbers, null = found["kind"], found["atoms"], found["null"]
-        cuts = decode_cuts(found["cuts"], kind)
+        kind, numbers, null = stored["kind"], stored["atoms"], stored["null"]
+        cuts = decode_cuts(stored["cuts"], kind)
         require_stored(not cuts or are_normalized(kind, cuts))
         require_stored(isinstance(numbers, list) and len(numbers) == len(cuts) + 1)
         everywhere = [*numbers, null]
@@ -265,15 +258,15 @@ class AtomRefinement:
         )
 
     def _cut(self, cut: Cut) -> None:
-        at = bisect_left(self.cuts, cut)
-        if at == len(self.cuts) or self.cuts[at] != cut:
-            atom = self.atoms[at]
-            self.cuts.insert(at, cut)
-            self.atoms.insert(at, atom)
+        place = bisect_left(self.cuts, cut)
+        if place == len(self.cuts) or self.cuts[place] != cut:
+            atom = self.atoms[place]
+            self.cuts.insert(place, cut)
+            self.atoms.insert(place, atom)
             self._count[atom] += 1
 
     def _split(self, met: Counter[int]) -> dict[int, int]:
-        """Number the halves of atoms of which only a part was met."""
+        """Number the halves of atoms that were met in part."""
         new = {}
         for atom in sorted(met):
             if met[atom] < self._count[atom]:

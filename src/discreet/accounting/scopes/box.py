@@ -17,10 +17,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Self, final
 
-from discreet.accounting.scopes.column_conditions import anything
-from discreet.accounting.scopes.cuts import undecodable_map
 from discreet.accounting.scopes.scope_column import describe_column
-from discreet.accounting.scopes.value_set import Values
+from discreet.accounting.scopes.value_set import ANYTHING, Values
+from discreet.accounting.storage.decoding import undecodable_map
 from discreet.errors import WrongKind
 from discreet.units import PrivacyUnit
 
@@ -61,11 +60,7 @@ class Box:
 
     @classmethod
     def everything(cls) -> Self:
-        """Return the box of all records.
-
-        >>> {"age": 70} in Box.everything()
-        True
-        """
+        """Return the box of all records."""
         return cls({})
 
     @property
@@ -75,7 +70,7 @@ class Box:
 
     @property
     def region(self) -> Box:
-        """The same box taken by its word: where a charge goes, however the box came about."""
+        """The same box, held to be exact: where a charge goes, however the box came about."""
         if self.exact:
             return self
         return Box({name: values.region for name, values in self.conditions})
@@ -86,7 +81,7 @@ class Box:
         >>> print(Box.everything().on("age"))
         anything
         """
-        return dict(self.conditions).get(column, anything())
+        return dict(self.conditions).get(column, ANYTHING)
 
     def disjoint(self, other: Box) -> bool:
         """Whether no record lies in both, for sure."""
@@ -124,7 +119,7 @@ class Box:
         pieces = []
         inner = dict(self.conditions)
         for name, values in other.conditions:
-            mine = inner.get(name, anything())
+            mine = inner.get(name, ANYTHING)
             pieces.append(Box({**inner, name: mine & ~values}))
             inner[name] = mine & values
         return tuple(piece for piece in pieces if not piece.empty)
@@ -210,11 +205,7 @@ class Box:
 
 
 def checked_box(value: object, *, name: str) -> Box:
-    """Return a box, or say that it is none.
-
-    >>> print(checked_box(Box.everything(), name="scope"))
-    everything
-    """
+    """Return the value if it is a box, and refuse it otherwise."""
     if not isinstance(value, Box):
         raise WrongKind(
             what=f"the {name} is a {type(value).__name__}, not a Box.",

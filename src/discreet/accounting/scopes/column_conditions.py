@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from discreet.accounting.scopes.cuts import Cut
 from discreet.accounting.scopes.ordered_keys import Key, common_kind, kind_and_key
-from discreet.accounting.scopes.value_set import Values, canonical
+from discreet.accounting.scopes.value_set import ANYTHING, Values, canonical
 
 __all__ = [
     "Values",
@@ -125,7 +125,7 @@ def anything() -> Values:
     >>> anything() == is_null() | is_not_null()
     True
     """
-    return Values(below=True, null=True)
+    return ANYTHING
 
 
 def nothing() -> Values:

@@ -14,12 +14,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Self, final
 
-from discreet.accounting.storage.schema import WHOLE, undecodable
+from discreet.accounting.storage.decoding import undecodable
+from discreet.accounting.storage.schema import WHOLE
 from discreet.errors import WrongKind
 from discreet.exact import whole
 from discreet.units import PrivacyUnit
 
-__all__ = ["Contribution"]
+__all__ = ["Contribution", "RowChange"]
 
 _NAMED: Final = ("per_part", "parts", "units")
 
@@ -108,10 +109,10 @@ class Contribution:
             name: {key: WHOLE.read(limit, 0) for key, limit in data[name].items()}
             for name in _NAMED
         }
-        found = cls(rows=WHOLE.read(data["rows"], 0), **named)
-        if found.written() != data:
+        contribution = cls(rows=WHOLE.read(data["rows"], 0), **named)
+        if contribution.written() != data:
             raise undecodable("a limit of a contribution is not in its written form")
-        return found
+        return contribution
 
 
 def _limits(given: Mapping[str, int] | None, name: str) -> tuple[tuple[str, int], ...]:
@@ -125,3 +126,12 @@ def _limits(given: Mapping[str, int] | None, name: str) -> tuple[tuple[str, int]
         )
     known = ((key, whole(value, name=f"{name}[{key!r}]", low=1)) for key, value in given.items())
     return tuple(sorted(known))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RowChange:
+    """How many rows of one unit disappear from the table, and how many appear."""
+
+    removed: int
+    inserted: int

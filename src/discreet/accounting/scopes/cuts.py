@@ -13,10 +13,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from itertools import pairwise
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from discreet.accounting.scopes.ordered_keys import KINDS, decode_key, encode_key, is_key_of_kind
-from discreet.errors import WrongKind
+from discreet.accounting.storage.decoding import undecodable_map
 
 __all__ = [
     "Cut",
@@ -26,9 +26,6 @@ __all__ = [
     "describe_cuts",
     "encode_cuts",
     "normalize_cuts",
-    "require_stored",
-    "stored_fields",
-    "undecodable_map",
 ]
 
 Cut = tuple[Any, int]
@@ -120,7 +117,7 @@ def encode_cuts(cuts: Cuts) -> list[list[object]]:
 
 
 def decode_cuts(data: object, kind: str | None) -> Cuts:
-    """Read what ``encode_cuts`` wrote; whoever asks checks that it is settled.
+    """Read what ``encode_cuts`` wrote; the caller checks that it is in settled form.
 
     >>> decode_cuts([["1/10", 0]], "number")
     ((Fraction(1, 10), 0),)
@@ -128,38 +125,6 @@ def decode_cuts(data: object, kind: str | None) -> Cuts:
     if not isinstance(data, list) or (kind is not None and kind not in KINDS):
         raise undecodable_map()
     return tuple(_read_cut(item, kind) for item in data)
-
-
-def undecodable_map() -> WrongKind:
-    """Refuse what was not written by this library.
-
-    >>> print(undecodable_map().code)
-    E003
-    """
-    return WrongKind(
-        what="a stored set of values or of records is not in its written form.",
-        why="a set that is misread sends charges to the wrong people.",
-        do="read only what was written by this library.",
-    )
-
-
-def stored_fields(data: object, *names: str) -> dict[str, Any]:
-    """Return the fields of a stored object, if it has exactly these.
-
-    >>> stored_fields({"null": True}, "null")
-    {'null': True}
-    """
-    require_stored(isinstance(data, dict) and set(data) == set(names))
-    return cast("dict[str, Any]", data)
-
-
-def require_stored(holds: bool) -> None:  # noqa: FBT001  (a condition, and nothing else)
-    """Refuse stored data of which something does not hold.
-
-    >>> require_stored(True)
-    """
-    if not holds:
-        raise undecodable_map()
 
 
 def _place(kind: str | None, cut: Cut) -> Cut:

@@ -4,7 +4,7 @@ Trust: kernel.  Two scopes are taken to be disjoint only by conditions on one na
 stood for two columns, the same people would look like different ones, and pay less than they lost.
 
 Definition.  A *schema* describes one private table, in plain JSON: its name, the columns that name
-the unit with their normal forms, the way on which links lead to these, and for every column the
+the unit with their normal forms, the links that lead to these, and for every column the
 type that it has in the source, the kind of that source, and the type that it is read as.  A column
 of a scope is the triple [schema, table, column], where ``schema`` is the SHA-256 of the part of the
 description that decides what the column's values are and whose.  It stands in a box as the JSON
@@ -96,7 +96,7 @@ class ScopeColumn:
         schema = _digest(
             {
                 "table": table,
-                "unit": [list(each) for each in unit],
+                "unit": [list(key) for key in unit],
                 "link": link,
                 "column": [name, source, native, read],
             }
@@ -115,7 +115,7 @@ class ScopeColumn:
 
     @classmethod
     def promised(cls, label: str, read: str, members: tuple[SharedColumn, ...]) -> Self:
-        """Name columns of which the owner says that they hold the same.
+        """Name columns that the owner declares to hold the same values.
 
         >>> one, other = (ScopeColumn.promised("year", "INTEGER", (("visits", column, "patient"),))
         ...               for column in ("born", "entered"))
@@ -134,8 +134,8 @@ class ScopeColumn:
         texts = isinstance(parts, list) and all(isinstance(part, str) for part in parts)
         if not texts or len(parts) != _PARTS or len(parts[0]) != _DIGITS:
             return None
-        found = cls(*parts)
-        return found if found.name == name else None
+        column = cls(*parts)
+        return column if column.name == name else None
 
     @property
     def name(self) -> str:
@@ -161,7 +161,7 @@ def shared_columns(content: Mapping[str, Any]) -> tuple[str, ...]:
     True
     """
     try:
-        return tuple(each.name for each in _shared(content))
+        return tuple(column.name for column in _shared(content))
     except (KeyError, TypeError, ValueError):
         return ()
 
@@ -192,8 +192,8 @@ def describe_column(name: str) -> str:
     >>> describe_column("age"), describe_column(ScopeColumn.promised("sex", "TEXT", ()).name)
     ('age', 'sex')
     """
-    found = ScopeColumn.read(name)
-    return name if found is None else str(found)
+    column = ScopeColumn.read(name)
+    return name if column is None else str(column)
 
 
 def _text(data: object) -> str:

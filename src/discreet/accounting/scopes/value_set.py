@@ -23,7 +23,7 @@ import operator
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Self, final
+from typing import Final, Self, final
 
 from discreet.accounting.scopes.cuts import (
     Cut,
@@ -33,12 +33,12 @@ from discreet.accounting.scopes.cuts import (
     describe_cuts,
     encode_cuts,
     normalize_cuts,
-    stored_fields,
 )
 from discreet.accounting.scopes.ordered_keys import common_kind, is_nan, kind_and_key
+from discreet.accounting.storage.decoding import stored_fields
 from discreet.errors import WrongKind
 
-__all__ = ["Values", "canonical"]
+__all__ = ["ANYTHING", "Values", "canonical"]
 
 
 @final
@@ -84,7 +84,7 @@ class Values:
 
     @property
     def region(self) -> Values:
-        """The same set taken by its word: where a charge goes, however the set came about."""
+        """The same set, held to be exact: where a charge goes, however the set came about."""
         return self if self.exact else replace(self, exact=True)
 
     @property
@@ -165,8 +165,8 @@ class Values:
         >>> Values.read(equals(0.1).written()) == equals(0.1)
         True
         """
-        found = stored_fields(data, "kind", "below", "cuts", "null", "exact")
-        return cls(**{**found, "cuts": decode_cuts(found["cuts"], found["kind"])})
+        stored = stored_fields(data, "kind", "below", "cuts", "null", "exact")
+        return cls(**{**stored, "cuts": decode_cuts(stored["cuts"], stored["kind"])})
 
 
 def canonical(
@@ -206,9 +206,9 @@ def _combined(here: Values, there: Values, rule: Callable[[bool, bool], bool]) -
     kind = common_kind(here.kind, there.kind)
     start, cuts = combine_cuts((here.below, here.cuts), (there.below, there.cuts), rule)
     return canonical(
-        kind,
-        cuts,
-        inside=start,
-        null=rule(here.null, there.null),
-        exact=here.exact and there.exact,
+        kind, cuts, inside=start, null=rule(here.null, there.null), exact=here.exact and there.exact
     )
+
+
+ANYTHING: Final = Values(below=True, null=True)
+"""The set that lets everything through, NULL included."""

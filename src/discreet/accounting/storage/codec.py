@@ -1,4 +1,4 @@
-"""Compositions as JSON: what was written is what is read, and has the same price.
+"""Compositions as JSON: a tree that is read equals the one that was written, price included.
 
 Trust: kernel.
 
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from discreet.accounting.scopes.box import Box
 from discreet.accounting.scopes.value_set import Values
+from discreet.accounting.storage.decoding import undecodable
 from discreet.accounting.storage.schema import (
     FLAG,
     NUMBER,
@@ -25,7 +26,6 @@ from discreet.accounting.storage.schema import (
     lazy_class_schema,
     optional_schema,
     tuple_schema,
-    undecodable,
     union_schema,
 )
 from discreet.accounting.storage.source_schemas import LOSS_SCHEMAS, MECHANISM_SCHEMAS, RELATION
@@ -51,8 +51,8 @@ def encode(node: Node) -> dict[str, Any]:
     >>> encode(Repeat(Leaf(Pure(epsilon="0.1")), 3))["child"]["source"]
     {'kind': 'Pure', 'epsilon': '1/10'}
     """
-    found: Any = _NODE.write(checked_node(node), 0)
-    return {"version": _VERSION, **found}
+    data: Any = _NODE.write(checked_node(node), 0)
+    return {"version": _VERSION, **data}
 
 
 def decode(data: object) -> Node:
@@ -78,8 +78,8 @@ def encode_unit(unit: PrivacyUnit) -> dict[str, Any]:
     >>> encode_unit(person("patient"))["columns"]
     ['patient']
     """
-    found: dict[str, Any] = _UNIT.write(unit, 0)  # type: ignore[assignment]
-    return found
+    data: dict[str, Any] = _UNIT.write(unit, 0)  # type: ignore[assignment]
+    return data
 
 
 def decode_unit(data: object) -> PrivacyUnit:

@@ -1,11 +1,10 @@
-"""Schemas: how values are encoded in JSON and decoded again, exactly, and nothing else.
+"""Schemas: how values are encoded in JSON, and decoded from exactly that.
 
 Trust: kernel.  A composition that is misread has another price.
 
 Definition.  A form writes a value as objects, lists, text and numbers, and reads it again.  Values
 of a class are objects that name their ``class_schema`` and hold exactly what the constructor takes;
-reading calls the constructor, which checks it.  Nothing is evaluated, and only so many levels are
-read.
+reading calls the constructor, which checks it.  Nothing is evaluated, and nesting is limited.
 
 Exact numbers are text, such as "1/10"; those with too many digits for Python to write are in base
 sixteen.  Whole numbers are numbers of JSON below 2**53, which every reader keeps, and text above.
@@ -23,6 +22,7 @@ from typing import Any, Final, TypeVar, final
 
 import numpy as np
 
+from discreet.accounting.storage.decoding import undecodable
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import rational
 from discreet.mechanisms.mechanism import factor
@@ -44,7 +44,6 @@ __all__ = [
     "next_depth",
     "optional_schema",
     "tuple_schema",
-    "undecodable",
     "union_schema",
 ]
 
@@ -80,17 +79,17 @@ class ClassSchema:
 
     def write(self, value: object, depth: int) -> dict[str, object]:
         """Write one value of the class."""
-        found: dict[str, object] = {"kind": self.name}
+        data: dict[str, object] = {"kind": self.name}
         for name, form in self.fields.items():
-            found[name] = form.write(getattr(value, self.kept.get(name, name)), depth)
-        return found
+            data[name] = form.write(getattr(value, self.kept.get(name, name)), depth)
+        return data
 
     def read(self, data: dict[str, object], depth: int) -> Any:
         """Read one value of the class, from exactly its fields."""
         if data.keys() != self.fields.keys() | {"kind"}:
             raise undecodable(f"the fields of a {self.name} are not {', '.join(self.fields)}")
-        found = {name: form.read(data[name], depth) for name, form in self.fields.items()}
-        return self.of(**found) if self.make is None else self.make(self.of, **found)
+        values = {name: form.read(data[name], depth) for name, form in self.fields.items()}
+        return self.of(**values) if self.make is None else self.make(self.of, **values)
 
 
 def class_schema(
@@ -139,37 +138,37 @@ def class_schema_of(table: Mapping[str, ClassSchema], of: type) -> ClassSchema |
     >>> class_schema_of({"Pure": class_schema(Pure)}, type("Pure", (), {})) is None
     True
     """
-    found = table.get(of.__name__)
-    return found if found is not None and found.of is of else None
+    schema = table.get(of.__name__)
+    return schema if schema is not None and schema.of is of else None
 
 
 def union_schema(what: str, table: Iterable[ClassSchema]) -> FieldSchema:
     """Return the form of values of several classes."""
     known = tuple(table)
-    by_name = {each.name: each for each in known}
+    by_name = {schema.name: schema for schema in known}
 
     def write(value: object, depth: int) -> object:
-        found = class_schema_of(by_name, type(value))
-        if found is None:
+        schema = class_schema_of(by_name, type(value))
+        if schema is None:
             raise WrongKind(
                 what=f"a {type(value).__name__} cannot be written as {what}.",
                 why="only values that are plain data can be stored and read again.",
                 do=f"use one of {', '.join(by_name)}.",
             )
-        return found.write(value, next_depth(depth))
+        return schema.write(value, next_depth(depth))
 
     def read(data: object, depth: int) -> Any:
         name = data.get("kind") if isinstance(data, dict) else None
-        found = by_name.get(name) if isinstance(name, str) else None
-        if found is None or not isinstance(data, dict):
+        schema = by_name.get(name) if isinstance(name, str) else None
+        if schema is None or not isinstance(data, dict):
             raise undecodable(f"{what} has none of the kinds {', '.join(by_name)}")
-        return found.read(data, next_depth(depth))
+        return schema.read(data, next_depth(depth))
 
     return FieldSchema(write, read)
 
 
 def tuple_schema(form: FieldSchema, *, low: int = 0) -> FieldSchema:
-    """Return the form of tuples of values, at least so many."""
+    """Return the form of tuples of at least ``low`` values."""
 
     def write(values: Iterable[object], depth: int) -> list[object]:
         return [form.write(value, depth) for value in values]
@@ -211,11 +210,7 @@ def lazy_enum_schema(home: str, name: str) -> FieldSchema:
 
 
 def next_depth(depth: int) -> int:
-    """Go one level down, but not below the last.
-
-    >>> next_depth(5)
-    6
-    """
+    """Go one level down, but not below the last."""
     if depth >= _DEEPEST:
         raise OutOfRange(
             what=f"a composition is nested more than {_DEEPEST} deep.",
@@ -223,15 +218,6 @@ def next_depth(depth: int) -> int:
             do="make it flatter: a sequence of sequences is one sequence.",
         )
     return depth + 1
-
-
-def undecodable(what: str) -> WrongKind:
-    """Return the error for data that no composition was written as."""
-    return WrongKind(
-        what=f"stored data cannot be read: {what}.",
-        why="a composition that is misread has another price.",
-        do="read only what discreet.accounting.written wrote.",
-    )
 
 
 _SAFE: Final = 1 << 53
@@ -258,10 +244,10 @@ def _write_number(value: Fraction | int, _: int) -> str:
 def _read_number(data: object, _: int) -> Fraction:
     if not isinstance(data, str):
         raise undecodable("an exact number is not text such as '1/10'")
-    found = _LONG.fullmatch(data)
-    if found is None:
+    long = _LONG.fullmatch(data)
+    if long is None:
         return rational(data, name="a stored number")
-    top, bottom = (int(part, 16) for part in found.groups())
+    top, bottom = (int(part, 16) for part in long.groups())
     if bottom == 0:
         raise undecodable("an exact number is divided by zero")
     return Fraction(top, bottom)

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, Final
 
+from discreet.accounting.storage.decoding import undecodable
 from discreet.accounting.storage.schema import (
     FLAG,
     NAME,
@@ -27,7 +28,6 @@ from discreet.accounting.storage.schema import (
     lazy_enum_schema,
     optional_schema,
     tuple_schema,
-    undecodable,
     union_schema,
 )
 from discreet.loss.pairs.pair import Pair

@@ -35,11 +35,7 @@ _MOST_COORDINATES: Final = 10**12
 
 
 def checked_name(value: object) -> str:
-    """Return a name to show: printable text on one line, perhaps empty.
-
-    >>> checked_name("visits by ward")
-    'visits by ward'
-    """
+    """Return a name to show: printable text on one line, perhaps empty."""
     if not isinstance(value, str) or not value.isprintable() or len(value) > _LONGEST:
         raise WrongKind(
             what=f"a name is not one line of at most {_LONGEST} printable characters.",
@@ -50,11 +46,7 @@ def checked_name(value: object) -> str:
 
 
 def checked_flag(value: object, *, name: str) -> bool:
-    """Return True or False, and nothing that merely looks like one.
-
-    >>> checked_flag(True, name="adaptive")
-    True
-    """
+    """Return True or False, and nothing that merely looks like one."""
     if not isinstance(value, bool):
         raise WrongKind(
             what=f"{name} is a {type(value).__name__}, not True or False.",
@@ -76,11 +68,7 @@ def innermost_source(source: Source) -> Source:
 
 
 def relation_of(source: object, relation: object, unit: object) -> Relation:
-    """Return for which neighbors a source is certified: what is said, by whoever says it.
-
-    >>> relation_of(Pure(epsilon=1), None, None)
-    <Relation.ADD_REMOVE: 'add_remove'>
-    """
+    """Return the relation that a source is certified for: as given, or as source or unit say."""
     if not isinstance(source, Mechanism | PrivacyLoss):
         raise WrongKind(
             what=f"a {type(source).__name__} is neither a mechanism nor a privacy loss.",
@@ -110,11 +98,7 @@ def relation_of(source: object, relation: object, unit: object) -> Relation:
 
 
 def distance_added(source: Source, added: object) -> Fraction:
-    """Read how far one step of the relation moves the input.
-
-    >>> distance_added(Laplace(scale=2), "0.5")
-    Fraction(1, 2)
-    """
+    """Read how far one step of the relation moves the input."""
     distance = factor(added, name="added")
     if distance != 1 and isinstance(source, PrivacyLoss):
         raise OutOfRange(
@@ -134,11 +118,7 @@ def distance_added(source: Source, added: object) -> Fraction:
 def when_replaced(
     source: Source, replaced: object, relation: Relation
 ) -> Fraction | PrivacyLoss | None:
-    """Read what is known where a row is replaced: a distance, a loss, or nothing.
-
-    >>> when_replaced(Laplace(scale=2), 0, Relation.ADD_REMOVE)
-    Fraction(0, 1)
-    """
+    """Read what is known where a row is replaced: a distance, a loss, or nothing."""
     if replaced is None:
         return None
     if relation.replaces:
@@ -162,11 +142,7 @@ def when_replaced(
 
 
 def common_domain_of(value: object, relation: Relation) -> bool:
-    """Read whether a certificate covers records replaced anywhere.
-
-    >>> common_domain_of(True, Relation.REPLACE)
-    True
-    """
+    """Read whether a certificate covers records replaced anywhere."""
     flag = checked_flag(value, name="common_domain")
     if flag and relation is not Relation.REPLACE:
         raise WrongKind(
@@ -178,11 +154,7 @@ def common_domain_of(value: object, relation: Relation) -> bool:
 
 
 def coordinates_of(source: Source, coordinates: object) -> int:
-    """Read in how many places inputs may differ.
-
-    >>> coordinates_of(Gaussian(sigma=3), 8)
-    8
-    """
+    """Read in how many places inputs may differ."""
     places = whole(coordinates, name="coordinates", low=1, high=_MOST_COORDINATES)
     if places > 1 and not isinstance(innermost_source(source), Laplace | Gaussian):
         raise WrongKind(

@@ -16,9 +16,9 @@ Let a source be epsilon-DP under ``replace`` on the tables of its own part.  Whe
 part is replaced by a record of another, the part changes its size, and such tables are infinitely
 far apart under ``replace``: the certificate says nothing.  The exact number of rows is 0-DP under
 ``replace``, and tells for each part whether it lost a record.
-What does hold: certificates for ``add_remove``, of which the parts of both records are charged; and
-certificates for ``replace`` on the whole table (``common_domain``), of which both are charged too,
-so that the loss is the largest sum over two different parts.
+Two kinds of certificate do hold: for ``add_remove``, where the parts of both records are charged;
+and for ``replace`` on the whole table (``common_domain``), where both are charged too, so that the
+loss is the largest sum over two different parts.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ class Leaf(Node):
     def price(
         self, removed: int, inserted: int, *, wanted: Relation | str | None = None
     ) -> PrivacyLoss:
-        """Return the loss where so many rows are removed and others inserted.
+        """Return the loss where ``removed`` rows leave the table and ``inserted`` others enter it.
 
         If ``unit`` is set, units are counted in place of rows.  For a leaf with ``common_domain``
         the rows of the whole table are counted, not those of its part.  The ``remove`` side of the
@@ -156,9 +156,9 @@ class Leaf(Node):
     def price_up_to(
         self, removed: int, inserted: int, *, wanted: Relation | str | None = None
     ) -> PrivacyLoss:
-        """Return a loss that holds where at most so many rows are removed, and so many inserted.
+        """Return a loss for every change of at most ``removed`` and ``inserted`` rows.
 
-        It can be more than the price of exactly so many: two rows for two others leave a count
+        It can exceed the price of exactly that many: two rows for two others leave a count
         alone, and two for one do not.
 
         >>> count = Leaf(Pure(epsilon=1), replaced=0)
@@ -203,12 +203,7 @@ def _shown(value: object) -> str:
 
 
 def refuse_bounded(node: Node, *, where: str) -> Node:
-    """Return a node that may run on a part of the table, or say that it may not.
-
-    >>> from discreet.loss import Pure
-    >>> refuse_bounded(Leaf(Pure(epsilon=1)), where="a part")
-    Leaf(Pure(epsilon=Fraction(1, 1)))
-    """
+    """Return a node that may run on a part of the table, or say that it may not."""
     for leaf in node.walk():
         if isinstance(leaf, Leaf) and leaf.relation.size_is_public and not leaf.common_domain:
             called = f"the leaf {leaf.name!r}" if leaf.name else "a leaf"

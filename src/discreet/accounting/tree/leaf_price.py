@@ -28,16 +28,15 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, TypeGuard
 
+from discreet import mechanisms  # its door loads a mechanism where one is asked for
 from discreet.accounting.tree.certificates import Source, innermost_source
 from discreet.errors import OutOfRange, TooLarge
 from discreet.loss import Approximate, Composition, PrivacyLoss, Profile, Pure, RenyiDP
 from discreet.loss.pairs.finite import FinitePair
-from discreet.mechanisms import ScoreChange
 from discreet.units import Relation
 
 if TYPE_CHECKING:  # a leaf asks this module for its price
     from discreet.accounting.tree.leaf import Leaf
-    from discreet.mechanisms import Histogram, Quantile  # at run time only where rows are replaced
 
 __all__ = ["FREE", "UNPROTECTED", "exact_price", "price_up_to"]
 
@@ -69,7 +68,7 @@ def exact_price(leaf: Leaf, gone: int, come: int) -> PrivacyLoss:
 
 @functools.lru_cache(maxsize=1024)
 def price_up_to(leaf: Leaf, gone: int, come: int) -> PrivacyLoss:
-    """Price every change of at most so many rows at once."""
+    """Price every change of at most these numbers of rows at once."""
     if leaf.relation.size_is_public:
         return UNPROTECTED
     if leaf.relation is Relation.EITHER or min(gone, come) == 0:
@@ -104,11 +103,11 @@ def _chained(leaf: Leaf, gone: int, come: int) -> PrivacyLoss:
 
 
 def _replaced(leaf: Leaf, loss: PrivacyLoss, swaps: int) -> PrivacyLoss:
-    """Price so many replaced rows, where the loss of one is known."""
+    """Price several replaced rows, where the loss of one is known."""
     source = innermost_source(leaf.source)
-    from discreet.mechanisms import NoisyKeys, OptimalKeys  # noqa: PLC0415  rare
-
-    if swaps > 1 and isinstance(source, NoisyKeys | OptimalKeys):  # they know more than a chain
+    if swaps > 1 and isinstance(
+        source, mechanisms.NoisyKeys | mechanisms.OptimalKeys
+    ):  # they know more than a chain
         far = swaps * leaf.added
         return _tried(lambda: replace(source, relation=Relation.REPLACE).loss(distance=far))
     return _group(_both_ways(loss), swaps)
@@ -122,19 +121,15 @@ def _as_either(leaf: Leaf, steps: int) -> PrivacyLoss:
     return UNPROTECTED
 
 
-def _knows_replacement(source: Source) -> TypeGuard[Histogram | Quantile]:
+def _knows_replacement(source: Source) -> TypeGuard[mechanisms.Histogram | mechanisms.Quantile]:
     """Say whether a source is priced for replaced rows too: the same noise, another relation."""
-    from discreet.mechanisms import Histogram, Quantile  # noqa: PLC0415  rare
-
-    return isinstance(source, Histogram | Quantile)
+    return isinstance(source, mechanisms.Histogram | mechanisms.Quantile)
 
 
 def _free_when_replaced(leaf: Leaf) -> bool:
     """Say whether the law of the answer stays the same where rows are replaced."""
     source = innermost_source(leaf.source)
-    from discreet.mechanisms import Histogram  # noqa: PLC0415  rare
-
-    if isinstance(source, Histogram) and source.cells == 1:  # the count of all rows
+    if isinstance(source, mechanisms.Histogram) and source.cells == 1:  # the count of all rows
         return True
     return isinstance(leaf.replaced, PrivacyLoss) and leaf.replaced.pure_bound() == 0
 
@@ -149,12 +144,12 @@ def _one_sided(leaf: Leaf, steps: int) -> PrivacyLoss:
     """Price a chain whose links all have one direction."""
     if not isinstance(leaf.source, PrivacyLoss):
         return _at(leaf, steps * leaf.added)
-    found = _group(leaf.source, steps)
-    return found if found != UNPROTECTED else _group(_both_ways(leaf.source), steps)
+    chain = _group(leaf.source, steps)
+    return chain if chain != UNPROTECTED else _group(_both_ways(leaf.source), steps)
 
 
 def _stepped(leaf: Leaf, steps: int) -> PrivacyLoss:
-    """Price a chain of so many steps, in whichever direction each of them goes."""
+    """Price a chain of ``steps`` links, whatever the direction of each."""
     if isinstance(leaf.source, PrivacyLoss):
         return _group(_both_ways(leaf.source), steps)
     return _at(leaf, steps * leaf.added)
@@ -219,4 +214,4 @@ def _one_way(leaf: Leaf) -> bool:
     """Say whether the source is priced for inputs that move in one direction."""
     source = innermost_source(leaf.source)
     monotone = getattr(source, "monotone", False) is True
-    return monotone or getattr(source, "change", None) is ScoreChange.MONOTONE
+    return monotone or getattr(source, "change", None) is mechanisms.ScoreChange.MONOTONE

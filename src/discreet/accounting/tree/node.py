@@ -5,7 +5,7 @@ Trust: kernel.
 Definition.  A tree says which releases are made of one table, before any of them is made.  Its
 leaves are releases; an inner node says how those below it belong together:
     ``a + b``  ``Sequential``: all of them, each perhaps chosen in view of earlier answers;
-    ``3 * a``  ``Repeat``: the same so many times, with fresh noise each time;
+    ``3 * a``  ``Repeat``: the same release several times, with fresh noise each time;
     ``a | b``  ``Choice``: one of them.  A static choice is made before any answer was seen; an
     adaptive one may depend on answers, also on those of releases beside it in the tree.
 Theorem (key ``dominating-pair``).  A sequence loses no more than the product of what its members
@@ -21,12 +21,14 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Final, final
+from typing import TYPE_CHECKING, ClassVar, Final, final
 
-from discreet.accounting.scopes.box import Box
 from discreet.accounting.tree.certificates import checked_flag
 from discreet.errors import OutOfRange, WrongKind
 from discreet.loss.parameters import checked_count
+
+if TYPE_CHECKING:  # nodes without conditions know no boxes
+    from discreet.accounting.scopes.box import Box
 
 __all__ = ["Choice", "Node", "Repeat", "Sequential", "checked_node", "drawn", "short_repr"]
 
@@ -40,7 +42,7 @@ _SIMPLER: Final = (
 
 
 def drawn(node: Node, price: Callable[[Node], str] | None = None) -> str:
-    """Draw a tree, with a price beside each node if there is a way to tell it.
+    """Draw a tree, with a price beside each node if ``price`` is given.
 
     >>> from discreet.accounting import Leaf, Parallel
     >>> from discreet.loss import Pure
@@ -54,7 +56,7 @@ def drawn(node: Node, price: Callable[[Node], str] | None = None) -> str:
     rows = list(_rows(node, "", "", ""))
     if price is None:
         return "\n".join(text for text, _ in rows)
-    prices = [price(each) for _, each in rows]
+    prices = [price(below) for _, below in rows]
     left, right = max(len(text) for text, _ in rows), max(len(text) for text in prices)
     return "\n".join(
         f"{text:<{left}}  {cost:>{right}}".rstrip()
@@ -66,8 +68,8 @@ def _rows(node: Node, first: str, rest: str, label: str) -> Iterator[tuple[str, 
     """Yield each line of a tree and its node; the root has no lines to its left."""
     yield f"{first}{label}{node.title()}", node
     branches = node.branches()
-    for at, (name, child) in enumerate(branches, start=1):
-        turn, pass_by = ("└── ", "    ") if at == len(branches) else ("├── ", "│   ")
+    for number, (name, child) in enumerate(branches, start=1):
+        turn, pass_by = ("└── ", "    ") if number == len(branches) else ("├── ", "│   ")
         yield from _rows(child, rest + turn, rest + pass_by, f"{name}: " if name else "")
 
 
@@ -116,7 +118,7 @@ class Node(ABC):
         return None
 
     def overlapping_key(self) -> str | None:
-        """Return the key of which a record can have several values, if there is one."""
+        """Return the key that can have several values in one record, if there is one."""
         return None
 
     def walk(self) -> Iterator[Node]:
@@ -256,11 +258,7 @@ class Choice(Node):
 
 
 def checked_node(value: object) -> Node:
-    """Return a node, or say that it is none.
-
-    >>> checked_node(Sequential())
-    Sequential()
-    """
+    """Return the value if it is a node, and refuse it otherwise."""
     if not isinstance(value, Node):
         raise WrongKind(
             what=f"a {type(value).__name__} is not a node of a composition.",

@@ -115,12 +115,7 @@ class Parallel(Node):
     routed: bool
 
     def __init__(
-        self,
-        key: str,
-        parts: Mapping[Any, Node],
-        *,
-        overlap: int = 1,
-        routed: bool = False,
+        self, key: str, parts: Mapping[Any, Node], *, overlap: int = 1, routed: bool = False
     ) -> None:
         """Take a public column, and a node for each value or set of values of it."""
         column = _checked_key(key)
@@ -130,17 +125,17 @@ class Parallel(Node):
                 why="the list of parts is public, and each part has its own releases.",
                 do="give a dict, such as {'A': Leaf(...), 'B': Leaf(...)}.",
             )
-        found = tuple(_part(values, child) for values, child in parts.items())
+        checked = tuple(_part(values, child) for values, child in parts.items())
         most = checked_count(overlap, name="overlap")
-        if most > 1 and not all(_is_single(part.values) for part in found):
+        if most > 1 and not all(_is_single(part.values) for part in checked):
             raise WrongKind(
                 what="parts that may overlap are not single values of the key.",
                 why="a record has up to so many values, and lies in the part of each of them.",
                 do="give one part for each value, or leave overlap at 1.",
             )
-        _refuse_overlapping([part.values for part in found])
+        _refuse_overlapping([part.values for part in checked])
         object.__setattr__(self, "key", column)
-        object.__setattr__(self, "parts", found)
+        object.__setattr__(self, "parts", checked)
         object.__setattr__(self, "overlap", most)
         object.__setattr__(self, "routed", checked_flag(routed, name="routed"))
 
@@ -171,11 +166,7 @@ class Parallel(Node):
 
 
 def checked_column(value: object) -> str:
-    """Return the name of a column.
-
-    >>> checked_column("ward")
-    'ward'
-    """
+    """Return the name of a column."""
     if not isinstance(value, str) or not value.strip() or not value.isprintable():
         raise WrongKind(
             what="a column is not named by printable text.",
@@ -254,18 +245,18 @@ def overlapping_keys(tree: Node, boxes: Iterable[Box]) -> dict[str, int]:
     {'tag': 2}
     """
     nodes = [node for node in tree.walk() if isinstance(node, Parallel)]
-    found = {node.key: node.overlap for node in nodes if node.overlap > 1}
+    overlaps = {node.key: node.overlap for node in nodes if node.overlap > 1}
     for node in nodes:
-        if node.key in found and (node.overlap != found[node.key] or node.routed):
+        if node.key in overlaps and (node.overlap != overlaps[node.key] or node.routed):
             raise _refusal(node.key, "nodes on it disagree, or route records to parts")
-        if node.key in found and any(_uses(part.child, node.key) for part in node.parts):
+        if node.key in overlaps and any(_uses(part.child, node.key) for part in node.parts):
             raise _refusal(node.key, "one node on it lies in a part of another")
     conditions = [node.box for node in tree.walk() if isinstance(node, Where)]
     for box in (*conditions, *boxes):
         for column, _ in box.conditions:
-            if column in found:
+            if column in overlaps:
                 raise _refusal(column, "a box sets a condition on it")
-    return found
+    return overlaps
 
 
 def _uses(tree: Node, key: str) -> bool:

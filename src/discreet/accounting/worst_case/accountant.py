@@ -21,7 +21,7 @@ from typing import Final
 from discreet.accounting.scopes.atoms import ColumnAtoms
 from discreet.accounting.scopes.box import Box
 from discreet.accounting.scopes.column_conditions import equals
-from discreet.accounting.scopes.contribution import Contribution
+from discreet.accounting.scopes.contribution import Contribution, RowChange
 from discreet.accounting.scopes.value_set import Values
 from discreet.accounting.tree.leaf import Leaf
 from discreet.accounting.tree.node import Choice, Node, checked_node
@@ -31,7 +31,8 @@ from discreet.accounting.worst_case.frontier import Frontier, Scenario
 from discreet.accounting.worst_case.one_record import OneRecordSolver
 from discreet.accounting.worst_case.several_rows import SeveralRowsSolver
 from discreet.accounting.worst_case.statement import Statement
-from discreet.accounting.worst_case.term_prices import RowChange, TermPrices
+from discreet.accounting.worst_case.term_prices import TermPrices
+from discreet.accounting.worst_case.tree_flattening import flatten_tree
 from discreet.accounting.worst_case.tree_terms import AFTER, BEFORE, BOTH, TreeTerms
 from discreet.errors import OutOfRange, WrongKind
 from discreet.loss import PrivacyLoss
@@ -66,7 +67,7 @@ def account(
     protected = _unit(relation, unit)
     whole = checked_node(tree)
     limits = _limits(whole, protected, contribution)
-    boxes = [_box(each) for each in impossible]
+    boxes = [_box(region) for region in impossible]
     return _Accountant(whole, protected, limits, boxes).statement()
 
 
@@ -88,7 +89,7 @@ class _Accountant:
             tuple(sorted((c, self._terms.columns.mask(c, v)) for c, v in box.conditions))
             for box in boxes
         ]
-        self._whole = self._terms.flattened(tree, masks)
+        self._whole = flatten_tree(self._terms, tree, masks)
 
     def statement(self) -> Statement:
         rows = self._contribution.rows if self._unit.columns else 1
@@ -101,7 +102,7 @@ class _Accountant:
             both = self._replaced(rows)
             old, new = [*old, *both], [*new, *both]
         if not self._exact:  # sets that enclose what is meant may be smaller than they look
-            old, new = ([replace(o, real=False) for o in options] for options in (old, new))
+            old, new = ([replace(o, attained=False) for o in options] for options in (old, new))
         first, second = (tuple(self._frontier.pruned(options)) for options in (old, new))
         return Statement(
             self._tree,
@@ -129,7 +130,7 @@ class _Accountant:
             for move in (RowChange(rows, 0), RowChange(0, rows))
         ]
         there, back = chained(*halves), chained(*(half.reverse() for half in reversed(halves)))
-        return [self._frontier.option(way, real=False) for way in (there, back)]
+        return [self._frontier.option(way, attained=False) for way in (there, back)]
 
     def _symmetric(self) -> bool:
         """Say whether every release loses the same when a row leaves as when it comes."""
@@ -169,8 +170,8 @@ class _Accountant:
         solver = SeveralRowsSolver(
             self._terms, self._frontier, prices, self._contribution, self._overlaps
         )
-        found = solver.options(whole, move)
-        return self._frontier.pruned([*found, *self._together(prices, move)])
+        options = solver.options(whole, move)
+        return self._frontier.pruned([*options, *self._together(prices, move)])
 
     def _together(self, prices: TermPrices, move: RowChange) -> list[Scenario]:
         """Put all rows of the unit into one cell: a scenario that exists."""
@@ -180,16 +181,16 @@ class _Accountant:
         )
         here = RowChange(min(move.removed, most), min(move.inserted, most))
         sides = (BEFORE if here.removed else 0) | (AFTER if here.inserted else 0)
-        found = OneRecordSolver(self._terms, self._frontier, prices, here).options(
+        options = OneRecordSolver(self._terms, self._frontier, prices, here).options(
             self._terms.seen(self._whole, sides)
         )
-        return [option for option in found if option.real]
+        return [option for option in options if option.attained]
 
 
 def _turned(options: Iterable[Scenario]) -> list[Scenario]:
     """Look at the same rows from the other side."""
     return [
-        replace(option, cells=tuple((c, BOTH - side, at, n) for c, side, at, n in option.cells))
+        replace(option, cells=tuple((c, BOTH - side, atom, n) for c, side, atom, n in option.cells))
         for option in options
     ]
 
@@ -205,7 +206,7 @@ def _unit(relation: Relation | str | None, unit: PrivacyUnit | None) -> PrivacyU
 
 
 def _limits(tree: Node, unit: PrivacyUnit, contribution: Contribution | None) -> Contribution:
-    """Return what belongs to one unit, or say that it must be told."""
+    """Return what belongs to one unit, or refuse if that is not given."""
     if contribution is not None:
         return contribution.within(unit.columns) if unit.columns else contribution
     whole = all(

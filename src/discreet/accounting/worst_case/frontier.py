@@ -55,7 +55,7 @@ MAX_SCENARIOS: Final = 2048
 """More incomparable scenarios than this are merged."""
 
 COMPARED_SCENARIOS: Final = 12
-"""An option is compared with so many of the largest and of the nearest; more would not pay."""
+"""How many of the largest and of the nearest options one is compared with; more do not pay."""
 
 MOMENT_ORDERS: Final = (
     0.25,
@@ -108,7 +108,7 @@ class Scenario:
     bag: PairCounts = PairCounts()
     moments: tuple[float, ...] = (0.0,) * len(MOMENT_ORDERS)
     cells: tuple[ScenarioCell, ...] = ()
-    real: bool = True
+    attained: bool = True
 
 
 @final
@@ -125,7 +125,7 @@ class Frontier:
 
     # Between bags and compositions
 
-    def option(self, composition: Composition, *, real: bool = True) -> Scenario:
+    def option(self, composition: Composition, *, attained: bool = True) -> Scenario:
         """Turn a composition into an option."""
         if is_unprotected(composition):
             composition = _EVERYTHING
@@ -143,7 +143,7 @@ class Frontier:
             rho = curve.rho
         bag = PairCounts(tuple(sorted(counts.items())), square, rho)
         self._known.setdefault(bag, composition)
-        return Scenario(bag, tuple(map(composition.log_moment, MOMENT_ORDERS)), (), real)
+        return Scenario(bag, tuple(map(composition.log_moment, MOMENT_ORDERS)), (), attained)
 
     def composition(self, option: Scenario) -> Composition:
         """Turn an option back into a composition."""
@@ -172,16 +172,16 @@ class Frontier:
     # Alternatives
 
     def pruned(self, options: Iterable[Scenario], most: int = MAX_SCENARIOS) -> list[Scenario]:
-        """Drop what is seen to be dominated; merge neighbors where too many are left."""
+        """Drop what is provably dominated; merge neighbors where too many are left."""
         kept: list[Scenario] = []
         for option in sorted(options, key=_size, reverse=True):
             if not any(
-                self.beats(other, option)
+                self.dominates(other, option)
                 for other in (*kept[:COMPARED_SCENARIOS], *kept[-COMPARED_SCENARIOS:])
             ):
                 kept.append(option)
         while len(kept) > most:
-            merged = [self.above_all(kept[at : at + 2]) for at in range(0, len(kept), 2)]
+            merged = [self.upper_bound(kept[first : first + 2]) for first in range(0, len(kept), 2)]
             kept = self.pruned(merged, most=len(kept))
         return kept
 
@@ -189,13 +189,13 @@ class Frontier:
         """Gather alternatives."""
         return self.pruned(option for options in lists for option in options)
 
-    def beats(self, one: Scenario, other: Scenario) -> bool:
-        """Say whether the other can be forgotten; a real scenario never yields to an unreal one.
+    def dominates(self, one: Scenario, other: Scenario) -> bool:
+        """Say whether the other can be forgotten; attained ones yield to attained ones only.
 
         A larger composition has larger moments, so that most comparisons need no matching.  Where
         rounding hides that they are not larger, the pairs are matched, and decide.
         """
-        if other.real and not one.real:
+        if other.attained and not one.attained:
             return False
         if any(
             a < b * (1 - MOMENT_ROUNDING) for a, b in zip(one.moments, other.moments, strict=True)
@@ -241,10 +241,10 @@ class Frontier:
         rooms.sort(key=lambda room: isinstance(room[0], ResponsePair))
         for number, count in needed:
             for _ in range(count):
-                for at, (pair, size) in enumerate(rooms):
+                for place, (pair, size) in enumerate(rooms):
                     share = self._share((pair, size), number)
                     if share is not None and share <= size:
-                        rooms[at] = (pair, size - share)
+                        rooms[place] = (pair, size - share)
                         break
                 else:
                     return False
@@ -284,7 +284,7 @@ class Frontier:
             bound = None
             if not isinstance(element, RenyiCurve):
                 ways = [Composition(((pair, 1),)) for pair in (element, element.reverse())]
-                known = [found for found in map(largest_loss, ways) if found is not None]
+                known = [largest for largest in map(largest_loss, ways) if largest is not None]
                 bound = max(known) if len(known) == len(ways) else None
             self._bounds[number] = bound
         return self._bounds[number]
@@ -300,7 +300,7 @@ class Frontier:
                 self._above[key] = dominates(pair, under)
         return self._above[key]
 
-    def above_all(self, options: Sequence[Scenario]) -> Scenario:
+    def upper_bound(self, options: Sequence[Scenario]) -> Scenario:
         """Return one option above several: each pair as often as where it is most frequent.
 
         Or the concentrated curve that bounds them all, where that is lower.
@@ -316,27 +316,24 @@ class Frontier:
             max(option.bag.square for option in options),
             max(option.bag.rho for option in options),
         )
-        every = self.option(self.composition(Scenario(bag)), real=False)
+        every = self.option(self.composition(Scenario(bag)), attained=False)
         rhos = [concentration(self.composition(option)) for option in options]
         known = [rho for rho in rhos if rho is not None]
         if len(known) < len(rhos):
             return every
-        line = self.option(Composition((), RenyiCurve(rho=max(known))), real=False)
+        line = self.option(Composition((), RenyiCurve(rho=max(known))), attained=False)
         return min(every, line, key=_size)
 
     # Composition
 
     def product(self, lists: Iterable[Sequence[Scenario]]) -> list[Scenario]:
         """Compose independent choices; a choice without options leaves none."""
-        found = [Scenario()]
+        products = [Scenario()]
         for options in lists:
-            if len(found) == 1 or len(options) == 1:  # nothing new can be dominated
-                found = [compose_scenarios(left, right) for left in found for right in options]
-            else:
-                found = self.pruned(
-                    compose_scenarios(left, right) for left in found for right in options
-                )
-        return found
+            composed = [compose_scenarios(left, right) for left in products for right in options]
+            single = len(products) == 1 or len(options) == 1  # nothing new can be dominated
+            products = composed if single else self.pruned(composed)
+        return products
 
 
 def is_unprotected(composition: Composition) -> bool:
@@ -358,8 +355,8 @@ def compose_scenarios(left: Scenario, right: Scenario) -> Scenario:
     square = left.bag.square + right.bag.square if right.bag.square else left.bag.square
     rho = left.bag.rho + right.bag.rho if right.bag.rho else left.bag.rho
     moments = tuple(map(operator.add, left.moments, right.moments))
-    real = left.real and right.real
-    return Scenario(PairCounts(counts, square, rho), moments, left.cells + right.cells, real)
+    attained = left.attained and right.attained
+    return Scenario(PairCounts(counts, square, rho), moments, left.cells + right.cells, attained)
 
 
 def times(option: Scenario, count: int) -> Scenario:
@@ -367,7 +364,7 @@ def times(option: Scenario, count: int) -> Scenario:
     if count == 1:
         return option
     bag = option.bag
-    counts = tuple((number, each * count) for number, each in bag.counts)
+    counts = tuple((number, power * count) for number, power in bag.counts)
     moments = tuple(moment * count for moment in option.moments)
     return replace(
         option, bag=PairCounts(counts, bag.square * count, bag.rho * count), moments=moments
@@ -375,4 +372,4 @@ def times(option: Scenario, count: int) -> Scenario:
 
 
 def _size(option: Scenario) -> tuple[float, bool]:
-    return option.moments[_MIDDLE], option.real
+    return option.moments[_MIDDLE], option.attained

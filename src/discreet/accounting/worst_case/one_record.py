@@ -21,7 +21,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import combinations_with_replacement
 from math import comb
-from typing import Final, final
+from typing import TYPE_CHECKING, Final, final
 
 from discreet.accounting.worst_case.frontier import (
     COMPARED_SCENARIOS,
@@ -31,7 +31,6 @@ from discreet.accounting.worst_case.frontier import (
     compose_scenarios,
     times,
 )
-from discreet.accounting.worst_case.term_prices import RowChange, TermPrices
 from discreet.accounting.worst_case.tree_terms import (
     AFTER,
     BEFORE,
@@ -45,6 +44,10 @@ from discreet.accounting.worst_case.tree_terms import (
     WrappedTerm,
     WrapperKind,
 )
+
+if TYPE_CHECKING:  # for annotations: a solver is handed the prices
+    from discreet.accounting.scopes.contribution import RowChange
+    from discreet.accounting.worst_case.term_prices import TermPrices
 
 __all__ = ["OneRecordSolver"]
 
@@ -84,9 +87,9 @@ class OneRecordSolver:
         if not any(self._terms.variables(item) for item, _ in items):
             return [self._prices.of(whole, self._move)]
         if len(items) == 1:
-            found = self._sample(*items[0])
-            if found is not None:
-                return found
+            sampled = self._sample(*items[0])
+            if sampled is not None:
+                return sampled
         return self._branched(whole)
 
     # Independent parts
@@ -122,13 +125,13 @@ class OneRecordSolver:
                 WrapperKind.ADAPTIVE,
             }:
                 continue
-            ways = [self._terms.instead(whole, item, *way) for way in self._ways(term, count)]
+            ways = [self._terms.substitute(whole, item, *way) for way in self._ways(term, count)]
             if term.kind is WrapperKind.STATIC and ways:
                 return self._frontier.union(self.options(way) for way in ways)
             if any(self._terms.variables(other) for other, _ in self._terms.items(whole)):
                 return self._branched(whole)
             above = self._prices.of(whole, self._move)
-            attained = [option for way in ways for option in self.options(way) if option.real]
+            attained = [option for way in ways for option in self.options(way) if option.attained]
             return self._frontier.pruned([above, *attained])
         return None
 
@@ -148,19 +151,20 @@ class OneRecordSolver:
         term = self._terms.term(item)
         if not isinstance(term, WrappedTerm) or term.kind is not WrapperKind.POISSON:
             return None
-        if max(self._move.removed, self._move.inserted) > 1 and not self._prices.together(term):
+        several = max(self._move.removed, self._move.inserted) > 1
+        if several and not self._prices.draws_whole_unit(term):
             return None  # rows are drawn one by one
         sides = {side for _, side in self._terms.variables(item)}
         (inner,) = term.children
         if len(sides) != 1 or self._terms.seen(inner, next(iter(sides))) != inner:
             return None
-        found = []
+        options = []
         for option in self.options(inner):
             composition = self._frontier.composition(option)
             sampled = self._prices.sampled([composition], term, next(iter(sides)))
-            fresh = times(self._frontier.option(sampled, real=option.real), count)
-            found.append(replace(fresh, cells=option.cells))
-        return self._frontier.pruned(found)
+            fresh = times(self._frontier.option(sampled, attained=option.attained), count)
+            options.append(replace(fresh, cells=option.cells))
+        return self._frontier.pruned(options)
 
     # Branching
 
@@ -189,13 +193,13 @@ class OneRecordSolver:
         return {column for column, _ in term.conditions} if term.sides == BOTH else set()
 
     def _one_side(self, whole: Product, column: str, side: int) -> list[Scenario]:
-        found: dict[Product, int] = {}
+        kinds: dict[Product, int] = {}
         for atom, left in enumerate(self._terms.placed(whole, column, side)):
             if left is not None:
-                found.setdefault(left, atom)
+                kinds.setdefault(left, atom)
         return self._frontier.union(
             self._placed(self.options(left), [(column, side, atom, 1)])
-            for left, atom in found.items()
+            for left, atom in kinds.items()
         )
 
     def _both_sides(self, whole: Product, column: str) -> list[Scenario]:
@@ -218,15 +222,15 @@ class OneRecordSolver:
         atoms = list(range(count))
         if single:
             atoms = self._representatives(self._terms.product(mine), column)
-        found: dict[Product, Atoms] = {}
+        kinds: dict[Product, Atoms] = {}
         for old in atoms:
             for new in atoms:
                 left = self._fixed(whole, column, (old, new))
                 if left is not None:
-                    found.setdefault(left, (old, new))
+                    kinds.setdefault(left, (old, new))
         return self._frontier.union(
             self._placed(self.options(left), [(column, BEFORE, old, 1), (column, AFTER, new, 1)])
-            for left, (old, new) in found.items()
+            for left, (old, new) in kinds.items()
             if old is not None and new is not None
         )
 
@@ -255,10 +259,10 @@ class OneRecordSolver:
                 masks: set[int] = set()
                 for child in children:
                     for inner, _ in self._terms.items(child):
-                        found = self._masks(inner, column)
-                        if found is None or not found:
+                        inner_masks = self._masks(inner, column)
+                        if inner_masks is None or not inner_masks:
                             return None
-                        masks |= found
+                        masks |= inner_masks
                 return masks
 
     def _split(self, mine: Product, column: str) -> list[Scenario]:
@@ -295,14 +299,16 @@ class OneRecordSolver:
         return self._frontier.pruned([*same, *apart])
 
     def _two_best(
-        self, found: list[tuple[Product, Scenario, int]]
+        self, options: list[tuple[Product, Scenario, int]]
     ) -> list[tuple[Product, Scenario]]:
         """Drop an option only if two parts of other kinds dominate it: one of them is free."""
         kept: list[tuple[Product, Scenario, int]] = []
-        for kind, option, count in sorted(found, key=lambda each: each[1].moments, reverse=True):
+        for kind, option, count in sorted(options, key=lambda way: way[1].moments, reverse=True):
             above: dict[Product, int] = {}
             for other, better, parts in kept[:COMPARED_SCENARIOS]:
-                if other != kind and other not in above and self._frontier.beats(better, option):
+                if other == kind or other in above:
+                    continue
+                if self._frontier.dominates(better, option):
                     above[other] = min(parts, 2)
             if sum(above.values()) < 2:
                 kept.append((kind, option, count))

@@ -18,9 +18,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from itertools import product as pairs
-from typing import Final, final
+from typing import TYPE_CHECKING, Final, final
 
-from discreet.accounting.scopes.contribution import Contribution
+from discreet.accounting.scopes.contribution import Contribution, RowChange
 from discreet.accounting.tree.leaf import UNPROTECTED
 from discreet.accounting.worst_case.frontier import (
     MAX_SCENARIOS,
@@ -30,7 +30,6 @@ from discreet.accounting.worst_case.frontier import (
     compose_scenarios,
     times,
 )
-from discreet.accounting.worst_case.term_prices import RowChange, TermPrices
 from discreet.accounting.worst_case.tree_terms import (
     AFTER,
     BEFORE,
@@ -46,6 +45,9 @@ from discreet.accounting.worst_case.tree_terms import (
 from discreet.loss.composition import Composition
 from discreet.loss.pairs.envelope import upper_envelope
 from discreet.loss.sampling.mixtures import routed
+
+if TYPE_CHECKING:  # for an annotation: a solver is handed the prices
+    from discreet.accounting.worst_case.term_prices import TermPrices
 
 __all__ = ["SeveralRowsSolver"]
 
@@ -76,7 +78,7 @@ class SeveralRowsSolver:
         self._nested = 0
 
     def options(self, whole: Product, move: RowChange) -> list[Scenario]:
-        """Return what may be worst when so many rows are removed and inserted, anywhere."""
+        """Return what may be worst when these numbers of rows leave and enter, anywhere."""
         key = (whole, move)
         if key not in self._known:
             self._known[key] = self._solved(whole, move)
@@ -89,11 +91,11 @@ class SeveralRowsSolver:
         decided: dict[Item, int] = {}
         lists: list[list[Scenario]] = []
         touches: dict[Item, int] = {}
-        real = True
+        attained = True
         for item, count in self._terms.items(whole):
             term = self._terms.term(item)
             if isinstance(term, ForbiddenCells):
-                real = False  # the knapsack does not know what cannot be
+                attained = False  # the knapsack does not know what cannot be
             elif not self._terms.variables(item):
                 decided[item] = count
             elif isinstance(term, WrappedTerm):
@@ -102,15 +104,15 @@ class SeveralRowsSolver:
                 touches[item] = count
         lists.append([self._prices.of(self._terms.product(decided), move)])
         lists += self._touches(touches, move)
-        found = self._frontier.product(lists)
-        return found if real else [replace(option, real=False) for option in found]
+        options = self._frontier.product(lists)
+        return options if attained else [replace(option, attained=False) for option in options]
 
     def _chosen(self, whole: Product) -> list[Product]:
         """Decide one choice that was made in advance; all that is chosen shares the rows."""
         for item, count in self._terms.items(whole):
             term = self._terms.term(item)
             if isinstance(term, WrappedTerm) and term.kind is WrapperKind.STATIC and count == 1:
-                return [self._terms.instead(whole, item, child) for child in term.children]
+                return [self._terms.substitute(whole, item, child) for child in term.children]
         return []
 
     # Leaves behind conditions
@@ -127,8 +129,8 @@ class SeveralRowsSolver:
             crossing = any(self._columns(i) - {column} & seen for i in mine)
             seen |= {name for i in mine for name in self._columns(i)}
             crossing = crossing or any(self._columns(i) & seen for i in touches)
-            found = self._knapsack(self._terms.product(simple), column, move)
-            lists.append([replace(o, real=False) for o in found] if crossing else found)
+            options = self._knapsack(self._terms.product(simple), column, move)
+            lists.append([replace(o, attained=False) for o in options] if crossing else options)
             lists += [self._anywhere(i, n, move) for i, n in mine.items() if i not in simple]
         return lists
 
@@ -149,12 +151,12 @@ class SeveralRowsSolver:
 
     def _anywhere(self, item: Item, count: int, move: RowChange) -> list[Scenario]:
         """Let a term see any number of the rows."""
-        bare = self._terms.bare(item)
+        bare = self._terms.without_conditions(item)
         seen = pairs(range(move.removed + 1), range(move.inserted + 1))
-        found = [
+        prices = [
             self._prices.of(self._terms.product({bare: count}), RowChange(*rows)) for rows in seen
         ]
-        return self._frontier.pruned(replace(price, real=False) for price in found)
+        return self._frontier.pruned(replace(price, attained=False) for price in prices)
 
     # The knapsack
 
@@ -187,10 +189,10 @@ class SeveralRowsSolver:
                 state: self._frontier.pruned(options, most) for state, options in fresh.items()
             }
         self._nested -= 1
-        found = self._frontier.union(states.values())
+        scenarios = self._frontier.union(states.values())
         if relaxed or (limited and self._nested):  # limits hold for all parts together
-            found = [replace(option, real=False) for option in found]
-        return found
+            scenarios = [replace(option, attained=False) for option in scenarios]
+        return scenarios
 
     def _at_most(self, column: str, atom: int, move: RowChange) -> RowChange:
         """Return how many rows can lie in an atom; limits are about single values."""
@@ -207,7 +209,7 @@ class SeveralRowsSolver:
         placed = enumerate(self._terms.placed(mine, column, BOTH))
         pieces = [(atom, piece) for atom, piece in placed if piece]  # number 0 is empty
         kept: list[tuple[int, Product]] = []
-        for atom, piece in sorted(pieces, key=lambda each: -self._weight(each[1], most)):
+        for atom, piece in sorted(pieces, key=lambda pair: -self._weight(pair[1], most)):
             better = 0
             room = self._at_most(column, atom, most)
             for place, other in kept:
@@ -226,9 +228,9 @@ class SeveralRowsSolver:
     def _worse(self, other: Product, piece: Product, most: RowChange) -> bool:
         """Say whether the other piece costs at least as much for any rows."""
         for rows in pairs(range(most.removed + 1), range(most.inserted + 1)):
-            larger, smaller = (self.options(each, RowChange(*rows)) for each in (other, piece))
-            for option in smaller:
-                if not any(self._frontier.beats(big, option) for big in larger):
+            larger = self.options(other, RowChange(*rows))
+            for option in self.options(piece, RowChange(*rows)):
+                if not any(self._frontier.dominates(big, option) for big in larger):
                     return False
         return True
 
@@ -245,30 +247,30 @@ class SeveralRowsSolver:
 
     def _wrapped(self, term: WrappedTerm, count: int, move: RowChange) -> list[Scenario]:
         composition = self._composed(term, move)
-        return [times(self._frontier.option(composition, real=False), count)]
+        return [times(self._frontier.option(composition, attained=False), count)]
 
     def _composed(self, term: WrappedTerm, move: RowChange) -> Composition:
         match term.kind:
             case WrapperKind.STATIC | WrapperKind.ADAPTIVE:
-                found = [option for child in term.children for option in self.options(child, move)]
-                return upper_envelope([self._frontier.composition(option) for option in found])
+                options = [way for child in term.children for way in self.options(child, move)]
+                return upper_envelope([self._frontier.composition(option) for option in options])
             case WrapperKind.POISSON:
                 return self._halves(term, move, self._sampled)
             case WrapperKind.ROUTED:
                 return self._halves(term, move, self._routed)
-            case WrapperKind.GROUPED | WrapperKind.FIXED if not self._terms.undecided(
+            case WrapperKind.GROUPED | WrapperKind.FIXED if not self._terms.depends_on_cells(
                 term.children[-1]
             ):
                 return self._frontier.composition(self._prices.wrapped(term, move))
             case WrapperKind.GROUPED:  # all rows are given to it, or some
                 moves = pairs(range(move.removed + 1), range(move.inserted + 1))
                 bare = self._terms.unconditional(term)
-                found = [
+                options = [
                     self._prices.wrapped(bare, RowChange(*rows)) for rows in moves if any(rows)
                 ]
-                return upper_envelope([self._frontier.composition(option) for option in found])
+                return upper_envelope([self._frontier.composition(option) for option in options])
             case _:
-                return self._frontier.composition(self._prices.ordered(UNPROTECTED, 1, 1))
+                return self._frontier.composition(self._prices.directed(UNPROTECTED, 1, 1))
 
     def _halves(self, term: WrappedTerm, move: RowChange, half: _Half) -> Composition:
         sides = [(BEFORE, move.removed), (AFTER, move.inserted)]
@@ -276,9 +278,9 @@ class SeveralRowsSolver:
 
     def _sampled(self, term: WrappedTerm, side: int, rows: int) -> Composition:
         inner = self._terms.seen(term.children[0], side)
-        least = rows if self._prices.together(term) else 1
-        found = [self._above(inner, side, j) for j in range(least, rows + 1)]
-        return self._prices.sampled(found, term, side)
+        least = rows if self._prices.draws_whole_unit(term) else 1
+        compositions = [self._above(inner, side, j) for j in range(least, rows + 1)]
+        return self._prices.sampled(compositions, term, side)
 
     def _routed(self, term: WrappedTerm, side: int, rows: int) -> Composition:
         children = [self._terms.seen(child, side) for child in term.children]
@@ -288,7 +290,7 @@ class SeveralRowsSolver:
     def _above(self, inner: Product, side: int, rows: int) -> Composition:
         """Return one composition above all ways to place the rows."""
         move = RowChange(rows, 0) if side == BEFORE else RowChange(0, rows)
-        return self._frontier.composition(self._frontier.above_all(self.options(inner, move)))
+        return self._frontier.composition(self._frontier.upper_bound(self.options(inner, move)))
 
 
 def _after(state: State, rows: tuple[int, int], *, counted: bool) -> State:

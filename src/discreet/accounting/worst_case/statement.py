@@ -6,8 +6,7 @@ Theorem (key ``scenario-accounting``).  The price is the largest over scenarios,
 so at one delta it is the largest of their epsilons.  To find it, scenarios are asked in the order
 of a cheap bound (key ``renyi-to-approximate``): for every t > 0,
 delta(eps) <= t**t / (1 + t)**(1 + t) e**(K(t) - t eps), with K the logarithm of the moment of order
-t.  Once that bound falls below an epsilon that was
-found, the rest cannot be worst.
+t.  Once that bound falls below an epsilon already computed, the rest cannot be worst.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ covered by ``MOMENT_ROUNDING``, the rest is below 1e-12.
 @final
 @dataclass(frozen=True, slots=True)
 class Place:
-    """So many rows whose value in a column lies in a set."""
+    """A number of rows whose value in a column lies in a set."""
 
     column: str
     values: Values
@@ -119,7 +118,7 @@ class Statement:
             tuple(dict.fromkeys(map(self._frontier.composition, options)))
             for options in (self._old or self._new, self._new or self._old)
         )
-        return Profile(remove=remove, add=add, indivisible=True)  # nobody says of what it is made
+        return Profile(remove=remove, add=add, indivisible=True)  # of parts unknown
 
     def epsilon(self, *, delta: object) -> float:
         """Return the least epsilon at a delta, rounded up."""
@@ -135,8 +134,9 @@ class Statement:
         worst, high = self._worst(chance)
         if worst is None:
             return Bracket(0.0, 0.0)
-        real = [worst] if worst.real else [option for option in self._all() if option.real]
-        low = max((self._frontier.composition(o).epsilon(chance).low for o in real), default=0.0)
+        options = [worst] if worst.attained else self._all()
+        attained = (self._frontier.composition(o) for o in options if o.attained)
+        low = max((composition.epsilon(chance).low for composition in attained), default=0.0)
         return Bracket(min(low, high), high)
 
     def gap(self, *, delta: object) -> float:
@@ -159,7 +159,7 @@ class Statement:
             change = f"replace a {self.unit.name}"
         else:
             change = f"{'remove' if option in self._old else 'add'} a {self.unit.name}"
-        return Witness(change, removed, inserted, exact=option.real)
+        return Witness(change, removed, inserted, exact=option.attained)
 
     def _places(self, option: Scenario, side: int) -> tuple[Place, ...]:
         return tuple(
@@ -175,7 +175,7 @@ class Statement:
     def _worst(self, delta: Fraction) -> tuple[Scenario | None, float]:
         """Return the worst option and its epsilon."""
         ranked = [(_ceiling(option, delta), option) for option in self._all()]
-        ranked.sort(key=lambda each: (each[0], each[1].moments), reverse=True)
+        ranked.sort(key=lambda candidate: (candidate[0], candidate[1].moments), reverse=True)
         worst, price = None, 0.0
         for ceiling, option in ranked:
             if worst is not None and ceiling <= price:
@@ -183,9 +183,9 @@ class Statement:
             composition = self._frontier.composition(option)
             if worst is not None and _below(composition, price, delta):
                 continue
-            found = _epsilon(composition, delta)
-            if worst is None or found > price:
-                worst, price = option, found
+            epsilon = _epsilon(composition, delta)
+            if worst is None or epsilon > price:
+                worst, price = option, epsilon
         return worst, price
 
     def __str__(self) -> str:
@@ -196,8 +196,8 @@ class Statement:
 
     def _shown(self, node: Node, box: Box) -> str:
         """Show what a node costs by itself, where it lies."""
-        found = self._again(Where(box, node) if box.conditions else node).epsilon(delta=_SHOWN)
-        return "infinite" if math.isinf(found) else f"{math.ceil(found * 10**4) / 10**4:.4f}"
+        epsilon = self._again(Where(box, node) if box.conditions else node).epsilon(delta=_SHOWN)
+        return "infinite" if math.isinf(epsilon) else f"{math.ceil(epsilon * 10**4) / 10**4:.4f}"
 
 
 def _behind(node: Node, box: Box) -> Iterator[tuple[Node, Box]]:
@@ -223,7 +223,7 @@ def _epsilon(composition: Composition, delta: Fraction) -> float:
 
 
 def _below(composition: Composition, price: float, delta: Fraction) -> bool:
-    """Say whether an option is seen to cost no more, at the expense of one point of its curve."""
+    """Say whether an option provably costs no more, from one point of its curve."""
     return math.isinf(price) or composition.delta_above(price) <= float_down(delta)
 
 

@@ -12,19 +12,18 @@ old and i of the new ones costs its price at (r, i), counted in the units that i
 Samples, adaptive choices and routed parts are applied to the composition inside them; see the
 functions of the loss room for their theorems.
 
-Pairs are ordered: the table with the old rows first.  An option is ``real`` where its lower end is
-attained by some release with these leaves, and not only an upper bound.
+Pairs are ordered: the table with the old rows first.  An option is ``attained`` if some
+release with these leaves loses as much as its lower end; otherwise it is only an upper bound.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, final
 
-from discreet.accounting.scopes.contribution import Contribution
+from discreet.accounting.scopes.contribution import Contribution, RowChange
 from discreet.accounting.tree.leaf import UNPROTECTED, Leaf
 from discreet.accounting.tree.node import Node
 from discreet.accounting.worst_case.frontier import (
@@ -54,18 +53,9 @@ from discreet.loss.sampling.mixtures import poisson_replaced, routed, sampled_gr
 from discreet.loss.sampling.poisson_sampling import Direction, SampledPair
 from discreet.units import PrivacyUnit, Relation
 
-__all__ = ["RowChange", "TermPrices"]
+__all__ = ["TermPrices"]
 
 _LONGEST: Final = 8
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class RowChange:
-    """How many rows of one unit disappear from the table, and how many appear."""
-
-    removed: int
-    inserted: int
 
 
 @final
@@ -131,11 +121,11 @@ class TermPrices:
             else:
                 times = max(spread, 1)
                 loss = leaf.price_up_to(old * times, new * times, wanted=self._unit.relation)
-            self._touched[key] = self.ordered(loss, old, new, real=certain)
+            self._touched[key] = self.directed(loss, old, new, attained=certain)
         return self._touched[key]
 
     def _counts(self, leaf: Leaf, move: RowChange) -> tuple[int, int, bool]:
-        """Say how many of the units that a leaf protects go and come, and whether just so many."""
+        """Return how many of a leaf's units go and come at most, and whether exactly as many do."""
         old, new = move.removed, move.inserted
         if not (old or new):
             return 0, 0, True
@@ -154,16 +144,17 @@ class TermPrices:
             return min(old, most), min(new, most), False
         return old + new, old + new, False
 
-    def ordered(self, loss: PrivacyLoss, old: int, new: int, *, real: bool = True) -> Scenario:
+    def directed(self, loss: PrivacyLoss, old: int, new: int, *, attained: bool = True) -> Scenario:
         """Take the direction of a loss: removed, inserted, or either where rows are replaced."""
         if loss.pure_bound() == 0:
             return Scenario()
         profile = loss.profile()
-        found: Iterable[Composition] = profile.remove if new == 0 else profile.add
+        directed: Iterable[Composition] = profile.remove if new == 0 else profile.add
         if old and new:
-            found = (*profile.remove, *profile.add)
-        distinct = list(dict.fromkeys(found))
-        return self._frontier.option(upper_envelope(distinct), real=real and len(distinct) == 1)
+            directed = (*profile.remove, *profile.add)
+        distinct = list(dict.fromkeys(directed))
+        single = attained and len(distinct) == 1
+        return self._frontier.option(upper_envelope(distinct), attained=single)
 
     # Other nodes
 
@@ -173,8 +164,8 @@ class TermPrices:
         new = self._terms.seen(term.children[0], AFTER)
         match term.kind:
             case WrapperKind.ADAPTIVE | WrapperKind.STATIC:
-                found = [self.composition(child, move) for child in term.children]
-                return self._frontier.option(upper_envelope(found), real=len(found) == 1)
+                inner = [self.composition(child, move) for child in term.children]
+                return self._frontier.option(upper_envelope(inner), attained=len(inner) == 1)
             case WrapperKind.ROUTED:
                 return self._routed(term, move)
             case WrapperKind.POISSON:
@@ -195,14 +186,14 @@ class TermPrices:
                 one = _sided(RowChange(1, 1), side)
                 step = [self.composition(child, one) for child in children]
                 steps += [routed(step)] * (rows.removed + rows.inserted)
-        return self._frontier.option(self.chain(steps), real=False)
+        return self._frontier.option(self.chain(steps), attained=False)
 
     def chain(self, steps: Sequence[Composition]) -> Composition:
         """Go from table to table, one row at a time; too long a way promises nothing."""
         if not steps:
             return Composition()
         if len(steps) > _LONGEST:
-            return self._frontier.composition(self.ordered(UNPROTECTED, 1, 1))
+            return self._frontier.composition(self.directed(UNPROTECTED, 1, 1))
         return functools.reduce(chained, steps)
 
     def _grouped(self, term: WrappedTerm, move: RowChange) -> Scenario:
@@ -214,12 +205,12 @@ class TermPrices:
         assert isinstance(child, Node)  # noqa: S101  (for the type checker)
         rows = _sided(move, touch.sides)
         if distance is None or spread is None:
-            return self.ordered(UNPROTECTED, 1, 1, real=False)
+            return self.directed(UNPROTECTED, 1, 1, attained=False)
         most = max(rows.removed, rows.inserted) * _int(distance) * max(_int(spread), 1)
         both_ways = rows.removed and rows.inserted
         relation = Relation.EITHER if both_ways else Relation.ADD_REMOVE
         loss = self._alone(child, relation, most)
-        return self.ordered(loss, rows.removed, rows.inserted, real=False)
+        return self.directed(loss, rows.removed, rows.inserted, attained=False)
 
     def _sampled(
         self, term: WrappedTerm, halves: tuple[Product, Product], move: RowChange
@@ -228,32 +219,32 @@ class TermPrices:
         new = self._half(term, halves[1], RowChange(0, move.inserted))
         if old is None or new is None:
             return old or new or Scenario()
-        strangers = term.parameters[1] != () and not self.together(term)
-        if not strangers and (move == RowChange(1, 1) or self.together(term)):
+        strangers = term.parameters[1] != () and not self.draws_whole_unit(term)
+        if not strangers and (move == RowChange(1, 1) or self.draws_whole_unit(term)):
             removed = self.composition(halves[0], RowChange(move.removed, 0))
             inserted = self.composition(halves[1], RowChange(0, move.inserted))
             replaced = self.composition(term.children[0], move)
             if (rate := self._rate(term)) == 1:
                 return self.of(term.children[0], move)
-            if any(is_unprotected(each) for each in (removed, inserted, replaced)):
-                return self._frontier.option(_leak(rate), real=False)
+            if any(is_unprotected(side_price) for side_price in (removed, inserted, replaced)):
+                return self._frontier.option(_leak(rate), attained=False)
             mixed = poisson_replaced(removed, inserted, replaced, rate)
-            return self._frontier.option(mixed, real=False)
+            return self._frontier.option(mixed, attained=False)
         halfway = [self._frontier.composition(half) for half in (old, new)]
-        return self._frontier.option(self.chain(halfway), real=False)
+        return self._frontier.option(self.chain(halfway), attained=False)
 
     def _half(self, term: WrappedTerm, product: Product, move: RowChange) -> Scenario | None:
         """Sample rows that are only removed, or only inserted; None where none is touched."""
         if product == self._terms.empty or move == RowChange(0, 0):
             return None
         most = move.removed + move.inserted
-        rows = (most,) if self.together(term) else range(1, most + 1)
+        rows = (most,) if self.draws_whole_unit(term) else range(1, most + 1)
         side = BEFORE if move.removed else AFTER
         prices = [self.of(product, _sided(RowChange(j, j), side)) for j in rows]
         mixed = self.sampled([self._frontier.composition(price) for price in prices], term, side)
-        return self._frontier.option(mixed, real=prices[-1].real and len(prices) == 1)
+        return self._frontier.option(mixed, attained=prices[-1].attained and len(prices) == 1)
 
-    def together(self, term: WrappedTerm) -> bool:
+    def draws_whole_unit(self, term: WrappedTerm) -> bool:
         """Say whether all rows of the unit enter a Poisson sample as one."""
         columns = term.parameters[1]
         return columns != () and columns == tuple(sorted(self._unit.columns))
@@ -261,11 +252,11 @@ class TermPrices:
     def _rate(self, term: WrappedTerm) -> Fraction:
         """Return the rate; rows drawn with others outside their unit are not amplified."""
         rate, columns = term.parameters
-        return _fraction(rate) if columns == () or self.together(term) else Fraction(1)
+        return _fraction(rate) if columns == () or self.draws_whole_unit(term) else Fraction(1)
 
-    def sampled(self, found: Sequence[Composition], term: WrappedTerm, side: int) -> Composition:
+    def sampled(self, by_rows: Sequence[Composition], term: WrappedTerm, side: int) -> Composition:
         """Sample what is composed inside a Poisson sample, for one row, two rows, and so on."""
-        return _mixed(found, self._rate(term), side)
+        return _mixed(by_rows, self._rate(term), side)
 
     def _shuffled(self, term: WrappedTerm, move: RowChange) -> Scenario:
         """Shuffle reports: known where as many are replaced as there are, by as many others."""
@@ -276,10 +267,10 @@ class TermPrices:
         leaf = self._terms.leaves[touch.leaf]
         old, new, exactly = self._counts(leaf, _sided(move, touch.sides))
         if not exactly or old != new or touch.spread != 0:
-            return self.ordered(UNPROTECTED, 1, 1, real=False)
+            return self.directed(UNPROTECTED, 1, 1, attained=False)
         loss = leaf.price(1, 1, wanted=self._unit.relation)
         shuffled = loss.shuffled(population=_int(population))
-        return self.ordered(shuffled.group(old), 1, 1, real=False)
+        return self.directed(shuffled.group(old), 1, 1, attained=False)
 
     def _fixed(self, term: WrappedTerm, move: RowChange) -> Scenario:
         """Sample a fixed number: known where the population keeps its size."""
@@ -293,12 +284,12 @@ class TermPrices:
         emptied = self._unit.relation is Relation.REPLACE_NULL and partial is False
         kept = sides == BOTH and move.removed == move.inserted
         if not (kept or emptied) or spread != 0:
-            return self.ordered(UNPROTECTED, 1, 1, real=False)
+            return self.directed(UNPROTECTED, 1, 1, attained=False)
         assert isinstance(child, Node)  # noqa: S101  (for the type checker)
         inner = self._alone(child, Relation.EITHER if emptied else Relation.REPLACE, 1)
         loss = inner.sampled_without_replacement(size=_int(size), population=_int(population))
         steps = max(move.removed, move.inserted)
-        return self.ordered(loss.group(steps) if steps > 1 else loss, 1, 1, real=False)
+        return self.directed(loss.group(steps) if steps > 1 else loss, 1, 1, attained=False)
 
 
 def _sided(move: RowChange, sides: int) -> RowChange:
@@ -310,18 +301,18 @@ def _leak(chance: Fraction) -> Composition:
     return Composition(((ResponsePair(Fraction(0), chance), 1),))
 
 
-def _mixed(found: Sequence[Composition], rate: Fraction, side: int) -> Composition:
-    """Sample rows of one side; ``found`` holds what one of them costs inside, what two, and so on.
+def _mixed(by_rows: Sequence[Composition], rate: Fraction, side: int) -> Composition:
+    """Sample rows of one side; ``by_rows`` is what one of them costs inside, what two, and so on.
 
     Compositions are ordered, the table with the old rows first; mixtures are of the table that
     holds the rows.
     """
     if rate == 1:
-        return found[-1]
-    if any(map(is_unprotected, found)):
-        return _leak(1 - (1 - rate) ** len(found))
-    towards = [each if side == BEFORE else each.reverse() for each in found]
-    if len(found) == 1:
+        return by_rows[-1]
+    if any(map(is_unprotected, by_rows)):
+        return _leak(1 - (1 - rate) ** len(by_rows))
+    towards = [composition if side == BEFORE else composition.reverse() for composition in by_rows]
+    if len(by_rows) == 1:
         finite = product_as_finite_pair(towards[0])
         if finite is not None:
             mixed = [(1 - rate) * q + rate * p for p, q in zip(finite.p, finite.q, strict=True)]

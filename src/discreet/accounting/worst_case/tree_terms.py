@@ -1,4 +1,4 @@
-"""A tree, flattened: which leaves a changed record touches, as a function of its cell.
+"""Terms of a flattened tree: which leaves a changed record touches, as a function of its cell.
 
 Trust: kernel.
 
@@ -16,23 +16,20 @@ same subtree are one scenario.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final, final
 
 from discreet.accounting.scopes.atoms import ColumnAtoms
-from discreet.accounting.scopes.value_set import Values
 from discreet.accounting.tree.leaf import Leaf
-from discreet.accounting.tree.node import Choice, Node, Repeat, Sequential
-from discreet.accounting.tree.parallel import Parallel, Where
-from discreet.accounting.tree.processing import Group, Post, Sampled, Shuffled
 
 __all__ = [
     "AFTER",
+    "ANYONE",
     "BEFORE",
     "BOTH",
+    "Conditions",
     "ForbiddenCells",
     "ImpossibleRecord",
     "Item",
@@ -46,7 +43,7 @@ __all__ = [
 BEFORE: Final = 1
 AFTER: Final = 2
 BOTH: Final = 3
-ANYONE: Final = -1  # stands where a leaf's number would, for whoever can be drawn
+ANYONE: Final = -1  # in place of a leaf's number: everybody who can be drawn
 
 Conditions = tuple[tuple[str, int], ...]
 Product = int
@@ -141,6 +138,13 @@ class TreeTerms:
         """Return the (column, side) choices on which a term still depends."""
         return self._variables[item]
 
+    def leaf(self, leaf: Leaf) -> int:
+        """Number a leaf."""
+        number = self._leaf_numbers.setdefault(leaf, len(self.leaves))
+        if number == len(self.leaves):
+            self.leaves.append(leaf)
+        return number
+
     def product(self, counts: Mapping[Item, int]) -> Product:
         """Number a product."""
         key = tuple(sorted((item, count) for item, count in counts.items() if count))
@@ -150,7 +154,8 @@ class TreeTerms:
             self._products.append(key)
         return number
 
-    def _number(self, term: Term) -> Item:
+    def number(self, term: Term) -> Item:
+        """Number a term."""
         number = self._term_numbers.get(term)
         if number is None:
             number = self._term_numbers[term] = len(self._terms)
@@ -165,11 +170,11 @@ class TreeTerms:
         sides = [side for side in (BEFORE, AFTER) if term.sides & side]
         return frozenset((column, side) for column, _ in term.conditions for side in sides)
 
-    def undecided(self, product: Product) -> bool:
+    def depends_on_cells(self, product: Product) -> bool:
         """Say whether a product still depends on a choice of cells."""
         return any(self.variables(item) for item, _ in self.items(product))
 
-    def instead(self, product: Product, item: Item, *others: Product) -> Product:
+    def substitute(self, product: Product, item: Item, *others: Product) -> Product:
         """Put products in the place of a term."""
         counts = dict(self.items(product))
         del counts[item]
@@ -177,119 +182,24 @@ class TreeTerms:
             counts = _plus(counts, dict(self.items(other)))
         return self.product(counts)
 
-    def bare(self, item: Item) -> Item:
+    def without_conditions(self, item: Item) -> Item:
         """Take the conditions off a leaf."""
         term = self.term(item)
         assert isinstance(term, LeafTerm)  # noqa: S101  (for the type checker)
-        return self._number(LeafTerm(term.leaf, term.spread, (), term.sides))
+        return self.number(LeafTerm(term.leaf, term.spread, (), term.sides))
 
     def unconditional(self, term: WrappedTerm) -> WrappedTerm:
-        """Take the conditions off whose rows a preprocessed node is given."""
+        """Drop the conditions on the rows that a preprocessed node is given."""
         ((item, count),) = self.items(term.children[0])
-        return WrappedTerm(term.kind, term.parameters, (self.product({self.bare(item): count}),))
-
-    # From a tree
-
-    def flattened(self, tree: Node, impossible: Iterable[Conditions]) -> Product:
-        """Return the product of a tree and of what no record can be, seen from both sides."""
-        counts = self._flat(tree, {}, 0)
-        for conditions in impossible:
-            for side in (BEFORE, AFTER):
-                counts[self._number(ForbiddenCells(conditions, side))] = 1
-        return self.product(counts)
-
-    def _flat(  # noqa: PLR0911  (one return for each kind of node)
-        self, node: Node, path: Mapping[str, int], spread: int | None
-    ) -> Counter[Item]:
-        match node:
-            case Leaf():
-                number = self._leaf_numbers.setdefault(node, len(self._leaf_numbers))
-                if number == len(self.leaves):
-                    self.leaves.append(node)
-                touch = LeafTerm(number, spread, _sorted(path), BOTH)
-                return Counter({self._number(touch): 1})
-            case Sequential(children=children):
-                return self._sum(self._flat(child, path, spread) for child in children)
-            case Repeat(child=child, count=count):
-                flat = self._flat(child, path, spread)
-                return Counter({item: number * count for item, number in flat.items()})
-            case Parallel(routed=False):
-                return self._sum(
-                    self._flat(part.child, narrower, spread)
-                    for part in node.parts
-                    if (narrower := self._narrowed(path, {node.key: part.values})) is not None
-                )
-            case Where(box=box, child=child):
-                narrower = None if box.empty else self._narrowed(path, dict(box.conditions))
-                return Counter() if narrower is None else self._flat(child, narrower, spread)
-            case Group(distance=0):
-                return Counter()
-            case Group(child=child, distance=distance) if _plain(child):
-                return self._flat(child, path, _spread(spread, distance))
-            case Post(child=child):
-                return self._flat(child, path, spread)
-            case _:
-                return Counter({self._number(self._wrapped(node, path, spread)): 1})
-
-    def _wrapped(self, node: Node, path: Mapping[str, int], spread: int | None) -> WrappedTerm:
-        def inner(child: Node, spread: int | None = spread) -> Product:
-            return self.product(self._flat(child, path, spread))
-
-        def apart(child: Node) -> Product:
-            """Look at tables with and without the rows, which no certificate for replace covers."""
-            covered = not any(isinstance(n, Leaf) and n.common_domain for n in child.walk())
-            return inner(child, spread if covered else None)
-
-        def anyone() -> Product:
-            return self.product({self._number(LeafTerm(ANYONE, spread, _sorted(path), BOTH)): 1})
-
-        match node:
-            case Sampled(rate=None, child=child, size=size, population=population):
-                parameters = (size, population, child, spread, bool(path))
-                return WrappedTerm(WrapperKind.FIXED, parameters, (inner(child), anyone()))
-            case Group(distance=distance, child=child):  # its rows may lie in other cells
-                return WrappedTerm(WrapperKind.GROUPED, (distance, child, spread), (anyone(),))
-            case Sampled(rate=rate, child=child, unit=unit):
-                together = () if unit is None else tuple(sorted(unit.columns))
-                return WrappedTerm(WrapperKind.POISSON, (rate, together), (apart(child),))
-            case Shuffled(population=population, child=child):
-                return WrappedTerm(WrapperKind.SHUFFLED, (population,), (inner(child),))
-            case Choice(children=choices, adaptive=adaptive):
-                kind = WrapperKind.ADAPTIVE if adaptive else WrapperKind.STATIC
-                return WrappedTerm(kind, (), tuple(sorted({inner(child) for child in choices})))
-            case Parallel(parts=parts):
-                routes = tuple(sorted(apart(part.child) for part in parts))
-                return WrappedTerm(WrapperKind.ROUTED, (), routes)
-            case _:
-                raise TypeError(type(node))  # pragma: no cover  (every kind of node is listed)
-
-    @staticmethod
-    def _sum(counters: Iterable[Counter[Item]]) -> Counter[Item]:
-        total: Counter[Item] = Counter()
-        for counter in counters:
-            total.update(counter)
-        return total
-
-    def _narrowed(
-        self, path: Mapping[str, int], conditions: Mapping[str, Values]
-    ) -> dict[str, int] | None:
-        """Meet further conditions; None where no record meets all."""
-        narrower = dict(path)
-        for column, values in conditions.items():
-            mask = self.columns.mask(column, values) & narrower.get(column, -1)
-            if mask == 0:
-                return None
-            narrower[column] = mask
-        return {c: mask for c, mask in narrower.items() if mask != self.columns.full(c)}
-
-    # Shrinking
+        inner = self.product({self.without_conditions(item): count})
+        return WrappedTerm(term.kind, term.parameters, (inner,))
 
     def fixed(
         self, product: Product, column: str, before: int | None, after: int | None
     ) -> Product:
         """Put the old record, the new one or both into atoms of a column.
 
-        Raises Impossible where no such record exists.
+        Raises ImpossibleRecord where no such record exists.
         """
         return self._each(product, lambda item: self._fix(item, column, before, after))
 
@@ -350,7 +260,7 @@ class TreeTerms:
             return self._around(term, children)
         unknown = (term.sides & BEFORE and before is None) or (term.sides & AFTER and after is None)
         if unknown:
-            return self._number(term)
+            return self.number(term)
         mask = dict(term.conditions)[column]
         sides = term.sides
         if sides & BEFORE and not mask >> _known(before) & 1:
@@ -363,8 +273,8 @@ class TreeTerms:
         if isinstance(term, ForbiddenCells):
             if not rest:
                 raise ImpossibleRecord
-            return self._number(ForbiddenCells(rest, sides))
-        return self._number(LeafTerm(term.leaf, term.spread, rest, sides))
+            return self.number(ForbiddenCells(rest, sides))
+        return self.number(LeafTerm(term.leaf, term.spread, rest, sides))
 
     def _look(self, item: Item, sides: int) -> Item | None:
         key = (item, sides)
@@ -377,12 +287,12 @@ class TreeTerms:
             case WrappedTerm():
                 return self._around(term, tuple(self.seen(child, sides) for child in term.children))
             case ForbiddenCells():
-                return self._number(term) if term.sides & sides else None
+                return self.number(term) if term.sides & sides else None
             case LeafTerm():
                 left = term.sides & sides
                 if not left:
                     return None
-                return self._number(LeafTerm(term.leaf, term.spread, term.conditions, left))
+                return self.number(LeafTerm(term.leaf, term.spread, term.conditions, left))
 
     def _around(self, term: WrappedTerm, children: tuple[Product, ...]) -> Item | None:
         """Keep a wrapper only if something that runs in it is touched."""
@@ -393,17 +303,7 @@ class TreeTerms:
             children = tuple(sorted(set(children)))
         elif term.kind is WrapperKind.ROUTED:
             children = tuple(sorted(children))
-        return self._number(WrappedTerm(term.kind, term.parameters, children))
-
-
-def _spread(before: int | None, distance: int | None) -> int | None:
-    """Multiply how many rows one row becomes; None where there is no bound."""
-    return None if before is None or distance is None else max(before, 1) * distance
-
-
-def _plain(node: Node) -> bool:
-    """Say whether a node sees the same of all rows, and nothing else of them."""
-    return all(isinstance(each, Leaf | Sequential | Repeat | Post) for each in node.walk())
+        return self.number(WrappedTerm(term.kind, term.parameters, children))
 
 
 def _bits(mask: int, count: int) -> Iterator[int]:
@@ -426,10 +326,6 @@ def _plus(common: Mapping[Item, int], piece: Mapping[Item, int]) -> dict[Item, i
     for item, count in piece.items():
         total[item] = total.get(item, 0) + count
     return total
-
-
-def _sorted(path: Mapping[str, int]) -> Conditions:
-    return tuple(sorted(path.items()))
 
 
 def _known(atom: int | None) -> int:

@@ -29,9 +29,9 @@ from fractions import Fraction
 from typing import Final, TypeVar, final
 
 from discreet.accounting.budgets.amounts import decode_amounts
-from discreet.accounting.budgets.budget import Budget, price_in_currency
+from discreet.accounting.budgets.budget import Budget
 from discreet.accounting.budgets.cell_balances import ChargedBox
-from discreet.accounting.budgets.currency import Amounts, Currency
+from discreet.accounting.budgets.currency import Amounts, Currency, price_in_currency
 from discreet.accounting.budgets.request import RequestPart, RequestPricer
 from discreet.accounting.scopes.box import Box
 from discreet.accounting.scopes.contribution import Contribution
@@ -149,7 +149,7 @@ class RecomputedPrices:
             one = price(two=False)
             return ChargedBox(part.box, one, one)
         both = price(two=True)
-        if part.surely and self.relation is not Relation.EITHER:
+        if part.sees_every_unit and self.relation is not Relation.EITHER:
             everywhere = part.box == _EVERYTHING  # no neighbors differ in one unit that it sees
             return ChargedBox(part.box, both if everywhere else price(two=False), both)
         one = price(two=False)
