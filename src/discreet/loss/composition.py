@@ -23,9 +23,8 @@ from discreet.loss.bracket import Bracket
 from discreet.loss.engine.composed_profile import CompositionProfile
 from discreet.loss.engine.rounding import SUM_MARGIN
 from discreet.loss.pairs.gaussian import GaussianPair
-from discreet.loss.pairs.pair import Pair
+from discreet.loss.pairs.pair import Pair, knows_curve
 from discreet.loss.pairs.smoothed_gaussian import SmoothedGaussianPair
-from discreet.loss.pairs.two_bounds import knows_curve
 from discreet.loss.renyi.curve import RenyiCurve
 
 __all__ = ["Composition"]

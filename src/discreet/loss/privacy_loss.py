@@ -61,8 +61,8 @@ def missed_detections(forward: Curve, backward: Curve, false_alarm: Fraction) ->
     def swapped(epsilon: float) -> Fraction:
         return (1 - Fraction(backward(epsilon)) - false_alarm) * exp(-Fraction(epsilon)).low
 
-    found = max(_largest(direct), _largest(swapped), Fraction(0))
-    return float_down(min(found, 1 - false_alarm))
+    bound = max(_largest(direct), _largest(swapped), Fraction(0))
+    return float_down(min(bound, 1 - false_alarm))
 
 
 def _largest(bound: Callable[[float], Fraction]) -> Fraction:

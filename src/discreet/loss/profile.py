@@ -86,34 +86,36 @@ class Profile(PrivacyLoss):
 
     def delta(self, *, epsilon: object) -> float:
         """Return the largest delta over alternatives and directions, rounded up."""
-        at = float_down(checked_epsilon(epsilon))
-        return max(composition.delta_above(at) for composition in self._all())
+        target = float_down(checked_epsilon(epsilon))
+        return max(composition.delta_above(target) for composition in self._all())
 
     def delta_interval(self, *, epsilon: object) -> Bracket:
         """Enclose the largest delta over alternatives and directions."""
         exact = checked_epsilon(epsilon)
-        found = Bracket.largest(composition.delta(float_down(exact)) for composition in self._all())
+        bracket = Bracket.largest(
+            composition.delta(float_down(exact)) for composition in self._all()
+        )
         if (right := float_up(exact)) == exact:
-            return found
+            return bracket
         low = max(composition.delta(right).low for composition in self._all())
-        return Bracket(min(low, found.high), found.high)
+        return Bracket(min(low, bracket.high), bracket.high)
 
     def epsilon(self, *, delta: object) -> float:
         """Return the largest epsilon over alternatives and directions, rounded up."""
         chance = checked_delta(delta)
-        found = max(composition.epsilon_above(chance) for composition in self._all())
+        largest = max(composition.epsilon_above(chance) for composition in self._all())
         bound = self.pure_bound() if chance == 0 else None
-        return found if bound is None else min(found, float_up(bound))
+        return largest if bound is None else min(largest, float_up(bound))
 
     def interval(self, *, delta: object) -> Bracket:
         """Enclose the largest epsilon over alternatives and directions."""
         chance = checked_delta(delta)
-        found = Bracket.largest(composition.epsilon(chance) for composition in self._all())
+        bracket = Bracket.largest(composition.epsilon(chance) for composition in self._all())
         bound = self.pure_bound() if chance == 0 else None
         if bound is None:
-            return found
-        high = min(found.high, float_up(bound))
-        return Bracket(min(found.low, high), high)
+            return bracket
+        high = min(bracket.high, float_up(bound))
+        return Bracket(min(bracket.low, high), high)
 
     def pure_bound(self) -> Fraction | None:
         """Return the largest sum of the pure bounds of the pairs."""
@@ -123,9 +125,9 @@ class Profile(PrivacyLoss):
 
     def concentrated(self) -> Fraction | None:
         """Return a rho within a thousandth of the least; None where a loss can be infinite."""
-        found = [pairs.profile_operations.least_rho(composition) for composition in self._all()]
-        known = [rho for rho in found if rho is not None]
-        return max(known) if len(known) == len(found) else None
+        rhos = [pairs.profile_operations.least_rho(composition) for composition in self._all()]
+        known = [rho for rho in rhos if rho is not None]
+        return max(known) if len(known) == len(rhos) else None
 
     def renyi(self, *, order: object) -> float:
         """Return the largest divergence, rounded up; it grows with the order."""

@@ -30,13 +30,9 @@ import numpy as np
 from discreet.errors import OutOfRange
 from discreet.loss.engine.closed_forms import gaussian_delta
 from discreet.loss.engine.rounding import TINIEST, UNIT, quotient_up
-from discreet.loss.pairs.distribution import (
-    CumulantLine,
-    Floats,
-    PrivacyLossDistribution,
-)
+from discreet.loss.pairs.distribution import CumulantLine, Floats, PrivacyLossDistribution
 from discreet.loss.pairs.loss_transforms import LossAtoms
-from discreet.loss.pairs.pair import PairFamily, ProfileCurve
+from discreet.loss.pairs.pair import NormalPair, PairFamily, ProfileCurve
 
 __all__ = ["DiscreteGaussianPair", "GaussianPair"]
 
@@ -51,6 +47,17 @@ class GaussianPair(PairFamily):
     """
 
     mu_squared: Fraction
+
+    normal: ClassVar[bool] = True
+    gaussian_noise: ClassVar[bool] = True
+
+    def times(self, count: int) -> GaussianPair:
+        """Squares add up."""
+        return GaussianPair(self.mu_squared * count)
+
+    def compose(self, other: NormalPair) -> GaussianPair:
+        """Squares add up."""
+        return GaussianPair(self.mu_squared + other.mu_squared)
 
     def group(self, k: int) -> GaussianPair:
         """The mean moves k times as far."""
@@ -120,6 +127,7 @@ class DiscreteGaussianPair(PairFamily):
     distance: int
 
     spread: ClassVar[bool] = False
+    gaussian_noise: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Refuse a distance at which there is no pair."""

@@ -66,6 +66,10 @@ class ResponsePair(PairFamily):
             return Bracket(0.0, 0.0)
         return Bracket(float_down(self.delta), float_up(self.delta))
 
+    def exact_infinity(self) -> Fraction:
+        """Delta."""
+        return self.delta
+
     def largest(self) -> float:
         """A finite loss is at most epsilon."""
         return float_up(self.epsilon)
@@ -83,8 +87,8 @@ class ResponsePair(PairFamily):
         slack = UNIT * (16 + 4 * count)
 
         def curve(eps: float) -> Bracket:
-            found = binomial.bracket(eps)
-            return Bracket(found.low * kept * (1 - slack), found.high * kept * (1 + slack))
+            whole = binomial.bracket(eps)
+            return Bracket(whole.low * kept * (1 - slack), whole.high * kept * (1 + slack))
 
         return curve
 

@@ -1,4 +1,4 @@
-"""Rényi divergences of the standard mechanisms in closed form, and what one order proves.
+"""Rényi divergences and mu of the standard mechanisms in closed form, and what one order proves.
 
 Trust: kernel.  All values are rounded up.
 
@@ -27,13 +27,14 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Final
 
-from discreet.exact import float_up
-from discreet.loss.elementary import BITS, exp, log
+from discreet.exact import Interval, float_up
+from discreet.loss.elementary import BITS, exp, log, normal_cdf, normal_quantile_up
 from discreet.loss.parameters import (
     checked_delta,
     checked_epsilon,
     checked_order,
     checked_parameter,
+    dyadic_up,
 )
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "concentrated_epsilon",
     "gaussian_renyi",
     "pure_renyi",
+    "pure_to_gaussian_mu",
     "renyi_delta",
     "renyi_epsilon",
 ]
@@ -65,6 +67,27 @@ def pure_renyi(*, epsilon: object, order: object) -> float:
     # log[(e**(a e) + e**((1-a) e)) / (1+e**e)] = (a-1) e + log[(1 + e**((1-2a) e)) / (1 + e**-e)]
     top, bottom = exp((1 - 2 * a) * loss), exp(-loss)
     return float_up(loss + log((1 + top.high) / (1 + bottom.low)).high / (a - 1))
+
+
+def pure_to_gaussian_mu(*, epsilon: object) -> Fraction:
+    """Return the least mu whose Gaussian loses as much as epsilon-DP: 2 Phi^-1(e**eps/(1+e**eps)).
+
+    Theorem (key ``pure-to-gaussian``): both trade-offs meet on the diagonal, and the Gaussian's is
+    below elsewhere.  Rounded up.
+
+    >>> float(pure_to_gaussian_mu(epsilon=1))
+    1.2320353853449029
+    """
+    loss = checked_epsilon(epsilon)
+    if loss == 0:
+        return Fraction(0)
+    decay = exp(-loss)
+    chance = Interval(decay.low / (1 + decay.low), decay.high / (1 + decay.high))
+    guess = -2 * normal_quantile_up(chance)
+    step = max(guess, Fraction(1)) / 2**50
+    while normal_cdf(-guess / 2).high > chance.low:  # mu is proved when Phi(-mu/2) <= 1/(1+e**eps)
+        guess, step = guess + step, 2 * step
+    return dyadic_up(guess)
 
 
 _GOLDEN: Final = (math.sqrt(5) - 1) / 2

@@ -58,9 +58,9 @@ from discreet.loss.pairs.polygon import HalfProfile
 from discreet.loss.pairs.two_steps import UpperPolygon, half_profile_through, matched_nodes
 from discreet.loss.parameters import checked_rate
 from discreet.loss.renyi.moment_growth import MomentGrowth, largest_growth
-from discreet.loss.sampling.replaced_record import ReplacedShape
+from discreet.loss.sampling.amplification import NEARLY_ALL
 
-__all__ = ["RoutedShape", "SampledGroupShape", "poisson_replaced", "routed", "sampled_group"]
+__all__ = ["RoutedShape", "SampledGroupShape", "routed", "sampled_group"]
 
 
 @final
@@ -210,9 +210,6 @@ def _mixed(none: float, parts: list[tuple[float, float]]) -> float:
     return top + math.log(total)
 
 
-_NEARLY_ALL: Final = 1 - Fraction(1, 10**9)
-
-
 def routed(compositions: Sequence[Composition]) -> Composition:
     """Return a composition above a record that is sent to one of several mechanisms as they go.
 
@@ -246,24 +243,6 @@ def sampled_group(towards: Sequence[Composition], rate: object) -> Composition:
         )
     if chance == 1:
         return towards[-1]
-    if chance > _NEARLY_ALL:  # h(a) is at most the mean of the h_j(a)
+    if chance > NEARLY_ALL:  # h(a) is at most the mean of the h_j(a)
         return upper_envelope(towards)
     return curved_composition(SampledGroupShape(tuple(towards), chance))
-
-
-def poisson_replaced(
-    removed: Composition, inserted: Composition, replaced: Composition, rate: object
-) -> Composition:
-    """Return a composition above ((1-q)R + qP, (1-q)R + qP'), a record replaced before sampling.
-
-    ``removed`` is the ordered composition (P, R), ``inserted`` is (R, P'), ``replaced`` (P, P').
-
-    >>> from discreet.loss.pairs.gaussian import GaussianPair
-    >>> one, two = (Composition(((GaussianPair(Fraction(m * m)), 1),)) for m in (1, 2))
-    >>> round(poisson_replaced(one, one, two, "0.1").delta(0.3).high, 6)
-    0.009697
-    """
-    chance = checked_rate(rate)
-    if chance > _NEARLY_ALL:  # a common part of two laws hides, in both directions
-        return replaced
-    return curved_composition(ReplacedShape(removed, inserted, replaced, chance))

@@ -38,6 +38,7 @@ from discreet.loss.pairs.randomized_response import ResponsePair
 from discreet.loss.pairs.two_steps import grouped
 from discreet.loss.renyi.moment_growth import MomentGrowth, growth
 from discreet.loss.sampling.amplification import (
+    NEARLY_ALL,
     added_loss,
     added_moment,
     added_profile,
@@ -55,7 +56,6 @@ _UNCOUNTED: Final = 1e-40  # what lies beyond on the right counts as infinite (s
 _MOST_KNOTS: Final = 1 << 20
 _SHALLOW: Final = 1e-20  # what lies beyond on the left moves up: hardly noticed
 _FAR: Final = 300.0
-_ALL: Final = 1 - Fraction(1, 10**9)
 
 
 class Direction(enum.Enum):
@@ -200,17 +200,17 @@ class SampledPair(PairFamily):
             value, error = gaussian_deltas(float(square), eps - slack)
             lower, wrong = gaussian_deltas(float(square), eps + slack)
             return lower - wrong, value + error
-        found = [
+        ends = [
             (self.inner.delta(float(e + s)).low, self.inner.delta(float(e - s)).high)
             for e, s in zip(eps, slack, strict=True)
         ]
-        both = np.array(found)
+        both = np.array(ends)
         return both[:, 0], both[:, 1]
 
     def _table(self) -> ProfileTable:
         """Map the polygons around the inner profile; a rate of nearly 1 is taken for 1."""
         inner = table_of_composition(self.inner)
-        mapped = inner.sampled(self.rate) if self.rate < _ALL else inner
+        mapped = inner.sampled(self.rate) if self.rate < NEARLY_ALL else inner
         return mapped if self.direction is Direction.REMOVE else mapped.reverse()
 
     def above(self, step: Fraction) -> PrivacyLossDistribution | None:
@@ -223,7 +223,7 @@ class SampledPair(PairFamily):
     def below(self, step: Fraction) -> PrivacyLossDistribution | None:
         """Connect lowered dots of the profile."""
         if self.square is None:
-            return self._table().below(step, self.infinity()) if self.rate < _ALL else None
+            return self._table().below(step, self.infinity()) if self.rate < NEARLY_ALL else None
         start, x = self._knots(step)
         return below_knots(start, x, self._profiles(x), 1 - UNIT, step) if len(x) else None
 
