@@ -157,6 +157,38 @@ def test_groups_lose_more_than_one_and_less_than_unsampled():
     assert group.add[0].largest() == pytest.approx(-3 * math.log(0.9), rel=1e-9)
 
 
+@pytest.mark.theorem("sampled-groups")
+def test_a_group_of_gaussians_has_no_largest_loss():
+    """The mixture shows a Gaussian with some chance, so no epsilon bounds the loss at delta 0."""
+    group = sampled_group([gaussian(1), gaussian(2)], "0.1")
+    assert group.reached() == group.largest() == math.inf
+    assert group.epsilon(0).low == group.epsilon(0).high == math.inf
+    beside = sampled_group([response(1), gaussian(2)], "0.1")
+    assert beside.reached() == math.inf
+    assert group.reverse().epsilon(0).high == pytest.approx(-2 * math.log(0.9))
+
+
+@pytest.mark.theorem("sampled-groups")
+def test_a_largest_loss_known_from_one_side_stays_so():
+    """A replaced record bounds its largest loss by zero from below and not from above."""
+    replaced = poisson_replaced(gaussian(1), gaussian(1), gaussian(2), "0.1")
+    assert (replaced.reached(), replaced.largest()) == (0.0, math.inf)
+    group = sampled_group([replaced], "0.1")
+    assert -1e-12 < group.reached() <= 0.0
+    assert group.largest() == math.inf
+
+
+@pytest.mark.theorem("sampled-groups")
+def test_a_group_that_is_nearly_always_sampled_loses_what_it_loses_unsampled():
+    """No record is left out with a chance below the least float; the bound is that of all in."""
+    rate = 1 - F(1, 10**8)
+    group = sampled_group([response(F(1, 10) * j) for j in range(1, 41)], rate)
+    for eps in (0.0, 1.0, 3.9):
+        high = group.delta(eps).high
+        assert high == pytest.approx(response(4).delta(eps).high, rel=1e-9)
+        assert group.reverse().delta(eps).high == pytest.approx(high, rel=1e-9)
+
+
 def test_an_empty_group_is_refused():
     with pytest.raises(WrongKind):
         sampled_group([], "0.1")

@@ -154,7 +154,10 @@ class SampledGroupShape(TableShape):
         return half_profile_through(x + 2 * slack, np.append(value / ratio * (1 + 2 * slack), 0.0))
 
     def ends(self) -> LossEnds:
-        """Mix the largest ratios."""
+        """Mix the largest ratios; where one P_j exceeds every ratio, so does the mixture.
+
+        For the mixture shows P_j with chance w_j, and its ratio is at least w_j times that of P_j.
+        """
         none, kept, rare = self._weights()
         parts = [(c, float(w)) for c, w in kept]
         if self.turned:  # where some P_j shows nothing, the mixture still shows w_0 Q
@@ -179,8 +182,13 @@ class SampledGroupShape(TableShape):
             _mixed(float(none), [(w, x) for (_, w), x in zip(parts, xs, strict=True)])
             for xs in ([c.reached() for c, _ in parts], [c.largest() for c, _ in parts])
         )
-        slack = MOMENT_MARGIN * (1 + abs(largest))
-        return LossEnds(Bracket.within(least, most, ceil=1.0), reached - slack, largest + slack)
+        top = largest if math.isfinite(largest) else max(0.0, *(c.reached() for c, _ in parts))
+        slack = MOMENT_MARGIN * (1 + abs(top))
+        return LossEnds(
+            Bracket.within(least, most, ceil=1.0),
+            reached - slack if math.isfinite(reached) else reached,
+            largest + slack,
+        )
 
     def cumulant(self, t: float) -> float:
         """Use convexity of r**(1+t), or of r**-t; reversed, the largest ratio is 1/w_0."""
@@ -243,6 +251,7 @@ def sampled_group(towards: Sequence[Composition], rate: object) -> Composition:
         )
     if chance == 1:
         return towards[-1]
-    if chance > NEARLY_ALL:  # h(a) is at most the mean of the h_j(a)
+    none = (1 - chance) ** len(towards)
+    if chance > NEARLY_ALL or none < TINIEST:  # h(a) is at most the mean of the h_j(a)
         return upper_envelope(towards)
     return curved_composition(SampledGroupShape(tuple(towards), chance))
