@@ -115,8 +115,8 @@ def _covers(large: Move, small: Move) -> bool:
     first, rest = small[0], small[1:]
     for size in set(large):  # equal entries are as good as each other
         if size >= first:
-            at = large.index(size)
-            if _covers((*large[:at], size - first, *large[at + 1 :]), rest):
+            place = large.index(size)
+            if _covers((*large[:place], size - first, *large[place + 1 :]), rest):
                 return True
     return False
 

@@ -102,8 +102,8 @@ class Quantile(Mechanism[Values, int]):
         """Return the chance of each candidate."""
         law = self._select().reference_pmf(self._scores(value))
         chances: dict[int, Interval] = {}
-        for at, place in enumerate(self.candidates):
-            chances[place] = law[at] if not callable(law) else law(at)
+        for index, place in enumerate(self.candidates):
+            chances[place] = law[index] if not callable(law) else law(index)
         return chances
 
     def _select(self) -> Exponential:

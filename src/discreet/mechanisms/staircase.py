@@ -45,8 +45,7 @@ from discreet.mechanisms.additive import Additive, integers
 from discreet.mechanisms.mechanism import Mechanism, Number, ReferenceLaw, factor, steps_at
 from discreet.noise import SYSTEM, Distribution, Entropy, Geometric, Moments, Uniform
 from discreet.noise.categorical import WeightedTable
-from discreet.noise.chance import ScaledExponential, ratio
-from discreet.noise.distribution import complement
+from discreet.noise.chance import ScaledExponential, complement, ratio
 from discreet.noise.scale_limits import checked_scale
 from discreet.noise.table import TableSizes
 

@@ -27,11 +27,10 @@ from typing import Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.certified import log
 from discreet.errors import OutOfRange
 from discreet.exact import ExactNumber, Interval, rational, whole
-from discreet.noise.entropy import SYSTEM, Entropy, checked_entropy, process_stamp
-from discreet.noise.scale_limits import checked_bits, checked_count
+from discreet.noise.chance import checked_bits, log_of
+from discreet.noise.entropy import SYSTEM, Entropy, checked_count, checked_entropy, process_stamp
 
 __all__ = ["Distribution", "Moments", "draw_from_pool"]
 
@@ -55,23 +54,23 @@ def draw_from_pool(law: Distribution) -> int:
     pools, stamp = _pools, process_stamp()
     if pools.stamp != stamp:
         pools.blocks, pools.stamp = {}, stamp
-    held = pools.blocks.get(id(law))
-    if held is None or not held[1]:
-        held = _refill(law)
+    block = pools.blocks.get(id(law))
+    if block is None or not block[1]:
+        block = _refill(law)
     try:
-        return held[1].pop()
+        return block[1].pop()
     except IndexError:  # a signal handler took the last value in between
         return draw_from_pool(law)
 
 
 def _refill(law: Distribution) -> tuple[Distribution, list[int]]:
-    held = law, law.sample(BLOCK, SYSTEM).tolist()
+    block = law, law.sample(BLOCK, SYSTEM).tolist()
     blocks = _pools.blocks
     blocks.pop(id(law), None)
     while len(blocks) >= MOST_LAWS:  # the law that was refilled longest ago
         del blocks[next(iter(blocks))]
-    blocks[id(law)] = held
-    return held
+    blocks[id(law)] = block
+    return block
 
 
 BITS = 64
@@ -209,28 +208,3 @@ class Distribution(ABC):
 
 def _outcome(k: object) -> int:
     return whole(k, name="k")
-
-
-def complement(tail: Interval) -> Interval:
-    """Enclose one minus a number.
-
-    >>> complement(Interval(Fraction(1, 4), Fraction(1, 2)))
-    Interval(low=Fraction(1, 2), high=Fraction(3, 4))
-    """
-    return Interval(1 - tail.high, 1 - tail.low)
-
-
-def log_of(value: Interval, bits: int) -> Interval:
-    """Enclose the logarithm of a chance that is not zero.
-
-    >>> log_of(Interval(Fraction(1), Fraction(1)), 8)
-    Interval(low=Fraction(0, 1), high=Fraction(0, 1))
-    """
-    if value.low == 0:
-        raise OutOfRange(
-            what="nothing lies above this value.",
-            why="the logarithm of zero is no number.",
-            do="ask for a value inside the support.",
-        )
-    one = 1 << bits
-    return Interval(Fraction(log(value.low, bits)[0], one), Fraction(log(value.high, bits)[1], one))

@@ -187,8 +187,8 @@ def variance_bounds(variance: Fraction, bits: int) -> Interval:
     count = decay.reach(bits + 32) + 2
     scale = bits + 64
     run = decay.progression(start=0, step=1, count=count, bits=scale)
-    low = 2 * sum(at * at * weight for at, weight in enumerate(run.low))
-    high = 2 * sum(at * at * weight for at, weight in enumerate(run.high))
+    low = 2 * sum(k * k * weight for k, weight in enumerate(run.low))
+    high = 2 * sum(k * k * weight for k, weight in enumerate(run.high))
     high += 4 * count * count * decay.beyond(start=count, step=1, bits=scale)
     total = normalizer(variance, bits + 32)
     one = 1 << scale

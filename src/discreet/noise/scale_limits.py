@@ -19,7 +19,7 @@ from discreet.arrays import INT64_MAX
 from discreet.errors import OutOfRange, TooLarge
 from discreet.exact import ExactNumber, positive, whole
 
-__all__ = ["TABLE_FROM", "checked_bits", "checked_count", "checked_least", "checked_scale", "empty"]
+__all__ = ["TABLE_FROM", "checked_least", "checked_scale", "empty"]
 
 TABLE_FROM: Final = 1 << 16
 """Draws of one call from which on a table is used.
@@ -53,24 +53,6 @@ def checked_scale(value: ExactNumber, *, name: str, power: int = 1) -> Fraction:
             do=f"check the {name}; for an exact answer, add no noise at all.",
         )
     return number
-
-
-def checked_bits(bits: object) -> int:
-    """Read how many bits an enclosure is to have.
-
-    >>> checked_bits(64)
-    64
-    """
-    return whole(bits, name="bits", low=1, high=1 << 20)
-
-
-def checked_count(count: object) -> int:
-    """Read how many values to draw, before any bit is drawn.
-
-    >>> checked_count(3)
-    3
-    """
-    return whole(count, name="count", low=0, high=1 << 36)
 
 
 def checked_least(least: object) -> int:

@@ -153,8 +153,8 @@ class Table:
         word |= entropy.words(prefix.size, more)
         index, settled = self._settle(word, word)
         if not settled.all():
-            for at in np.flatnonzero(~settled):
-                index[at] = self.resolve(int(word[at]), sizes.word_bits, entropy)
+            for open_ in np.flatnonzero(~settled):
+                index[open_] = self.resolve(int(word[open_]), sizes.word_bits, entropy)
         return index.astype(np.int64, copy=False)
 
     def resolve(self, word: int, bits: int, entropy: Entropy) -> int:
@@ -190,9 +190,9 @@ class SignedLaw:
         count = self._decay.reach(bits + 8) + 1
         half = self._decay.progression(start=0, step=1, count=count, bits=scale)
         low, high = half.low[:1], half.high[:1]
-        for at in range(1, count):
-            low += half.low[at], half.low[at]
-            high += half.high[at], half.high[at]
+        for size in range(1, count):
+            low += half.low[size], half.low[size]
+            high += half.high[size], half.high[size]
         beyond = self._decay.beyond(start=count, step=1, bits=scale)
         return boundaries(low, high, 2 * beyond, bits)
 

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.exact import Interval
-from discreet.noise.chance import ScaledExponential
+from discreet.noise.chance import ScaledExponential, complement, log_of
 from discreet.noise.decay import Decay
-from discreet.noise.distribution import Distribution, complement, log_of
-from discreet.noise.entropy import SYSTEM, Entropy, checked_entropy
-from discreet.noise.scale_limits import TABLE_FROM, checked_count, checked_least, empty
+from discreet.noise.distribution import Distribution
+from discreet.noise.entropy import SYSTEM, Entropy, checked_count, checked_entropy
+from discreet.noise.scale_limits import TABLE_FROM, checked_least, empty
 from discreet.noise.tablefree import SIZES, FreeSizes
 
 __all__ = ["TwoSidedLaw"]

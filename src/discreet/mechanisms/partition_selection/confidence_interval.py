@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from discreet.arrays import saturating_add
 from discreet.exact import Interval
 from discreet.mechanisms.exact_quantiles import decide_at_most, first_true, two_sided_quantile
-from discreet.noise.distribution import log_of
+from discreet.noise.chance import log_of
 from discreet.noise.two_sided import TwoSidedLaw
 
 __all__ = ["shown_confidence_intervals"]

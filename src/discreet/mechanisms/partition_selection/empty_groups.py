@@ -85,8 +85,8 @@ class EmptyGroups:
 
     def expected(self) -> Interval:
         """Enclose how many groups are shown on average, if all of them are empty."""
-        each = self.chance()
-        return Interval(self.groups * each.low, self.groups * each.high)
+        chance = self.chance()
+        return Interval(self.groups * chance.low, self.groups * chance.high)
 
     def least(self, most: int) -> int:
         """Return the least threshold at which at most so many are shown on average, exactly."""

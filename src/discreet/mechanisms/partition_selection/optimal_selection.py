@@ -243,8 +243,8 @@ class OptimalKeys(PartitionSelectionMechanism[NDArray[np.bool_]]):
         if steps == 0:
             return Pure(epsilon=0)
         once = Approximate(epsilon=self.epsilon, delta=self.delta)
-        each = once if steps == 1 else once.group(steps)
-        return each if places == 1 else each.profile().power(places).as_one()
+        loss = once if steps == 1 else once.group(steps)
+        return loss if places == 1 else loss.profile().power(places).as_one()
 
     def error(self, *, confidence: Number) -> int:
         """Return r: a group of more than r units is shown with this probability, at least."""
@@ -292,7 +292,7 @@ class OptimalKeys(PartitionSelectionMechanism[NDArray[np.bool_]]):
 def _flipped(units: NDArray[np.int64], known: Chances, entropy: Entropy) -> NDArray[np.bool_]:
     """Flip one coin for each group."""
 
-    def chance(at: int) -> Enclosure:
-        return Ratio(known.at(int(units[at]))).enclose
+    def chance(index: int) -> Enclosure:
+        return Ratio(known.at(int(units[index]))).enclose
 
     return flip(known.estimates[units], chance, entropy, SIZES)

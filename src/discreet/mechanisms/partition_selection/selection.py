@@ -190,11 +190,11 @@ def leak_probability(
     ...  == leak_probability(noise, distance=10, groups=1))
     True
     """
-    units, each = whole(steps, name="steps", low=1), whole(most, name="most", low=1)
-    one = _from(law, distance + 1 - each)
+    units, share = whole(steps, name="steps", low=1), whole(most, name="most", low=1)
+    one = _from(law, distance + 1 - share)
     if units == 1:
         return _any_of(groups, one)
-    all_ = _from(law, distance + 1 - units * each)
+    all_ = _from(law, distance + 1 - units * share)
     return max(_any_of(units * groups, one), _any_of(groups, all_))
 
 

@@ -126,8 +126,8 @@ class NoisyKeys(PartitionSelectionMechanism[ShownKeys]):
         """
         plan = read_selection(groups=groups, relation=relation, fewest=fewest)
         least = int64_range(whole(threshold, name="threshold"), name="threshold")
-        each = int64_range(whole(most, name="most", low=1), name="most")
-        plan |= {"noise": checked_integer_noise(noise), "threshold": least, "most": each}
+        share = int64_range(whole(most, name="most", low=1), name="most")
+        plan |= {"noise": checked_integer_noise(noise), "threshold": least, "most": share}
         for name, value in plan.items():
             object.__setattr__(self, name, value)
 

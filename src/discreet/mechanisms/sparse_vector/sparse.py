@@ -241,12 +241,12 @@ class NumericSparse(ThresholdMechanism[int | None]):
 
         def chance(outcome: NumericPattern) -> Interval:
             pattern = _checked_outcome(outcome, comparison, len(numbers))
-            found = comparison.chance(pattern, numbers)
+            total = comparison.chance(pattern, numbers)
             for answer, number in zip(outcome, numbers, strict=False):
                 if answer is not None:
                     factor = noise.pmf_bounds(answer - number, 128)
-                    found = Interval(found.low * factor.low, found.high * factor.high)
-            return found
+                    total = Interval(total.low * factor.low, total.high * factor.high)
+            return total
 
         return chance
 
