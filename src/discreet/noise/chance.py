@@ -27,11 +27,7 @@ _FAR: Final = 512
 
 
 def checked_bits(bits: object) -> int:
-    """Read how many bits an enclosure is to have.
-
-    >>> checked_bits(64)
-    64
-    """
+    """Read how many bits an enclosure is to have."""
     return whole(bits, name="bits", low=1, high=1 << 20)
 
 

@@ -114,11 +114,7 @@ def _checked_width(width: int) -> int:
 
 
 def checked_count(count: object) -> int:
-    """Read how many values to draw, before any bit is drawn.
-
-    >>> checked_count(3)
-    3
-    """
+    """Read how many values to draw, before any bit is drawn."""
     return whole(count, name="count", low=0, high=1 << 36)
 
 

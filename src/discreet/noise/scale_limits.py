@@ -56,20 +56,12 @@ def checked_scale(value: ExactNumber, *, name: str, power: int = 1) -> Fraction:
 
 
 def checked_least(least: object) -> int:
-    """Read the number that noise is to reach, which is not on its lower half.
-
-    >>> checked_least(3)
-    3
-    """
+    """Read the number that noise is to reach, which is not on its lower half."""
     return whole(least, name="least", low=0, high=INT64_MAX)
 
 
 def empty(count: int) -> NDArray[np.int64]:
-    """Make room for so many values, or say that there is none.
-
-    >>> empty(3).shape
-    (3,)
-    """
+    """Make room for so many values, or say that there is none."""
     try:
         return np.empty(count, np.int64)
     except MemoryError:

@@ -43,13 +43,7 @@ _WIDEST: Final = 1 << 14  # bits of their common denominator
 @final
 @dataclass(frozen=True, slots=True)
 class FiniteProfile:
-    """A profile whose finite part has finitely many corners in e**eps.
-
-    >>> from discreet.loss.pairs.finite import FinitePair
-    >>> pair = FinitePair((Fraction(3, 4), Fraction(1, 4)), (Fraction(1, 4), Fraction(3, 4)))
-    >>> finite_profile(((pair, 1),)).delta(0.0)
-    Bracket(low=0.5, high=0.5)
-    """
+    """A profile whose finite part has finitely many corners in e**eps."""
 
     infinite: Fraction
     ratios: tuple[Fraction, ...]
@@ -124,13 +118,7 @@ def _log_up(odds: Fraction) -> float:
 
 @functools.lru_cache(maxsize=128)
 def finite_profile(pairs: Counted) -> FiniteProfile | None:
-    """Work out one pair of finite laws, or a small product; None for anything else.
-
-    >>> from discreet.loss.pairs.finite import FinitePair
-    >>> pair = FinitePair((Fraction(3, 4), Fraction(1, 4)), (Fraction(1, 4), Fraction(3, 4)))
-    >>> finite_profile(((pair, 2),)).ratios
-    (Fraction(9, 1), Fraction(1, 1), Fraction(1, 9))
-    """
+    """Work out one pair of finite laws, or a small product; None for anything else."""
     tables = []
     for pair, count in pairs:
         table = pair.ratios()
@@ -184,14 +172,7 @@ class SplitProduct:
 
 
 def split_product(pairs: Iterable[tuple[Pair, int]]) -> SplitProduct:
-    """Take a product apart.
-
-    >>> from discreet.loss.pairs.gaussian import GaussianPair
-    >>> from discreet.loss.pairs.randomized_response import ResponsePair
-    >>> leak = ResponsePair(Fraction(0), Fraction(1, 100))
-    >>> split_product([(GaussianPair(Fraction(1)), 2), (leak, 3)]).pairs
-    ((GaussianPair(mu_squared=Fraction(2, 1)), 1),)
-    """
+    """Take a product apart."""
     rest: list[tuple[Pair, int]] = []
     leaks: list[tuple[Pair, int]] = []
     normal: NormalPair | None = None

@@ -57,7 +57,6 @@ from discreet.mechanisms.partition_selection.selection import (
     worst_move,
 )
 from discreet.noise import SYSTEM, Distribution, Entropy
-from discreet.noise.two_sided import TwoSidedLaw
 from discreet.units import Relation
 
 __all__ = ["NoisyKeys", "ShownKeys"]
@@ -149,7 +148,7 @@ class NoisyKeys(PartitionSelectionMechanism[ShownKeys]):
         chance = read_delta(delta)
         plan = {"groups": groups, "relation": relation, "fewest": fewest, "most": most}
         start = cls(noise=noise, threshold=0, **plan)  # type: ignore[arg-type]
-        law = start._law()
+        law = start.noise.law
         distance = first_true(
             lambda d: (
                 leak_probability(law, distance=d, groups=start.groups, most=start.most) <= chance
@@ -162,7 +161,7 @@ class NoisyKeys(PartitionSelectionMechanism[ShownKeys]):
         """Bound the chance that so many units are seen, in groups that would hardly count else."""
         distance = self.threshold - self.fewest
         return leak_probability(
-            self._law(), distance=distance, groups=self.groups, steps=steps, most=self.most
+            self.noise.law, distance=distance, groups=self.groups, steps=steps, most=self.most
         )
 
     def loss(self, *, distance: Number = 1) -> PrivacyLoss:
@@ -184,7 +183,7 @@ class NoisyKeys(PartitionSelectionMechanism[ShownKeys]):
         The count of a hidden group is taken to be 0.  The worst group counts r + 1: it must be
         shown, by noise of at most r.
         """
-        missed, law = 1 - at_confidence(confidence), self._law()
+        missed, law = 1 - at_confidence(confidence), self.noise.law
 
         def enough(reach: int) -> bool:
             if reach + 1 < self.fewest:
@@ -199,11 +198,11 @@ class NoisyKeys(PartitionSelectionMechanism[ShownKeys]):
         size = whole(units, name="units", low=0)
         if size < self.fewest:
             return _NONE
-        return self._law().survival_bounds(self.threshold - size - 1)
+        return self.noise.law.survival_bounds(self.threshold - size - 1)
 
     def smallest(self, chance: Number) -> int:
         """Return how much a group must count to be shown with at least this chance, exactly."""
-        above = self._law().quantile(decimal(chance, name="chance"))
+        above = self.noise.law.quantile(decimal(chance, name="chance"))
         return max(self.fewest, self.threshold + above)  # P[n + Z >= t] = P[Z <= n - t]
 
     def intervals(
@@ -222,7 +221,7 @@ class NoisyKeys(PartitionSelectionMechanism[ShownKeys]):
             )
         return shown_confidence_intervals(
             noisy,
-            law=self._law(),
+            law=self.noise.law,
             threshold=self.threshold,
             fewest=self.fewest,
             confidence=at_confidence(confidence),
@@ -237,7 +236,7 @@ class NoisyKeys(PartitionSelectionMechanism[ShownKeys]):
 
     def reference_pmf(self, value: Counts) -> ReferenceLaw:
         """Return the chance of a tuple of noisy counts, with None for each hidden group."""
-        units, law = read_counts(value).tolist(), self._law()
+        units, law = read_counts(value).tolist(), self.noise.law
 
         def chance(outcome: Sequence[int | None]) -> Interval:
             pairs = zip(outcome, units, strict=True)
@@ -252,9 +251,6 @@ class NoisyKeys(PartitionSelectionMechanism[ShownKeys]):
         if units < self.fewest or outcome < self.threshold:
             return _NONE
         return law.pmf_bounds(outcome - units)
-
-    def _law(self) -> TwoSidedLaw:
-        return self.noise.law
 
 
 def _outside(law: Distribution, low: int, high: int) -> Callable[[int], Interval]:

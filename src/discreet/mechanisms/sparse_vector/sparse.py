@@ -32,7 +32,7 @@ once, and the loss would grow with their number.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, TypeAlias, final
@@ -46,7 +46,7 @@ from discreet.mechanisms.sparse_vector.above_threshold import (
     read_threshold_plan,
     whether,
 )
-from discreet.mechanisms.sparse_vector.threshold_law import Comparison, Pattern, stream
+from discreet.mechanisms.sparse_vector.threshold_law import Comparison, stream
 from discreet.mechanisms.sparse_vector.threshold_run import Answer, RunTerms
 from discreet.noise import DiscreteLaplace
 
@@ -65,6 +65,9 @@ class Sparse(ThresholdMechanism[bool]):
     (False, True, False, False, True)
     >>> 1 / plan.threshold_noise.scale + 2 * 2 / plan.query_noise.scale
     Fraction(1, 1)
+    >>> law = Sparse(threshold=0, answers=2, epsilon=1).reference_pmf([0, 1])
+    >>> [round(chance.nearest(), 3) for chance in law.values()]
+    [0.25, 0.222, 0.168, 0.359]
     """
 
     threshold: int
@@ -93,15 +96,6 @@ class Sparse(ThresholdMechanism[bool]):
         for name, value in plan.items():
             object.__setattr__(self, name, value)
         self._terms()
-
-    def reference_pmf(self, values: Sequence[int]) -> Mapping[Pattern, Interval]:
-        """Enclose the chance of every outcome on a short stream of values.
-
-        >>> law = Sparse(threshold=0, answers=2, epsilon=1).reference_pmf([0, 1])
-        >>> [round(chance.nearest(), 3) for chance in law.values()]
-        [0.25, 0.222, 0.168, 0.359]
-        """
-        return self._comparison().law(values)
 
     def _terms(self) -> RunTerms[bool]:
         return _sparse_terms(self)
