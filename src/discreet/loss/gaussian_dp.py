@@ -40,7 +40,7 @@ _FAR: Final = 1000
 class GaussianDP(PrivacyLoss):
     """A loss no larger than that of one unit-variance Gaussian shifted by mu.
 
-    The square of mu is what is kept: it is what adds up, exactly.
+    It keeps the square of mu, which adds up exactly.
 
     >>> GaussianDP(mu=1).delta(epsilon=1)
     0.12693673750664397

@@ -103,7 +103,7 @@ class PrivacyLoss(ABC):
 
     @abstractmethod
     def group(self, size: int) -> PrivacyLoss:
-        """Protect a group of this many units, of which all are added or all are removed.
+        """Protect a group of this many units, all added or all removed.
 
         Where some are added and others removed, each step of the chain has a direction of its own;
         accounting prices such moves by the larger one.
@@ -111,7 +111,7 @@ class PrivacyLoss(ABC):
 
     @abstractmethod
     def dominates(self, other: PrivacyLoss) -> bool:
-        """Say whether the other loss is proved to be no larger, whatever is asked of it.
+        """Say whether the other loss is proved no larger, at every epsilon and every delta.
 
         False means that it was not proved.
         """

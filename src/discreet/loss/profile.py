@@ -171,10 +171,10 @@ class Profile(PrivacyLoss):
     def group(self, size: int) -> Profile:
         """Move every pair to several times its distance, or chain an indivisible product.
 
-        A product stands for so many releases, each with a pair above it for every neighbor, as
-        ``compose`` and ``power`` make it.  Where a product merely bounds one release, its group is
-        not that of the pairs: say so by ``as_one``.  A mechanism that is asked for its loss at the
-        distance may know a smaller one.
+        A product from ``compose`` and ``power`` stands for as many releases as it has factors, each
+        with a pair above it for every neighbor.  Where a product merely bounds one release, its
+        group is not that of the pairs: say so by ``as_one``.  The mechanism itself, asked for its
+        loss at the distance, may know a smaller one.
         Each step of a chain may have another alternative above it, so several are replaced by one
         pair above them all before it is chained (key ``adaptive-choice``).
         """

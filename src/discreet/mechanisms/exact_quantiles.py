@@ -60,7 +60,7 @@ def first_true(
 
 
 def _around(enough: Callable[[int], bool], point: int, step: int) -> tuple[int, int]:
-    """Return two numbers, of which the condition holds at the second, and not at the first."""
+    """Return two numbers: the condition fails at the first and holds at the second."""
     if enough(point):
         while step <= point and enough(point - step):
             point, step = point - step, 2 * step

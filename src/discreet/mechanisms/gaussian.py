@@ -136,7 +136,7 @@ class Gaussian(AdditiveNoise):
         return math.sqrt(self.variance)
 
     def widened(self, answers: int | Fraction) -> Gaussian:
-        """Return noise of a variance that is so many times as large."""
+        """Return noise with ``answers`` times the variance."""
         return Gaussian(variance=answers * self.variance, grid=self.grid)
 
 

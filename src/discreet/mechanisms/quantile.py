@@ -81,7 +81,7 @@ class Quantile(Mechanism[Values, int]):
         object.__setattr__(self, "scale", Exponential(candidates=1, scale=scale).scale)
 
     def loss(self, *, distance: Number = 1) -> Profile:
-        """Return the loss between tables so many steps of the relation apart."""
+        """Return the loss between tables ``distance`` steps of the relation apart."""
         return self._select().loss(distance=self._moved(distance))
 
     def concentrated(self, *, distance: Number = 1) -> ZeroConcentrated:
@@ -110,7 +110,7 @@ class Quantile(Mechanism[Values, int]):
         return Exponential(candidates=len(self.candidates), scale=self.scale)
 
     def _moved(self, distance: Number) -> Fraction:
-        """Return by how much any score can move in so many steps."""
+        """Return by how much any score can move in this many steps."""
         steps = steps_at(distance)
         if not self.relation.replaces:
             return steps * max(self.level, 1 - self.level)

@@ -87,7 +87,7 @@ class StaircaseNoise(Distribution):
         return np.concatenate(parts)
 
     def attempt(self, count: int, entropy: Entropy) -> NDArray[np.int64]:
-        """Draw so many signs and magnitudes, and leave out minus zero."""
+        """Draw ``count`` signs and magnitudes, and reject minus zero."""
         r, d = self.step, self.sensitivity
         periods = Geometric(scale=1 / self.epsilon).sample(count, entropy)
         magnitude = np.minimum(periods, INT64_MAX // d - 1) * d

@@ -65,7 +65,7 @@ def rare_heads(
     entropy: Entropy,
     sizes: FreeSizes = SIZES,
 ) -> NDArray[np.int64]:
-    """Return the places of heads among so many coins, from the lowest on.
+    """Return the places of the coins that show heads, lowest first.
 
     Args:
         coins: how many there are, at most 2**62.

@@ -61,7 +61,7 @@ def checked_least(least: object) -> int:
 
 
 def empty(count: int) -> NDArray[np.int64]:
-    """Make room for so many values, or say that there is none."""
+    """Allocate an array of ``count`` integers, or say that memory is short."""
     try:
         return np.empty(count, np.int64)
     except MemoryError:

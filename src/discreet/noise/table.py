@@ -69,7 +69,7 @@ class Law(Protocol):
     """A law on indices that a table can sample."""
 
     def boundaries(self, bits: int) -> Boundaries:
-        """Enclose boundaries at scale 2**bits, so many that about 2**-bits of mass is beyond."""
+        """Enclose boundaries at scale 2**bits until about 2**-bits of mass is left."""
         ...
 
     def guide_values(self, count: int) -> NDArray[np.int64]:
@@ -185,7 +185,7 @@ class SignedLaw:
         self._decay = decay
 
     def boundaries(self, bits: int) -> Boundaries:
-        """Enclose the boundaries, so many that less than 2**-bits of mass is beyond."""
+        """Enclose boundaries until less than 2**-bits of mass is left."""
         scale = bits + 2 * _GUARD_BITS
         count = self._decay.reach(bits + 8) + 1
         half = self._decay.progression(start=0, step=1, count=count, bits=scale)

@@ -61,7 +61,7 @@ class BlockLaw:
         self.near = 2 * (decay.reach(reach_bits) // width + 1)
 
     def boundaries(self, bits: int) -> Boundaries:
-        """Enclose the boundaries, so many that less than 2**-bits of mass is beyond."""
+        """Enclose boundaries until less than 2**-bits of mass is left."""
         scale, m = bits + 2 * _GUARD_BITS, self._width
         count = max(self.near // 2, self._decay.reach(bits + 8) // m + 2)
 

@@ -2,8 +2,8 @@
 
 Trust: kernel.
 
-Let a product hold leaks, of which none occurs with chance k, and other pairs.  With D the finite
-part of the others, the profile is P[L = inf] + k D(eps), since a leak that does not occur adds a
+Let a product hold leaks and other pairs, let k be the chance that no leak occurs, and D the finite
+part of the others.  The profile is P[L = inf] + k D(eps), since a leak that does not occur adds a
 loss of zero.  So delta(eps) and eps(delta) of the product are those of the others, moved by two
 known numbers.
 
@@ -118,7 +118,7 @@ _MANY: Final = 16  # pairs that take seconds on a lattice
 
 @final
 class CompositionProfile:
-    """What has been worked out about one composition; it only ever caches."""
+    """The profile of one composition; state is a cache."""
 
     __slots__ = ("_doubled", "_exact", "_least", "_others", "_pairs", "_renyi", "_whole")
 

@@ -35,7 +35,7 @@ _UNKNOWN: Final = object()
 
 @final
 class FinitePart:
-    """What has been worked out about the finite losses of one product; it only ever caches."""
+    """The finite losses of one product; state is a cache."""
 
     __slots__ = (
         "_closed",

@@ -60,7 +60,7 @@ def common_grain(pairs: Sequence[tuple[OnLattice, int]]) -> Fraction | None:
 
 
 def common_divisor(spacings: Iterable[Fraction]) -> Fraction:
-    """The largest number of which all spacings are multiples; zero if all of them are zero.
+    """Return the largest common divisor of some spacings; zero if all of them are zero.
 
     >>> common_divisor([Fraction(1), Fraction(6, 5)])
     Fraction(1, 5)

@@ -72,7 +72,7 @@ class Pair(Protocol):
         ...
 
     def factors(self) -> tuple[Pair, ...]:
-        """Name the pairs of which this is the product; none of them is a product again."""
+        """Return the factors of the pair, none of them a product again."""
         ...
 
     def log_moment(self, t: float) -> float:

@@ -102,7 +102,7 @@ def matched_nodes(*chances: Floats) -> list[NDArray[np.intp]]:
 
 
 def half_profile_through(x: Floats, value: Floats) -> HalfProfile:
-    """Return the side of upper bounds at some x, of which one is at most 0, or nearly so.
+    """Return the side of upper bounds at some x, one of them at most 0, or nearly so.
 
     A profile falls, by at most 1 per unit of the ratio, and is convex.
     """

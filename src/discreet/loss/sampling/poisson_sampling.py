@@ -95,7 +95,7 @@ class SampledPair(PairFamily):
         return SampledPair(self.inner, self.rate, Direction.ADD if removed else Direction.REMOVE)
 
     def group(self, k: int) -> Pair:
-        """Let each of k units enter the sample by itself; they all go, or all come."""
+        """Sample each of k units independently; all are removed, or all are added."""
         if k == 1:
             return self
         mixture = sampled_group([grouped(self.inner, j) for j in range(1, k + 1)], self.rate)

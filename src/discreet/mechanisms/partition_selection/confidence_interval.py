@@ -94,7 +94,7 @@ class ThresholdedLaw:
         return self._rarely(count - units, units, self.tail)
 
     def _too_many(self, units: int, count: int) -> bool:
-        """Say whether so many units hardly ever give such a count, or a smaller one."""
+        """Say whether this many units hardly ever give such a count, or a smaller one."""
         return not self._rarely(count + 1 - units, units, 1 - self.tail)
 
     def _rarely(self, least: int, units: int, share: Fraction) -> bool:

@@ -2,7 +2,7 @@
 
 Trust: kernel.  Whoever could tell a sampled group from a computed one would know that it is empty.
 
-Definition.  There are N groups, of which some are *touched*: an engine has computed their counts.
+Definition.  There are N groups.  Some are *touched*: an engine has computed their counts.
 All others count 0.  Every group gets noise Z of its own, and those with n + Z >= t are shown.
 Theorem (key ``zero-groups``).  Let p = P[Z >= t].  Flip a coin of chance p for each of the N groups
 (key ``rare-coins``), leave out touched groups, and give each other one whose coin shows heads noise
@@ -88,7 +88,7 @@ class EmptyGroups:
         return Interval(self.groups * chance.low, self.groups * chance.high)
 
     def least(self, most: int) -> int:
-        """Return the least threshold at which at most so many are shown on average, exactly."""
+        """Return the exact least threshold at which at most ``most`` are shown on average."""
         if most >= self.groups:
             return 1
         return max(1, self.noise.law.quantile(1 - Fraction(most, self.groups)) + 1)

@@ -235,7 +235,7 @@ class OptimalKeys(PartitionSelectionMechanism[NDArray[np.bool_]]):
         return cls(epsilon=share, delta=part, groups=groups, relation=relation, fewest=fewest)
 
     def loss(self, *, distance: Number = 1) -> PrivacyLoss:
-        """Return the loss between tables so many steps of the relation apart.
+        """Return the loss between tables ``distance`` steps of the relation apart.
 
         It bounds one choice of keys: which groups move, and how far, is decided for all of them.
         """
@@ -251,7 +251,7 @@ class OptimalKeys(PartitionSelectionMechanism[NDArray[np.bool_]]):
         return self.smallest(at_confidence(confidence)) - 1
 
     def kept(self, units: int) -> Interval:
-        """Return the chance that a group of so many units is shown, exactly."""
+        """Return the exact chance that a group of this many units is shown."""
         chance = self._chances().at(whole(units, name="units", low=0) - self.fewest + 1)
         return Interval(chance, chance)
 

@@ -2,10 +2,10 @@
 
 Trust: kernel.
 
-Definition.  A group counts n, to which a unit adds at most ``most``: its units, of which each adds
-one, or its rows, of which each has some.  Where n >= ``fewest``, noise Z of its own is added.  The
-group is shown with n + Z, an estimate of n, if n + Z >= ``threshold``.  Groups that count less are
-hidden, whatever is drawn.
+Definition.  A group has a count n, its number of units or of rows, and a unit adds at most ``most``
+to it.  Where n >= ``fewest``, noise Z of its own is added, and the group is shown with n + Z, an
+estimate of n, if n + Z >= ``threshold``.  Groups that count less than ``fewest`` are hidden,
+whatever is drawn.
 
 Theorem (key ``threshold-keys``).  Let units be in at most g groups, and M = ``most``.  Between
 tables one step apart the loss is at most that of the noise on g counts that move by M, and of a
@@ -158,14 +158,14 @@ class NoisyKeys(PartitionSelectionMechanism[ShownKeys]):
         return replace(start, threshold=start.fewest + distance)
 
     def leak(self, *, steps: int = 1) -> Fraction:
-        """Bound the chance that so many units are seen, in groups that would hardly count else."""
+        """Bound the chance that this many units show in groups that hardly count without them."""
         distance = self.threshold - self.fewest
         return leak_probability(
             self.noise.law, distance=distance, groups=self.groups, steps=steps, most=self.most
         )
 
     def loss(self, *, distance: Number = 1) -> PrivacyLoss:
-        """Return the loss between tables so many steps of the relation apart.
+        """Return the loss between tables ``distance`` steps of the relation apart.
 
         It bounds one choice of keys: noise and leak are not two releases, and the leak of two units
         is more than that of one, twice.
@@ -194,7 +194,7 @@ class NoisyKeys(PartitionSelectionMechanism[ShownKeys]):
         return first_true(enough)
 
     def kept(self, units: int) -> Interval:
-        """Enclose the chance that a group is shown that counts so much."""
+        """Enclose the chance that a group of this count is shown."""
         size = whole(units, name="units", low=0)
         if size < self.fewest:
             return _NONE

@@ -110,7 +110,7 @@ class ThresholdMechanism(Mechanism[Sequence[int], tuple[Answer, ...]], Generic[A
         return Pure(epsilon=steps_at(distance) * self.epsilon)
 
     def error(self, *, confidence: Number, queries: int = 1) -> int:
-        """Return alpha: with this confidence, all of so many queries are answered right within it.
+        """Return alpha: with this confidence, all ``queries`` answers are right within it.
 
         Right within alpha: above means at least threshold - alpha, below means at most
         threshold + alpha, and numeric answers are off by at most alpha.  Holds for adaptive

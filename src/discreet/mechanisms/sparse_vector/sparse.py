@@ -58,7 +58,7 @@ _SHARE_BITS: Final = 16
 @final
 @dataclass(frozen=True, slots=True, init=False)
 class Sparse(ThresholdMechanism[bool]):
-    """Compare queries with a noisy threshold, and halt after so many answers above.
+    """Compare queries with a noisy threshold, and halt after ``answers`` answers above.
 
     >>> plan = Sparse(threshold=1000, answers=2, epsilon=1)
     >>> plan.run([0, 5000, 0, 0, 5000, 5000])
