@@ -46,7 +46,7 @@ from discreet.mechanisms.mechanism import Mechanism, Number, ReferenceLaw, facto
 from discreet.noise import SYSTEM, Distribution, Entropy, Geometric, Moments, Uniform
 from discreet.noise.categorical import WeightedTable
 from discreet.noise.chance import ScaledExponential, complement, ratio
-from discreet.noise.scale_limits import checked_scale
+from discreet.noise.distribution import checked_scale
 from discreet.noise.table import TableSizes
 
 __all__ = ["Staircase", "StaircaseNoise"]

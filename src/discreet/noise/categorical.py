@@ -26,9 +26,8 @@ from discreet.arrays import listed
 from discreet.errors import OutOfRange
 from discreet.exact import ExactNumber, Interval, rational, whole
 from discreet.noise.chance import complement
-from discreet.noise.distribution import Distribution, Moments
+from discreet.noise.distribution import Distribution, Moments, empty
 from discreet.noise.entropy import Entropy
-from discreet.noise.scale_limits import empty
 from discreet.noise.table import CHUNK, Boundaries, Table, TableSizes, boundaries
 
 __all__ = ["Categorical", "Uniform", "WeightedTable"]

@@ -14,6 +14,10 @@ block when it is served, and no copy of a law takes values along: pools are not 
 about 2**-bits on the small side of the law; privacy thresholds use their safe end.  ``pmf``,
 ``cdf``, ``survival`` and ``log_survival`` round the enclosure to the nearest float, to be shown.
 ``quantile`` is an exact integer, decided on enclosures of growing precision.
+
+Scales up to 2**57 leave room for 64 bits of tail inside int64: a draw beyond its ends has a chance
+below exp(-63), and stops there.  Scales down to 2**-200 keep every float estimate away from
+underflow.
 """
 
 from __future__ import annotations
@@ -27,12 +31,12 @@ from typing import Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import OutOfRange
-from discreet.exact import ExactNumber, Interval, rational, whole
+from discreet.errors import OutOfRange, TooLarge
+from discreet.exact import ExactNumber, Interval, positive, rational, whole
 from discreet.noise.chance import checked_bits, log_of
 from discreet.noise.entropy import SYSTEM, Entropy, checked_count, checked_entropy, process_stamp
 
-__all__ = ["Distribution", "Moments", "draw_from_pool"]
+__all__ = ["Distribution", "Moments", "checked_scale", "draw_from_pool", "empty"]
 
 BLOCK: Final = 256
 MOST_LAWS: Final = 64
@@ -208,3 +212,41 @@ class Distribution(ABC):
 
 def _outcome(k: object) -> int:
     return whole(k, name="k")
+
+
+_LARGEST: Final = 1 << 57
+_SMALLEST: Final = Fraction(1, 1 << 200)
+
+
+def checked_scale(value: ExactNumber, *, name: str, power: int = 1) -> Fraction:
+    """Read a scale, or a scale raised to a power, that the samplers support.
+
+    >>> checked_scale("1.5", name="scale")
+    Fraction(3, 2)
+    """
+    number = positive(value, name=name)
+    if number > _LARGEST**power:
+        raise TooLarge(
+            what=f"{name} is above 2**{57 * power}.",
+            why="noise of that width does not fit in 64-bit integers.",
+            do="measure in a coarser unit, so that values and noise both get smaller.",
+        )
+    if number < _SMALLEST**power:
+        raise OutOfRange(
+            what=f"{name} is below 2**-{200 * power}.",
+            why="noise that narrow is zero in practice and protects nothing.",
+            do=f"check the {name}; for an exact answer, add no noise at all.",
+        )
+    return number
+
+
+def empty(count: int) -> NDArray[np.int64]:
+    """Allocate an array of ``count`` integers, or say that memory is short."""
+    try:
+        return np.empty(count, np.int64)
+    except MemoryError:
+        raise TooLarge(
+            what="so many values do not fit in memory.",
+            why="a sample is one array.",
+            do="draw in parts.",
+        ) from None

@@ -34,10 +34,9 @@ from discreet.certified import exp_neg, pi, sqrt
 from discreet.exact import ExactNumber, Interval
 from discreet.noise.chance import ScaledExponential
 from discreet.noise.decay import Decay
-from discreet.noise.distribution import BITS, Moments
+from discreet.noise.distribution import BITS, Moments, checked_scale
 from discreet.noise.entropy import Entropy
 from discreet.noise.rare_events import gaussian_beyond_into
-from discreet.noise.scale_limits import checked_scale
 from discreet.noise.tablefree import FreeSizes, Parameters, gaussian_into
 from discreet.noise.two_sided import TwoSidedLaw
 
