@@ -27,7 +27,7 @@ import numpy as np
 from discreet.loss.bracket import Bracket
 from discreet.loss.composition import Composition
 from discreet.loss.engine.line_search import log_constant
-from discreet.loss.engine.rounding import LOG_MARGIN, MOMENT_MARGIN, NODE_MARGIN, UNIT
+from discreet.loss.engine.rounding import LOG_MARGIN, MOMENT_MARGIN, NODE_MARGIN
 from discreet.loss.pairs.distribution import PrivacyLossDistribution
 from discreet.loss.pairs.pair import PairFamily, ProfileCurve
 from discreet.loss.pairs.polygon import HalfProfile
@@ -141,15 +141,12 @@ class CurvedPair(PairFamily):
         return self._finite if count == 1 else None
 
     def _finite(self, eps: float) -> Bracket:
-        """Take the mass of infinite losses off the profile."""
-        whole, infinite = self.shape.profile(eps), self.infinity()
+        whole = self.shape.profile(eps)
         if whole is None:
             table, here = self.table(), np.array([eps])
             high = float(table.upper(here)[0])
             whole = Bracket.within(min(float(table.lower(here)[0]), high), high, ceil=1.0)
-        slack = UNIT * infinite.high
-        low, high = whole.low - infinite.high - slack, whole.high - infinite.low + slack
-        return Bracket.within(low, high)
+        return self._without_infinity(whole)
 
     def grain(self) -> Fraction | None:
         """Ask the shape."""

@@ -30,6 +30,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Protocol, Self, TypeGuard
 
 from discreet.loss.bracket import Bracket
+from discreet.loss.engine.rounding import UNIT
 
 if TYPE_CHECKING:  # for annotations alone: the curve and the distributions know no pair
     from discreet.loss.pairs.distribution import PrivacyLossDistribution, Transform
@@ -173,6 +174,12 @@ class PairFamily:
     def closed(self, count: int) -> ProfileCurve | None:  # noqa: ARG002
         """There is no closed form."""
         return None
+
+    def _without_infinity(self, whole: Bracket) -> Bracket:
+        """Take the mass of infinite losses off a profile."""
+        infinite = self.infinity()
+        slack = UNIT * infinite.high
+        return Bracket.within(whole.low - infinite.high - slack, whole.high - infinite.low + slack)
 
     def ratios(self) -> dict[Fraction, Fraction] | None:
         """There are more than finitely many."""

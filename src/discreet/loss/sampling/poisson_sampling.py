@@ -176,13 +176,7 @@ class SampledPair(PairFamily):
 
     def closed(self, count: int) -> ProfileCurve | None:
         """Map the inner profile, for one run."""
-        return self._finite if count == 1 else None
-
-    def _finite(self, eps: float) -> Bracket:
-        """Take the mass of infinite losses off the profile."""
-        whole, infinite = self.profile(eps), self.infinity()
-        slack = UNIT * infinite.high
-        return Bracket.within(whole.low - infinite.high - slack, whole.high - infinite.low + slack)
+        return (lambda eps: self._without_infinity(self.profile(eps))) if count == 1 else None
 
     def grain(self) -> Fraction | None:
         """The losses lie on no known lattice."""
