@@ -161,10 +161,10 @@ def test_groups_lose_more_than_one_and_less_than_unsampled():
 def test_a_group_of_gaussians_has_no_largest_loss():
     """The mixture shows a Gaussian with some chance, so no epsilon bounds the loss at delta 0."""
     group = sampled_group([gaussian(1), gaussian(2)], "0.1")
-    assert group.reached() == group.largest() == math.inf
+    assert group.largest_below() == group.largest() == math.inf
     assert group.epsilon(0).low == group.epsilon(0).high == math.inf
     beside = sampled_group([response(1), gaussian(2)], "0.1")
-    assert beside.reached() == math.inf
+    assert beside.largest_below() == math.inf
     assert group.reverse().epsilon(0).high == pytest.approx(-2 * math.log(0.9))
 
 
@@ -172,9 +172,9 @@ def test_a_group_of_gaussians_has_no_largest_loss():
 def test_a_largest_loss_known_from_one_side_stays_so():
     """A replaced record bounds its largest loss by zero from below and not from above."""
     replaced = poisson_replaced(gaussian(1), gaussian(1), gaussian(2), "0.1")
-    assert (replaced.reached(), replaced.largest()) == (0.0, math.inf)
+    assert (replaced.largest_below(), replaced.largest()) == (0.0, math.inf)
     group = sampled_group([replaced], "0.1")
-    assert -1e-12 < group.reached() <= 0.0
+    assert -1e-12 < group.largest_below() <= 0.0
     assert group.largest() == math.inf
 
 

@@ -119,9 +119,9 @@ class Composition:
         """Bound the largest finite loss: epsilon at delta zero, where no loss is infinite."""
         return self._account.largest
 
-    def reached(self) -> float:
+    def largest_below(self) -> float:
         """Bound the largest loss from below; finite losses come as close to it as they like."""
-        return self._account.reached()
+        return self._account.largest_below()
 
     def delta(self, epsilon: float) -> Bracket:
         """Enclose the profile at any real epsilon."""

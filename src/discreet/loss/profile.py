@@ -146,7 +146,7 @@ class Profile(PrivacyLoss):
 
     def compose(self, other: PrivacyLoss) -> Profile:
         """Multiply, direction by direction."""
-        ours, theirs = self._decided(), checked_loss(other).profile()._decided()  # noqa: SLF001
+        ours, theirs = self._one_alternative(), checked_loss(other).profile()._one_alternative()  # noqa: SLF001
         return Profile(
             remove=(ours.remove[0].compose(theirs.remove[0]),),
             add=(ours.add[0].compose(theirs.add[0]),),
@@ -158,10 +158,10 @@ class Profile(PrivacyLoss):
         times = checked_count(count, low=0)
         if times == 1:
             return self
-        ours = self._decided()
+        ours = self._one_alternative()
         return replace(ours, remove=(ours.remove[0].power(times),), add=(ours.add[0].power(times),))
 
-    def _decided(self) -> Profile:
+    def _one_alternative(self) -> Profile:
         """Return one alternative in each direction that dominates all of them."""
         if len(self.remove) == len(self.add) == 1:
             return self
@@ -186,7 +186,7 @@ class Profile(PrivacyLoss):
             if self.indivisible
             else pairs.profile_operations.grouped
         )
-        ours = self._decided()
+        ours = self._one_alternative()
         return replace(ours, remove=(far(ours.remove[0], count),), add=(far(ours.add[0], count),))
 
     def join(self, other: PrivacyLoss) -> PrivacyLoss:

@@ -99,7 +99,7 @@ class Gaussian(AdditiveNoise):
         moves = _worst_moves(squared, places)
         if len(moves) == 1:
             exact = [DiscreteGaussianPair(variance=variance, distance=d) for d in moves[0]]
-            if exact[0].listed:
+            if exact[0].is_enumerable:
                 return loss_of_move(exact)
         smooth = SmoothedGaussianPair.of(variance=variance, squared=squared, coordinates=places)
         return (

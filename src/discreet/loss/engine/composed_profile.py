@@ -81,7 +81,7 @@ class ProductProfile:
         if self._curved:
             return 0.0
         if delta == 0.0:
-            return max(0.0, self.part.reached())
+            return max(0.0, self.part.largest_below())
         if self._kept.low == 1.0:
             return self.part.epsilon(delta).low
         share = delta / self._kept.low * (1 + 4 * UNIT) if self._kept.low else math.inf
@@ -141,9 +141,9 @@ class CompositionProfile:
         """A bound on the largest finite loss."""
         return self._product().part.largest
 
-    def reached(self) -> float:
+    def largest_below(self) -> float:
         """Bound the largest finite loss from below; it is below 0 only beside infinite losses."""
-        return self._product().part.reached()
+        return self._product().part.largest_below()
 
     def delta(self, eps: float) -> Bracket:
         """Enclose the profile at eps >= 0."""
@@ -225,7 +225,7 @@ class CompositionProfile:
         if self._doubled is None:
             doubled = frozenset(pair for pair, _ in self._pairs if knows_curve(pair))
             alone = self._renyi is None and sum(count for _, count in self._pairs) == 1
-            exact = alone and all(pair.closed(1) is not None for pair in doubled)
+            exact = alone and all(pair.closed_form(1) is not None for pair in doubled)
             self._doubled = frozenset() if exact else doubled
         return self._doubled
 

@@ -70,13 +70,13 @@ class FinitePart:
         """Whether all noise is Gaussian, continuous or discrete."""
         return all(pair.gaussian_noise for pair, _ in self._pairs)
 
-    def reached(self) -> float:
+    def largest_below(self) -> float:
         """Bound the largest finite loss from below; it is below 0 only beside infinite losses."""
         if self._renyi is not None:
             return 0.0
         total = Fraction(0)
         for pair, count in reversed(self._pairs):
-            reached = pair.reached()
+            reached = pair.largest_below()
             if math.isinf(reached):
                 return math.inf
             total += Fraction(reached) * count
@@ -190,7 +190,7 @@ class FinitePart:
         """The closed form, where there is one."""
         if self._closed is _UNKNOWN:
             single = len(self._pairs) == 1
-            self._closed = self._pairs[0][0].closed(self._pairs[0][1]) if single else None
+            self._closed = self._pairs[0][0].closed_form(self._pairs[0][1]) if single else None
         return self._closed  # type: ignore[return-value]
 
     def _line(self) -> engine.contour.Contour | None:

@@ -80,7 +80,7 @@ def has_closed_form(composition: Composition) -> bool:
         return True
     if len(composition.pairs) == 1:
         pair, count = composition.pairs[0]
-        if pair.closed(count) is not None:
+        if pair.closed_form(count) is not None:
             return True
     return finite_profile(composition.pairs) is not None
 
@@ -238,7 +238,7 @@ class CompositionShape:
         """Swap the two neighbors."""
         return CompositionShape(self.composition.reverse())
 
-    def side(self) -> HalfProfile:
+    def half_profile(self) -> HalfProfile:
         """Evaluate the profile."""
         own = self.composition
         return tabulated_shape(lambda eps: profiles_at(own, eps), self.ends(), [own])
@@ -250,7 +250,7 @@ class CompositionShape:
     def ends(self) -> LossEnds:
         """Ask the composition."""
         whole = self.composition
-        return LossEnds(whole.infinity(), whole.reached(), whole.largest(), grain_of(whole))
+        return LossEnds(whole.infinity(), whole.largest_below(), whole.largest(), grain_of(whole))
 
     def cumulant(self, t: float) -> float:
         """Add up the cumulants of the pairs."""

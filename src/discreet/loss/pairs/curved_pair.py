@@ -45,7 +45,7 @@ class LossEnds:
     """The infinite losses of a shape, bounds on its largest finite one, and its grain."""
 
     infinite: Bracket
-    reached: float
+    largest_below: float
     largest: float
     grain: Fraction | None = None
 
@@ -57,7 +57,7 @@ class Shape(Hashable, Protocol):
         """Swap the two laws."""
         ...
 
-    def side(self) -> HalfProfile:
+    def half_profile(self) -> HalfProfile:
         """Draw the profile at ratios from 1 on."""
         ...
 
@@ -127,16 +127,16 @@ class CurvedPair(PairFamily):
         """Ask the shape."""
         return _ends(self).largest
 
-    def reached(self) -> float:
+    def largest_below(self) -> float:
         """Ask the shape."""
-        return _ends(self).reached
+        return _ends(self).largest_below
 
     def growth(self) -> MomentGrowth | None:
         """A loss that ends grows no faster; otherwise ask the shape."""
         largest = self.largest()
         return MomentGrowth(linear=largest) if math.isfinite(largest) else self.shape.growth()
 
-    def closed(self, count: int) -> ProfileCurve | None:
+    def closed_form(self, count: int) -> ProfileCurve | None:
         """Ask the shape, or read the table, for one run."""
         return self._finite if count == 1 else None
 
@@ -168,7 +168,7 @@ def curved_composition(shape: Shape) -> Composition:
 
 @functools.lru_cache(maxsize=256)
 def _side(shape: Shape) -> HalfProfile:
-    return shape.side()
+    return shape.half_profile()
 
 
 @functools.lru_cache(maxsize=128)

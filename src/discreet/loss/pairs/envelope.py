@@ -135,7 +135,7 @@ class EnvelopeShape:
         """Swap the two neighbors."""
         return EnvelopeShape(tuple(sorted((part.reverse() for part in self.parts), key=repr)))
 
-    def side(self) -> HalfProfile:
+    def half_profile(self) -> HalfProfile:
         """Evaluate all profiles."""
         return tabulated_shape(self._bounds, self.ends(), self.parts)
 
@@ -155,7 +155,7 @@ class EnvelopeShape:
         known = [grain for grain in grains if grain is not None]
         return LossEnds(
             Bracket.largest(part.infinity() for part in self.parts),
-            max(part.reached() for part in self.parts),
+            max(part.largest_below() for part in self.parts),
             max(part.largest() for part in self.parts),
             common_divisor(known) if len(known) == len(grains) else None,
         )

@@ -149,7 +149,7 @@ class FinitePair(PairFamily):
         largest = float(self.atoms().losses.max(initial=-math.inf))
         return largest + 16 * UNIT * abs(largest) if math.isfinite(largest) else 0.0
 
-    def reached(self) -> float:
+    def largest_below(self) -> float:
         """The largest finite loss."""
         largest = float(self.atoms().losses.max(initial=-math.inf))
         return largest - 16 * UNIT * abs(largest) if math.isfinite(largest) else 0.0
@@ -175,7 +175,7 @@ class FinitePair(PairFamily):
         return self.atoms().below(step, self.infinity().low)
 
     @classmethod
-    def bundle(cls, pairs: Sequence[tuple[Self, int]]) -> AtomTransform | None:
+    def transform_of(cls, pairs: Sequence[tuple[Self, int]]) -> AtomTransform | None:
         """Gather the atoms; laws without a common outcome leave nothing to gather."""
         if not all(len(pair.atoms().mass) for pair, _ in pairs):
             return None

@@ -71,17 +71,17 @@ class GaussianPair(PairFamily):
         """The loss has no largest value."""
         return math.inf if self.mu_squared else 0.0
 
-    def reached(self) -> float:
+    def largest_below(self) -> float:
         """Every value is exceeded."""
         return self.largest()
 
-    def closed(self, count: int) -> ProfileCurve:
+    def closed_form(self, count: int) -> ProfileCurve:
         """Evaluate the normal law."""
         square = self.mu_squared * count
         return lambda eps: gaussian_delta(square, eps)
 
     @classmethod
-    def bundle(cls, pairs: Sequence[tuple[Self, int]]) -> _Transform:
+    def transform_of(cls, pairs: Sequence[tuple[Self, int]]) -> _Transform:
         """Add up the squares."""
         return _Transform(float(sum(pair.mu_squared * count for pair, count in pairs)))
 
@@ -156,19 +156,19 @@ class DiscreteGaussianPair(PairFamily):
         return math.ceil(_DEVIATIONS * math.sqrt(float(self.variance))) + 1
 
     @property
-    def listed(self) -> bool:
+    def is_enumerable(self) -> bool:
         """Whether there are few enough losses to list; wider noise is for ``SmoothedGaussianPair``.
 
-        >>> DiscreteGaussianPair(Fraction(10**6), 1).listed
+        >>> DiscreteGaussianPair(Fraction(10**6), 1).is_enumerable
         True
-        >>> DiscreteGaussianPair(Fraction(10**8), 1).listed
+        >>> DiscreteGaussianPair(Fraction(10**8), 1).is_enumerable
         False
         """
         return 2 * self._reach() + 1 <= _MOST_LOSSES
 
     def atoms(self) -> LossAtoms | None:
         """The losses within 39 standard deviations; None if there are too many."""
-        if not self.listed:
+        if not self.is_enumerable:
             return None
         reach = self._reach()
         j = np.arange(-reach, reach + 1, dtype=np.float64)

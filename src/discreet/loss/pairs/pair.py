@@ -96,11 +96,11 @@ class Pair(Protocol):
         """Bound the largest finite loss from above."""
         ...
 
-    def reached(self) -> float:
+    def largest_below(self) -> float:
         """Bound the largest finite loss from below: losses come as close to it as they like."""
         ...
 
-    def closed(self, count: int) -> ProfileCurve | None:
+    def closed_form(self, count: int) -> ProfileCurve | None:
         """Give the closed form of the count-fold product, where there is one."""
         ...
 
@@ -121,7 +121,7 @@ class Pair(Protocol):
         ...
 
     @classmethod
-    def bundle(cls, pairs: Sequence[tuple[Self, int]]) -> Transform | None:
+    def transform_of(cls, pairs: Sequence[tuple[Self, int]]) -> Transform | None:
         """Gather pairs of this family, with counts, for the contour; None if it cannot."""
         ...
 
@@ -167,11 +167,11 @@ class PairFamily:
         """The loss has no largest value."""
         return math.inf
 
-    def reached(self) -> float:
+    def largest_below(self) -> float:
         """Every value is exceeded."""
         return math.inf
 
-    def closed(self, count: int) -> ProfileCurve | None:  # noqa: ARG002
+    def closed_form(self, count: int) -> ProfileCurve | None:  # noqa: ARG002
         """There is no closed form."""
         return None
 
@@ -198,7 +198,7 @@ class PairFamily:
         return None
 
     @classmethod
-    def bundle(cls, pairs: Sequence[tuple[Self, int]]) -> Transform | None:  # noqa: ARG003
+    def transform_of(cls, pairs: Sequence[tuple[Self, int]]) -> Transform | None:  # noqa: ARG003
         """No line of orders serves this family."""
         return None
 
@@ -208,7 +208,7 @@ def transforms(pairs: Counted) -> list[Transform] | None:
     families: dict[type, list[tuple[Pair, int]]] = {}
     for pair, count in pairs:
         families.setdefault(type(pair), []).append((pair, count))
-    bundles = [family.bundle(members) for family, members in families.items()]  # type: ignore[attr-defined]
+    bundles = [family.transform_of(members) for family, members in families.items()]  # type: ignore[attr-defined]
     return None if any(bundle is None for bundle in bundles) else bundles
 
 

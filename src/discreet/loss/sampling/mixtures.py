@@ -75,7 +75,7 @@ class RoutedShape(TableShape):
         turned = ((part.reverse(), count) for part, count in self.parts)
         return RoutedShape(tuple(sorted(turned, key=repr)))
 
-    def side(self) -> HalfProfile:
+    def half_profile(self) -> HalfProfile:
         """Add up the profiles."""
         side = tabulated_shape(self._bounds, self.ends(), [part for part, _ in self.parts])
         return HalfProfile.of_nodes(side.x, side.high)
@@ -95,7 +95,7 @@ class RoutedShape(TableShape):
         high = math.fsum(mass.high * count for mass, count in masses) * (1 + PRODUCT_MARGIN)
         return LossEnds(
             Bracket.within(low, high, ceil=1.0),
-            max(part.reached() for part, _ in self.parts),
+            max(part.largest_below() for part, _ in self.parts),
             max(part.largest() for part, _ in self.parts),
         )
 
@@ -135,7 +135,7 @@ class SampledGroupShape(TableShape):
         faced = [(c.reverse() if self.turned else c, w) for c, w in kept]
         return chances[0], faced, rare
 
-    def side(self) -> HalfProfile:
+    def half_profile(self) -> HalfProfile:
         """Walk along the outlines; too rare numbers of records take part with a ratio of zero."""
         none, kept, rare = self._weights()
         outlines = [UpperPolygon.of(table_of_composition(c)) for c, _ in kept]
@@ -161,7 +161,7 @@ class SampledGroupShape(TableShape):
         none, kept, rare = self._weights()
         parts = [(c, float(w)) for c, w in kept]
         if self.turned:  # where some P_j shows nothing, the mixture still shows w_0 Q
-            low = [math.inf if c.infinity().low else c.reached() for c, _ in parts]
+            low = [math.inf if c.infinity().low else c.largest_below() for c, _ in parts]
             high = [math.inf if c.infinity().high else c.largest() for c, _ in parts]
             floors = [
                 float(none)
@@ -178,11 +178,12 @@ class SampledGroupShape(TableShape):
         most = math.fsum(w * c.infinity().high for c, w in parts) * (1 + MOMENT_MARGIN) + float_up(
             rare
         )
+        below, above = [c.largest_below() for c, _ in parts], [c.largest() for c, _ in parts]
         reached, largest = (
             _mixed(float(none), [(w, x) for (_, w), x in zip(parts, xs, strict=True)])
-            for xs in ([c.reached() for c, _ in parts], [c.largest() for c, _ in parts])
+            for xs in (below, above)
         )
-        top = largest if math.isfinite(largest) else max(0.0, *(c.reached() for c, _ in parts))
+        top = largest if math.isfinite(largest) else max(0.0, *below)
         slack = MOMENT_MARGIN * (1 + abs(top))
         return LossEnds(
             Bracket.within(least, most, ceil=1.0),

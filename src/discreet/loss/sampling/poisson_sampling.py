@@ -157,13 +157,13 @@ class SampledPair(PairFamily):
             return added_loss(self.rate, inner, up=True)
         return removed_loss(self.rate, self.inner.largest(), up=True)
 
-    def reached(self) -> float:
+    def largest_below(self) -> float:
         """Apply the map of the rate to an inner loss that is reached."""
         if self.direction is Direction.ADD:
             other = self.inner.reverse()
-            inner = math.inf if other.infinity().low else other.reached()
+            inner = math.inf if other.infinity().low else other.largest_below()
             return added_loss(self.rate, max(inner, 0.0), up=False)
-        inner = self.inner.reached()
+        inner = self.inner.largest_below()
         return removed_loss(self.rate, inner, up=False) if inner > 0 else inner
 
     def growth(self) -> MomentGrowth | None:
@@ -174,7 +174,7 @@ class SampledPair(PairFamily):
         inner = self.inner if self.direction is Direction.REMOVE else self.inner.reverse()
         return growth(inner)
 
-    def closed(self, count: int) -> ProfileCurve | None:
+    def closed_form(self, count: int) -> ProfileCurve | None:
         """Map the inner profile, for one run."""
         return (lambda eps: self._without_infinity(self.profile(eps))) if count == 1 else None
 
@@ -236,7 +236,7 @@ class SampledPair(PairFamily):
         return next((x for x in tries if pair.profile(x).high <= floor), _FAR)
 
     @classmethod
-    def bundle(cls, pairs: Sequence[tuple[Self, int]]) -> Transform | None:
+    def transform_of(cls, pairs: Sequence[tuple[Self, int]]) -> Transform | None:
         """Gather sampled Gaussians; other samples go to the lattice."""
         items = []
         for pair, count in pairs:

@@ -77,7 +77,7 @@ class FixedSizeShape:
         """Both directions have one bound."""
         return self
 
-    def side(self) -> HalfProfile:
+    def half_profile(self) -> HalfProfile:
         """Evaluate the inner profiles."""
         return tabulated_shape(self._bounds, self.ends(), self.parts)
 
@@ -101,7 +101,7 @@ class FixedSizeShape:
     def ends(self) -> LossEnds:
         """Map the largest inner loss."""
         infinite = Bracket.largest(part.infinity() for part in self.parts)
-        reached = max(0.0, *(part.reached() for part in self.parts))
+        reached = max(0.0, *(part.largest_below() for part in self.parts))
         largest = max(part.largest() for part in self.parts)
         return LossEnds(
             Bracket(
@@ -149,7 +149,7 @@ class ReplacedShape(TableShape):
             self.inserted.reverse(), self.removed.reverse(), self.replaced.reverse(), self.rate
         )
 
-    def side(self) -> HalfProfile:
+    def half_profile(self) -> HalfProfile:
         """Gather all bounds: every node is one, and so is the convex hull."""
         one, two = (
             UpperPolygon.of(table_of_composition(self.removed)),

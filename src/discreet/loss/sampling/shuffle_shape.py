@@ -50,7 +50,7 @@ class ShuffledShape:
         """The pair is symmetric."""
         return self
 
-    def side(self) -> HalfProfile:
+    def half_profile(self) -> HalfProfile:
         """Evaluate the profile."""
         return tabulated_profile(self._bounds, largest=self.ends().largest, infinite=0.0)
 
