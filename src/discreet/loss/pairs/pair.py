@@ -73,7 +73,7 @@ class Pair(Protocol):
         ...
 
     def factors(self) -> tuple[Pair, ...]:
-        """Return the factors of the pair, none of them a product again."""
+        """Return pairs whose product is this one or dominates it; none is a product again."""
         ...
 
     def log_moment(self, t: float) -> float:
