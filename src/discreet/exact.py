@@ -279,8 +279,8 @@ def _from_text(text: str, name: str) -> Fraction:
     stripped = text.strip()
     if len(stripped) > _LONGEST_TEXT:
         raise _too_long(name)
-    found = _NUMBER.fullmatch(stripped)
-    if found is None:
+    match = _NUMBER.fullmatch(stripped)
+    if match is None:
         if stripped.lower().lstrip("+-") in {"nan", "inf", "infinity"}:
             raise _not_finite(name)
         raise WrongKind(
@@ -288,7 +288,7 @@ def _from_text(text: str, name: str) -> Fraction:
             why="only plain decimal text has an exact meaning; nothing is ever evaluated.",
             do=f"write {name} like '0.1', '1e-6' or '2/3'.",
         )
-    exponent = found["exponent"]
+    exponent = match["exponent"]
     if exponent is not None and abs(int(exponent)) > _LARGEST_EXPONENT:
         raise _too_long(name)
     try:

@@ -38,10 +38,10 @@ from discreet.loss import (
     ZeroConcentrated,
 )
 from discreet.loss.elementary import log
-from discreet.loss.gaussian_dp import pure_to_gaussian_mu
 from discreet.loss.pairs.finite import FinitePair
 from discreet.loss.pairs.laplace import LaplacePair
 from discreet.loss.profile import Profile
+from discreet.loss.renyi.divergences import pure_to_gaussian_mu
 from discreet.mechanisms import Exponential, Gaussian, Laplace
 from tests.accounting.games import Ask, largest_loss, leaking, response, two_point, value
 

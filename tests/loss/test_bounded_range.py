@@ -99,7 +99,7 @@ def test_moments_agree_with_many_digits(e):
             t = mpmath.mpf(order)
             top = -mpmath.expm1(-(2 * t + 1) * x) / (-mpmath.expm1(-x) * (2 * t + 1))
             exact = t * x + mpmath.log(top)
-            value, error = BoundedRangePair.bundle([(pair, 1)]).real(np.array([order]))
+            value, error = BoundedRangePair.transform_of([(pair, 1)]).real(np.array([order]))
             assert abs(mpmath.mpf(float(value[0])) - exact) <= error[0]
             assert exact <= pair.log_moment(order)
             assert error[0] <= 1e-11 * order * (1 + float(x))

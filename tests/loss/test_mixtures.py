@@ -13,8 +13,9 @@ from discreet.loss import Composition, GaussianDP, Pure
 from discreet.loss.pairs.gaussian import GaussianPair
 from discreet.loss.pairs.laplace import LaplacePair
 from discreet.loss.pairs.randomized_response import ResponsePair
-from discreet.loss.sampling.mixtures import poisson_replaced, routed, sampled_group
+from discreet.loss.sampling.mixtures import routed, sampled_group
 from discreet.loss.sampling.poisson_sampling import Direction, SampledPair
+from discreet.loss.sampling.replaced_record import poisson_replaced
 from tests.loss.finite_laws import EPSILONS, covers, laws, mixed, of, profile, times
 from tests.loss.formulas import poisson_replace_profile
 
@@ -154,6 +155,38 @@ def test_groups_lose_more_than_one_and_less_than_unsampled():
     assert sampled_group([gaussian(1), gaussian(2)], 1) == gaussian(2)
     assert math.isinf(group.remove[0].largest())
     assert group.add[0].largest() == pytest.approx(-3 * math.log(0.9), rel=1e-9)
+
+
+@pytest.mark.theorem("sampled-groups")
+def test_a_group_of_gaussians_has_no_largest_loss():
+    """The mixture shows a Gaussian with some chance, so no epsilon bounds the loss at delta 0."""
+    group = sampled_group([gaussian(1), gaussian(2)], "0.1")
+    assert group.largest_below() == group.largest() == math.inf
+    assert group.epsilon(0).low == group.epsilon(0).high == math.inf
+    beside = sampled_group([response(1), gaussian(2)], "0.1")
+    assert beside.largest_below() == math.inf
+    assert group.reverse().epsilon(0).high == pytest.approx(-2 * math.log(0.9))
+
+
+@pytest.mark.theorem("sampled-groups")
+def test_a_largest_loss_known_from_one_side_stays_so():
+    """A replaced record bounds its largest loss by zero from below and not from above."""
+    replaced = poisson_replaced(gaussian(1), gaussian(1), gaussian(2), "0.1")
+    assert (replaced.largest_below(), replaced.largest()) == (0.0, math.inf)
+    group = sampled_group([replaced], "0.1")
+    assert -1e-12 < group.largest_below() <= 0.0
+    assert group.largest() == math.inf
+
+
+@pytest.mark.theorem("sampled-groups")
+def test_a_group_that_is_nearly_always_sampled_loses_what_it_loses_unsampled():
+    """No record is left out with a chance below the least float; the bound is that of all in."""
+    rate = 1 - F(1, 10**8)
+    group = sampled_group([response(F(1, 10) * j) for j in range(1, 41)], rate)
+    for eps in (0.0, 1.0, 3.9):
+        high = group.delta(eps).high
+        assert high == pytest.approx(response(4).delta(eps).high, rel=1e-9)
+        assert group.reverse().delta(eps).high == pytest.approx(high, rel=1e-9)
 
 
 def test_an_empty_group_is_refused():

@@ -67,7 +67,7 @@ LINES = [
 @pytest.mark.parametrize(("pair", "moment"), LINES, ids=lambda x: type(x).__name__)
 def test_cumulants_lie_within_their_error_bounds(pair, moment):
     ctx.prec = truth.PRECISION
-    transform = type(pair).bundle([(pair, 1)])
+    transform = type(pair).transform_of([(pair, 1)])
     heights = 0.75 * np.arange(24)
     for c in (0.5, 6.0):
         line = transform.line(c, heights)

@@ -25,8 +25,9 @@ from discreet.loss.pairs.smoothed_gaussian import SmoothedGaussianPair
 from discreet.loss.pairs.two_steps import chained
 from discreet.loss.renyi.least_rho import approximate_rho, approximately_concentrated, least_rho
 from discreet.loss.renyi.moment_growth import MomentGrowth, growth
-from discreet.loss.sampling.mixtures import poisson_replaced, routed, sampled_group
+from discreet.loss.sampling.mixtures import routed, sampled_group
 from discreet.loss.sampling.poisson_sampling import Direction, SampledPair
+from discreet.loss.sampling.replaced_record import poisson_replaced
 from tests.laws.losses import any_loss
 from tests.loss.finite_laws import laws, of
 

@@ -22,7 +22,7 @@ def smoothed(*pairs):
     families = {}
     for pair, count in pairs:
         families.setdefault(type(pair), []).append((pair, count))
-    return SmoothedContour([kind.bundle(members) for kind, members in families.items()], 8)
+    return SmoothedContour([kind.transform_of(members) for kind, members in families.items()], 8)
 
 
 @st.composite
@@ -121,5 +121,5 @@ def test_responses_without_a_common_spacing_are_tight():
 
 def test_a_transform_with_too_many_terms_is_left_alone():
     pair = four_way_response()
-    assert SmoothedContour([FinitePair.bundle([(pair, 2)])], 1 << 40).delta(0.5) is not None
-    assert SmoothedContour([FinitePair.bundle([(pair, 2)])], 1 << 40).delta(0.5).width > 0.1
+    assert SmoothedContour([FinitePair.transform_of([(pair, 2)])], 1 << 40).delta(0.5) is not None
+    assert SmoothedContour([FinitePair.transform_of([(pair, 2)])], 1 << 40).delta(0.5).width > 0.1

@@ -293,7 +293,7 @@ def test_what_is_no_pair_is_refused():
     assert SmoothedGaussianPair.of(variance=F(20), squared=1, coordinates=1) is None
     pair = SmoothedGaussianPair(F(1), F(0), F(1, 2))
     assert pair.log_moment(2.0) == 3.0
-    assert pair.largest() == pair.reached() == math.inf
-    assert pair.closed(1) is pair.above(F(1)) is pair.below(F(1)) is None
-    assert SmoothedGaussianPair.bundle([(pair, 1)]) is None
+    assert pair.largest() == pair.largest_below() == math.inf
+    assert pair.closed_form(1) is pair.above(F(1)) is pair.below(F(1)) is None
+    assert SmoothedGaussianPair.transform_of([(pair, 1)]) is None
     assert pair.grain() == 0

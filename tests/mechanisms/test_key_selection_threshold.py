@@ -373,7 +373,7 @@ def test_far_above_the_threshold_it_is_the_error_of_the_noise(noise):
     reach = noise.error(confidence="0.9")
     assert (low[0], high[0]) == (10**6 - reach, 10**6 + reach)
     assert high[-1] == 2**63 - 1
-    exact = ThresholdedLaw(choice._law(), 30, 1, Fraction(1, 20))
+    exact = ThresholdedLaw(choice.noise.law, 30, 1, Fraction(1, 20))
     for at, answer in enumerate(answers[:-1].tolist()):
         assert (low[at], high[at]) == exact.interval(answer)
 

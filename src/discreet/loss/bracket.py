@@ -1,6 +1,6 @@
 """A real number between two floats.
 
-Trust: kernel.  The upper end is what is published.
+Trust: kernel.  Releases publish the upper end.
 
 Definition.  ``Bracket(low, high)`` states that the true value v satisfies ``low <= v <= high``.
 The accountant's answers are brackets; a privacy claim quotes ``high``.

@@ -77,16 +77,16 @@ def least_fitting(excess: Callable[[Fraction], float], bits: int) -> Fraction:
     """
     grid = _Grid(bits)
 
-    def at(index: int) -> Point:
+    def point_at(index: int) -> Point:
         return index, excess(grid.scale(index))
 
-    low, top = _bracket(at, grid.octave)
+    low, top = _bracket(point_at, grid.octave)
     stays, width, turn = 0, top[0] - low[0], 0  # stays: how often the same end stayed, signed
     while top[0] - low[0] > 1:
         turn += 1
         slow = turn % 4 == 0 and 8 * (top[0] - low[0]) > width
         width = top[0] - low[0] if turn % 4 == 0 else width
-        here = at((low[0] + top[0]) // 2 if slow else _crossing(grid, low, top))
+        here = point_at((low[0] + top[0]) // 2 if slow else _crossing(grid, low, top))
         if here[1] <= 0:
             stays, top = max(stays, 0) + 1, here
             low = (low[0], low[1] / 2) if stays > 1 else low  # an end that stays counts less
@@ -105,18 +105,18 @@ def _crossing(grid: _Grid, low: Point, top: Point) -> int:
     return min(max(grid.index(left + share * (right - left)), low[0] + 1), top[0] - 1)
 
 
-def _bracket(at: Callable[[int], Point], octave: int) -> tuple[Point, Point]:
+def _bracket(point_at: Callable[[int], Point], octave: int) -> tuple[Point, Point]:
     """Go up from 1 to a scale that fits, or down to one that does not."""
-    here = at(0)
+    here = point_at(0)
     if here[1] <= 0:
         for power in range(1, _DOUBLINGS + 1):
-            below = at(-power * octave)
+            below = point_at(-power * octave)
             if below[1] > 0:
                 return below, here
             here = below
     else:
         for power in (1, *range(3, _DOUBLINGS + 3, 3)):
-            above = at(power * octave)
+            above = point_at(power * octave)
             if above[1] <= 0:
                 return here, above
             here = above
@@ -156,12 +156,12 @@ def _excess(loss: PrivacyLoss, epsilon: Fraction, delta: Fraction) -> float:
     largest = loss.pure_bound()
     if largest is not None and largest <= epsilon:
         return -math.inf
-    found = loss.delta(epsilon=epsilon) if delta else 1.0
-    if not found or not delta:
-        return math.inf if found else -math.inf
+    chance = loss.delta(epsilon=epsilon) if delta else 1.0
+    if not chance or not delta:
+        return math.inf if chance else -math.inf
     target = math.log(delta.denominator) - math.log(delta.numerator)
-    gap = math.sqrt(target) - math.sqrt(max(0.0, -math.log(found)))
-    return min(gap, 0.0) if found <= delta else max(gap, _LEAST_EXCESS)
+    gap = math.sqrt(target) - math.sqrt(max(0.0, -math.log(chance)))
+    return min(gap, 0.0) if chance <= delta else max(gap, _LEAST_EXCESS)
 
 
 def laplace_scale(

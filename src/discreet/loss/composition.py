@@ -23,9 +23,8 @@ from discreet.loss.bracket import Bracket
 from discreet.loss.engine.composed_profile import CompositionProfile
 from discreet.loss.engine.rounding import SUM_MARGIN
 from discreet.loss.pairs.gaussian import GaussianPair
-from discreet.loss.pairs.pair import Pair
+from discreet.loss.pairs.pair import Pair, knows_curve
 from discreet.loss.pairs.smoothed_gaussian import SmoothedGaussianPair
-from discreet.loss.pairs.two_bounds import knows_curve
 from discreet.loss.renyi.curve import RenyiCurve
 
 __all__ = ["Composition"]
@@ -120,9 +119,9 @@ class Composition:
         """Bound the largest finite loss: epsilon at delta zero, where no loss is infinite."""
         return self._account.largest
 
-    def reached(self) -> float:
+    def largest_below(self) -> float:
         """Bound the largest loss from below; finite losses come as close to it as they like."""
-        return self._account.reached()
+        return self._account.largest_below()
 
     def delta(self, epsilon: float) -> Bracket:
         """Enclose the profile at any real epsilon."""

@@ -16,11 +16,12 @@ from fractions import Fraction
 from typing import Final, final
 
 from discreet.errors import WrongKind
-from discreet.loss.gaussian_dp import GaussianDP, pure_to_gaussian_mu
+from discreet.loss.gaussian_dp import GaussianDP
 from discreet.loss.parameters import checked_delta, checked_epsilon
 from discreet.loss.privacy_loss import PrivacyLoss
 from discreet.loss.profile import Profile
 from discreet.loss.pure_and_approximate import Approximate, Pure
+from discreet.loss.renyi.divergences import pure_to_gaussian_mu
 from discreet.loss.renyi.renyi_and_zcdp import RenyiDP, ZeroConcentrated
 
 __all__ = [

@@ -21,8 +21,8 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
-from discreet.loss.composition import Composition
 from discreet.loss.pairs.bounded_range import BoundedRangePair
 from discreet.loss.pairs.gaussian import DiscreteGaussianPair, GaussianPair
 from discreet.loss.pairs.laplace import DiscreteLaplacePair, LaplacePair
@@ -31,12 +31,16 @@ from discreet.loss.pairs.randomized_response import ResponsePair
 from discreet.loss.pairs.smoothed_gaussian import SmoothedGaussianPair
 from discreet.loss.renyi.curve import RenyiCurve
 
+if TYPE_CHECKING:  # for annotations alone: a composition arrives with its methods
+    from discreet.loss.composition import Composition
+
 __all__ = ["dominates", "largest_loss", "largest_only"]
 
 
 def largest_loss(composition: Composition) -> Fraction | None:
     """Bound the largest loss, exactly where the pairs are known so; None where it is infinite.
 
+    >>> from discreet.loss.composition import Composition
     >>> largest_loss(Composition(pairs=((ResponsePair(Fraction(1, 10)), 10),), renyi=None))
     Fraction(1, 1)
     """
@@ -62,6 +66,7 @@ def largest_loss(composition: Composition) -> Fraction | None:
 def dominates(larger: Composition, smaller: Composition) -> bool:
     """Say whether a matching proves that ``larger`` dominates ``smaller``.
 
+    >>> from discreet.loss.composition import Composition
     >>> one = Composition(pairs=((LaplacePair(Fraction(1)), 2),), renyi=None)
     >>> two = Composition(pairs=((ResponsePair(Fraction(1)), 3),), renyi=None)
     >>> dominates(two, one), dominates(one, two)
@@ -82,6 +87,7 @@ def dominates(larger: Composition, smaller: Composition) -> bool:
 def largest_only(compositions: Sequence[Composition]) -> tuple[Composition, ...]:
     """Drop repeated compositions, and those that another one dominates.
 
+    >>> from discreet.loss.composition import Composition
     >>> largest_only([Composition(), Composition()])
     (Composition(pairs=(), renyi=None),)
     """

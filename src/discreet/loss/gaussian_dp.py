@@ -18,20 +18,19 @@ from typing import Final, final
 from discreet.errors import WrongKind
 from discreet.exact import Interval, float_down, float_up
 from discreet.loss.bracket import Bracket
-from discreet.loss.elementary import exp, gaussian_profile, normal_cdf, normal_quantile_up, sqrt
+from discreet.loss.elementary import gaussian_profile, normal_cdf, normal_quantile_up, sqrt
 from discreet.loss.pairs.gaussian import GaussianPair
 from discreet.loss.parameters import (
     checked_count,
     checked_delta,
     checked_epsilon,
     checked_parameter,
-    dyadic_up,
 )
 from discreet.loss.privacy_loss import PrivacyLoss
 from discreet.loss.profile import Profile
-from discreet.loss.renyi.divergences import gaussian_renyi
+from discreet.loss.renyi.divergences import gaussian_renyi, pure_to_gaussian_mu
 
-__all__ = ["GaussianDP", "pure_to_gaussian_mu"]
+__all__ = ["GaussianDP"]
 
 _FAR: Final = 1000
 
@@ -41,7 +40,7 @@ _FAR: Final = 1000
 class GaussianDP(PrivacyLoss):
     """A loss no larger than that of one unit-variance Gaussian shifted by mu.
 
-    The square of mu is what is kept: it is what adds up, exactly.
+    It keeps the square of mu, which adds up exactly.
 
     >>> GaussianDP(mu=1).delta(epsilon=1)
     0.12693673750664397
@@ -129,24 +128,3 @@ class GaussianDP(PrivacyLoss):
                 return True
             case _:
                 return self.profile().dominates(other)
-
-
-def pure_to_gaussian_mu(*, epsilon: object) -> Fraction:
-    """Return the least mu whose Gaussian loses as much as epsilon-DP: 2 Phi^-1(e**eps/(1+e**eps)).
-
-    Theorem (key ``pure-to-gaussian``): both trade-offs meet on the diagonal, and the Gaussian's is
-    below elsewhere.  Rounded up.
-
-    >>> float(pure_to_gaussian_mu(epsilon=1))
-    1.2320353853449029
-    """
-    loss = checked_epsilon(epsilon)
-    if loss == 0:
-        return Fraction(0)
-    decay = exp(-loss)
-    chance = Interval(decay.low / (1 + decay.low), decay.high / (1 + decay.high))
-    guess = -2 * normal_quantile_up(chance)
-    step = max(guess, Fraction(1)) / 2**50
-    while normal_cdf(-guess / 2).high > chance.low:  # mu is proved when Phi(-mu/2) <= 1/(1+e**eps)
-        guess, step = guess + step, 2 * step
-    return dyadic_up(guess)

@@ -63,8 +63,8 @@ def group_renyi(curve: RenyiCurve, size: int) -> RenyiCurve:
     for _ in range(count - 1):
         top = far.orders[-1] * curve.orders[-1] / (far.orders[-1] + curve.orders[-1] - 1)
         orders = sorted({a for a in curve.orders if a < top} | {top})
-        found = [(a, _longer(far, curve, a)) for a in orders]
-        known = [(a, value) for a, value in found if value is not None]
+        values = [(a, _longer(far, curve, a)) for a in orders]
+        known = [(a, value) for a, value in values if value is not None]
         far = RenyiCurve(orders=tuple(a for a, _ in known), values=tuple(v for _, v in known))
     return far
 

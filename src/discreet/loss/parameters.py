@@ -31,11 +31,7 @@ _LARGEST_COUNT: Final = 10**12
 
 
 def checked_epsilon(value: object, *, name: str = "epsilon") -> Fraction:
-    """Read an epsilon: zero or more, finite.
-
-    >>> checked_epsilon(0.1)
-    Fraction(1, 10)
-    """
+    """Read an epsilon: zero or more, finite."""
     number = decimal(value, name=name)
     if not 0 <= number <= _LARGEST:
         raise OutOfRange(
@@ -47,11 +43,7 @@ def checked_epsilon(value: object, *, name: str = "epsilon") -> Fraction:
 
 
 def checked_delta(value: object, *, name: str = "delta") -> Fraction:
-    """Read a delta: a probability.
-
-    >>> checked_delta("1e-6")
-    Fraction(1, 1000000)
-    """
+    """Read a delta: a probability."""
     number = decimal(value, name=name)
     if not 0 <= number <= 1:
         raise OutOfRange(
@@ -63,11 +55,7 @@ def checked_delta(value: object, *, name: str = "delta") -> Fraction:
 
 
 def checked_parameter(value: object, *, name: str) -> Fraction:
-    """Read rho or mu: zero or more, finite.
-
-    >>> checked_parameter("0.5", name="rho")
-    Fraction(1, 2)
-    """
+    """Read rho or mu: zero or more, finite."""
     number = decimal(value, name=name)
     if not 0 <= number <= _LARGEST_PARAMETER:
         raise OutOfRange(
@@ -95,11 +83,7 @@ def checked_order(value: object, *, name: str = "order") -> Fraction:
 
 
 def checked_rate(value: object, *, name: str = "rate") -> Fraction:
-    """Read the rate of a sample: above zero, at most one.
-
-    >>> checked_rate(0.01)
-    Fraction(1, 100)
-    """
+    """Read the rate of a sample: above zero, at most one."""
     number = decimal(value, name=name)
     if not 0 < number <= 1:
         raise OutOfRange(
@@ -120,10 +104,6 @@ def checked_count(value: object, *, name: str = "count", low: int = 1) -> int:
 
 
 def dyadic_up(value: Fraction) -> Fraction:
-    """Round up to a float: a short exact parameter that claims no less loss.
-
-    >>> dyadic_up(Fraction(1, 3)) >= Fraction(1, 3)
-    True
-    """
+    """Round up to a float: a short exact parameter that claims no less loss."""
     rounded = float_up(value)
     return Fraction(rounded) if math.isfinite(rounded) else value

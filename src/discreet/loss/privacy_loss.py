@@ -61,8 +61,8 @@ def missed_detections(forward: Curve, backward: Curve, false_alarm: Fraction) ->
     def swapped(epsilon: float) -> Fraction:
         return (1 - Fraction(backward(epsilon)) - false_alarm) * exp(-Fraction(epsilon)).low
 
-    found = max(_largest(direct), _largest(swapped), Fraction(0))
-    return float_down(min(found, 1 - false_alarm))
+    bound = max(_largest(direct), _largest(swapped), Fraction(0))
+    return float_down(min(bound, 1 - false_alarm))
 
 
 def _largest(bound: Callable[[float], Fraction]) -> Fraction:
@@ -103,7 +103,7 @@ class PrivacyLoss(ABC):
 
     @abstractmethod
     def group(self, size: int) -> PrivacyLoss:
-        """Protect a group of this many units, of which all are added or all are removed.
+        """Protect a group of this many units, all added or all removed.
 
         Where some are added and others removed, each step of the chain has a direction of its own;
         accounting prices such moves by the larger one.
@@ -111,7 +111,7 @@ class PrivacyLoss(ABC):
 
     @abstractmethod
     def dominates(self, other: PrivacyLoss) -> bool:
-        """Say whether the other loss is proved to be no larger, whatever is asked of it.
+        """Say whether the other loss is proved no larger, at every epsilon and every delta.
 
         False means that it was not proved.
         """

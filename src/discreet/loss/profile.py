@@ -86,34 +86,36 @@ class Profile(PrivacyLoss):
 
     def delta(self, *, epsilon: object) -> float:
         """Return the largest delta over alternatives and directions, rounded up."""
-        at = float_down(checked_epsilon(epsilon))
-        return max(composition.delta_above(at) for composition in self._all())
+        target = float_down(checked_epsilon(epsilon))
+        return max(composition.delta_above(target) for composition in self._all())
 
     def delta_interval(self, *, epsilon: object) -> Bracket:
         """Enclose the largest delta over alternatives and directions."""
         exact = checked_epsilon(epsilon)
-        found = Bracket.largest(composition.delta(float_down(exact)) for composition in self._all())
+        bracket = Bracket.largest(
+            composition.delta(float_down(exact)) for composition in self._all()
+        )
         if (right := float_up(exact)) == exact:
-            return found
+            return bracket
         low = max(composition.delta(right).low for composition in self._all())
-        return Bracket(min(low, found.high), found.high)
+        return Bracket(min(low, bracket.high), bracket.high)
 
     def epsilon(self, *, delta: object) -> float:
         """Return the largest epsilon over alternatives and directions, rounded up."""
         chance = checked_delta(delta)
-        found = max(composition.epsilon_above(chance) for composition in self._all())
+        largest = max(composition.epsilon_above(chance) for composition in self._all())
         bound = self.pure_bound() if chance == 0 else None
-        return found if bound is None else min(found, float_up(bound))
+        return largest if bound is None else min(largest, float_up(bound))
 
     def interval(self, *, delta: object) -> Bracket:
         """Enclose the largest epsilon over alternatives and directions."""
         chance = checked_delta(delta)
-        found = Bracket.largest(composition.epsilon(chance) for composition in self._all())
+        bracket = Bracket.largest(composition.epsilon(chance) for composition in self._all())
         bound = self.pure_bound() if chance == 0 else None
         if bound is None:
-            return found
-        high = min(found.high, float_up(bound))
-        return Bracket(min(found.low, high), high)
+            return bracket
+        high = min(bracket.high, float_up(bound))
+        return Bracket(min(bracket.low, high), high)
 
     def pure_bound(self) -> Fraction | None:
         """Return the largest sum of the pure bounds of the pairs."""
@@ -123,9 +125,9 @@ class Profile(PrivacyLoss):
 
     def concentrated(self) -> Fraction | None:
         """Return a rho within a thousandth of the least; None where a loss can be infinite."""
-        found = [pairs.profile_operations.least_rho(composition) for composition in self._all()]
-        known = [rho for rho in found if rho is not None]
-        return max(known) if len(known) == len(found) else None
+        rhos = [pairs.profile_operations.least_rho(composition) for composition in self._all()]
+        known = [rho for rho in rhos if rho is not None]
+        return max(known) if len(known) == len(rhos) else None
 
     def renyi(self, *, order: object) -> float:
         """Return the largest divergence, rounded up; it grows with the order."""
@@ -144,7 +146,7 @@ class Profile(PrivacyLoss):
 
     def compose(self, other: PrivacyLoss) -> Profile:
         """Multiply, direction by direction."""
-        ours, theirs = self._decided(), checked_loss(other).profile()._decided()  # noqa: SLF001
+        ours, theirs = self._one_alternative(), checked_loss(other).profile()._one_alternative()  # noqa: SLF001
         return Profile(
             remove=(ours.remove[0].compose(theirs.remove[0]),),
             add=(ours.add[0].compose(theirs.add[0]),),
@@ -156,10 +158,10 @@ class Profile(PrivacyLoss):
         times = checked_count(count, low=0)
         if times == 1:
             return self
-        ours = self._decided()
+        ours = self._one_alternative()
         return replace(ours, remove=(ours.remove[0].power(times),), add=(ours.add[0].power(times),))
 
-    def _decided(self) -> Profile:
+    def _one_alternative(self) -> Profile:
         """Return one alternative in each direction that dominates all of them."""
         if len(self.remove) == len(self.add) == 1:
             return self
@@ -169,10 +171,10 @@ class Profile(PrivacyLoss):
     def group(self, size: int) -> Profile:
         """Move every pair to several times its distance, or chain an indivisible product.
 
-        A product stands for so many releases, each with a pair above it for every neighbor, as
-        ``compose`` and ``power`` make it.  Where a product merely bounds one release, its group is
-        not that of the pairs: say so by ``as_one``.  A mechanism that is asked for its loss at the
-        distance may know a smaller one.
+        A product from ``compose`` and ``power`` stands for as many releases as it has factors, each
+        with a pair above it for every neighbor.  Where a product merely bounds one release, its
+        group is not that of the pairs: say so by ``as_one``.  The mechanism itself, asked for its
+        loss at the distance, may know a smaller one.
         Each step of a chain may have another alternative above it, so several are replaced by one
         pair above them all before it is chained (key ``adaptive-choice``).
         """
@@ -184,7 +186,7 @@ class Profile(PrivacyLoss):
             if self.indivisible
             else pairs.profile_operations.grouped
         )
-        ours = self._decided()
+        ours = self._one_alternative()
         return replace(ours, remove=(far(ours.remove[0], count),), add=(far(ours.add[0], count),))
 
     def join(self, other: PrivacyLoss) -> PrivacyLoss:

@@ -79,7 +79,7 @@ MOST_SQUARED = 20
 
 @functools.lru_cache(maxsize=256)
 def worst_moves(*, squared: int, coordinates: int) -> tuple[Move, ...]:
-    """Return the costliest moves of at most this squared length in at most so many coordinates.
+    """Return the costliest moves of at most this squared length and at most this many coordinates.
 
     >>> worst_moves(squared=2, coordinates=5)
     ((1, 1),)
@@ -115,8 +115,8 @@ def _covers(large: Move, small: Move) -> bool:
     first, rest = small[0], small[1:]
     for size in set(large):  # equal entries are as good as each other
         if size >= first:
-            at = large.index(size)
-            if _covers((*large[:at], size - first, *large[at + 1 :]), rest):
+            place = large.index(size)
+            if _covers((*large[:place], size - first, *large[place + 1 :]), rest):
                 return True
     return False
 
@@ -177,7 +177,7 @@ class Additive:
         return noisy if self.grid is None else self.grid.from_grid(noisy)
 
     def error(self, confidence: Number, coordinates: int) -> int | Fraction:
-        """Return the exact simultaneous error of so many coordinates."""
+        """Return the exact simultaneous error of this many coordinates."""
         chance = at_confidence(confidence)
         count = whole(coordinates, name="coordinates", low=1)
         cells = two_sided_quantile(self.law, chance, count)
@@ -234,7 +234,7 @@ class AdditiveNoise(Mechanism[Numbers, Any]):
 
     @abstractmethod
     def widened(self, answers: int | Fraction) -> Self:
-        """Return the noise with which so many answers cost as much as one does with this."""
+        """Return the noise with which ``answers`` answers cost what one costs with this noise."""
 
     def error(self, *, confidence: Number, coordinates: int = 1) -> int | Fraction:
         """Return the smallest r such that all coordinates are within r, with this probability."""

@@ -144,12 +144,12 @@ def attributes(universe: Sequence[Sequence[int]]) -> Counting:
     [1, 2]
     """
     places = range(len(universe[0])) if len(universe) else range(0)
-    return Counting(universe, [functools.partial(_is_one, at) for at in places])
+    return Counting(universe, [functools.partial(_is_one, place) for place in places])
 
 
 def _is_at_most(y: Any, row: Any) -> bool:
     return bool(row <= y)
 
 
-def _is_one(at: int, row: Sequence[int]) -> bool:
-    return row[at] == 1
+def _is_one(place: int, row: Sequence[int]) -> bool:
+    return row[place] == 1

@@ -34,10 +34,10 @@ def decide_at_most(enclose: Callable[[int], Interval], limit: Fraction) -> bool:
     """
     bits = BITS
     while True:
-        found = enclose(bits)
-        if found.high <= limit:
+        chance = enclose(bits)
+        if chance.high <= limit:
             return True
-        if found.low > limit:
+        if chance.low > limit:
             return False
         bits *= 2
 
@@ -59,15 +59,15 @@ def first_true(
     return inside
 
 
-def _around(enough: Callable[[int], bool], at: int, step: int) -> tuple[int, int]:
-    """Return two numbers, of which the condition holds at the second, and not at the first."""
-    if enough(at):
-        while step <= at and enough(at - step):
-            at, step = at - step, 2 * step
-        return max(at - step, -1), at
-    while not enough(at + step):
-        at, step = at + step, 2 * step
-    return at, at + step
+def _around(enough: Callable[[int], bool], point: int, step: int) -> tuple[int, int]:
+    """Return two numbers: the condition fails at the first and holds at the second."""
+    if enough(point):
+        while step <= point and enough(point - step):
+            point, step = point - step, 2 * step
+        return max(point - step, -1), point
+    while not enough(point + step):
+        point, step = point + step, 2 * step
+    return point, point + step
 
 
 def two_sided_quantile(law: Distribution, chance: Fraction, count: int) -> int:

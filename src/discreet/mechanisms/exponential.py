@@ -93,10 +93,10 @@ class Exponential(SelectionMechanism[int]):
         zero = Fraction(0)
         total = Interval(sum((w.low for w in scaled), zero), sum((w.high for w in scaled), zero))
         return {
-            at: Interval(
+            index: Interval(
                 w.low / (w.low + total.high - w.high), w.high / (w.high + total.low - w.low)
             )
-            for at, w in enumerate(scaled)
+            for index, w in enumerate(scaled)
         }
 
 
@@ -161,9 +161,9 @@ class PermuteAndFlip(SelectionMechanism[int]):
         best = max(scores)
         coins = [exp_interval((best - score) / self.scale) for score in scores]
         law = {}
-        for at, coin in enumerate(coins):
-            others = coins[:at] + coins[at + 1 :]
-            law[at] = Interval(
+        for index, coin in enumerate(coins):
+            others = coins[:index] + coins[index + 1 :]
+            law[index] = Interval(
                 coin.low * _mean_share([other.high for other in others]),
                 coin.high * _mean_share([other.low for other in others]),
             )

@@ -58,10 +58,10 @@ class _Samplers:
         self._matrix = matrix
         self._built: tuple[Categorical, ...] = ()
 
-    def draw(self, at: int, entropy: Entropy) -> int:
+    def draw(self, place: int, entropy: Entropy) -> int:
         if not self._built:
             self._built = tuple(Categorical(weights=row) for row in self._matrix)
-        return self._built[at].draw(entropy)
+        return self._built[place].draw(entropy)
 
 
 @final
@@ -116,14 +116,14 @@ class FiniteMechanism(Mechanism[Hashable, Any]):
         exponent = factor(epsilon, name="epsilon")
         pairs = list(self._pairs(distance))
 
-        def at(odds: Fraction) -> Fraction:
+        def delta_at(odds: Fraction) -> Fraction:
             return max((hockey_stick(p, q, odds) for p, q in pairs), default=Fraction(0))
 
         largest = max((a / b for p, q in pairs for a, b in zip(p, q, strict=True) if b), default=1)
         if exponent >= math.ceil(largest).bit_length():  # beyond, only impossible outputs count
-            return Interval(at(Fraction(largest)), at(Fraction(largest)))
+            return Interval(delta_at(Fraction(largest)), delta_at(Fraction(largest)))
         growth = exp(exponent)
-        return Interval(at(growth.high), at(growth.low))
+        return Interval(delta_at(growth.high), delta_at(growth.low))
 
     def renyi(self, *, order: Number, distance: Number = 1) -> float:
         """Return the largest Renyi divergence of an order from 1 on, rounded up."""
@@ -194,7 +194,7 @@ class FiniteMechanism(Mechanism[Hashable, Any]):
                 do="give a function of one argument, the output.",
             )
         images = [function(y) for y in self.outputs]
-        names = tuple(name for at, name in enumerate(images) if name not in images[:at])
+        names = tuple(name for index, name in enumerate(images) if name not in images[:index])
         kernel = [[int(image == name) for name in names] for image in images]
         return self.then(kernel, outputs=names)
 

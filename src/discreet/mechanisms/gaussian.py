@@ -27,6 +27,7 @@ from discreet import noise  # its Gaussian law is loaded when first used
 from discreet.errors import WrongKind
 from discreet.exact import decimal, whole
 from discreet.loss import PrivacyLoss, Pure, ZeroConcentrated
+from discreet.loss.pairs.gaussian import DiscreteGaussianPair
 from discreet.loss.pairs.smoothed_gaussian import SmoothedGaussianPair
 from discreet.mechanisms.additive import (
     MOST_SQUARED,
@@ -97,10 +98,8 @@ class Gaussian(AdditiveNoise):
         variance = self.law.variance
         moves = _worst_moves(squared, places)
         if len(moves) == 1:
-            from discreet.loss.pairs.gaussian import DiscreteGaussianPair  # noqa: PLC0415  rare
-
             exact = [DiscreteGaussianPair(variance=variance, distance=d) for d in moves[0]]
-            if exact[0].listed:
+            if exact[0].is_enumerable:
                 return loss_of_move(exact)
         smooth = SmoothedGaussianPair.of(variance=variance, squared=squared, coordinates=places)
         return (
@@ -137,7 +136,7 @@ class Gaussian(AdditiveNoise):
         return math.sqrt(self.variance)
 
     def widened(self, answers: int | Fraction) -> Gaussian:
-        """Return noise of a variance that is so many times as large."""
+        """Return noise with ``answers`` times the variance."""
         return Gaussian(variance=answers * self.variance, grid=self.grid)
 
 

@@ -61,7 +61,7 @@ class Histogram(Mechanism[Counts, NDArray[np.int64]]):
         object.__setattr__(self, "relation", Relation.read(relation))
 
     def loss(self, *, distance: Number = 1) -> PrivacyLoss:
-        """Return the loss between tables so many steps of the relation apart."""
+        """Return the loss between tables ``distance`` steps of the relation apart."""
         steps = steps_at(distance)
         if self.relation is Relation.LOCAL:  # any two single rows are neighbors
             steps = min(steps, 1)

@@ -84,5 +84,5 @@ class Laplace(AdditiveNoise):
         return float(self.scale)
 
     def widened(self, answers: int | Fraction) -> Laplace:
-        """Return noise of a scale that is so many times as large."""
+        """Return noise with ``answers`` times the scale."""
         return Laplace(scale=answers * self.scale, grid=self.grid)

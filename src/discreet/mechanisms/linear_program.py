@@ -102,8 +102,10 @@ def _sums(size: int, width: int, *, extra: bool) -> coo_array:
     """Return the rows that sum up each law."""
     from scipy.sparse import coo_array  # noqa: PLC0415  as above
 
-    at = np.arange(size * width)
-    return coo_array((np.ones(at.size), (at // width, at)), shape=(size, size * width + extra))
+    entry = np.arange(size * width)
+    return coo_array(
+        (np.ones(entry.size), (entry // width, entry)), shape=(size, size * width + extra)
+    )
 
 
 def _limits(problem: Problem, cost: NDArray[np.float64]) -> coo_array:
@@ -120,11 +122,14 @@ def _limits(problem: Problem, cost: NDArray[np.float64]) -> coo_array:
     privacy = coo_array((entries, places), shape=(count, size * width + worst))
     if not worst:
         return privacy
-    at = np.arange(size * width)
+    entry = np.arange(size * width)
     bound = coo_array(
         (
             np.append(cost.ravel(), -np.ones(size)),
-            (np.append(at // width, np.arange(size)), np.append(at, np.full(size, at.size))),
+            (
+                np.append(entry // width, np.arange(size)),
+                np.append(entry, np.full(size, entry.size)),
+            ),
         ),
         shape=(size, size * width + 1),
     )

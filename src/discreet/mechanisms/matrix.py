@@ -62,11 +62,7 @@ Matrix = tuple[Row, ...]
 
 
 def stochastic(rows: Iterable[Iterable[object]], *, name: str = "matrix") -> Matrix:
-    """Read a row-stochastic matrix, exactly.
-
-    >>> stochastic([["0.75", 0.25], [0, 1]])
-    ((Fraction(3, 4), Fraction(1, 4)), (Fraction(0, 1), Fraction(1, 1)))
-    """
+    """Read a row-stochastic matrix, exactly."""
     lines = list(rows) if getattr(rows, "ndim", 0) == 2 else listed(rows, name=f"rows of {name}")
     matrix = tuple(
         tuple(
@@ -99,11 +95,7 @@ def stochastic(rows: Iterable[Iterable[object]], *, name: str = "matrix") -> Mat
 
 
 def max_ratio(p: Sequence[Fraction], q: Sequence[Fraction]) -> Fraction | float:
-    """Return the largest ratio of two laws: a rational, or infinity.
-
-    >>> max_ratio((Fraction(3, 4), Fraction(1, 4)), (Fraction(1, 4), Fraction(3, 4)))
-    Fraction(3, 1)
-    """
+    """Return the largest ratio of two laws: a rational, or infinity."""
     largest = Fraction(0)
     for one, other in zip(p, q, strict=True):
         if one and not other:
@@ -114,23 +106,13 @@ def max_ratio(p: Sequence[Fraction], q: Sequence[Fraction]) -> Fraction | float:
 
 
 def hockey_stick(p: Sequence[Fraction], q: Sequence[Fraction], factor: Fraction) -> Fraction:
-    """Return the largest p(S) - factor * q(S) over all sets S of outputs.
-
-    >>> p, q = (Fraction(3, 4), Fraction(1, 4)), (Fraction(1, 4), Fraction(3, 4))
-    >>> hockey_stick(p, q, Fraction(2))
-    Fraction(1, 4)
-    """
+    """Return the largest p(S) - factor * q(S) over all sets S of outputs."""
     excess = (one - factor * other for one, other in zip(p, q, strict=True))
     return sum((gap for gap in excess if gap > 0), Fraction(0))
 
 
 def renyi(p: Sequence[Fraction], q: Sequence[Fraction], order: Fraction) -> float:
-    """Return the Renyi divergence of an order from 1 on, rounded up; order 1 is Kullback-Leibler.
-
-    >>> half, third = Fraction(1, 2), Fraction(1, 3)
-    >>> renyi((half, half), (third, 1 - third), Fraction(2))  # ln 9/8
-    0.11778303565638346
-    """
+    """Return the Rényi divergence of an order from 1 on, rounded up; at 1, Kullback and Leibler."""
     both = [(one, other) for one, other in zip(p, q, strict=True) if one]
     if any(not other for _, other in both):
         return math.inf
@@ -148,12 +130,7 @@ def renyi(p: Sequence[Fraction], q: Sequence[Fraction], order: Fraction) -> floa
 
 
 def multiply(left: Matrix, right: Matrix) -> Matrix:
-    """Return the matrix product: ``right`` processes the outputs of ``left``.
-
-    >>> flip = stochastic([[0, 1], [1, 0]])
-    >>> multiply(flip, flip)
-    ((Fraction(1, 1), Fraction(0, 1)), (Fraction(0, 1), Fraction(1, 1)))
-    """
+    """Return the matrix product: ``right`` processes the outputs of ``left``."""
     columns = list(zip(*right, strict=True))
     return tuple(
         tuple(

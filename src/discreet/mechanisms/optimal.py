@@ -99,8 +99,8 @@ def bayes_remap(
     choices = mechanism.inputs if answers is None else tuple(listed(answers, name="answers"))
     table = cost_table(cost, mechanism.inputs, choices)
     best = {}
-    for at, output in enumerate(mechanism.outputs):
-        joint = [w * row[at] for w, row in zip(weights, mechanism.matrix, strict=True)]
+    for place, output in enumerate(mechanism.outputs):
+        joint = [w * row[place] for w, row in zip(weights, mechanism.matrix, strict=True)]
         costs = [expectation(joint, column) for column in zip(*table, strict=True)]
         best[output] = choices[costs.index(min(costs))]
     return mechanism.relabel(best.__getitem__)
@@ -174,8 +174,8 @@ def optimal_mechanism(
     )
     solved = solve(problem)
     mechanism = FiniteMechanism(matrix=_repaired(solved.laws, problem), graph=graph, outputs=names)
-    each = [expectation(p, c) for p, c in zip(mechanism.matrix, problem.cost, strict=True)]
-    high = max(each) if problem.prior is None else expectation(problem.prior, each)
+    costs = [expectation(p, c) for p, c in zip(mechanism.matrix, problem.cost, strict=True)]
+    high = max(costs) if problem.prior is None else expectation(problem.prior, costs)
     low = _certificate(solved, problem)
     return Optimum(mechanism, Interval(unit * low, unit * high))
 

@@ -81,7 +81,7 @@ class Quantile(Mechanism[Values, int]):
         object.__setattr__(self, "scale", Exponential(candidates=1, scale=scale).scale)
 
     def loss(self, *, distance: Number = 1) -> Profile:
-        """Return the loss between tables so many steps of the relation apart."""
+        """Return the loss between tables ``distance`` steps of the relation apart."""
         return self._select().loss(distance=self._moved(distance))
 
     def concentrated(self, *, distance: Number = 1) -> ZeroConcentrated:
@@ -102,15 +102,15 @@ class Quantile(Mechanism[Values, int]):
         """Return the chance of each candidate."""
         law = self._select().reference_pmf(self._scores(value))
         chances: dict[int, Interval] = {}
-        for at, place in enumerate(self.candidates):
-            chances[place] = law[at] if not callable(law) else law(at)
+        for index, place in enumerate(self.candidates):
+            chances[place] = law[index] if not callable(law) else law(index)
         return chances
 
     def _select(self) -> Exponential:
         return Exponential(candidates=len(self.candidates), scale=self.scale)
 
     def _moved(self, distance: Number) -> Fraction:
-        """Return by how much any score can move in so many steps."""
+        """Return by how much any score can move in this many steps."""
         steps = steps_at(distance)
         if not self.relation.replaces:
             return steps * max(self.level, 1 - self.level)

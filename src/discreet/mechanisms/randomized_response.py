@@ -115,14 +115,14 @@ class RandomizedResponse(Mechanism[Hashable, Any]):
         >>> len(RandomizedResponse(epsilon=1).run_each([0, 1, 1, 0]))
         4
         """
-        places = {category: at for at, category in enumerate(self.categories)}
+        places = {category: index for index, category in enumerate(self.categories)}
         truths = [_place(places, value) for value in listed(values, name="values")]
         answers = (np.array(truths, np.int64) + self._moves(len(truths), entropy)) % len(places)
-        return [self.categories[at] for at in answers]
+        return [self.categories[index] for index in answers]
 
     def reference_pmf(self, value: Hashable) -> dict[Any, Interval]:
         """Return the chance of every answer."""
-        _place({category: at for at, category in enumerate(self.categories)}, value)
+        _place({category: index for index, category in enumerate(self.categories)}, value)
         kept, lied = self.keep(), self._chance(0, _BITS)
         return {category: kept if category == value else lied for category in self.categories}
 

@@ -2,8 +2,6 @@
 
 Trust: kernel.
 
-The staircase law on the integers.
-
 Definition.  With sensitivity d, a step r in {1, ..., d} and b = e^-epsilon, P[|Z| = m] is constant
 on stairs: for m = k d + u with 0 <= u < d,
 
@@ -13,8 +11,6 @@ on stairs: for m = k d + u with 0 <= u < d,
 Theorem (key ``staircase-sampler``).  Let G be geometric with P[G >= k] = b^k; let B be 0 or 1 with
 odds r to b (d - r); let U be uniform on r values if B = 0, else on d - r values.  With a fair sign,
 and minus zero rejected, G d + B r + U has this law.
-
-The staircase mechanism: the least noise that pure differential privacy allows.
 
 Theorem (key ``staircase``; Geng and Viswanath 2016).  Among all noise added to an integer query of
 sensitivity d, whatever the answer, the smallest E|Z| (and the smallest variance) at epsilon-DP is
@@ -45,9 +41,8 @@ from discreet.mechanisms.additive import Additive, integers
 from discreet.mechanisms.mechanism import Mechanism, Number, ReferenceLaw, factor, steps_at
 from discreet.noise import SYSTEM, Distribution, Entropy, Geometric, Moments, Uniform
 from discreet.noise.categorical import WeightedTable
-from discreet.noise.chance import ScaledExponential, ratio
-from discreet.noise.distribution import complement
-from discreet.noise.scale_limits import checked_scale
+from discreet.noise.chance import ScaledExponential, complement, ratio
+from discreet.noise.distribution import checked_scale
 from discreet.noise.table import TableSizes
 
 __all__ = ["Staircase", "StaircaseNoise"]
@@ -88,7 +83,7 @@ class StaircaseNoise(Distribution):
         return np.concatenate(parts)
 
     def attempt(self, count: int, entropy: Entropy) -> NDArray[np.int64]:
-        """Draw so many signs and magnitudes, and leave out minus zero."""
+        """Draw ``count`` signs and magnitudes, and reject minus zero."""
         r, d = self.step, self.sensitivity
         periods = Geometric(scale=1 / self.epsilon).sample(count, entropy)
         magnitude = np.minimum(periods, INT64_MAX // d - 1) * d

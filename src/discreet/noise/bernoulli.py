@@ -29,10 +29,9 @@ from numpy.typing import NDArray
 from discreet.certified import exp_neg
 from discreet.errors import WrongKind
 from discreet.exact import ExactNumber, Interval
-from discreet.noise.chance import Chance, ExpNeg, Logistic, Ratio, chance_scaled
-from discreet.noise.distribution import BITS, Distribution, Moments, complement, log_of
-from discreet.noise.entropy import SYSTEM, Entropy, checked_entropy
-from discreet.noise.scale_limits import checked_count
+from discreet.noise.chance import Chance, ExpNeg, Logistic, Ratio, chance_scaled, complement, log_of
+from discreet.noise.distribution import BITS, Distribution, Moments
+from discreet.noise.entropy import SYSTEM, Entropy, checked_count, checked_entropy
 
 __all__ = ["Bernoulli", "CoinSizes", "exp_coins", "flip", "settle"]
 
@@ -91,9 +90,9 @@ def _compare(
     unsure = ~heads
     unsure &= below < estimate + sizes.guard
     if unsure.any():
-        for at in np.flatnonzero(unsure):
-            heads[at] = settle(
-                chance(int(at)), int(word[at]), sizes.word_bits, entropy, sizes.step_bits
+        for index in np.flatnonzero(unsure):
+            heads[index] = settle(
+                chance(int(index)), int(word[index]), sizes.word_bits, entropy, sizes.step_bits
             )
     return heads
 
@@ -113,8 +112,8 @@ def exp_coins(
     heads = below + exponent <= 1.0 - 2.0**-sizes.word_bits - sizes.guard
     open_ = np.flatnonzero(~heads)
 
-    def chance(at: int) -> Enclosure:
-        return exp_chance(exact(int(open_[at])))
+    def chance(index: int) -> Enclosure:
+        return exp_chance(exact(int(open_[index])))
 
     heads[open_] = _compare(word[open_], np.exp(-exponent[open_]), chance, entropy, sizes)
     return heads
@@ -183,8 +182,8 @@ class Bernoulli(Distribution):
             first = entropy.words(part.size, sizes.first_bits)
             np.less(first, low, out=part)
             for word in range(low, high):  # the one or two words that do not settle it
-                at = np.flatnonzero(first == word)
-                part[at] = self._refine(word, at.size, entropy)
+                open_ = np.flatnonzero(first == word)
+                part[open_] = self._refine(word, open_.size, entropy)
         return out
 
     def _refine(self, first: int, count: int, entropy: Entropy) -> NDArray[np.bool_]:
@@ -196,9 +195,9 @@ class Bernoulli(Distribution):
         heads = word < low
         unsure = ~heads & (word < high)
         if unsure.any():
-            for at in np.flatnonzero(unsure):
-                heads[at] = settle(
-                    self.p.enclose, int(word[at]), sizes.word_bits, entropy, sizes.step_bits
+            for index in np.flatnonzero(unsure):
+                heads[index] = settle(
+                    self.p.enclose, int(word[index]), sizes.word_bits, entropy, sizes.step_bits
                 )
         return heads
 

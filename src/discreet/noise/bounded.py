@@ -27,9 +27,9 @@ from discreet.arrays import INT64_MAX, INT64_MIN
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import Interval, whole
 from discreet.noise.categorical import WeightedTable
-from discreet.noise.chance import ScaledExponential
+from discreet.noise.chance import ScaledExponential, log_of
 from discreet.noise.decay import Progression
-from discreet.noise.distribution import Distribution, Moments, log_of
+from discreet.noise.distribution import Distribution, Moments
 from discreet.noise.entropy import Entropy
 from discreet.noise.table import TableSizes
 from discreet.noise.two_sided import TwoSidedLaw
@@ -258,8 +258,8 @@ def _moments(first: int, weights: list[tuple[int, int]]) -> Moments:
     total_low, total_high = sum(low for low, _ in weights), sum(high for _, high in weights)
 
     def power(n: int) -> Interval:
-        low = sum(at**n * weight for at, (weight, _) in enumerate(weights))
-        high = sum(at**n * weight for at, (_, weight) in enumerate(weights))
+        low = sum(place**n * weight for place, (weight, _) in enumerate(weights))
+        high = sum(place**n * weight for place, (_, weight) in enumerate(weights))
         return Interval(Fraction(low) / total_high, Fraction(high) / total_low)
 
     mean, square = power(1), power(2)

@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 from discreet.arrays import listed
 from discreet.errors import OutOfRange
 from discreet.exact import ExactNumber, Interval, rational, whole
-from discreet.noise.distribution import Distribution, Moments, complement
+from discreet.noise.chance import complement
+from discreet.noise.distribution import Distribution, Moments, empty
 from discreet.noise.entropy import Entropy
-from discreet.noise.scale_limits import empty
 from discreet.noise.table import CHUNK, Boundaries, Table, TableSizes, boundaries
 
 __all__ = ["Categorical", "Uniform", "WeightedTable"]
@@ -173,7 +173,7 @@ class Categorical(Distribution):
         def enclose(_: int) -> tuple[list[int], list[int]]:
             return positive, positive
 
-        kept = [at for at, weight in enumerate(exact) if weight]
+        kept = [outcome for outcome, weight in enumerate(exact) if weight]
         object.__setattr__(self, "weights", exact)
         object.__setattr__(self, "_sums", (0, *itertools.accumulate(whole_weights)))
         object.__setattr__(self, "_outcomes", np.array(kept, np.int64))
@@ -205,8 +205,8 @@ class Categorical(Distribution):
     def moments(self) -> Moments:
         """Return mean and variance, exactly."""
         total = sum(self.weights)
-        mean = sum((at * weight for at, weight in enumerate(self.weights)), Fraction(0)) / total
-        square = sum((at * at * weight for at, weight in enumerate(self.weights)), Fraction(0))
+        mean = sum((k * weight for k, weight in enumerate(self.weights)), Fraction(0)) / total
+        square = sum((k * k * weight for k, weight in enumerate(self.weights)), Fraction(0))
         spread = square / total - mean**2
         return Moments(mean=Interval(mean, mean), variance=Interval(spread, spread))
 

@@ -18,14 +18,42 @@ from typing import Final, final
 
 from discreet.certified import exp_neg, log
 from discreet.errors import OutOfRange
-from discreet.exact import ExactNumber, Interval, probability, rational
-from discreet.noise.distribution import log_of
-from discreet.noise.scale_limits import checked_bits
+from discreet.exact import ExactNumber, Interval, probability, rational, whole
 
 __all__ = ["Chance", "ExpNeg", "Logistic", "Ratio", "ScaledExponential", "ratio"]
 
 _DEEPEST: Final = 1 << 16
 _FAR: Final = 512
+
+
+def checked_bits(bits: object) -> int:
+    """Read how many bits an enclosure is to have."""
+    return whole(bits, name="bits", low=1, high=1 << 20)
+
+
+def complement(tail: Interval) -> Interval:
+    """Enclose one minus a number.
+
+    >>> complement(Interval(Fraction(1, 4), Fraction(1, 2)))
+    Interval(low=Fraction(1, 2), high=Fraction(3, 4))
+    """
+    return Interval(1 - tail.high, 1 - tail.low)
+
+
+def log_of(value: Interval, bits: int) -> Interval:
+    """Enclose the logarithm of a chance that is not zero.
+
+    >>> log_of(Interval(Fraction(1), Fraction(1)), 8)
+    Interval(low=Fraction(0, 1), high=Fraction(0, 1))
+    """
+    if value.low == 0:
+        raise OutOfRange(
+            what="nothing lies above this value.",
+            why="the logarithm of zero is no number.",
+            do="ask for a value inside the support.",
+        )
+    one = 1 << bits
+    return Interval(Fraction(log(value.low, bits)[0], one), Fraction(log(value.high, bits)[1], one))
 
 
 @final

@@ -14,6 +14,10 @@ block when it is served, and no copy of a law takes values along: pools are not 
 about 2**-bits on the small side of the law; privacy thresholds use their safe end.  ``pmf``,
 ``cdf``, ``survival`` and ``log_survival`` round the enclosure to the nearest float, to be shown.
 ``quantile`` is an exact integer, decided on enclosures of growing precision.
+
+Scales up to 2**57 leave room for 64 bits of tail inside int64: a draw beyond its ends has a chance
+below exp(-63), and stops there.  Scales down to 2**-200 keep every float estimate away from
+underflow.
 """
 
 from __future__ import annotations
@@ -27,13 +31,12 @@ from typing import Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.certified import log
-from discreet.errors import OutOfRange
-from discreet.exact import ExactNumber, Interval, rational, whole
-from discreet.noise.entropy import SYSTEM, Entropy, checked_entropy, process_stamp
-from discreet.noise.scale_limits import checked_bits, checked_count
+from discreet.errors import OutOfRange, TooLarge
+from discreet.exact import ExactNumber, Interval, positive, rational, whole
+from discreet.noise.chance import checked_bits, log_of
+from discreet.noise.entropy import SYSTEM, Entropy, checked_count, checked_entropy, process_stamp
 
-__all__ = ["Distribution", "Moments", "draw_from_pool"]
+__all__ = ["Distribution", "Moments", "checked_scale", "draw_from_pool", "empty"]
 
 BLOCK: Final = 256
 MOST_LAWS: Final = 64
@@ -55,23 +58,23 @@ def draw_from_pool(law: Distribution) -> int:
     pools, stamp = _pools, process_stamp()
     if pools.stamp != stamp:
         pools.blocks, pools.stamp = {}, stamp
-    held = pools.blocks.get(id(law))
-    if held is None or not held[1]:
-        held = _refill(law)
+    block = pools.blocks.get(id(law))
+    if block is None or not block[1]:
+        block = _refill(law)
     try:
-        return held[1].pop()
+        return block[1].pop()
     except IndexError:  # a signal handler took the last value in between
         return draw_from_pool(law)
 
 
 def _refill(law: Distribution) -> tuple[Distribution, list[int]]:
-    held = law, law.sample(BLOCK, SYSTEM).tolist()
+    block = law, law.sample(BLOCK, SYSTEM).tolist()
     blocks = _pools.blocks
     blocks.pop(id(law), None)
     while len(blocks) >= MOST_LAWS:  # the law that was refilled longest ago
         del blocks[next(iter(blocks))]
-    blocks[id(law)] = held
-    return held
+    blocks[id(law)] = block
+    return block
 
 
 BITS = 64
@@ -211,26 +214,39 @@ def _outcome(k: object) -> int:
     return whole(k, name="k")
 
 
-def complement(tail: Interval) -> Interval:
-    """Enclose one minus a number.
+_LARGEST: Final = 1 << 57
+_SMALLEST: Final = Fraction(1, 1 << 200)
 
-    >>> complement(Interval(Fraction(1, 4), Fraction(1, 2)))
-    Interval(low=Fraction(1, 2), high=Fraction(3, 4))
+
+def checked_scale(value: ExactNumber, *, name: str, power: int = 1) -> Fraction:
+    """Read a scale, or a scale raised to a power, that the samplers support.
+
+    >>> checked_scale("1.5", name="scale")
+    Fraction(3, 2)
     """
-    return Interval(1 - tail.high, 1 - tail.low)
-
-
-def log_of(value: Interval, bits: int) -> Interval:
-    """Enclose the logarithm of a chance that is not zero.
-
-    >>> log_of(Interval(Fraction(1), Fraction(1)), 8)
-    Interval(low=Fraction(0, 1), high=Fraction(0, 1))
-    """
-    if value.low == 0:
-        raise OutOfRange(
-            what="nothing lies above this value.",
-            why="the logarithm of zero is no number.",
-            do="ask for a value inside the support.",
+    number = positive(value, name=name)
+    if number > _LARGEST**power:
+        raise TooLarge(
+            what=f"{name} is above 2**{57 * power}.",
+            why="noise of that width does not fit in 64-bit integers.",
+            do="measure in a coarser unit, so that values and noise both get smaller.",
         )
-    one = 1 << bits
-    return Interval(Fraction(log(value.low, bits)[0], one), Fraction(log(value.high, bits)[1], one))
+    if number < _SMALLEST**power:
+        raise OutOfRange(
+            what=f"{name} is below 2**-{200 * power}.",
+            why="noise that narrow is zero in practice and protects nothing.",
+            do=f"check the {name}; for an exact answer, add no noise at all.",
+        )
+    return number
+
+
+def empty(count: int) -> NDArray[np.int64]:
+    """Allocate an array of ``count`` integers, or say that memory is short."""
+    try:
+        return np.empty(count, np.int64)
+    except MemoryError:
+        raise TooLarge(
+            what="so many values do not fit in memory.",
+            why="a sample is one array.",
+            do="draw in parts.",
+        ) from None

@@ -43,7 +43,6 @@ from discreet.errors import (
     WrongKind,
 )
 from discreet.exact import whole
-from discreet.noise.scale_limits import checked_count
 
 __all__ = ["SYSTEM", "Entropy", "KeyedEntropy", "SystemEntropy"]
 
@@ -112,6 +111,11 @@ def _checked_width(width: int) -> int:
     if type(width) is int and 0 <= width <= _WIDEST:
         return width
     return whole(width, name="width", low=0, high=_WIDEST)
+
+
+def checked_count(count: object) -> int:
+    """Read how many values to draw, before any bit is drawn."""
+    return whole(count, name="count", low=0, high=1 << 36)
 
 
 class _ByteSource(ABC):

@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 from discreet.arrays import listed
 from discreet.errors import EntropyExhausted, OutOfRange, WrongKind
 from discreet.exact import ExactNumber, probability, whole
-from discreet.noise.entropy import word_type
-from discreet.noise.scale_limits import checked_count
+from discreet.noise.entropy import checked_count, word_type
 
 __all__ = ["ExactLaw", "ReplayEntropy", "exact_law"]
 

@@ -34,10 +34,9 @@ from discreet.certified import exp_neg, pi, sqrt
 from discreet.exact import ExactNumber, Interval
 from discreet.noise.chance import ScaledExponential
 from discreet.noise.decay import Decay
-from discreet.noise.distribution import BITS, Moments
+from discreet.noise.distribution import BITS, Moments, checked_scale
 from discreet.noise.entropy import Entropy
 from discreet.noise.rare_events import gaussian_beyond_into
-from discreet.noise.scale_limits import checked_scale
 from discreet.noise.tablefree import FreeSizes, Parameters, gaussian_into
 from discreet.noise.two_sided import TwoSidedLaw
 
@@ -187,8 +186,8 @@ def variance_bounds(variance: Fraction, bits: int) -> Interval:
     count = decay.reach(bits + 32) + 2
     scale = bits + 64
     run = decay.progression(start=0, step=1, count=count, bits=scale)
-    low = 2 * sum(at * at * weight for at, weight in enumerate(run.low))
-    high = 2 * sum(at * at * weight for at, weight in enumerate(run.high))
+    low = 2 * sum(k * k * weight for k, weight in enumerate(run.low))
+    high = 2 * sum(k * k * weight for k, weight in enumerate(run.high))
     high += 4 * count * count * decay.beyond(start=count, step=1, bits=scale)
     total = normalizer(variance, bits + 32)
     one = 1 << scale

@@ -20,12 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.exact import ExactNumber, Interval
-from discreet.noise.chance import ScaledExponential, ratio
+from discreet.noise.chance import ScaledExponential, complement, ratio
 from discreet.noise.decay import Decay
-from discreet.noise.distribution import BITS, Distribution, Moments, complement
+from discreet.noise.distribution import BITS, Distribution, Moments, checked_scale, empty
 from discreet.noise.entropy import Entropy
 from discreet.noise.rare_events import laplace_beyond_into
-from discreet.noise.scale_limits import checked_scale, empty
 from discreet.noise.tablefree import FreeSizes, Parameters, geometric_into, laplace_into
 from discreet.noise.two_sided import TwoSidedLaw
 

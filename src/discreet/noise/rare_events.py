@@ -65,7 +65,7 @@ def rare_heads(
     entropy: Entropy,
     sizes: FreeSizes = SIZES,
 ) -> NDArray[np.int64]:
-    """Return the places of heads among so many coins, from the lowest on.
+    """Return the places of the coins that show heads, lowest first.
 
     Args:
         coins: how many there are, at most 2**62.
@@ -94,15 +94,15 @@ def _scale(most: Fraction) -> Fraction:
 def _marked(coins: int, scale: Fraction, entropy: Entropy, sizes: FreeSizes) -> NDArray[np.int64]:
     """Return the places of marked coins: each is one gap after the last."""
     share = -math.expm1(-1.0 / float(scale))  # about how many are marked decides nothing else
-    found: list[int] = []
+    marked: list[int] = []
     start = 0
     while start < coins:
         gaps = np.empty(int((coins - start) * share) + 1, np.int64)
         geometric_into(gaps, Parameters.same(scale), entropy, sizes)
         after = [*itertools.accumulate((gap + 1 for gap in gaps.tolist()), initial=start)]
-        found += (end - 1 for end in after[1:])
+        marked += (end - 1 for end in after[1:])
         start = after[-1]
-    return np.array([place for place in found if place < coins], np.int64)
+    return np.array([place for place in marked if place < coins], np.int64)
 
 
 def _stays(chance: Callable[[int], Interval], scale: Fraction) -> Enclosure:
@@ -172,8 +172,8 @@ def _attempt(  # noqa: PLR0913, PLR0917 (one law, and how it is drawn)
     excess = size.floats() - float(center)
     exponent = excess * excess / (2.0 * float(variance))
 
-    def exact(at: int) -> Fraction:
-        return (size.exact(at) - center) ** 2 / (2 * variance)
+    def exact(index: int) -> Fraction:
+        return (size.exact(index) - center) ** 2 / (2 * variance)
 
     accepted &= exp_coins(exponent, exact, entropy, sizes.coins)
     return size.clamped(np.zeros(count, np.bool_)), accepted

@@ -53,7 +53,7 @@ def permute_and_flip(
     """
     gaps, unit = _gaps(scores, rate)
     _checked(entropy, sizes)
-    heads = exp_coins(_exponents(gaps, unit), lambda at: int(gaps[at]) * unit, entropy, sizes)
+    heads = exp_coins(_exponents(gaps, unit), lambda index: int(gaps[index]) * unit, entropy, sizes)
     standing = np.flatnonzero(heads)
     return int(standing[Uniform(below=standing.size).sample(1, entropy)[0]])
 
@@ -69,9 +69,9 @@ def exponential_weights(
     gaps, unit = _gaps(scores, rate)
     _checked(entropy, sizes)
     word = entropy.bits(sizes.word_bits)
-    found = _by_floats(_exponents(gaps, unit), word, sizes.word_bits)
-    if found is not None:
-        return found
+    winner = _by_floats(_exponents(gaps, unit), word, sizes.word_bits)
+    if winner is not None:
+        return winner
     return _by_integers(gaps, unit, word, entropy, sizes)
 
 
@@ -123,8 +123,8 @@ def _by_integers(
     distinct, place = np.unique(gaps, return_inverse=True)
     while True:
         known = [exp_neg(int(gap) * unit, bits + 64) for gap in distinct]
-        low = list(itertools.accumulate(known[at][0] for at in place))
-        high = list(itertools.accumulate(known[at][1] for at in place))
+        low = list(itertools.accumulate(known[group][0] for group in place))
+        high = list(itertools.accumulate(known[group][1] for group in place))
         index = _settled(low, high, word, bits)
         if index is not None:
             return index

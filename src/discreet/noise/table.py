@@ -69,7 +69,7 @@ class Law(Protocol):
     """A law on indices that a table can sample."""
 
     def boundaries(self, bits: int) -> Boundaries:
-        """Enclose boundaries at scale 2**bits, so many that about 2**-bits of mass is beyond."""
+        """Enclose boundaries at scale 2**bits until about 2**-bits of mass is left."""
         ...
 
     def guide_values(self, count: int) -> NDArray[np.int64]:
@@ -153,8 +153,8 @@ class Table:
         word |= entropy.words(prefix.size, more)
         index, settled = self._settle(word, word)
         if not settled.all():
-            for at in np.flatnonzero(~settled):
-                index[at] = self.resolve(int(word[at]), sizes.word_bits, entropy)
+            for open_ in np.flatnonzero(~settled):
+                index[open_] = self.resolve(int(word[open_]), sizes.word_bits, entropy)
         return index.astype(np.int64, copy=False)
 
     def resolve(self, word: int, bits: int, entropy: Entropy) -> int:
@@ -185,14 +185,14 @@ class SignedLaw:
         self._decay = decay
 
     def boundaries(self, bits: int) -> Boundaries:
-        """Enclose the boundaries, so many that less than 2**-bits of mass is beyond."""
+        """Enclose boundaries until less than 2**-bits of mass is left."""
         scale = bits + 2 * _GUARD_BITS
         count = self._decay.reach(bits + 8) + 1
         half = self._decay.progression(start=0, step=1, count=count, bits=scale)
         low, high = half.low[:1], half.high[:1]
-        for at in range(1, count):
-            low += half.low[at], half.low[at]
-            high += half.high[at], half.high[at]
+        for size in range(1, count):
+            low += half.low[size], half.low[size]
+            high += half.high[size], half.high[size]
         beyond = self._decay.beyond(start=count, step=1, bits=scale)
         return boundaries(low, high, 2 * beyond, bits)
 

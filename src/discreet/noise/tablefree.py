@@ -78,16 +78,16 @@ class Parameters:
     def each(numerators: NDArray[np.int64], denominator: int) -> Parameters:
         """Use ``numerators[i] / denominator`` for element i."""
         floats = numerators / float(denominator)
-        return Parameters(floats, lambda at: Fraction(int(numerators[at]), denominator))
+        return Parameters(floats, lambda index: Fraction(int(numerators[index]), denominator))
 
-    def take(self, at: NDArray[np.intp] | slice) -> Parameters:
+    def take(self, chosen: NDArray[np.intp] | slice) -> Parameters:
         """Select elements."""
         if self.floats.ndim == 0:
             return self
         exact = self.exact
-        if isinstance(at, slice):
-            return Parameters(self.floats[at], lambda index: exact(index + at.start))
-        return Parameters(self.floats[at], lambda index: exact(int(at[index])))
+        if isinstance(chosen, slice):
+            return Parameters(self.floats[chosen], lambda index: exact(index + chosen.start))
+        return Parameters(self.floats[chosen], lambda index: exact(int(chosen[index])))
 
 
 def settle_geometric(
@@ -159,9 +159,9 @@ class WideIntegers:
         """Return the nearest floats."""
         return np.ldexp(self.high.astype(np.float64), self.shift) + self.low
 
-    def exact(self, at: int) -> int:
+    def exact(self, index: int) -> int:
         """Return one magnitude, exactly."""
-        return (int(self.high[at]) << int(_at(self.shift, at))) + int(self.low[at])
+        return (int(self.high[index]) << int(_at(self.shift, index))) + int(self.low[index])
 
     def clamped(self, negative: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Apply the signs; what lies beyond int64 stops at its ends."""
@@ -201,8 +201,8 @@ def _gaussian_attempt(
 ) -> Attempt:
     proposal = np.asarray(np.floor(np.sqrt(variance.floats)) + 1.0)
 
-    def scale(at: int) -> Fraction:
-        return Fraction(int(_at(proposal, at)))
+    def scale(index: int) -> Fraction:
+        return Fraction(int(_at(proposal, index)))
 
     negative = entropy.words(count, 1).astype(np.bool_)
     size, accepted = magnitudes(Parameters(proposal, scale), count, entropy, sizes)
@@ -210,9 +210,9 @@ def _gaussian_attempt(
     excess = size.floats() - variance.floats / proposal
     exponent = excess * excess / (2.0 * variance.floats)
 
-    def exact(at: int) -> Fraction:
-        true = variance.exact(at)
-        return (size.exact(at) - true / scale(at)) ** 2 / (2 * true)
+    def exact(index: int) -> Fraction:
+        true = variance.exact(index)
+        return (size.exact(index) - true / scale(index)) ** 2 / (2 * true)
 
     accepted &= exp_coins(exponent, exact, entropy, sizes.coins)
     return size.clamped(negative), accepted
@@ -226,8 +226,8 @@ def magnitudes(
     shift = np.maximum(exponent - BLOCK_BITS, 0)
     narrow = np.where(shift > 0, mantissa * 2.0**BLOCK_BITS, scale.floats)
 
-    def exact(at: int) -> Fraction:
-        return scale.exact(at) / (1 << int(_at(shift, at)))
+    def exact(index: int) -> Fraction:
+        return scale.exact(index) / (1 << int(_at(shift, index)))
 
     word = entropy.words(count, sizes.word_bits)
     high = _floor_log(Parameters(narrow, exact), word, entropy, sizes)
@@ -239,7 +239,7 @@ def magnitudes(
         offset >>= (widest - shift).astype(np.uint64)
     low = offset.view(np.int64)
     accepted = exp_coins(
-        low / scale.floats, lambda at: int(low[at]) / scale.exact(at), entropy, sizes.coins
+        low / scale.floats, lambda index: int(low[index]) / scale.exact(index), entropy, sizes.coins
     )
     return WideIntegers(high, shift, low), accepted
 
@@ -263,9 +263,9 @@ def _floor_log(
         sure = (value > radius) & (value < 1.0 - radius)
         result = floor.astype(np.int64)
     if not sure.all():
-        for at in np.flatnonzero(~sure):
+        for open_ in np.flatnonzero(~sure):
             settled = settle_geometric(
-                scale.exact(int(at)), int(word[at]), bits, entropy, sizes.step_bits
+                scale.exact(int(open_)), int(word[open_]), bits, entropy, sizes.step_bits
             )
-            result[at] = min(settled, INT64_MAX)
+            result[open_] = min(settled, INT64_MAX)
     return result

@@ -10,19 +10,28 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from fractions import Fraction
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.exact import Interval
-from discreet.noise.chance import ScaledExponential
+from discreet.arrays import INT64_MAX
+from discreet.exact import Interval, whole
+from discreet.noise.chance import ScaledExponential, complement, log_of
 from discreet.noise.decay import Decay
-from discreet.noise.distribution import Distribution, complement, log_of
-from discreet.noise.entropy import SYSTEM, Entropy, checked_entropy
-from discreet.noise.scale_limits import TABLE_FROM, checked_count, checked_least, empty
+from discreet.noise.distribution import Distribution, empty
+from discreet.noise.entropy import SYSTEM, Entropy, checked_count, checked_entropy
 from discreet.noise.tablefree import SIZES, FreeSizes
 
-__all__ = ["TwoSidedLaw"]
+__all__ = ["TABLE_FROM", "TwoSidedLaw"]
+
+TABLE_FROM: Final = 1 << 16
+"""Draws of one call from which on a table is used.
+
+The choice depends on nothing but the count, so that a keyed stream repeats its noise.  Between
+machines whose exp or log differ in the last place, a close call may read more words on one of them,
+with a chance below 2**-38 a draw; what follows in the stream then differs.
+"""
 
 
 class TwoSidedLaw(Distribution):
@@ -85,7 +94,8 @@ class TwoSidedLaw(Distribution):
         """
         out = empty(checked_count(count))
         source = checked_entropy(entropy)
-        self._beyond_into(out, checked_least(least), source, sizes)
+        start = whole(least, name="least", low=0, high=INT64_MAX)
+        self._beyond_into(out, start, source, sizes)
         return out
 
     def _cdf(self, k: int, bits: int) -> Interval:

@@ -61,7 +61,7 @@ class BlockLaw:
         self.near = 2 * (decay.reach(reach_bits) // width + 1)
 
     def boundaries(self, bits: int) -> Boundaries:
-        """Enclose the boundaries, so many that less than 2**-bits of mass is beyond."""
+        """Enclose boundaries until less than 2**-bits of mass is left."""
         scale, m = bits + 2 * _GUARD_BITS, self._width
         count = max(self.near // 2, self._decay.reach(bits + 8) // m + 2)
 
@@ -79,8 +79,8 @@ class BlockLaw:
                 flat.append(outer)
                 residual.append((max(0, inner[0] - outer[1]), max(0, inner[1] - outer[0])))
         outcomes = flat[: self.near] + residual[: self.near]
-        for at in range(self.near, 2 * count):
-            outcomes += flat[at], residual[at]
+        for block in range(self.near, 2 * count):
+            outcomes += flat[block], residual[block]
         # all farther blocks together weigh no more than their inner ends do
         rest = sum(self._decay.beyond(start=count * m + k, step=m, bits=scale) for k in (0, 1))
         return boundaries([low for low, _ in outcomes], [high for _, high in outcomes], rest, bits)
@@ -151,11 +151,11 @@ class BlockSampler:
         out |= offset.view(np.int64) if offset.dtype == np.uint64 else offset
         block, residual = self._law.decode(index)
         out[void] = self._join(block, offset[void].astype(np.int64))
-        at = np.flatnonzero(residual)
-        if not at.size:
-            return at
-        heads = self._accept(block[at], offset[void[at]].astype(np.int64), entropy)
-        return void[at[~heads]]
+        drawn = np.flatnonzero(residual)
+        if not drawn.size:
+            return drawn
+        heads = self._accept(block[drawn], offset[void[drawn]].astype(np.int64), entropy)
+        return void[drawn[~heads]]
 
     def _join(self, block: NDArray[np.int64], offset: NDArray[np.int64]) -> NDArray[np.int64]:
         most = INT64_MAX >> self._bits
@@ -181,8 +181,8 @@ class BlockSampler:
         floor = drop(float(span))
         estimate = (drop(depth) - floor) / -floor
 
-        def chance(at: int) -> Callable[[int], tuple[int, int]]:
-            return self._residual_chance(int(block[at]), int(offset[at]))
+        def chance(index: int) -> Callable[[int], tuple[int, int]]:
+            return self._residual_chance(int(block[index]), int(offset[index]))
 
         return flip(estimate, chance, entropy, self._coins)
 

@@ -38,13 +38,12 @@ from discreet.loss import (
 )
 from discreet.loss.composition import Composition
 from discreet.loss.dominance import largest_loss
-from discreet.loss.gaussian_dp import pure_to_gaussian_mu
 from discreet.loss.pairs.gaussian import DiscreteGaussianPair, GaussianPair
 from discreet.loss.pairs.pair import Pair
 from discreet.loss.pairs.randomized_response import ResponsePair
 from discreet.loss.pairs.smoothed_gaussian import SmoothedGaussianPair
 from discreet.loss.renyi.curve import RenyiCurve
-from discreet.loss.renyi.divergences import pure_renyi
+from discreet.loss.renyi.divergences import pure_renyi, pure_to_gaussian_mu
 from discreet.loss.renyi.moment_growth import concentration
 
 __all__ = ["concentrated_price", "divergence_price", "gaussian_price", "point_price"]

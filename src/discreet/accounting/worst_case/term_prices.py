@@ -49,8 +49,9 @@ from discreet.loss.pairs.envelope import product_as_finite_pair, upper_envelope
 from discreet.loss.pairs.finite import FinitePair
 from discreet.loss.pairs.randomized_response import ResponsePair
 from discreet.loss.pairs.two_steps import chained
-from discreet.loss.sampling.mixtures import poisson_replaced, routed, sampled_group
+from discreet.loss.sampling.mixtures import routed, sampled_group
 from discreet.loss.sampling.poisson_sampling import Direction, SampledPair
+from discreet.loss.sampling.replaced_record import poisson_replaced
 from discreet.units import PrivacyUnit, Relation
 
 __all__ = ["TermPrices"]

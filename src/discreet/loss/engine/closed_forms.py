@@ -33,22 +33,14 @@ __all__ = [
 
 
 def erfcx(x: Floats | float) -> Floats:
-    """Evaluate e**(x**2) erfc(x).
-
-    >>> erfcx(np.array([0.0, 1.0])).round(4).tolist()
-    [1.0, 0.4276]
-    """
+    """Evaluate e**(x**2) erfc(x)."""
     from scipy import special  # type: ignore[import-untyped]  # noqa: PLC0415  slow to load
 
     return np.asarray(special.erfcx(x))
 
 
 def gammaln(x: Floats) -> Floats:
-    """Evaluate the logarithm of the gamma function.
-
-    >>> gammaln(np.array([2.0, 5.0])).round(4).tolist()
-    [0.0, 3.1781]
-    """
+    """Evaluate the logarithm of the gamma function."""
     from scipy import special  # noqa: PLC0415  slow to load
 
     return np.asarray(special.gammaln(x))
@@ -66,9 +58,6 @@ def gaussian_delta(square: Fraction, eps: float) -> Bracket:
     """Enclose Phi(-a) - e**eps Phi(-a - mu), with a = eps/mu - mu/2 and mu**2 = square.
 
     A square below ``FAINTEST`` is enclosed as in ``gaussian_deltas``.
-
-    >>> gaussian_delta(Fraction(1), 1.0).width < 1e-13
-    True
     """
     mu = math.sqrt(max(float(square), FAINTEST))
     a, b = eps / mu - mu / 2, eps / mu + mu / 2

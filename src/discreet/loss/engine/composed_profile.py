@@ -2,8 +2,8 @@
 
 Trust: kernel.
 
-Let a product hold leaks, of which none occurs with chance k, and other pairs.  With D the finite
-part of the others, the profile is P[L = inf] + k D(eps), since a leak that does not occur adds a
+Let a product hold leaks and other pairs, let k be the chance that no leak occurs, and D the finite
+part of the others.  The profile is P[L = inf] + k D(eps), since a leak that does not occur adds a
 loss of zero.  So delta(eps) and eps(delta) of the product are those of the others, moved by two
 known numbers.
 
@@ -19,18 +19,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from typing import Final, final
+from typing import TYPE_CHECKING, Final, final
 
 from discreet.exact import float_down, float_up
 from discreet.loss.bracket import Bracket
 from discreet.loss.engine.finite_part import FinitePart, infinite_mass
 from discreet.loss.engine.rounding import PRODUCT_MARGIN, TINIEST, UNIT
-from discreet.loss.pairs.bounded_range import BoundedRangePair
-from discreet.loss.pairs.pair import Counted, Pair
+from discreet.loss.pairs.pair import Counted, Pair, knows_curve
 from discreet.loss.pairs.products import FiniteProfile, finite_profile, split_product
-from discreet.loss.pairs.randomized_response import ResponsePair
-from discreet.loss.pairs.two_bounds import knows_curve
-from discreet.loss.renyi.curve import RenyiCurve
+
+if TYPE_CHECKING:  # for annotations alone: a curve arrives with its methods
+    from discreet.loss.renyi.curve import RenyiCurve
 
 __all__ = ["CompositionProfile", "ProductProfile"]
 
@@ -82,7 +81,7 @@ class ProductProfile:
         if self._curved:
             return 0.0
         if delta == 0.0:
-            return max(0.0, self.part.reached())
+            return max(0.0, self.part.largest_below())
         if self._kept.low == 1.0:
             return self.part.epsilon(delta).low
         share = delta / self._kept.low * (1 + 4 * UNIT) if self._kept.low else math.inf
@@ -98,16 +97,17 @@ def _kept(leaks: Counted) -> Bracket:
 
 
 def _exactly_lost(pairs: Counted) -> Fraction | None:
-    """Return the chance of an infinite loss where it is known exactly: of few randomized responses.
+    """Return the chance of an infinite loss where few pairs have one, and all know it exactly.
 
     Without it a promise (epsilon, delta) would not be kept at just its own delta.
     """
     lossy = [(pair, count) for pair, count in pairs if pair.infinity().high]
     kept = Fraction(1)
     for pair, count in lossy:
-        if not isinstance(pair, ResponsePair) or len(lossy) * count > _FEW:
+        own = pair.exact_infinity()
+        if own is None or len(lossy) * count > _FEW:
             return None
-        kept *= (1 - pair.delta) ** count
+        kept *= (1 - own) ** count
     return 1 - kept
 
 
@@ -118,7 +118,7 @@ _MANY: Final = 16  # pairs that take seconds on a lattice
 
 @final
 class CompositionProfile:
-    """What has been worked out about one composition; it only ever caches."""
+    """The profile of one composition; state is a cache."""
 
     __slots__ = ("_doubled", "_exact", "_least", "_others", "_pairs", "_renyi", "_whole")
 
@@ -141,9 +141,9 @@ class CompositionProfile:
         """A bound on the largest finite loss."""
         return self._product().part.largest
 
-    def reached(self) -> float:
+    def largest_below(self) -> float:
         """Bound the largest finite loss from below; it is below 0 only beside infinite losses."""
-        return self._product().part.reached()
+        return self._product().part.largest_below()
 
     def delta(self, eps: float) -> Bracket:
         """Enclose the profile at eps >= 0."""
@@ -185,10 +185,10 @@ class CompositionProfile:
         exact = self._corners()
         if exact is not None:
             return exact.epsilon(delta)
-        found = self._product().epsilon(delta)
+        bracket = self._product().epsilon(delta)
         if not self._two_bounds() or delta == 0:
-            return found
-        high = self._beside_epsilon(delta, found.high)
+            return bracket
+        high = self._beside_epsilon(delta, bracket.high)
         return Bracket(min(self._attained().epsilon(delta).low, high), high)
 
     def upper_epsilon(self, delta: Fraction) -> float:
@@ -198,8 +198,8 @@ class CompositionProfile:
         """
         if delta >= 1 or self._corners() is not None or not self._product().part.gaussian:
             return self.epsilon(delta).high
-        found = self._product().epsilon(delta, low=False).high
-        return self._beside_epsilon(delta, found) if self._two_bounds() and delta else found
+        high = self._product().epsilon(delta, low=False).high
+        return self._beside_epsilon(delta, high) if self._two_bounds() and delta else high
 
     def _beside_epsilon(self, delta: Fraction, high: float) -> float:
         """Lower a bound on epsilon to that of products in which curves take the place of pairs."""
@@ -221,12 +221,12 @@ class CompositionProfile:
         return self._exact  # type: ignore[return-value]
 
     def _two_bounds(self) -> frozenset[Pair]:
-        """The pairs that know a curve; one run of bounded range has no use for it."""
+        """The pairs that know a curve; one run with a closed form has no use for it."""
         if self._doubled is None:
-            found = [pair for pair, _ in self._pairs if knows_curve(pair)]
+            doubled = frozenset(pair for pair, _ in self._pairs if knows_curve(pair))
             alone = self._renyi is None and sum(count for _, count in self._pairs) == 1
-            exact = alone and isinstance(self._pairs[0][0], BoundedRangePair)
-            self._doubled = frozenset() if exact else frozenset(found)
+            exact = alone and all(pair.closed_form(1) is not None for pair in doubled)
+            self._doubled = frozenset() if exact else doubled
         return self._doubled
 
     def _beside(self, order: Callable[[], float]) -> Iterator[tuple[ProductProfile, bool]]:

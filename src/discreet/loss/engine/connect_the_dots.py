@@ -156,12 +156,12 @@ def below_polygon(
     return PrivacyLossDistribution(int(where[0]), mass * (1 - relative), 0.0, drift)
 
 
-def _lines(polygon: Polygon, at: Floats) -> tuple[Floats, Floats]:
+def _lines(polygon: Polygon, places: Floats) -> tuple[Floats, Floats]:
     """Follow the lines of the cells before and after each node to a point near it."""
     x, value = polygon.x, polygon.value
     falls = polygon.slopes() * np.exp(x[:-1])  # in units of the left end of each cell
     before, after = np.append(0.0, falls * np.exp(np.diff(x))), np.append(falls, 0.0)
-    along = np.expm1(at - x)
+    along = np.expm1(places - x)
     return value - before * along, value - after * along
 
 
@@ -207,8 +207,8 @@ class RenyiPart:
         """Orders t in rising order, and upper bounds on K(t) + ln C(t)."""
         top = 1e4 if self.curve.limit is None else float(self.curve.limit - 1)
         scale = [top * math.exp(-0.06 * k) for k in range(219, -1, -1)]
-        found = [(t, self.curve.log_moment(t)) for t in scale]
-        known = [(t, m + log_constant(t)) for t, m in found if math.isfinite(m)]
+        moments = [(t, self.curve.log_moment(t)) for t in scale]
+        known = [(t, m + log_constant(t)) for t, m in moments if math.isfinite(m)]
         return [(t, top + MOMENT_MARGIN * (1 + abs(top))) for t, top in known]
 
     def above(self, step: Fraction) -> PrivacyLossDistribution | None:
@@ -244,5 +244,5 @@ def _lowest(lines: list[tuple[float, float]], eps: Floats) -> Floats:
     """Bound ln h at eps >= 0 by the line that is lowest there; any line would be sound."""
     t, top = np.array(lines).T
     crossings = np.maximum.accumulate(np.diff(top) / np.diff(t))
-    at = np.searchsorted(crossings, eps)
-    return np.asarray(np.minimum(top[at] - t[at] * (1 - NODE_MARGIN) * eps, 0.0))
+    line = np.searchsorted(crossings, eps)
+    return np.asarray(np.minimum(top[line] - t[line] * (1 - NODE_MARGIN) * eps, 0.0))

@@ -92,7 +92,7 @@ class RealOrders:
     __slots__ = ("_gaps", "constant", "error", "orders", "safe", "transforms", "value")
 
     def __init__(self, transforms: Sequence[Transform], count: int) -> None:
-        """Evaluate so many orders between 1/500 and 2000."""
+        """Evaluate ``count`` orders between 1/500 and 2000."""
         self.transforms, (self.orders, self.constant, self._gaps) = tuple(transforms), _grid(count)
         self.value, self.error = np.zeros(count), np.zeros(count)
         for transform in self.transforms:

@@ -14,16 +14,17 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Final, final
+from typing import TYPE_CHECKING, Final, final
 
 from discreet.exact import float_down, float_up
 from discreet.loss import engine
 from discreet.loss.bracket import Bracket
 from discreet.loss.engine.line_search import MomentBound, largest_epsilon_above, smallest_epsilon
 from discreet.loss.engine.rounding import SUM_MARGIN, UNIT
-from discreet.loss.pairs.gaussian import DiscreteGaussianPair, GaussianPair
-from discreet.loss.pairs.pair import Counted, ProfileCurve, transforms
-from discreet.loss.renyi.curve import RenyiCurve
+from discreet.loss.pairs.pair import Counted, ProfileCurve, is_normal, transforms
+
+if TYPE_CHECKING:  # for annotations alone: a curve arrives with its methods
+    from discreet.loss.renyi.curve import RenyiCurve
 
 __all__ = ["FinitePart", "infinite_mass"]
 
@@ -34,7 +35,7 @@ _UNKNOWN: Final = object()
 
 @final
 class FinitePart:
-    """What has been worked out about the finite losses of one product; it only ever caches."""
+    """The finite losses of one product; state is a cache."""
 
     __slots__ = (
         "_closed",
@@ -67,15 +68,15 @@ class FinitePart:
     @property
     def gaussian(self) -> bool:
         """Whether all noise is Gaussian, continuous or discrete."""
-        return all(isinstance(pair, GaussianPair | DiscreteGaussianPair) for pair, _ in self._pairs)
+        return all(pair.gaussian_noise for pair, _ in self._pairs)
 
-    def reached(self) -> float:
+    def largest_below(self) -> float:
         """Bound the largest finite loss from below; it is below 0 only beside infinite losses."""
         if self._renyi is not None:
             return 0.0
         total = Fraction(0)
         for pair, count in reversed(self._pairs):
-            reached = pair.reached()
+            reached = pair.largest_below()
             if math.isinf(reached):
                 return math.inf
             total += Fraction(reached) * count
@@ -104,8 +105,8 @@ class FinitePart:
             ceiling = moments().epsilon(delta) if contour is None else contour.ceiling(delta, rho)
             if not (lattice and self._pairs):
                 return Bracket(0.0, ceiling)
-            found = self._lattice(min(ceiling, 60.0)).epsilon(delta, ceiling, low=False)
-            return Bracket(0.0, ceiling if found is None else min(ceiling, found.high))
+            on_lattice = self._lattice(min(ceiling, 60.0)).epsilon(delta, ceiling, low=False)
+            return Bracket(0.0, ceiling if on_lattice is None else min(ceiling, on_lattice.high))
         if not self._pairs or self.largest == 0.0:
             return Bracket(0.0, 0.0)
         if self._curve() is not None:
@@ -116,8 +117,8 @@ class FinitePart:
         if contour is not None:
             best = contour.epsilon(delta, best.high)
         if best.width > _GOOD * max(1.0, best.high):
-            found = self._lattice(best.high).epsilon(delta, best.high, low=low)
-            best = best if found is None else best.meet(found)
+            on_lattice = self._lattice(best.high).epsilon(delta, best.high, low=low)
+            best = best if on_lattice is None else best.meet(on_lattice)
         return best
 
     def _invert(self, delta: float) -> Bracket:
@@ -151,16 +152,16 @@ class FinitePart:
             ceiling = moments().delta(eps) if contour is None else contour.delta_ceiling(eps, rho)
             if not (lattice and self._pairs):
                 return Bracket(0.0, ceiling)
-            found = self._lattice(max(eps, 1.0)).delta(eps, low=False)
-            return Bracket(0.0, ceiling if found is None else min(ceiling, found.high))
+            on_lattice = self._lattice(max(eps, 1.0)).delta(eps, low=False)
+            return Bracket(0.0, ceiling if on_lattice is None else min(ceiling, on_lattice.high))
         curve = self._curve()
         if curve is not None:
             return curve(eps)
         contour = self._line()
         best = Bracket(0.0, self._moments().delta(eps)) if contour is None else contour.delta(eps)
         if best.width > _GOOD * best.high:
-            found = self._lattice(max(eps, 1.0)).delta(eps, low=low)
-            best = best if found is None else best.meet(found)
+            on_lattice = self._lattice(max(eps, 1.0)).delta(eps, low=low)
+            best = best if on_lattice is None else best.meet(on_lattice)
         return best
 
     def _beside_curve(self) -> tuple[engine.contour.Contour | None, float]:
@@ -189,7 +190,7 @@ class FinitePart:
         """The closed form, where there is one."""
         if self._closed is _UNKNOWN:
             single = len(self._pairs) == 1
-            self._closed = self._pairs[0][0].closed(self._pairs[0][1]) if single else None
+            self._closed = self._pairs[0][0].closed_form(self._pairs[0][1]) if single else None
         return self._closed  # type: ignore[return-value]
 
     def _line(self) -> engine.contour.Contour | None:
@@ -202,11 +203,9 @@ class FinitePart:
     def _lattice(self, scale: float) -> engine.lattice_search.LatticeSearch:
         """The lattice engine, Gaussians beside the lattice."""
         if self._search is None:
-            square = sum(
-                (p.mu_squared for p, _ in self._pairs if isinstance(p, GaussianPair)), Fraction(0)
-            )
+            square = sum((p.mu_squared for p, _ in self._pairs if is_normal(p)), Fraction(0))
             rest: list[tuple[engine.lattice_search.OnLattice, int]] = [
-                (p, n) for p, n in self._pairs if not isinstance(p, GaussianPair)
+                (p, n) for p, n in self._pairs if not is_normal(p)
             ]
             if self._renyi is not None:
                 rest.append((engine.connect_the_dots.RenyiPart(self._renyi), 1))
@@ -219,6 +218,7 @@ class FinitePart:
 def infinite_mass(pairs: Counted) -> Bracket:
     """Enclose the chance that one of the losses is infinite.
 
+    >>> from discreet.loss.pairs.gaussian import GaussianPair
     >>> infinite_mass(((GaussianPair(Fraction(1)), 1),))
     Bracket(low=0.0, high=0.0)
     """

@@ -60,16 +60,16 @@ def common_grain(pairs: Sequence[tuple[OnLattice, int]]) -> Fraction | None:
 
 
 def common_divisor(spacings: Iterable[Fraction]) -> Fraction:
-    """The largest number of which all spacings are multiples; zero if all of them are zero.
+    """Return the largest common divisor of some spacings; zero if all of them are zero.
 
     >>> common_divisor([Fraction(1), Fraction(6, 5)])
     Fraction(1, 5)
     """
-    found = Fraction(0)
+    divisor = Fraction(0)
     for other in spacings:
-        top = math.gcd(found.numerator * other.denominator, other.numerator * found.denominator)
-        found = Fraction(top, found.denominator * other.denominator)
-    return found
+        top = math.gcd(divisor.numerator * other.denominator, other.numerator * divisor.denominator)
+        divisor = Fraction(top, divisor.denominator * other.denominator)
+    return divisor
 
 
 @final
@@ -164,11 +164,11 @@ class LatticeSearch:
 
     def delta(self, eps: float, *, low: bool = True) -> Bracket | None:
         """Enclose the finite profile at eps (without ``low``, from above); None if that fails."""
-        found = self._fitted(lambda: self._delta(eps, low=low), finer=False)
-        wide = found is None or found.width > _LOOSE * found.high
+        bracket = self._fitted(lambda: self._delta(eps, low=low), finer=False)
+        wide = bracket is None or bracket.width > _LOOSE * bracket.high
         smoothed = self._smoothly() if wide and low else None
         more = None if smoothed is None else smoothed.delta(eps)
-        return found if more is None else more if found is None else found.meet(more)
+        return bracket if more is None else more if bracket is None else bracket.meet(more)
 
     def epsilon(self, delta: float, ceiling: float, *, low: bool = True) -> Bracket | None:
         """Enclose the epsilon of the finite profile, known to be at most the ceiling.
@@ -177,34 +177,34 @@ class LatticeSearch:
         is far closer than the other, and a finer lattice would hardly move it.
         """
         both = low or any(pair.spread for pair, _ in self._pairs)
-        found = self._fitted(lambda: self._epsilon(delta, ceiling, low=both), finer=False)
-        if found is not None and not both and self._coarser == _COARSER:
-            return found
-        known = Bracket(0.0, ceiling) if found is None else found
+        bracket = self._fitted(lambda: self._epsilon(delta, ceiling, low=both), finer=False)
+        if bracket is not None and not both and self._coarser == _COARSER:
+            return bracket
+        known = Bracket(0.0, ceiling) if bracket is None else bracket
         wide = known.width > _WIDE * known.high
         smoothed = self._smoothly() if wide else None
         more = None if smoothed is None else smoothed.epsilon(delta, known)
         if more is not None and more.width <= _WIDE * more.high:
             return more
         if wide and self._finer:
-            found = self._fitted(lambda: self._epsilon(delta, known.high, low=True), finer=True)
-        return found if more is None else more if found is None else found.meet(more)
+            bracket = self._fitted(lambda: self._epsilon(delta, known.high, low=True), finer=True)
+        return bracket if more is None else more if bracket is None else bracket.meet(more)
 
     def _fitted(self, ask: Callable[[], Bracket | None], *, finer: bool) -> Bracket | None:
         """Ask on a coarser lattice where one does not fit, and once on a finer one if wide."""
-        found = ask()
-        while found is None and self._coarser > 0:
+        bracket = ask()
+        while bracket is None and self._coarser > 0:
             self._coarser -= 1
             self._restart(4 * self._scale)
-            found = ask()
-        if found is None or not finer or not 0 < found.low < found.high * (1 - _WIDE):
-            return found
+            bracket = ask()
+        if bracket is None or not finer or not 0 < bracket.low < bracket.high * (1 - _WIDE):
+            return bracket
         self._finer, step, scale = False, self.step(), self._scale
         self._restart(scale / 8)
         again = ask() if self.step() < step else None
         if again is None:
             self._restart(scale)
-        return found if again is None else found.meet(again)
+        return bracket if again is None else bracket.meet(again)
 
     def _smoothly(self) -> SmoothedContour | None:
         """The smoothed contour; None where a family has no transform, or too many terms."""
@@ -304,8 +304,8 @@ class _Rough:
 
 
 def _binned(law: PrivacyLossDistribution, h: float) -> tuple[Floats, Floats]:
-    each = -(-len(law.mass) // _BINS)
-    starts = np.arange(0, len(law.mass), each)
+    width = -(-len(law.mass) // _BINS)
+    starts = np.arange(0, len(law.mass), width)
     mass = np.add.reduceat(law.mass, starts)
     mean = np.add.reduceat(law.mass * np.arange(len(law.mass)), starts)
     kept = mass > 0

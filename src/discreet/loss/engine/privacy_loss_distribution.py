@@ -261,8 +261,8 @@ class TiltedConvolution:
         inside = value * (1 + sign * relative)
         outside = sign * _OUTSIDE
         scale = self.total + extra - self.c * eps
-        found = max(inside + outside, 0.0) * math.exp(min(scale, 700.0))  # NaN stays NaN
-        return bound_above(found) if sign > 0 else bound_below(found)
+        total = max(inside + outside, 0.0) * math.exp(min(scale, 700.0))  # NaN stays NaN
+        return bound_above(total) if sign > 0 else bound_below(total)
 
     def sharp(self, eps: float) -> bool:
         """Say whether what is cut off hardly counts at eps; not beside a Gaussian."""

@@ -87,18 +87,18 @@ class SmoothedContour:
         fresh = self._planned(math.exp(min(exponent, 0.0)) * 0.05 + 1e-290, eps)
         return best if fresh is None else best.meet(Bracket.within(*fresh.ends(eps), ceil=1.0))
 
-    def epsilon(self, delta: float, found: Bracket) -> Bracket | None:
+    def epsilon(self, delta: float, known: Bracket) -> Bracket | None:
         """Narrow an enclosure of the epsilon of the finite profile."""
-        total = self._planned(delta, found.high)
+        total = self._planned(delta, known.high)
         if total is None:
             return None
-        tolerance = 1e-9 * max(1.0, found.high)
-        guess = 0.5 * (found.low + found.high)
+        tolerance = 1e-9 * max(1.0, known.high)
+        guess = 0.5 * (known.low + known.high)
         high = smallest_epsilon(
-            total.upper, delta, high=found.high, guess=guess, tolerance=tolerance
+            total.upper, delta, high=known.high, guess=guess, tolerance=tolerance
         )
         low = largest_epsilon_above(total.lower, delta, high=high, tolerance=tolerance)
-        return found.meet(Bracket(min(low, high), high))
+        return known.meet(Bracket(min(low, high), high))
 
     def _planned(self, delta: float, eps: float) -> _Sum | None:
         """Choose the order, the period and the smoothing for one point."""

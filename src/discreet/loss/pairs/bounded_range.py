@@ -44,7 +44,7 @@ _LEAST: Final = 1e-150  # stands for smaller ranges, at a distance of 1e-150
 class BoundedRangePair(PairFamily):
     """The worst that a loss within an interval of length epsilon allows.
 
-    >>> round(BoundedRangePair(Fraction(1)).closed(1)(0.0).high, 6)
+    >>> round(BoundedRangePair(Fraction(1)).closed_form(1)(0.0).high, 6)
     0.244919
     """
 
@@ -78,11 +78,11 @@ class BoundedRangePair(PairFamily):
         """The loss is at most epsilon."""
         return float_up(self.epsilon)
 
-    def reached(self) -> float:
+    def largest_below(self) -> float:
         """Losses come as close to epsilon as they like."""
         return float_down(self.epsilon)
 
-    def closed(self, count: int) -> ProfileCurve | None:
+    def closed_form(self, count: int) -> ProfileCurve | None:
         """Evaluate the profile of one run."""
         return self._profile if count == 1 else None
 
@@ -106,7 +106,7 @@ class BoundedRangePair(PairFamily):
         return cells_below(self.epsilon, step, _cells, atom=0.0, units=128)
 
     @classmethod
-    def bundle(cls, pairs: Sequence[tuple[Self, int]]) -> _Transform:
+    def transform_of(cls, pairs: Sequence[tuple[Self, int]]) -> _Transform:
         """Gather the parameters in columns."""
         return _Transform(
             np.array([max(float(pair.epsilon), _LEAST) for pair, _ in pairs])[:, None],

@@ -29,11 +29,10 @@ from discreet.loss.engine.rounding import MOMENT_MARGIN, PRODUCT_MARGIN, SUM_MAR
 from discreet.loss.pairs.curved_pair import CurvedPair, LossEnds
 from discreet.loss.pairs.distribution import Floats, PrivacyLossDistribution
 from discreet.loss.pairs.gaussian import GaussianPair
-from discreet.loss.pairs.pair import Pair, transforms
+from discreet.loss.pairs.pair import Pair, knows_curve, transforms
 from discreet.loss.pairs.polygon import Bounds, HalfProfile, tabulated_profile
 from discreet.loss.pairs.products import finite_profile
 from discreet.loss.pairs.profile_table import ProfileTable
-from discreet.loss.pairs.two_bounds import knows_curve
 from discreet.loss.renyi.moment_growth import MomentGrowth, growth
 
 __all__ = [
@@ -69,8 +68,8 @@ def profiles_at(composition: Composition, eps: Floats) -> tuple[Floats, Floats]:
             return np.maximum(value - error, 0.0), np.minimum(value + error, 1.0)
     reader = None if has_closed_form(composition) or _leaks(composition) else _reader(composition)
     ask = composition.delta if reader is None else reader.delta
-    found = [ask(float(e)) for e in eps]
-    return np.array([b.low for b in found]), np.array([b.high for b in found])
+    brackets = [ask(float(e)) for e in eps]
+    return np.array([b.low for b in brackets]), np.array([b.high for b in brackets])
 
 
 def has_closed_form(composition: Composition) -> bool:
@@ -81,7 +80,7 @@ def has_closed_form(composition: Composition) -> bool:
         return True
     if len(composition.pairs) == 1:
         pair, count = composition.pairs[0]
-        if pair.closed(count) is not None:
+        if pair.closed_form(count) is not None:
             return True
     return finite_profile(composition.pairs) is not None
 
@@ -115,11 +114,11 @@ class _Reader:
         infinite = self._infinite
         if eps >= self._largest:
             return infinite
-        found = Bracket(0.0, 1.0) if self._contour is None else _on_contour(self._contour, eps)
-        if found.width > _GOOD * found.high and found.high > _FAINT:
+        bracket = Bracket(0.0, 1.0) if self._contour is None else _on_contour(self._contour, eps)
+        if bracket.width > _GOOD * bracket.high and bracket.high > _FAINT:
             other = self._search.delta(eps)
-            found = found if other is None else found.meet(other)
-        low, high = infinite.low + found.low, infinite.high + found.high
+            bracket = bracket if other is None else bracket.meet(other)
+        low, high = infinite.low + bracket.low, infinite.high + bracket.high
         return Bracket.within(low * (1 - PRODUCT_MARGIN), high * (1 + PRODUCT_MARGIN), ceil=1.0)
 
 
@@ -239,7 +238,7 @@ class CompositionShape:
         """Swap the two neighbors."""
         return CompositionShape(self.composition.reverse())
 
-    def side(self) -> HalfProfile:
+    def half_profile(self) -> HalfProfile:
         """Evaluate the profile."""
         own = self.composition
         return tabulated_shape(lambda eps: profiles_at(own, eps), self.ends(), [own])
@@ -251,7 +250,7 @@ class CompositionShape:
     def ends(self) -> LossEnds:
         """Ask the composition."""
         whole = self.composition
-        return LossEnds(whole.infinity(), whole.reached(), whole.largest(), grain_of(whole))
+        return LossEnds(whole.infinity(), whole.largest_below(), whole.largest(), grain_of(whole))
 
     def cumulant(self, t: float) -> float:
         """Add up the cumulants of the pairs."""

@@ -27,7 +27,7 @@ import numpy as np
 from discreet.loss.bracket import Bracket
 from discreet.loss.composition import Composition
 from discreet.loss.engine.line_search import log_constant
-from discreet.loss.engine.rounding import LOG_MARGIN, MOMENT_MARGIN, NODE_MARGIN, UNIT
+from discreet.loss.engine.rounding import LOG_MARGIN, MOMENT_MARGIN, NODE_MARGIN
 from discreet.loss.pairs.distribution import PrivacyLossDistribution
 from discreet.loss.pairs.pair import PairFamily, ProfileCurve
 from discreet.loss.pairs.polygon import HalfProfile
@@ -45,7 +45,7 @@ class LossEnds:
     """The infinite losses of a shape, bounds on its largest finite one, and its grain."""
 
     infinite: Bracket
-    reached: float
+    largest_below: float
     largest: float
     grain: Fraction | None = None
 
@@ -57,7 +57,7 @@ class Shape(Hashable, Protocol):
         """Swap the two laws."""
         ...
 
-    def side(self) -> HalfProfile:
+    def half_profile(self) -> HalfProfile:
         """Draw the profile at ratios from 1 on."""
         ...
 
@@ -127,29 +127,26 @@ class CurvedPair(PairFamily):
         """Ask the shape."""
         return _ends(self).largest
 
-    def reached(self) -> float:
+    def largest_below(self) -> float:
         """Ask the shape."""
-        return _ends(self).reached
+        return _ends(self).largest_below
 
     def growth(self) -> MomentGrowth | None:
         """A loss that ends grows no faster; otherwise ask the shape."""
         largest = self.largest()
         return MomentGrowth(linear=largest) if math.isfinite(largest) else self.shape.growth()
 
-    def closed(self, count: int) -> ProfileCurve | None:
+    def closed_form(self, count: int) -> ProfileCurve | None:
         """Ask the shape, or read the table, for one run."""
         return self._finite if count == 1 else None
 
     def _finite(self, eps: float) -> Bracket:
-        """Take the mass of infinite losses off the profile."""
-        whole, infinite = self.shape.profile(eps), self.infinity()
+        whole = self.shape.profile(eps)
         if whole is None:
             table, here = self.table(), np.array([eps])
             high = float(table.upper(here)[0])
             whole = Bracket.within(min(float(table.lower(here)[0]), high), high, ceil=1.0)
-        slack = UNIT * infinite.high
-        low, high = whole.low - infinite.high - slack, whole.high - infinite.low + slack
-        return Bracket.within(low, high)
+        return self._without_infinity(whole)
 
     def grain(self) -> Fraction | None:
         """Ask the shape."""
@@ -171,7 +168,7 @@ def curved_composition(shape: Shape) -> Composition:
 
 @functools.lru_cache(maxsize=256)
 def _side(shape: Shape) -> HalfProfile:
-    return shape.side()
+    return shape.half_profile()
 
 
 @functools.lru_cache(maxsize=128)

@@ -80,15 +80,15 @@ def product_as_finite_pair(composition: Composition) -> FinitePair | None:
 def _times(
     masses: dict[Fraction | None, tuple[Fraction, Fraction]], pair: FinitePair
 ) -> dict[Fraction | None, tuple[Fraction, Fraction]]:
-    found: dict[Fraction | None, tuple[Fraction, Fraction]] = {}
+    products: dict[Fraction | None, tuple[Fraction, Fraction]] = {}
     for p, q in masses.values():
         for more, other in zip(pair.p, pair.q, strict=True):
             first, second = p * more, q * other
             if first or second:
                 ratio = first / second if second else None
-                old = found.get(ratio, (Fraction(0), Fraction(0)))
-                found[ratio] = (old[0] + first, old[1] + second)
-    return found
+                old = products.get(ratio, (Fraction(0), Fraction(0)))
+                products[ratio] = (old[0] + first, old[1] + second)
+    return products
 
 
 _ZERO: Final = Fraction(0)
@@ -135,14 +135,14 @@ class EnvelopeShape:
         """Swap the two neighbors."""
         return EnvelopeShape(tuple(sorted((part.reverse() for part in self.parts), key=repr)))
 
-    def side(self) -> HalfProfile:
+    def half_profile(self) -> HalfProfile:
         """Evaluate all profiles."""
         return tabulated_shape(self._bounds, self.ends(), self.parts)
 
     def _bounds(self, eps: Floats) -> tuple[Floats, Floats]:
-        found = [profiles_at(part, eps) for part in self.parts]
-        return np.max([low for low, _ in found], axis=0), np.max(
-            [high for _, high in found], axis=0
+        profiles = [profiles_at(part, eps) for part in self.parts]
+        return np.max([low for low, _ in profiles], axis=0), np.max(
+            [high for _, high in profiles], axis=0
         )
 
     def profile(self, eps: float) -> Bracket:
@@ -155,7 +155,7 @@ class EnvelopeShape:
         known = [grain for grain in grains if grain is not None]
         return LossEnds(
             Bracket.largest(part.infinity() for part in self.parts),
-            max(part.reached() for part in self.parts),
+            max(part.largest_below() for part in self.parts),
             max(part.largest() for part in self.parts),
             common_divisor(known) if len(known) == len(grains) else None,
         )
@@ -212,8 +212,8 @@ def _knots(pairs: Sequence[FinitePair]) -> list[Fraction]:
     values = [[_profile(pair, knot) for knot in own] for pair in pairs]
     crossings = set()
     for one, two in combinations(values, 2):
-        for at, (a, b) in enumerate(pairwise(own)):
-            left, right = one[at] - two[at], one[at + 1] - two[at + 1]
+        for index, (a, b) in enumerate(pairwise(own)):
+            left, right = one[index] - two[index], one[index + 1] - two[index + 1]
             if left * right < 0:
                 crossings.add(a + (b - a) * left / (left - right))
     return sorted({*own, *crossings})

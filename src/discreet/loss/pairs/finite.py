@@ -80,18 +80,20 @@ def _compose(outer: PowerCurve, inner: PowerCurve) -> PowerCurve:
     places = {a for a, _ in inner}
     for corner, _ in outer:
         if heights[0] < corner < heights[-1]:
-            at = bisect.bisect_left(heights, corner)  # the first inner corner at this height or up
-            (a, low), (b, high) = inner[at - 1], inner[at]
+            index = bisect.bisect_left(
+                heights, corner
+            )  # the first inner corner at this height or up
+            (a, low), (b, high) = inner[index - 1], inner[index]
             places.add(a + (b - a) * (corner - low) / (high - low))
     return [(a, _value(outer, _value(inner, a))) for a in sorted(places)]
 
 
-def _value(curve: PowerCurve, at: Fraction) -> Fraction:
-    index = bisect.bisect_left([a for a, _ in curve], at)
+def _value(curve: PowerCurve, place: Fraction) -> Fraction:
+    index = bisect.bisect_left([a for a, _ in curve], place)
     if index == 0:
         return curve[0][1]
     (a, low), (b, high) = curve[index - 1], curve[index]
-    return low + (high - low) * (at - a) / (b - a)
+    return low + (high - low) * (place - a) / (b - a)
 
 
 @final
@@ -147,10 +149,14 @@ class FinitePair(PairFamily):
         largest = float(self.atoms().losses.max(initial=-math.inf))
         return largest + 16 * UNIT * abs(largest) if math.isfinite(largest) else 0.0
 
-    def reached(self) -> float:
+    def largest_below(self) -> float:
         """The largest finite loss."""
         largest = float(self.atoms().losses.max(initial=-math.inf))
         return largest - 16 * UNIT * abs(largest) if math.isfinite(largest) else 0.0
+
+    def ratios(self) -> dict[Fraction, Fraction]:
+        """Gather the mass under P of each finite ratio."""
+        return _ratios(self)
 
     def grain(self) -> Fraction | None:
         """The losses lie on no lattice."""
@@ -169,7 +175,7 @@ class FinitePair(PairFamily):
         return self.atoms().below(step, self.infinity().low)
 
     @classmethod
-    def bundle(cls, pairs: Sequence[tuple[Self, int]]) -> AtomTransform | None:
+    def transform_of(cls, pairs: Sequence[tuple[Self, int]]) -> AtomTransform | None:
         """Gather the atoms; laws without a common outcome leave nothing to gather."""
         if not all(len(pair.atoms().mass) for pair, _ in pairs):
             return None
@@ -181,6 +187,15 @@ def _atoms(pair: FinitePair) -> LossAtoms:
     both = [(p, q) for p, q in zip(pair.p, pair.q, strict=True) if p and q]
     losses = np.array([_log_ratio(p, q) for p, q in both])
     return LossAtoms(losses, np.array([float(p) for p, _ in both]), None, 4 * UNIT)
+
+
+@functools.lru_cache(maxsize=128)
+def _ratios(pair: FinitePair) -> dict[Fraction, Fraction]:
+    masses: dict[Fraction, Fraction] = {}
+    for p, q in zip(pair.p, pair.q, strict=True):
+        if p and q:
+            masses[p / q] = masses.get(p / q, Fraction(0)) + p
+    return masses
 
 
 def _log_ratio(p: Fraction, q: Fraction) -> float:

@@ -30,13 +30,9 @@ import numpy as np
 from discreet.errors import OutOfRange
 from discreet.loss.engine.closed_forms import gaussian_delta
 from discreet.loss.engine.rounding import TINIEST, UNIT, quotient_up
-from discreet.loss.pairs.distribution import (
-    CumulantLine,
-    Floats,
-    PrivacyLossDistribution,
-)
+from discreet.loss.pairs.distribution import CumulantLine, Floats, PrivacyLossDistribution
 from discreet.loss.pairs.loss_transforms import LossAtoms
-from discreet.loss.pairs.pair import PairFamily, ProfileCurve
+from discreet.loss.pairs.pair import NormalPair, PairFamily, ProfileCurve
 
 __all__ = ["DiscreteGaussianPair", "GaussianPair"]
 
@@ -52,6 +48,17 @@ class GaussianPair(PairFamily):
 
     mu_squared: Fraction
 
+    normal: ClassVar[bool] = True
+    gaussian_noise: ClassVar[bool] = True
+
+    def times(self, count: int) -> GaussianPair:
+        """Squares add up."""
+        return GaussianPair(self.mu_squared * count)
+
+    def compose(self, other: NormalPair) -> GaussianPair:
+        """Squares add up."""
+        return GaussianPair(self.mu_squared + other.mu_squared)
+
     def group(self, k: int) -> GaussianPair:
         """The mean moves k times as far."""
         return GaussianPair(self.mu_squared * k * k)
@@ -64,17 +71,17 @@ class GaussianPair(PairFamily):
         """The loss has no largest value."""
         return math.inf if self.mu_squared else 0.0
 
-    def reached(self) -> float:
+    def largest_below(self) -> float:
         """Every value is exceeded."""
         return self.largest()
 
-    def closed(self, count: int) -> ProfileCurve:
+    def closed_form(self, count: int) -> ProfileCurve:
         """Evaluate the normal law."""
         square = self.mu_squared * count
         return lambda eps: gaussian_delta(square, eps)
 
     @classmethod
-    def bundle(cls, pairs: Sequence[tuple[Self, int]]) -> _Transform:
+    def transform_of(cls, pairs: Sequence[tuple[Self, int]]) -> _Transform:
         """Add up the squares."""
         return _Transform(float(sum(pair.mu_squared * count for pair, count in pairs)))
 
@@ -120,6 +127,7 @@ class DiscreteGaussianPair(PairFamily):
     distance: int
 
     spread: ClassVar[bool] = False
+    gaussian_noise: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Refuse a distance at which there is no pair."""
@@ -148,19 +156,19 @@ class DiscreteGaussianPair(PairFamily):
         return math.ceil(_DEVIATIONS * math.sqrt(float(self.variance))) + 1
 
     @property
-    def listed(self) -> bool:
+    def is_enumerable(self) -> bool:
         """Whether there are few enough losses to list; wider noise is for ``SmoothedGaussianPair``.
 
-        >>> DiscreteGaussianPair(Fraction(10**6), 1).listed
+        >>> DiscreteGaussianPair(Fraction(10**6), 1).is_enumerable
         True
-        >>> DiscreteGaussianPair(Fraction(10**8), 1).listed
+        >>> DiscreteGaussianPair(Fraction(10**8), 1).is_enumerable
         False
         """
         return 2 * self._reach() + 1 <= _MOST_LOSSES
 
     def atoms(self) -> LossAtoms | None:
         """The losses within 39 standard deviations; None if there are too many."""
-        if not self.listed:
+        if not self.is_enumerable:
             return None
         reach = self._reach()
         j = np.arange(-reach, reach + 1, dtype=np.float64)

@@ -79,11 +79,11 @@ class LaplacePair(PairFamily):
         """The loss is at most epsilon."""
         return float_up(self.epsilon)
 
-    def reached(self) -> float:
+    def largest_below(self) -> float:
         """Epsilon has positive probability."""
         return float_down(self.epsilon)
 
-    def closed(self, count: int) -> ProfileCurve | None:
+    def closed_form(self, count: int) -> ProfileCurve | None:
         """Evaluate the profile of one run."""
         return (lambda eps: laplace_delta(self.epsilon, eps)) if count == 1 else None
 
@@ -100,7 +100,7 @@ class LaplacePair(PairFamily):
         return cells_below(self.epsilon, step, _cells, atom=0.5, units=64)
 
     @classmethod
-    def bundle(cls, pairs: Sequence[tuple[Self, int]]) -> _Transform:
+    def transform_of(cls, pairs: Sequence[tuple[Self, int]]) -> _Transform:
         """Gather the parameters in columns."""
         return _Transform(
             np.array([float(pair.epsilon) for pair, _ in pairs])[:, None],
@@ -202,11 +202,11 @@ class DiscreteLaplacePair(PairFamily):
         """The loss is at most distance / scale."""
         return float_up(self.distance / self.scale)
 
-    def reached(self) -> float:
+    def largest_below(self) -> float:
         """All answers beyond the farther integer lose that much."""
         return float_down(self.distance / self.scale)
 
-    def closed(self, count: int) -> ProfileCurve | None:
+    def closed_form(self, count: int) -> ProfileCurve | None:
         """Sum over the atoms, for one run."""
         return self.atoms().profile if count == 1 and self.distance <= _MOST_LOSSES else None
 
@@ -235,7 +235,7 @@ class DiscreteLaplacePair(PairFamily):
         return self.atoms().below(step) if self.distance <= _MOST_LOSSES else None
 
     @classmethod
-    def bundle(cls, pairs: Sequence[tuple[Self, int]]) -> AtomTransform | None:
+    def transform_of(cls, pairs: Sequence[tuple[Self, int]]) -> AtomTransform | None:
         """Gather the atoms."""
         if sum(pair.distance for pair, _ in pairs) > _MOST_LOSSES:
             return None

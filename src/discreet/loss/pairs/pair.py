@@ -1,4 +1,4 @@
-"""What every dominating pair can say about itself.
+"""What every dominating pair can say about itself, and what some pairs know beyond that.
 
 Trust: kernel.
 
@@ -9,19 +9,44 @@ delta(eps) = P[L = inf] + E_P[(1 - e**(eps - L))+ ; L < inf], for every real eps
 Theorem (key ``dominating-pair``).  If each mechanism is dominated by its pair at every real eps,
 an adaptive composition is dominated by the product of the pairs, and the losses of a product are
 independent and add up (Zhu, Dong and Wang 2022, theorem 10).
+
+Theorem (key ``two-bounds``).  Let each step of an adaptive composition, whatever was seen before,
+be dominated by its pair and, both ways, have Rényi divergences below its curve.  Then for every
+choice of steps the profile of the whole is at most what the curves of those steps and the pairs of
+the others allow together.  So the least of these bounds holds, at each epsilon and each delta.
+Proof.  Each choice names one bound that every step satisfies after every prefix, which is all that
+the composition of pairs and curves asks for (docs/proofs/accounting.md, section 10).
+
+A pair and a curve together say more about one release than either alone, and no single pair says
+the same.  From below only a pair that satisfies both bounds can serve.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, ClassVar, Protocol, Self, TypeGuard
 
 from discreet.loss.bracket import Bracket
-from discreet.loss.pairs.distribution import PrivacyLossDistribution, Transform
+from discreet.loss.engine.rounding import UNIT
 
-__all__ = ["Counted", "Pair", "PairFamily", "ProfileCurve", "transforms"]
+if TYPE_CHECKING:  # for annotations alone: the curve and the distributions know no pair
+    from discreet.loss.pairs.distribution import PrivacyLossDistribution, Transform
+    from discreet.loss.renyi.curve import RenyiCurve
+
+__all__ = [
+    "Counted",
+    "NormalPair",
+    "Pair",
+    "PairFamily",
+    "ProfileCurve",
+    "TwoBounds",
+    "is_normal",
+    "knows_curve",
+    "transforms",
+]
 
 ProfileCurve = Callable[[float], Bracket]
 """A profile known point by point: its finite part at any eps >= 0."""
@@ -33,12 +58,22 @@ class Pair(Protocol):
     spread: ClassVar[bool]
     """Whether part of the loss is spread over an interval, so that a finer lattice is tighter."""
 
+    normal: ClassVar[bool]
+    """Whether the loss is that of one continuous Gaussian: a ``NormalPair``."""
+
+    gaussian_noise: ClassVar[bool]
+    """Whether the noise is Gaussian, continuous or discrete."""
+
     def reverse(self) -> Pair:
         """Swap the two laws."""
         ...
 
     def group(self, k: int) -> Pair | None:
         """Return the pair at k times the distance, where the family knows it exactly."""
+        ...
+
+    def factors(self) -> tuple[Pair, ...]:
+        """Return pairs whose product is this one or dominates it; none is a product again."""
         ...
 
     def log_moment(self, t: float) -> float:
@@ -53,16 +88,24 @@ class Pair(Protocol):
         """Enclose P[L = inf]."""
         ...
 
+    def exact_infinity(self) -> Fraction | None:
+        """Give P[L = inf] exactly; None if that is not known."""
+        ...
+
     def largest(self) -> float:
         """Bound the largest finite loss from above."""
         ...
 
-    def reached(self) -> float:
+    def largest_below(self) -> float:
         """Bound the largest finite loss from below: losses come as close to it as they like."""
         ...
 
-    def closed(self, count: int) -> ProfileCurve | None:
+    def closed_form(self, count: int) -> ProfileCurve | None:
         """Give the closed form of the count-fold product, where there is one."""
+        ...
+
+    def ratios(self) -> dict[Fraction, Fraction] | None:
+        """Give the mass under P of each finite ratio P/Q; None where they are not finitely many."""
         ...
 
     def grain(self) -> Fraction | None:
@@ -78,7 +121,7 @@ class Pair(Protocol):
         ...
 
     @classmethod
-    def bundle(cls, pairs: Sequence[tuple[Self, int]]) -> Transform | None:
+    def transform_of(cls, pairs: Sequence[tuple[Self, int]]) -> Transform | None:
         """Gather pairs of this family, with counts, for the contour; None if it cannot."""
         ...
 
@@ -93,6 +136,12 @@ class PairFamily:
     __slots__ = ()
 
     spread: ClassVar[bool] = True
+    normal: ClassVar[bool] = False
+    gaussian_noise: ClassVar[bool] = False
+
+    def factors(self) -> tuple[Pair, ...]:
+        """The pair is no product."""
+        return (self,)  # type: ignore[return-value]  # every family has a group
 
     def reverse(self) -> Self:
         """The pair is symmetric."""
@@ -110,16 +159,30 @@ class PairFamily:
         """No loss is infinite."""
         return Bracket(0.0, 0.0)
 
+    def exact_infinity(self) -> Fraction | None:
+        """Only bounds are known."""
+        return None
+
     def largest(self) -> float:
         """The loss has no largest value."""
         return math.inf
 
-    def reached(self) -> float:
+    def largest_below(self) -> float:
         """Every value is exceeded."""
         return math.inf
 
-    def closed(self, count: int) -> ProfileCurve | None:  # noqa: ARG002
+    def closed_form(self, count: int) -> ProfileCurve | None:  # noqa: ARG002
         """There is no closed form."""
+        return None
+
+    def _without_infinity(self, whole: Bracket) -> Bracket:
+        """Take the mass of infinite losses off a profile."""
+        infinite = self.infinity()
+        slack = UNIT * infinite.high
+        return Bracket.within(whole.low - infinite.high - slack, whole.high - infinite.low + slack)
+
+    def ratios(self) -> dict[Fraction, Fraction] | None:
+        """There are more than finitely many."""
         return None
 
     def grain(self) -> Fraction | None:
@@ -135,7 +198,7 @@ class PairFamily:
         return None
 
     @classmethod
-    def bundle(cls, pairs: Sequence[tuple[Self, int]]) -> Transform | None:  # noqa: ARG003
+    def transform_of(cls, pairs: Sequence[tuple[Self, int]]) -> Transform | None:  # noqa: ARG003
         """No line of orders serves this family."""
         return None
 
@@ -145,5 +208,59 @@ def transforms(pairs: Counted) -> list[Transform] | None:
     families: dict[type, list[tuple[Pair, int]]] = {}
     for pair, count in pairs:
         families.setdefault(type(pair), []).append((pair, count))
-    bundles = [family.bundle(members) for family, members in families.items()]  # type: ignore[attr-defined]
+    bundles = [family.transform_of(members) for family, members in families.items()]  # type: ignore[attr-defined]
     return None if any(bundle is None for bundle in bundles) else bundles
+
+
+class NormalPair(Pair, Protocol):
+    """N(mu, 1) against N(0, 1); all of them in a product are one."""
+
+    @property
+    def mu_squared(self) -> Fraction:
+        """The square of mu."""
+        ...
+
+    def times(self, count: int) -> NormalPair:
+        """Run it count times."""
+        ...
+
+    def compose(self, other: NormalPair) -> NormalPair:
+        """Run both."""
+        ...
+
+
+def is_normal(pair: Pair) -> TypeGuard[NormalPair]:
+    """Say whether a pair is that of one continuous Gaussian."""
+    return pair.normal
+
+
+class TwoBounds(Pair, Protocol):
+    """A pair that knows a curve of the releases it stands for."""
+
+    def curve(self) -> RenyiCurve:
+        """Bound the divergences of the releases in both directions."""
+        ...
+
+    def gain(self, t: float) -> float:
+        """Estimate how far t D_(1+t) of the curve lies below that of the pair; only a hint."""
+        ...
+
+    def attained(self) -> Pair:
+        """Give a pair, symmetric and no larger than either bound, for ends from below."""
+        ...
+
+
+def knows_curve(pair: Pair) -> TypeGuard[TwoBounds]:
+    """Say whether a pair knows a curve of its releases.
+
+    >>> from fractions import Fraction
+    >>> from discreet.loss.pairs.gaussian import GaussianPair
+    >>> knows_curve(GaussianPair(Fraction(1)))
+    False
+    """
+    return _kind_knows(type(pair))
+
+
+@functools.cache
+def _kind_knows(kind: type) -> bool:
+    return all(hasattr(kind, name) for name in ("curve", "gain", "attained"))

@@ -26,17 +26,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
 from operator import neg
-from typing import Final, Protocol, Self, TypeGuard, final, runtime_checkable
+from typing import Final, Self, final
 
 from discreet.exact import float_down, float_up
 from discreet.loss.bracket import Bracket
 from discreet.loss.elementary import exp, log
-from discreet.loss.pairs.finite import FinitePair
-from discreet.loss.pairs.gaussian import GaussianPair
-from discreet.loss.pairs.pair import Counted, Pair
-from discreet.loss.pairs.randomized_response import ResponsePair
+from discreet.loss.pairs.pair import Counted, NormalPair, Pair, is_normal
 
-__all__ = ["FiniteProfile", "ProductPair", "SplitProduct", "finite_profile", "split_product"]
+__all__ = ["FiniteProfile", "SplitProduct", "finite_profile", "split_product"]
 
 _SPARE: Final = 256  # bits kept of the smallest mass
 _MOST_PRODUCTS: Final = 1 << 13  # products of atoms that are worth forming
@@ -46,12 +43,7 @@ _WIDEST: Final = 1 << 14  # bits of their common denominator
 @final
 @dataclass(frozen=True, slots=True)
 class FiniteProfile:
-    """A profile whose finite part has finitely many corners in e**eps.
-
-    >>> pair = FinitePair((Fraction(3, 4), Fraction(1, 4)), (Fraction(1, 4), Fraction(3, 4)))
-    >>> finite_profile(((pair, 1),)).delta(0.0)
-    Bracket(low=0.5, high=0.5)
-    """
+    """A profile whose finite part has finitely many corners in e**eps."""
 
     infinite: Fraction
     ratios: tuple[Fraction, ...]
@@ -126,16 +118,15 @@ def _log_up(odds: Fraction) -> float:
 
 @functools.lru_cache(maxsize=128)
 def finite_profile(pairs: Counted) -> FiniteProfile | None:
-    """Work out one pair of finite laws, or a small product; None for anything else.
-
-    >>> pair = FinitePair((Fraction(3, 4), Fraction(1, 4)), (Fraction(1, 4), Fraction(3, 4)))
-    >>> finite_profile(((pair, 2),)).ratios
-    (Fraction(9, 1), Fraction(1, 1), Fraction(1, 9))
-    """
-    finite = [(pair, count) for pair, count in pairs if isinstance(pair, FinitePair)]
-    if not finite or len(finite) < len(pairs):
+    """Work out one pair of finite laws, or a small product; None for anything else."""
+    tables = []
+    for pair, count in pairs:
+        table = pair.ratios()
+        if table is None:
+            return None
+        tables.append((table, count))
+    if not tables:
         return None
-    tables = [(_table(pair), count) for pair, count in finite]
     if sum(count for _, count in tables) == 1:
         masses: dict[Fraction, Fraction] | None = tables[0][0]
     else:
@@ -148,45 +139,27 @@ def finite_profile(pairs: Counted) -> FiniteProfile | None:
     return FiniteProfile.of(1 - kept, masses)
 
 
-def _table(pair: FinitePair) -> dict[Fraction, Fraction]:
-    """Gather the mass under P of each finite ratio."""
-    found: dict[Fraction, Fraction] = {}
-    for p, q in zip(pair.p, pair.q, strict=True):
-        if p and q:
-            found[p / q] = found.get(p / q, Fraction(0)) + p
-    return found
-
-
 def _product(
     tables: Iterable[tuple[dict[Fraction, Fraction], int]],
 ) -> dict[Fraction, Fraction] | None:
     """Multiply the tables out, merging equal ratios; None where that is too much work."""
-    found, unit, work = {Fraction(1): 1}, 1, 0
+    masses, unit, work = {Fraction(1): 1}, 1, 0
     for table, count in tables:
         own = math.lcm(*(mass.denominator for mass in table.values()))
         if count * max(own.bit_length(), len(table)) > _WIDEST:
             return None
         atoms = [(ratio, int(mass * own)) for ratio, mass in table.items()]
         for _ in range(count):
-            work, unit = work + len(found) * len(atoms), unit * own
+            work, unit = work + len(masses) * len(atoms), unit * own
             if work > _MOST_PRODUCTS or unit.bit_length() > _WIDEST:
                 return None
             fresh: dict[Fraction, int] = {}
-            for ratio, mass in found.items():
+            for ratio, mass in masses.items():
                 for factor, share in atoms:
                     key = ratio * factor
                     fresh[key] = fresh.get(key, 0) + mass * share
-            found = fresh
-    return {ratio: Fraction(mass, unit) for ratio, mass in found.items()}
-
-
-@runtime_checkable
-class ProductPair(Protocol):
-    """A pair that is a product of simpler ones, or dominated by one."""
-
-    def factors(self) -> tuple[Pair, ...]:
-        """Name the factors; none of them is a product again."""
-        ...
+            masses = fresh
+    return {ratio: Fraction(mass, unit) for ratio, mass in masses.items()}
 
 
 @final
@@ -199,32 +172,18 @@ class SplitProduct:
 
 
 def split_product(pairs: Iterable[tuple[Pair, int]]) -> SplitProduct:
-    """Take a product apart.
-
-    >>> leak = ResponsePair(Fraction(0), Fraction(1, 100))
-    >>> split_product([(GaussianPair(Fraction(1)), 2), (leak, 3)]).pairs
-    ((GaussianPair(mu_squared=Fraction(2, 1)), 1),)
-    """
+    """Take a product apart."""
     rest: list[tuple[Pair, int]] = []
     leaks: list[tuple[Pair, int]] = []
-    square = Fraction(0)
+    normal: NormalPair | None = None
     for pair, count in pairs:
-        for part in pair.factors() if _parted(pair) else (pair,):
-            match part:
-                case GaussianPair(mu_squared=own):
-                    square += own * count
-                case ResponsePair(epsilon=0):
-                    leaks.append((part, count))
-                case _:
-                    rest.append((part, count))
-    gaussian = ((GaussianPair(square), 1),) if square else ()
+        for part in pair.factors():
+            if is_normal(part):
+                repeated = part.times(count)
+                normal = repeated if normal is None else normal.compose(repeated)
+            elif part.exact_infinity() is not None and part.largest() == 0:
+                leaks.append((part, count))
+            else:
+                rest.append((part, count))
+    gaussian = ((normal, 1),) if normal is not None and normal.mu_squared else ()
     return SplitProduct((*rest, *gaussian), tuple(leaks))
-
-
-def _parted(pair: Pair) -> TypeGuard[ProductPair]:
-    return _has_factors(type(pair))
-
-
-@functools.cache
-def _has_factors(kind: type) -> bool:
-    return issubclass(kind, ProductPair)

@@ -66,15 +66,19 @@ class ResponsePair(PairFamily):
             return Bracket(0.0, 0.0)
         return Bracket(float_down(self.delta), float_up(self.delta))
 
+    def exact_infinity(self) -> Fraction:
+        """Delta."""
+        return self.delta
+
     def largest(self) -> float:
         """A finite loss is at most epsilon."""
         return float_up(self.epsilon)
 
-    def reached(self) -> float:
+    def largest_below(self) -> float:
         """Epsilon has positive probability."""
         return float_down(self.epsilon)
 
-    def closed(self, count: int) -> ProfileCurve | None:
+    def closed_form(self, count: int) -> ProfileCurve | None:
         """Add up the binomial law; the runs without an infinite loss have chance (1-delta)**n."""
         if count > _MOST_RUNS or not self.epsilon:
             return None
@@ -83,8 +87,8 @@ class ResponsePair(PairFamily):
         slack = UNIT * (16 + 4 * count)
 
         def curve(eps: float) -> Bracket:
-            found = binomial.bracket(eps)
-            return Bracket(found.low * kept * (1 - slack), found.high * kept * (1 + slack))
+            whole = binomial.bracket(eps)
+            return Bracket(whole.low * kept * (1 - slack), whole.high * kept * (1 + slack))
 
         return curve
 
@@ -109,7 +113,7 @@ class ResponsePair(PairFamily):
         return lattice.atoms().below(step, float_down(self.delta))
 
     @classmethod
-    def bundle(cls, pairs: Sequence[tuple[Self, int]]) -> _Transform:
+    def transform_of(cls, pairs: Sequence[tuple[Self, int]]) -> _Transform:
         """Gather the parameters in columns."""
         lost = np.array(
             [math.log1p(-float(pair.delta)) if pair.delta < 1 else -math.inf for pair, _ in pairs]

@@ -102,7 +102,7 @@ def matched_nodes(*chances: Floats) -> list[NDArray[np.intp]]:
 
 
 def half_profile_through(x: Floats, value: Floats) -> HalfProfile:
-    """Return the side of upper bounds at some x, of which one is at most 0, or nearly so.
+    """Return the side of upper bounds at some x, one of them at most 0, or nearly so.
 
     A profile falls, by at most 1 per unit of the ratio, and is convex.
     """
@@ -148,7 +148,7 @@ class TwoStepShape(TableShape):
         """Go back, the second step first."""
         return TwoStepShape(self.second.reverse(), self.first.reverse())
 
-    def side(self) -> HalfProfile:
+    def half_profile(self) -> HalfProfile:
         """Walk along both outlines."""
         return half_profile_through(
             *two_step_bounds(
@@ -161,7 +161,7 @@ class TwoStepShape(TableShape):
         """Losses of the steps add up."""
         one, two = self.first, self.second
         lost = one.infinity().high or two.infinity().high
-        reached, largest = one.reached() + two.reached(), one.largest() + two.largest()
+        reached, largest = one.largest_below() + two.largest_below(), one.largest() + two.largest()
         slack = UNIT * (1 + largest) if math.isfinite(largest) else 0.0
         return LossEnds(
             Bracket(0.0, 1.0 if lost else 0.0), reached - 64 * slack, largest + 64 * slack

@@ -1,4 +1,4 @@
-"""Rényi divergences of the standard mechanisms in closed form, and what one order proves.
+"""Rényi divergences and mu of the standard mechanisms in closed form, and what one order proves.
 
 Trust: kernel.  All values are rounded up.
 
@@ -27,13 +27,14 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Final
 
-from discreet.exact import float_up
-from discreet.loss.elementary import BITS, exp, log
+from discreet.exact import Interval, float_up
+from discreet.loss.elementary import BITS, exp, log, normal_cdf, normal_quantile_up
 from discreet.loss.parameters import (
     checked_delta,
     checked_epsilon,
     checked_order,
     checked_parameter,
+    dyadic_up,
 )
 
 __all__ = [
@@ -41,63 +42,65 @@ __all__ = [
     "concentrated_epsilon",
     "gaussian_renyi",
     "pure_renyi",
+    "pure_to_gaussian_mu",
     "renyi_delta",
     "renyi_epsilon",
 ]
 
 
 def gaussian_renyi(*, mu_squared: Fraction, order: object) -> float:
-    """Return a mu**2 / 2, rounded up.
-
-    >>> gaussian_renyi(mu_squared=Fraction(1, 4), order=4)
-    0.5
-    """
+    """Return a mu**2 / 2, rounded up."""
     return float_up(checked_order(order) * mu_squared / 2)
 
 
 def pure_renyi(*, epsilon: object, order: object) -> float:
-    """Return the largest divergence of an epsilon-DP mechanism, rounded up.
-
-    >>> pure_renyi(epsilon=1, order=2)
-    0.7353256640555192
-    """
+    """Return the largest divergence of an epsilon-DP mechanism, rounded up."""
     loss, a = checked_epsilon(epsilon), checked_order(order)
     # log[(e**(a e) + e**((1-a) e)) / (1+e**e)] = (a-1) e + log[(1 + e**((1-2a) e)) / (1 + e**-e)]
     top, bottom = exp((1 - 2 * a) * loss), exp(-loss)
     return float_up(loss + log((1 + top.high) / (1 + bottom.low)).high / (a - 1))
 
 
+def pure_to_gaussian_mu(*, epsilon: object) -> Fraction:
+    """Return the least mu whose Gaussian loses as much as epsilon-DP: 2 Phi^-1(e**eps/(1+e**eps)).
+
+    Theorem (key ``pure-to-gaussian``): both trade-offs meet on the diagonal, and the Gaussian's is
+    below elsewhere.  Rounded up.
+
+    >>> float(pure_to_gaussian_mu(epsilon=1))
+    1.2320353853449029
+    """
+    loss = checked_epsilon(epsilon)
+    if loss == 0:
+        return Fraction(0)
+    decay = exp(-loss)
+    chance = Interval(decay.low / (1 + decay.low), decay.high / (1 + decay.high))
+    guess = -2 * normal_quantile_up(chance)
+    step = max(guess, Fraction(1)) / 2**50
+    while normal_cdf(-guess / 2).high > chance.low:  # mu is proved when Phi(-mu/2) <= 1/(1+e**eps)
+        guess, step = guess + step, 2 * step
+    return dyadic_up(guess)
+
+
 _GOLDEN: Final = (math.sqrt(5) - 1) / 2
 
 
 def renyi_epsilon(*, order: object, value: object, delta: object) -> float:
-    """Return an epsilon that one Rényi order proves at this delta, rounded up.
-
-    >>> renyi_epsilon(order=10, value="0.5", delta=1e-5)
-    1.418010636783972
-    """
+    """Return an epsilon that one Rényi order proves at this delta, rounded up."""
     chance = checked_delta(delta)
     a, bound = checked_order(order), checked_parameter(value, name="value")
     return _epsilon(a, bound, chance)
 
 
 def renyi_delta(*, order: object, value: object, epsilon: object) -> float:
-    """Return a delta that one Rényi order proves at this epsilon, rounded up.
-
-    >>> renyi_delta(order=10, value="0.5", epsilon="1.4180106368") <= 1e-5
-    True
-    """
+    """Return a delta that one Rényi order proves at this epsilon, rounded up."""
     loss = checked_epsilon(epsilon)
     a, bound = checked_order(order), checked_parameter(value, name="value")
     return _delta(a, bound, loss)
 
 
 def concentrated_epsilon(*, rho: object, delta: object) -> float:
-    """Return the least epsilon that single orders of rho-zCDP prove, rounded up.
-
-    >>> concentrated_epsilon(rho="0.5", delta=1e-5)
-    4.728386984943316
-    """
+    """Return the least epsilon that single orders of rho-zCDP prove, rounded up."""
     strength, chance = checked_parameter(rho, name="rho"), checked_delta(delta)
     if strength == 0 or chance >= 1:
         return 0.0
@@ -113,11 +116,7 @@ def concentrated_epsilon(*, rho: object, delta: object) -> float:
 
 
 def concentrated_delta(*, rho: object, epsilon: object) -> float:
-    """Return the least delta that single orders of rho-zCDP prove, rounded up.
-
-    >>> concentrated_delta(rho="0.5", epsilon="4.728386986") <= 1e-5
-    True
-    """
+    """Return the least delta that single orders of rho-zCDP prove, rounded up."""
     strength, loss = checked_parameter(rho, name="rho"), checked_epsilon(epsilon)
     if strength == 0:
         return 0.0

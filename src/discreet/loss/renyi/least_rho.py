@@ -141,8 +141,8 @@ def approximately_concentrated(loss: PrivacyLoss) -> tuple[Fraction, Fraction]:
     (Fraction(1, 2), Fraction(0, 1))
     """
     profile = checked_loss(loss).profile()
-    found = [approximate_rho(part) for part in dict.fromkeys((*profile.remove, *profile.add))]
-    return max(rho for rho, _ in found), max(chance for _, chance in found)
+    bounds = [approximate_rho(part) for part in dict.fromkeys((*profile.remove, *profile.add))]
+    return max(rho for rho, _ in bounds), max(chance for _, chance in bounds)
 
 
 def _supremum(
@@ -176,8 +176,8 @@ def _supremum(
         if not cells:
             break
     high = max([high, *(_on_chord(left, right) for left, right in cells)])
-    found = max(Fraction(float_up(Fraction(high) * (1 + Fraction(1, 10**12)))), tail)
-    return found if simple is None else min(found, simple)
+    rho = max(Fraction(float_up(Fraction(high) * (1 + Fraction(1, 10**12)))), tail)
+    return rho if simple is None else min(rho, simple)
 
 
 def _over(t: float, value: float) -> float:

@@ -24,17 +24,18 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol, final, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, final, runtime_checkable
 
 from discreet.exact import float_up
-from discreet.loss.composition import Composition
 from discreet.loss.elementary import sqrt, tanh_half
 from discreet.loss.engine.rounding import PRODUCT_MARGIN, UNIT
 from discreet.loss.pairs.gaussian import DiscreteGaussianPair, GaussianPair
-from discreet.loss.pairs.pair import Pair
-from discreet.loss.pairs.two_bounds import knows_curve
+from discreet.loss.pairs.pair import Pair, knows_curve
 from discreet.loss.parameters import dyadic_up
-from discreet.loss.renyi.curve import RenyiCurve
+
+if TYPE_CHECKING:  # for annotations alone: both arrive with their methods
+    from discreet.loss.composition import Composition
+    from discreet.loss.renyi.curve import RenyiCurve
 
 __all__ = ["KnowsGrowth", "MomentGrowth", "concentration", "growth", "largest_growth"]
 
@@ -42,15 +43,16 @@ __all__ = ["KnowsGrowth", "MomentGrowth", "concentration", "growth", "largest_gr
 def concentration(composition: Composition) -> Fraction | None:
     """Return a rho for which the composition is rho-zCDP in its direction, or None.
 
+    >>> from discreet.loss.composition import Composition
     >>> concentration(Composition(((GaussianPair(Fraction(1)), 3),)))
     Fraction(3, 2)
     """
     curve = composition.renyi
-    found = [(_rho(pair), count) for pair, count in composition.pairs]
+    rhos = [(_rho(pair), count) for pair, count in composition.pairs]
     if curve is not None:
-        found.append((_straight(curve), 1))
-    known = [rho * count for rho, count in found if rho is not None]
-    return sum(known, Fraction(0)) if len(known) == len(found) else None
+        rhos.append((_straight(curve), 1))
+    known = [rho * count for rho, count in rhos if rho is not None]
+    return sum(known, Fraction(0)) if len(known) == len(rhos) else None
 
 
 def _straight(curve: RenyiCurve) -> Fraction | None:
@@ -139,6 +141,7 @@ class KnowsGrowth(Protocol):
 def growth(composition: Composition) -> MomentGrowth | None:
     """Add up the growths of the pairs; None where one is not known.
 
+    >>> from discreet.loss.composition import Composition
     >>> from discreet.loss.pairs.laplace import LaplacePair
     >>> growth(Composition(((LaplacePair(Fraction(1, 2)), 3),))).linear >= 1.5
     True
@@ -177,5 +180,5 @@ def _growth(pair: Pair) -> MomentGrowth | None:
     largest = pair.largest()
     if math.isfinite(largest):
         return MomentGrowth(linear=max(0.0, largest))
-    rho = concentration(Composition(((pair, 1),)))
+    rho = _rho(pair)
     return None if rho is None else MomentGrowth(rho)

@@ -36,6 +36,7 @@ from discreet.loss.pairs.composition_curve import cumulant
 from discreet.loss.pairs.distribution import Floats
 
 __all__ = [
+    "NEARLY_ALL",
     "added_loss",
     "added_moment",
     "added_profile",
@@ -47,6 +48,8 @@ __all__ = [
     "whole_moment",
 ]
 
+NEARLY_ALL: Final = 1 - Fraction(1, 10**9)
+"""Rates above are treated as 1: to divide by what is left would cost more than it gains."""
 
 _EDGE: Final = 1e-12  # inner ratios so close to zero count as zero: h(a) >= 1 - a moves by no more
 

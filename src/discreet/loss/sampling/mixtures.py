@@ -58,9 +58,9 @@ from discreet.loss.pairs.polygon import HalfProfile
 from discreet.loss.pairs.two_steps import UpperPolygon, half_profile_through, matched_nodes
 from discreet.loss.parameters import checked_rate
 from discreet.loss.renyi.moment_growth import MomentGrowth, largest_growth
-from discreet.loss.sampling.replaced_record import ReplacedShape
+from discreet.loss.sampling.amplification import NEARLY_ALL
 
-__all__ = ["RoutedShape", "SampledGroupShape", "poisson_replaced", "routed", "sampled_group"]
+__all__ = ["RoutedShape", "SampledGroupShape", "routed", "sampled_group"]
 
 
 @final
@@ -75,7 +75,7 @@ class RoutedShape(TableShape):
         turned = ((part.reverse(), count) for part, count in self.parts)
         return RoutedShape(tuple(sorted(turned, key=repr)))
 
-    def side(self) -> HalfProfile:
+    def half_profile(self) -> HalfProfile:
         """Add up the profiles."""
         side = tabulated_shape(self._bounds, self.ends(), [part for part, _ in self.parts])
         return HalfProfile.of_nodes(side.x, side.high)
@@ -95,7 +95,7 @@ class RoutedShape(TableShape):
         high = math.fsum(mass.high * count for mass, count in masses) * (1 + PRODUCT_MARGIN)
         return LossEnds(
             Bracket.within(low, high, ceil=1.0),
-            max(part.reached() for part, _ in self.parts),
+            max(part.largest_below() for part, _ in self.parts),
             max(part.largest() for part, _ in self.parts),
         )
 
@@ -135,7 +135,7 @@ class SampledGroupShape(TableShape):
         faced = [(c.reverse() if self.turned else c, w) for c, w in kept]
         return chances[0], faced, rare
 
-    def side(self) -> HalfProfile:
+    def half_profile(self) -> HalfProfile:
         """Walk along the outlines; too rare numbers of records take part with a ratio of zero."""
         none, kept, rare = self._weights()
         outlines = [UpperPolygon.of(table_of_composition(c)) for c, _ in kept]
@@ -154,11 +154,14 @@ class SampledGroupShape(TableShape):
         return half_profile_through(x + 2 * slack, np.append(value / ratio * (1 + 2 * slack), 0.0))
 
     def ends(self) -> LossEnds:
-        """Mix the largest ratios."""
+        """Mix the largest ratios; where one P_j exceeds every ratio, so does the mixture.
+
+        For the mixture shows P_j with chance w_j, and its ratio is at least w_j times that of P_j.
+        """
         none, kept, rare = self._weights()
         parts = [(c, float(w)) for c, w in kept]
         if self.turned:  # where some P_j shows nothing, the mixture still shows w_0 Q
-            low = [math.inf if c.infinity().low else c.reached() for c, _ in parts]
+            low = [math.inf if c.infinity().low else c.largest_below() for c, _ in parts]
             high = [math.inf if c.infinity().high else c.largest() for c, _ in parts]
             floors = [
                 float(none)
@@ -175,12 +178,18 @@ class SampledGroupShape(TableShape):
         most = math.fsum(w * c.infinity().high for c, w in parts) * (1 + MOMENT_MARGIN) + float_up(
             rare
         )
+        below, above = [c.largest_below() for c, _ in parts], [c.largest() for c, _ in parts]
         reached, largest = (
             _mixed(float(none), [(w, x) for (_, w), x in zip(parts, xs, strict=True)])
-            for xs in ([c.reached() for c, _ in parts], [c.largest() for c, _ in parts])
+            for xs in (below, above)
         )
-        slack = MOMENT_MARGIN * (1 + abs(largest))
-        return LossEnds(Bracket.within(least, most, ceil=1.0), reached - slack, largest + slack)
+        top = largest if math.isfinite(largest) else max(0.0, *below)
+        slack = MOMENT_MARGIN * (1 + abs(top))
+        return LossEnds(
+            Bracket.within(least, most, ceil=1.0),
+            reached - slack if math.isfinite(reached) else reached,
+            largest + slack,
+        )
 
     def cumulant(self, t: float) -> float:
         """Use convexity of r**(1+t), or of r**-t; reversed, the largest ratio is 1/w_0."""
@@ -208,9 +217,6 @@ def _mixed(none: float, parts: list[tuple[float, float]]) -> float:
         return top
     total = none * math.exp(-top) + math.fsum(w * math.exp(x - top) for w, x in parts)
     return top + math.log(total)
-
-
-_NEARLY_ALL: Final = 1 - Fraction(1, 10**9)
 
 
 def routed(compositions: Sequence[Composition]) -> Composition:
@@ -246,24 +252,7 @@ def sampled_group(towards: Sequence[Composition], rate: object) -> Composition:
         )
     if chance == 1:
         return towards[-1]
-    if chance > _NEARLY_ALL:  # h(a) is at most the mean of the h_j(a)
+    none = (1 - chance) ** len(towards)
+    if chance > NEARLY_ALL or none < TINIEST:  # h(a) is at most the mean of the h_j(a)
         return upper_envelope(towards)
     return curved_composition(SampledGroupShape(tuple(towards), chance))
-
-
-def poisson_replaced(
-    removed: Composition, inserted: Composition, replaced: Composition, rate: object
-) -> Composition:
-    """Return a composition above ((1-q)R + qP, (1-q)R + qP'), a record replaced before sampling.
-
-    ``removed`` is the ordered composition (P, R), ``inserted`` is (R, P'), ``replaced`` (P, P').
-
-    >>> from discreet.loss.pairs.gaussian import GaussianPair
-    >>> one, two = (Composition(((GaussianPair(Fraction(m * m)), 1),)) for m in (1, 2))
-    >>> round(poisson_replaced(one, one, two, "0.1").delta(0.3).high, 6)
-    0.009697
-    """
-    chance = checked_rate(rate)
-    if chance > _NEARLY_ALL:  # a common part of two laws hides, in both directions
-        return replaced
-    return curved_composition(ReplacedShape(removed, inserted, replaced, chance))

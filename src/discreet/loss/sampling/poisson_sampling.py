@@ -38,6 +38,7 @@ from discreet.loss.pairs.randomized_response import ResponsePair
 from discreet.loss.pairs.two_steps import grouped
 from discreet.loss.renyi.moment_growth import MomentGrowth, growth
 from discreet.loss.sampling.amplification import (
+    NEARLY_ALL,
     added_loss,
     added_moment,
     added_profile,
@@ -55,7 +56,6 @@ _UNCOUNTED: Final = 1e-40  # what lies beyond on the right counts as infinite (s
 _MOST_KNOTS: Final = 1 << 20
 _SHALLOW: Final = 1e-20  # what lies beyond on the left moves up: hardly noticed
 _FAR: Final = 300.0
-_ALL: Final = 1 - Fraction(1, 10**9)
 
 
 class Direction(enum.Enum):
@@ -95,7 +95,7 @@ class SampledPair(PairFamily):
         return SampledPair(self.inner, self.rate, Direction.ADD if removed else Direction.REMOVE)
 
     def group(self, k: int) -> Pair:
-        """Let each of k units enter the sample by itself; they all go, or all come."""
+        """Sample each of k units independently; all are removed, or all are added."""
         if k == 1:
             return self
         mixture = sampled_group([grouped(self.inner, j) for j in range(1, k + 1)], self.rate)
@@ -157,13 +157,13 @@ class SampledPair(PairFamily):
             return added_loss(self.rate, inner, up=True)
         return removed_loss(self.rate, self.inner.largest(), up=True)
 
-    def reached(self) -> float:
+    def largest_below(self) -> float:
         """Apply the map of the rate to an inner loss that is reached."""
         if self.direction is Direction.ADD:
             other = self.inner.reverse()
-            inner = math.inf if other.infinity().low else other.reached()
+            inner = math.inf if other.infinity().low else other.largest_below()
             return added_loss(self.rate, max(inner, 0.0), up=False)
-        inner = self.inner.reached()
+        inner = self.inner.largest_below()
         return removed_loss(self.rate, inner, up=False) if inner > 0 else inner
 
     def growth(self) -> MomentGrowth | None:
@@ -174,15 +174,9 @@ class SampledPair(PairFamily):
         inner = self.inner if self.direction is Direction.REMOVE else self.inner.reverse()
         return growth(inner)
 
-    def closed(self, count: int) -> ProfileCurve | None:
+    def closed_form(self, count: int) -> ProfileCurve | None:
         """Map the inner profile, for one run."""
-        return self._finite if count == 1 else None
-
-    def _finite(self, eps: float) -> Bracket:
-        """Take the mass of infinite losses off the profile."""
-        whole, infinite = self.profile(eps), self.infinity()
-        slack = UNIT * infinite.high
-        return Bracket.within(whole.low - infinite.high - slack, whole.high - infinite.low + slack)
+        return (lambda eps: self._without_infinity(self.profile(eps))) if count == 1 else None
 
     def grain(self) -> Fraction | None:
         """The losses lie on no known lattice."""
@@ -200,17 +194,17 @@ class SampledPair(PairFamily):
             value, error = gaussian_deltas(float(square), eps - slack)
             lower, wrong = gaussian_deltas(float(square), eps + slack)
             return lower - wrong, value + error
-        found = [
+        ends = [
             (self.inner.delta(float(e + s)).low, self.inner.delta(float(e - s)).high)
             for e, s in zip(eps, slack, strict=True)
         ]
-        both = np.array(found)
+        both = np.array(ends)
         return both[:, 0], both[:, 1]
 
     def _table(self) -> ProfileTable:
         """Map the polygons around the inner profile; a rate of nearly 1 is taken for 1."""
         inner = table_of_composition(self.inner)
-        mapped = inner.sampled(self.rate) if self.rate < _ALL else inner
+        mapped = inner.sampled(self.rate) if self.rate < NEARLY_ALL else inner
         return mapped if self.direction is Direction.REMOVE else mapped.reverse()
 
     def above(self, step: Fraction) -> PrivacyLossDistribution | None:
@@ -223,7 +217,7 @@ class SampledPair(PairFamily):
     def below(self, step: Fraction) -> PrivacyLossDistribution | None:
         """Connect lowered dots of the profile."""
         if self.square is None:
-            return self._table().below(step, self.infinity()) if self.rate < _ALL else None
+            return self._table().below(step, self.infinity()) if self.rate < NEARLY_ALL else None
         start, x = self._knots(step)
         return below_knots(start, x, self._profiles(x), 1 - UNIT, step) if len(x) else None
 
@@ -242,7 +236,7 @@ class SampledPair(PairFamily):
         return next((x for x in tries if pair.profile(x).high <= floor), _FAR)
 
     @classmethod
-    def bundle(cls, pairs: Sequence[tuple[Self, int]]) -> Transform | None:
+    def transform_of(cls, pairs: Sequence[tuple[Self, int]]) -> Transform | None:
         """Gather sampled Gaussians; other samples go to the lattice."""
         items = []
         for pair, count in pairs:

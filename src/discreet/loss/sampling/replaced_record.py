@@ -43,7 +43,7 @@ from discreet.loss.pairs.composition_curve import (
     table_of_composition,
     tabulated_shape,
 )
-from discreet.loss.pairs.curved_pair import LossEnds, TableShape
+from discreet.loss.pairs.curved_pair import LossEnds, TableShape, curved_composition
 from discreet.loss.pairs.distribution import Floats
 from discreet.loss.pairs.polygon import HalfProfile
 from discreet.loss.pairs.two_steps import (
@@ -52,15 +52,17 @@ from discreet.loss.pairs.two_steps import (
     matched_nodes,
     two_step_bounds,
 )
+from discreet.loss.parameters import checked_rate
 from discreet.loss.renyi.moment_growth import MomentGrowth, growth, largest_growth
 from discreet.loss.sampling.amplification import (
+    NEARLY_ALL,
     between_orders,
     removed_loss,
     removed_moment,
     whole_moment,
 )
 
-__all__ = ["FixedSizeShape", "ReplacedShape"]
+__all__ = ["FixedSizeShape", "ReplacedShape", "poisson_replaced"]
 
 
 @final
@@ -75,7 +77,7 @@ class FixedSizeShape:
         """Both directions have one bound."""
         return self
 
-    def side(self) -> HalfProfile:
+    def half_profile(self) -> HalfProfile:
         """Evaluate the inner profiles."""
         return tabulated_shape(self._bounds, self.ends(), self.parts)
 
@@ -99,7 +101,7 @@ class FixedSizeShape:
     def ends(self) -> LossEnds:
         """Map the largest inner loss."""
         infinite = Bracket.largest(part.infinity() for part in self.parts)
-        reached = max(0.0, *(part.reached() for part in self.parts))
+        reached = max(0.0, *(part.largest_below() for part in self.parts))
         largest = max(part.largest() for part in self.parts)
         return LossEnds(
             Bracket(
@@ -147,22 +149,22 @@ class ReplacedShape(TableShape):
             self.inserted.reverse(), self.removed.reverse(), self.replaced.reverse(), self.rate
         )
 
-    def side(self) -> HalfProfile:
+    def half_profile(self) -> HalfProfile:
         """Gather all bounds: every node is one, and so is the convex hull."""
         one, two = (
             UpperPolygon.of(table_of_composition(self.removed)),
             UpperPolygon.of(table_of_composition(self.replaced)),
         )
-        found = [_shared(one, two, float(self.rate)), _against_none(one, float(self.rate))]
-        found.append((two.x, two.value * float_up(self.rate)))
+        bounds = [_shared(one, two, float(self.rate)), _against_none(one, float(self.rate))]
+        bounds.append((two.x, two.value * float_up(self.rate)))
         back = UpperPolygon.of(table_of_composition(self.inserted))
-        found.append(
+        bounds.append(
             two_step_bounds(_sampled(one, float(self.rate)), _against(back, float(self.rate)))
         )
         reach = max(float(np.abs(o.x).max()) for o in (one, two, back))
         slack = UNIT * (256 + 16 * reach)
-        x = np.concatenate([nodes for nodes, _ in found]) + 2 * slack
-        value = np.concatenate([values for _, values in found]) * (1 + slack)
+        x = np.concatenate([nodes for nodes, _ in bounds]) + 2 * slack
+        value = np.concatenate([values for _, values in bounds]) * (1 + slack)
         start = np.searchsorted(two.x, 0.0)
         x, value = np.append(x, 0.0), np.append(value, two.value[start] * float_up(self.rate))
         kept = x >= 0
@@ -208,8 +210,26 @@ class ReplacedShape(TableShape):
             alone = alone + MomentGrowth(
                 linear=-math.log1p(-float_up(self.rate)) * (1 + MOMENT_MARGIN)
             )
-        known = [found for found in (both, alone) if found is not None]
-        return min(known, key=lambda found: found.rho, default=None)
+        known = [bound for bound in (both, alone) if bound is not None]
+        return min(known, key=lambda bound: bound.rho, default=None)
+
+
+def poisson_replaced(
+    removed: Composition, inserted: Composition, replaced: Composition, rate: object
+) -> Composition:
+    """Return a composition above ((1-q)R + qP, (1-q)R + qP'), a record replaced before sampling.
+
+    ``removed`` is the ordered composition (P, R), ``inserted`` is (R, P'), ``replaced`` (P, P').
+
+    >>> from discreet.loss.pairs.gaussian import GaussianPair
+    >>> one, two = (Composition(((GaussianPair(Fraction(m * m)), 1),)) for m in (1, 2))
+    >>> round(poisson_replaced(one, one, two, "0.1").delta(0.3).high, 6)
+    0.009697
+    """
+    chance = checked_rate(rate)
+    if chance > NEARLY_ALL:  # a common part of two laws hides, in both directions
+        return replaced
+    return curved_composition(ReplacedShape(removed, inserted, replaced, chance))
 
 
 def _shared(one: UpperPolygon, two: UpperPolygon, q: float) -> tuple[Floats, Floats]:

@@ -55,7 +55,7 @@ class _Nodes:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class SampledGaussianCumulants:
-    """One sampled Gaussian in one direction; what was computed before is kept."""
+    """One sampled Gaussian in one direction; state is a cache."""
 
     q: float
     mu: float

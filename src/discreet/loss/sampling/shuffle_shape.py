@@ -50,7 +50,7 @@ class ShuffledShape:
         """The pair is symmetric."""
         return self
 
-    def side(self) -> HalfProfile:
+    def half_profile(self) -> HalfProfile:
         """Evaluate the profile."""
         return tabulated_profile(self._bounds, largest=self.ends().largest, infinite=0.0)
 
@@ -58,8 +58,8 @@ class ShuffledShape:
         """Add up over crowds, for many eps at once."""
         e = float(self.shuffle.local)
         if self.shuffle.local > _MOST_LOCAL:
-            found = [self.shuffle.bracket(float(x)) for x in eps]
-            return np.array([b.low for b in found]), np.array([b.high for b in found])
+            brackets = [self.shuffle.bracket(float(x)) for x in eps]
+            return np.array([b.low for b in brackets]), np.array([b.high for b in brackets])
         keep, decay, a = 1 / (1 + math.exp(-e)), math.exp(-e), np.exp(np.minimum(eps, e))
         x, y = -keep * np.expm1(np.minimum(eps - e, 0.0)), keep * (a - decay)
         start, weights, missed = _crowd(self.shuffle)

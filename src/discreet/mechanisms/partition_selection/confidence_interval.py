@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from discreet.arrays import saturating_add
 from discreet.exact import Interval
 from discreet.mechanisms.exact_quantiles import decide_at_most, first_true, two_sided_quantile
-from discreet.noise.distribution import log_of
+from discreet.noise.chance import log_of
 from discreet.noise.two_sided import TwoSidedLaw
 
 __all__ = ["shown_confidence_intervals"]
@@ -94,7 +94,7 @@ class ThresholdedLaw:
         return self._rarely(count - units, units, self.tail)
 
     def _too_many(self, units: int, count: int) -> bool:
-        """Say whether so many units hardly ever give such a count, or a smaller one."""
+        """Say whether this many units hardly ever give such a count, or a smaller one."""
         return not self._rarely(count + 1 - units, units, 1 - self.tail)
 
     def _rarely(self, least: int, units: int, share: Fraction) -> bool:

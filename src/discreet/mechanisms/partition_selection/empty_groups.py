@@ -2,7 +2,7 @@
 
 Trust: kernel.  Whoever could tell a sampled group from a computed one would know that it is empty.
 
-Definition.  There are N groups, of which some are *touched*: an engine has computed their counts.
+Definition.  There are N groups.  Some are *touched*: an engine has computed their counts.
 All others count 0.  Every group gets noise Z of its own, and those with n + Z >= t are shown.
 Theorem (key ``zero-groups``).  Let p = P[Z >= t].  Flip a coin of chance p for each of the N groups
 (key ``rare-coins``), leave out touched groups, and give each other one whose coin shows heads noise
@@ -37,7 +37,6 @@ from discreet.mechanisms.laplace import Laplace
 from discreet.noise import SYSTEM, Entropy
 from discreet.noise.rare_events import rare_heads
 from discreet.noise.tablefree import SIZES, FreeSizes
-from discreet.noise.two_sided import TwoSidedLaw
 
 __all__ = ["EmptyGroups", "ShownEmptyGroups"]
 
@@ -81,18 +80,18 @@ class EmptyGroups:
 
     def chance(self, bits: int = _BITS) -> Interval:
         """Enclose the chance that one empty group is shown."""
-        return self._law().survival_bounds(self.threshold - 1, bits)
+        return self.noise.law.survival_bounds(self.threshold - 1, bits)
 
     def expected(self) -> Interval:
         """Enclose how many groups are shown on average, if all of them are empty."""
-        each = self.chance()
-        return Interval(self.groups * each.low, self.groups * each.high)
+        chance = self.chance()
+        return Interval(self.groups * chance.low, self.groups * chance.high)
 
     def least(self, most: int) -> int:
-        """Return the least threshold at which at most so many are shown on average, exactly."""
+        """Return the exact least threshold at which at most ``most`` are shown on average."""
         if most >= self.groups:
             return 1
-        return max(1, self._law().quantile(1 - Fraction(most, self.groups)) + 1)
+        return max(1, self.noise.law.quantile(1 - Fraction(most, self.groups)) + 1)
 
     def run(
         self,
@@ -102,11 +101,7 @@ class EmptyGroups:
         sizes: FreeSizes = SIZES,
     ) -> ShownEmptyGroups:
         """Return the groups that are shown though they are empty: none of those touched."""
-        law = self._law()
         places = rare_heads(coins=self.groups, chance=self.chance, entropy=entropy, sizes=sizes)
-        counts = law.beyond(self.threshold, places.size, entropy, sizes=sizes)
+        counts = self.noise.law.beyond(self.threshold, places.size, entropy, sizes=sizes)
         empty = ~np.isin(places, touched)
         return ShownEmptyGroups(places[empty], counts[empty])
-
-    def _law(self) -> TwoSidedLaw:
-        return self.noise.law

@@ -235,7 +235,7 @@ class OptimalKeys(PartitionSelectionMechanism[NDArray[np.bool_]]):
         return cls(epsilon=share, delta=part, groups=groups, relation=relation, fewest=fewest)
 
     def loss(self, *, distance: Number = 1) -> PrivacyLoss:
-        """Return the loss between tables so many steps of the relation apart.
+        """Return the loss between tables ``distance`` steps of the relation apart.
 
         It bounds one choice of keys: which groups move, and how far, is decided for all of them.
         """
@@ -243,15 +243,15 @@ class OptimalKeys(PartitionSelectionMechanism[NDArray[np.bool_]]):
         if steps == 0:
             return Pure(epsilon=0)
         once = Approximate(epsilon=self.epsilon, delta=self.delta)
-        each = once if steps == 1 else once.group(steps)
-        return each if places == 1 else each.profile().power(places).as_one()
+        loss = once if steps == 1 else once.group(steps)
+        return loss if places == 1 else loss.profile().power(places).as_one()
 
     def error(self, *, confidence: Number) -> int:
         """Return r: a group of more than r units is shown with this probability, at least."""
         return self.smallest(at_confidence(confidence)) - 1
 
     def kept(self, units: int) -> Interval:
-        """Return the chance that a group of so many units is shown, exactly."""
+        """Return the exact chance that a group of this many units is shown."""
         chance = self._chances().at(whole(units, name="units", low=0) - self.fewest + 1)
         return Interval(chance, chance)
 
@@ -292,7 +292,7 @@ class OptimalKeys(PartitionSelectionMechanism[NDArray[np.bool_]]):
 def _flipped(units: NDArray[np.int64], known: Chances, entropy: Entropy) -> NDArray[np.bool_]:
     """Flip one coin for each group."""
 
-    def chance(at: int) -> Enclosure:
-        return Ratio(known.at(int(units[at]))).enclose
+    def chance(index: int) -> Enclosure:
+        return Ratio(known.at(int(units[index]))).enclose
 
     return flip(known.estimates[units], chance, entropy, SIZES)

@@ -88,14 +88,14 @@ class PartitionSelectionMechanism(Mechanism[Counts, Answer], Generic[Answer]):
 
     @abstractmethod
     def kept(self, units: int) -> Interval:
-        """Enclose the chance that a group of so many units is shown."""
+        """Enclose the chance that a group of this many units is shown."""
 
     @abstractmethod
     def smallest(self, chance: Number) -> int:
         """Return how many units a group needs to be shown with at least this chance, exactly."""
 
     def expected(self, sizes: Mapping[int, int]) -> Interval:
-        """Enclose how many groups are shown on average, of so many groups of each size."""
+        """Enclose how many groups are shown on average, given how many there are of each size."""
         low = high = Fraction(0)
         for units, count in sizes.items():
             times, chance = whole(count, name="count", low=0), self.kept(units)
@@ -134,7 +134,7 @@ def read_delta(value: object) -> Fraction:
 
 
 def worst_move(*, distance: Number, groups: int, relation: Relation) -> tuple[int, int]:
-    """Return k and b: no move of so many steps costs more than b groups that k units move each.
+    """Return k and b: no move of ``distance`` steps costs more than moving b groups by k each.
 
     >>> worst_move(distance=1, groups=5, relation=Relation.ADD_REMOVE)
     (1, 5)
@@ -190,17 +190,17 @@ def leak_probability(
     ...  == leak_probability(noise, distance=10, groups=1))
     True
     """
-    units, each = whole(steps, name="steps", low=1), whole(most, name="most", low=1)
-    one = _from(law, distance + 1 - each)
+    units, share = whole(steps, name="steps", low=1), whole(most, name="most", low=1)
+    one = _from(law, distance + 1 - share)
     if units == 1:
         return _any_of(groups, one)
-    all_ = _from(law, distance + 1 - units * each)
+    all_ = _from(law, distance + 1 - units * share)
     return max(_any_of(units * groups, one), _any_of(groups, all_))
 
 
 @functools.lru_cache(maxsize=1024)
 def _from(law: TwoSidedLaw, least: int) -> Fraction:
-    """Bound the chance of at least so much noise."""
+    """Bound the chance of at least this much noise."""
     return law.survival_bounds(least - 1).high
 
 

@@ -2,10 +2,10 @@
 
 Trust: kernel.
 
-Definition.  A group counts n, to which a unit adds at most ``most``: its units, of which each adds
-one, or its rows, of which each has some.  Where n >= ``fewest``, noise Z of its own is added.  The
-group is shown with n + Z, an estimate of n, if n + Z >= ``threshold``.  Groups that count less are
-hidden, whatever is drawn.
+Definition.  A group has a count n, its number of units or of rows, and a unit adds at most ``most``
+to it.  Where n >= ``fewest``, noise Z of its own is added, and the group is shown with n + Z, an
+estimate of n, if n + Z >= ``threshold``.  Groups that count less than ``fewest`` are hidden,
+whatever is drawn.
 
 Theorem (key ``threshold-keys``).  Let units be in at most g groups, and M = ``most``.  Between
 tables one step apart the loss is at most that of the noise on g counts that move by M, and of a
@@ -57,7 +57,6 @@ from discreet.mechanisms.partition_selection.selection import (
     worst_move,
 )
 from discreet.noise import SYSTEM, Distribution, Entropy
-from discreet.noise.two_sided import TwoSidedLaw
 from discreet.units import Relation
 
 __all__ = ["NoisyKeys", "ShownKeys"]
@@ -126,8 +125,8 @@ class NoisyKeys(PartitionSelectionMechanism[ShownKeys]):
         """
         plan = read_selection(groups=groups, relation=relation, fewest=fewest)
         least = int64_range(whole(threshold, name="threshold"), name="threshold")
-        each = int64_range(whole(most, name="most", low=1), name="most")
-        plan |= {"noise": checked_integer_noise(noise), "threshold": least, "most": each}
+        share = int64_range(whole(most, name="most", low=1), name="most")
+        plan |= {"noise": checked_integer_noise(noise), "threshold": least, "most": share}
         for name, value in plan.items():
             object.__setattr__(self, name, value)
 
@@ -149,7 +148,7 @@ class NoisyKeys(PartitionSelectionMechanism[ShownKeys]):
         chance = read_delta(delta)
         plan = {"groups": groups, "relation": relation, "fewest": fewest, "most": most}
         start = cls(noise=noise, threshold=0, **plan)  # type: ignore[arg-type]
-        law = start._law()
+        law = start.noise.law
         distance = first_true(
             lambda d: (
                 leak_probability(law, distance=d, groups=start.groups, most=start.most) <= chance
@@ -159,14 +158,14 @@ class NoisyKeys(PartitionSelectionMechanism[ShownKeys]):
         return replace(start, threshold=start.fewest + distance)
 
     def leak(self, *, steps: int = 1) -> Fraction:
-        """Bound the chance that so many units are seen, in groups that would hardly count else."""
+        """Bound the chance that this many units show in groups that hardly count without them."""
         distance = self.threshold - self.fewest
         return leak_probability(
-            self._law(), distance=distance, groups=self.groups, steps=steps, most=self.most
+            self.noise.law, distance=distance, groups=self.groups, steps=steps, most=self.most
         )
 
     def loss(self, *, distance: Number = 1) -> PrivacyLoss:
-        """Return the loss between tables so many steps of the relation apart.
+        """Return the loss between tables ``distance`` steps of the relation apart.
 
         It bounds one choice of keys: noise and leak are not two releases, and the leak of two units
         is more than that of one, twice.
@@ -184,7 +183,7 @@ class NoisyKeys(PartitionSelectionMechanism[ShownKeys]):
         The count of a hidden group is taken to be 0.  The worst group counts r + 1: it must be
         shown, by noise of at most r.
         """
-        missed, law = 1 - at_confidence(confidence), self._law()
+        missed, law = 1 - at_confidence(confidence), self.noise.law
 
         def enough(reach: int) -> bool:
             if reach + 1 < self.fewest:
@@ -195,15 +194,15 @@ class NoisyKeys(PartitionSelectionMechanism[ShownKeys]):
         return first_true(enough)
 
     def kept(self, units: int) -> Interval:
-        """Enclose the chance that a group is shown that counts so much."""
+        """Enclose the chance that a group of this count is shown."""
         size = whole(units, name="units", low=0)
         if size < self.fewest:
             return _NONE
-        return self._law().survival_bounds(self.threshold - size - 1)
+        return self.noise.law.survival_bounds(self.threshold - size - 1)
 
     def smallest(self, chance: Number) -> int:
         """Return how much a group must count to be shown with at least this chance, exactly."""
-        above = self._law().quantile(decimal(chance, name="chance"))
+        above = self.noise.law.quantile(decimal(chance, name="chance"))
         return max(self.fewest, self.threshold + above)  # P[n + Z >= t] = P[Z <= n - t]
 
     def intervals(
@@ -222,7 +221,7 @@ class NoisyKeys(PartitionSelectionMechanism[ShownKeys]):
             )
         return shown_confidence_intervals(
             noisy,
-            law=self._law(),
+            law=self.noise.law,
             threshold=self.threshold,
             fewest=self.fewest,
             confidence=at_confidence(confidence),
@@ -237,7 +236,7 @@ class NoisyKeys(PartitionSelectionMechanism[ShownKeys]):
 
     def reference_pmf(self, value: Counts) -> ReferenceLaw:
         """Return the chance of a tuple of noisy counts, with None for each hidden group."""
-        units, law = read_counts(value).tolist(), self._law()
+        units, law = read_counts(value).tolist(), self.noise.law
 
         def chance(outcome: Sequence[int | None]) -> Interval:
             pairs = zip(outcome, units, strict=True)
@@ -252,9 +251,6 @@ class NoisyKeys(PartitionSelectionMechanism[ShownKeys]):
         if units < self.fewest or outcome < self.threshold:
             return _NONE
         return law.pmf_bounds(outcome - units)
-
-    def _law(self) -> TwoSidedLaw:
-        return self.noise.law
 
 
 def _outside(law: Distribution, low: int, high: int) -> Callable[[int], Interval]:

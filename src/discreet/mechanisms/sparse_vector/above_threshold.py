@@ -42,16 +42,22 @@ from __future__ import annotations
 
 import functools
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, Generic, final
 
 from discreet.errors import WrongKind
-from discreet.exact import Interval, decimal, positive, whole
+from discreet.exact import decimal, positive, whole
 from discreet.loss import Pure
-from discreet.mechanisms.mechanism import Mechanism, Number, at_confidence, steps_at
-from discreet.mechanisms.sparse_vector.threshold_law import Accuracy, Comparison, Pattern, stream
+from discreet.mechanisms.mechanism import (
+    Mechanism,
+    Number,
+    ReferenceLaw,
+    at_confidence,
+    steps_at,
+)
+from discreet.mechanisms.sparse_vector.threshold_law import Accuracy, Comparison, stream
 from discreet.mechanisms.sparse_vector.threshold_run import Answer, RunTerms, ThresholdRun
 from discreet.noise import SYSTEM, DiscreteLaplace, Entropy
 from discreet.noise.entropy import checked_entropy
@@ -104,7 +110,7 @@ class ThresholdMechanism(Mechanism[Sequence[int], tuple[Answer, ...]], Generic[A
         return Pure(epsilon=steps_at(distance) * self.epsilon)
 
     def error(self, *, confidence: Number, queries: int = 1) -> int:
-        """Return alpha: with this confidence, all of so many queries are answered right within it.
+        """Return alpha: with this confidence, all ``queries`` answers are right within it.
 
         Right within alpha: above means at least threshold - alpha, below means at most
         threshold + alpha, and numeric answers are off by at most alpha.  Holds for adaptive
@@ -144,6 +150,15 @@ class ThresholdMechanism(Mechanism[Sequence[int], tuple[Answer, ...]], Generic[A
                 break
         return tuple(answers)
 
+    def reference_pmf(self, values: Sequence[int]) -> ReferenceLaw:
+        """Enclose the chance of every outcome on a short stream of values.
+
+        >>> law = AboveThreshold(threshold=0, epsilon=1).reference_pmf([0, 0, 1])
+        >>> round(law[False, False, True].nearest(), 6)
+        0.116862
+        """
+        return self._comparison().law(values)
+
     def _comparison(self) -> Comparison:
         terms = self._terms()
         return Comparison(
@@ -177,11 +192,7 @@ def read_threshold_plan(
 
 
 def whether(above: bool, _: int) -> bool:  # noqa: FBT001  the form of an answer, never called by hand
-    """Answer whether the value is above.
-
-    >>> whether(True, 17)
-    True
-    """
+    """Answer whether the value is above."""
     return above
 
 
@@ -222,15 +233,6 @@ class AboveThreshold(ThresholdMechanism[bool]):
         for name, value in plan.items():
             object.__setattr__(self, name, value)
         self._terms()
-
-    def reference_pmf(self, values: Sequence[int]) -> Mapping[Pattern, Interval]:
-        """Enclose the chance of every outcome on a short stream of values.
-
-        >>> law = AboveThreshold(threshold=0, epsilon=1).reference_pmf([0, 0, 1])
-        >>> round(law[False, False, True].nearest(), 6)
-        0.116862
-        """
-        return self._comparison().law(values)
 
     def _terms(self) -> RunTerms[bool]:
         return _above_terms(self)

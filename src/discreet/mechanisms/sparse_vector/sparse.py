@@ -32,7 +32,7 @@ once, and the loss would grow with their number.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, TypeAlias, final
@@ -46,7 +46,7 @@ from discreet.mechanisms.sparse_vector.above_threshold import (
     read_threshold_plan,
     whether,
 )
-from discreet.mechanisms.sparse_vector.threshold_law import Comparison, Pattern, stream
+from discreet.mechanisms.sparse_vector.threshold_law import Comparison, stream
 from discreet.mechanisms.sparse_vector.threshold_run import Answer, RunTerms
 from discreet.noise import DiscreteLaplace
 
@@ -58,13 +58,16 @@ _SHARE_BITS: Final = 16
 @final
 @dataclass(frozen=True, slots=True, init=False)
 class Sparse(ThresholdMechanism[bool]):
-    """Compare queries with a noisy threshold, and halt after so many answers above.
+    """Compare queries with a noisy threshold, and halt after ``answers`` answers above.
 
     >>> plan = Sparse(threshold=1000, answers=2, epsilon=1)
     >>> plan.run([0, 5000, 0, 0, 5000, 5000])
     (False, True, False, False, True)
     >>> 1 / plan.threshold_noise.scale + 2 * 2 / plan.query_noise.scale
     Fraction(1, 1)
+    >>> law = Sparse(threshold=0, answers=2, epsilon=1).reference_pmf([0, 1])
+    >>> [round(chance.nearest(), 3) for chance in law.values()]
+    [0.25, 0.222, 0.168, 0.359]
     """
 
     threshold: int
@@ -93,15 +96,6 @@ class Sparse(ThresholdMechanism[bool]):
         for name, value in plan.items():
             object.__setattr__(self, name, value)
         self._terms()
-
-    def reference_pmf(self, values: Sequence[int]) -> Mapping[Pattern, Interval]:
-        """Enclose the chance of every outcome on a short stream of values.
-
-        >>> law = Sparse(threshold=0, answers=2, epsilon=1).reference_pmf([0, 1])
-        >>> [round(chance.nearest(), 3) for chance in law.values()]
-        [0.25, 0.222, 0.168, 0.359]
-        """
-        return self._comparison().law(values)
 
     def _terms(self) -> RunTerms[bool]:
         return _sparse_terms(self)
@@ -241,12 +235,12 @@ class NumericSparse(ThresholdMechanism[int | None]):
 
         def chance(outcome: NumericPattern) -> Interval:
             pattern = _checked_outcome(outcome, comparison, len(numbers))
-            found = comparison.chance(pattern, numbers)
+            total = comparison.chance(pattern, numbers)
             for answer, number in zip(outcome, numbers, strict=False):
                 if answer is not None:
                     factor = noise.pmf_bounds(answer - number, 128)
-                    found = Interval(found.low * factor.low, found.high * factor.high)
-            return found
+                    total = Interval(total.low * factor.low, total.high * factor.high)
+            return total
 
         return chance
 

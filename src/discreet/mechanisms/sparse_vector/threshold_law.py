@@ -127,9 +127,9 @@ class Comparison:
             low, high = low + term[0], high + term[1]
         beyond = _beyond(self.threshold_noise, reach)
         for t, outcome in ((reach + 1, True), (-reach - 1, False)):
-            matching = [at for at, above in enumerate(pattern) if above == outcome]
+            matching = [index for index, above in enumerate(pattern) if above == outcome]
             factors = self._factors(
-                tuple(outcome for _ in matching), [values[at] for at in matching], t
+                tuple(outcome for _ in matching), [values[index] for index in matching], t
             )
             high += _product((0, beyond), factors)[1]
         one = 1 << _PLACES
