@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, TypeVar, final
 
 from discreet.engines.connection import Connection, Performance
+from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import ClosingEngine, Columns
 from discreet.engines.execution import run_sanitized
 from discreet.engines.hash_order import HashOrder
@@ -128,7 +129,7 @@ class Spark(ClosingEngine):
         shared = {name: each for name, each in self._sources.items() if folded(name) in public}
         self._schema = schema
         self._checked = None
-        self._public = CollectedTables(shared, self._local, self.run_monitored)
+        self._public = CollectedTables(shared, self._local, self.run_monitored, DuckDB)
 
     def identities(self, tables: Iterable[str]) -> Mapping[str, Identity]:
         """Return the state that tables were opened in; refuse what has changed since."""

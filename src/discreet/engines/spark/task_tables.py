@@ -6,14 +6,14 @@ Trust: kernel.  Only tables that the owner calls public are collected whole.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, final
 
 import pyarrow as pa
 
 from discreet.engines.backends import reason
 from discreet.engines.connection import Connection, Performance
-from discreet.engines.duckdb import DuckDB
+from discreet.engines.engine import Engine
 from discreet.engines.hash_order import HashOrder
 from discreet.engines.sources.source import unreadable
 from discreet.engines.spark.data_frames import SparkSource
@@ -35,25 +35,30 @@ _ONE: Final = Performance(threads=1)
 
 @final
 class CollectedTables:
-    """Public tables of Spark, and others from anywhere, in a DuckDB of their own."""
+    """Public tables of Spark, and others from anywhere, in an engine of their own."""
 
-    __slots__ = ("_engine", "_local", "_reader", "_run_job", "_sources", "_tables")
+    __slots__ = ("_engine", "_local", "_open_engine", "_reader", "_run_job", "_sources", "_tables")
 
     def __init__(
-        self, sources: Mapping[str, SparkSource], local: Mapping[str, object], run_job: RunJob
+        self,
+        sources: Mapping[str, SparkSource],
+        local: Mapping[str, object],
+        run_job: RunJob,
+        open_engine: Callable[[Mapping[str, object], Performance], Engine],
     ) -> None:
-        """Take the tables of Spark, others, and who runs jobs."""
+        """Take the tables of Spark, others, who runs jobs, and what opens tables in memory."""
         self._run_job = run_job
+        self._open_engine = open_engine
         self._sources = dict(sources)
         self._local = dict(local)
         self._tables: dict[str, object] | None = None
-        self._engine: DuckDB | None = None
+        self._engine: Engine | None = None
         self._reader: Connection | None = None
 
     def run(self, request: EngineRequest, *, order: HashOrder) -> RawTotals:
         """Compute a question about public tables alone."""
         if self._engine is None:
-            self._engine = DuckDB(self._opened(), _ONE)
+            self._engine = self._open_engine(self._opened(), _ONE)
         return self._engine.run(request, order=order)
 
     def read(self, scan: Scan) -> pa.Table:

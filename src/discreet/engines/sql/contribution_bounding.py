@@ -25,8 +25,8 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.engines.hash_order import GROUPS, LEAVES, VALUES
-from discreet.engines.sql.expressions import expression
-from discreet.engines.sql.fragments import OpenColumns, text
+from discreet.engines.sql.expressions import OpenColumns, expression
+from discreet.engines.sql.fragments import text
 from discreet.engines.sql.relations import PrintScan, relation
 from discreet.engines.sql.whole_floats import WholeFloat
 from discreet.query.expression_types import ColumnTypes, typed
