@@ -14,26 +14,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.plan.aggregates.estimator import Estimator
-from discreet.plan.plan import Plan
-from discreet.plan.statistics.answer_layout import AnswerColumn
 from discreet.query.expressions import Column, Expression, Grouped, walk
 from discreet.query.types import Type
 from discreet.release.aggregates.table import kind_of
 from discreet.release.confidence_intervals.intervals import Intervals
+from discreet.release.formula_ranges import Ranges
 from discreet.release.formulas import Formulas
+from discreet.release.frames import ReleasedColumn
 from discreet.release.interval_arithmetic import Ends, everything
-from discreet.release.noisy_totals import Noisy
 from discreet.release.value_arrays import Vector, vector
 from discreet.requests.raw_totals import Integers, arrow_numbers, numbers, taken
 
-__all__ = ["ReleasedColumn", "Sorted", "columns_of", "order_of"]
+if TYPE_CHECKING:  # for annotations alone
+    from discreet.plan.aggregates.estimator import Estimator
+    from discreet.plan.plan import Plan
+    from discreet.plan.statistics.answer_layout import AnswerColumn
+    from discreet.release.noisy_totals import Noisy
+
+__all__ = ["Sorted", "columns_of", "order_of"]
 
 Sorted = tuple[pa.Array, bool, bool]
 """What to sort by, whether from the largest on, and whether NULL comes first."""
@@ -85,23 +89,6 @@ def _many(items: Sequence[Sorted], size: int) -> Integers:
 
 _NUMBERS: Final = frozenset({Type.INTEGER, Type.FLOAT})
 _EDGE: Final = 2.0**63
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ReleasedColumn:
-    """A column of an answer; ``low`` and ``high`` are None if it is no number with noise."""
-
-    name: str
-    type: Type
-    values: pa.Array
-    low: pa.Array | None = None
-    high: pa.Array | None = None
-
-    @property
-    def listed(self) -> bool:
-        """Whether every value is a list of values."""
-        return bool(pa.types.is_list(self.values.type))
 
 
 def columns_of(plan: Plan, parts: Sequence[Noisy]) -> tuple[ReleasedColumn, ...]:
@@ -235,8 +222,6 @@ class _Table:
             boxes = {
                 slot: kind_of(each).range(each, known, box, count) for slot, each in used.items()
             }
-        from discreet.release.formula_ranges import Ranges  # noqa: PLC0415  rare
-
         return Ranges(self.formulas.taken(places), boxes).of(expression).ends
 
 

@@ -26,19 +26,21 @@ from collections import defaultdict
 from collections.abc import Hashable
 from dataclasses import replace
 from fractions import Fraction
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
 
 from discreet.errors import WrongKind
-from discreet.plan.plan import Plan
-from discreet.plan.statistics.answer_layout import Estimate
 from discreet.release.columns import columns_of
-from discreet.release.confidence_intervals.noise_tails import Additive
 from discreet.release.noisy_totals import Chosen, Noisy, NoisyTotal
 from discreet.release.release import Release
-from discreet.requests.raw_totals import Integers
+
+if TYPE_CHECKING:  # for annotations alone
+    from discreet.plan.plan import Plan
+    from discreet.plan.statistics.answer_layout import Estimate
+    from discreet.release.confidence_intervals.noise_tails import Additive
+    from discreet.requests.raw_totals import Integers
 
 __all__ = ["combinable", "combine"]
 

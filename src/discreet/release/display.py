@@ -20,12 +20,11 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 from discreet.accounting.budgets.amounts import amount_up, format_up
 from discreet.errors import UnknownName
-from discreet.plan.plan import Plan
 from discreet.query.types import Type
-from discreet.release.columns import ReleasedColumn
-from discreet.release.frames import missing_extra
+from discreet.release.frames import ReleasedColumn, missing_extra
 
-if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+if TYPE_CHECKING:  # for annotations alone
+    from discreet.plan.plan import Plan
     from discreet.release.release import Release
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Answers as tables of Arrow, Polars and pandas, and back.
+"""The columns of an answer, as tables of Arrow, Polars and pandas, and back.
 
 Trust: public.
 """
@@ -6,18 +6,42 @@ Trust: public.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NoReturn
+from dataclasses import dataclass
+from typing import Any, Final, NoReturn, final
 
 import pyarrow as pa
 
 from discreet.errors import WrongKind
 from discreet.query.types import Type
-from discreet.release.columns import ReleasedColumn
 from discreet.release.value_arrays import ARROW
 
-__all__ = ["columns_in", "missing_extra", "pandas_frame", "polars_frame", "table_of"]
+__all__ = [
+    "ReleasedColumn",
+    "columns_in",
+    "missing_extra",
+    "pandas_frame",
+    "polars_frame",
+    "table_of",
+]
 
 _ENDS: Final = ("_low", "_high")
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ReleasedColumn:
+    """A column of an answer; ``low`` and ``high`` are None if it is no number with noise."""
+
+    name: str
+    type: Type
+    values: pa.Array
+    low: pa.Array | None = None
+    high: pa.Array | None = None
+
+    @property
+    def listed(self) -> bool:
+        """Whether every value is a list of values."""
+        return bool(pa.types.is_list(self.values.type))
 
 
 def table_of(columns: Sequence[ReleasedColumn]) -> pa.Table:

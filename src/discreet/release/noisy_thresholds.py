@@ -24,6 +24,7 @@ drawn afterwards, for both alike.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -37,9 +38,7 @@ from discreet.plan.bounds_search.bounds_search import (
     BoundsTarget,
     FoundBounds,
 )
-from discreet.plan.plan import Plan
 from discreet.plan.pricing.group_sensitivity import UNITS, Noise
-from discreet.plan.statistics.having_threshold import HavingThreshold
 from discreet.release.noisy_totals import Run
 from discreet.requests.key_product import Product
 from discreet.requests.raw_totals import (
@@ -51,6 +50,10 @@ from discreet.requests.raw_totals import (
     arrow_values,
     numbers,
 )
+
+if TYPE_CHECKING:  # for annotations alone
+    from discreet.plan.plan import Plan
+    from discreet.plan.statistics.having_threshold import HavingThreshold
 
 __all__ = ["bounds_from_bins", "groups_above_threshold", "private_bounds"]
 

@@ -32,14 +32,16 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from statistics import NormalDist
-from typing import Final, final
+from typing import TYPE_CHECKING, Final, final
 
 from discreet import mechanisms
 from discreet.accounting import Leaf, Node, Repeat
 from discreet.accounting.budgets.loss_prices import point_price
 from discreet.loss import Approximate, PrivacyLoss, Pure, ZeroConcentrated
-from discreet.plan.plan import Plan
 from discreet.units import Relation
+
+if TYPE_CHECKING:  # for annotations alone
+    from discreet.plan.plan import Plan
 
 __all__ = ["Odds", "odds_of", "odds_of_plans"]
 

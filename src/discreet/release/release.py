@@ -9,20 +9,28 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, Self, final
+from typing import TYPE_CHECKING, Any, Self, final
 
 import pyarrow as pa
 
 from discreet.errors import UnknownName
-from discreet.ledger.values import Receipt
-from discreet.loss import PrivacyLoss
-from discreet.plan.plan import Plan
-from discreet.release.columns import ReleasedColumn, columns_of
+from discreet.release.columns import columns_of
 from discreet.release.display import bars, html_of, rich_table, text_of
-from discreet.release.frames import columns_in, pandas_frame, polars_frame, table_of
-from discreet.release.noisy_totals import Noisy
+from discreet.release.frames import (
+    ReleasedColumn,
+    columns_in,
+    pandas_frame,
+    polars_frame,
+    table_of,
+)
 from discreet.release.odds import Odds, odds_of_plans
 from discreet.release.serialization import decode_release, encode_release
+
+if TYPE_CHECKING:  # for annotations alone
+    from discreet.ledger.values import Receipt
+    from discreet.loss import PrivacyLoss
+    from discreet.plan.plan import Plan
+    from discreet.release.noisy_totals import Noisy
 
 __all__ = ["Release"]
 

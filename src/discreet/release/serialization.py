@@ -16,19 +16,21 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
 
 from discreet import mechanisms
 from discreet.errors import WrongKind
-from discreet.plan.plan import Plan
 from discreet.query.types import Type
-from discreet.release.columns import ReleasedColumn
+from discreet.release.frames import ReleasedColumn
 from discreet.release.noisy_totals import Chosen, Noisy, NoisyTotal, Run
 from discreet.release.value_arrays import ARROW
 from discreet.requests.raw_totals import ARROW_TYPES, arrow_numbers, arrow_values, numbers
+
+if TYPE_CHECKING:  # for annotations alone
+    from discreet.plan.plan import Plan
 
 __all__ = ["decode_release", "encode_release"]
 
