@@ -52,17 +52,7 @@ from discreet.query.types import Type
 from discreet.requests.engine_request import EngineRequest, Total
 from discreet.requests.raw_totals import arrow_numbers, numbers
 
-__all__ = [
-    "KEPT",
-    "UNITS",
-    "CellFilter",
-    "ThresholdBounding",
-    "cells_of",
-    "groups_of",
-    "sampled",
-    "source_of",
-    "unit_range",
-]
+__all__ = ["ThresholdBounding", "source_of"]
 
 KEPT: Final = '"kept cells"'
 UNITS: Final = '"some units"'
@@ -111,10 +101,10 @@ def cells_of(
     if some.limit is not None:
         rows = f"SELECT * FROM ({rows}) WHERE {place} < {some.limit}::UBIGINT"
     if some.units is not None:
-        same = " AND ".join(f"{name} = v{at}" for at, name in enumerate(bounding.unit))
+        same = " AND ".join(f"{name} = v{index}" for index, name in enumerate(bounding.unit))
         rows = f"SELECT * FROM ({rows}) {some.units} JOIN {UNITS} ON {same}"
-    found = cell_sums if short_sums(measures, floats) else cells
-    return f"SELECT *, {place} AS h FROM ({found(bounding, measures, floats, rows)})"
+    print_cells = cell_sums if short_sums(measures, floats) else cells
+    return f"SELECT *, {place} AS h FROM ({print_cells(bounding, measures, floats, rows)})"
 
 
 def groups_of(bounding: ContributionBounding, measures: Sequence[Total], floats: Floats) -> str:
@@ -154,7 +144,7 @@ def _scan_below(node: Relation) -> Scan | None:
         case Filter(child=child) | Named(child=child):
             return _scan_below(child)
         case Project(child=child, outputs=outputs):
-            windows = any(isinstance(each, Window) for _, value in outputs for each in walk(value))
+            windows = any(isinstance(part, Window) for _, value in outputs for part in walk(value))
             return None if windows else _scan_below(child)
         case _:
             return None
@@ -178,8 +168,8 @@ class ThresholdBounding:
         """Return the totals of all groups, or None where only the plain statement is exact."""
         floats = whole_floats(self.bounding, self.measures)
 
-        found = self.connection.fetch(sampled(self.bounding, _SHARE), self.public)
-        units, cells = (int(numbers(found.column(name))[0]) for name in ("units", "cells"))
+        sample = self.connection.fetch(sampled(self.bounding, _SHARE), self.public)
+        units, cells = (int(numbers(sample.column(name))[0]) for name in ("units", "cells"))
         limit = limit_for(self._most, units, cells)
         few = _SHARE * cells * (1 if limit is None else limit / _PLACES)
         parts = math.ceil((few + 1) / _CELLS_AT_ONCE)
@@ -219,8 +209,8 @@ class ThresholdBounding:
         """Return the cells of some rows, and the codes of their units."""
         statement = cells_of(self.bounding, self.measures, floats, some)
         others = {} if listed is None else {UNITS: listed}
-        found = self.connection.fetch(statement, {**self.public, **others})
-        return found, unit_codes([found.column(name) for name in self.bounding.unit])
+        table = self.connection.fetch(statement, {**self.public, **others})
+        return table, unit_codes([table.column(name) for name in self.bounding.unit])
 
     def _complete_units(self, low: pa.Table, units: Codes, enough: NDArray[np.bool_]) -> pa.Table:
         """Return the units that have as many cells as they may keep."""
@@ -228,7 +218,7 @@ class ThresholdBounding:
         place[units] = np.arange(units.size)  # any row of the unit
         rows = arrow_numbers(place[enough], pa.int64())
         taken = low.select(self.bounding.unit).take(rows)
-        return taken.rename_columns([f"v{at}" for at in range(len(self.bounding.unit))])
+        return taken.rename_columns([f"v{index}" for index in range(len(self.bounding.unit))])
 
     def _other_units(self, complete: pa.Table) -> pa.Table | None:
         """Return all numbers in the range of units but the complete ones; None if these are many.
@@ -237,8 +227,8 @@ class ThresholdBounding:
         """
         if complete.schema.types != [pa.int64()] or not complete.num_rows:
             return None
-        found = self.connection.fetch(unit_range(self.bounding), self.public)
-        low, high = (int(numbers(found.column(name))[0]) for name in ("low", "high"))
+        ends = self.connection.fetch(unit_range(self.bounding), self.public)
+        low, high = (int(numbers(ends.column(name))[0]) for name in ("low", "high"))
         if high - low >= _DENSE * complete.num_rows:
             return None
         free = np.ones(high - low + 1, np.bool_)

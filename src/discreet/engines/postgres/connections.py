@@ -70,10 +70,14 @@ def quiet(address: Address) -> Address:
     >>> quiet(address_of("postgresql://db/clinic?port=1&options=-c%20jit%3Doff")).options
     'port=1&options=-c%20jit%3Doff%20-c%20client_min_messages%3Derror'
     """
-    listed = [each for each in address.options.split("&") if each]
-    at = next((at for at, each in enumerate(listed) if _key(each) == "options"), len(listed))
-    listed[at:] = listed[at:] or [f"options={quote(os.environ.get('PGOPTIONS', ''), safe='')}"]
-    listed[at] += quote(" -c client_min_messages=error", safe="")
+    listed = [option for option in address.options.split("&") if option]
+    index = next(
+        (index for index, option in enumerate(listed) if _key(option) == "options"), len(listed)
+    )
+    listed[index:] = listed[index:] or [
+        f"options={quote(os.environ.get('PGOPTIONS', ''), safe='')}"
+    ]
+    listed[index] += quote(" -c client_min_messages=error", safe="")
     return replace(address, options="&".join(listed))
 
 

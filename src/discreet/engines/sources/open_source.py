@@ -16,10 +16,9 @@ from discreet.engines.execution import run_sanitized
 from discreet.engines.sources.database import Database, DatabaseTable
 from discreet.engines.sources.datasets import from_dataset
 from discreet.engines.sources.files import CSV_ENDINGS, CsvFiles, ParquetFiles
-from discreet.engines.sources.frames import Frame, from_arrow, from_pandas
+from discreet.engines.sources.frames import from_arrow, from_pandas
 from discreet.engines.sources.identity import FileStamp, found_files
 from discreet.engines.sources.source import TableSource, unreadable
-from discreet.engines.sources.staging_table import StagingTable
 
 __all__ = ["open_source"]
 
@@ -51,9 +50,7 @@ def _opened(data: object, table: str) -> TableSource:
             return _file(os.fspath(data), table)
         case Database():
             return DatabaseTable(data)
-        case (
-            StagingTable() | DatabaseTable() | CsvFiles() | ParquetFiles() | Frame()
-        ):  # opened before
+        case TableSource():  # opened before
             return data
         case pa.Table():
             return from_arrow(data)

@@ -16,7 +16,7 @@ from discreet.exact import whole
 __all__ = ["Progress", "SparkPerformance"]
 
 Progress = Callable[[float], None]
-"""Is told the share of a job that is done, from 0 to 1; a question may take several jobs."""
+"""Receives the share of a job that is done, from 0 to 1; a question may take several jobs."""
 
 _MOST_TASKS: Final = 2**16
 _MEMORY: Final = re.compile(r"[1-9][0-9]{0,9}(KB|MB|GB|TB)")

@@ -23,12 +23,12 @@ from discreet.query.relations import Scan
 from discreet.requests.engine_request import EngineRequest
 from discreet.requests.raw_totals import RawTotals
 
-__all__ = ["MOST_BYTES", "MOST_ROWS", "CollectedTables"]
+__all__ = ["MOST_ROWS", "CollectedTables"]
 
 
 MOST_ROWS: Final = 2**22
 MOST_BYTES: Final = 2**26
-"""What a public table may have, and what all columns that a question reads may take."""
+"""The most rows of a public table, and the most bytes of the columns that a question reads."""
 
 _ONE: Final = Performance(threads=1)
 
@@ -65,43 +65,43 @@ class CollectedTables:
         """Return some columns of a table, as values of the types that they are declared as."""
         if self._reader is None:
             self._reader = Connection(self._opened(), _ONE)
-        found = self._reader.fetch(self._reader.scan(scan))
-        if found.nbytes > MOST_BYTES:
+        table = self._reader.fetch(self._reader.scan(scan))
+        if table.nbytes > MOST_BYTES:
             raise _too_large(scan.table)
-        return found
+        return table
 
     def close(self) -> None:
         """Let go of the tables."""
-        for each in (self._engine, self._reader):
-            if each is not None:
-                each.close()
+        for opened in (self._engine, self._reader):
+            if opened is not None:
+                opened.close()
 
     def _opened(self) -> dict[str, object]:
         if self._tables is None:
-            found = {
+            collected = {
                 name: _collected(name, source, self._run_job)
                 for name, source in self._sources.items()
             }
-            self._tables = {**self._local, **found}
+            self._tables = {**self._local, **collected}
         return self._tables
 
 
 def _collected(table: str, source: SparkSource, run_job: RunJob) -> pa.Table:
     """Collect a table, in which columns that cannot be named are NULL."""
-    places = [at for at, native in enumerate(source.natives.values()) if native is not None]
-    found: pa.Table | None = None
+    places = [place for place, native in enumerate(source.natives.values()) if native is not None]
+    collected: pa.Table | None = None
     with contextlib.suppress(Exception):  # replaced below, as for any other table
-        found = run_job(source.selected(places).limit(MOST_ROWS + 1).toArrow)
-    if found is None:
+        collected = run_job(source.selected(places).limit(MOST_ROWS + 1).toArrow)
+    if collected is None:
         raise unreadable(
             f"the public table {table} cannot be collected.",
             do="see whether Spark can compute it.",
         )
-    if found.num_rows > MOST_ROWS:
+    if collected.num_rows > MOST_ROWS:
         raise _too_large(table)
-    arrays = dict(zip(places, found.columns, strict=True))
-    hidden = pa.nulls(found.num_rows, pa.binary())
-    columns = {name: arrays.get(at, hidden) for at, name in enumerate(source.natives)}
+    arrays = dict(zip(places, collected.columns, strict=True))
+    hidden = pa.nulls(collected.num_rows, pa.binary())
+    columns = {name: arrays.get(place, hidden) for place, name in enumerate(source.natives)}
     return pa.table(columns)
 
 

@@ -43,13 +43,13 @@ def totals(bounding: ContributionBounding, measures: Sequence[Total], floats: Fl
     """Print the keys, the number of units, and the totals t0, t1, ... of every group."""
     if not bounding.unit:
         return _row_totals(bounding, measures, floats)
-    found = cells(bounding, measures, floats, measured_rows(bounding, measures, floats))
-    return group_totals(bounding, measures, bounding.keep_groups(found, rank="row_number"))
+    unit_cells = cells(bounding, measures, floats, measured_rows(bounding, measures, floats))
+    return group_totals(bounding, measures, bounding.keep_groups(unit_cells, rank="row_number"))
 
 
 def group_totals(bounding: ContributionBounding, measures: Sequence[Total], kept: str) -> str:
     """Print the same totals from the cells that are kept."""
-    return _answer(bounding, [f"sum(t{at})" for at in range(len(measures))], kept)
+    return _answer(bounding, [f"sum(t{index})" for index in range(len(measures))], kept)
 
 
 def _row_totals(bounding: ContributionBounding, measures: Sequence[Total], floats: Floats) -> str:
@@ -59,7 +59,7 @@ def _row_totals(bounding: ContributionBounding, measures: Sequence[Total], float
 
 
 def _answer(bounding: ContributionBounding, sums: Sequence[str], rows: str) -> str:
-    names = [f"t{at}" for at in range(len(sums))]
+    names = [f"t{index}" for index in range(len(sums))]
     clamped = [f"{_added(sql)} AS {name}" for name, sql in zip(names, sums, strict=True)]
     groups = bounding.by_group(["count(*) AS units", *clamped], rows)
     return bounding.in_group_order(groups, ["units", *names])
@@ -76,13 +76,13 @@ def row_sum(total: Total, measures: Sequence[Total], floats: Floats) -> str:
 
 def whole_floats(bounding: ContributionBounding, measures: Sequence[Total]) -> Floats:
     """Return what can be measured in floats, and needs no clamp for a single row."""
-    found = {row: whole_float(row, bounding.types) for row in _measured(measures)}
-    bounds = {row: [each for each in measures if each.row == row] for row in found}
+    candidates = {row: whole_float(row, bounding.types) for row in _measured(measures)}
+    bounds = {row: [total for total in measures if total.row == row] for row in candidates}
     return {
         row: whole
-        for row, whole in found.items()
+        for row, whole in candidates.items()
         if whole is not None
-        and all(each.low <= whole.low and whole.high <= each.high for each in bounds[row])
+        and all(total.low <= whole.low and whole.high <= total.high for total in bounds[row])
     }
 
 
@@ -106,7 +106,7 @@ def _column(total: Total, measured: Sequence[Expression]) -> str | None:
 
 def measured_rows(bounding: ContributionBounding, measures: Sequence[Total], floats: Floats) -> str:
     """Print the rows with all that is measured in them."""
-    return bounding.rows([floats.get(each, each) for each in _measured(measures)])
+    return bounding.rows([floats.get(row, row) for row in _measured(measures)])
 
 
 def cells(
@@ -127,10 +127,10 @@ def cell_sums(
     cell = listed(bounding.unit + bounding.keys)
     capped = [total.row for total in measures if total.rows is not None]
     sums = ["count(*) AS n"]
-    for at, row in enumerate(measured):
-        added = f"TRY_CAST(sum(x{at}) AS BIGINT)" if row in floats else f"sum(x{at})"
-        sums.append(f"{added} AS s{at}")
-    sums += [f"count(x{at}) AS n{at}" for at, row in enumerate(measured) if row in capped]
+    for index, row in enumerate(measured):
+        added = f"TRY_CAST(sum(x{index}) AS BIGINT)" if row in floats else f"sum(x{index})"
+        sums.append(f"{added} AS s{index}")
+    sums += [f"count(x{index}) AS n{index}" for index, row in enumerate(measured) if row in capped]
     return f"SELECT {cell}, {listed(sums)} FROM ({rows}) GROUP BY {cell}"
 
 
@@ -169,13 +169,13 @@ def _summed(total: Total, measured: Sequence[Expression], mean: str) -> str:
 
 def _scaled(total: Total, measured: Sequence[Expression], floats: Floats) -> str:
     """Print floor(sum rows / count); the quotient goes first, so that nothing overflows."""
-    at, most = measured.index(total.row), total.rows or 0
+    index, most = measured.index(total.row), total.rows or 0
     kind = "BIGINT" if total.row in floats and most <= _FEW_ROWS else "HUGEINT"
-    sums, count = f"s{at}", f"CAST(n{at} AS {kind})"
+    sums, count = f"s{index}", f"CAST(n{index} AS {kind})"
     rest = f"((({sums} % {count}) + {count}) % {count})"
     rows = f"CAST({most} AS {kind})"
     scaled = f"(({sums} - {rest}) // {count}) * {rows} + ({rest} * {rows}) // {count}"
-    return f"CASE WHEN n{at} > {most} THEN {scaled} ELSE {sums} END"
+    return f"CASE WHEN n{index} > {most} THEN {scaled} ELSE {sums} END"
 
 
 def _inside(whole: WholeFloat, column: str) -> str:
