@@ -80,9 +80,9 @@ class Ranges:
     def truth(self, expression: Expression) -> _Truth:  # noqa: PLR0911 (as above)
         """Return what a condition may be."""
         if not self._depends(expression):
-            found = self.formulas.value(expression, Type.BOOLEAN)
-            true = found.values & ~found.null
-            return _Truth(true, ~true & ~found.null, found.null)
+            value = self.formulas.value(expression, Type.BOOLEAN)
+            true = value.values & ~value.null
+            return _Truth(true, ~true & ~value.null, value.null)
         match expression:
             case Call(function="NOT", arguments=(argument,)):
                 part = self.truth(argument)
@@ -115,15 +115,15 @@ class Ranges:
 
     def _known(self, expression: Expression) -> Range:
         """Return the value of what depends on no slot; no number at all where it is NULL."""
-        found = self.formulas.value(expression)
-        if found.type not in {Type.INTEGER, Type.FLOAT, None}:
+        vector = self.formulas.value(expression)
+        if vector.type not in {Type.INTEGER, Type.FLOAT, None}:
             return self._anything()
-        value = np.where(found.null, 0.0, found.values).astype(np.float64)
+        value = np.where(vector.null, 0.0, vector.values).astype(np.float64)
         low, high = outward.widened(value, value)
-        exact = np.abs(value) < _EXACT if found.type is Type.INTEGER else ~self._never()
+        exact = np.abs(value) < _EXACT if vector.type is Type.INTEGER else ~self._never()
         low, high = np.where(exact, value, low), np.where(exact, value, high)
         return Range(
-            np.where(found.null, np.inf, low), np.where(found.null, -np.inf, high), found.null
+            np.where(vector.null, np.inf, low), np.where(vector.null, -np.inf, high), vector.null
         )
 
     def _cast(self, argument: Expression, to: Type) -> Range:
@@ -153,12 +153,12 @@ class Ranges:
         return Range(low, high, null)
 
     def _first(self, parts: Sequence[Range]) -> Range:
-        found = parts[0]
+        first = parts[0]
         for part in parts[1:]:
-            low, high = outward.hull(found.ends, part.ends)
-            low = np.where(found.null, low, found.low)
-            found = Range(low, np.where(found.null, high, found.high), found.null & part.null)
-        return found
+            low, high = outward.hull(first.ends, part.ends)
+            low = np.where(first.null, low, first.low)
+            first = Range(low, np.where(first.null, high, first.high), first.null & part.null)
+        return first
 
 
 def _all(parts: Sequence[_Truth]) -> _Truth:

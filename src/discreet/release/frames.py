@@ -53,13 +53,13 @@ def table_of(columns: Sequence[ReleasedColumn]) -> pa.Table:
     """
     names: list[str] = [column.name for column in columns]
     taken: set[str] = set()
-    found: dict[str, pa.Array] = {}
+    arrays: dict[str, pa.Array] = {}
     for column in columns:
-        found[_free(column.name, taken)] = column.values
+        arrays[_free(column.name, taken)] = column.values
         for end, values in zip(_ENDS, (column.low, column.high), strict=True):
             if values is not None:
-                found[_free(column.name + end, taken | set(names), taken)] = values
-    return pa.table(found)
+                arrays[_free(column.name + end, taken | set(names), taken)] = values
+    return pa.table(arrays)
 
 
 def _free(name: str, known: set[str], taken: set[str] | None = None) -> str:
@@ -159,7 +159,7 @@ def _cast(column: pa.ChunkedArray, kind: Type) -> pa.Array:
     listed = pa.types.is_list(column.type) or pa.types.is_large_list(column.type)
     to = pa.list_(ARROW[kind]) if listed else ARROW[kind]
     try:
-        found = column.combine_chunks().cast(to)
+        array = column.combine_chunks().cast(to)
     except pa.ArrowInvalid:
         raise WrongKind(
             what="a column that the function returned does not fit into 64 bits.",
@@ -167,8 +167,8 @@ def _cast(column: pa.ChunkedArray, kind: Type) -> pa.Array:
             do="return integers, floats, texts, truth values, days or moments.",
         ) from None
     if kind is Type.FLOAT and not listed:  # NaN is NULL
-        return pa.array(found.to_numpy(zero_copy_only=False), from_pandas=True)
-    return found
+        return pa.array(array.to_numpy(zero_copy_only=False), from_pandas=True)
+    return array
 
 
 def _kind(arrow: pa.DataType, name: str) -> Type:

@@ -63,7 +63,7 @@ def encode_release(
         "plans": [plan.digest for plan in plans],
     }
     if sources:
-        document["sources"] = [list(each) for each in sources]
+        document["sources"] = [list(source) for source in sources]
     text = json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return text.encode("ascii")
 
@@ -76,7 +76,7 @@ def decode_release(
         document = json.loads(data)
         known = document["format"] == _FORMAT
         digests = document["plans"]
-        columns = tuple(_read_column(each) for each in document["columns"]) if known else ()
+        columns = tuple(_read_column(column) for column in document["columns"]) if known else ()
         noisy = document["noisy"] if known else None
         sources = tuple((str(table), str(state)) for table, state in document.get("sources", ()))
     except (ValueError, KeyError, TypeError, AttributeError, pa.ArrowException):
@@ -123,10 +123,10 @@ def _values(array: pa.Array | None, kind: Type) -> list[Any] | str | None:
     if array is None:
         return None
     if kind in _NUMBERS and array.null_count == 0 and not pa.types.is_list(array.type):
-        found = numbers(array)
+        values = numbers(array)
         if kind is Type.FLOAT:
-            return str(found.astype(_BITS).tobytes().hex())
-        whole: list[Any] = found.tolist()  # the same as below, many times faster
+            return str(values.astype(_BITS).tobytes().hex())
+        whole: list[Any] = values.tolist()  # the same as below, many times faster
         return whole
     return _mapped(array.to_pylist(), _WRITE.get(kind))
 
@@ -137,10 +137,11 @@ def _mapped(values: list[Any], change: Callable[[Any], Any] | None) -> list[Any]
         return values
     if not {type(None), list} & set(map(type, values)):
         return list(map(change, values))
-    return [
-        None if each is None else _mapped(each, change) if isinstance(each, list) else change(each)
-        for each in values
-    ]
+
+    def changed(value: Any) -> Any:
+        return _mapped(value, change) if isinstance(value, list) else change(value)
+
+    return [None if value is None else changed(value) for value in values]
 
 
 def _read_column(document: Mapping[str, Any]) -> ReleasedColumn:
@@ -164,7 +165,7 @@ def _read_column(document: Mapping[str, Any]) -> ReleasedColumn:
 def _noisy(plan: Plan, noisy: Noisy) -> dict[str, Any]:
     kinds = [key.type for key in plan.lowered.keys]
     return {
-        "chosen": [each.leaves.tolist() for each in noisy.chosen],
+        "chosen": [chosen.leaves.tolist() for chosen in noisy.chosen],
         "keys": [_values(key, kind) for key, kind in zip(noisy.keys, kinds, strict=True)],
         "size": noisy.size,
         "totals": {name: total.runs[0].values.tolist() for name, total in noisy.totals.items()},

@@ -30,7 +30,17 @@ from discreet.requests.raw_totals import (
     numbers,
 )
 
-__all__ = ["ARROW", "Floats", "Mask", "Rationals", "Vector", "constant", "vector", "weighted"]
+__all__ = [
+    "ARROW",
+    "Floats",
+    "Mask",
+    "Rationals",
+    "Vector",
+    "constant",
+    "half_away",
+    "vector",
+    "weighted",
+]
 
 Floats = NDArray[np.float64]
 
@@ -52,9 +62,9 @@ class Rationals:
     bottom: int
 
     def within(self, far: Fraction) -> tuple[Floats, Floats]:
-        """Return floats between which lies all that is no farther away, in steps of 1 / bottom.
+        """Enclose all multiples of 1 / bottom that are at most ``far`` away, between floats.
 
-        What is in these steps is within ``far`` if it is within the last step before that.
+        Such a multiple is within ``far`` if it is within the last multiple before that.
 
         >>> [end.tolist() for end in weighted([(Fraction(1, 2), np.array([3]))]).within(
         ...     Fraction(4, 3))]
@@ -130,7 +140,20 @@ def _float(top: int, bottom: int) -> float:
 def _int64(values: NDArray[Any]) -> Integers:
     if values.dtype == np.int64:
         return values
-    return np.array([min(max(int(each), INT64_MIN), INT64_MAX) for each in values], np.int64)
+    return np.array([min(max(int(value), INT64_MIN), INT64_MAX) for value in values], np.int64)
+
+
+def half_away(values: Floats) -> Floats:
+    """Round to whole numbers, halves away from zero.
+
+    >>> half_away(np.array([2.5, -2.5, 0.4])).tolist()
+    [3.0, -3.0, 0.0]
+    """
+    size = np.abs(values)
+    below = np.floor(size)
+    with np.errstate(invalid="ignore"):
+        nearest: Floats = np.copysign(below + (size - below >= 0.5), values)
+    return nearest
 
 
 Mask = NDArray[np.bool_]
@@ -149,7 +172,7 @@ _BLANKS: Final[dict[Type | None, Any]] = {Type.INTEGER: 0, Type.FLOAT: 0.0, Type
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Vector:
-    """Values, and which of them are NULL; the type is None if all are, and nothing else is known.
+    """Values, and which of them are NULL; the type is None for a bare NULL.
 
     >>> Vector.read(pa.array([3, None]), Type.INTEGER).listed()
     [3, None]
@@ -197,7 +220,7 @@ def vector(kind: Type | None, values: NDArray[Any], null: Mask | None = None) ->
 
 
 def constant(value: Scalar | float, kind: Type | None, size: int) -> Vector:
-    """Return the same value so many times; a fraction becomes the nearest float.
+    """Return a value ``size`` times; a fraction becomes the nearest float.
 
     >>> constant(Fraction(1, 10), Type.FLOAT, 2).listed()
     [0.1, 0.1]
@@ -220,6 +243,6 @@ def _nearest_float(value: Fraction) -> float:
 
 
 def _objects(values: Sequence[Any]) -> NDArray[Any]:
-    found = np.empty(len(values), object)
-    found[:] = values
-    return found
+    objects = np.empty(len(values), object)
+    objects[:] = values
+    return objects
