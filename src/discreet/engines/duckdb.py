@@ -31,7 +31,7 @@ from discreet.engines.hash_order import HashOrder
 from discreet.engines.sources.identity import Identity, run_if_unchanged, scanned_tables
 from discreet.engines.sql.contribution_bounding import PUBLIC, ContributionBounding, public_tables
 from discreet.engines.sql.distinct_and_quantiles import distinct, leaves
-from discreet.engines.sql.totals import exact_rows, totals, whole_floats
+from discreet.engines.sql.totals import TotalStatements
 from discreet.engines.threshold_bounding import ThresholdBounding, source_of
 from discreet.errors import UnsupportedSQL
 from discreet.query.scalar_functions import LONGEST_TEXT
@@ -138,13 +138,13 @@ class DuckDB(ClosingEngine):
         """Print the statements; they hold nothing but the question and public numbers."""
         connection, measures = self._connection, request.measures
         bounding = ContributionBounding(request, connection.scan, connection.open_scan, portable)
-        floats = {} if request.unit else whole_floats(bounding, request.totals)
+        statements = (TotalStatements if request.unit else TotalStatements.in_floats)(bounding)
         return PreparedRequest(
             bounding,
-            totals=totals(bounding, request.totals, floats),
+            totals=statements.totals(),
             distinct={m.name: distinct(bounding, m) for m in measures if isinstance(m, Distinct)},
             leaves={m.name: leaves(bounding, m) for m in measures if isinstance(m, Leaves)},
-            exact=exact_rows(floats),
+            exact=statements.exact_rows,
         )
 
     def _prepared(self, request: EngineRequest, order: HashOrder) -> PreparedRequest:
@@ -209,16 +209,17 @@ class DuckDB(ClosingEngine):
         source = source_of(request) if self._bounds_by_threshold else None
         size = None if source is None else connection.size(source)
         if size is not None and size >= MANY:
-            table = ThresholdBounding(connection, bounding, request.totals, tables).totals()
+            statements = TotalStatements.in_floats(bounding)
+            table = ThresholdBounding(connection, statements, tables).totals()
             if table is not None:
                 return table
         table = connection.fetch(prepared.totals, tables)
         if prepared.exact is None or integers(table, "units").max(initial=0) <= prepared.exact:
             return table
-        return connection.fetch(totals(bounding, request.totals), tables)
+        return connection.fetch(TotalStatements(bounding).totals(), tables)
 
     def close(self) -> None:
-        """Let go of the data."""
+        """Release the data."""
         self._connection.close()
 
 

@@ -53,25 +53,25 @@ class Engine(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of the data."""
+        """Release the data."""
         ...
 
 
 class ClosingEngine(ABC):
-    """An engine that lets go of the data at the end of a ``with`` block."""
+    """An engine that releases the data at the end of a ``with`` block."""
 
     __slots__ = ()
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of the data."""
+        """Release the data."""
 
     def __enter__(self) -> Self:
         """Return the engine itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Let go of the data."""
+        """Release the data."""
         self.close()
 
 

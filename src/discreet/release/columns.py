@@ -142,7 +142,7 @@ class _Table:
         ]
         places = order_of([*wanted, *((key, False, True) for key in self.keys)], size)
         if asked.having is not None:
-            places = places[self.formulas.true(asked.having)[places]]
+            places = places[self.formulas.where_true(asked.having)[places]]
         return places if asked.limit is None else places[: asked.limit]
 
     def column(self, output: AnswerColumn, places: Integers) -> ReleasedColumn:
@@ -168,7 +168,7 @@ class _Table:
         )
 
     def _list(self, output: AnswerColumn, places: Integers) -> ReleasedColumn:
-        """Return a column of lists, the ends of which are lists too."""
+        """Return a column of lists; the ends of its intervals are lists too."""
         ((slot, several),) = self._used(output.expression).items()
         alone = Column(slot)
         ends = [self._ends(alone, {slot: single}, places) for single in several.single()]
@@ -229,7 +229,7 @@ class _Table:
                 slot: kind_of(estimator).range(estimator, known, box, count)
                 for slot, estimator in used.items()
             }
-        return Ranges(self.formulas.taken(places), boxes).of(expression).ends
+        return Ranges(self.formulas.taken(places), boxes).range_of(expression).ends
 
 
 def _joined(kind: Type, arrays: Sequence[NDArray[Any]]) -> Vector:

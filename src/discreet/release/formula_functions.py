@@ -33,7 +33,7 @@ _EDGE: Final = 2.0**63
 def as_float(column: Vector) -> Vector:
     """Return whole numbers as the nearest floats, and truth as 0 and 1.
 
-    >>> as_float(vector(Type.INTEGER, np.array([1, 2]))).listed()
+    >>> as_float(vector(Type.INTEGER, np.array([1, 2]))).to_list()
     [1.0, 2.0]
     """
     return vector(Type.FLOAT, column.values.astype(np.float64), column.null)
@@ -42,7 +42,7 @@ def as_float(column: Vector) -> Vector:
 def as_integer(column: Vector) -> Vector:
     """Return the nearest whole numbers, halves away from zero; NULL outside 64 bits.
 
-    >>> as_integer(vector(Type.FLOAT, np.array([2.5, -2.5, 1e30]))).listed()
+    >>> as_integer(vector(Type.FLOAT, np.array([2.5, -2.5, 1e30]))).to_list()
     [3, -3, None]
     """
     if column.type is Type.BOOLEAN:

@@ -50,7 +50,7 @@ class Ranges:
     >>> from discreet.release.value_arrays import vector
     >>> formulas = Formulas(columns={"a0": vector(Type.INTEGER, np.array([40]))}, keys=(), size=1)
     >>> ranges = Ranges(formulas, {"a0": (np.array([34.0]), np.array([46.0]))})
-    >>> found = ranges.of(Call("/", (Column("a0"), Literal(2))))
+    >>> found = ranges.range_of(Call("/", (Column("a0"), Literal(2))))
     >>> found.low.round(6).tolist(), found.high.round(6).tolist()
     ([17.0], [23.0])
     """
@@ -58,7 +58,7 @@ class Ranges:
     formulas: Formulas
     slots: Mapping[str, Ends]
 
-    def of(self, expression: Expression) -> Range:  # noqa: PLR0911 (one for each kind of node)
+    def range_of(self, expression: Expression) -> Range:  # noqa: PLR0911 (one for each kind of node)
         """Return the range of a number."""
         if not self._depends(expression):
             return self._known(expression)
@@ -71,10 +71,10 @@ class Ranges:
                 return self._case(expression)
             case Call(function=name, arguments=arguments):
                 if name == "COALESCE":
-                    return self._first([self.of(argument) for argument in arguments])
+                    return self._first([self.range_of(argument) for argument in arguments])
                 compute = RANGES.get(name)
                 if compute is not None:
-                    return compute(*(self.of(argument) for argument in arguments))
+                    return compute(*(self.range_of(argument) for argument in arguments))
         return self._anything()
 
     def truth(self, expression: Expression) -> _Truth:  # noqa: PLR0911 (as above)
@@ -95,7 +95,7 @@ class Ranges:
                 return _any([self.truth(Call("=", (first, other))) for other in others])
             case Call(function=name, arguments=(left, right)) if name in _COMPARISONS:
                 if self._number(left) and self._number(right):
-                    return _compared(name, self.of(left), self.of(right))
+                    return _compared(name, self.range_of(left), self.range_of(right))
         anywhere = ~self._never()
         return _Truth(anywhere, anywhere, anywhere)
 
@@ -133,7 +133,7 @@ class Ranges:
             low, high = (~truth.false).astype(np.float64), truth.true.astype(np.float64)
             return Range(low, high, truth.null)
         if kind in {Type.INTEGER, Type.FLOAT} and to in {Type.INTEGER, Type.FLOAT}:
-            part = self.of(argument)
+            part = self.range_of(argument)
             return part if to is Type.FLOAT else fitting(rounded(part).ends, part)
         return self._anything()
 
@@ -145,7 +145,7 @@ class Ranges:
         default = case.default or Literal(None)
         everywhere = _Truth(open_, self._never(), self._never())
         for truth, value in [*branches, (everywhere, default)]:
-            here, part = open_ & truth.true, self.of(value)
+            here, part = open_ & truth.true, self.range_of(value)
             low = np.where(here, np.minimum(low, part.low), low)
             high = np.where(here, np.maximum(high, part.high), high)
             null |= here & part.null

@@ -41,7 +41,7 @@ class Formulas:
 
     >>> visits = vector(Type.INTEGER, np.array([40, 7]))
     >>> formulas = Formulas(columns={"a0": visits}, keys=(), size=2)
-    >>> formulas.value(Call("/", (Column("a0"), Literal(2)))).listed()
+    >>> formulas.value(Call("/", (Column("a0"), Literal(2)))).to_list()
     [20.0, 3.5]
     """
 
@@ -74,7 +74,7 @@ class Formulas:
         value = self._value(expression)
         return value if to is None else cast(value, to)
 
-    def true(self, condition: Expression) -> Mask:
+    def where_true(self, condition: Expression) -> Mask:
         """Return where a condition is true, and not false or NULL."""
         truth = self.value(condition, Type.BOOLEAN)
         return truth.values & ~truth.null
@@ -101,7 +101,7 @@ class Formulas:
         to = self.kind(case)
         result = self.value(case.default or Literal(None), to)
         for condition, value in reversed(case.branches):
-            result = _either(self.true(condition), self.value(value, to), result)
+            result = _either(self.where_true(condition), self.value(value, to), result)
         return result
 
     def _call(self, call: Call) -> Vector:  # noqa: C901, PLR0911 (one for each kind of function)
@@ -146,7 +146,7 @@ class Formulas:
 def cast(column: Vector, to: Type) -> Vector:
     """Turn values into another type; NULL where that has no meaning.
 
-    >>> cast(vector(Type.INTEGER, np.array([0, 7])), Type.BOOLEAN).listed()
+    >>> cast(vector(Type.INTEGER, np.array([0, 7])), Type.BOOLEAN).to_list()
     [False, True]
     """
     if column.type is to:

@@ -4,11 +4,11 @@ Trust: kernel.  A replay must be the answer that was paid for, bit for bit.
 
 Definition.  Canonical JSON: keys are sorted, without spaces, in ASCII.  INTEGER is a number, FLOAT
 its hexadecimal text, DATE and TIMESTAMP their ISO text, TEXT and BOOLEAN are themselves, NULL is
-null.  A column of FLOATs of which none is NULL is one text: the digits of their 64 bits in a row,
-the sign first.  ``plans`` are the digests of the plans; ``sources`` are the states of the tables
-that were read, if these are known.  Besides the columns the noisy totals and
-chosen leaves of all groups are kept, by the names that the plan has for them; they are what a later
-answer to the same question can be combined with.
+null.  A column of FLOATs without NULL is one text: the hexadecimal digits of their 64 bits in a
+row, the sign first.  ``plans`` are the digests of the plans; ``sources`` are the states of the
+tables that were read, if these are known.  Beside the columns, the noisy totals and chosen leaves
+of all groups are kept under the names of the plan, so that a later answer to the same question can
+be combined with them.
 """
 
 from __future__ import annotations

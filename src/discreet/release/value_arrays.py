@@ -1,4 +1,4 @@
-"""Arrays of exact numbers, and columns of values of which some are NULL.
+"""Arrays of exact numbers, and columns of values that may be NULL.
 
 Trust: public.  Everything here is computed from what is released already.
 
@@ -174,7 +174,7 @@ _BLANKS: Final[dict[Type | None, Any]] = {Type.INTEGER: 0, Type.FLOAT: 0.0, Type
 class Vector:
     """Values, and which of them are NULL; the type is None for a bare NULL.
 
-    >>> Vector.read(pa.array([3, None]), Type.INTEGER).listed()
+    >>> Vector.read(pa.array([3, None]), Type.INTEGER).to_list()
     [3, None]
     """
 
@@ -194,9 +194,9 @@ class Vector:
         kind = pa.null() if self.type is None else ARROW[self.type]
         if self.type in _KINDS:
             return arrow_numbers(self.values, kind, self.null)
-        return arrow_values(self.listed(), kind)
+        return arrow_values(self.to_list(), kind)
 
-    def listed(self) -> list[Any]:
+    def to_list(self) -> list[Any]:
         """Return values, None for NULL."""
         pairs = zip(self.values.tolist(), self.null.tolist(), strict=True)
         return [None if null else value for value, null in pairs]
@@ -209,7 +209,7 @@ class Vector:
 def vector(kind: Type | None, values: NDArray[Any], null: Mask | None = None) -> Vector:
     """Make a vector; floats that are not finite are NULL, and there is one zero.
 
-    >>> vector(Type.FLOAT, np.array([1.0, np.inf, -0.0])).listed()
+    >>> vector(Type.FLOAT, np.array([1.0, np.inf, -0.0])).to_list()
     [1.0, None, 0.0]
     """
     missing = np.zeros(values.shape, np.bool_) if null is None else null
@@ -222,7 +222,7 @@ def vector(kind: Type | None, values: NDArray[Any], null: Mask | None = None) ->
 def constant(value: Scalar | float, kind: Type | None, size: int) -> Vector:
     """Return a value ``size`` times; a fraction becomes the nearest float.
 
-    >>> constant(Fraction(1, 10), Type.FLOAT, 2).listed()
+    >>> constant(Fraction(1, 10), Type.FLOAT, 2).to_list()
     [0.1, 0.1]
     """
     if value is None or kind is None:

@@ -92,7 +92,7 @@ class Address:
         return f"{shown}/{schema}{_written(self.table)}"
 
     def without_password(self) -> str:
-        """Return an address that opens the same, for whoever gives the password elsewhere.
+        """Return an address of the same table, for users who provide the password elsewhere.
 
         >>> address_of("postgresql://ana:secret@db/clinic/visits?port=1").without_password()
         'postgresql://ana@db/clinic/visits?port=1'

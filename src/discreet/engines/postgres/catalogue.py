@@ -3,7 +3,7 @@
 Trust: kernel.  No row is read, except to count cells for the owner's check (:func:`cell_counts`),
 which adds no noise.
 
-Only plain and partitioned tables are opened, of which all parts lie on the server itself.  A view
+Only plain and partitioned tables are opened, with all of their parts on the server itself.  A view
 may hold anything, and be something else at every look; so may a foreign table, a column that is
 computed when it is read, and the rows that a policy of the server lets a role see: which these are
 may depend on the rows of other people.

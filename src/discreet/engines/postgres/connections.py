@@ -51,7 +51,7 @@ def open_connection(address: Address) -> Connection:
 
 
 def _opened(connect: Callable[[str], Connection], address: Address) -> Connection:
-    """Connect; the driver prints what the server remarks, so it is told to remark nothing.
+    """Connect; the driver prints the notices of the server, so the server is asked for none.
 
     A pool between here and there may refuse to pass that on.  Then only transactions are silent.
     """
@@ -100,7 +100,7 @@ def query_rows(connection: Connection, statement: str, *values: str) -> list[tup
 
 
 def opening_error(error: Exception, address: Address) -> UnreadableSource:
-    """Say why there is no connection, as far as can be told without quoting anybody."""
+    """Say why there is no connection, without quoting the server or the driver."""
     said = str(error)
     why = "the server cannot be reached"
     do = "check host and port, and that the server runs; psql, with the same address up to the "

@@ -121,7 +121,7 @@ class Postgres(ClosingEngine):
     def identities(self, tables: Iterable[str]) -> Mapping[str, Identity]:
         """Return the state that tables were opened in; refuse what has changed since.
 
-        Of a table on a server that is its form.  Rows come and go, and nothing tells of it.
+        For a table on a server this is its form; changes of rows leave no trace.
         """
         wished = {folded(table) for table in tables}
         known = {
@@ -229,7 +229,7 @@ class Postgres(ClosingEngine):
         return requests
 
     def close(self) -> None:
-        """Let go of the data; a question whose rows are being read fails."""
+        """Release the data; a question whose rows are being read fails."""
         if (reading := self._reading) is not None:
             reading.stop()
         with self._lock:

@@ -8,10 +8,10 @@ A role that may read only some columns of a table may not lock it.  Such a table
 after it was read: if its form has changed since the first look, the rows do not count.
 A table that no longer has the form in which it was opened is refused by name alone.
 No lock that a reader may take keeps the owner from adding a part to a table meanwhile; its rows
-count, as far as they were there at that moment.
-A thread of its own talks to the server, so that whoever waits for rows can be interrupted at any
-time: then the statement is cancelled on the server, and the connection ends.  What the driver says
-when something fails does not leave that thread.
+count if they were there at that moment.
+Another thread talks to the server, so that a wait for rows can be interrupted at any time: then the
+statement is cancelled on the server, and the connection ends.  What the driver says when something
+fails does not leave that thread.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ __all__ = ["ReadRequest", "RowReader"]
 _BATCHES: Final = {"adbc.postgresql.batch_size_hint_bytes": str(2**23)}
 _WAITING: Final = 2  # batches
 _PATIENCE: Final = 0.05  # seconds
-_FAREWELLS: Final = 100  # how often the server is told that nothing more is wanted
+_FAREWELLS: Final = 100  # how often the server is asked to stop
 
 
 @final

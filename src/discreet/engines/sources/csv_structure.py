@@ -53,7 +53,7 @@ Places = NDArray[np.intp]
 
 @final
 class CsvStructure:
-    """What is known of a file after some of its bytes.
+    """The state of the check after some bytes of a file.
 
     >>> check = CsvStructure(",")
     >>> check.feed(b'1,"x')
@@ -159,7 +159,7 @@ class CsvStructure:
 
 
 def _check_returns(window: NDArray[np.uint8], returns: Places) -> None:
-    """Refuse a carriage return outside of quotes that no line feed follows, as far as is known."""
+    """Refuse a carriage return outside of quotes, unless a line feed or the chunk's end follows."""
     if (window[returns[returns + 1 < window.size] + 1] != _LF).any():
         raise _lone()
 

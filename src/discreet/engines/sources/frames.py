@@ -2,8 +2,8 @@
 
 Trust: kernel.
 
-A frame shares its memory with whoever made it, who may go on to change it while a session is open.
-So what is read is a copy, made once; what is checked is the copy.
+A frame shares its memory with its maker, who may change it while a session is open.  So a copy is
+made once, and checked and read in its place.
 
 The type of a column is that of its array or its dtype.  A pandas column of Python objects is TEXT,
 and what is no text in it is NULL.  Columns of other types are there, but cannot be named.
@@ -89,7 +89,7 @@ def _write(table: pa.Table, sink: pa.NativeFile) -> None:
 
 
 def _digests(column: pa.ChunkedArray) -> list[str]:
-    """Return digests of which values are NULL, of the others, and of the lengths of texts."""
+    """Return digests of the places of NULL, of the other values, and of the lengths of texts."""
     missing, values, lengths = hashlib.sha256(), hashlib.sha256(), hashlib.sha256()
     for chunk in column.chunks:
         missing.update(_bytes(chunk.is_null().cast(pa.uint8())))
@@ -105,7 +105,7 @@ def _digests(column: pa.ChunkedArray) -> list[str]:
 
 
 def _bytes(array: pa.Array) -> memoryview:
-    """Return the bytes of values of one width, of which none is NULL."""
+    """Return the bytes of values of one width without NULL."""
     width = array.type.bit_width // _BYTE
     return _view(array.buffers()[1])[array.offset * width : (array.offset + len(array)) * width]
 

@@ -64,7 +64,7 @@ class Identity:
     Attributes:
         kind: what it is: "csv", "parquet", "duckdb", "dataset", "frame", "postgresql" or "spark".
         columns: the names of its columns, and their types where it has any.
-        state: a digest of its state; None for what this process alone holds, and nobody can change.
+        state: a digest of its state; None for a copy in memory, which nobody can change.
         content: returns a digest of every value in it; None if these cannot be read here.
     """
 
@@ -172,7 +172,7 @@ def found_files(address: str) -> tuple[str, ...]:
 
 
 def _matches(address: str) -> list[str]:
-    """Return the paths that match a pattern; what is there as it is spelled is no pattern."""
+    """Return the paths that match a pattern; an existing path is no pattern."""
     path = Path(address)
     there = next((part for part in (path, *path.parents) if os.path.exists(part)), None)  # noqa: PTH110 (never raises)
     if there == path or there is None:

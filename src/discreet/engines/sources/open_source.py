@@ -1,4 +1,4 @@
-"""Opening: which kind of source something is.
+"""Opening sources, whatever their kind.
 
 Trust: kernel.
 """
@@ -61,7 +61,7 @@ def _opened(data: object, table: str) -> TableSource:
 
 
 def _is_dataset(data: object) -> bool:
-    """Tell a dataset; whoever made one has loaded the library, which takes its time."""
+    """Recognize a dataset; its maker has loaded the library, which is slow to load."""
     library = sys.modules.get("pyarrow.dataset")
     return library is not None and isinstance(data, library.Dataset)
 
@@ -82,7 +82,7 @@ def _file(address: str, table: str) -> TableSource:
 
 
 def _frame(data: object) -> TableSource:
-    """Take a data frame, told by the package that its class is from; none is imported for it."""
+    """Take a data frame, recognized by the package of its class without importing any."""
     kind = type(data)
     match kind.__module__.partition(".")[0], kind.__name__:
         case "pandas", "DataFrame":

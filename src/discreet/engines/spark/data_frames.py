@@ -82,7 +82,7 @@ def _is_local(file: str) -> bool:
 
 
 def file_status(frame: DataFrame, file: str) -> tuple[object, ...]:
-    """Return the name, size and time of modification of a file, as its file system tells them."""
+    """Return the name, size and time of modification of a file, as its file system has them."""
     session: Any = getattr(frame.sparkSession, "_jsparkSession", None)
     if session is None:  # on a server, whose file systems cannot be asked from here
         return (file,)

@@ -110,7 +110,7 @@ class Spark(ClosingEngine):
         return self._columns
 
     def stored(self) -> Mapping[str, Mapping[str, StoredColumn]]:
-        """Return how the source of every table holds its columns."""
+        """Return how the source of every table stores its columns."""
         return {**self._stored, **{name: source.stored for name, source in self._sources.items()}}
 
     def learn_schema(self, schema: Schema) -> None:
@@ -246,7 +246,7 @@ class Spark(ClosingEngine):
         return self._schema, self._public
 
     def close(self) -> None:
-        """Let go of the data; the Spark session is somebody else's, and goes on."""
+        """Release the data; the Spark session belongs to the caller, and goes on."""
         self._closed = True
         self.cancel()
         if self._public is not None:

@@ -61,7 +61,7 @@ class PreparedJob:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobBuilder:
-    """What is known before a question: whose rows there are, and how tables are read."""
+    """What is known before a question: whose rows these are, and how tables are read."""
 
     schema: Schema
     sources: Mapping[str, SparkSource]
@@ -129,7 +129,7 @@ class JobBuilder:
     def _linked(self, table: TableFacts, link: Link) -> UnitLink:
         parent = self.schema.table(link.parent)
         if parent is None:
-            message = "a table is linked to one that is not there"
+            message = "a table is linked to one that is missing"
             raise LookupError(message)
         return UnitLink(
             column=self._place(table, link.column),
@@ -140,7 +140,7 @@ class JobBuilder:
     def _place(self, table: TableFacts, column: str) -> Place:
         facts = table.column(column)
         if facts is None:
-            message = "a column that tells whose rows there are is not there"
+            message = "a column that names the unit is missing"
             raise LookupError(message)
         return self.sources[folded(table.name)].place(column), facts.type
 

@@ -105,7 +105,7 @@ def check_shape(request: EngineRequest, schema: Schema) -> None:
 
 
 def _names_units(table: TableFacts, schema: Schema) -> bool:
-    """Whether equal values tell to whom every row belongs, perhaps through other tables."""
+    """Whether every row names its unit by exact values, perhaps through other tables."""
     names = table.unit if table.link is None else (table.link.column,)
     if not names or not all(_is_exact(table, name) for name in names):
         return False
@@ -241,9 +241,9 @@ def parts_for(tasks: int) -> int:
 
 
 def shuffled_by_unit(tables: Sequence[PrivateTable], *, job: Job, tasks: int | None) -> DataFrame:
-    """Return the rows of all tables, each with a tag, such that a part is seen by one task.
+    """Return the rows of all tables, each with a tag, so that one task sees all rows of a part.
 
-    Spark decides how many tasks there are, unless it is told.
+    Spark decides how many tasks there are, unless ``tasks`` says so.
     """
     usual = str(tables[0].source.frame.sparkSession.conf.get("spark.sql.shuffle.partitions"))
     known = tasks or (int(usual) if usual.isdecimal() else 1)
@@ -259,7 +259,7 @@ def shuffled_by_unit(tables: Sequence[PrivateTable], *, job: Job, tasks: int | N
 
 
 def divided(rows: DataFrame, tasks: int | None) -> DataFrame:
-    """Bring all rows of a part together; the shuffle is not trusted, see ``sums``."""
+    """Bring all rows of a part together; :mod:`.aggregation` checks that Spark has done so."""
     return rows.repartition(PART) if tasks is None else rows.repartition(tasks, PART)
 
 

@@ -29,7 +29,7 @@ class SparkPerformance:
 
     ``tasks`` is how many tasks share the units; Spark decides unless it is given.  ``memory`` is
     what DuckDB may use in one task before it goes to disk.  ``rows`` is how many rows a task looks
-    at together, where each is a unit.  ``progress`` is told how far a job is.
+    at together, where each is a unit.  ``progress`` receives the progress of a job.
 
     >>> SparkPerformance(tasks=16).memory
     '2GB'

@@ -29,7 +29,7 @@ from typing import Final
 
 from discreet.engines.sql.contribution_bounding import ContributionBounding, listed, value_text
 from discreet.engines.sql.distinct_and_quantiles import counted_leaves, shown_values
-from discreet.engines.sql.totals import NONE, cells, measured_rows, row_sum
+from discreet.engines.sql.totals import TotalStatements
 from discreet.query.expression_types import typed
 from discreet.query.relation_columns import columns
 from discreet.requests.engine_request import Distinct, EngineRequest, Leaves, Total
@@ -116,13 +116,11 @@ def names(request: EngineRequest) -> list[str]:
 
 def group_sums(bounding: ContributionBounding) -> str:
     """Print the keys, the number of units, and the exact totals t0, t1, ... of every group."""
-    measures = bounding.request.totals
-    rows = measured_rows(bounding, measures, NONE)
-    sums = [row_sum(total, measures, NONE) for total in measures]
+    statements, totals = TotalStatements(bounding), bounding.request.totals
+    rows, sums = statements.rows(), [statements.row_sum(total) for total in totals]
     if bounding.unit:
-        unit_cells = cells(bounding, measures, NONE, rows)
-        rows = bounding.keep_groups(unit_cells, rank="row_number")
-        sums = [f"sum(t{index})" for index in range(len(measures))]
+        rows = bounding.keep_groups(statements.cells(rows), rank="row_number")
+        sums = [f"sum(t{index})" for index in range(len(totals))]
     shown = [f"CAST(coalesce({sql}, 0) AS HUGEINT) AS t{index}" for index, sql in enumerate(sums)]
     return bounding.by_group(["count(*) AS units", *shown], rows)
 

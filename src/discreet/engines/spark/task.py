@@ -50,18 +50,18 @@ class Job(TypedDict):
     apart: bool
     """Whether parts are computed one by one: a linked row may be in several of them."""
     seen: int
-    """The kind of rows that tell which parts were seen."""
+    """The kind of rows that name the parts that were seen."""
     rows: int
     """How many rows are looked at together, where each is a unit."""
 
 
 def by_unit(batches: Iterable[pa.RecordBatch], job: Job) -> Iterator[pa.RecordBatch]:
-    """Answer from all rows of the units of some parts, and tell which parts these are."""
+    """Answer from all rows of the units of some parts, and name these parts."""
     return quiet(_by_unit(batches, job))
 
 
 def by_row(batches: Iterable[pa.RecordBatch], job: Job) -> Iterator[pa.RecordBatch]:
-    """Answer from rows of which each is a unit, some at a time."""
+    """Answer from rows that are units each, some at a time."""
     return quiet(_answered(_chunks(batches, job["rows"]), job))
 
 
@@ -73,7 +73,7 @@ def with_values(
 
 
 def duckdb_version(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Tell which DuckDB is here."""
+    """Report the version of DuckDB."""
     for batch in batches:
         if batch.num_rows:
             yield pa.record_batch([pa.array([duckdb.__version__])], names=["version"])

@@ -71,7 +71,7 @@ class CollectedTables:
         return table
 
     def close(self) -> None:
-        """Let go of the tables."""
+        """Release the tables."""
         for opened in (self._engine, self._reader):
             if opened is not None:
                 opened.close()

@@ -43,7 +43,7 @@ def expression(node: Expression, columns: Columns, to: Type | None = None) -> st
 
 
 def printed(node: Expression, columns: Columns) -> Printed:
-    """Print an expression, and keep what is known about it."""
+    """Print an expression, with its type and what else is known of it."""
     match node:
         case Column(name=column):
             is_open = isinstance(columns, OpenColumns) and columns[column] is Type.FLOAT
