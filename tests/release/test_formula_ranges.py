@@ -62,8 +62,8 @@ def test_the_value_of_every_point_lies_in_the_range(expression, first, second, s
     values = formulas_of(whole, real).value(expression)
     middle = formulas_of([whole[0]], [real[0]])
     ranges = Ranges(middle, {"a0": box_of(*first), "a1": box_of(*second)})
-    found = ranges.of(expression)
-    for value in values.listed():
+    found = ranges.range_of(expression)
+    for value in values.to_list():
         if value is None:
             assert found.null[0], (expression, found)
         else:
@@ -72,7 +72,7 @@ def test_the_value_of_every_point_lies_in_the_range(expression, first, second, s
 
 def one(expression, first=(34, 46), second=(1, 2)):
     ranges = Ranges(formulas_of([40], [1.5]), {"a0": box_of(*first), "a1": box_of(*second)})
-    found = ranges.of(expression)
+    found = ranges.range_of(expression)
     return found.low[0], found.high[0], bool(found.null[0])
 
 
@@ -124,11 +124,11 @@ def test_a_range_from_one_end_alone_is_noticed(function, monkeypatch):
     call = Call(function, (Column("a0"), Literal(40))[:arguments])
     values = formulas_of([34, 46], [1.5, 1.5]).value(call)
     low, high, _ = one(call)
-    assert not all(low <= value <= high for value in values.listed())
+    assert not all(low <= value <= high for value in values.to_list())
 
 
 def test_columns_that_are_null_are_no_numbers():
     column = Vector(Type.INTEGER, np.zeros(1, np.int64), np.ones(1, np.bool_))
     formulas = Formulas(columns={"a0": column, "k": column}, keys=(), size=1)
-    found = Ranges(formulas, {"a0": box_of(1, 2)}).of(Call("+", (Column("a0"), Column("k"))))
+    found = Ranges(formulas, {"a0": box_of(1, 2)}).range_of(Call("+", (Column("a0"), Column("k"))))
     assert found.null[0]

@@ -35,7 +35,7 @@ def agree(expression, rows, types):
     rule = compiled(expression, types)
     formulas = Formulas(columns=columns_of(rows, types), keys=(), size=len(rows))
     found = formulas.value(expression)
-    assert shown(found.listed()) == shown(rule(row) for row in rows), expression
+    assert shown(found.to_list()) == shown(rule(row) for row in rows), expression
     assert found.type in {typed(expression, types), None}
 
 
@@ -95,14 +95,14 @@ NULL = Literal(None)
 )
 def test_a_bare_null_is_understood(expression, expected):
     found = Formulas(columns={}, keys=(), size=2).value(expression)
-    assert found.listed() == [expected, expected]
+    assert found.to_list() == [expected, expected]
 
 
 def test_keys_are_columns_too():
     keys = (Vector.read(pa.array(["b", None]), Type.TEXT),)
     formulas = Formulas(columns={}, keys=keys, size=2)
-    assert formulas.value(Call("UPPER", (Grouped(0),))).listed() == ["B", None]
-    assert formulas.true(Call("=", (Grouped(0), Literal("b")))).tolist() == [True, False]
+    assert formulas.value(Call("UPPER", (Grouped(0),))).to_list() == ["B", None]
+    assert formulas.where_true(Call("=", (Grouped(0), Literal("b")))).tolist() == [True, False]
 
 
 def test_a_million_groups_take_moments():

@@ -23,7 +23,7 @@ from rich.console import Console
 from discreet.errors import UnknownName, WrongKind
 from discreet.ledger.values import Receipt
 from discreet.query.types import Type
-from discreet.release.columns import ReleasedColumn
+from discreet.release.frames import ReleasedColumn
 from discreet.release.release import Release
 from discreet.release.serialization import decode_release, encode_release
 from discreet.release.value_arrays import ARROW

@@ -1,10 +1,10 @@
 """What each engine can do, and why it cannot do the rest.
 
-Trust: public.  Refusals rest on the engines' own checks; this is the list that documentation and
-tests are made from.
+Trust: public.  Refusals rest on the engines' own checks; documentation and tests are made from this
+list.
 
-Definition.  A feature is *done* on an engine if the contract suite asks it there.  Otherwise it is
-refused before anything is charged, with the reason that stands here: *notyet* if something that the
+Definition.  A feature is *done* on an engine if the contract suite tests it there.  Otherwise it is
+refused before anything is charged, with the reason given here: *notyet* if something that the
 engine is built on has to change first, *notimpl* if it could be built, *never* if it would break a
 promise or means nothing there.
 """
@@ -17,22 +17,11 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Final, final
 
-__all__ = [
-    "DONE",
-    "ENGINES",
-    "MATRIX",
-    "NEVER",
-    "NOTIMPL",
-    "NOTYET",
-    "SECTIONS",
-    "FeatureSupport",
-    "SupportLevel",
-    "reason",
-]
+__all__ = ["DONE", "ENGINES", "MATRIX", "NEVER", "SECTIONS", "FeatureSupport", "reason"]
 
 
 class SupportLevel(Enum):
-    """How far a feature is on an engine."""
+    """How far an engine supports a feature."""
 
     DONE = "done"
     NOTYET = "notyet"
@@ -140,7 +129,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, Mapping[str, FeatureSupport]]]] = {
         "interrupting": _SESSION,
     },
 }
-"""Features by section, each with the cells of engines that do not have it."""
+"""Features by section, each with the engines that lack it."""
 
 
 def _whole(cells: Mapping[str, FeatureSupport]) -> Mapping[str, FeatureSupport]:
@@ -154,7 +143,7 @@ MATRIX: Final[Mapping[str, Mapping[str, FeatureSupport]]] = MappingProxyType(
 
 
 def reason(feature: str, engine: str) -> str:
-    """Return why an engine refuses a feature: what its refusal says.
+    """Return why an engine refuses a feature, in the words of the refusal.
 
     >>> reason("views", "DuckDB")
     'a table is read only in ways that no row of it can disturb.'

@@ -1,6 +1,6 @@
-"""Which engine reads some tables.
+"""Choosing the engine for a set of tables.
 
-Trust: kernel.  Libraries of engines that are not used are not loaded.
+Trust: kernel.  The libraries of other engines are not loaded.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["engine_for"]
 def engine_for(
     tables: Mapping[str, object], performance: Performance | SparkPerformance | None = None
 ) -> Engine:
-    """Open tables with the engine of the first that needs one of its own.
+    """Open tables with the engine that they need.
 
     Data frames of Spark are computed by Spark, and tables on a PostgreSQL server are read from
     there; DuckDB reads everything else.

@@ -4,15 +4,14 @@ Trust: kernel.
 
 Nothing that an analyst writes reaches DuckDB: statements are printed from checked nodes.  The
 connection reads the sources and nothing else: no other file and no extension, and no setting can be
-changed once it is open.  Whatever fails, fails with one and the same sentence.
+changed once it is open.  Every failure reads the same.
 
 A request that might not fit into memory is refused before anything is charged: whether it fits must
 not depend on a row.
 Definition.  DuckDB computes with vectors of ``ROWS`` rows, one after the other in every thread.  So
 at any moment a thread holds at most ``ROWS`` texts of ``LONGEST_TEXT`` bytes for every text that
-the question makes of a row (:mod:`discreet.requests.text_limits`), if all rows at hand have texts
-as long as can be.  These may take half of the memory.  What has to be held longer, in joins, sums,
-windows and sorts, goes to disk where it does not fit.
+the question makes of a row (:mod:`discreet.requests.text_limits`).  These may take half of the
+memory.  What joins, sums, windows and sorts hold longer goes to disk where it does not fit.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from discreet.engines.hash_order import HashOrder
 from discreet.engines.sources.identity import Identity, run_if_unchanged, scanned_tables
 from discreet.engines.sql.contribution_bounding import PUBLIC, ContributionBounding, public_tables
 from discreet.engines.sql.distinct_and_quantiles import distinct, leaves
-from discreet.engines.sql.totals import exact_rows, totals, whole_floats
+from discreet.engines.sql.totals import TotalStatements
 from discreet.engines.threshold_bounding import ThresholdBounding, source_of
 from discreet.errors import UnsupportedSQL
 from discreet.query.scalar_functions import LONGEST_TEXT
@@ -41,11 +40,11 @@ from discreet.requests.raw_totals import RawTotals, integers, sparse_leaves
 from discreet.requests.table_schema import Schema, StoredColumn
 from discreet.requests.text_limits import text_work
 
-__all__ = ["MANY", "ROWS", "DuckDB", "PreparedRequest", "check_memory"]
+__all__ = ["MANY", "ROWS", "DuckDB", "PreparedRequest"]
 
 ROWS: Final = 2048
 MANY: Final = 2**16
-"""From this many rows on, it pays to look at some of them first."""
+"""Tables of at least this many rows are worth sampling first."""
 
 
 def check_memory(request: EngineRequest, memory: Callable[[], tuple[int, int]]) -> None:
@@ -71,9 +70,9 @@ def check_memory(request: EngineRequest, memory: Callable[[], tuple[int, int]]) 
 @final
 @dataclass(frozen=True, slots=True)
 class PreparedRequest:
-    """A request with its statements, which serve for every salt.
+    """A request and its statements, which work with every salt.
 
-    One statement is for all totals, and one for every other measure, by its name.
+    One statement computes all totals; every other measure has its own, by name.
     """
 
     bounding: ContributionBounding
@@ -104,7 +103,7 @@ class DuckDB(ClosingEngine):
     def __init__(
         self, tables: Mapping[str, object], performance: Performance | None = None
     ) -> None:
-        """Open the tables; only what describes them is read."""
+        """Open the tables; only their descriptions are read."""
         options = performance or Performance()
         self._connection = Connection(tables, options)
         self._bounds_by_threshold = options.memory is None  # else DuckDB decides what fits
@@ -116,11 +115,11 @@ class DuckDB(ClosingEngine):
         return self._connection.columns
 
     def stored(self) -> Mapping[str, Mapping[str, StoredColumn]]:
-        """Return how the source of every table holds its columns."""
+        """Return how the source of every table stores its columns."""
         return self._connection.stored
 
     def learn_schema(self, schema: Schema) -> None:
-        """Learn in which form units are named; whose rows there are makes no other difference."""
+        """Learn in which form units are named; nothing else depends on whose rows these are."""
         self._checked = None
         self._connection.normalize(schema)
 
@@ -139,15 +138,13 @@ class DuckDB(ClosingEngine):
         """Print the statements; they hold nothing but the question and public numbers."""
         connection, measures = self._connection, request.measures
         bounding = ContributionBounding(request, connection.scan, connection.open_scan, portable)
-        floats = {} if request.unit else whole_floats(bounding, request.totals)
+        statements = (TotalStatements if request.unit else TotalStatements.in_floats)(bounding)
         return PreparedRequest(
             bounding,
-            totals=totals(bounding, request.totals, floats),
-            distinct={
-                m.name: distinct(bounding, m) for m in measures if isinstance(m, DistinctCount)
-            },
+            totals=statements.totals(),
+            distinct={m.name: distinct(bounding, m) for m in measures if isinstance(m, DistinctCount)},
             leaves={m.name: leaves(bounding, m) for m in measures if isinstance(m, Leaves)},
-            exact=exact_rows(floats),
+            exact=statements.exact_rows,
         )
 
     def _prepared(self, request: EngineRequest, order: HashOrder) -> PreparedRequest:
@@ -189,13 +186,15 @@ class DuckDB(ClosingEngine):
         tables = public_tables(request)
         first = self._totals(prepared, tables)
         named = first if request.listed is None else tables[PUBLIC]
-        numbers = {each.name: integers(first, f"t{at}") for at, each in enumerate(request.totals)}
+        numbers = {
+            total.name: integers(first, f"t{index}") for index, total in enumerate(request.totals)
+        }
         for measure, statement in prepared.distinct.items():
             second = fetch(statement, tables)
             _check_same_groups(first, second, request)
             numbers[measure] = integers(second, "t0")
         return RawTotals(
-            keys=tuple(named.column(at).combine_chunks() for at in range(len(request.keys))),
+            keys=tuple(named.column(index).combine_chunks() for index in range(len(request.keys))),
             units=integers(first, "units"),
             totals=numbers,
             leaves={
@@ -210,22 +209,23 @@ class DuckDB(ClosingEngine):
         source = source_of(request) if self._bounds_by_threshold else None
         size = None if source is None else connection.size(source)
         if size is not None and size >= MANY:
-            table = ThresholdBounding(connection, bounding, request.totals, tables).totals()
+            statements = TotalStatements.in_floats(bounding)
+            table = ThresholdBounding(connection, statements, tables).totals()
             if table is not None:
                 return table
         table = connection.fetch(prepared.totals, tables)
         if prepared.exact is None or integers(table, "units").max(initial=0) <= prepared.exact:
             return table
-        return connection.fetch(totals(bounding, request.totals), tables)
+        return connection.fetch(TotalStatements(bounding).totals(), tables)
 
     def close(self) -> None:
-        """Let go of the data."""
+        """Release the data."""
         self._connection.close()
 
 
 def _check_same_groups(first: pa.Table, second: pa.Table, request: EngineRequest) -> None:
     """Make sure that two statements saw the same rows."""
-    keys = [] if request.listed is not None else [f"k{at}" for at in range(len(request.keys))]
+    keys = [] if request.listed is not None else [f"k{index}" for index in range(len(request.keys))]
     if first.num_rows != second.num_rows or not first.select(keys).equals(second.select(keys)):
         message = "the data changed between two statements"
         raise RuntimeError(message)

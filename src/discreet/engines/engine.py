@@ -1,4 +1,4 @@
-"""What an engine is: something that computes bounded totals of tables.
+"""Engines compute bounded totals of tables.
 
 Trust: kernel.
 """
@@ -19,18 +19,18 @@ from discreet.requests.table_schema import Schema, StoredColumn
 __all__ = ["CellCounts", "ClosingEngine", "Columns", "Engine"]
 
 Columns = Mapping[str, Type | None]
-"""The columns of a table; None is the type of those that a question cannot name."""
+"""The columns of a table; a column that no question can name has type None."""
 
 
 class Engine(Protocol):
-    """Something that computes bounded totals of tables, and fails without a word about the data."""
+    """Computes bounded totals of tables; when it fails, it says nothing about the data."""
 
     def tables(self) -> Mapping[str, Columns]:
-        """Return the columns of every table, read from what describes them and never from rows."""
+        """Return the columns of every table, from its description and never from its rows."""
         ...
 
     def stored(self) -> Mapping[str, Mapping[str, StoredColumn]]:
-        """Return how the source of every table holds its columns."""
+        """Return how the source of every table stores its columns."""
         ...
 
     def learn_schema(self, schema: Schema) -> None:
@@ -44,40 +44,40 @@ class Engine(Protocol):
     def check(self, request: EngineRequest) -> object:
         """Refuse what cannot be computed, before anything is charged; prepare the rest.
 
-        What is returned is kept, and executed by the next ``run`` of the same request.
+        The next ``run`` of the same request executes what was prepared.
         """
         ...
 
     def run(self, request: EngineRequest, *, order: HashOrder) -> RawTotals:
-        """Compute the answers; refuse if a table changes before they are there."""
+        """Compute the answers; refuse if a table changes meanwhile."""
         ...
 
     def close(self) -> None:
-        """Let go of the data."""
+        """Release the data."""
         ...
 
 
 class ClosingEngine(ABC):
-    """An engine that lets go of the data at the end of a ``with`` block."""
+    """An engine that releases the data at the end of a ``with`` block."""
 
     __slots__ = ()
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of the data."""
+        """Release the data."""
 
     def __enter__(self) -> Self:
         """Return the engine itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Let go of the data."""
+        """Release the data."""
         self.close()
 
 
 @runtime_checkable
 class CellCounts(Protocol):
-    """An engine that can tell its owner how much a source holds, before anything is read as ours.
+    """An engine that can tell the owner how many cells a source holds.
 
     No question needs it, and none may reach it: the counts have no noise.
     """

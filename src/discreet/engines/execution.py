@@ -2,12 +2,12 @@
 
 Trust: kernel.
 
-What a library says when it fails may quote values of the data, and whether and how it fails may
-depend on them.  So the caller is told the same each time.
+The error of a library may quote values of the data, and whether and how it fails may depend on
+them.  So every failure reads the same.
 
-An interrupt reaches Python only between two steps of its main thread.  A library that waits there
-for threads of its own may hear of it when these are done, which can take minutes.  So long work
-runs in a thread of its own, while the main thread listens to the keyboard.
+Python handles an interrupt only between two steps of its main thread; a library that blocks there
+can delay it for minutes.  So long work runs in another thread, while the main thread listens to the
+keyboard.
 """
 
 from __future__ import annotations
@@ -19,23 +19,16 @@ from typing import Final, TypeVar
 
 from discreet.errors import DiscreetError, EngineFailed, EngineStopped
 
-__all__ = [
-    "PAUSE",
-    "failed_error",
-    "run_in_thread",
-    "run_interruptibly",
-    "run_sanitized",
-    "stopped_error",
-]
+__all__ = ["PAUSE", "run_in_thread", "run_interruptibly", "run_sanitized", "stopped_error"]
 
 T = TypeVar("T")
 
 PAUSE: Final = 0.2
-"""How many seconds to wait before looking again."""
+"""Seconds between two looks."""
 
 
 def failed_error(_: Exception) -> EngineFailed:
-    """Return the error for whatever fails once rows are read; it says nothing of the reason."""
+    """Return the error for any failure once rows are read; it does not say why."""
     return EngineFailed(
         what="the engine could not compute the answer.",
         why="what it says about the reason may hold values of the data.",
@@ -46,9 +39,9 @@ def failed_error(_: Exception) -> EngineFailed:
 def run_sanitized(
     compute: Callable[[], T], error: Callable[[Exception], DiscreetError] = failed_error
 ) -> T:
-    """Compute something; whatever fails is replaced by one error, and nothing leads to the cause.
+    """Run ``compute``; replace any failure by one error that does not lead to the cause.
 
-    Errors of ours, which quote no data, pass as they are.
+    Our own errors, which quote no data, pass unchanged.
 
     >>> run_sanitized(lambda: 1 / 0)
     Traceback (most recent call last):
@@ -64,7 +57,7 @@ def run_sanitized(
 
 
 def stopped_error() -> EngineStopped:
-    """Return the error for work that ended for a reason that no row can bring about.
+    """Return the error for work that was stopped for a reason that no row can cause.
 
     >>> stopped_error().code
     'E704'
@@ -80,7 +73,7 @@ _TRIES: Final = 50
 
 
 def run_interruptibly(action: Callable[[], T], stop: Callable[[], object]) -> T:
-    """Do something that may take long; an interrupt calls ``stop`` until it has ended.
+    """Run an action that may take long; an interrupt calls ``stop`` until it has ended.
 
     >>> run_interruptibly(lambda: 6 * 7, stop=lambda: None)
     42
@@ -96,10 +89,9 @@ def run_in_thread(
     thread: Callable[[Callable[[], None]], threading.Thread],
     tick: Callable[[], object] = lambda: None,
 ) -> Future[T]:
-    """Do something in a thread, and wait until it has ended; call ``tick`` meanwhile.
+    """Run an action in a thread and wait until it has ended; call ``tick`` meanwhile.
 
-    The future is what tells: a thread that was waited for, when an interrupt came, may pass for
-    dead while it runs.
+    The future says when: after an interrupted ``join``, a thread that still runs may look dead.
     """
     done: Future[T] = Future()
     worker = thread(lambda: _settle(done, action))
@@ -125,7 +117,7 @@ def _has_ended(done: Future[T]) -> bool:
 
 
 def _settle(done: Future[T], action: Callable[[], T]) -> None:
-    """Keep what comes out of something, or what went wrong."""
+    """Store the result of an action, or its error."""
     try:
         done.set_result(action())
     except BaseException as error:  # noqa: BLE001 (raised again by whoever waits)

@@ -6,8 +6,8 @@ the hash mixes only decides how fair the choice is.
 Definition.  For a purpose, the *canonical text* of values is the salt, a space, the purpose, and
 then for every value ``-`` if it is NULL, else the number of code points of its text, a colon, and
 the text.  The text of a BOOLEAN is true or false, of a DATE its day as YYYY-MM-DD, of a TIMESTAMP
-its microseconds since 1970, of a number its shortest decimal form.  In the *portable* order values
-come in the order of the MD5 of these texts, in hexadecimal, and so do they on every engine.
+its microseconds since 1970, of a number its shortest decimal form.  The *portable* order, which is
+the same on every engine, sorts values by the hexadecimal MD5 of these texts.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _DIGITS: Final = 15
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HashOrder:
-    """A salt, new for every release, and whether all engines shall agree on the order.
+    """A salt, new for every release, and whether all engines must agree on the order.
 
     >>> HashOrder(salt=7, portable=True).text("groups", (12, "Ward A", None))
     '7 groups2:126:Ward A-'

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from discreet.requests.raw_totals import numbers
 
-__all__ = ["Codes", "Places", "lowest_cells", "unit_codes"]
+__all__ = ["Codes", "lowest_cells", "unit_codes"]
 
 Codes = NDArray[np.int64]
 Places = NDArray[np.uint64]
@@ -60,13 +60,13 @@ def lowest_cells(
     whole = np.count_nonzero(upto <= most, axis=0)
     before = np.where(whole > 0, upto[whole - 1, np.arange(counts.size)], 0)
     divided = np.where((whole < width) & (before < most), whole, -1)
-    found: NDArray[np.bool_] = zones < whole.astype(np.int8)[units]
-    at = np.flatnonzero(zones == divided.astype(np.int8)[units])
-    first = _first(units[at], places[at], most - before)
+    kept: NDArray[np.bool_] = zones < whole.astype(np.int8)[units]
+    undecided = np.flatnonzero(zones == divided.astype(np.int8)[units])
+    first = _first(units[undecided], places[undecided], most - before)
     if first is None:
         return None
-    found[at[first]] = True
-    return found
+    kept[undecided[first]] = True
+    return kept
 
 
 def _first(units: Codes, places: Places, wanted: Codes) -> NDArray[np.bool_] | None:
@@ -83,8 +83,8 @@ def _first(units: Codes, places: Places, wanted: Codes) -> NDArray[np.bool_] | N
     there = counts > 0
     last = np.zeros(wanted.size, np.uint64)
     last[there] = ends[(np.cumsum(counts) - counts + wanted - 1)[there]]
-    found: NDArray[np.bool_] = keys <= last[units]
-    return found
+    is_first: NDArray[np.bool_] = keys <= last[units]
+    return is_first
 
 
 def _ranked(units: Codes, places: Places, wanted: Codes) -> NDArray[np.bool_] | None:
@@ -95,11 +95,11 @@ def _ranked(units: Codes, places: Places, wanted: Codes) -> NDArray[np.bool_] | 
     starts[1:] = units[1:] != units[:-1]
     if (~starts[1:] & (places[1:] == places[:-1])).any():
         return None
-    at = np.arange(units.size)
-    ranks = at - np.maximum.accumulate(np.where(starts, at, 0))
-    found = np.zeros(units.size, np.bool_)
-    found[order] = ranks < wanted[units]
-    return found
+    rows = np.arange(units.size)
+    ranks = rows - np.maximum.accumulate(np.where(starts, rows, 0))
+    is_first = np.zeros(units.size, np.bool_)
+    is_first[order] = ranks < wanted[units]
+    return is_first
 
 
 def unit_codes(columns: Sequence[pa.ChunkedArray]) -> Codes:
@@ -108,12 +108,12 @@ def unit_codes(columns: Sequence[pa.ChunkedArray]) -> Codes:
     >>> unit_codes([pa.chunked_array([[7, 9, 7]])]).tolist()
     [0, 2, 0]
     """
-    found = _codes(columns[0])
+    codes = _codes(columns[0])
     for column in columns[1:]:
         other = _codes(column)
-        pairs = found * (int(other.max(initial=0)) + 1) + other
-        found = _codes(pa.chunked_array([pa.array(pairs)]))
-    return found
+        pairs = codes * (int(other.max(initial=0)) + 1) + other
+        codes = _codes(pa.chunked_array([pa.array(pairs)]))
+    return codes
 
 
 def _codes(column: pa.ChunkedArray) -> Codes:

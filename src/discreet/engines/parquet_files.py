@@ -7,10 +7,10 @@ its own name: a stem, and the first digits of the SHA-256 of its bytes.  So two 
 table make one file, two different tables never replace each other, and a file that has its name is
 whole.
 
-A folder of files that are on no record yet is private, and is held by what it is and not by its
-name alone (:class:`PrivateFolder`): whoever writes there, in whichever process, first makes sure
-that it is the folder that was made for this.  Its files get their names by the path of the folder,
-so that nobody completes a file once the folder has another name.
+A folder of files that are not on record yet is private, and is known by its inode and not by its
+name alone (:class:`PrivateFolder`): every writer, in whichever process, first makes sure that it is
+the folder that was made for this.  Files get their names by the path of the folder, so that no file
+is completed once the folder has another name.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class ReleasedFile:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrivateFolder:
-    """A folder inside one that is open to its owner alone, and what both are known by.
+    """A folder inside one that is open to its owner alone, and the inodes of both.
 
     It can be sent to other processes, and to machines that share the file system.
     """
@@ -77,13 +77,13 @@ class PrivateFolder:
     def of(cls, path: Path) -> PrivateFolder:
         """Look at a folder that was just made by this process."""
         inside, outside = path.lstat(), path.parent.lstat()
-        found = cls(path=path, inode=inside.st_ino, outer=outside.st_ino, owner=os.geteuid())
-        with found.opened():
-            return found
+        folder = cls(path=path, inode=inside.st_ino, outer=outside.st_ino, owner=os.geteuid())
+        with folder.opened():
+            return folder
 
     @contextmanager
     def opened(self) -> Iterator[int]:
-        """Open the folder, if it is the one that was made, and hold it by a descriptor."""
+        """Open the folder, if it is the one that was made, and yield its descriptor."""
         outer = os.open(self.path.parent, _FOLDER)
         try:
             self._check(os.fstat(outer), self.outer)
@@ -98,9 +98,9 @@ class PrivateFolder:
         finally:
             os.close(inner)
 
-    def _check(self, found: os.stat_result, inode: int) -> None:
+    def _check(self, status: os.stat_result, inode: int) -> None:
         """Fail if it is another folder."""
-        if (found.st_ino, found.st_uid) != (inode, self.owner):
+        if (status.st_ino, status.st_uid) != (inode, self.owner):
             raise _exchanged()
 
 
@@ -110,7 +110,7 @@ def _exchanged() -> RuntimeError:
 
 @contextmanager
 def _opened(folder: Path | PrivateFolder) -> Iterator[tuple[Path, int]]:
-    """Open a folder to write to; return its path and a descriptor of it."""
+    """Open a folder to write to; yield its path and its descriptor."""
     if isinstance(folder, PrivateFolder):
         with folder.opened() as number:
             yield folder.path, number
@@ -123,7 +123,7 @@ def _opened(folder: Path | PrivateFolder) -> Iterator[tuple[Path, int]]:
 
 
 def write_table(table: pa.Table, folder: Path | PrivateFolder, stem: str) -> ReleasedFile:
-    """Write a table into a folder that is there, and return what its file is called.
+    """Write a table into an existing folder, and return its file.
 
     >>> import tempfile
     >>> import pyarrow as pa
@@ -147,12 +147,12 @@ def write_table(table: pa.Table, folder: Path | PrivateFolder, stem: str) -> Rel
 
 
 def _writer() -> str:
-    """Name whoever writes: two of them may write the same file at once."""
+    """Name the writer: two may write the same file at once."""
     return f"{os.uname().nodename}.{os.getpid()}.{threading.get_ident()}"
 
 
 def _put(data: pa.Buffer | bytes, folder: Path | PrivateFolder, name: str) -> None:
-    """Bring bytes to disk, and then under their name."""
+    """Write bytes to disk, and then give the file its name."""
     hidden = f".{name}.{_writer()}"
     with _opened(folder) as (path, inside):
         with suppress(FileNotFoundError):  # of an attempt that was killed, if any
@@ -171,7 +171,7 @@ def copy_file(file: ReleasedFile, source: Path, folder: Path | PrivateFolder) ->
 
 
 def digest_of(path: Path) -> str | None:
-    """Return the SHA-256 of a file, or None if it is not there; one that cannot be read may be."""
+    """Return the SHA-256 of a file, or None if there is none; fail if it cannot be read."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -180,7 +180,7 @@ def digest_of(path: Path) -> str | None:
 
 
 def read_table(folder: Path, file: ReleasedFile) -> pa.Table:
-    """Read the table of a file that is what it was."""
+    """Read the table of a file that has not changed."""
     import pyarrow as pa  # noqa: PLC0415  as Parquet, below
     import pyarrow.parquet as pq  # noqa: PLC0415  as above
 
@@ -198,7 +198,7 @@ def read_table(folder: Path, file: ReleasedFile) -> pa.Table:
 
 
 def sync_folder(folder: Path) -> None:
-    """Bring to disk which names a folder holds."""
+    """Write the entries of a folder to disk."""
     number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(number)

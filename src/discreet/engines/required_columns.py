@@ -37,14 +37,7 @@ RequiredColumns = Iterator[tuple[str, frozenset[str]]]
 
 
 def required_columns(request: EngineRequest) -> dict[str, frozenset[str]]:
-    """Return the wanted columns of every table, both by their folded names.
-
-    >>> from discreet.query.types import Type
-    >>> visits = Scan("Visits", (("patient", Type.INTEGER), ("ward", Type.TEXT)))
-    >>> required_columns(EngineRequest(relation=visits, unit=(Column("patient"),), keys=(),
-    ...     groups=1, measures=()))
-    {'visits': frozenset({'patient'})}
-    """
+    """Return the wanted columns of every table, both by their folded names."""
     used = [*request.unit, *(key.expression for key in request.keys)]
     for measure in request.measures:
         match measure:
@@ -54,10 +47,10 @@ def required_columns(request: EngineRequest) -> dict[str, frozenset[str]]:
                 used.append(expression)
             case _:
                 assert_never(measure)
-    found: dict[str, frozenset[str]] = {}
+    required: dict[str, frozenset[str]] = {}
     for table, names in _below(request.relation, _named(used)):
-        found[table] = found.get(table, frozenset()) | names
-    return found
+        required[table] = required.get(table, frozenset()) | names
+    return required
 
 
 def _named(expressions: Iterable[Expression]) -> frozenset[str]:
@@ -107,6 +100,6 @@ def _below(node: Relation, names: frozenset[str]) -> RequiredColumns:  # noqa: C
 
 def _of_outputs(node: Project, names: frozenset[str]) -> frozenset[str]:
     kept = [value for name, value in node.outputs if name in names]
-    if any(isinstance(each, Window) for value in kept for each in walk(value)):
+    if any(isinstance(part, Window) for value in kept for part in walk(value)):
         return _all(node.child)
     return _named(kept)

@@ -21,7 +21,6 @@ The limit is estimated from some of the units; it decides how long a run takes, 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, final
 
@@ -33,36 +32,16 @@ from discreet.engines.connection import Connection
 from discreet.engines.hash_order import GROUPS
 from discreet.engines.lowest_cells import Codes, lowest_cells, unit_codes
 from discreet.engines.sql.contribution_bounding import ContributionBounding, listed, number
-from discreet.engines.sql.totals import (
-    Floats,
-    cell_sums,
-    cell_totals,
-    cells,
-    exact_rows,
-    group_totals,
-    measured_rows,
-    short_sums,
-    whole_floats,
-)
+from discreet.engines.sql.totals import TotalStatements
 from discreet.query.expression_types import typed
 from discreet.query.expressions import Window, walk
 from discreet.query.relation_columns import columns
 from discreet.query.relations import Filter, Named, Project, Relation, Scan
 from discreet.query.types import Type
-from discreet.requests.engine_request import EngineRequest, Total
+from discreet.requests.engine_request import EngineRequest
 from discreet.requests.raw_totals import arrow_numbers, numbers
 
-__all__ = [
-    "KEPT",
-    "UNITS",
-    "CellFilter",
-    "ThresholdBounding",
-    "cells_of",
-    "groups_of",
-    "sampled",
-    "source_of",
-    "unit_range",
-]
+__all__ = ["ThresholdBounding", "source_of"]
 
 KEPT: Final = '"kept cells"'
 UNITS: Final = '"some units"'
@@ -97,32 +76,30 @@ class CellFilter:
     units: Literal["SEMI", "ANTI"] | None = None
 
 
-def cells_of(
-    bounding: ContributionBounding, measures: Sequence[Total], floats: Floats, some: CellFilter
-) -> str:
+def cells_of(statements: TotalStatements, some: CellFilter) -> str:
     """Print the cells of some rows, with their places h.
 
     They have their sums, which are bounded once few are left, or else what units add to groups.
     """
-    rows = measured_rows(bounding, measures, floats)
+    bounding, rows = statements.bounding, statements.rows()
     place = number(GROUPS, bounding.cell_columns, portable=bounding.portable)
     if some.part != (0, 1):
         rows = f"SELECT * FROM ({rows}){_within(bounding, some.part)}"
     if some.limit is not None:
         rows = f"SELECT * FROM ({rows}) WHERE {place} < {some.limit}::UBIGINT"
     if some.units is not None:
-        same = " AND ".join(f"{name} = v{at}" for at, name in enumerate(bounding.unit))
+        same = " AND ".join(f"{name} = v{index}" for index, name in enumerate(bounding.unit))
         rows = f"SELECT * FROM ({rows}) {some.units} JOIN {UNITS} ON {same}"
-    found = cell_sums if short_sums(measures, floats) else cells
-    return f"SELECT *, {place} AS h FROM ({found(bounding, measures, floats, rows)})"
+    print_cells = statements.cell_sums if statements.has_short_sums else statements.cells
+    return f"SELECT *, {place} AS h FROM ({print_cells(rows)})"
 
 
-def groups_of(bounding: ContributionBounding, measures: Sequence[Total], floats: Floats) -> str:
+def groups_of(statements: TotalStatements) -> str:
     """Print the totals of the cells that are kept."""
     kept = f"SELECT * FROM {KEPT}"
-    if short_sums(measures, floats):
-        kept = cell_totals(bounding, measures, floats, kept)
-    return group_totals(bounding, measures, kept)
+    if statements.has_short_sums:
+        kept = statements.cell_totals(kept)
+    return statements.group_totals(kept)
 
 
 def _within(bounding: ContributionBounding, part: tuple[int, int]) -> str:
@@ -156,7 +133,7 @@ def _scan_below(node: Relation) -> Scan | None:
         case Filter(child=child) | Named(child=child):
             return _scan_below(child)
         case Project(child=child, outputs=outputs):
-            windows = any(isinstance(each, Window) for _, value in outputs for each in walk(value))
+            windows = any(isinstance(part, Window) for _, value in outputs for part in walk(value))
             return None if windows else _scan_below(child)
         case _:
             return None
@@ -168,69 +145,64 @@ class ThresholdBounding:
     """A question whose units choose among groups, and the connection that answers it."""
 
     connection: Connection
-    bounding: ContributionBounding
-    measures: Sequence[Total]
+    statements: TotalStatements
     public: dict[str, pa.Table]
 
     @property
+    def _bounding(self) -> ContributionBounding:
+        return self.statements.bounding
+
+    @property
     def _most(self) -> int:
-        return self.bounding.request.groups or 0
+        return self._bounding.request.groups or 0
 
     def totals(self) -> pa.Table | None:
         """Return the totals of all groups, or None where only the plain statement is exact."""
-        floats = whole_floats(self.bounding, self.measures)
-
-        found = self.connection.fetch(sampled(self.bounding, _SHARE), self.public)
-        units, cells = (int(numbers(found.column(name))[0]) for name in ("units", "cells"))
+        sample = self.connection.fetch(sampled(self._bounding, _SHARE), self.public)
+        units, cells = (int(numbers(sample.column(name))[0]) for name in ("units", "cells"))
         limit = limit_for(self._most, units, cells)
         few = _SHARE * cells * (1 if limit is None else limit / _PLACES)
         parts = math.ceil((few + 1) / _CELLS_AT_ONCE)
         tables = []
         for part in range(parts):
-            chosen = self._chosen(floats, limit, (part, parts))
+            chosen = self._chosen(limit, (part, parts))
             if chosen is None:
                 return None
             tables += chosen
         kept_cells = pa.concat_tables(tables)
-        statement = groups_of(self.bounding, self.measures, floats)
-        return self.connection.fetch(statement, {**self.public, KEPT: kept_cells})
+        public = {**self.public, KEPT: kept_cells}
+        return self.connection.fetch(groups_of(self.statements), public)
 
-    def _chosen(
-        self, floats: Floats, limit: int | None, part: tuple[int, int]
-    ) -> list[pa.Table] | None:
+    def _chosen(self, limit: int | None, part: tuple[int, int]) -> list[pa.Table] | None:
         """Return the cells that are kept by the units of one part."""
         if limit is None:
-            all_cells, units = self._cells(floats, CellFilter(part=part))
-            only = self._lowest(all_cells, floats, units)
+            only = self._lowest(*self._cells(CellFilter(part=part)))
             return None if only is None else [only]
-        low, units = self._cells(floats, CellFilter(part=part, limit=limit))
+        low, units = self._cells(CellFilter(part=part, limit=limit))
         enough = np.bincount(units) >= self._most
-        first = self._lowest(low, floats, units, limit=limit, only=enough)
+        first = self._lowest(low, units, limit=limit, only=enough)
         complete = self._complete_units(low, units, enough)
         incomplete = self._other_units(complete)
         if incomplete is None:
-            rest, others = self._cells(floats, CellFilter(part=part, units="ANTI"), complete)
+            rest = self._cells(CellFilter(part=part, units="ANTI"), complete)
         else:
-            rest, others = self._cells(floats, CellFilter(part=part, units="SEMI"), incomplete)
-        last = self._lowest(rest, floats, others)
+            rest = self._cells(CellFilter(part=part, units="SEMI"), incomplete)
+        last = self._lowest(*rest)
         return None if first is None or last is None else [first, last]
 
-    def _cells(
-        self, floats: Floats, some: CellFilter, listed: pa.Table | None = None
-    ) -> tuple[pa.Table, Codes]:
+    def _cells(self, some: CellFilter, listed: pa.Table | None = None) -> tuple[pa.Table, Codes]:
         """Return the cells of some rows, and the codes of their units."""
-        statement = cells_of(self.bounding, self.measures, floats, some)
         others = {} if listed is None else {UNITS: listed}
-        found = self.connection.fetch(statement, {**self.public, **others})
-        return found, unit_codes([found.column(name) for name in self.bounding.unit])
+        table = self.connection.fetch(cells_of(self.statements, some), {**self.public, **others})
+        return table, unit_codes([table.column(name) for name in self._bounding.unit])
 
     def _complete_units(self, low: pa.Table, units: Codes, enough: NDArray[np.bool_]) -> pa.Table:
         """Return the units that have as many cells as they may keep."""
         place = np.zeros(enough.size, np.int64)
         place[units] = np.arange(units.size)  # any row of the unit
         rows = arrow_numbers(place[enough], pa.int64())
-        taken = low.select(self.bounding.unit).take(rows)
-        return taken.rename_columns([f"v{at}" for at in range(len(self.bounding.unit))])
+        taken = low.select(self._bounding.unit).take(rows)
+        return taken.rename_columns([f"v{index}" for index in range(len(self._bounding.unit))])
 
     def _other_units(self, complete: pa.Table) -> pa.Table | None:
         """Return all numbers in the range of units but the complete ones; None if these are many.
@@ -239,8 +211,8 @@ class ThresholdBounding:
         """
         if complete.schema.types != [pa.int64()] or not complete.num_rows:
             return None
-        found = self.connection.fetch(unit_range(self.bounding), self.public)
-        low, high = (int(numbers(found.column(name))[0]) for name in ("low", "high"))
+        ends = self.connection.fetch(unit_range(self._bounding), self.public)
+        low, high = (int(numbers(ends.column(name))[0]) for name in ("low", "high"))
         if high - low >= _DENSE * complete.num_rows:
             return None
         free = np.ones(high - low + 1, np.bool_)
@@ -250,14 +222,13 @@ class ThresholdBounding:
     def _lowest(
         self,
         cells: pa.Table,
-        floats: Floats,
         units: Codes,
         *,
         limit: int = _PLACES,
         only: NDArray[np.bool_] | None = None,
     ) -> pa.Table | None:
         """Return the cells that are kept; None if they are not exact."""
-        exact = exact_rows(floats)
+        exact = self.statements.exact_rows
         if exact is not None and numbers(cells.column("n")).max(initial=0) > exact:
             return None
         mask = lowest_cells(units, numbers(cells.column("h")), self._most, limit)

@@ -11,7 +11,7 @@ from discreet.doors import late_names
 
 if TYPE_CHECKING:  # each is loaded when first used, because a plan needs none of them
     from discreet.release.answer import noised
-    from discreet.release.columns import ReleasedColumn
+    from discreet.release.frames import ReleasedColumn
     from discreet.release.odds import Odds, odds_of
     from discreet.release.release import Release
 
@@ -28,7 +28,7 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
         __name__,
         {
             "answer": ("noised",),
-            "columns": ("ReleasedColumn",),
+            "frames": ("ReleasedColumn",),
             "odds": ("Odds", "odds_of"),
             "release": ("Release",),
         },

@@ -1,4 +1,4 @@
-"""The columns of an answer, from what the mechanisms gave, and the order of its groups.
+"""The columns of an answer, computed from the output of the mechanisms, and the order of groups.
 
 Trust: public.  Nothing here sees a number without noise.
 
@@ -14,29 +14,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.plan.aggregates.estimator import Estimator
-from discreet.plan.plan import Plan
-from discreet.plan.statistics.answer_layout import AnswerColumn
 from discreet.query.expressions import Column, Expression, Grouped, walk
 from discreet.query.types import Type
 from discreet.release.aggregates.table import kind_of
 from discreet.release.confidence_intervals.intervals import Intervals
+from discreet.release.formula_ranges import Ranges
 from discreet.release.formulas import Formulas
+from discreet.release.frames import ReleasedColumn
 from discreet.release.interval_arithmetic import Ends, everything
-from discreet.release.noisy_totals import Noisy
 from discreet.release.value_arrays import Vector, vector
 from discreet.requests.raw_totals import Integers, arrow_numbers, numbers, taken
 
-__all__ = ["ReleasedColumn", "Sorted", "columns_of", "order_of"]
+if TYPE_CHECKING:  # for annotations alone
+    from discreet.plan.aggregates.estimator import Estimator
+    from discreet.plan.plan import Plan
+    from discreet.plan.statistics.answer_layout import AnswerColumn
+    from discreet.release.noisy_totals import Noisy
+
+__all__ = ["columns_of", "order_of"]
 
 Sorted = tuple[pa.Array, bool, bool]
-"""What to sort by, whether from the largest on, and whether NULL comes first."""
+"""What to sort by, whether in descending order, and whether NULL comes first."""
 
 _FEW: Final = 256
 
@@ -69,15 +73,15 @@ def _many(items: Sequence[Sorted], size: int) -> Integers:
 
     columns: dict[str, pa.Array] = {}
     keys: list[tuple[str, str]] = []
-    for at, (values, descending, nulls_first) in enumerate(items):
+    for index, (values, descending, nulls_first) in enumerate(items):
         missing = values.is_null()
         if pa.types.is_boolean(values.type):
             values = values.cast(pa.int8())  # noqa: PLW2901 (truth is sorted as 0 and 1)
-        columns[f"null {at}"] = missing.cast(pa.int8())
-        keys.append((f"null {at}", "descending" if nulls_first else "ascending"))
+        columns[f"null {index}"] = missing.cast(pa.int8())
+        keys.append((f"null {index}", "descending" if nulls_first else "ascending"))
         if not pa.types.is_null(values.type):
-            columns[f"value {at}"] = values
-            keys.append((f"value {at}", "descending" if descending else "ascending"))
+            columns[f"value {index}"] = values
+            keys.append((f"value {index}", "descending" if descending else "ascending"))
     columns["place"] = arrow_numbers(np.arange(size), pa.int64())
     keys.append(("place", "ascending"))
     return numbers(pc.sort_indices(pa.table(columns), sort_keys=keys)).astype(np.int64)
@@ -85,23 +89,6 @@ def _many(items: Sequence[Sorted], size: int) -> Integers:
 
 _NUMBERS: Final = frozenset({Type.INTEGER, Type.FLOAT})
 _EDGE: Final = 2.0**63
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ReleasedColumn:
-    """A column of an answer; ``low`` and ``high`` are None if it is no number with noise."""
-
-    name: str
-    type: Type
-    values: pa.Array
-    low: pa.Array | None = None
-    high: pa.Array | None = None
-
-    @property
-    def listed(self) -> bool:
-        """Whether every value is a list of values."""
-        return bool(pa.types.is_list(self.values.type))
 
 
 def columns_of(plan: Plan, parts: Sequence[Noisy]) -> tuple[ReleasedColumn, ...]:
@@ -127,17 +114,17 @@ class _Table:
         """Estimate all slots."""
         slots: dict[str, Vector] = {}
         lists: dict[str, tuple[Vector, ...]] = {}
-        for each in plan.estimates:
-            value = kind_of(each.estimator).value
-            found: list[Any] = [value(each.estimator, each.type, part) for part in parts]
-            if each.estimator.listed:
-                levels = zip(*found, strict=True)
-                lists[each.slot] = tuple(_joined(each.type, level) for level in levels)
+        for estimate in plan.estimates:
+            value = kind_of(estimate.estimator).value
+            by_part: list[Any] = [value(estimate.estimator, estimate.type, part) for part in parts]
+            if estimate.estimator.listed:
+                levels = zip(*by_part, strict=True)
+                lists[estimate.slot] = tuple(_joined(estimate.type, level) for level in levels)
             else:
-                slots[each.slot] = _joined(each.type, found)
+                slots[estimate.slot] = _joined(estimate.type, by_part)
         kinds = [key.type for key in plan.request.keys]
         keys = tuple(
-            pa.concat_arrays([part.keys[at] for part in parts]) for at in range(len(kinds))
+            pa.concat_arrays([part.keys[index] for part in parts]) for index in range(len(kinds))
         )
         formulas = Formulas(
             columns=slots,
@@ -153,10 +140,10 @@ class _Table:
             (self.formulas.value(item.expression).arrow(), item.descending, item.nulls_first)
             for item in asked.order
         ]
-        found = order_of([*wanted, *((key, False, True) for key in self.keys)], size)
+        places = order_of([*wanted, *((key, False, True) for key in self.keys)], size)
         if asked.having is not None:
-            found = found[self.formulas.true(asked.having)[found]]
-        return found if asked.limit is None else found[: asked.limit]
+            places = places[self.formulas.where_true(asked.having)[places]]
+        return places if asked.limit is None else places[: asked.limit]
 
     def column(self, output: AnswerColumn, places: Integers) -> ReleasedColumn:
         """Return one column of the answer."""
@@ -181,11 +168,11 @@ class _Table:
         )
 
     def _list(self, output: AnswerColumn, places: Integers) -> ReleasedColumn:
-        """Return a column of lists, the ends of which are lists too."""
+        """Return a column of lists; the ends of its intervals are lists too."""
         ((slot, several),) = self._used(output.expression).items()
         alone = Column(slot)
-        ends = [self._ends(alone, {slot: each}, places) for each in several.single()]
-        low, high = ([_vector(end[at], output.type) for end in ends] for at in (0, 1))
+        ends = [self._ends(alone, {slot: single}, places) for single in several.single()]
+        low, high = ([_vector(end[side], output.type) for end in ends] for side in (0, 1))
         levels = [level.taken(places) for level in self.lists[slot]]
         return ReleasedColumn(
             name=output.name,
@@ -198,7 +185,11 @@ class _Table:
     def _used(self, expression: Expression) -> dict[str, Estimator]:
         """Return the slots from which an expression is computed."""
         names = {node.name for node in walk(expression) if isinstance(node, Column)}
-        return {each.slot: each.estimator for each in self.plan.estimates if each.slot in names}
+        return {
+            estimate.slot: estimate.estimator
+            for estimate in self.plan.estimates
+            if estimate.slot in names
+        }
 
     def _ends(
         self, expression: Expression, used: Mapping[str, Estimator], places: Integers
@@ -229,15 +220,16 @@ class _Table:
                 return alone
             boxes = {slot: alone}
         else:
-            names = tuple(dict.fromkeys(name for each in used.values() for name in each.totals()))
-            others = sum(len(each.choices()) for each in used.values())
+            names = tuple(
+                dict.fromkeys(name for estimator in used.values() for name in estimator.totals())
+            )
+            others = sum(len(estimator.choices()) for estimator in used.values())
             box, count = known.box(names, others), len(names) + others
             boxes = {
-                slot: kind_of(each).range(each, known, box, count) for slot, each in used.items()
+                slot: kind_of(estimator).range(estimator, known, box, count)
+                for slot, estimator in used.items()
             }
-        from discreet.release.formula_ranges import Ranges  # noqa: PLC0415  rare
-
-        return Ranges(self.formulas.taken(places), boxes).of(expression).ends
+        return Ranges(self.formulas.taken(places), boxes).range_of(expression).ends
 
 
 def _joined(kind: Type, arrays: Sequence[NDArray[Any]]) -> Vector:

@@ -26,19 +26,20 @@ from collections import defaultdict
 from collections.abc import Hashable
 from dataclasses import replace
 from fractions import Fraction
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
 
 from discreet.errors import WrongKind
-from discreet.plan.plan import Plan
-from discreet.plan.statistics.answer_layout import Estimate
 from discreet.release.columns import columns_of
-from discreet.release.confidence_intervals.noise_tails import Additive
 from discreet.release.noisy_totals import Chosen, Noisy, NoisyTotal
 from discreet.release.release import Release
-from discreet.requests.raw_totals import Integers
+
+if TYPE_CHECKING:  # for annotations alone
+    from discreet.plan.plan import Plan
+    from discreet.plan.statistics.answer_layout import Estimate
+    from discreet.requests.raw_totals import Integers
 
 __all__ = ["combinable", "combine"]
 
@@ -46,7 +47,7 @@ _PARTS: Final = 1 << 10
 
 
 def combine(first: Release, second: Release) -> Release:
-    """Return the better of what two answers to one question say together.
+    """Combine two answers to one question into one with smaller errors.
 
     The confidence, the condition on groups, the order and the limit are those of the second.
     """
@@ -70,7 +71,7 @@ def combine(first: Release, second: Release) -> Release:
 
 
 def combinable(first: Plan, second: Plan) -> bool:
-    """Say whether answers of two plans can be combined; no answer is needed for that."""
+    """Say whether answers of two plans can be combined, before there are any."""
     drawn = first.having_threshold is not None or second.having_threshold is not None
     return not drawn and _asked(first) == _asked(second)
 
@@ -117,16 +118,12 @@ def _same(first: Release, second: Release) -> bool:
 
 def _shared(one: Noisy, other: Noisy) -> tuple[Integers, Integers]:
     """Return the places of the groups that both show."""
-    if one.size == other.size and all(map(_equal, one.keys, other.keys)):
+    if one.size == other.size and all(map(pa.Array.equals, one.keys, other.keys)):
         return np.arange(one.size), np.arange(one.size)
     there = {group: place for place, group in enumerate(_groups(other))}
     pairs = [(place, there[group]) for place, group in enumerate(_groups(one)) if group in there]
-    found = np.array(pairs, np.int64).reshape(-1, 2)
-    return found[:, 0], found[:, 1]
-
-
-def _equal(one: pa.Array, other: pa.Array) -> bool:
-    return bool(one.equals(other))
+    places = np.array(pairs, np.int64).reshape(-1, 2)
+    return places[:, 0], places[:, 1]
 
 
 def _without(one: Noisy, others: tuple[Noisy, ...]) -> Noisy:
@@ -146,8 +143,8 @@ def _mean(one: Noisy, other: Noisy) -> Noisy:
     totals = {**one.totals, **other.totals}
     for name in one.totals.keys() & other.totals.keys():
         totals[name] = _averaged(one.totals[name], other.totals[name])
-    theirs = {_place(each): each for each in other.chosen}
-    chosen = tuple(_sharper(each, theirs[_place(each)]) for each in one.chosen)
+    theirs = {_place(choice): choice for choice in other.chosen}
+    chosen = tuple(_sharper(choice, theirs[_place(choice)]) for choice in one.chosen)
     return Noisy(size=one.size, keys=one.keys, totals=totals, chosen=chosen)
 
 
@@ -166,11 +163,8 @@ def _averaged(one: NoisyTotal, other: NoisyTotal) -> NoisyTotal:
 
 
 def _variance(total: NoisyTotal) -> Fraction:
-    return sum((run.weight**2 * _spread(run.mechanism) for run in total.runs), Fraction(0))
-
-
-def _spread(mechanism: Additive) -> Fraction:
-    return mechanism.law.moments().variance.high
+    variances = ((run.weight, run.mechanism.law.moments().variance.high) for run in total.runs)
+    return sum((weight**2 * variance for weight, variance in variances), Fraction(0))
 
 
 def _sharper(one: Chosen, other: Chosen) -> Chosen:

@@ -1,4 +1,4 @@
-"""Answers as text, HTML and bars: as many digits as their error leaves, and marks.
+"""Answers as text, HTML and bars, with as many digits as their error allows.
 
 Trust: public.
 
@@ -20,26 +20,14 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 from discreet.accounting.budgets.amounts import amount_up, format_up
 from discreet.errors import UnknownName
-from discreet.plan.plan import Plan
 from discreet.query.types import Type
-from discreet.release.columns import ReleasedColumn
-from discreet.release.frames import missing_extra
+from discreet.release.frames import ReleasedColumn, missing_extra
 
-if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+if TYPE_CHECKING:  # for annotations alone
+    from discreet.plan.plan import Plan
     from discreet.release.release import Release
 
-__all__ = [
-    "WEAK",
-    "ShownCell",
-    "bars",
-    "cells",
-    "html_of",
-    "notes",
-    "plain",
-    "price_of",
-    "rich_table",
-    "text_of",
-]
+__all__ = ["bars", "html_of", "plain", "rich_table", "text_of"]
 
 WEAK: Final = 0.25
 _LOPSIDED: Final = 0.1
@@ -49,7 +37,7 @@ _LONGEST: Final = 60
 @final
 @dataclass(frozen=True, slots=True)
 class ShownCell:
-    """A text, whether it tells between what the number lies, and whether its error is large."""
+    """A text, whether it shows an interval, and whether its error is large."""
 
     text: str
     ends: bool = False
@@ -69,11 +57,11 @@ def cells(column: ReleasedColumn, rows: int) -> list[ShownCell]:
     if column.low is None or column.high is None or column.listed:
         return [ShownCell(plain(value)) for value in values]
     lows, highs = (end.slice(0, rows).to_pylist() for end in (column.low, column.high))
-    return [_cell(*each, column.type) for each in zip(values, lows, highs, strict=True)]
+    return [_cell(*cell, column.type) for cell in zip(values, lows, highs, strict=True)]
 
 
 def plain(value: Any) -> str:
-    r"""Show a value without an interval; what would move the cursor of a terminal is escaped.
+    r"""Show a value without an interval; control characters are escaped.
 
     >>> plain(None), plain(2.0), plain([1.5, None]), plain(chr(27) + "[2J")
     ('NULL', '2', '[1.5, NULL]', '\\x1b[2J')
@@ -126,7 +114,7 @@ _MARK: Final = " ~"
 
 
 def text_of(release: Release) -> str:
-    """Return the table, and below it what the marks mean and what it cost."""
+    """Return the table, and below it the meaning of the marks and the cost."""
     columns = [[ShownCell(plain(column.name)), *cells(column, ROWS)] for column in release.columns]
     right = [column.low is not None for column in release.columns]
     texts = [[cell.text + (_MARK if cell.weak else "") for cell in column] for column in columns]
@@ -148,7 +136,7 @@ def text_of(release: Release) -> str:
 
 
 def notes(release: Release) -> Iterator[str]:
-    """Yield what a reader should know besides the numbers."""
+    """Yield what a reader should know beside the numbers."""
     if not release.private:
         yield "Not private: test mode. Show this to nobody who may not see the data itself."
     more = len(release) - ROWS
@@ -201,11 +189,11 @@ def price_of(plan: Plan) -> str:
     """Say what a plan costs."""
     price, parts = plan.price, []
     if price.epsilon is not None:
-        at = f" at delta {format_up(amount_up(price.delta))}" if price.delta else ""
-        parts.append(f"epsilon {format_up(amount_up(price.epsilon))}{at}")
+        delta = f" at delta {format_up(amount_up(price.delta))}" if price.delta else ""
+        parts.append(f"epsilon {format_up(amount_up(price.epsilon))}{delta}")
     if price.rho is not None:
-        at = f" beside delta {format_up(amount_up(price.beside))}" if price.beside else ""
-        parts.append(f"rho {format_up(amount_up(price.rho))}{at}")
+        delta = f" beside delta {format_up(amount_up(price.beside))}" if price.beside else ""
+        parts.append(f"rho {format_up(amount_up(price.rho))}{delta}")
     return ", ".join(parts)
 
 
@@ -251,7 +239,7 @@ def bars(columns: Sequence[ReleasedColumn], name: str | None) -> Any:
     except ImportError:
         missing_extra("matplotlib", "plots")
     column = _drawn(columns, name)
-    keys = [each for each in columns if each.low is None]
+    keys = [key for key in columns if key.low is None]
     values, errors = _heights(column)
     labels = _labels(keys, len(values)) or [plain(column.name)]
     _, axes = plt.subplots()
@@ -271,14 +259,14 @@ def _labels(keys: Sequence[ReleasedColumn], bars: int) -> list[str]:
 
 
 def _drawn(columns: Sequence[ReleasedColumn], name: str | None) -> ReleasedColumn:
-    drawable = [each for each in columns if each.low is not None and not each.listed]
-    found = [each for each in drawable if name in {None, each.name}]
-    if found:
-        return found[0]
+    drawable = [column for column in columns if column.low is not None and not column.listed]
+    matching = [column for column in drawable if name in {None, column.name}]
+    if matching:
+        return matching[0]
     raise UnknownName(
         what="there is no such column of noisy numbers to draw.",
         why="a bar shows a number and its interval.",
-        do=f"use one of: {', '.join(each.name for each in drawable) or '(there are none)'}.",
+        do=f"use one of: {', '.join(column.name for column in drawable) or '(there are none)'}.",
     )
 
 

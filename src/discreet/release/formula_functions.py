@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from discreet.arrays import INT64_MIN
 from discreet.query.scalar_functions import DATE_FUNCTIONS, TEXT_CASTS, TEXT_FUNCTIONS
 from discreet.query.types import Type
-from discreet.release.value_arrays import Mask, Vector, vector
+from discreet.release.value_arrays import Mask, Vector, half_away, vector
 
 __all__ = ["CASTS", "NUMBERS", "VALUES", "as_float", "as_integer"]
 
@@ -33,7 +33,7 @@ _EDGE: Final = 2.0**63
 def as_float(column: Vector) -> Vector:
     """Return whole numbers as the nearest floats, and truth as 0 and 1.
 
-    >>> as_float(vector(Type.INTEGER, np.array([1, 2]))).listed()
+    >>> as_float(vector(Type.INTEGER, np.array([1, 2]))).to_list()
     [1.0, 2.0]
     """
     return vector(Type.FLOAT, column.values.astype(np.float64), column.null)
@@ -42,22 +42,15 @@ def as_float(column: Vector) -> Vector:
 def as_integer(column: Vector) -> Vector:
     """Return the nearest whole numbers, halves away from zero; NULL outside 64 bits.
 
-    >>> as_integer(vector(Type.FLOAT, np.array([2.5, -2.5, 1e30]))).listed()
+    >>> as_integer(vector(Type.FLOAT, np.array([2.5, -2.5, 1e30]))).to_list()
     [3, -3, None]
     """
     if column.type is Type.BOOLEAN:
         return Vector(Type.INTEGER, column.values.astype(np.int64), column.null)
-    nearest = _round(column.values)
+    nearest = half_away(column.values)
     outside = (nearest < -_EDGE) | (nearest >= _EDGE)
     whole = np.where(outside, 0.0, nearest).astype(np.int64)
     return Vector(Type.INTEGER, whole, column.null | outside)
-
-
-def _round(values: Array) -> Array:
-    size = np.abs(values)
-    below = np.floor(size)
-    found: Array = np.copysign(below + (size - below >= 0.5), values)
-    return found
 
 
 def _never(values: Array) -> Mask:
@@ -145,33 +138,15 @@ NUMBERS: Final[dict[str, Callable[..., Computed]]] = {
     "SIGN": lambda value: (np.sign(value).astype(np.int64), _never(value)),
     "FLOOR": _whole(np.floor),
     "CEIL": _whole(np.ceil),
-    "ROUND": _whole(_round),
+    "ROUND": _whole(half_away),
     "SQRT": _square_root,
     "RANGE_BUCKET": _range_bucket,
 }
 """Functions of numbers that are not NULL."""
 
 
-_GIVES: Final[dict[str, Type | None]] = {
-    "LOWER": Type.TEXT,
-    "UPPER": Type.TEXT,
-    "LENGTH": Type.INTEGER,
-    "SUBSTR": Type.TEXT,
-    "CONCAT": Type.TEXT,
-    "TRIM": Type.TEXT,
-    "STARTS_WITH": Type.BOOLEAN,
-    "ENDS_WITH": Type.BOOLEAN,
-    "REPLACE": Type.TEXT,
-    "LIKE": Type.BOOLEAN,
-    "EXTRACT": Type.INTEGER,
-    "DATE_TRUNC": None,
-    "DATE_DIFF": Type.INTEGER,
-    "DATE_ADD": Type.DATE,
-}
-VALUES: Final[dict[str, tuple[Type | None, Callable[..., Any]]]] = {
-    name: (_GIVES[name], compute) for name, compute in {**TEXT_FUNCTIONS, **DATE_FUNCTIONS}.items()
-}
-"""What each function gives (None: the type of its first argument), and how it is computed."""
+VALUES: Final[dict[str, Callable[..., Any]]] = {**TEXT_FUNCTIONS, **DATE_FUNCTIONS}
+"""Functions that are computed one value at a time."""
 
 CASTS: Final = TEXT_CASTS
 """Casts that are made one value at a time."""

@@ -50,7 +50,7 @@ class Ranges:
     >>> from discreet.release.value_arrays import vector
     >>> formulas = Formulas(columns={"a0": vector(Type.INTEGER, np.array([40]))}, keys=(), size=1)
     >>> ranges = Ranges(formulas, {"a0": (np.array([34.0]), np.array([46.0]))})
-    >>> found = ranges.of(Call("/", (Column("a0"), Literal(2))))
+    >>> found = ranges.range_of(Call("/", (Column("a0"), Literal(2))))
     >>> found.low.round(6).tolist(), found.high.round(6).tolist()
     ([17.0], [23.0])
     """
@@ -58,7 +58,7 @@ class Ranges:
     formulas: Formulas
     slots: Mapping[str, Ends]
 
-    def of(self, expression: Expression) -> Range:  # noqa: PLR0911 (one for each kind of node)
+    def range_of(self, expression: Expression) -> Range:  # noqa: PLR0911 (one for each kind of node)
         """Return the range of a number."""
         if not self._depends(expression):
             return self._known(expression)
@@ -71,18 +71,18 @@ class Ranges:
                 return self._case(expression)
             case Call(function=name, arguments=arguments):
                 if name == "COALESCE":
-                    return self._first([self.of(argument) for argument in arguments])
+                    return self._first([self.range_of(argument) for argument in arguments])
                 compute = RANGES.get(name)
                 if compute is not None:
-                    return compute(*(self.of(argument) for argument in arguments))
+                    return compute(*(self.range_of(argument) for argument in arguments))
         return self._anything()
 
     def truth(self, expression: Expression) -> _Truth:  # noqa: PLR0911 (as above)
         """Return what a condition may be."""
         if not self._depends(expression):
-            found = self.formulas.value(expression, Type.BOOLEAN)
-            true = found.values & ~found.null
-            return _Truth(true, ~true & ~found.null, found.null)
+            value = self.formulas.value(expression, Type.BOOLEAN)
+            true = value.values & ~value.null
+            return _Truth(true, ~true & ~value.null, value.null)
         match expression:
             case Call(function="NOT", arguments=(argument,)):
                 part = self.truth(argument)
@@ -95,7 +95,7 @@ class Ranges:
                 return _any([self.truth(Call("=", (first, other))) for other in others])
             case Call(function=name, arguments=(left, right)) if name in _COMPARISONS:
                 if self._number(left) and self._number(right):
-                    return _compared(name, self.of(left), self.of(right))
+                    return _compared(name, self.range_of(left), self.range_of(right))
         anywhere = ~self._never()
         return _Truth(anywhere, anywhere, anywhere)
 
@@ -115,15 +115,15 @@ class Ranges:
 
     def _known(self, expression: Expression) -> Range:
         """Return the value of what depends on no slot; no number at all where it is NULL."""
-        found = self.formulas.value(expression)
-        if found.type not in {Type.INTEGER, Type.FLOAT, None}:
+        vector = self.formulas.value(expression)
+        if vector.type not in {Type.INTEGER, Type.FLOAT, None}:
             return self._anything()
-        value = np.where(found.null, 0.0, found.values).astype(np.float64)
+        value = np.where(vector.null, 0.0, vector.values).astype(np.float64)
         low, high = outward.widened(value, value)
-        exact = np.abs(value) < _EXACT if found.type is Type.INTEGER else ~self._never()
+        exact = np.abs(value) < _EXACT if vector.type is Type.INTEGER else ~self._never()
         low, high = np.where(exact, value, low), np.where(exact, value, high)
         return Range(
-            np.where(found.null, np.inf, low), np.where(found.null, -np.inf, high), found.null
+            np.where(vector.null, np.inf, low), np.where(vector.null, -np.inf, high), vector.null
         )
 
     def _cast(self, argument: Expression, to: Type) -> Range:
@@ -133,7 +133,7 @@ class Ranges:
             low, high = (~truth.false).astype(np.float64), truth.true.astype(np.float64)
             return Range(low, high, truth.null)
         if kind in {Type.INTEGER, Type.FLOAT} and to in {Type.INTEGER, Type.FLOAT}:
-            part = self.of(argument)
+            part = self.range_of(argument)
             return part if to is Type.FLOAT else fitting(rounded(part).ends, part)
         return self._anything()
 
@@ -145,7 +145,7 @@ class Ranges:
         default = case.default or Literal(None)
         everywhere = _Truth(open_, self._never(), self._never())
         for truth, value in [*branches, (everywhere, default)]:
-            here, part = open_ & truth.true, self.of(value)
+            here, part = open_ & truth.true, self.range_of(value)
             low = np.where(here, np.minimum(low, part.low), low)
             high = np.where(here, np.maximum(high, part.high), high)
             null |= here & part.null
@@ -153,12 +153,12 @@ class Ranges:
         return Range(low, high, null)
 
     def _first(self, parts: Sequence[Range]) -> Range:
-        found = parts[0]
+        first = parts[0]
         for part in parts[1:]:
-            low, high = outward.hull(found.ends, part.ends)
-            low = np.where(found.null, low, found.low)
-            found = Range(low, np.where(found.null, high, found.high), found.null & part.null)
-        return found
+            low, high = outward.hull(first.ends, part.ends)
+            low = np.where(first.null, low, first.low)
+            first = Range(low, np.where(first.null, high, first.high), first.null & part.null)
+        return first
 
 
 def _all(parts: Sequence[_Truth]) -> _Truth:

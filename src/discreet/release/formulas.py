@@ -41,7 +41,7 @@ class Formulas:
 
     >>> visits = vector(Type.INTEGER, np.array([40, 7]))
     >>> formulas = Formulas(columns={"a0": visits}, keys=(), size=2)
-    >>> formulas.value(Call("/", (Column("a0"), Literal(2)))).listed()
+    >>> formulas.value(Call("/", (Column("a0"), Literal(2)))).to_list()
     [20.0, 3.5]
     """
 
@@ -52,7 +52,7 @@ class Formulas:
 
     def __post_init__(self) -> None:
         """Keep the types, so that each expression is typed once."""
-        columns = ((name, each.type) for name, each in self.columns.items())
+        columns = ((name, column.type) for name, column in self.columns.items())
         known = [(name, kind) for name, kind in columns if kind is not None]
         types = ColumnTypes(known, [key.type or Type.TEXT for key in self.keys])
         object.__setattr__(self, "_types", types)
@@ -60,7 +60,7 @@ class Formulas:
     def taken(self, places: NDArray[np.int64]) -> Formulas:
         """Return the groups at these places."""
         return Formulas(
-            columns={name: each.taken(places) for name, each in self.columns.items()},
+            columns={name: column.taken(places) for name, column in self.columns.items()},
             keys=tuple(key.taken(places) for key in self.keys),
             size=places.size,
         )
@@ -71,13 +71,13 @@ class Formulas:
 
     def value(self, expression: Expression, to: Type | None = None) -> Vector:
         """Compute an expression, perhaps as a value of another type."""
-        found = self._value(expression)
-        return found if to is None else cast(found, to)
+        value = self._value(expression)
+        return value if to is None else cast(value, to)
 
-    def true(self, condition: Expression) -> Mask:
+    def where_true(self, condition: Expression) -> Mask:
         """Return where a condition is true, and not false or NULL."""
-        found = self.value(condition, Type.BOOLEAN)
-        return found.values & ~found.null
+        truth = self.value(condition, Type.BOOLEAN)
+        return truth.values & ~truth.null
 
     def _value(self, expression: Expression) -> Vector:
         match expression:
@@ -99,10 +99,10 @@ class Formulas:
 
     def _case(self, case: Case) -> Vector:
         to = self.kind(case)
-        found = self.value(case.default or Literal(None), to)
+        result = self.value(case.default or Literal(None), to)
         for condition, value in reversed(case.branches):
-            found = _either(self.true(condition), self.value(value, to), found)
-        return found
+            result = _either(self.where_true(condition), self.value(value, to), result)
+        return result
 
     def _call(self, call: Call) -> Vector:  # noqa: C901, PLR0911 (one for each kind of function)
         to = self.meeting(call)
@@ -146,7 +146,7 @@ class Formulas:
 def cast(column: Vector, to: Type) -> Vector:
     """Turn values into another type; NULL where that has no meaning.
 
-    >>> cast(vector(Type.INTEGER, np.array([0, 7])), Type.BOOLEAN).listed()
+    >>> cast(vector(Type.INTEGER, np.array([0, 7])), Type.BOOLEAN).to_list()
     [False, True]
     """
     if column.type is to:
@@ -181,9 +181,9 @@ def _truth(column: Vector) -> Mask:
 
 def _compared(compare: Callable[[Any, Any], Any], columns: Sequence[Vector]) -> Vector:
     null = _missing(columns)
-    found = np.zeros(null.shape, np.bool_)
-    found[~null] = compare(columns[0].values[~null], columns[1].values[~null])
-    return Vector(Type.BOOLEAN, found, null)
+    truth = np.zeros(null.shape, np.bool_)
+    truth[~null] = compare(columns[0].values[~null], columns[1].values[~null])
+    return Vector(Type.BOOLEAN, truth, null)
 
 
 def _extreme(better: Callable[[Any, Any], Any], columns: Sequence[Vector]) -> Vector:
@@ -197,10 +197,10 @@ def _extreme(better: Callable[[Any, Any], Any], columns: Sequence[Vector]) -> Ve
 
 
 def _first(columns: Sequence[Vector]) -> Vector:
-    found = columns[0]
+    first = columns[0]
     for column in columns[1:]:
-        found = _either(~found.null, found, column)
-    return found
+        first = _either(~first.null, first, column)
+    return first
 
 
 def _either(chosen: Mask, first: Vector, second: Vector) -> Vector:
@@ -223,21 +223,21 @@ def _numbers(name: str, columns: Sequence[Vector]) -> Vector:
 
 
 def _each(name: str, columns: Sequence[Vector]) -> Vector:
-    gives, compute = VALUES[name]
-    return _applied(compute, columns, gives or columns[0].type)
+    gives = FUNCTIONS[name].gives
+    return _applied(VALUES[name], columns, gives if isinstance(gives, Type) else columns[0].type)
 
 
 def _applied(compute: Callable[..., Any], columns: Sequence[Vector], gives: Type | None) -> Vector:
     """Compute values one by one, where no argument is NULL."""
     null = _missing(columns)
-    found = constant(None, gives, null.size)
-    values: NDArray[Any] = found.values.copy()
+    empty = constant(None, gives, null.size)
+    values: NDArray[Any] = empty.values.copy()
     missing = null.copy()
     arguments = [column.values for column in columns]
-    for at in np.flatnonzero(~null).tolist():
-        result = compute(*(_plain(array[at]) for array in arguments))
-        missing[at] = result is None
-        values[at] = values[at] if result is None else result
+    for row in np.flatnonzero(~null).tolist():
+        result = compute(*(_plain(array[row]) for array in arguments))
+        missing[row] = result is None
+        values[row] = values[row] if result is None else result
     return vector(gives, values, missing)
 
 

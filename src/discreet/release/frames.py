@@ -1,4 +1,4 @@
-"""Answers as tables of Arrow, Polars and pandas, and back.
+"""The columns of an answer, as tables of Arrow, Polars and pandas, and back.
 
 Trust: public.
 """
@@ -6,18 +6,42 @@ Trust: public.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NoReturn
+from dataclasses import dataclass
+from typing import Any, Final, NoReturn, final
 
 import pyarrow as pa
 
 from discreet.errors import WrongKind
 from discreet.query.types import Type
-from discreet.release.columns import ReleasedColumn
 from discreet.release.value_arrays import ARROW
 
-__all__ = ["columns_in", "missing_extra", "pandas_frame", "polars_frame", "table_of"]
+__all__ = [
+    "ReleasedColumn",
+    "columns_in",
+    "missing_extra",
+    "pandas_frame",
+    "polars_frame",
+    "table_of",
+]
 
 _ENDS: Final = ("_low", "_high")
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ReleasedColumn:
+    """A column of an answer; ``low`` and ``high`` are None if it is no number with noise."""
+
+    name: str
+    type: Type
+    values: pa.Array
+    low: pa.Array | None = None
+    high: pa.Array | None = None
+
+    @property
+    def listed(self) -> bool:
+        """Whether every value is a list of values."""
+        return bool(pa.types.is_list(self.values.type))
 
 
 def table_of(columns: Sequence[ReleasedColumn]) -> pa.Table:
@@ -29,13 +53,13 @@ def table_of(columns: Sequence[ReleasedColumn]) -> pa.Table:
     """
     names: list[str] = [column.name for column in columns]
     taken: set[str] = set()
-    found: dict[str, pa.Array] = {}
+    arrays: dict[str, pa.Array] = {}
     for column in columns:
-        found[_free(column.name, taken)] = column.values
+        arrays[_free(column.name, taken)] = column.values
         for end, values in zip(_ENDS, (column.low, column.high), strict=True):
             if values is not None:
-                found[_free(column.name + end, taken | set(names), taken)] = values
-    return pa.table(found)
+                arrays[_free(column.name + end, taken | set(names), taken)] = values
+    return pa.table(arrays)
 
 
 def _free(name: str, known: set[str], taken: set[str] | None = None) -> str:
@@ -135,7 +159,7 @@ def _cast(column: pa.ChunkedArray, kind: Type) -> pa.Array:
     listed = pa.types.is_list(column.type) or pa.types.is_large_list(column.type)
     to = pa.list_(ARROW[kind]) if listed else ARROW[kind]
     try:
-        found = column.combine_chunks().cast(to)
+        array = column.combine_chunks().cast(to)
     except pa.ArrowInvalid:
         raise WrongKind(
             what="a column that the function returned does not fit into 64 bits.",
@@ -143,8 +167,8 @@ def _cast(column: pa.ChunkedArray, kind: Type) -> pa.Array:
             do="return integers, floats, texts, truth values, days or moments.",
         ) from None
     if kind is Type.FLOAT and not listed:  # NaN is NULL
-        return pa.array(found.to_numpy(zero_copy_only=False), from_pandas=True)
-    return found
+        return pa.array(array.to_numpy(zero_copy_only=False), from_pandas=True)
+    return array
 
 
 def _kind(arrow: pa.DataType, name: str) -> Type:

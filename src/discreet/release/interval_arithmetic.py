@@ -19,7 +19,7 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from discreet.release.value_arrays import Floats, Mask
+from discreet.release.value_arrays import Floats, Mask, half_away
 
 __all__ = [
     "RANGES",
@@ -31,7 +31,6 @@ __all__ = [
     "fitting",
     "hull",
     "multiplied",
-    "negated",
     "rounded",
     "widened",
 ]
@@ -114,8 +113,8 @@ def divided(first: Ends, second: Ends) -> Ends:
 
 
 def _product(left: Floats, right: Floats) -> Floats:
-    found = left * right
-    return np.where((left == 0.0) | (right == 0.0), 0.0, found)
+    product = left * right
+    return np.where((left == 0.0) | (right == 0.0), 0.0, product)
 
 
 _LARGEST: Final = 2.0**63
@@ -124,9 +123,9 @@ _LARGEST: Final = 2.0**63
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Range:
-    """Between what a number lies if it is not NULL, and where it may be NULL.
+    """The bounds of a number that is not NULL, and where it may be NULL.
 
-    Where it must be NULL, the lower end is above the upper one.
+    Where it must be NULL, the lower bound is above the upper one.
     """
 
     low: Floats
@@ -140,7 +139,7 @@ class Range:
 
 
 def fitting(ends: Ends, *parts: Range) -> Range:
-    """Return what may be NULL because a part is, or because it needs more than 64 bits."""
+    """Return a range that may be NULL where a part is, or where it needs more than 64 bits."""
     large = (ends[0] <= -_LARGEST) | (ends[1] >= _LARGEST)
     return Range(*ends, np.logical_or.reduce([large, *(part.null for part in parts)]))
 
@@ -163,8 +162,8 @@ def _divide(left: Range, right: Range) -> Range:
 
 
 def _div(left: Range, right: Range) -> Range:
-    found = _divide(left, right)
-    return fitting((np.floor(found.low), np.ceil(found.high)), found)
+    quotient = _divide(left, right)
+    return fitting((np.floor(quotient.low), np.ceil(quotient.high)), quotient)
 
 
 def _mod(left: Range, right: Range) -> Range:
@@ -188,32 +187,16 @@ def _rising(compute: Callable[[Any], Any]) -> Callable[[Range], Range]:
     return lambda part: Range(compute(part.low), compute(part.high), part.null)
 
 
-def _nearest(value: Floats) -> Floats:
-    size = np.abs(value)
-    below = np.floor(size)
-    with np.errstate(invalid="ignore"):
-        found: Floats = np.copysign(below + (size - below >= 0.5), value)
-    return found
-
-
 def _root(part: Range) -> Range:
     low, high = np.sqrt(np.maximum(part.low, 0.0)), np.sqrt(np.maximum(part.high, 0.0))
     low, high = widened(low, high)
     return Range(np.maximum(low, 0.0), high, part.null | (part.low < 0.0))
 
 
-def _least(*parts: Range) -> Range:
-    return Range(
-        np.minimum.reduce([part.low for part in parts]),
-        np.minimum.reduce([part.high for part in parts]),
-        np.logical_or.reduce([part.null for part in parts]),
-    )
-
-
-def _greatest(*parts: Range) -> Range:
-    return Range(
-        np.maximum.reduce([part.low for part in parts]),
-        np.maximum.reduce([part.high for part in parts]),
+def _extreme(compute: np.ufunc) -> Callable[..., Range]:
+    return lambda *parts: Range(
+        compute.reduce([part.low for part in parts]),
+        compute.reduce([part.high for part in parts]),
         np.logical_or.reduce([part.null for part in parts]),
     )
 
@@ -224,7 +207,7 @@ def _bucket(value: Range, *edges: Range) -> Range:
     return Range(low, high, value.null)
 
 
-rounded: Final = _rising(_nearest)
+rounded: Final = _rising(half_away)
 
 RANGES: Final[dict[str, Callable[..., Range]]] = {
     "+": _add,
@@ -240,8 +223,8 @@ RANGES: Final[dict[str, Callable[..., Range]]] = {
     "CEIL": _rising(np.ceil),
     "ROUND": rounded,
     "SQRT": _root,
-    "LEAST": _least,
-    "GREATEST": _greatest,
+    "LEAST": _extreme(np.minimum),
+    "GREATEST": _extreme(np.maximum),
     "RANGE_BUCKET": _bucket,
 }
 """Functions by their names."""

@@ -24,6 +24,7 @@ drawn afterwards, for both alike.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -37,9 +38,7 @@ from discreet.plan.bounds_search.bounds_search import (
     BoundsTarget,
     FoundBounds,
 )
-from discreet.plan.plan import Plan
 from discreet.plan.pricing.group_sensitivity import UNITS, Noise
-from discreet.plan.statistics.having_threshold import HavingThreshold
 from discreet.release.noisy_totals import Run
 from discreet.requests.key_product import Product
 from discreet.requests.raw_totals import (
@@ -51,6 +50,10 @@ from discreet.requests.raw_totals import (
     arrow_values,
     numbers,
 )
+
+if TYPE_CHECKING:  # for annotations alone
+    from discreet.plan.plan import Plan
+    from discreet.plan.statistics.having_threshold import HavingThreshold
 
 __all__ = ["bounds_from_bins", "groups_above_threshold", "private_bounds"]
 
@@ -65,22 +68,22 @@ def private_bounds(
         raw: the histograms that an engine computed for the search.
         entropy: where random bits come from.
     """
-    found: tuple[FoundBounds, ...] | None = None
+    bounds: tuple[FoundBounds, ...] | None = None
     failure: DiscreetError = EngineFailed(
         what="the numbers of the engine do not fit the search for bounds.",
         why="the reason itself might contain values of the data.",
         do="report this as a bug; what was charged stays charged.",
     )
     try:
-        found = tuple(_found(search, raw, entropy))
+        bounds = tuple(_found(search, raw, entropy))
     except DiscreetError as error:
         failure = type(error)(what=error.what, why=error.why, do=error.do)
     except Exception:  # noqa: BLE001, S110 (its text may quote numbers; replaced below)
         pass
     del raw
-    if found is None:  # raised here, where the other error is out of sight
+    if bounds is None:  # raised here, where the other error is out of sight
         raise failure
-    return found
+    return bounds
 
 
 def bounds_from_bins(target: BoundsTarget, noise: Noise, noisy: Integers) -> FoundBounds:
@@ -104,9 +107,9 @@ def _found(search: BoundsSearch, raw: RawTotals, entropy: Entropy) -> Iterator[F
 def _dense(sparse: SparseLeaves, count: int) -> Integers:
     """Return the number of units in each bin, of the one group that there is."""
     _, leaf, rows = sparse
-    found = np.zeros(count, np.int64)
-    np.add.at(found, leaf, rows)
-    return found
+    counts = np.zeros(count, np.int64)
+    np.add.at(counts, leaf, rows)
+    return counts
 
 
 def groups_above_threshold(
@@ -132,34 +135,34 @@ def groups_above_threshold(
 
     rank = np.full(touched.size, -1)
     rank[stay] = np.argsort(order)[: stay.size]
-    found = RawTotals(
+    totals = RawTotals(
         keys=_keys(product, places[order], plan),
         units=filled(raw.units),
         totals={name: filled(values) for name, values in raw.totals.items()},
         leaves={name: _leaves(sparse, rank) for name, sparse in raw.leaves.items()},
     )
-    return found, Run(values=counts, mechanism=zeros.noise)
+    return totals, Run(values=counts, mechanism=zeros.noise)
 
 
 def _places(product: Product, keys: tuple[pa.Array, ...], plan: Plan) -> Integers:
     """Return the numbers of groups in a product."""
-    found = np.zeros(len(keys[0]), np.int64)
+    places = np.zeros(len(keys[0]), np.int64)
     for key, column in zip(_values(product, plan), keys, strict=True):
         digit = pc.index_in(column.cast(key.type), value_set=key)
         if digit.null_count:
             message = "a group that is not in the product"
             raise ValueError(message)
-        found = found * len(key) + numbers(digit)
-    return found
+        places = places * len(key) + numbers(digit)
+    return places
 
 
 def _keys(product: Product, places: Integers, plan: Plan) -> tuple[pa.Array, ...]:
     """Return the keys of groups with these numbers."""
-    found: list[pa.Array] = []
+    keys: list[pa.Array] = []
     for key in reversed(_values(product, plan)):
         places, digit = np.divmod(places, len(key))
-        found.append(key.take(arrow_numbers(digit, pa.int64())))
-    return tuple(reversed(found))
+        keys.append(key.take(arrow_numbers(digit, pa.int64())))
+    return tuple(reversed(keys))
 
 
 def _values(product: Product, plan: Plan) -> list[pa.Array]:
@@ -172,7 +175,7 @@ def _values(product: Product, plan: Plan) -> list[pa.Array]:
 def _leaves(sparse: SparseLeaves, rank: Integers) -> SparseLeaves:
     """Number groups anew, and leave out those that have no number."""
     group, leaf, count = sparse
-    at = rank[group]
-    order = np.argsort(at, kind="stable")
-    order = order[at[order] >= 0]
-    return at[order], leaf[order], count[order]
+    ranks = rank[group]
+    order = np.argsort(ranks, kind="stable")
+    order = order[ranks[order] >= 0]
+    return ranks[order], leaf[order], count[order]

@@ -32,14 +32,16 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from statistics import NormalDist
-from typing import Final, final
+from typing import TYPE_CHECKING, Final, final
 
 from discreet import mechanisms
 from discreet.accounting import Leaf, Node, Repeat
 from discreet.accounting.budgets.loss_prices import point_price
 from discreet.loss import Approximate, PrivacyLoss, Pure, ZeroConcentrated
-from discreet.plan.plan import Plan
 from discreet.units import Relation
+
+if TYPE_CHECKING:  # for annotations alone
+    from discreet.plan.plan import Plan
 
 __all__ = ["Odds", "odds_of", "odds_of_plans"]
 
@@ -90,8 +92,8 @@ class Odds:
             f"possible answers suggest the true one, and {self.without_unit} the other."
         )
         percent = Decimal(repr(round(100 * self.caught, 9)))  # rounded up, but for the last bits
-        found = min(_TWO_DIGITS.create_decimal(percent), Decimal(100))
-        return f"{guessed} A test with 1 false alarm in 100 notices at most {found:f} of 100."
+        shown = min(_TWO_DIGITS.create_decimal(percent), Decimal(100))
+        return f"{guessed} A test with 1 false alarm in 100 notices at most {shown:f} of 100."
 
 
 @functools.lru_cache(maxsize=256)
@@ -116,12 +118,12 @@ def odds_of_plans(plans: tuple[Plan, ...]) -> Odds:
     """
     if not any(True for plan in plans for _ in _leaves(plan.tree, 1)):
         return Odds(guess=0.5, caught=float(_ALARM))
-    found = [odds_of(loss) for loss in _losses(plans)]
+    bounds = [odds_of(loss) for loss in _losses(plans)]
     if all(_gaussian(plan) for plan in plans):
-        found.append(_gaussian_odds(plans))
+        bounds.append(_gaussian_odds(plans))
     return Odds(
-        guess=min((each.guess for each in found), default=1.0),
-        caught=min((each.caught for each in found), default=1.0),
+        guess=min((odds.guess for odds in bounds), default=1.0),
+        caught=min((odds.caught for odds in bounds), default=1.0),
     )
 
 

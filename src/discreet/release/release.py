@@ -9,20 +9,28 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, Self, final
+from typing import TYPE_CHECKING, Any, Self, final
 
 import pyarrow as pa
 
 from discreet.errors import UnknownName
-from discreet.ledger.values import Receipt
-from discreet.loss import PrivacyLoss
-from discreet.plan.plan import Plan
-from discreet.release.columns import ReleasedColumn, columns_of
+from discreet.release.columns import columns_of
 from discreet.release.display import bars, html_of, rich_table, text_of
-from discreet.release.frames import columns_in, pandas_frame, polars_frame, table_of
-from discreet.release.noisy_totals import Noisy
+from discreet.release.frames import (
+    ReleasedColumn,
+    columns_in,
+    pandas_frame,
+    polars_frame,
+    table_of,
+)
 from discreet.release.odds import Odds, odds_of_plans
 from discreet.release.serialization import decode_release, encode_release
+
+if TYPE_CHECKING:  # for annotations alone
+    from discreet.ledger.values import Receipt
+    from discreet.loss import PrivacyLoss
+    from discreet.plan.plan import Plan
+    from discreet.release.noisy_totals import Noisy
 
 __all__ = ["Release"]
 
@@ -32,9 +40,9 @@ __all__ = ["Release"]
 class Release:
     """A table: a column for everything that was asked, and two for the ends of its intervals.
 
-    ``parts`` is what the mechanisms gave for all groups, also for those that a condition or a limit
-    leaves out: it has been paid for.  Where there are more groups than could be listed, it is about
-    those that reach a threshold.  After ``map`` it is empty.
+    ``parts`` holds the output of the mechanisms for all groups, even those that a condition or a
+    limit leaves out: it has been paid for.  Where there are more groups than could be listed, it
+    covers those that reach a threshold.  After ``map`` it is empty.
 
     Attributes:
         plans: how it was computed; more than one if releases were combined.
@@ -95,7 +103,7 @@ class Release:
         return replace(self, receipt=receipt, replayed=replayed, private=private)
 
     def map(self, function: Callable[[pa.Table], Any]) -> Release:
-        """Return what a function makes of the table; it costs nothing more.
+        """Apply a function to the table, which costs nothing more.
 
         The function gets an Arrow table with all columns.  What it returns may be a table of Arrow,
         Polars or pandas, or a mapping of names to values.  Columns ``x_low`` and ``x_high`` in it
@@ -121,8 +129,8 @@ class Release:
 
     def rows(self) -> list[dict[str, Any]]:
         """Return all rows, each a mapping of names to values."""
-        found: list[dict[str, Any]] = self.to_arrow().to_pylist()
-        return found
+        rows: list[dict[str, Any]] = self.to_arrow().to_pylist()
+        return rows
 
     def written(self) -> bytes:
         """Return the whole answer as bytes, exactly; ``read`` gives it back."""
@@ -150,7 +158,7 @@ class Release:
         return table.column(name).combine_chunks()
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """Go through the rows."""
+        """Iterate over the rows."""
         return iter(self.rows())
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:

@@ -4,11 +4,11 @@ Trust: kernel.  A replay must be the answer that was paid for, bit for bit.
 
 Definition.  Canonical JSON: keys are sorted, without spaces, in ASCII.  INTEGER is a number, FLOAT
 its hexadecimal text, DATE and TIMESTAMP their ISO text, TEXT and BOOLEAN are themselves, NULL is
-null.  A column of FLOATs of which none is NULL is one text: the digits of their 64 bits in a row,
-the sign first.  ``plans`` are the digests of the plans; ``sources`` are the states of the tables
-that were read, if these are known.  Besides the columns the noisy totals and
-chosen leaves of all groups are kept, by the names that the plan has for them; they are what a later
-answer to the same question can be combined with.
+null.  A column of FLOATs without NULL is one text: the hexadecimal digits of their 64 bits in a
+row, the sign first.  ``plans`` are the digests of the plans; ``sources`` are the states of the
+tables that were read, if these are known.  Beside the columns, the noisy totals and chosen leaves
+of all groups are kept under the names of the plan, so that a later answer to the same question can
+be combined with them.
 """
 
 from __future__ import annotations
@@ -16,19 +16,21 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
 
 from discreet import mechanisms
 from discreet.errors import WrongKind
-from discreet.plan.plan import Plan
 from discreet.query.types import Type
-from discreet.release.columns import ReleasedColumn
+from discreet.release.frames import ReleasedColumn
 from discreet.release.noisy_totals import Chosen, Noisy, NoisyTotal, Run
 from discreet.release.value_arrays import ARROW
 from discreet.requests.raw_totals import ARROW_TYPES, arrow_numbers, arrow_values, numbers
+
+if TYPE_CHECKING:  # for annotations alone
+    from discreet.plan.plan import Plan
 
 __all__ = ["decode_release", "encode_release"]
 
@@ -61,7 +63,7 @@ def encode_release(
         "plans": [plan.digest for plan in plans],
     }
     if sources:
-        document["sources"] = [list(each) for each in sources]
+        document["sources"] = [list(source) for source in sources]
     text = json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return text.encode("ascii")
 
@@ -74,7 +76,7 @@ def decode_release(
         document = json.loads(data)
         known = document["format"] == _FORMAT
         digests = document["plans"]
-        columns = tuple(_read_column(each) for each in document["columns"]) if known else ()
+        columns = tuple(_read_column(column) for column in document["columns"]) if known else ()
         noisy = document["noisy"] if known else None
         sources = tuple((str(table), str(state)) for table, state in document.get("sources", ()))
     except (ValueError, KeyError, TypeError, AttributeError, pa.ArrowException):
@@ -121,10 +123,10 @@ def _values(array: pa.Array | None, kind: Type) -> list[Any] | str | None:
     if array is None:
         return None
     if kind in _NUMBERS and array.null_count == 0 and not pa.types.is_list(array.type):
-        found = numbers(array)
+        values = numbers(array)
         if kind is Type.FLOAT:
-            return str(found.astype(_BITS).tobytes().hex())
-        whole: list[Any] = found.tolist()  # the same as below, many times faster
+            return str(values.astype(_BITS).tobytes().hex())
+        whole: list[Any] = values.tolist()  # the same as below, many times faster
         return whole
     return _mapped(array.to_pylist(), _WRITE.get(kind))
 
@@ -135,10 +137,11 @@ def _mapped(values: list[Any], change: Callable[[Any], Any] | None) -> list[Any]
         return values
     if not {type(None), list} & set(map(type, values)):
         return list(map(change, values))
-    return [
-        None if each is None else _mapped(each, change) if isinstance(each, list) else change(each)
-        for each in values
-    ]
+
+    def changed(value: Any) -> Any:
+        return _mapped(value, change) if isinstance(value, list) else change(value)
+
+    return [None if value is None else changed(value) for value in values]
 
 
 def _read_column(document: Mapping[str, Any]) -> ReleasedColumn:
@@ -162,7 +165,7 @@ def _read_column(document: Mapping[str, Any]) -> ReleasedColumn:
 def _noisy(plan: Plan, noisy: Noisy) -> dict[str, Any]:
     kinds = [key.type for key in plan.request.keys]
     return {
-        "chosen": [each.leaves.tolist() for each in noisy.chosen],
+        "chosen": [chosen.leaves.tolist() for chosen in noisy.chosen],
         "keys": [_values(key, kind) for key, kind in zip(noisy.keys, kinds, strict=True)],
         "size": noisy.size,
         "totals": {name: total.runs[0].values.tolist() for name, total in noisy.totals.items()},

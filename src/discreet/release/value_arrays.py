@@ -1,4 +1,4 @@
-"""Arrays of exact numbers, and columns of values of which some are NULL.
+"""Arrays of exact numbers, and columns of values that may be NULL.
 
 Trust: public.  Everything here is computed from what is released already.
 
@@ -30,7 +30,17 @@ from discreet.requests.raw_totals import (
     numbers,
 )
 
-__all__ = ["ARROW", "Floats", "Mask", "Rationals", "Vector", "constant", "vector", "weighted"]
+__all__ = [
+    "ARROW",
+    "Floats",
+    "Mask",
+    "Rationals",
+    "Vector",
+    "constant",
+    "half_away",
+    "vector",
+    "weighted",
+]
 
 Floats = NDArray[np.float64]
 
@@ -52,9 +62,9 @@ class Rationals:
     bottom: int
 
     def within(self, far: Fraction) -> tuple[Floats, Floats]:
-        """Return floats between which lies all that is no farther away, in steps of 1 / bottom.
+        """Enclose all multiples of 1 / bottom that are at most ``far`` away, between floats.
 
-        What is in these steps is within ``far`` if it is within the last step before that.
+        Such a multiple is within ``far`` if it is within the last multiple before that.
 
         >>> [end.tolist() for end in weighted([(Fraction(1, 2), np.array([3]))]).within(
         ...     Fraction(4, 3))]
@@ -130,7 +140,20 @@ def _float(top: int, bottom: int) -> float:
 def _int64(values: NDArray[Any]) -> Integers:
     if values.dtype == np.int64:
         return values
-    return np.array([min(max(int(each), INT64_MIN), INT64_MAX) for each in values], np.int64)
+    return np.array([min(max(int(value), INT64_MIN), INT64_MAX) for value in values], np.int64)
+
+
+def half_away(values: Floats) -> Floats:
+    """Round to whole numbers, halves away from zero.
+
+    >>> half_away(np.array([2.5, -2.5, 0.4])).tolist()
+    [3.0, -3.0, 0.0]
+    """
+    size = np.abs(values)
+    below = np.floor(size)
+    with np.errstate(invalid="ignore"):
+        nearest: Floats = np.copysign(below + (size - below >= 0.5), values)
+    return nearest
 
 
 Mask = NDArray[np.bool_]
@@ -149,9 +172,9 @@ _BLANKS: Final[dict[Type | None, Any]] = {Type.INTEGER: 0, Type.FLOAT: 0.0, Type
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Vector:
-    """Values, and which of them are NULL; the type is None if all are, and nothing else is known.
+    """Values, and which of them are NULL; the type is None for a bare NULL.
 
-    >>> Vector.read(pa.array([3, None]), Type.INTEGER).listed()
+    >>> Vector.read(pa.array([3, None]), Type.INTEGER).to_list()
     [3, None]
     """
 
@@ -171,9 +194,9 @@ class Vector:
         kind = pa.null() if self.type is None else ARROW[self.type]
         if self.type in _KINDS:
             return arrow_numbers(self.values, kind, self.null)
-        return arrow_values(self.listed(), kind)
+        return arrow_values(self.to_list(), kind)
 
-    def listed(self) -> list[Any]:
+    def to_list(self) -> list[Any]:
         """Return values, None for NULL."""
         pairs = zip(self.values.tolist(), self.null.tolist(), strict=True)
         return [None if null else value for value, null in pairs]
@@ -186,7 +209,7 @@ class Vector:
 def vector(kind: Type | None, values: NDArray[Any], null: Mask | None = None) -> Vector:
     """Make a vector; floats that are not finite are NULL, and there is one zero.
 
-    >>> vector(Type.FLOAT, np.array([1.0, np.inf, -0.0])).listed()
+    >>> vector(Type.FLOAT, np.array([1.0, np.inf, -0.0])).to_list()
     [1.0, None, 0.0]
     """
     missing = np.zeros(values.shape, np.bool_) if null is None else null
@@ -197,9 +220,9 @@ def vector(kind: Type | None, values: NDArray[Any], null: Mask | None = None) ->
 
 
 def constant(value: Scalar | float, kind: Type | None, size: int) -> Vector:
-    """Return the same value so many times; a fraction becomes the nearest float.
+    """Return a value ``size`` times; a fraction becomes the nearest float.
 
-    >>> constant(Fraction(1, 10), Type.FLOAT, 2).listed()
+    >>> constant(Fraction(1, 10), Type.FLOAT, 2).to_list()
     [0.1, 0.1]
     """
     if value is None or kind is None:
@@ -220,6 +243,6 @@ def _nearest_float(value: Fraction) -> float:
 
 
 def _objects(values: Sequence[Any]) -> NDArray[Any]:
-    found = np.empty(len(values), object)
-    found[:] = values
-    return found
+    objects = np.empty(len(values), object)
+    objects[:] = values
+    return objects

@@ -4,9 +4,9 @@ Trust: kernel.  A password stands in an address; it is handed to the server, and
 
 Definition.  An address is ``postgresql://role:password@host:port/database/table?option=value``, as
 PostgreSQL has it, with a table after the database: ``visits``, which is in the schema ``public``,
-or ``clinic.visits``.  Everything but host and database may be left out; what is left out comes from
-the environment (``PGPASSWORD``, a password file, a service).  Signs that mean something in an
-address are written as %2F and the like.
+or ``clinic.visits``.  Everything but host and database may be left out; the environment provides
+the rest (``PGPASSWORD``, a password file, a service).  Characters with a meaning in an address are
+percent-encoded, as in %2F.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from urllib.parse import parse_qsl, quote, unquote
 from discreet.engines.sql.fragments import name
 from discreet.errors import WrongKind
 
-__all__ = ["SCHEMES", "Address", "address_of", "is_address"]
+__all__ = ["Address", "address_of", "is_address"]
 
 SCHEMES: Final = ("postgresql://", "postgres://")
 _SCHEMA: Final = "public"
@@ -92,7 +92,7 @@ class Address:
         return f"{shown}/{schema}{_written(self.table)}"
 
     def without_password(self) -> str:
-        """Return an address that opens the same, for whoever gives the password elsewhere.
+        """Return an address of the same table, for users who provide the password elsewhere.
 
         >>> address_of("postgresql://ana:secret@db/clinic/visits?port=1").without_password()
         'postgresql://ana@db/clinic/visits?port=1'
@@ -140,17 +140,17 @@ def address_of(text: str) -> Address:
     rest = text.partition("://")[2]
     slash = rest.find("/")
     place = rest if slash < 0 else rest[:slash]
-    userinfo, at, hosts = place.rpartition("@")
+    userinfo, separator, hosts = place.rpartition("@")
     path, _, options = ("" if slash < 0 else rest[slash + 1 :]).partition("?")
     if slash < 0 and "?" in hosts:
         hosts, _, options = hosts.partition("?")
     parts = path.rstrip("/").split("/")
-    clear = rest.count("@") == len(at) and not any(sign in rest for sign in "\0\n\r")
+    clear = rest.count("@") == len(separator) and not any(sign in rest for sign in "\0\n\r")
     if not clear or not _HOSTS.fullmatch(hosts) or "#" in path + options or len(parts) > _PARTS:
         raise _unreadable()
     role, _, password = userinfo.partition(":")
-    found = Address(role=role, password=password, host=hosts, database=parts[0], options=options)
-    return found if len(parts) == 1 else found.with_table(parts[1])
+    address = Address(role=role, password=password, host=hosts, database=parts[0], options=options)
+    return address if len(parts) == 1 else address.with_table(parts[1])
 
 
 def _is_name(part: str) -> bool:

@@ -3,7 +3,7 @@
 Trust: kernel.  No row is read, except to count cells for the owner's check (:func:`cell_counts`),
 which adds no noise.
 
-Only plain and partitioned tables are opened, of which all parts lie on the server itself.  A view
+Only plain and partitioned tables are opened, with all of their parts on the server itself.  A view
 may hold anything, and be something else at every look; so may a foreign table, a column that is
 computed when it is read, and the rows that a policy of the server lets a role see: which these are
 may depend on the rows of other people.
@@ -30,14 +30,7 @@ from discreet.requests.table_schema import StoredColumn
 if TYPE_CHECKING:  # an optional driver
     from adbc_driver_manager.dbapi import Connection
 
-__all__ = [
-    "TableDescription",
-    "addresses_of",
-    "cell_counts",
-    "check_server",
-    "described",
-    "look_up_tables",
-]
+__all__ = ["TableDescription", "addresses_of", "cell_counts", "described", "look_up_tables"]
 
 _OLDEST: Final = 120_000
 _SERVER: Final = (
@@ -109,12 +102,12 @@ class TableDescription:
     natives: dict[str, str] = field(default_factory=dict)
     """What the server calls the types, with their precision."""
     blurred: frozenset[str] = frozenset()
-    """Columns in which the server holds different texts for equal, by collation or by blanks."""
+    """Columns in which the server takes different texts for equal, by collation or by padding."""
     state: str = ""
-    """What is another one after every change of the table or its parts that is not one of rows.
+    """Differs after every change of the table or its parts, unless only rows have changed.
 
-    Emptying by TRUNCATE is such a change, and one that is undone is two: what is compared are the
-    transactions that wrote the lines of the catalogue.
+    TRUNCATE makes a difference, and so does a change that is undone: the state names the
+    transactions that wrote the entries of the catalogue.
     """
 
     @property
@@ -124,7 +117,7 @@ class TableDescription:
 
     @property
     def stored(self) -> dict[str, StoredColumn]:
-        """How the server holds the columns."""
+        """How the server stores the columns."""
         return {
             column: StoredColumn(
                 source="postgres",
@@ -149,13 +142,13 @@ def check_server(connection: Connection) -> None:
 def described(connection: Connection, address: Address) -> TableDescription:
     """Look a table up, and refuse what cannot be read safely."""
     where = (address.schema, str(address.table))
-    found = query_rows(connection, _TABLE, *where)
-    if not found:
+    rows = query_rows(connection, _TABLE, *where)
+    if not rows:
         raise unreadable(
             f"there is no table {address}.",
             do="name a table that is there, as schema.table if it is not in the schema public.",
         )
-    ((secured, usable, whole, plain, state),) = found
+    ((secured, usable, whole, plain, state),) = rows
     if not plain:
         raise unreadable(
             f"{address} is a view, or has parts that lie elsewhere.",
@@ -193,18 +186,18 @@ def addresses_of(tables: Mapping[str, object]) -> dict[str, Address]:
     >>> addresses_of({"Visits": "postgresql://db.example/clinic/visits", "wards": "wards.csv"})
     {'visits': Address(postgresql://db.example/clinic/visits)}
     """
-    found = {
+    addresses = {
         folded(table): _table_address(source)
         for table, source in tables.items()
         if is_address(source)
     }
-    if len({address.server for address in found.values()}) != 1:
+    if len({address.server for address in addresses.values()}) != 1:
         raise WrongKind(
             what="the tables are on several servers, or in several databases.",
             why="a question reads all of its tables as they are at one moment.",
             do="open tables of one database, with one role and the same options in all addresses.",
         )
-    return found
+    return addresses
 
 
 def look_up_tables(addresses: Mapping[str, Address]) -> dict[str, TableDescription]:
@@ -218,7 +211,7 @@ def look_up_tables(addresses: Mapping[str, Address]) -> dict[str, TableDescripti
         with closing(connection):
             begin(connection)
             check_server(connection)
-            return {table: described(connection, each) for table, each in addresses.items()}
+            return {table: described(connection, address) for table, address in addresses.items()}
 
     return run_sanitized(
         look_up,
@@ -247,5 +240,5 @@ def cell_counts(address: Address, known: TableDescription) -> dict[str, int]:
     statement = f'SELECT {counts} FROM {address.sql} AS "t"'  # noqa: S608 (quoted names)
     with open_connection(address) as connection:
         begin(connection)
-        found = query_rows(connection, statement)
-    return dict(zip(names, map(int, found[0]), strict=True))
+        rows = query_rows(connection, statement)
+    return dict(zip(names, map(int, rows[0]), strict=True))

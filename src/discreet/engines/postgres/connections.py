@@ -51,7 +51,7 @@ def open_connection(address: Address) -> Connection:
 
 
 def _opened(connect: Callable[[str], Connection], address: Address) -> Connection:
-    """Connect; the driver prints what the server remarks, so it is told to remark nothing.
+    """Connect; the driver prints the notices of the server, so the server is asked for none.
 
     A pool between here and there may refuse to pass that on.  Then only transactions are silent.
     """
@@ -70,10 +70,14 @@ def quiet(address: Address) -> Address:
     >>> quiet(address_of("postgresql://db/clinic?port=1&options=-c%20jit%3Doff")).options
     'port=1&options=-c%20jit%3Doff%20-c%20client_min_messages%3Derror'
     """
-    listed = [each for each in address.options.split("&") if each]
-    at = next((at for at, each in enumerate(listed) if _key(each) == "options"), len(listed))
-    listed[at:] = listed[at:] or [f"options={quote(os.environ.get('PGOPTIONS', ''), safe='')}"]
-    listed[at] += quote(" -c client_min_messages=error", safe="")
+    listed = [option for option in address.options.split("&") if option]
+    index = next(
+        (index for index, option in enumerate(listed) if _key(option) == "options"), len(listed)
+    )
+    listed[index:] = listed[index:] or [
+        f"options={quote(os.environ.get('PGOPTIONS', ''), safe='')}"
+    ]
+    listed[index] += quote(" -c client_min_messages=error", safe="")
     return replace(address, options="&".join(listed))
 
 
@@ -96,7 +100,7 @@ def query_rows(connection: Connection, statement: str, *values: str) -> list[tup
 
 
 def opening_error(error: Exception, address: Address) -> UnreadableSource:
-    """Say why there is no connection, as far as can be told without quoting anybody."""
+    """Say why there is no connection, without quoting the server or the driver."""
     said = str(error)
     why = "the server cannot be reached"
     do = "check host and port, and that the server runs; psql, with the same address up to the "

@@ -5,11 +5,11 @@ Trust: kernel.
 The server sends the columns that a question needs, and DuckDB computes here: so answers are the
 same, bit for bit, as those of the engine on DuckDB, and the server sees neither a question nor a
 count.  A connection lasts for one question: none is idle, lost or inherited between two.
-Rows go into tables of DuckDB, batch by batch; what does not fit into its memory it keeps in its
-private folder on disk, and after the question all of it is gone.
+Rows go into tables of DuckDB, batch by batch; what does not fit into memory goes to its private
+folder on disk, and after the question all of it is gone.
 Rows whose unit is NULL are not sent.  They belong to nobody: relations treat each unit by itself
 (key ``unit-local``), so what is computed from such rows has no unit either, and would be dropped.
-Whatever fails once rows are read fails with one and the same sentence.
+Every failure once rows are read reads the same.
 Tables may be files or frames as well; all that are on a server are in one database.
 """
 
@@ -81,7 +81,7 @@ class Postgres(ClosingEngine):
         self._addresses = addresses_of(tables)
         self._described = look_up_tables(self._addresses)
         self._staged = {
-            table: StagingTable(found.types) for table, found in self._described.items()
+            table: StagingTable(description.types) for table, description in self._described.items()
         }
         self._local = DuckDB(
             {table: self._staged.get(folded(table), source) for table, source in tables.items()},
@@ -101,13 +101,13 @@ class Postgres(ClosingEngine):
         return self._local.tables()
 
     def stored(self) -> Mapping[str, Mapping[str, StoredColumn]]:
-        """Return how the server holds the columns of its tables, and others theirs."""
-        found = {
+        """Return how the server stores the columns of its tables, and how others store theirs."""
+        on_server = {
             table: known.stored
             for table in self._local.tables()
             if (known := self._described.get(folded(table))) is not None
         }
-        return {**self._local.stored(), **found}
+        return {**self._local.stored(), **on_server}
 
     def learn_schema(self, schema: Schema) -> None:
         """Learn which columns name the unit, and which are keys of public tables.
@@ -121,17 +121,19 @@ class Postgres(ClosingEngine):
     def identities(self, tables: Iterable[str]) -> Mapping[str, Identity]:
         """Return the state that tables were opened in; refuse what has changed since.
 
-        Of a table on a server that is its form.  Rows come and go, and nothing tells of it.
+        For a table on a server this is its form; changes of rows leave no trace.
         """
         wished = {folded(table) for table in tables}
-        known = {table: each for table, each in self._described.items() if table in wished}
+        known = {
+            table: description for table, description in self._described.items() if table in wished
+        }
         if known:
             now = look_up_tables({table: self._addresses[table] for table in known})
             others = [table for table, then in known.items() if now[table] != then]
             if others:
                 raise changed(others)
-        found = dict(self._local.identities(wished))
-        return found | {table: _identity(each) for table, each in known.items()}
+        local = dict(self._local.identities(wished))
+        return local | {table: _identity(description) for table, description in known.items()}
 
     def check(self, request: EngineRequest) -> PreparedRequest:
         """Refuse what DuckDB cannot compute here."""
@@ -200,8 +202,10 @@ class Postgres(ClosingEngine):
         """
         for table, request in requests.items():
             scan = Scan(table, self._keys.get(table, ()))
-            if scan.columns and {folded(each) for each, _ in scan.columns} <= request.folded:
-                keys = tuple(KeyColumn(each, Column(each), kind) for each, kind in scan.columns)
+            if scan.columns and {folded(column) for column, _ in scan.columns} <= request.folded:
+                keys = tuple(
+                    KeyColumn(column, Column(column), kind) for column, kind in scan.columns
+                )
                 rows = EngineRequest(relation=scan, unit=(), keys=keys, groups=None, measures=())
                 raw = self._local.run(rows, order=_FIRST)
                 for count, *values in zip(
@@ -212,20 +216,20 @@ class Postgres(ClosingEngine):
 
     def _requests(self, request: EngineRequest) -> dict[str, ReadRequest]:
         """Return what to ask of the server."""
-        found = {}
+        requests = {}
         for table, names in required_columns(request).items():
             if (known := self._described.get(table)) is not None:
                 unit = self._units.get(table, ()) if request.unit else ()
-                found[table] = ReadRequest(
+                requests[table] = ReadRequest(
                     address=self._addresses[table],
                     described=known,
-                    columns=tuple(each for each in known.columns if folded(each) in names),
+                    columns=tuple(column for column in known.columns if folded(column) in names),
                     unit=_spelled(unit, known),
                 )
-        return found
+        return requests
 
     def close(self) -> None:
-        """Let go of the data; a question whose rows are being read fails."""
+        """Release the data; a question whose rows are being read fails."""
         if (reading := self._reading) is not None:
             reading.stop()
         with self._lock:
@@ -238,11 +242,11 @@ def _identity(known: TableDescription) -> Identity:
 
 
 def _key(table: TableFacts) -> tuple[tuple[str, Type], ...]:
-    found = (table.column(each) for each in table.key)
-    return tuple((each.name, each.type) for each in found if each is not None)
+    columns = (table.column(name) for name in table.key)
+    return tuple((column.name, column.type) for column in columns if column is not None)
 
 
 def _spelled(names: Sequence[str], known: TableDescription) -> tuple[str, ...]:
     """Return columns as the server spells them."""
-    wished = {folded(each) for each in names}
-    return tuple(each for each in known.columns if folded(each) in wished)
+    wished = {folded(name) for name in names}
+    return tuple(column for column in known.columns if folded(column) in wished)

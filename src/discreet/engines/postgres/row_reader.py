@@ -2,16 +2,16 @@
 
 Trust: kernel.
 
-The server is asked for columns by their names, and for nothing else of a question.  Tables are
+The server is asked for columns by name, and learns nothing else of a question.  Tables are
 locked against changes of their form, looked up again, and then read as they were at one moment.
-A role may not lock a table of which it may read some columns only.  Such a table is looked up once
-more after it was read: if its form is not what it was at the first look, the rows do not count.
-A table of another form than it was opened with is refused with a sentence about the table alone.
+A role that may read only some columns of a table may not lock it.  Such a table is looked up again
+after it was read: if its form has changed since the first look, the rows do not count.
+A table that no longer has the form in which it was opened is refused by name alone.
 No lock that a reader may take keeps the owner from adding a part to a table meanwhile; its rows
-count, as far as they were there at that moment.
-A thread of its own talks to the server, so that whoever waits for rows can be interrupted at any
-time: then the statement is cancelled on the server, and the connection ends.  What the driver says
-when something fails does not leave that thread.
+count if they were there at that moment.
+Another thread talks to the server, so that a wait for rows can be interrupted at any time: then the
+statement is cancelled on the server, and the connection ends.  What the driver says when something
+fails does not leave that thread.
 """
 
 from __future__ import annotations
@@ -43,24 +43,13 @@ __all__ = ["ReadRequest", "RowReader"]
 _BATCHES: Final = {"adbc.postgresql.batch_size_hint_bytes": str(2**23)}
 _WAITING: Final = 2  # batches
 _PATIENCE: Final = 0.05  # seconds
-_FAREWELLS: Final = 100  # how often the server is told that nothing more is wanted
+_FAREWELLS: Final = 100  # how often the server is asked to stop
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadRequest:
-    """Columns of a table that are to be read, of rows that have a unit.
-
-    >>> from discreet.engines.postgres.address import address_of
-    >>> request = ReadRequest(
-    ...     address=address_of("postgresql://db/clinic/visits"),
-    ...     described=TableDescription(columns={"patient": "int8", "paid": "bool"}, whole=True),
-    ...     columns=("paid",),
-    ...     unit=("patient",),
-    ... )
-    >>> print(request.statement)
-    SELECT "t"."paid" AS c0 FROM "public"."visits" AS "t" WHERE "t"."patient" IS NOT NULL
-    """
+    """Columns of a table that are to be read, of rows that have a unit."""
 
     address: Address
     described: TableDescription
@@ -69,7 +58,7 @@ class ReadRequest:
 
     @property
     def statement(self) -> str:
-        """What the server is asked."""
+        """The statement for the server."""
         forms = self.described.columns
         parts = [
             f"{column_sql(column, forms[column])} AS c{place}"
@@ -78,7 +67,8 @@ class ReadRequest:
         there = " AND ".join(f'"t".{name(column)} IS NOT NULL' for column in self.unit)
         where = f" WHERE {there}" if there else ""
         listed = ", ".join(parts) or "true AS c0"
-        weight = text_size_join(forms) if any(forms[each] in TEXTS for each in self.columns) else ""
+        has_texts = any(forms[column] in TEXTS for column in self.columns)
+        weight = text_size_join(forms) if has_texts else ""
         return f'SELECT {listed} FROM {self.address.sql} AS "t"{weight}{where}'  # noqa: S608
 
     @property
@@ -89,7 +79,9 @@ class ReadRequest:
     def fits(self, now: TableDescription) -> bool:
         """Whether the table still has the columns that it was opened with."""
         then = self.described.columns
-        kept = all(now.columns.get(each) == then[each] for each in (*self.columns, *self.unit))
+        kept = all(
+            now.columns.get(column) == then[column] for column in (*self.columns, *self.unit)
+        )
         return kept and now.blurred.isdisjoint(self.unit)
 
 
@@ -117,10 +109,10 @@ class RowReader:
 
     def __iter__(self) -> Iterator[Rows]:
         """Yield all rows; fail, without a reason, if there are some that could not be read."""
-        while (found := self._next()) is not None:
-            yield found
+        while (rows := self._next()) is not None:
+            yield rows
         if self._changed:
-            raise changed(str(each.address.table) for each in self._requests)
+            raise changed(str(request.address.table) for request in self._requests)
         if not self._connected or self._ended.is_set():
             raise stopped_error()
         if not self._whole:
@@ -137,7 +129,7 @@ class RowReader:
                 return self._rows.get(timeout=_PATIENCE)
 
     def stop(self) -> None:
-        """Let the server stop what it does; whoever waits for rows hears that there are none."""
+        """Cancel the statement on the server; whoever waits for rows gets no more."""
         self._ended.set()
         if self._messenger is None or not self._messenger.is_alive():  # it may be long on its way
             self._messenger = threading.Thread(target=self._cancel, daemon=True)
@@ -175,11 +167,13 @@ class RowReader:
         with connection.cursor(adbc_stmt_kwargs=_BATCHES) as cursor:
             self._cursor = cursor
             try:
-                lockable = [each.address.sql for each in self._requests if each.described.whole]
+                lockable = [
+                    request.address.sql for request in self._requests if request.described.whole
+                ]
                 if lockable:
                     cursor.execute(f"LOCK TABLE {', '.join(lockable)} IN ACCESS SHARE MODE")
-                found = self._described(connection)
-                if not found:
+                descriptions = self._described(connection)
+                if not descriptions:
                     return False
                 for number, request in enumerate(self._requests):
                     reader = cursor.execute(request.statement).fetch_record_batch()
@@ -190,23 +184,27 @@ class RowReader:
                 with self._lock:  # nobody cancels what is closed
                     self._cursor = None
         unlocked = [
-            (each.address, seen)
-            for each, seen in zip(self._requests, found, strict=True)
-            if not each.described.whole
+            (request.address, seen)
+            for request, seen in zip(self._requests, descriptions, strict=True)
+            if not request.described.whole
         ]
         if unlocked:
             begin(connection)  # at a later moment, which sees what has changed since
-        self._changed = not all(_state(connection, at) == seen.state for at, seen in unlocked)
+        self._changed = not all(
+            _state(connection, address) == seen.state for address, seen in unlocked
+        )
         return not self._changed
 
     def _described(self, connection: Connection) -> list[TableDescription]:
         """Look the tables up again; none if one of them has another form now."""
         try:
-            found = [described(connection, each.address) for each in self._requests]
+            descriptions = [described(connection, request.address) for request in self._requests]
         except UnreadableSource:  # it is gone, or a view, or hides rows
-            found = []
-        self._changed = not (found and all(map(ReadRequest.fits, self._requests, found)))
-        return [] if self._changed else found
+            descriptions = []
+        self._changed = not (
+            descriptions and all(map(ReadRequest.fits, self._requests, descriptions))
+        )
+        return [] if self._changed else descriptions
 
     def _put(self, rows: Rows | None) -> bool:
         """Hand something on; say whether anybody still wants it."""

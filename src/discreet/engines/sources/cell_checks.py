@@ -38,7 +38,7 @@ def check_cells(
     named = [column for column, kind in native.items() if base_type(kind) is not None]
     if _can_be_read(connection, view, native, named):
         return
-    bad = [each for each in named if not _can_be_read(connection, view, native, [each])]
+    bad = [column for column in named if not _can_be_read(connection, view, native, [column])]
     raise _damaged(table, bad)
 
 

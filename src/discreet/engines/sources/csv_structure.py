@@ -27,6 +27,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final, final
 
 import numpy as np
@@ -52,7 +53,7 @@ Places = NDArray[np.intp]
 
 @final
 class CsvStructure:
-    """What is known of a file after some of its bytes.
+    """The state of the check after some bytes of a file.
 
     >>> check = CsvStructure(",")
     >>> check.feed(b'1,"x')
@@ -96,11 +97,9 @@ class CsvStructure:
         whole = not self._decoder.getstate()[0]
         if whole and chunk.isascii():
             return
-        try:
+        valid = False
+        with suppress(UnicodeDecodeError):
             self._decoder.decode(chunk, final)
-        except UnicodeDecodeError:
-            valid = False
-        else:
             valid = True
         if not valid:  # raised here, where an error that quotes the data is out of sight
             raise _refused("is not UTF-8")
@@ -146,8 +145,8 @@ class CsvStructure:
 
     def _outside(self, places: Places, quotes: Places) -> Places:
         """Return those of some places that are outside of quotes."""
-        found: Places = places[(np.searchsorted(quotes, places) + self._inside) % 2 == 0]
-        return found
+        outside: Places = places[(np.searchsorted(quotes, places) + self._inside) % 2 == 0]
+        return outside
 
     def _measure(self, size: int, first: int, last: int) -> None:
         """Count the bytes of the record that goes on, where records end at some places or none."""
@@ -160,7 +159,7 @@ class CsvStructure:
 
 
 def _check_returns(window: NDArray[np.uint8], returns: Places) -> None:
-    """Refuse a carriage return outside of quotes that no line feed follows, as far as is known."""
+    """Refuse a carriage return outside of quotes, unless a line feed or the chunk's end follows."""
     if (window[returns[returns + 1 < window.size] + 1] != _LF).any():
         raise _lone()
 

@@ -5,7 +5,7 @@ Trust: kernel.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, final
@@ -15,21 +15,21 @@ from duckdb import DuckDBPyConnection
 
 from discreet.engines.sources.identity import FileStamp
 from discreet.engines.sources.paths import check_path
-from discreet.engines.sources.source import unreadable
+from discreet.engines.sources.source import TableSource, unreadable
 from discreet.engines.sql.fragments import name, text
 
 __all__ = ["Database", "DatabaseTable", "collated"]
 
 _ALIKE: Final = (("a", "A"), ("a", "\u00e1"), ("\u00e9", "e\u0301"), ("a", "a\u00ad"))
-"""Pairs of texts: every collation but the one by bytes holds one of them for equal."""
+"""Pairs of texts: every collation but the bytewise one takes some pair for equal."""
 
 
 def collated(connection: DuckDBPyConnection, view: str, columns: Iterable[str]) -> frozenset[str]:
-    """Return the columns in which DuckDB holds different texts for equal; no row is read.
+    """Return the columns in which DuckDB takes different texts for equal; no row is read.
 
     A collation is part of a column's type, and stays with a text that takes the column's place.
     """
-    return frozenset(each for each in columns if _is_collated(connection, view, each))
+    return frozenset(column for column in columns if _is_collated(connection, view, column))
 
 
 def _is_collated(connection: DuckDBPyConnection, view: str, column: str) -> bool:
@@ -37,12 +37,12 @@ def _is_collated(connection: DuckDBPyConnection, view: str, column: str) -> bool
         f"coalesce(any_value({name(column)}), {text(one)}) = {text(other)}" for one, other in _ALIKE
     )
     try:
-        ((found,),) = connection.execute(
+        ((is_equal,),) = connection.execute(
             f"SELECT {equal} FROM {name(view)} WHERE false"  # noqa: S608 (quoted names)
         ).fetchall()
     except duckdb.Error:  # a collation that is not installed here
         return True
-    return bool(found)
+    return bool(is_equal)
 
 
 @final
@@ -62,10 +62,10 @@ class Database:
 
 
 @final
-class DatabaseTable:
-    """A table of a database file that was looked at, to be attached."""
+class DatabaseTable(TableSource):
+    """A table of a database file that was looked at, to be attached; the file then stays open."""
 
-    kind: Final = "duckdb"
+    kind = "duckdb"
 
     __slots__ = ("_database", "_path", "stamp")
 
@@ -82,26 +82,16 @@ class DatabaseTable:
         path = str(Path(self._database.path).resolve())
         return (path, f"{path}.wal")
 
-    @property
-    def types(self) -> Mapping[str, str]:
-        """DuckDB tells them."""
-        return {}
-
-    @property
-    def paths(self) -> tuple[str, ...]:
-        """The files that may be read from now on: the file stays open, and needs no permission."""
-        return ()
-
     def attach(self, connection: DuckDBPyConnection, alias: str) -> str:
         """Attach the file, and print which table to select from."""
         schema, table = self._database.schema, self._database.table
         connection.execute(f"ATTACH {text(self._path)} AS {name(alias)} (TYPE duckdb, READ_ONLY)")
-        found = connection.execute(
+        matches = connection.execute(
             "SELECT 1 FROM duckdb_tables() WHERE database_name = ? AND schema_name = ?"
             " AND table_name = ?",
             [alias, schema, table],
         ).fetchall()
-        if not found:
+        if not matches:
             raise unreadable(
                 f"there is no table {table} in the database.",
                 do="name a table that is there; views cannot be opened.",

@@ -3,7 +3,7 @@
 Trust: kernel.
 
 A dataset lists its files when it is made, and that list stays.  Of files on this machine the state
-is that of every file; of others it is what their file system tells: size and time of modification.
+is that of every file; of others it is their size and time of modification.
 A dataset in memory is copied, as a frame is.  One that lists a file twice is refused: each row of
 it would count twice.
 """
@@ -58,7 +58,7 @@ def _stamp(dataset: Any) -> Stamp:
 
 
 def _check_twice(dataset: Any) -> None:
-    """Refuse a dataset that has one file under two names, as far as these tell."""
+    """Refuse a dataset that has one file under two names, if the names or inodes show it."""
     local = dataset.filesystem.type_name == "local"
     files: set[object] = set()
     for path in dataset.files:

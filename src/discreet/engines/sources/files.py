@@ -17,7 +17,7 @@ from __future__ import annotations
 import csv
 import gzip
 from codecs import BOM_UTF8
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import BinaryIO, Final, cast, final
 
 import pyarrow as pa
@@ -26,7 +26,7 @@ from duckdb import DuckDBPyConnection
 from discreet.engines.sources.csv_structure import CHUNK, LONGEST_RECORD, CsvStructure, check_header
 from discreet.engines.sources.identity import FileStamp
 from discreet.engines.sources.paths import listed
-from discreet.engines.sources.source import check_names, type_name, unreadable
+from discreet.engines.sources.source import TableSource, check_names, type_name, unreadable
 from discreet.engines.sql.fragments import text
 
 __all__ = ["CSV_ENDINGS", "CsvFiles", "ParquetFiles"]
@@ -38,12 +38,12 @@ CSV_ENDINGS: Final = tuple(_DELIMITERS)
 
 
 @final
-class CsvFiles:
+class CsvFiles(TableSource):
     """Files with a line of names and one line for each row."""
 
-    kind: Final = "csv"
+    kind = "csv"
 
-    __slots__ = ("_delimiter", "_headers", "packed", "paths", "stamp")
+    __slots__ = ("_delimiter", "_headers", "packed", "paths", "stamp", "types")
 
     def __init__(self, stamp: FileStamp, *, ending: str) -> None:
         """Read every file once, to check its structure; keep the names in its first line.
@@ -68,11 +68,7 @@ class CsvFiles:
             )
         for header in self._headers:
             check_header(header)
-
-    @property
-    def types(self) -> Mapping[str, str]:
-        """All columns are texts."""
-        return dict.fromkeys(next(iter(self._headers)), "text")
+        self.types = dict.fromkeys(header, "text")
 
     def attach(self, connection: DuckDBPyConnection, alias: str) -> str:  # noqa: ARG002 (alias)
         """Print how to read the files: those with their names in one order together."""
@@ -114,10 +110,10 @@ def _header(file: BinaryIO, delimiter: str) -> tuple[str, ...]:
 
 
 @final
-class ParquetFiles:
+class ParquetFiles(TableSource):
     """Files of columns, which carry their own schema."""
 
-    kind: Final = "parquet"
+    kind = "parquet"
 
     __slots__ = ("paths", "stamp", "types")
 
@@ -129,7 +125,7 @@ class ParquetFiles:
         self.stamp = stamp
         schemas = [pq.read_schema(path) for path in self.paths]
         check_names(schemas[0].names, what="columns")
-        self.types: Mapping[str, str] = {each.name: type_name(each.type) for each in schemas[0]}
+        self.types = {field.name: type_name(field.type) for field in schemas[0]}
         if any(_fields(schema) != _fields(schemas[0]) for schema in schemas[1:]):
             raise unreadable(
                 "the files do not have the same columns.",

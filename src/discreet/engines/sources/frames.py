@@ -2,8 +2,8 @@
 
 Trust: kernel.
 
-A frame shares its memory with whoever made it, who may go on to change it while a session is open.
-So what is read is a copy, made once; what is checked is the copy.
+A frame shares its memory with its maker, who may change it while a session is open.  So a copy is
+made once, and checked and read in its place.
 
 The type of a column is that of its array or its dtype.  A pandas column of Python objects is TEXT,
 and what is no text in it is NULL.  Columns of other types are there, but cannot be named.
@@ -22,7 +22,13 @@ import pyarrow.types as kinds
 from duckdb import DuckDBPyConnection
 from numpy.typing import NDArray
 
-from discreet.engines.sources.source import Stamp, check_names, type_name, unreadable
+from discreet.engines.sources.source import (
+    Stamp,
+    TableSource,
+    check_names,
+    type_name,
+    unreadable,
+)
 from discreet.engines.sql.fragments import name
 
 if TYPE_CHECKING:  # loaded by whoever makes a dataset, because it takes pandas along
@@ -47,7 +53,7 @@ class MemoryStamp:
         self.state = None
 
     def is_unchanged(self) -> bool:
-        """Say yes."""
+        """Return true: nobody can change it."""
         return True
 
     def content(self) -> str:
@@ -83,7 +89,7 @@ def _write(table: pa.Table, sink: pa.NativeFile) -> None:
 
 
 def _digests(column: pa.ChunkedArray) -> list[str]:
-    """Return digests of which values are NULL, of the others, and of the lengths of texts."""
+    """Return digests of the places of NULL, of the other values, and of the lengths of texts."""
     missing, values, lengths = hashlib.sha256(), hashlib.sha256(), hashlib.sha256()
     for chunk in column.chunks:
         missing.update(_bytes(chunk.is_null().cast(pa.uint8())))
@@ -95,11 +101,11 @@ def _digests(column: pa.ChunkedArray) -> list[str]:
         else:
             flags = kinds.is_boolean(chunk.type)
             values.update(_bytes((chunk.cast(pa.uint8()) if flags else chunk).drop_null()))
-    return [each.hexdigest() for each in (missing, values, lengths)]
+    return [digest.hexdigest() for digest in (missing, values, lengths)]
 
 
 def _bytes(array: pa.Array) -> memoryview:
-    """Return the bytes of values of one width, of which none is NULL."""
+    """Return the bytes of values of one width without NULL."""
     width = array.type.bit_width // _BYTE
     return _view(array.buffers()[1])[array.offset * width : (array.offset + len(array)) * width]
 
@@ -128,7 +134,7 @@ _PLAIN: Final = (
 
 
 @final
-class Frame:
+class Frame(TableSource):
     """A table in memory, or a dataset; nothing of it is ever shown."""
 
     __slots__ = ("_data", "_hidden", "kind", "stamp", "types")
@@ -142,17 +148,12 @@ class Frame:
         kind: str,
         types: Mapping[str, str],
     ) -> None:
-        """Take columns that can be read, the names of those that cannot, and what they were."""
+        """Take readable columns, the names of the others, and the types of both at their source."""
         self._data = data
         self._hidden = hidden
         self.stamp = stamp
         self.kind = kind
         self.types = types
-
-    @property
-    def paths(self) -> tuple[str, ...]:
-        """The files that may be read from now on."""
-        return ()
 
     def attach(self, connection: DuckDBPyConnection, alias: str) -> str:
         """Register the data, and print what to select from."""

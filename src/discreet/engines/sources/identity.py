@@ -1,4 +1,4 @@
-"""The identity of a source: what tells the state that it was opened in from any other.
+"""The identity of a source: how its state at opening is told from any other.
 
 Trust: kernel.  Names, types, units and keys are learned when a source is opened.  They are true of
 what is read later only if the source has not changed since.
@@ -64,7 +64,7 @@ class Identity:
     Attributes:
         kind: what it is: "csv", "parquet", "duckdb", "dataset", "frame", "postgresql" or "spark".
         columns: the names of its columns, and their types where it has any.
-        state: a digest of its state; None for what this process alone holds, and nobody can change.
+        state: a digest of its state; None for a copy in memory, which nobody can change.
         content: returns a digest of every value in it; None if these cannot be read here.
     """
 
@@ -121,7 +121,7 @@ class FileStamp:
     __slots__ = ("_find", "_states", "kind", "paths")
 
     def __init__(self, find: Callable[[], tuple[str, ...]], *, kind: str) -> None:
-        """Take what lists the files; those that need not be there are listed all the same."""
+        """Take a function that lists the files, also those that may be missing."""
         self.kind = kind
         self._find = find
         self.paths, self._states = _quiet_files(find)
@@ -129,7 +129,7 @@ class FileStamp:
     @property
     def state(self) -> str:
         """A digest of what the system says of the files; no byte of them is in it."""
-        return digest_of([None if each is None else astuple(each)[:-1] for each in self._states])
+        return digest_of([None if state is None else astuple(state)[:-1] for state in self._states])
 
     def is_unchanged(self) -> bool:
         """Look for the files again, and at each of them."""
@@ -152,16 +152,16 @@ def found_files(address: str) -> tuple[str, ...]:
     """
     paths = _matches(address) if has_magic(address) else [address]
     folders: dict[Path, Path] = {}
-    found = []
+    regular = []
     for path in map(Path, paths):
         try:
             seen = path.stat()
         except OSError:
             continue
         if S_ISREG(seen.st_mode):
-            found.append((_resolved(path, folders), (seen.st_dev, seen.st_ino)))
+            regular.append((_resolved(path, folders), (seen.st_dev, seen.st_ino)))
     files: dict[tuple[int, int], str] = {}
-    for name, file in sorted(found):
+    for name, file in sorted(regular):
         files.setdefault(file, name)
     if not files:
         raise unreadable(
@@ -172,9 +172,9 @@ def found_files(address: str) -> tuple[str, ...]:
 
 
 def _matches(address: str) -> list[str]:
-    """Return the paths that match a pattern; what is there as it is spelled is no pattern."""
+    """Return the paths that match a pattern; an existing path is no pattern."""
     path = Path(address)
-    there = next((each for each in (path, *path.parents) if os.path.exists(each)), None)  # noqa: PTH110 (never raises)
+    there = next((part for part in (path, *path.parents) if os.path.exists(part)), None)  # noqa: PTH110 (never raises)
     if there == path or there is None:
         return [address]
     return glob(str(Path(escape(str(there)), path.relative_to(there))), recursive=True)  # noqa: PTH207
@@ -215,9 +215,9 @@ def run_if_unchanged(
     read: Callable[[], T],
     failed: Callable[[], object] | None = None,
 ) -> T:
-    """Read between two looks; a failure that comes with a change is told as a change.
+    """Read between two checks; a failure that comes with a change is reported as a change.
 
-    ``failed`` is a look that is taken after a failure alone, because it takes its time.
+    ``failed`` is a slow check, made only after a failure.
 
     >>> run_if_unchanged(lambda: None, lambda: 7)
     7
@@ -225,7 +225,7 @@ def run_if_unchanged(
     check()
     failure: EngineFailed | None = None
     try:
-        found = read()
+        answer = read()
     except EngineFailed as error:
         failure = error
     check()
@@ -233,7 +233,7 @@ def run_if_unchanged(
         if failed is not None:
             failed()
         raise failure
-    return found
+    return answer
 
 
 def changed(tables: Iterable[str]) -> SourceChanged:
@@ -266,7 +266,7 @@ def _quiet_files(
 
 
 def digest_of(state: object) -> str:
-    """Return the SHA-256 of what a state looks like.
+    """Return the SHA-256 of the ``repr`` of a state.
 
     >>> digest_of((1, "a"))[:8]
     '2a123b26'
@@ -275,7 +275,7 @@ def digest_of(state: object) -> str:
 
 
 def joined_digest(digests: Iterable[str]) -> str:
-    """Return one digest for some, whatever their order is."""
+    """Return one digest for several, whatever their order."""
     return hashlib.sha256("".join(sorted(digests)).encode("ascii")).hexdigest()
 
 

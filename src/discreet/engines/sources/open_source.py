@@ -1,4 +1,4 @@
-"""Opening: which kind of source something is.
+"""Opening sources, whatever their kind.
 
 Trust: kernel.
 """
@@ -16,10 +16,9 @@ from discreet.engines.execution import run_sanitized
 from discreet.engines.sources.database import Database, DatabaseTable
 from discreet.engines.sources.datasets import from_dataset
 from discreet.engines.sources.files import CSV_ENDINGS, CsvFiles, ParquetFiles
-from discreet.engines.sources.frames import Frame, from_arrow, from_pandas
+from discreet.engines.sources.frames import from_arrow, from_pandas
 from discreet.engines.sources.identity import FileStamp, found_files
 from discreet.engines.sources.source import TableSource, unreadable
-from discreet.engines.sources.staging_table import StagingTable
 
 __all__ = ["open_source"]
 
@@ -51,9 +50,7 @@ def _opened(data: object, table: str) -> TableSource:
             return _file(os.fspath(data), table)
         case Database():
             return DatabaseTable(data)
-        case (
-            StagingTable() | DatabaseTable() | CsvFiles() | ParquetFiles() | Frame()
-        ):  # opened before
+        case TableSource():  # opened before
             return data
         case pa.Table():
             return from_arrow(data)
@@ -64,7 +61,7 @@ def _opened(data: object, table: str) -> TableSource:
 
 
 def _is_dataset(data: object) -> bool:
-    """Tell a dataset; whoever made one has loaded the library, which takes its time."""
+    """Recognize a dataset; its maker has loaded the library, which is slow to load."""
     library = sys.modules.get("pyarrow.dataset")
     return library is not None and isinstance(data, library.Dataset)
 
@@ -85,7 +82,7 @@ def _file(address: str, table: str) -> TableSource:
 
 
 def _frame(data: object) -> TableSource:
-    """Take a data frame, told by the package that its class is from; none is imported for it."""
+    """Take a data frame, recognized by the package of its class without importing any."""
     kind = type(data)
     match kind.__module__.partition(".")[0], kind.__name__:
         case "pandas", "DataFrame":

@@ -5,7 +5,9 @@ Trust: kernel.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
 from duckdb import DuckDBPyConnection
@@ -42,32 +44,23 @@ class Stamp(Protocol):
         ...
 
 
-class TableSource(Protocol):
+class TableSource(ABC):
     """Files, a table of a database, or a frame in memory."""
 
-    @property
-    def kind(self) -> str:
-        """What kind of source it is."""
-        ...
+    __slots__ = ()
 
-    @property
-    def types(self) -> Mapping[str, str]:
-        """What the source itself calls the types of its columns, where DuckDB does not tell."""
-        ...
+    kind: str
+    """What kind of source it is."""
+    stamp: Stamp
+    """What was seen of it before anything was read."""
+    types: Mapping[str, str] = MappingProxyType({})
+    """What the source itself calls the types of its columns, where DuckDB does not tell."""
+    paths: tuple[str, ...] = ()
+    """The files that a connection may open later; none where it holds all that it needs."""
 
-    @property
-    def paths(self) -> tuple[str, ...]:
-        """The files that may be read from now on."""
-        ...
-
-    @property
-    def stamp(self) -> Stamp:
-        """What was seen of it before anything was read."""
-        ...
-
+    @abstractmethod
     def attach(self, connection: DuckDBPyConnection, alias: str) -> str:
         """Make the table known to a connection, and print what to select from."""
-        ...
 
 
 def unreadable(what: str, *, do: str) -> UnreadableSource:

@@ -16,7 +16,7 @@ from duckdb import DuckDBPyConnection
 
 from discreet.engines.execution import run_interruptibly
 from discreet.engines.sources.frames import MemoryStamp
-from discreet.engines.sources.source import check_names
+from discreet.engines.sources.source import TableSource, check_names
 from discreet.engines.sql.fragments import SQL_TYPES, name
 from discreet.query.types import Type
 
@@ -26,14 +26,14 @@ _BATCH: Final = "rows to be staged"
 
 
 @final
-class StagingTable:
+class StagingTable(TableSource):
     """A table whose columns are known from the start, and its rows while a question is answered.
 
     >>> StagingTable({"age": Type.INTEGER, "face": None}).paths
     ()
     """
 
-    kind: Final = "staged"
+    kind = "staged"
 
     __slots__ = ("_alias", "_columns", "_connection", "stamp")
 
@@ -43,19 +43,7 @@ class StagingTable:
         self._columns = dict(columns)
         self._connection: DuckDBPyConnection | None = None
         self._alias = ""
-        self.stamp = MemoryStamp(
-            pa.table({}), kind="staged"
-        )  # whoever fills it knows where rows are from
-
-    @property
-    def types(self) -> Mapping[str, str]:
-        """Whoever fills it knows them."""
-        return {}
-
-    @property
-    def paths(self) -> tuple[str, ...]:
-        """The files that may be read from now on: none."""
-        return ()
+        self.stamp = MemoryStamp(pa.table({}), kind="staged")  # its filler knows the source
 
     def attach(self, connection: DuckDBPyConnection, alias: str) -> str:
         """Make the table, without rows, and print what to select from."""

@@ -6,8 +6,8 @@ Totals are clamped once, and groups get their order, when all parts have been ad
 
 Theorem (key ``division-by-unit``, for sums).  If all rows of a unit are seen by one task, the sum
 over tasks of what each computes is the sum over units.  This is checked: a part that two tasks have
-seen ends the job, however Spark came to divide them, and so do more tasks than limbs can be added
-up of.  Both conditions stand in one filter with what is kept, so that no part of it is computed
+seen ends the job, however Spark came to divide them, and so do more tasks than limbs have room for.
+One filter holds both conditions and chooses the rows to keep, so that no part of it is computed
 before rows are added up.
 """
 
@@ -76,25 +76,27 @@ def _added(rows: DataFrame, request: EngineRequest) -> DataFrame:
     keys, counts = rest[: len(request.keys)], rest[len(request.keys) :]
     sums = {name: functions.sum(name) for name in counts}
     parts = {_PARTS: functions.count(functions.lit(1))}
-    found = _grouped(rows, ("kind", leaf, value, *keys), {**sums, **parts})
-    if any(isinstance(each, DistinctCount) for each in request.measures):
+    summed_rows = _grouped(rows, ("kind", leaf, value, *keys), {**sums, **parts})
+    if any(isinstance(measure, DistinctCount) for measure in request.measures):
         units = functions.when(functions.col(value).isNull(), functions.col("units")).otherwise(1)
         sums["units"] = functions.sum(units)
         parts = {_PARTS: functions.max(_PARTS)}
-        found = _grouped(found, ("kind", leaf, *keys), {**sums, **parts})
-    return found
+        summed_rows = _grouped(summed_rows, ("kind", leaf, *keys), {**sums, **parts})
+    return summed_rows
 
 
 def _grouped(rows: DataFrame, by: Sequence[str], values: Mapping[str, Any]) -> DataFrame:
     """Return what rows are grouped by, and one value of each name for every group.
 
-    Whether a group keeps what it is grouped by is a setting of the session; here it does.
+    Sessions differ in whether a group keeps its grouping columns; here it does.
     """
     functions = functions_of(rows)
-    kept = [functions.col(each).alias(f"by_{each}") for each in by]
-    found = rows.groupBy(*by).agg(*kept, *(value.alias(each) for each, value in values.items()))
-    named = [functions.col(f"by_{each}").alias(each) for each in by]
-    return found.select(*named, *(functions.col(each) for each in values))
+    kept = [functions.col(column).alias(f"by_{column}") for column in by]
+    grouped = rows.groupBy(*by).agg(
+        *kept, *(value.alias(column) for column, value in values.items())
+    )
+    named = [functions.col(f"by_{column}").alias(column) for column in by]
+    return grouped.select(*named, *(functions.col(column) for column in values))
 
 
 def _checked(functions: Any, kept: Any) -> Any:
@@ -115,22 +117,22 @@ def raw_answer(rows: pa.Table, bounding: ContributionBounding) -> RawTotals:
     try:
         tables = {
             **public_tables(request),
-            _ROWS: rows.select([each for each in names(request) if each != "value"]),
+            _ROWS: rows.select([column for column in names(request) if column != "value"]),
         }
         first = connection.fetch(_groups(bounding), tables)
         leaves = {
-            each.name: connection.fetch(_leaves(bounding, kind), tables)
-            for kind, each in _of_class(request, Leaves)
+            measure.name: connection.fetch(_leaves(bounding, kind), tables)
+            for kind, measure in _of_class(request, Leaves)
         }
     finally:
         connection.close()
     named = first if request.listed is None else tables[PUBLIC]
-    columns = {each.name: f"t{at}" for at, each in enumerate(request.totals)}
-    columns |= {each.name: f"d{kind}" for kind, each in _of_class(request, DistinctCount)}
+    columns = {total.name: f"t{index}" for index, total in enumerate(request.totals)}
+    columns |= {measure.name: f"d{kind}" for kind, measure in _of_class(request, DistinctCount)}
     return RawTotals(
         keys=tuple(
-            named.column(at).cast(ARROW_TYPES[key.type]).combine_chunks()
-            for at, key in enumerate(request.keys)
+            named.column(index).cast(ARROW_TYPES[key.type]).combine_chunks()
+            for index, key in enumerate(request.keys)
         ),
         units=integers(first, "units"),
         totals={name: integers(first, column) for name, column in columns.items()},
@@ -142,9 +144,9 @@ def _groups(bounding: ContributionBounding) -> str:
     """Print the units, totals and numbers of different values of every group."""
     request = bounding.request
     values = {"units": _of_kind(GROUP)}
-    for at, _ in enumerate(request.totals):
-        whole = f"coalesce(sum({joined_limbs(limb_names(at))}), 0)"
-        values[f"t{at}"] = f"least(greatest({whole}, -{LARGEST_TOTAL}), {LARGEST_TOTAL})"
+    for index, _ in enumerate(request.totals):
+        whole = f"coalesce(sum({joined_limbs(limb_names(index))}), 0)"
+        values[f"t{index}"] = f"least(greatest({whole}, -{LARGEST_TOTAL}), {LARGEST_TOTAL})"
     distinct = [kind for kind, _ in _of_class(request, DistinctCount)]
     values |= {f"d{kind}": _of_kind(kind) for kind in distinct}
     shown = [f"CAST({sql} AS BIGINT) AS {name}" for name, sql in values.items()]
@@ -160,16 +162,16 @@ def _of_kind(kind: int) -> str:
 def _of_class(request: EngineRequest, which: type[M]) -> list[tuple[int, M]]:
     """Return the measures of one class, with the kinds of their rows."""
     numbered = enumerate(request.measures, start=MEASURES)
-    return [(kind, each) for kind, each in numbered if isinstance(each, which)]
+    return [(kind, measure) for kind, measure in numbered if isinstance(measure, which)]
 
 
 def _leaves(bounding: ContributionBounding, kind: int) -> str:
     """Print the leaves of a measure that are not empty, with the numbers of their groups."""
     rows = f"SELECT * FROM {_ROWS} WHERE kind = {kind}"
-    found = bounding.numbered(rows)
-    if found is None:
-        renamed = [f"{key} AS p{at}" for at, key in enumerate(bounding.keys)]
+    numbered = bounding.numbered(rows)
+    if numbered is None:
+        renamed = [f"{key} AS p{index}" for index, key in enumerate(bounding.keys)]
         place = f"row_number() OVER (ORDER BY {bounding.by_key}) - 1 AS g"
         groups = f"SELECT {listed(renamed)}, {place} FROM {_ROWS} WHERE kind = {GROUP}"
-        found = f"SELECT * FROM ({rows}) JOIN ({groups}) ON {bounding.same_group('p')}"
-    return f"SELECT g, leaf, units AS c FROM ({found}) ORDER BY g, leaf"
+        numbered = f"SELECT * FROM ({rows}) JOIN ({groups}) ON {bounding.same_group('p')}"
+    return f"SELECT g, leaf, units AS c FROM ({numbered}) ORDER BY g, leaf"

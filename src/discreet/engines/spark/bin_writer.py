@@ -5,9 +5,9 @@ Trust: kernel.  Totals without noise are seen by the task that finishes them, an
 Definition.  The bin of a group is a hash of its key values; a shuffle brings each bin together, and
 its rows one after another.  A task takes the totals of a bin, sorts them by their keys, has them
 finished (:mod:`discreet.release.answer` says how), and writes the shown groups into one file.
-What it hands on are the name of the file, its digest and the number of its rows.
-A task that runs again makes the same files, which are known by their content.  So nothing depends
-on how many tasks there are, which of them are repeated, or when: neither files nor rows in them.
+It reports the name of the file, its digest and its number of rows.
+A task that runs again makes the same files, which are known by their content.  So neither the files
+nor their rows depend on how many tasks there are, which of them are repeated, or when.
 
 A task whose package is not the one that plans refuses to draw.
 A bin that came in two parts would get the same noise twice, and is refused.  Whatever fails in a
@@ -100,7 +100,7 @@ def _job(
 ) -> DataFrame:
     """Bring bins together, and finish each of them where it is."""
     functions = functions_of(groups)
-    keys = [f"k{at}" for at in range(len(request.keys))]
+    keys = [f"k{index}" for index in range(len(request.keys))]
     place = functions.pmod(functions.xxhash64(*keys), functions.lit(bins))
     whole = groups.withColumn(BIN, place).repartition(BIN).sortWithinPartitions(BIN)
     columns = spark_schema(_REPORT)
@@ -130,13 +130,13 @@ def _reports(
     if drawn_by != package():
         message = "another version of the package"
         raise RuntimeError(message)
-    for at, table in _whole_bins(batches):
-        found = finish(_raw(table, request), at)
+    for number, table in _whole_bins(batches):
+        finished = finish(_raw(table, request), number)
         name = digest = ""
-        if found.num_rows:
-            file = write_table(found, folder, f"bin-{at:05}")
+        if finished.num_rows:
+            file = write_table(finished, folder, f"bin-{number:05}")
             name, digest = file.name, file.digest
-        values = [[at], [found.num_rows], [name], [digest]]
+        values = [[number], [finished.num_rows], [name], [digest]]
         yield pa.record_batch(values, schema=_REPORT)
 
 
@@ -150,14 +150,14 @@ def _whole_bins(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, pa.Tab
         for start, end in pairwise(starts):
             if start == end:
                 continue
-            at = int(places[start])
-            if current is not None and at != current:
-                if at < current:
+            number = int(places[start])
+            if current is not None and number != current:
+                if number < current:
                     message = "bins do not come one after another"
                     raise ValueError(message)
                 yield current, pa.Table.from_batches(parts)
                 parts = []
-            current = at
+            current = number
             parts.append(batch.slice(start, end - start))
     if current is not None:
         yield current, pa.Table.from_batches(parts)
@@ -166,15 +166,17 @@ def _whole_bins(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, pa.Tab
 def _raw(table: pa.Table, request: EngineRequest) -> RawTotals:
     """Read the totals of a bin, and sort its groups."""
     keys = [
-        table.column(f"k{at}").cast(ARROW_TYPES[key.type]).combine_chunks()
-        for at, key in enumerate(request.keys)
+        table.column(f"k{index}").cast(ARROW_TYPES[key.type]).combine_chunks()
+        for index, key in enumerate(request.keys)
     ]
     places = _order(keys)
     order = numbers(places)
     return RawTotals(
         keys=tuple(key.take(places) for key in keys),
         units=integers(table, "units")[order],
-        totals={each.name: _total(table, at)[order] for at, each in enumerate(request.totals)},
+        totals={
+            total.name: _total(table, index)[order] for index, total in enumerate(request.totals)
+        },
         leaves={},
     )
 
@@ -184,21 +186,21 @@ def _order(keys: list[pa.Array]) -> pa.Array:
     import pyarrow.compute as pc  # noqa: PLC0415  loaded in tasks alone
 
     columns: dict[str, pa.Array] = {}
-    for at, key in enumerate(keys):
-        columns[f"there {at}"] = key.is_valid().cast(pa.int8())
-        columns[f"value {at}"] = key.cast(pa.int8()) if pa.types.is_boolean(key.type) else key
+    for index, key in enumerate(keys):
+        columns[f"there {index}"] = key.is_valid().cast(pa.int8())
+        columns[f"value {index}"] = key.cast(pa.int8()) if pa.types.is_boolean(key.type) else key
     wanted = [(name, "ascending") for name in columns]
     return pc.sort_indices(pa.table(columns), sort_keys=wanted)
 
 
-def _total(table: pa.Table, at: int) -> Integers:
+def _total(table: pa.Table, index: int) -> Integers:
     """Put the limbs of a total together; what does not fit in 62 bits is clamped."""
-    low, middle, high = (integers(table, name) for name in limb_names(at))
+    low, middle, high = (integers(table, name) for name in limb_names(index))
     middle = middle + (low >> BITS)
     high = np.clip(high + (middle >> BITS), -2, 1)  # what is further out is clamped below
     top = (high << BITS) + (middle & _MASK)
     edge = LARGEST_TOTAL >> BITS
     inside = (top >= -edge) & (top < edge)
     exact = (np.where(inside, top, 0) << BITS) + (low & _MASK)
-    found: Integers = np.where(inside, exact, np.where(top < 0, -LARGEST_TOTAL, LARGEST_TOTAL))
-    return found
+    clamped: Integers = np.where(inside, exact, np.where(top < 0, -LARGEST_TOTAL, LARGEST_TOTAL))
+    return clamped

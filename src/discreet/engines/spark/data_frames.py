@@ -45,7 +45,7 @@ FileStatuses = tuple[tuple[object, ...], ...]
 class SparkStamp:
     """A data frame, and its files as they were when it was opened."""
 
-    __slots__ = ("_elsewhere", "_frame", "_local", "_told", "content", "kind", "state")
+    __slots__ = ("_elsewhere", "_frame", "_local", "_statuses", "content", "kind", "state")
 
     def __init__(self, frame: DataFrame) -> None:
         """List the files, and look at them; no row is read."""
@@ -53,26 +53,26 @@ class SparkStamp:
         self.content = None  # which only Spark could compute
         self._frame = frame
         files = sorted(frame.inputFiles())
-        here = tuple(unquote(urlsplit(each).path) for each in files if _is_local(each))
+        here = tuple(unquote(urlsplit(file).path) for file in files if _is_local(file))
         self._local = FileStamp(lambda: here, kind=self.kind)
-        self._elsewhere = tuple(each for each in files if not _is_local(each))
-        self._told = self._look()
+        self._elsewhere = tuple(file for file in files if not _is_local(file))
+        self._statuses = self._look()
         self.state = self._state() if files else None
 
     def _state(self) -> str:
         plan = (self._frame.semanticHash(), self._frame.schema.json())
-        return digest_of((plan, self._told, self._local.state))
+        return digest_of((plan, self._statuses, self._local.state))
 
     def _look(self) -> FileStatuses:
-        """Return what is told of files elsewhere."""
+        """Return what is known of files elsewhere."""
         if len(self._elsewhere) > _MOST:
-            return tuple((each,) for each in self._elsewhere)
-        return tuple(file_status(self._frame, each) for each in self._elsewhere)
+            return tuple((file,) for file in self._elsewhere)
+        return tuple(file_status(self._frame, file) for file in self._elsewhere)
 
     def is_unchanged(self) -> bool:
         """Look at the files again; a frame that cannot be asked any more has changed."""
         try:
-            return self._local.is_unchanged() and self._look() == self._told
+            return self._local.is_unchanged() and self._look() == self._statuses
         except Exception:  # noqa: BLE001 (whatever Spark says may quote the data)
             return False
 
@@ -82,7 +82,7 @@ def _is_local(file: str) -> bool:
 
 
 def file_status(frame: DataFrame, file: str) -> tuple[object, ...]:
-    """Return the name, size and time of modification of a file, as its file system tells them."""
+    """Return the name, size and time of modification of a file, as its file system has them."""
     session: Any = getattr(frame.sparkSession, "_jsparkSession", None)
     if session is None:  # on a server, whose file systems cannot be asked from here
         return (file,)
@@ -113,7 +113,7 @@ _BYTEWISE: Final = re.compile(r"string( collate UTF8_BINARY)?|varchar\(\d+\)")
 
 
 def is_spark(data: object) -> bool:
-    """Tell a data frame of Spark, whose library is not loaded for it.
+    """Recognize a data frame of Spark without loading its library.
 
     >>> is_spark("visits.parquet")
     False
@@ -131,7 +131,7 @@ def functions_of(frame: DataFrame) -> Any:
 @final
 @dataclass(frozen=True, slots=True, repr=False)
 class SparkSource:
-    """A data frame, and the columns of it by their names; None is the type of those in no table."""
+    """A data frame and its columns by name; the type is None for those that cannot be read."""
 
     frame: DataFrame
     natives: dict[str, str | None]
@@ -141,7 +141,7 @@ class SparkSource:
 
     @classmethod
     def of(cls, frame: DataFrame, *, table: str) -> Self:
-        """Take a data frame; only what describes it is read."""
+        """Take a data frame; only its description is read."""
         return run_sanitized(
             lambda: cls._described(frame, table),
             lambda _: unreadable(
@@ -154,11 +154,11 @@ class SparkSource:
     @classmethod
     def _described(cls, frame: DataFrame, table: str) -> Self:
         fields = frame.schema.fields
-        check_names([each.name for each in fields], what="columns")
+        check_names([column.name for column in fields], what="columns")
         if frame.isStreaming:
             raise unreadable(f"table {table} is a stream.", do="give a data frame that has an end.")
-        natives = {each.name: _native(each.dataType) for each in fields}
-        types = {each.name: _type_name(each) for each in fields}
+        natives = {column.name: _native(column.dataType) for column in fields}
+        types = {column.name: _type_name(column) for column in fields}
         return cls(frame, natives, SparkStamp(frame), types)
 
     @property
@@ -171,7 +171,7 @@ class SparkSource:
 
     @property
     def stored(self) -> dict[str, StoredColumn]:
-        """How Spark holds the columns."""
+        """How Spark stores the columns."""
         return {
             name: StoredColumn(
                 source="spark",
@@ -184,14 +184,16 @@ class SparkSource:
 
     def normalized(self, table: TableFacts | None) -> SparkSource:
         """Return the same, with texts that are declared to be UUIDs read in one form."""
-        uuids = () if table is None else (each for each in table.columns if each.form == "uuid")
-        changed = {each.name: UUID_TEXT for each in uuids}
+        uuids = (
+            () if table is None else (column for column in table.columns if column.form == "uuid")
+        )
+        changed = {column.name: UUID_TEXT for column in uuids}
         return replace(self, natives={**self.natives, **changed})
 
     def place(self, column: str) -> int:
         """Return the place of a column, named in any case."""
         wanted = folded(column)
-        return next(at for at, name in enumerate(self.natives) if folded(name) == wanted)
+        return next(place for place, name in enumerate(self.natives) if folded(name) == wanted)
 
     def native(self, place: int) -> str | None:
         """Return DuckDB's type for the column at a place."""
@@ -200,18 +202,20 @@ class SparkSource:
     def selected(self, places: Iterable[int], prefix: str = "c") -> DataFrame:
         """Return some columns, named after their places, as tasks can read them."""
         functions = functions_of(self.frame)
-        renamed = self.frame.toDF(*(f"c{at}" for at in range(len(self.natives))))
+        renamed = self.frame.toDF(*(f"c{place}" for place in range(len(self.natives))))
         return renamed.select(
-            *(self._cleaned(functions, at).alias(f"{prefix}{at}") for at in places)
+            *(self._cleaned(functions, place).alias(f"{prefix}{place}") for place in places)
         )
 
     def cell_counts(self) -> dict[str, int]:
         """Count the cells of each column that are not NULL in the frame; for the owner."""
         functions = functions_of(self.frame)
-        renamed = self.frame.toDF(*(f"c{at}" for at in range(len(self.natives))))
-        counts = (functions.count(f"c{at}").alias(f"c{at}") for at in range(len(self.natives)))
-        (found,) = renamed.agg(*counts).toArrow().to_pylist()
-        return {name: int(found[f"c{at}"]) for at, name in enumerate(self.natives)}
+        renamed = self.frame.toDF(*(f"c{place}" for place in range(len(self.natives))))
+        counts = (
+            functions.count(f"c{place}").alias(f"c{place}") for place in range(len(self.natives))
+        )
+        (row,) = renamed.agg(*counts).toArrow().to_pylist()
+        return {name: int(row[f"c{place}"]) for place, name in enumerate(self.natives)}
 
     def _cleaned(self, functions: Any, place: int) -> Any:
         column = functions.col(f"c{place}")
@@ -222,8 +226,8 @@ class SparkSource:
 
 def _type_name(field: Any) -> str:
     """Return what Spark calls the type of a column, also where it is a filled-up text."""
-    told = (field.metadata or {}).get("__CHAR_VARCHAR_TYPE_STRING")
-    return str(told or field.dataType.simpleString())
+    declared = (field.metadata or {}).get("__CHAR_VARCHAR_TYPE_STRING")
+    return str(declared or field.dataType.simpleString())
 
 
 def _native(kind: Any) -> str | None:

@@ -6,7 +6,7 @@ A shuffle brings all rows of a unit together, and DuckDB computes in every task,
 that it computes with alone; Spark adds up what tasks give.  So the integers are the same, whatever
 the settings of Spark are.  What tasks give, and Spark keeps while it adds up, are totals of groups
 and different values of what is counted; nothing else is collected but public tables.
-Whatever fails, fails with one and the same sentence.
+Every failure reads the same.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, TypeVar, final
 
 from discreet.engines.connection import Connection, Performance
+from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import ClosingEngine, Columns
 from discreet.engines.execution import run_sanitized
 from discreet.engines.hash_order import HashOrder
@@ -77,7 +78,7 @@ class Spark(ClosingEngine):
     def __init__(
         self, tables: Mapping[str, object], performance: SparkPerformance | None = None
     ) -> None:
-        """Open the tables; only what describes them is read."""
+        """Open the tables; only their descriptions are read."""
         check_names(list(tables), what="tables")
         self._performance = performance or SparkPerformance()
         self._sources = {
@@ -109,8 +110,8 @@ class Spark(ClosingEngine):
         return self._columns
 
     def stored(self) -> Mapping[str, Mapping[str, StoredColumn]]:
-        """Return how the source of every table holds its columns."""
-        return {**self._stored, **{name: each.stored for name, each in self._sources.items()}}
+        """Return how the source of every table stores its columns."""
+        return {**self._stored, **{name: source.stored for name, source in self._sources.items()}}
 
     def learn_schema(self, schema: Schema) -> None:
         """Learn whose rows the tables hold; private tables must be Spark's."""
@@ -123,18 +124,18 @@ class Spark(ClosingEngine):
                     do="read it with Spark, or declare public = true for it in the policy.",
                 )
         self._sources = {
-            name: each.normalized(schema.table(name)) for name, each in self._sources.items()
+            name: source.normalized(schema.table(name)) for name, source in self._sources.items()
         }
-        shared = {name: each for name, each in self._sources.items() if folded(name) in public}
+        shared = {name: source for name, source in self._sources.items() if folded(name) in public}
         self._schema = schema
         self._checked = None
-        self._public = CollectedTables(shared, self._local, self.run_monitored)
+        self._public = CollectedTables(shared, self._local, self.run_monitored, DuckDB)
 
     def identities(self, tables: Iterable[str]) -> Mapping[str, Identity]:
         """Return the state that tables were opened in; refuse what has changed since."""
         wished = {folded(table) for table in tables}
-        stamps: dict[str, Stamp] = {name: each.stamp for name, each in self._local.items()}
-        stamps |= {name: each.stamp for name, each in self._sources.items()}
+        stamps: dict[str, Stamp] = {name: source.stamp for name, source in self._local.items()}
+        stamps |= {name: source.stamp for name, source in self._sources.items()}
         return identified(
             {
                 folded(name): (stamp, _described_columns(self._columns[name]))
@@ -164,9 +165,8 @@ class Spark(ClosingEngine):
 
     def cell_counts(self, table: str) -> Mapping[str, int]:
         """Count the cells of each column that the source holds; for the owner's check alone."""
-        source = next(
-            (each for name, each in self._sources.items() if folded(name) == folded(table)), None
-        )
+        sources = {folded(name): source for name, source in self._sources.items()}
+        source = sources.get(folded(table))
         if source is None:  # a public table from elsewhere
             return {}
         return run_sanitized(lambda: self.run_monitored(source.cell_counts))
@@ -229,7 +229,7 @@ class Spark(ClosingEngine):
         return in_tasks(rows, work, spark_schema(job["schema"]), job=job)
 
     def run_monitored(self, action: Callable[[], T]) -> T:
-        """Do something that starts jobs: they tell how far they are, and can be stopped."""
+        """Run an action that starts jobs, which report their progress and can be stopped."""
         return self._watch.run(action)
 
     def cancel(self) -> None:
@@ -246,7 +246,7 @@ class Spark(ClosingEngine):
         return self._schema, self._public
 
     def close(self) -> None:
-        """Let go of the data; the Spark session is somebody else's, and goes on."""
+        """Release the data; the Spark session belongs to the caller, and goes on."""
         self._closed = True
         self.cancel()
         if self._public is not None:
@@ -255,7 +255,7 @@ class Spark(ClosingEngine):
 
 def _session(sources: Mapping[str, SparkSource]) -> SparkSession:
     sessions = [source.frame.sparkSession for source in sources.values()]
-    if not sessions or any(_told_apart(each) != _told_apart(sessions[0]) for each in sessions):
+    if not sessions or any(_identity(session) != _identity(sessions[0]) for session in sessions):
         raise WrongKind(
             what="the tables belong to no Spark session, or to several.",
             why="the rows of a person are brought together by one session.",
@@ -264,8 +264,8 @@ def _session(sources: Mapping[str, SparkSource]) -> SparkSession:
     return sessions[0]
 
 
-def _told_apart(session: SparkSession) -> object:
-    """Return what two sessions differ in; one session may have several objects here."""
+def _identity(session: SparkSession) -> object:
+    """Return what identifies a session, which may have several objects here."""
     return getattr(session, "_jsparkSession", None) or getattr(session, "session_id", session)
 
 

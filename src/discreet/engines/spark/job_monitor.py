@@ -35,15 +35,15 @@ class JobMonitor:
     __slots__ = ("_progress", "_session", "_tags")
 
     def __init__(self, session: SparkSession, progress: Progress | None) -> None:
-        """Take the session, and who wants to know."""
+        """Take the session, and the function that progress is reported to."""
         self._session: Any = session
         self._progress = progress
         self._tags: dict[str, bool] = {}
 
     def run(self, action: Callable[[], T]) -> T:
-        """Do something that starts jobs; an interrupt stops them, and so does ``cancel``.
+        """Run an action that starts jobs; an interrupt stops them, and so does ``cancel``.
 
-        It is done in a thread of its own: one that waits for Spark cannot speak to it.
+        It runs in another thread: one that waits for Spark cannot stop its own jobs.
         """
         tag = f"discreet-{os.getpid()}-{next(_NUMBERS)}"
         self._tags[tag] = True
@@ -70,13 +70,13 @@ class JobMonitor:
         return type(self._session).__module__.startswith("pyspark.sql.connect.")
 
     def _thread(self, work: Callable[[], None]) -> threading.Thread:
-        """Return a thread that has what this one has set for its jobs."""
+        """Return a thread that inherits what this one has set for its jobs."""
         from pyspark import InheritableThread  # noqa: PLC0415  an optional library
 
         return InheritableThread(work, session=self._session, daemon=True)
 
     def _tagged(self, tag: str, action: Callable[[], T]) -> T:
-        """Do something in this thread, whose jobs are known by their tag, and reporter about."""
+        """Run an action in this thread; tag its jobs, and report their progress."""
         if self._remote:
             self._session.addTag(tag)
         else:
@@ -94,9 +94,9 @@ class JobMonitor:
             if self._remote
             else _polled(self._session, reporter, tag)
         ):
-            found = action()
+            result = action()
         reporter.report(1, 1)
-        return found
+        return result
 
     def _stop(self, tag: str) -> None:
         with contextlib.suppress(Exception):  # there may be nothing left to stop
@@ -108,7 +108,7 @@ class JobMonitor:
 
 @final
 class _ProgressReporter:
-    """Tells shares that never fall."""
+    """Reports shares that never fall."""
 
     __slots__ = ("_last", "_progress")
 
@@ -122,18 +122,18 @@ class _ProgressReporter:
             self._last = share
             self._progress(share)
 
-    def stages(self, found: Iterable[tuple[int, int]]) -> None:
-        """Tell the share of some stages; more may follow, so that it is not all before the end."""
-        listed = list(found)
+    def stages(self, counts: Iterable[tuple[int, int]]) -> None:
+        """Report the share of some stages: never all of it, because more stages may follow."""
+        listed = list(counts)
         self.report(sum(done for done, _ in listed), 1 + sum(known for _, known in listed))
 
 
 @contextmanager
 def _server(session: Any, reporter: _ProgressReporter) -> Iterator[None]:
-    """Hear of progress from a server."""
+    """Receive progress from a server."""
 
     def heard(stages: Any, **_: object) -> None:
-        reporter.stages((each.num_completed_tasks, each.num_tasks) for each in stages or ())
+        reporter.stages((stage.num_completed_tasks, stage.num_tasks) for stage in stages or ())
 
     session.registerProgressHandler(heard)
     try:
@@ -144,7 +144,7 @@ def _server(session: Any, reporter: _ProgressReporter) -> Iterator[None]:
 
 @contextmanager
 def _polled(session: Any, reporter: _ProgressReporter, tag: str) -> Iterator[None]:
-    """Look how far the jobs of this thread are, again and again."""
+    """Poll the progress of the jobs of this thread."""
     context, ended = session.sparkContext, threading.Event()
     context.setJobGroup(tag, "discreet", interruptOnCancel=True)
 
@@ -166,6 +166,6 @@ def _polled(session: Any, reporter: _ProgressReporter, tag: str) -> Iterator[Non
 def _stages(tracker: Any, tag: str) -> Iterator[tuple[int, int]]:
     for job in tracker.getJobIdsForGroup(tag):
         for stage in getattr(tracker.getJobInfo(job), "stageIds", ()):
-            found = tracker.getStageInfo(stage)
-            if found is not None:
-                yield found.numCompletedTasks, found.numTasks
+            info = tracker.getStageInfo(stage)
+            if info is not None:
+                yield info.numCompletedTasks, info.numTasks

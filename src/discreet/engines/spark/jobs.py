@@ -1,4 +1,4 @@
-"""What tasks are told: statements, public tables, and which columns are sent to them.
+"""What tasks are sent: statements, public tables, and columns of private ones.
 
 Trust: kernel.
 """
@@ -61,7 +61,7 @@ class PreparedJob:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobBuilder:
-    """What is known before a question: whose rows there are, and how tables are read."""
+    """What is known before a question: whose rows these are, and how tables are read."""
 
     schema: Schema
     sources: Mapping[str, SparkSource]
@@ -78,11 +78,11 @@ class JobBuilder:
             self._owned(number, table, needed[folded(table.name)], by_unit=bool(request.unit))
             for number, table in enumerate(private_tables(request, self.schema))
         )
-        views = {each.table: each.view for each in owned}
+        views = {table.table: table.view for table in owned}
         sent = public_tables(request)
         for scan in self._public_scans(request):
             columns = tuple(
-                each for each in scan.columns if folded(each[0]) in needed[folded(scan.table)]
+                column for column in scan.columns if folded(column[0]) in needed[folded(scan.table)]
             )
             view = _public_view(f"public table {len(views)}", scan, columns)
             views[folded(scan.table)] = view
@@ -98,13 +98,13 @@ class JobBuilder:
             settings={**_ONE_CORE, "memory_limit": self.memory},
             salt=0,
             tables={alias: _stream(table) for alias, table in sent.items()},
-            views={name(each.view.alias): _selected(each, len(owned)) for each in owned},
+            views={name(table.view.alias): _selected(table, len(owned)) for table in owned},
             sums=group_sums(bounding),
             into=SUMS,
             added=added(bounding),
             others=others(bounding),
             schema=_schema(request),
-            apart=any(each.link is not None for each in owned),
+            apart=any(table.link is not None for table in owned),
             seen=SEEN,
             rows=self.rows,
         )
@@ -120,7 +120,7 @@ class JobBuilder:
             source=source,
             number=number,
             columns_sent=tuple(
-                at for at, column in enumerate(source.natives) if folded(column) in needed
+                place for place, column in enumerate(source.natives) if folded(column) in needed
             ),
             unit=tuple(self._place(table, column) for column in table.unit) if by_unit else (),
             link=None if link is None else self._linked(table, link),
@@ -129,7 +129,7 @@ class JobBuilder:
     def _linked(self, table: TableFacts, link: Link) -> UnitLink:
         parent = self.schema.table(link.parent)
         if parent is None:
-            message = "a table is linked to one that is not there"
+            message = "a table is linked to one that is missing"
             raise LookupError(message)
         return UnitLink(
             column=self._place(table, link.column),
@@ -140,15 +140,15 @@ class JobBuilder:
     def _place(self, table: TableFacts, column: str) -> Place:
         facts = table.column(column)
         if facts is None:
-            message = "a column that tells whose rows there are is not there"
+            message = "a column that names the unit is missing"
             raise LookupError(message)
         return self.sources[folded(table.name)].place(column), facts.type
 
     def _public_scans(self, request: EngineRequest) -> list[Scan]:
         """Return each public table once; a scan names all of its columns."""
         private = {folded(table.name) for table in private_tables(request, self.schema)}
-        found = {folded(scan.table): scan for scan in scans(request.relation)}
-        return [scan for table, scan in found.items() if table not in private]
+        by_table = {folded(scan.table): scan for scan in scans(request.relation)}
+        return [scan for table, scan in by_table.items() if table not in private]
 
 
 def _public_view(alias: str, scan: Scan, columns: tuple[tuple[str, Any], ...]) -> TableView:
@@ -169,12 +169,12 @@ def _stream(table: pa.Table) -> bytes:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
-    found: bytes = sink.getvalue().to_pybytes()
-    return found
+    stream: bytes = sink.getvalue().to_pybytes()
+    return stream
 
 
 def _schema(request: EngineRequest) -> pa.Schema:
     """Return the form of the rows that tasks give."""
     kinds = {"kind": pa.int32(), "value": pa.string()}
-    kinds |= {f"k{at}": ARROW_TYPES[key.type] for at, key in enumerate(request.keys)}
+    kinds |= {f"k{index}": ARROW_TYPES[key.type] for index, key in enumerate(request.keys)}
     return pa.schema([(label, kinds.get(label, pa.int64())) for label in names(request)])

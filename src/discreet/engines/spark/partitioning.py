@@ -55,11 +55,9 @@ __all__ = [
     "Place",
     "PrivateTable",
     "UnitLink",
-    "as_declared",
     "check_shape",
     "divided",
     "left_in_place",
-    "parts_for",
     "private_tables",
     "scans",
     "shuffled_by_unit",
@@ -77,14 +75,14 @@ def scans(relation: Relation) -> Iterator[Scan]:
 
 def private_tables(request: EngineRequest, schema: Schema) -> tuple[TableFacts, ...]:
     """Return the private tables that a question reads, each once."""
-    found = {}
+    private = {}
     for scan in scans(request.relation):
         table = schema.table(scan.table)
         if table is None:
             raise unknown_table(scan.table)
         if not table.public:
-            found[folded(scan.table)] = table
-    return tuple(found.values())
+            private[folded(scan.table)] = table
+    return tuple(private.values())
 
 
 def check_shape(request: EngineRequest, schema: Schema) -> None:
@@ -107,7 +105,7 @@ def check_shape(request: EngineRequest, schema: Schema) -> None:
 
 
 def _names_units(table: TableFacts, schema: Schema) -> bool:
-    """Whether equal values tell to whom every row belongs, perhaps through other tables."""
+    """Whether every row names its unit by exact values, perhaps through other tables."""
     names = table.unit if table.link is None else (table.link.column,)
     if not names or not all(_is_exact(table, name) for name in names):
         return False
@@ -130,7 +128,7 @@ def _by_row(node: Relation, schema: Schema) -> bool:
         case Filter(child=child) | Named(child=child):
             return _by_row(child, schema)
         case Project(child=child, outputs=outputs):
-            windows = any(isinstance(each, Window) for _, value in outputs for each in walk(value))
+            windows = any(isinstance(part, Window) for _, value in outputs for part in walk(value))
             return not windows and _by_row(child, schema)
         case Join(left=left, right=right, kind=kind):
             for one, other, keeps in ((left, right, "left"), (right, left, "right")):
@@ -207,16 +205,16 @@ def as_declared(
             column.cast("bigint") if kind is Type.INTEGER else column
             for column, (_, kind) in zip(columns, places, strict=True)
         ]
-    added = pa.schema([(f"d{at}", ARROW_TYPES[kind]) for at, (_, kind) in enumerate(places)])
+    added = pa.schema([(f"d{index}", ARROW_TYPES[kind]) for index, (_, kind) in enumerate(places)])
     read = [
-        f"{reading(f'{owned.prefix}{place}', native, kind)} AS d{at}"
-        for at, (native, (place, kind)) in enumerate(zip(natives, places, strict=True))
+        f"{reading(f'{owned.prefix}{place}', native, kind)} AS d{index}"
+        for index, (native, (place, kind)) in enumerate(zip(natives, places, strict=True))
     ]
     statement = f"SELECT *, {', '.join(read)} FROM {name(ROWS)}"  # noqa: S608 (quoted names)
     form = pa.schema([*_arrow_fields(frame), *added])
     whole = type(frame.schema)([*frame.schema.fields, *spark_schema(added).fields])
-    found = in_tasks(frame, with_values, whole, job=job, statement=statement, form=form)
-    return found, [functions.col(each.name) for each in added]
+    with_added = in_tasks(frame, with_values, whole, job=job, statement=statement, form=form)
+    return with_added, [functions.col(field.name) for field in added]
 
 
 def _arrow_fields(frame: DataFrame) -> list[pa.Field]:
@@ -243,25 +241,25 @@ def parts_for(tasks: int) -> int:
 
 
 def shuffled_by_unit(tables: Sequence[PrivateTable], *, job: Job, tasks: int | None) -> DataFrame:
-    """Return the rows of all tables, each with a tag, such that a part is seen by one task.
+    """Return the rows of all tables, each with a tag, so that one task sees all rows of a part.
 
-    Spark decides how many tasks there are, unless it is told.
+    Spark decides how many tasks there are, unless ``tasks`` says so.
     """
     usual = str(tables[0].source.frame.sparkSession.conf.get("spark.sql.shuffle.partitions"))
     known = tasks or (int(usual) if usual.isdecimal() else 1)
     parts = min(known, _MOST) if job["apart"] else parts_for(known)
-    found: DataFrame | None = None
+    union: DataFrame | None = None
     for table in tables:
         functions = functions_of(table.source.frame)
         rows = _placed(table, job, parts)
         if len(tables) > 1:
             rows = rows.withColumn(TAG, functions.lit(table.number))
-        found = rows if found is None else found.unionByName(rows, allowMissingColumns=True)
-    return divided(cast("DataFrame", found), tasks)
+        union = rows if union is None else union.unionByName(rows, allowMissingColumns=True)
+    return divided(cast("DataFrame", union), tasks)
 
 
 def divided(rows: DataFrame, tasks: int | None) -> DataFrame:
-    """Bring all rows of a part together; the shuffle is not trusted, see ``sums``."""
+    """Bring all rows of a part together; :mod:`.aggregation` checks that Spark has done so."""
     return rows.repartition(PART) if tasks is None else rows.repartition(tasks, PART)
 
 

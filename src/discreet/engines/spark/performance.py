@@ -16,7 +16,7 @@ from discreet.exact import whole
 __all__ = ["Progress", "SparkPerformance"]
 
 Progress = Callable[[float], None]
-"""Is told the share of a job that is done, from 0 to 1; a question may take several jobs."""
+"""Receives the share of a job that is done, from 0 to 1; a question may take several jobs."""
 
 _MOST_TASKS: Final = 2**16
 _MEMORY: Final = re.compile(r"[1-9][0-9]{0,9}(KB|MB|GB|TB)")
@@ -29,7 +29,7 @@ class SparkPerformance:
 
     ``tasks`` is how many tasks share the units; Spark decides unless it is given.  ``memory`` is
     what DuckDB may use in one task before it goes to disk.  ``rows`` is how many rows a task looks
-    at together, where each is a unit.  ``progress`` is told how far a job is.
+    at together, where each is a unit.  ``progress`` receives the progress of a job.
 
     >>> SparkPerformance(tasks=16).memory
     '2GB'

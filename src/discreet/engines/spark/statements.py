@@ -29,7 +29,7 @@ from typing import Final
 
 from discreet.engines.sql.contribution_bounding import ContributionBounding, listed, value_text
 from discreet.engines.sql.distinct_and_quantiles import counted_leaves, shown_values
-from discreet.engines.sql.totals import NONE, cells, measured_rows, row_sum
+from discreet.engines.sql.totals import TotalStatements
 from discreet.query.expression_types import typed
 from discreet.query.relation_columns import columns
 from discreet.requests.engine_request import DistinctCount, EngineRequest, Leaves, Total
@@ -109,36 +109,34 @@ def names(request: EngineRequest) -> list[str]:
     >>> names(EngineRequest(relation=Scan("t", ()), unit=(), keys=(), groups=None, measures=()))
     ['kind', 'leaf', 'value', 'units']
     """
-    keys = [f"k{at}" for at in range(len(request.keys))]
-    limbs = [name for at in range(len(request.totals)) for name in limb_names(at)]
+    keys = [f"k{index}" for index in range(len(request.keys))]
+    limbs = [name for index in range(len(request.totals)) for name in limb_names(index)]
     return ["kind", "leaf", "value", *keys, "units", *limbs]
 
 
 def group_sums(bounding: ContributionBounding) -> str:
     """Print the keys, the number of units, and the exact totals t0, t1, ... of every group."""
-    measures = bounding.request.totals
-    rows = measured_rows(bounding, measures, NONE)
-    sums = [row_sum(each, measures, NONE) for each in measures]
+    statements, totals = TotalStatements(bounding), bounding.request.totals
+    rows, sums = statements.rows(), [statements.row_sum(total) for total in totals]
     if bounding.unit:
-        found = cells(bounding, measures, NONE, rows)
-        rows = bounding.keep_groups(found, rank="row_number")
-        sums = [f"sum(t{at})" for at in range(len(measures))]
-    shown = [f"CAST(coalesce({sql}, 0) AS HUGEINT) AS t{at}" for at, sql in enumerate(sums)]
+        rows = bounding.keep_groups(statements.cells(rows), rank="row_number")
+        sums = [f"sum(t{index})" for index in range(len(totals))]
+    shown = [f"CAST(coalesce({sql}, 0) AS HUGEINT) AS t{index}" for index, sql in enumerate(sums)]
     return bounding.by_group(["count(*) AS units", *shown], rows)
 
 
 def added(bounding: ContributionBounding) -> str:
     """Print the rows of all groups, from the table of sums."""
     count = len(bounding.request.totals)
-    sums = [f"CAST(sum(t{at}) AS HUGEINT) AS t{at}" for at in range(count)]
+    sums = [f"CAST(sum(t{index}) AS HUGEINT) AS t{index}" for index in range(count)]
     sums = ["CAST(sum(units) AS BIGINT) AS units", *sums]
-    limbs = [sql for at in range(count) for sql in split_limbs(f"t{at}")]
+    limbs = [sql for index in range(count) for sql in split_limbs(f"t{index}")]
     return _rows(bounding, bounding.by_group(sums, f"SELECT * FROM {SUMS}"), GROUP, limbs=limbs)
 
 
 def others(bounding: ContributionBounding) -> list[str]:
     """Print the rows of all measures that are no totals."""
-    found = []
+    statements = []
     types = dict(columns(bounding.request.relation))
     for kind, measure in enumerate(bounding.request.measures, start=MEASURES):
         match measure:
@@ -146,14 +144,14 @@ def others(bounding: ContributionBounding) -> list[str]:
                 shown = value_text(("x0", typed(expression, types)))
                 rows = f"SELECT * FROM ({shown_values(bounding, measure)}) WHERE x0 IS NOT NULL"
                 printed = _rows(bounding, rows, kind, value=shown, units="1::BIGINT")
-                found.append(f"SELECT DISTINCT * FROM ({printed})")
+                statements.append(f"SELECT DISTINCT * FROM ({printed})")
             case Leaves():
                 rows = f"SELECT * FROM ({counted_leaves(bounding, measure)})"
                 there = f"{rows} WHERE leaf IS NOT NULL AND c > 0"
-                found.append(_rows(bounding, there, kind, leaf="leaf", units="c"))
+                statements.append(_rows(bounding, there, kind, leaf="leaf", units="c"))
             case Total():
                 pass
-    return found
+    return statements
 
 
 def _rows(  # noqa: PLR0913  (one for each column)

@@ -50,18 +50,18 @@ class Job(TypedDict):
     apart: bool
     """Whether parts are computed one by one: a linked row may be in several of them."""
     seen: int
-    """The kind of rows that tell which parts were seen."""
+    """The kind of rows that name the parts that were seen."""
     rows: int
     """How many rows are looked at together, where each is a unit."""
 
 
 def by_unit(batches: Iterable[pa.RecordBatch], job: Job) -> Iterator[pa.RecordBatch]:
-    """Answer from all rows of the units of some parts, and tell which parts these are."""
+    """Answer from all rows of the units of some parts, and name these parts."""
     return quiet(_by_unit(batches, job))
 
 
 def by_row(batches: Iterable[pa.RecordBatch], job: Job) -> Iterator[pa.RecordBatch]:
-    """Answer from rows of which each is a unit, some at a time."""
+    """Answer from rows that are units each, some at a time."""
     return quiet(_answered(_chunks(batches, job["rows"]), job))
 
 
@@ -73,7 +73,7 @@ def with_values(
 
 
 def duckdb_version(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Tell which DuckDB is here."""
+    """Report the version of DuckDB."""
     for batch in batches:
         if batch.num_rows:
             yield pa.record_batch([pa.array([duckdb.__version__])], names=["version"])
@@ -82,17 +82,17 @@ def duckdb_version(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
 def quiet(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Give rows; whatever fails says one sentence."""
     while True:
-        found: pa.RecordBatch | None = None
+        batch: pa.RecordBatch | None = None
         try:
-            found = next(rows)
+            batch = next(rows)
         except StopIteration:
             return
         except Exception:  # noqa: BLE001, S110 (its text may quote the data; replaced below)
             pass
-        if found is None:  # raised here, where the other error is out of sight
+        if batch is None:  # raised here, where the other error is out of sight
             message = "a task could not compute its part of an answer"
             raise RuntimeError(message)
-        yield found
+        yield batch
 
 
 def _by_unit(batches: Iterable[pa.RecordBatch], job: Job) -> Iterator[pa.RecordBatch]:
@@ -124,7 +124,7 @@ def _chunks(batches: Iterable[pa.RecordBatch], size: int) -> Iterator[pa.Table]:
     waiting: list[pa.RecordBatch] = []
     for batch in batches:
         waiting.append(batch)
-        if sum(each.num_rows for each in waiting) >= size:
+        if sum(part.num_rows for part in waiting) >= size:
             yield pa.Table.from_batches(waiting)
             waiting = []
     if waiting:
@@ -195,4 +195,4 @@ def _connection(job: Job) -> Iterator[duckdb.DuckDBPyConnection]:
 def _local() -> str | None:
     """Return a folder that Spark has for what does not fit in memory, if it says which."""
     folders = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")
-    return next((each for each in folders if each and os.access(each, os.W_OK)), None)
+    return next((folder for folder in folders if folder and os.access(folder, os.W_OK)), None)

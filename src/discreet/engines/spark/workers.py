@@ -52,7 +52,6 @@ __all__ = [
     "check_writers",
     "in_tasks",
     "package",
-    "package_version",
     "silenced_loggers",
     "spark_schema",
 ]
@@ -70,8 +69,8 @@ _INSTEAD: Final = {"EXCEPTION": "CORRECTED", "true": "false"}
 def check_settings(session: SparkSession) -> None:
     """Refuse a session in which a row could make reading fail, or hide the rows of others."""
     for setting, refused in _REFUSED.items():
-        found = session.conf.get(setting, None)
-        if found is not None and found.lower() == refused.lower():
+        value = session.conf.get(setting, None)
+        if value is not None and value.lower() == refused.lower():
             raise UnreadableSource(
                 what=f"the Spark session has {setting} = {refused}.",
                 why="then one row can make every question fail, or hide the rows of others.",
@@ -128,14 +127,14 @@ def spark_schema(schema: pa.Schema) -> Any:
         pa.date32(): types.DateType(),
         pa.timestamp("us"): types.TimestampNTZType(),
     }
-    return types.StructType([types.StructField(each.name, kinds[each.type]) for each in schema])
+    return types.StructType([types.StructField(field.name, kinds[field.type]) for field in schema])
 
 
 RunJob = Callable[[Callable[[], Any]], Any]
-"""Does something that starts jobs."""
+"""Runs an action that starts jobs."""
 
 Versions = MutableMapping[Any, str]
-"""What the workers of each session have said."""
+"""What the workers of each session have reported."""
 
 _KNOWN_DUCKDB: Final[Versions] = WeakKeyDictionary()
 _KNOWN: Final[Versions] = WeakKeyDictionary()
@@ -148,7 +147,7 @@ def _version(
     work: Callable[..., Iterator[pa.RecordBatch]],
     known: Versions,
 ) -> str:
-    """Return what a worker says about itself; nothing if it cannot be asked."""
+    """Return the version that a worker reports; empty if it cannot be asked."""
     if session not in known:
         with contextlib.suppress(Exception):
             rows = in_tasks(session.range(1), work, spark_schema(_SCHEMA))

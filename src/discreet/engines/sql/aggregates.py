@@ -16,8 +16,9 @@ rounded to a float.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import md5
+from itertools import count
 from typing import Final
 
 from discreet.engines.hash_order import Value
@@ -37,7 +38,6 @@ from discreet.query.relations import Output, folded
 from discreet.query.types import Type
 
 __all__ = [
-    "LONG",
     "aggregate",
     "float_sum",
     "is_float_sum",
@@ -70,23 +70,22 @@ def without_windows(
     >>> without_windows((("first", rank),), ["a"])[1]
     (('first', Column(name='window 0', table=None)),)
     """
-    used = {folded(name) for name in taken}
-    found = dict.fromkeys(
+    windows = dict.fromkeys(
         node for _, value in outputs for node in walk(value) if isinstance(node, Window)
     )
-    names: dict[Window, str] = {}
-    for window in found:
-        number = len(names)
-        while (name := f"window {number}") in used:
-            number += 1
-        used.add(name)
-        names[window] = name
+    names = dict(zip(windows, _free_names("window", taken), strict=False))
 
     def replaced(node: Expression) -> Expression | None:
         return Column(names[node]) if isinstance(node, Window) else None
 
     rest = tuple((name, transformed(value, replaced)) for name, value in outputs)
     return tuple((name, window) for window, name in names.items()), rest
+
+
+def _free_names(word: str, taken: Iterable[str]) -> Iterator[str]:
+    """Yield names that are not taken."""
+    used = {folded(name) for name in taken}
+    return (name for number in count() if (name := f"{word} {number}") not in used)
 
 
 _SCALE: Final = f"{2**80}e0"
@@ -101,8 +100,8 @@ def is_float_sum(node: Aggregate, columns: Mapping[str, Type]) -> bool:
 def float_sum(node: Aggregate, columns: Mapping[str, Type], root: str) -> str:
     """Print a sum of floats, given the column that holds the root of 1 / s."""
     part = f"CAST(floor({_value(node, columns)} * {root} * {root} * {_SCALE}) AS HUGEINT)"
-    each = f"DISTINCT {part}" if node.distinct else part
-    added = f"(CAST(sum({each}) AS DOUBLE) / {_SCALE} / min({root}) / min({root}))"
+    summed = f"DISTINCT {part}" if node.distinct else part
+    added = f"(CAST(sum({summed}) AS DOUBLE) / {_SCALE} / min({root}) / min({root}))"
     return closed(Printed(added, Type.FLOAT, open=True))
 
 
@@ -110,18 +109,11 @@ def with_roots(
     below: str, sums: Sequence[Aggregate], columns: Mapping[str, Type], keys: Sequence[str]
 ) -> tuple[str, list[str]]:
     """Print rows with one more column for each sum, and return the names of these."""
-    taken = {folded(each) for each in columns}
-    names: list[str] = []
-    for at in range(len(sums)):
-        number = at
-        while (found := f"root {number}") in taken:
-            number += 1
-        taken.add(found)
-        names.append(name(found))
+    names = [name(root) for root, _ in zip(_free_names("root", columns), sums, strict=False)]
     within = f"PARTITION BY {', '.join(keys)}" if keys else ""
     parts = [
-        f"{_root(f'max(abs({_value(each, columns)})) OVER ({within})')} AS {root}"
-        for each, root in zip(sums, names, strict=True)
+        f"{_root(f'max(abs({_value(node, columns)})) OVER ({within})')} AS {root}"
+        for node, root in zip(sums, names, strict=True)
     ]
     return f"SELECT *, {', '.join(parts)} FROM ({below})", names
 
@@ -166,8 +158,8 @@ def aggregate(node: Aggregate, columns: Columns) -> str:
     if node.argument is None:
         return f"count(*){where}"
     value = expression(node.argument, columns)
-    each = f"DISTINCT {value}" if node.distinct else value
-    return _fitting(node.function, f"{_AGGREGATES[node.function]}({each}){where}")
+    argument = f"DISTINCT {value}" if node.distinct else value
+    return _fitting(node.function, f"{_AGGREGATES[node.function]}({argument}){where}")
 
 
 def window(node: Window, columns: Columns) -> str:
@@ -180,7 +172,7 @@ def window(node: Window, columns: Columns) -> str:
     arguments = [expression(part, columns) for part in node.arguments]
     order = [_ordered(item, columns) for item in node.order]
     if node.function in {"ROW_NUMBER", "FIRST_VALUE", "LAG", "LEAD"}:
-        order += [f"{_tie_breaker(*each)} ASC NULLS FIRST" for each in columns.items()]
+        order += [f"{_tie_breaker(*column)} ASC NULLS FIRST" for column in columns.items()]
     parts = []
     if node.partition:
         within = ", ".join(expression(part, columns) for part in node.partition)

@@ -1,7 +1,6 @@
-"""Casts that never fail: between our types, and from the columns of a source to ours.
+"""Casts from the columns of a source to our types, and the scans that are made of them.
 
-Trust: kernel.  No value can make a cast or a scan fail: texts of the wrong form, numbers out of
-range and whatever else does not fit are NULL.
+Trust: kernel.  No value can make a scan fail: what does not fit is NULL.
 
 Integers of every width are INTEGER, NULL if they need more than 64 bits; decimals and narrow floats
 are FLOAT; enumerations and UUIDs are TEXT; moments of any precision are TIMESTAMP, rounded to
@@ -10,20 +9,11 @@ microseconds.  Moments with a time zone, lists, structs, intervals and bytes can
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, final
 
-from discreet.engines.sql.fragments import (
-    SQL_TYPES,
-    Printed,
-    closed,
-    converted,
-    literal,
-    name,
-    once,
-    text,
-)
+from discreet.engines.sql.fragments import Printed, cast, closed, in_years, literal, name
 from discreet.errors import UnknownName, WrongType
 from discreet.query.expression_types import CASTS
 from discreet.query.relations import Scan, folded
@@ -33,71 +23,11 @@ __all__ = [
     "UUID_TEXT",
     "TableView",
     "base_type",
-    "cast",
-    "in_years",
     "print_scan",
     "reading",
     "stored_form",
     "unknown_table",
 ]
-
-_DAY: Final = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
-_FORMS: Final = {
-    Type.INTEGER: "[+-]?[0-9]{1,18}",
-    Type.FLOAT: "[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?",
-    Type.DATE: _DAY,
-    Type.TIMESTAMP: f"{_DAY}[ T]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{{1,6}})?",
-}
-"""The texts that can be read as values of a type."""
-
-
-def cast(argument: Printed, to: Type) -> Printed:
-    """Print a cast.
-
-    >>> cast(Printed('"x"', Type.FLOAT), Type.INTEGER).sql
-    'TRY_CAST(round("x") AS BIGINT)'
-    """
-    if argument.kind is None or argument.kind is to:
-        return converted(argument, to)
-    return _CASTS.get(argument.kind, _plain)(argument, to)
-
-
-def in_years(sql: str, kind: Type) -> str:
-    """Print a day or a moment that is NULL outside the years 1 to 9999.
-
-    >>> print(in_years('"d"', Type.DATE))
-    (CASE WHEN "d" BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN "d" END)
-    """
-    first, last = "0001-01-01", "9999-12-31"
-    if kind is Type.TIMESTAMP:
-        first, last = f"{first} 00:00:00", f"{last} 23:59:59.999999"
-    low, high = f"{kind.value} {text(first)}", f"{kind.value} {text(last)}"
-    return once([sql], lambda day: f"(CASE WHEN {day} BETWEEN {low} AND {high} THEN {day} END)")
-
-
-def _from_text(argument: Printed, to: Type) -> Printed:
-    form = text(f"^{_FORMS[to]}$")
-    sql = f"TRY_CAST(regexp_extract({closed(argument)}, {form}) AS {SQL_TYPES[to]})"
-    if to in {Type.DATE, Type.TIMESTAMP}:
-        return Printed(in_years(sql, to), to)
-    return Printed(sql, to, open=to is Type.FLOAT)
-
-
-def _from_float(argument: Printed, to: Type) -> Printed:
-    """Print the nearest integer; what is not finite is out of range too."""
-    sql = argument.sql if argument.whole else f"round({argument.sql})"
-    return Printed(f"TRY_CAST({sql} AS {SQL_TYPES[to]})", to)
-
-
-def _plain(argument: Printed, to: Type) -> Printed:
-    return Printed(f"CAST({closed(argument)} AS {SQL_TYPES[to]})", to)
-
-
-_CASTS: Final[dict[Type, Callable[[Printed, Type], Printed]]] = {
-    Type.TEXT: _from_text,
-    Type.FLOAT: _from_float,
-}
-
 
 _TYPES: Final[dict[str, Type]] = {
     **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"), Type.INTEGER),

@@ -25,8 +25,8 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.engines.hash_order import GROUPS, LEAVES, VALUES
-from discreet.engines.sql.expressions import expression
-from discreet.engines.sql.fragments import OpenColumns, text
+from discreet.engines.sql.expressions import OpenColumns, expression
+from discreet.engines.sql.fragments import text
 from discreet.engines.sql.relations import PrintScan, relation
 from discreet.engines.sql.whole_floats import WholeFloat
 from discreet.query.expression_types import ColumnTypes, typed
@@ -39,16 +39,13 @@ from discreet.requests.raw_totals import ARROW_TYPES, arrow_numbers, arrow_value
 
 __all__ = [
     "PUBLIC",
-    "SALT",
     "ContributionBounding",
-    "Typed",
     "below",
     "listed",
     "number",
     "place",
     "public_tables",
     "value_text",
-    "values_of",
 ]
 
 Typed = tuple[str, Type]
@@ -202,15 +199,15 @@ class ContributionBounding:
         return value.sql if isinstance(value, WholeFloat) else expression(value, self.types)
 
     def _relation(self) -> str:
-        found = self.request.relation
-        return self.open_scan(found) if isinstance(found, Scan) else relation(found, self.scan)
+        node = self.request.relation
+        return self.open_scan(node) if isinstance(node, Scan) else relation(node, self.scan)
 
     def _semi_join(self) -> str:
         """Print that the group is public; of a product, that the value of every key is."""
         if self.request.product is not None:
             joins = (
-                f" SEMI JOIN {values_of(at)} ON {key} IS NOT DISTINCT FROM p{at}"
-                for at, key in enumerate(self.keys)
+                f" SEMI JOIN {values_of(index)} ON {key} IS NOT DISTINCT FROM p{index}"
+                for index, key in enumerate(self.keys)
             )
             return "".join(joins)
         if self.request.listed is None:
@@ -276,14 +273,14 @@ def public_tables(request: EngineRequest) -> dict[str, pa.Table]:
     kinds = [ARROW_TYPES[key.type] for key in request.keys]
     if request.product is not None:
         return {
-            values_of(at): pa.table({f"p{at}": arrow_values(values, kinds[at])})
-            for at, values in enumerate(request.product.lists)
+            values_of(index): pa.table({f"p{index}": arrow_values(values, kinds[index])})
+            for index, values in enumerate(request.product.lists)
         }
     if request.listed is None:
         return {}
     columns = {
-        f"p{at}": arrow_values([group[at] for group in request.listed], kind)
-        for at, kind in enumerate(kinds)
+        f"p{index}": arrow_values([group[index] for group in request.listed], kind)
+        for index, kind in enumerate(kinds)
     }
     position = arrow_numbers(np.arange(len(request.listed), dtype=np.int64), pa.int64())
     return {PUBLIC: pa.table({**columns, "position": position})}

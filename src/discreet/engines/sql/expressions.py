@@ -6,12 +6,11 @@ Trust: kernel.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Final, final
 
-from discreet.engines.sql.casts import cast
 from discreet.engines.sql.fragments import (
-    OpenColumns,
     Printed,
+    cast,
     closed,
     converted,
     name,
@@ -20,13 +19,18 @@ from discreet.engines.sql.fragments import (
 from discreet.engines.sql.number_functions import NUMBERS
 from discreet.engines.sql.ranges import clamp_of, clamped, kind_of, lies_inside, shared
 from discreet.engines.sql.text_and_date_functions import CALENDAR, TEXTS
-from discreet.query.expression_types import FUNCTIONS
+from discreet.query.expression_types import FUNCTIONS, ColumnTypes
 from discreet.query.expressions import Call, Case, Cast, Column, Expression, Literal
 from discreet.query.types import Type
 
-__all__ = ["expression", "printed"]
+__all__ = ["OpenColumns", "expression", "printed"]
 
 Columns = Mapping[str, Type]
+
+
+@final
+class OpenColumns(ColumnTypes):
+    """Columns with their types, as they are in a source: a FLOAT may be anything."""
 
 
 def expression(node: Expression, columns: Columns, to: Type | None = None) -> str:
@@ -39,7 +43,7 @@ def expression(node: Expression, columns: Columns, to: Type | None = None) -> st
 
 
 def printed(node: Expression, columns: Columns) -> Printed:
-    """Print an expression, and keep what is known about it."""
+    """Print an expression, with its type and what else is known of it."""
     match node:
         case Column(name=column):
             is_open = isinstance(columns, OpenColumns) and columns[column] is Type.FLOAT

@@ -83,7 +83,7 @@ def _extreme(function: str, sign: str) -> Printer:
             return arguments[0]
         if len(arguments) == 2:
             return Printed(_cut(arguments, sign), kind)
-        return Printed(once([closed(each) for each in arguments], _all(function)), kind)
+        return Printed(once([closed(argument) for argument in arguments], _all(function)), kind)
 
     return printed
 
@@ -92,7 +92,7 @@ def _cut(arguments: Sequence[Printed], sign: str) -> str:
     """Print the one of two that lies on the side of the sign."""
     if arguments[0].is_written:
         arguments = arguments[::-1]
-    texts = [closed(each) for each in arguments]
+    texts = [closed(argument) for argument in arguments]
 
     def body(one: str, two: str = texts[1]) -> str:
         return f"(CASE WHEN {one} {sign} {two} THEN {one} WHEN {one} IS NOT NULL THEN {two} END)"

@@ -46,10 +46,10 @@ def shared(kinds: Iterable[Type | None]) -> Type | None:
     >>> shared([Type.INTEGER, None, Type.FLOAT])
     FLOAT
     """
-    found = {kind for kind in kinds if kind is not None}
-    if len(found) > 1:
+    known = {kind for kind in kinds if kind is not None}
+    if len(known) > 1:
         return Type.FLOAT
-    return next(iter(found), None)
+    return next(iter(known), None)
 
 
 def clamp_of(call: Call) -> tuple[Expression, Literal, Literal] | None:
@@ -100,12 +100,14 @@ def clamped(value: Printed, low: Printed, high: Printed) -> Printed:
     '(CASE WHEN "x" >= 9 THEN 9 WHEN "x" <= 0 THEN 0 ELSE "x" END)'
     """
     if value.open:
-        return Printed(once([value.sql], lambda each: _finite(each, low.sql, high.sql)), value.kind)
+        return Printed(
+            once([value.sql], lambda operand: _finite(operand, low.sql, high.sql)), value.kind
+        )
     bounds = f"{high.sql} THEN {high.sql}", f"{low.sql} THEN {low.sql}"
     sql = once(
         [value.sql],
-        lambda each: (
-            f"(CASE WHEN {each} >= {bounds[0]} WHEN {each} <= {bounds[1]} ELSE {each} END)"
+        lambda operand: (
+            f"(CASE WHEN {operand} >= {bounds[0]} WHEN {operand} <= {bounds[1]} ELSE {operand} END)"
         ),
     )
     return Printed(sql, value.kind)
@@ -165,10 +167,10 @@ def lies_inside(clamp: Call, columns: Mapping[str, Type]) -> bool:
     >>> lies_inside(inside, types), lies_inside(twice, types)
     (False, True)
     """
-    found = clamp_of(clamp)
-    if found is None:
+    parts = clamp_of(clamp)
+    if parts is None:
         return False
-    value, low, high = found
+    value, low, high = parts
     within = range_of(value, columns)
     return within is not None and low.value <= within[0] and within[1] <= high.value  # type: ignore[operator]
 
@@ -179,8 +181,8 @@ def _combined(
     columns: Mapping[str, Type],
     kind: Type,
 ) -> Range | None:
-    found = [range_of(argument, columns) for argument in arguments]
-    left, right = (_checked(each, kind) if each else None for each in found)
+    ranges = [range_of(argument, columns) for argument in arguments]
+    left, right = (_checked(ends, kind) if ends else None for ends in ranges)
     if left is None or right is None:
         return None
     corners = [sign(one, other) for one in left for other in right]
@@ -195,17 +197,17 @@ def _clamped(
     inner = _checked(within, kind) if within else None
     if ends is None or inner is None:
         return ends
-    first, last = (min(max(each, ends[0]), ends[1]) for each in inner)
+    first, last = (min(max(end, ends[0]), ends[1]) for end in inner)
     return _checked((first, last), kind)
 
 
 def _checked(ends: tuple[object, ...], kind: Type) -> Range | None:
     """Return two ends as numbers of a type; None if they are not finite, or beyond 64 bits."""
     if kind is Type.INTEGER:
-        low, high = (int(each) for each in ends)  # type: ignore[call-overload]
+        low, high = (int(end) for end in ends)  # type: ignore[call-overload]
         return (low, high) if SMALLEST <= low <= high <= LARGEST else None
     try:
-        first, last = (float(each) for each in ends)  # type: ignore[arg-type]
+        first, last = (float(end) for end in ends)  # type: ignore[arg-type]
     except OverflowError:
         return None
     return (first, last) if math.isfinite(first) and math.isfinite(last) else None

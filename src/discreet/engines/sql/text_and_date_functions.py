@@ -87,7 +87,7 @@ def _like(value: Printed, pattern: Printed) -> Printed:
     if "_" not in written or "%" not in written:
         return Printed(f"({value.sql} LIKE {pattern.sql})", Type.BOOLEAN)
     parts = {"%": ".*", "_": "."}
-    expression = "(?s)" + "".join(parts.get(each) or re.escape(each) for each in written)
+    expression = "(?s)" + "".join(parts.get(letter) or re.escape(letter) for letter in written)
     return Printed(f"regexp_full_match({value.sql}, {text(expression)})", Type.BOOLEAN)
 
 
@@ -105,17 +105,8 @@ TEXTS: Final[dict[str, Callable[..., Printed]]] = {
 }
 
 
-_PARTS: Final = {
-    "YEAR": "year",
-    "QUARTER": "quarter",
-    "MONTH": "month",
-    "DAY": "day",
-    "DAYOFWEEK": "dayofweek",
-    "DAYOFYEAR": "dayofyear",
-    "HOUR": "hour",
-    "MINUTE": "minute",
-    "SECOND": "second",
-}
+_DAYS: Final = ("YEAR", "QUARTER", "MONTH", "DAY", "DAYOFWEEK", "DAYOFYEAR")
+_PARTS: Final = {part: part.lower() for part in (*_DAYS, "HOUR", "MINUTE", "SECOND")}
 """The words for each part of a date; no other word is printed."""
 
 

@@ -8,7 +8,8 @@ Trust: kernel.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Final, final
 
 from discreet.engines.sql.contribution_bounding import ContributionBounding, listed
 from discreet.engines.sql.whole_floats import EXACT, WholeFloat, whole_float
@@ -16,166 +17,146 @@ from discreet.query.expressions import Expression, Literal
 from discreet.requests.engine_request import Total
 from discreet.requests.raw_totals import LARGEST_TOTAL
 
-__all__ = [
-    "NONE",
-    "Floats",
-    "cell_sums",
-    "cell_totals",
-    "cells",
-    "exact_rows",
-    "group_totals",
-    "measured_rows",
-    "row_sum",
-    "short_sums",
-    "totals",
-    "whole_floats",
-]
+__all__ = ["TotalStatements"]
 
-Floats = Mapping[Expression, WholeFloat]
-"""What is measured in floats; :func:`exact_rows` says for how many rows that is exact."""
-
-NONE: Final[Floats] = {}
 _FEW_ROWS: Final = 2**10
 _WIDTHS: Final = ((16, "SMALLINT"), (32, "INTEGER"), (64, "BIGINT"))
 
 
-def totals(bounding: ContributionBounding, measures: Sequence[Total], floats: Floats = NONE) -> str:
-    """Print the keys, the number of units, and the totals t0, t1, ... of every group."""
-    if not bounding.unit:
-        return _row_totals(bounding, measures, floats)
-    found = cells(bounding, measures, floats, measured_rows(bounding, measures, floats))
-    return group_totals(bounding, measures, bounding.keep_groups(found, rank="row_number"))
+@final
+@dataclass(frozen=True, slots=True)
+class TotalStatements:
+    """The totals t0, t1, ... of a request, and what is measured for them in floats."""
+
+    bounding: ContributionBounding
+    floats: Mapping[Expression, WholeFloat] = field(default_factory=dict)
+
+    @classmethod
+    def in_floats(cls, bounding: ContributionBounding) -> TotalStatements:
+        """Measure in floats what can be, and needs no clamp for a single row."""
+        totals = bounding.request.totals
+        candidates = {row: whole_float(row, bounding.types) for row in _measured(totals)}
+        bounds = {row: [total for total in totals if total.row == row] for row in candidates}
+        floats = {
+            row: whole
+            for row, whole in candidates.items()
+            if whole is not None
+            and all(total.low <= whole.low and whole.high <= total.high for total in bounds[row])
+        }
+        return cls(bounding, floats)
+
+    @property
+    def exact_rows(self) -> int | None:
+        """How many rows of a group, or of a cell, can be added up exactly; None for all."""
+        return min((EXACT // whole.most for whole in self.floats.values()), default=None)
+
+    @property
+    def has_short_sums(self) -> bool:
+        """Whether the sums of all cells are numbers of 64 bits."""
+        return all(row in self.floats for row in self._measured)
+
+    @property
+    def _totals(self) -> Sequence[Total]:
+        return self.bounding.request.totals
+
+    @property
+    def _measured(self) -> list[Expression]:
+        return _measured(self._totals)
+
+    def totals(self) -> str:
+        """Print the keys, the number of units, and the totals of every group."""
+        if not self.bounding.unit:  # each row is a unit
+            return self._answer([self.row_sum(total) for total in self._totals], self.rows())
+        cells = self.cells(self.rows())
+        return self.group_totals(self.bounding.keep_groups(cells, rank="row_number"))
+
+    def group_totals(self, kept: str) -> str:
+        """Print the same totals from the cells that are kept."""
+        return self._answer([f"sum(t{index})" for index in range(len(self._totals))], kept)
+
+    def _answer(self, sums: Sequence[str], rows: str) -> str:
+        names = [f"t{index}" for index in range(len(sums))]
+        clamped = [f"{_added(sql)} AS {name}" for name, sql in zip(names, sums, strict=True)]
+        groups = self.bounding.by_group(["count(*) AS units", *clamped], rows)
+        return self.bounding.in_group_order(groups, ["units", *names])
+
+    def row_sum(self, total: Total) -> str:
+        """Print the sum of what the rows of a group add, each within the bounds."""
+        column = self._column(total)
+        if column is None:
+            return f"CAST(count(*) AS HUGEINT) * ({min(max(1, total.low), total.high)})"
+        whole = self.floats.get(total.row)
+        return f"sum({_clamped(total, column) if whole is None else _inside(whole, column)})"
+
+    def _column(self, total: Total, letter: str = "x") -> str | None:
+        return None if total.row == Literal(1) else f"{letter}{self._measured.index(total.row)}"
+
+    def rows(self) -> str:
+        """Print the rows with all that is measured in them."""
+        return self.bounding.rows([self.floats.get(row, row) for row in self._measured])
+
+    def cells(self, rows: str) -> str:
+        """Print one row for each unit and group of some rows, with what the unit adds to the group.
+
+        How many rows it has, n, is there where floats are added up.
+        """
+        return self.cell_totals(self.cell_sums(rows))
+
+    def cell_sums(self, rows: str) -> str:
+        """Print the sums of each unit and group of some rows, before anything is bounded."""
+        measured = self._measured
+        cell = listed(self.bounding.unit + self.bounding.keys)
+        capped = [total.row for total in self._totals if total.rows is not None]
+        sums = ["count(*) AS n"]
+        for index, row in enumerate(measured):
+            added = f"sum(x{index})"
+            if row in self.floats:
+                added = f"TRY_CAST({added} AS BIGINT)"
+            sums.append(f"{added} AS s{index}")
+        sums += [
+            f"count(x{index}) AS n{index}" for index, row in enumerate(measured) if row in capped
+        ]
+        return f"SELECT {cell}, {listed(sums)} FROM ({rows}) GROUP BY {cell}"
+
+    def cell_totals(self, sums: str) -> str:
+        """Print what each unit adds to each group, from its sums there."""
+        named = list(enumerate(self._totals))
+        means = [
+            f"{self._scaled(total)} AS m{index}"
+            for index, total in named
+            if total.rows is not None and total.row != Literal(1)
+        ]
+        if means:
+            sums = f"SELECT *, {listed(means)} FROM ({sums})"
+        parts = [
+            f"{_clamped(total, self._summed(total, f'm{index}'))} AS t{index}"
+            for index, total in named
+        ]
+        count = ["n"] if self.floats else []
+        cell = [*self.bounding.unit, *self.bounding.keys]
+        return f"SELECT {listed([*cell, *parts, *count])} FROM ({sums})"
+
+    def _summed(self, total: Total, mean: str) -> str:
+        """Print the sum of a unit's rows in a group, of not more rows than may count."""
+        column = self._column(total, "s")
+        if column is None:
+            return "n" if total.rows is None else f"least(n, {total.rows})"
+        return column if total.rows is None else mean
+
+    def _scaled(self, total: Total) -> str:
+        """Print floor(sum rows / count); the quotient goes first, so that nothing overflows."""
+        index, most = self._measured.index(total.row), total.rows or 0
+        kind = "BIGINT" if total.row in self.floats and most <= _FEW_ROWS else "HUGEINT"
+        sums, count = f"s{index}", f"CAST(n{index} AS {kind})"
+        rest = f"((({sums} % {count}) + {count}) % {count})"
+        rows = f"CAST({most} AS {kind})"
+        scaled = f"(({sums} - {rest}) // {count}) * {rows} + ({rest} * {rows}) // {count}"
+        return f"CASE WHEN n{index} > {most} THEN {scaled} ELSE {sums} END"
 
 
-def group_totals(bounding: ContributionBounding, measures: Sequence[Total], kept: str) -> str:
-    """Print the same totals from the cells that are kept."""
-    return _answer(bounding, [f"sum(t{at})" for at in range(len(measures))], kept)
-
-
-def _row_totals(bounding: ContributionBounding, measures: Sequence[Total], floats: Floats) -> str:
-    """Print totals where each row is a unit."""
-    rows = measured_rows(bounding, measures, floats)
-    return _answer(bounding, [row_sum(total, measures, floats) for total in measures], rows)
-
-
-def _answer(bounding: ContributionBounding, sums: Sequence[str], rows: str) -> str:
-    names = [f"t{at}" for at in range(len(sums))]
-    clamped = [f"{_added(sql)} AS {name}" for name, sql in zip(names, sums, strict=True)]
-    groups = bounding.by_group(["count(*) AS units", *clamped], rows)
-    return bounding.in_group_order(groups, ["units", *names])
-
-
-def row_sum(total: Total, measures: Sequence[Total], floats: Floats) -> str:
-    """Print the sum of what the rows of a group add, each within the bounds."""
-    column = _column(total, _measured(measures))
-    if column is None:
-        return f"CAST(count(*) AS HUGEINT) * ({min(max(1, total.low), total.high)})"
-    whole = floats.get(total.row)
-    return f"sum({_clamped(total, column) if whole is None else _inside(whole, column)})"
-
-
-def whole_floats(bounding: ContributionBounding, measures: Sequence[Total]) -> Floats:
-    """Return what can be measured in floats, and needs no clamp for a single row."""
-    found = {row: whole_float(row, bounding.types) for row in _measured(measures)}
-    bounds = {row: [each for each in measures if each.row == row] for row in found}
-    return {
-        row: whole
-        for row, whole in found.items()
-        if whole is not None
-        and all(each.low <= whole.low and whole.high <= each.high for each in bounds[row])
-    }
-
-
-def exact_rows(floats: Floats) -> int | None:
-    """Return how many rows of a group, or of a cell, can be added up exactly; None for all."""
-    return min((EXACT // whole.most for whole in floats.values()), default=None)
-
-
-def _named(measures: Sequence[Total], letter: str) -> list[tuple[Total, str]]:
-    return [(total, f"{letter}{place}") for place, total in enumerate(measures)]
-
-
-def _measured(measures: Sequence[Total]) -> list[Expression]:
+def _measured(totals: Sequence[Total]) -> list[Expression]:
     """Return each different expression once; ones need not be computed to be counted."""
-    return list(dict.fromkeys(total.row for total in measures if total.row != Literal(1)))
-
-
-def _column(total: Total, measured: Sequence[Expression]) -> str | None:
-    return None if total.row == Literal(1) else f"x{measured.index(total.row)}"
-
-
-def measured_rows(bounding: ContributionBounding, measures: Sequence[Total], floats: Floats) -> str:
-    """Print the rows with all that is measured in them."""
-    return bounding.rows([floats.get(each, each) for each in _measured(measures)])
-
-
-def cells(
-    bounding: ContributionBounding, measures: Sequence[Total], floats: Floats, rows: str
-) -> str:
-    """Print one row for each unit and group of some rows, with what the unit adds to the group.
-
-    How many rows it has, n, is there where floats are added up.
-    """
-    return cell_totals(bounding, measures, floats, cell_sums(bounding, measures, floats, rows))
-
-
-def cell_sums(
-    bounding: ContributionBounding, measures: Sequence[Total], floats: Floats, rows: str
-) -> str:
-    """Print the sums of each unit and group of some rows, before anything is bounded."""
-    measured = _measured(measures)
-    cell = listed(bounding.unit + bounding.keys)
-    capped = [total.row for total in measures if total.rows is not None]
-    sums = ["count(*) AS n"]
-    for at, row in enumerate(measured):
-        added = f"TRY_CAST(sum(x{at}) AS BIGINT)" if row in floats else f"sum(x{at})"
-        sums.append(f"{added} AS s{at}")
-    sums += [f"count(x{at}) AS n{at}" for at, row in enumerate(measured) if row in capped]
-    return f"SELECT {cell}, {listed(sums)} FROM ({rows}) GROUP BY {cell}"
-
-
-def cell_totals(
-    bounding: ContributionBounding, measures: Sequence[Total], floats: Floats, sums: str
-) -> str:
-    """Print what each unit adds to each group, from its sums there."""
-    measured = _measured(measures)
-    means = [
-        f"{_scaled(total, measured, floats)} AS {name}"
-        for total, name in _named(measures, "m")
-        if total.rows is not None and total.row in measured
-    ]
-    if means:
-        sums = f"SELECT *, {listed(means)} FROM ({sums})"
-    parts = [
-        f"{_clamped(total, _summed(total, measured, name))} AS t{name[1:]}"
-        for total, name in _named(measures, "m")
-    ]
-    count = ["n"] if floats else []
-    return f"SELECT {listed([*bounding.unit, *bounding.keys, *parts, *count])} FROM ({sums})"
-
-
-def short_sums(measures: Sequence[Total], floats: Floats) -> bool:
-    """Say whether the sums of all cells are numbers of 64 bits."""
-    return all(row in floats for row in _measured(measures))
-
-
-def _summed(total: Total, measured: Sequence[Expression], mean: str) -> str:
-    """Print the sum of a unit's rows in a group, of not more rows than may count."""
-    column = _column(total, measured)
-    if column is None:
-        return "n" if total.rows is None else f"least(n, {total.rows})"
-    return f"s{column[1:]}" if total.rows is None else mean
-
-
-def _scaled(total: Total, measured: Sequence[Expression], floats: Floats) -> str:
-    """Print floor(sum rows / count); the quotient goes first, so that nothing overflows."""
-    at, most = measured.index(total.row), total.rows or 0
-    kind = "BIGINT" if total.row in floats and most <= _FEW_ROWS else "HUGEINT"
-    sums, count = f"s{at}", f"CAST(n{at} AS {kind})"
-    rest = f"((({sums} % {count}) + {count}) % {count})"
-    rows = f"CAST({most} AS {kind})"
-    scaled = f"(({sums} - {rest}) // {count}) * {rows} + ({rest} * {rows}) // {count}"
-    return f"CASE WHEN n{at} > {most} THEN {scaled} ELSE {sums} END"
+    return list(dict.fromkeys(total.row for total in totals if total.row != Literal(1)))
 
 
 def _inside(whole: WholeFloat, column: str) -> str:
