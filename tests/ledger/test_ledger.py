@@ -19,7 +19,7 @@ from discreet.errors import (
     OutOfRange,
     OverBudget,
 )
-from discreet.ledger import Ledger, Receipt, Release, Started
+from discreet.ledger import Ledger, Receipt, Started, StoredAnswer
 from discreet.ledger.stores.sqlite import SQLiteStore
 from discreet.loss import Approximate, GaussianDP, Pure, ZeroConcentrated
 from discreet.mechanisms import Laplace
@@ -81,7 +81,7 @@ def test_a_step_that_is_repeated_finds_what_is_there(ledger, path):
         again = other.charge(ONE, key="k")
         assert (again.new, again.receipt, again.amounts) == (False, first.receipt, first.amounts)
         for found in (other.start("k"), other.release("k", b"43")):
-            assert isinstance(found, Release)
+            assert isinstance(found, StoredAnswer)
             assert (found.answer, found.replayed) == (b"42", True)
             assert found.receipt == released.receipt
         other.close()
@@ -507,7 +507,7 @@ def test_workers_that_race_for_one_key_tell_one_answer(ledger, path):
 
     def work(each, answer):
         assert not each.charge(ONE, key="k").new
-        if not isinstance(each.start("k"), Release):
+        if not isinstance(each.start("k"), StoredAnswer):
             told.append(each.release("k", answer).answer)
 
     ledgers = [ledger, *others] * 3

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping
 from datetime import date
 from fractions import Fraction
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -38,12 +38,14 @@ from discreet.cli.options import (
     name_value_pairs,
 )
 from discreet.plan import estimate
-from discreet.plan.plan import BudgetPreview, Plan
-from discreet.plan.pricing.calibration import Price
-from discreet.release.release import Release
 from discreet.session import Session
 from discreet.session import open as open_session
 from discreet.session.display import part_left, text_bar
+
+if TYPE_CHECKING:  # all are handed in
+    from discreet.plan.plan import BudgetPreview, Plan
+    from discreet.plan.pricing.calibration import Price
+    from discreet.release.release import Release
 
 __all__ = ["ask", "plan", "plan_json", "release_json"]
 

@@ -21,7 +21,7 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
-from discreet.attacks.claims import Approximate
+from discreet.attacks.claims import ApproximateClaim
 from discreet.attacks.estimate import estimate_epsilon
 from discreet.attacks.subjects import Command
 from discreet.cli.exit_codes import VIOLATION, errors_reported, write_json, write_result
@@ -101,7 +101,7 @@ def _program(  # noqa: PLR0913  what is run, on what, against which claim
     as_json: bool,
 ) -> bool:
     """Measure what a program loses; say whether that is more than it claims."""
-    claim = Approximate(delta=delta, epsilon=epsilon)
+    claim = ApproximateClaim(delta=delta, epsilon=epsilon)
     found = estimate_epsilon(program, pair, runs, claim=claim)
     write_result("measured", found.to_json(), found, as_json=as_json)
     return found.violates

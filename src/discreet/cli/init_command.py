@@ -16,7 +16,7 @@ from discreet.cli.exit_codes import errors_reported, write_json
 from discreet.cli.options import POLICY, SERVERS, JsonOption, name_value_pairs
 from discreet.cli.policy_questionnaire import Answers, Ask, policy_from
 from discreet.errors import WrongKind
-from discreet.ledger import Ledger
+from discreet.ledger.ledger import Ledger
 from discreet.ledger.stores.store import is_server, store_for
 from discreet.plan.policy.policy import Policy, SessionSettings, read_policy
 from discreet.session import describe

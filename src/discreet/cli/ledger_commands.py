@@ -18,9 +18,9 @@ from discreet.accounting.budgets.amounts import format_up
 from discreet.accounting.budgets.spending import describe_unit
 from discreet.cli.exit_codes import LEDGER, errors_reported, write_json, write_result
 from discreet.cli.options import EXAMPLES, JsonOption, command_inputs
-from discreet.ledger import Ledger
+from discreet.ledger.ledger import Ledger
 from discreet.ledger.stores.store import is_server
-from discreet.ledger.verify import verify_file
+from discreet.ledger.verify.readers import verify_file
 from discreet.session.display import text_bar
 
 __all__ = ["app"]

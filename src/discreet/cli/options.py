@@ -20,7 +20,7 @@ from typing import Annotated, Final, final
 import typer
 
 from discreet.errors import NotALedger, WrongKind
-from discreet.ledger import Ledger
+from discreet.ledger.ledger import Ledger
 from discreet.ledger.stores.store import is_server
 from discreet.plan.policy.policy import Policy, read_policy
 

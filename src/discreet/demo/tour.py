@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
@@ -19,13 +19,14 @@ from numpy.typing import NDArray
 from pyarrow import compute
 
 from discreet import session as sessions
-from discreet.accounting import Left
 from discreet.demo.page import IntervalMark, Stop, error_bars, write_page
 from discreet.errors import OverBudget
-from discreet.ledger import Ledger
-from discreet.release.release import Release
+from discreet.ledger.ledger import Ledger
 from discreet.session import Session
 from discreet.session.display import svg_bar, text_bar
+
+if TYPE_CHECKING:  # handed in
+    from discreet.release.release import Release
 
 __all__ = ["PAGE", "POLICY", "REGIONS", "WARDS", "tour", "visits"]
 
@@ -261,7 +262,7 @@ def _left(clinic: Session) -> str:
 
 
 def _bar(clinic: Session) -> tuple[str, ...]:
-    left: Left | None = clinic.remaining
+    left = clinic.remaining
     return () if left is None else (svg_bar(left),)
 
 

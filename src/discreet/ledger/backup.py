@@ -38,8 +38,7 @@ from discreet.ledger.entry_kinds import RestoreEntry, row_of
 from discreet.ledger.stores.sqlite_files import sync
 from discreet.ledger.stores.store import LedgerStore
 from discreet.ledger.values import Receipt
-from discreet.ledger.verify import is_database, verify, verify_file
-from discreet.ledger.verify.readers import connect_read_only
+from discreet.ledger.verify.readers import connect_read_only, is_database, verify, verify_file
 
 __all__ = ["check_backup", "export", "restore", "verify"]
 

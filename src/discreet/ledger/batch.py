@@ -1,15 +1,6 @@
-"""Batches: the state is rebuilt from what is stored, checked, and appended to in one go.
+"""Batches: requests that are checked one after another, and recorded in one go.
 
 Trust: kernel.
-
-Theorem (key ``checkpoint-replay``).  The state that is read from a checkpoint, followed by the
-entries after it, equals the state that all entries lead to, byte for byte.
-    Proof.  A checkpoint is written state, and what is written is read as it was; applying an entry
-    depends on nothing but the state and the entry.
-A checkpoint counts only if its digest is right and its head is that of the stored entry with its
-number; any other is passed over, and everything is replayed.  A checkpoint that is ahead of the
-entries is proof that entries were lost.
-Every row that is replayed has to follow from the one before, by its number and its hash.
 
 Definition.  Stores are opened more than once in the life of a ledger object: by the writer and by
 the reader, after a fork, and after a write that failed.  Each time the address is looked up anew,
@@ -33,34 +24,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
-from typing import final
+from typing import TYPE_CHECKING, final
 
-from discreet.errors import DiscreetError
 from discreet.ledger.canonical_lines import NO_HEAD, EntryRow, now
 from discreet.ledger.entry_kinds import Entry, row_of
-from discreet.ledger.state import LedgerState
-from discreet.ledger.stores.failures import exchanged_ledger_error, missing_entries_error
-from discreet.ledger.stores.store import LedgerStore
+from discreet.ledger.stores.failures import exchanged_ledger_error
 from discreet.ledger.values import Receipt
 
-__all__ = ["Batch", "KeyHistory", "LastSeenEntry", "catch_up", "restore_state"]
+if TYPE_CHECKING:  # both are handed in
+    from discreet.ledger.state import LedgerState
+    from discreet.ledger.stores.store import LedgerStore
 
-
-def restore_state(store: LedgerStore) -> LedgerState:
-    """Return the state of the last checkpoint that counts, or that of no entries at all."""
-    kept = store.checkpoint()
-    if kept is None:
-        return LedgerState()
-    if next(store.rows(after=kept[0] - 1), None) is None:
-        raise missing_entries_error()
-    try:
-        state = LedgerState.read(kept[1])
-    except DiscreetError:
-        return LedgerState()
-    last = _at(store, state.seq)
-    known = last is not None and (state.seq, state.head) == (kept[0], last.head)
-    return state if known else LedgerState()
+__all__ = ["Batch", "KeyHistory", "LastSeenEntry", "catch_up"]
 
 
 def catch_up(state: LedgerState, store: LedgerStore) -> Iterator[int]:
@@ -73,11 +48,6 @@ def catch_up(state: LedgerState, store: LedgerStore) -> Iterator[int]:
     for row in rows:
         state.apply_row(row)
         yield row.seq
-
-
-def _at(store: LedgerStore, seq: int) -> EntryRow | None:
-    found = list(islice(store.rows(after=seq - 1), 1))
-    return found[0] if found and found[0].seq == seq else None
 
 
 @final
@@ -98,8 +68,8 @@ class LastSeenEntry:
         """Refuse a store that does not hold the entry."""
         seq, head = self._last
         if seq:
-            found = next(store.rows(after=seq - 1), None)
-            if found is None or (found.seq, found.head) != (seq, head):
+            row = next(store.rows(after=seq - 1), None)
+            if row is None or (row.seq, row.head) != (seq, head):
                 raise exchanged_ledger_error(seq)
 
 

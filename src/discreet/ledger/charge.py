@@ -1,11 +1,9 @@
-"""Charges: what a request costs each account that it debits, and the entry that records it.
+"""Charges: what a request costs each account that it debits.
 
 Trust: kernel.
 
-Definition.  Amounts are whole quanta, as decimal text; for each account of the path that has limits
-there is one pair a box: what one record pays, and what two of the box pay where one is replaced.
-The body is the SHA-256 of the canonical text of [account, tree, scope, delta, question]: two
-requests are the same if their bodies are.
+Definition.  The body of a charge is the SHA-256 of the canonical text of [account, tree, scope,
+delta, question]: two requests are the same if their bodies are.
 
 The price follows from the request and the currencies of the accounts, which never change.  So it is
 worked out by whoever asks, before anybody waits for it and while others may be writing; the prices
@@ -14,13 +12,12 @@ of the last requests are kept.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, ClassVar, Final, Self, final
+from typing import Final, Self, final
 
-from discreet.accounting.budgets.amounts import decode_amounts, encode_amounts
+from discreet.accounting.budgets.amounts import encode_amounts
 from discreet.accounting.budgets.cell_balances import ChargedBox
 from discreet.accounting.budgets.currency import Amounts
 from discreet.accounting.budgets.price_cache import PriceCache
@@ -29,60 +26,15 @@ from discreet.accounting.budgets.request import Priceable
 from discreet.accounting.scopes.box import Box
 from discreet.accounting.scopes.scope_column import shared_columns
 from discreet.accounting.storage import codec
-from discreet.ledger.canonical_lines import FORMAT, DescriptionEntry, canonical, digest
+from discreet.ledger.canonical_lines import DescriptionEntry, canonical, digest
+from discreet.ledger.entry_kinds import ChargeEntry, Pieces
 from discreet.ledger.values import Account, path_and_ancestors
 from discreet.loss.parameters import checked_delta
 
-__all__ = ["ChargeEntry", "Costs", "Pieces", "PricedRequest", "Pricer"]
-
-Pieces = tuple[tuple[str, tuple[ChargedBox, ...]], ...]
-"""For each account that is debited, the root first, what its records pay."""
+__all__ = ["Costs", "PricedRequest", "Pricer"]
 
 Costs = tuple[tuple[str, Amounts], ...]
 """For each account that is debited, the most that a record pays, or two of one box."""
-
-_EVERYTHING: Final = Box.everything()
-_WRITTEN: Final = _EVERYTHING.written()
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChargeEntry:
-    """A request that is charged; the texts of its line are there if it was made here."""
-
-    kind: ClassVar[str] = "charge"
-
-    account: str
-    key: str
-    question: str
-    body: str
-    pieces: Pieces
-    texts: tuple[str, ...] = field(default=(), repr=False, compare=False)
-
-    def line(self, seq: int, at: str) -> str:
-        """Return the canonical line: its names are in order."""
-        costs, boxes, scope, tree = self.texts
-        return (
-            f'{{{costs},"at":"{at}","body":"{self.body}",{boxes},"format":{FORMAT},'
-            f'"key":{canonical(self.key)},"kind":"charge","question":{canonical(self.question)},'
-            f'{scope},"seq":{seq},{tree}}}'
-        )
-
-    @classmethod
-    def read(cls, fields: Mapping[str, Any]) -> Self:
-        """Read what a line says."""
-        boxes = [_EVERYTHING if box == _WRITTEN else Box.read(box) for box in fields["boxes"]]
-        pieces = tuple(
-            (path, tuple(_piece(box, pair) for box, pair in zip(boxes, pairs, strict=True)))
-            for path, pairs in sorted(fields["amounts"].items())
-        )
-        return cls(
-            account=fields["account"],
-            key=fields["key"],
-            question=fields["question"],
-            body=fields["body"],
-            pieces=pieces,
-        )
 
 
 @final
@@ -148,16 +100,6 @@ class PricedRequest:
 
 def _pair(piece: ChargedBox) -> list[list[str]]:
     return [encode_amounts(piece.added), encode_amounts(piece.replaced)]
-
-
-def _piece(box: Box, pair: Any) -> ChargedBox:
-    one, both = pair
-    return ChargedBox(box, _amounts(tuple(one)), _amounts(tuple(both)))
-
-
-@functools.lru_cache(1024)
-def _amounts(texts: tuple[str, ...]) -> Amounts:
-    return decode_amounts(list(texts), width=len(texts))
 
 
 _KEPT: Final = 512

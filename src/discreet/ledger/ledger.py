@@ -62,8 +62,8 @@ from discreet.ledger.values import (
     Account,
     Charged,
     Receipt,
-    Release,
     Started,
+    StoredAnswer,
     check_two_people,
     checked_key,
     checked_path,
@@ -209,11 +209,11 @@ class Ledger:
         priced = connection.pricer.price(what, accounts, path, scope=scope, delta=delta)
         return connection.call(ChargeRequest(priced.charge(name, digest), priced))
 
-    def start(self, key: str) -> Started | Release:
+    def start(self, key: str) -> Started | StoredAnswer:
         """Say that data is about to be read for a charge; if it was answered, get the answer."""
         return self._ask(StartRequest(checked_key(key)))
 
-    def release(self, key: str, answer: bytes) -> Release:
+    def release(self, key: str, answer: bytes) -> StoredAnswer:
         """Store an answer, and get back what is stored: the first answer under a key stays."""
         if not isinstance(answer, bytes):
             raise WrongKind(
@@ -223,13 +223,13 @@ class Ledger:
             )
         return self._ask(ReleaseRequest(checked_key(key), answer))
 
-    def find(self, question: str) -> Release | None:
+    def find(self, question: str) -> StoredAnswer | None:
         """Return the first answer that a question was given, if it has one; this costs nothing."""
         digest = checked_key(question, name="question")
         row = self._link.live().read(lambda store: store.first_answer(digest))
         if row is None:
             return None
-        return Release(
+        return StoredAnswer(
             key=row.key or "",
             question=digest,
             answer=checked_answer(row),

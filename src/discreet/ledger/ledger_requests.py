@@ -9,17 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar, final
+from typing import TYPE_CHECKING, ClassVar, final
 
 from discreet.accounting.budgets.request import Priceable
 from discreet.accounting.budgets.spending import Left, checked_raise
 from discreet.accounting.scopes.box import Box
 from discreet.errors import OtherLedger, OutOfRange
-from discreet.ledger.batch import Batch
 from discreet.ledger.canonical_lines import DescriptionEntry
 from discreet.ledger.entry_kinds import AccountEntry, OpenEntry, RaiseEntry
-from discreet.ledger.opening_terms import OpeningTerms
 from discreet.ledger.values import Account, Receipt, parent_account
+
+if TYPE_CHECKING:  # both are handed in
+    from discreet.ledger.batch import Batch
+    from discreet.ledger.opening_terms import OpeningTerms
 
 __all__ = [
     "AccountRequest",

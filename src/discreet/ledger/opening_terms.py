@@ -8,17 +8,19 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final, Self, final
+from typing import TYPE_CHECKING, Final, Self, final
 
 from discreet.accounting.budgets.budget import Budget
 from discreet.accounting.scopes.contribution import Contribution
 from discreet.errors import OtherLedger, OutOfRange, WrongKind
 from discreet.ledger.canonical_lines import NO_HEAD, EntryRow, now
 from discreet.ledger.entry_kinds import OpenEntry, row_of
-from discreet.ledger.state import LedgerState
 from discreet.ledger.stores.failures import absent_ledger_error
 from discreet.ledger.values import checked_path, checked_text, parent_account
 from discreet.units import PrivacyUnit
+
+if TYPE_CHECKING:  # a state is handed in
+    from discreet.ledger.state import LedgerState
 
 __all__ = ["OpeningTerms", "checked_budget", "checked_timeout"]
 

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import final
+from typing import TYPE_CHECKING, final
 
 from discreet.errors import (
     KeyReused,
@@ -36,11 +36,20 @@ from discreet.errors import (
     OverBudget,
     QuestionClosed,
 )
-from discreet.ledger.batch import Batch, KeyHistory
 from discreet.ledger.canonical_lines import EntryRow, damaged_entry_error
-from discreet.ledger.charge import ChargeEntry, PricedRequest
-from discreet.ledger.entry_kinds import FailEntry, ReleaseEntry, ReopenEntry, StartEntry, read_entry
-from discreet.ledger.values import Charged, Release, Started
+from discreet.ledger.entry_kinds import (
+    ChargeEntry,
+    FailEntry,
+    ReleaseEntry,
+    ReopenEntry,
+    StartEntry,
+    read_entry,
+)
+from discreet.ledger.values import Charged, Started, StoredAnswer
+
+if TYPE_CHECKING:  # all are handed in
+    from discreet.ledger.batch import Batch, KeyHistory
+    from discreet.ledger.charge import PricedRequest
 
 __all__ = [
     "ChargeRequest",
@@ -174,7 +183,7 @@ class ChargeRequest:
 class StartRequest(_KeyRequest):
     """Say that data is about to be read for a charge."""
 
-    def act(self, batch: Batch) -> Started | Release:
+    def act(self, batch: Batch) -> Started | StoredAnswer:
         """Record one more attempt, or hand back the answer that is there."""
         history = batch.history(self.key)
         if history.charge is None:
@@ -194,7 +203,7 @@ class ReleaseRequest(_KeyRequest):
 
     answer: bytes = field(repr=False)
 
-    def act(self, batch: Batch) -> Release:
+    def act(self, batch: Batch) -> StoredAnswer:
         """Store the answer, or hand back the one that is there."""
         history = batch.history(self.key)
         if history.charge is None:
@@ -212,10 +221,10 @@ class ReleaseRequest(_KeyRequest):
         return _stored(batch, history, row, replayed=False)
 
 
-def _stored(batch: Batch, history: KeyHistory, row: EntryRow, *, replayed: bool) -> Release:
+def _stored(batch: Batch, history: KeyHistory, row: EntryRow, *, replayed: bool) -> StoredAnswer:
     """Return the release of a row."""
     asked = history.charge.question if history.charge is not None else None
-    return Release(
+    return StoredAnswer(
         key=row.key or "",
         question=asked or "",
         answer=checked_answer(row),

@@ -12,6 +12,14 @@ an account promises holds for everything that is charged to it and below: its fi
 it.
 Entries are applied as they were recorded: what they cost is not worked out again, and neither is
 whether it fitted.  An auditor does both (:mod:`discreet.ledger.verify`).
+Theorem (key ``checkpoint-replay``).  The state that is read from a checkpoint, followed by the
+entries after it, equals the state that all entries lead to, byte for byte.
+    Proof.  A checkpoint is written state, and what is written is read as it was; applying an entry
+    depends on nothing but the state and the entry.
+A checkpoint counts only if its digest is right and its head is that of the stored entry with its
+number; any other is passed over, and everything is replayed.  A checkpoint that is ahead of the
+entries is proof that entries were lost.
+Every row that is replayed has to follow from the one before, by its number and its hash.
 """
 
 from __future__ import annotations
@@ -19,7 +27,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
-from typing import Any, Final, Self, assert_never, final
+from typing import TYPE_CHECKING, Any, Final, Self, assert_never, final
 
 from discreet.accounting.budgets.budget import Budget
 from discreet.accounting.budgets.cell_balances import ChargedBox
@@ -28,7 +36,7 @@ from discreet.accounting.budgets.privacy_filter import Charge as FilterCharge
 from discreet.accounting.budgets.privacy_filter import PrivacyFilter
 from discreet.accounting.scopes.box import Box
 from discreet.accounting.scopes.scope_column import shared_columns
-from discreet.errors import DamagedLedger, NewerFormat
+from discreet.errors import DamagedLedger, DiscreetError, NewerFormat
 from discreet.ledger.canonical_lines import (
     NO_HEAD,
     DescriptionEntry,
@@ -37,13 +45,14 @@ from discreet.ledger.canonical_lines import (
     damaged_entry_error,
     digest,
 )
-from discreet.ledger.charge import ChargeEntry, Costs, Pieces
 from discreet.ledger.entry_kinds import (
     PARSE_ERRORS,
     AccountEntry,
+    ChargeEntry,
     Entry,
     FailEntry,
     OpenEntry,
+    Pieces,
     RaiseEntry,
     ReleaseEntry,
     ReopenEntry,
@@ -51,9 +60,14 @@ from discreet.ledger.entry_kinds import (
     StartEntry,
     read_entry,
 )
+from discreet.ledger.stores.failures import missing_entries_error
 from discreet.ledger.values import Account, parent_account, path_and_ancestors
 
-__all__ = ["LedgerState"]
+if TYPE_CHECKING:  # a store is handed in
+    from discreet.ledger.charge import Costs
+    from discreet.ledger.stores.store import LedgerStore
+
+__all__ = ["LedgerState", "restore_state"]
 
 _VERSION: Final = 2
 
@@ -315,3 +329,20 @@ class LedgerState:
                     accounts[path]["book"], budget=budget, **self._terms()
                 )
             self._put(path, budget)
+
+
+def restore_state(store: LedgerStore) -> LedgerState:
+    """Return the state of the last checkpoint that counts, or that of no entries at all."""
+    kept = store.checkpoint()
+    if kept is None:
+        return LedgerState()
+    seq, text = kept
+    row = next(store.rows(after=seq - 1), None)
+    if row is None:
+        raise missing_entries_error()
+    try:
+        state = LedgerState.read(text)
+    except DiscreetError:
+        return LedgerState()
+    known = (state.seq, state.head) == (seq, row.head) and row.seq == seq
+    return state if known else LedgerState()

@@ -6,10 +6,12 @@ Trust: kernel.
 from __future__ import annotations
 
 import threading
-from typing import Protocol, TypeVar, final
+from typing import TYPE_CHECKING, Protocol, TypeVar, final
 
 from discreet.errors import DiscreetError, LedgerUnavailable
-from discreet.ledger.batch import Batch
+
+if TYPE_CHECKING:  # a batch is handed in
+    from discreet.ledger.batch import Batch
 
 __all__ = [
     "LedgerRequest",

@@ -27,8 +27,8 @@ __all__ = [
     "Account",
     "Charged",
     "Receipt",
-    "Release",
     "Started",
+    "StoredAnswer",
     "check_two_people",
     "checked_key",
     "checked_path",
@@ -224,10 +224,10 @@ class Started:
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Release:
+class StoredAnswer:
     """An answer that is stored for good; ``replayed`` if it was there already.
 
-    >>> stored = Release(key="k", question="", answer=b"42",
+    >>> stored = StoredAnswer(key="k", question="", answer=b"42",
     ...                  receipt=Receipt("1" * 32, 3, "a" * 64), replayed=False)
     >>> "42" in repr(stored)
     False

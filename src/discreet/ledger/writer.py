@@ -26,9 +26,9 @@ from contextlib import suppress
 from typing import Final, TypeVar, cast, final
 
 from discreet.errors import DiscreetError
-from discreet.ledger.batch import Batch, LastSeenEntry, catch_up, restore_state
+from discreet.ledger.batch import Batch, LastSeenEntry, catch_up
 from discreet.ledger.canonical_lines import EntryRow
-from discreet.ledger.state import LedgerState
+from discreet.ledger.state import LedgerState, restore_state
 from discreet.ledger.stores.store import LedgerStore
 from discreet.ledger.tickets import (
     LedgerRequest,

@@ -43,16 +43,16 @@ from discreet.errors import (
     SourceChanged,
     WrongKind,
 )
-from discreet.ledger import Release as Stored
 from discreet.ledger.canonical_lines import canonical, digest
 from discreet.ledger.question_requests import refuse_closed
+from discreet.ledger.values import StoredAnswer
 from discreet.noise import SYSTEM, Entropy
-from discreet.plan.plan import Plan
 from discreet.release.answer import answer
 from discreet.requests.raw_totals import RawTotals
-from discreet.session.record import Record
 
-if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+if TYPE_CHECKING:  # the record is handed in; a plain question has one stage
+    from discreet.plan.plan import Plan
+    from discreet.session.record import Record
     from discreet.session.two_stages import SecondStagePlanner
 
 __all__ = ["AnswerPipeline", "answer_failed_error", "finish_with_noise"]
@@ -74,7 +74,7 @@ class AnswerPipeline:
     states: Mapping[str, str] = field(default_factory=dict)
     """The names of the states that tables were opened in, by their folded names."""
 
-    def answered(self, plan: Plan, *, settle: SecondStagePlanner, draw: int = 1) -> Stored:
+    def answered(self, plan: Plan, *, settle: SecondStagePlanner, draw: int = 1) -> StoredAnswer:
         """Return what is on record for a plan, after paying and drawing it if need be.
 
         Args:
@@ -96,7 +96,7 @@ class AnswerPipeline:
         """Refuse data that is not what it was when it was opened."""
         self.engine.identities(_tables(plan))
 
-    def recorded(self, plan: Plan, question: str, draw: Callable[[], bytes]) -> Stored:
+    def recorded(self, plan: Plan, question: str, draw: Callable[[], bytes]) -> StoredAnswer:
         """Take all steps, with whatever reads the data, and returns what will be stored."""
         found = self.record.find(question)
         if found is not None:
@@ -104,7 +104,7 @@ class AnswerPipeline:
         self.check_sources(plan)
         key = self._charged(plan, question)
         begun = self.record.start(key)
-        if isinstance(begun, Stored):
+        if isinstance(begun, StoredAnswer):
             return _answered(begun)
         return _answered(self.record.release(key, self._guarded(key, draw)))
 
@@ -202,7 +202,7 @@ def answer_failed_error() -> EngineFailed:
     )
 
 
-def _answered(stored: Stored) -> Stored:
+def _answered(stored: StoredAnswer) -> StoredAnswer:
     """Return a stored answer, unless it says that there is none."""
     if stored.answer != _FAILURE:
         return stored

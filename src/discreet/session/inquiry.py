@@ -7,19 +7,21 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import Any, TypedDict, Unpack, final
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, final
 
 from discreet import query as queries
 from discreet.errors import DiscreetError, WrongKind
-from discreet.mechanisms.mechanism import Number
 from discreet.plan.plan import Plan
-from discreet.plan.pricing.requested_price import BoundsPrice
 from discreet.query.expressions import Grouped
 from discreet.query.group_builder import Asked
 from discreet.query.question import Question
 from discreet.query.relations import Relation, Table, descend
 from discreet.query.sql.parse import read
-from discreet.release.release import Release
+
+if TYPE_CHECKING:  # annotations alone name them
+    from discreet.mechanisms.mechanism import Number
+    from discreet.plan.pricing.requested_price import BoundsPrice
+    from discreet.release.release import Release
 
 __all__ = ["Inquiry", "PriceOptions", "QuestionLike", "question_of"]
 

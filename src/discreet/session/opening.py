@@ -14,7 +14,7 @@ from discreet.engines.dispatch import engine_for
 from discreet.engines.engine import Engine
 from discreet.engines.spark.performance import SparkPerformance
 from discreet.errors import NotAllowed, OtherLedger, WrongKind
-from discreet.ledger import Ledger
+from discreet.ledger.ledger import Ledger
 from discreet.plan.policy.policy import Policy
 from discreet.requests.table_schema import Schema
 from discreet.session.opening_arguments import (

@@ -31,7 +31,6 @@ from discreet.accounting.budgets.currency import Amounts
 from discreet.engines.engine import Engine
 from discreet.engines.hash_order import HashOrder
 from discreet.errors import BadPolicy, LedgerError, NotPerUnit, WrongKind
-from discreet.ledger import Ledger
 from discreet.plan.plan import BudgetPreview, Plan
 from discreet.plan.policy.policy import Policy
 from discreet.plan.steps import plan as planned
@@ -39,16 +38,17 @@ from discreet.query.expressions import Column
 from discreet.query.question import Question
 from discreet.query.relation_columns import columns
 from discreet.query.relations import Relation, Scan, descend, folded
-from discreet.release.release import Release
 from discreet.requests.engine_request import KEY_TYPES, EngineRequest, KeyColumn, KeyValue
 from discreet.requests.raw_totals import RawTotals
 from discreet.requests.table_schema import Schema, TableFacts
-from discreet.session.inquiry import PriceOptions
 from discreet.units import PrivacyUnit
 
-if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+if TYPE_CHECKING:  # a ledger is handed in; a plain question has one stage
+    from discreet.ledger.ledger import Ledger
     from discreet.plan.bounds_search.bounds_search import FoundBounds
     from discreet.plan.bounds_search.second_stage import SecondStage
+    from discreet.release.release import Release
+    from discreet.session.inquiry import PriceOptions
 
 __all__ = [
     "PlanRegistry",

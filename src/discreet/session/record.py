@@ -13,9 +13,10 @@ from typing import Any, Final, NoReturn, final
 
 from discreet.accounting import Box, Node
 from discreet.errors import WrongKind
-from discreet.ledger import Charged, Ledger, Receipt, Release, Started
 from discreet.ledger.canonical_lines import DescriptionEntry
+from discreet.ledger.ledger import Ledger
 from discreet.ledger.question_requests import refuse_closed
+from discreet.ledger.values import Charged, Receipt, Started, StoredAnswer
 
 __all__ = ["NoLedger", "Record", "Rehearsal"]
 
@@ -42,7 +43,7 @@ class Rehearsal:
         self._lock = threading.Lock()
         self._questions: dict[str, str] = {}
         self._attempts: dict[str, int] = {}
-        self._answers: dict[str, Release] = {}
+        self._answers: dict[str, StoredAnswer] = {}
         self._closed: dict[str, None] = {}
         self._descriptions: dict[DescriptionEntry, None] = {}
 
@@ -51,7 +52,7 @@ class Rehearsal:
         """A name that no ledger has."""
         return _NOBODY
 
-    def find(self, question: str) -> Release | None:
+    def find(self, question: str) -> StoredAnswer | None:
         """Return the first answer that a question was given."""
         with self._lock:
             answers = (item for item in self._answers.values() if item.question == question)
@@ -77,7 +78,7 @@ class Rehearsal:
             receipt = self._receipt(name)
         return Charged(key=name, account=account or "test", receipt=receipt, new=new, amounts=())
 
-    def start(self, key: str) -> Started | Release:
+    def start(self, key: str) -> Started | StoredAnswer:
         """Count the attempts, and return an answer that is there."""
         with self._lock:
             if key in self._answers:
@@ -86,13 +87,13 @@ class Rehearsal:
             self._attempts[key] = self._attempts.get(key, 0) + 1
             return Started(key=key, attempt=self._attempts[key])
 
-    def release(self, key: str, answer: bytes) -> Release:
+    def release(self, key: str, answer: bytes) -> StoredAnswer:
         """Keep the first answer."""
         with self._lock:
             if key in self._answers:
                 return replace(self._answers[key], replayed=True)
             refuse_closed(self._closed, key)
-            found = Release(
+            found = StoredAnswer(
                 key=key,
                 question=self._questions.get(key, ""),
                 answer=answer,
@@ -155,7 +156,7 @@ class NoLedger:
         """A name that no ledger has."""
         return _NOBODY
 
-    def find(self, question: str) -> Release | None:  # noqa: ARG002
+    def find(self, question: str) -> StoredAnswer | None:  # noqa: ARG002
         """Find nothing."""
         return None
 

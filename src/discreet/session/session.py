@@ -23,8 +23,7 @@ from discreet.accounting import Left
 from discreet.accounting.budgets.currency import BasicCurrency
 from discreet.engines.engine import Engine
 from discreet.errors import LedgerError, UnknownName, WrongKind
-from discreet.ledger import Ledger, Receipt
-from discreet.ledger import Release as Stored
+from discreet.ledger.ledger import Ledger
 from discreet.plan.plan import Plan
 from discreet.plan.policy.policy import Policy
 from discreet.query.question import Question
@@ -44,7 +43,8 @@ from discreet.session.planning import PlanRegistry, SessionPlanner, check_combin
 from discreet.session.record import Record, Rehearsal
 from discreet.units import PrivacyUnit
 
-if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+if TYPE_CHECKING:  # handed in, or loaded when first used: a plain question needs none of it
+    from discreet.ledger.values import Receipt, StoredAnswer
     from discreet.plan.bounds_search.bounds_search import FoundBounds
     from discreet.plan.plan import BudgetPreview
 
@@ -326,7 +326,7 @@ class Session:
         desk = self._open_desk()
         return self._told(plan, desk.answered(plan, settle=self._planning.settled, draw=draw))
 
-    def _told(self, plan: Plan, stored: Stored) -> Release:
+    def _told(self, plan: Plan, stored: StoredAnswer) -> Release:
         """Read what is stored; errors are shown at the confidence that is asked for now."""
         if is_manifest(stored.answer):
             raise answered_into_files_error()

@@ -20,18 +20,20 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Self, final
+from typing import TYPE_CHECKING, Any, Final, Self, final
 
 from discreet.engines.engine import Engine
 from discreet.engines.sources.identity import Identity
 from discreet.errors import BadPolicy, OtherLedger, SourceChanged
-from discreet.ledger import Ledger
+from discreet.ledger.ledger import Ledger
 from discreet.noise import SYSTEM
 from discreet.plan.binding.scope import table_description
 from discreet.query.relations import folded
 from discreet.requests.table_schema import Schema, TableFacts
-from discreet.session.record import Record
 from discreet.units import PrivacyUnit
+
+if TYPE_CHECKING:  # a record is handed in
+    from discreet.session.record import Record
 
 __all__ = ["record_schema", "record_source_states"]
 

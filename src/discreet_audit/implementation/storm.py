@@ -20,7 +20,7 @@ from typing import Any, Final
 from discreet.accounting import Budget
 from discreet.errors import OverBudget
 from discreet.exact import decimal
-from discreet.ledger import Ledger, Release
+from discreet.ledger import Ledger, StoredAnswer
 from discreet.loss import Pure
 from discreet.noise import SYSTEM
 from discreet.units import row
@@ -107,7 +107,7 @@ def _answered(ledger: Ledger, key: str) -> str:
     except OverBudget:
         return "refused"
     begun = ledger.start(key)
-    if not isinstance(begun, Release):
+    if not isinstance(begun, StoredAnswer):
         begun = ledger.release(key, SYSTEM.bits(128).to_bytes(16, "little"))
     return begun.answer.hex()
 

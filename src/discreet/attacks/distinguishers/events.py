@@ -78,9 +78,9 @@ def choose(learn: Sides, select: Sides, claim: Claim, level: float) -> Event:
     """Return the event that speaks most strongly against a claim.
 
     >>> from discreet.attacks.distinguishers.answer_columns import columns_of
-    >>> from discreet.attacks.claims import Pure
+    >>> from discreet.attacks.claims import PureClaim
     >>> zeros, ones = (columns_of(np.arange(100) % 4 + at) for at in (0, 1))
-    >>> str(choose(Sides(zeros, ones), Sides(zeros, ones), Pure(), 0.05))
+    >>> str(choose(Sides(zeros, ones), Sides(zeros, ones), PureClaim(), 0.05))
     'the value of the number is at most 3'
     """
     scored = [

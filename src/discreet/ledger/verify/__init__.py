@@ -22,7 +22,24 @@ What cannot be seen from entries alone: that the last ones are missing (hold a r
 that data were read without a charge, and whether the names of people are true.
 """
 
-from discreet.ledger.verify.readers import is_database, verify, verify_file
-from discreet.ledger.verify.report import AccountBalance, Problem, Report
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.doors import late_names
+
+if TYPE_CHECKING:  # each is loaded when first used
+    from discreet.ledger.verify.readers import is_database, verify, verify_file
+    from discreet.ledger.verify.report import AccountBalance, Problem, Report
 
 __all__ = ["AccountBalance", "Problem", "Report", "is_database", "verify", "verify_file"]
+
+if not TYPE_CHECKING:  # to which every name would be one of this room
+    __getattr__, __dir__ = late_names(
+        __name__,
+        {
+            "readers": ("is_database", "verify", "verify_file"),
+            "report": ("AccountBalance", "Problem", "Report"),
+        },
+        renamed={"Standing": "AccountBalance"},
+    )

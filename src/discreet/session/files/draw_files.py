@@ -25,17 +25,18 @@ import pyarrow as pa
 from discreet.engines.hash_order import HashOrder
 from discreet.engines.parquet_files import PrivateFolder, ReleasedFile, read_table, write_table
 from discreet.errors import SourceChanged, UnreadableSource
-from discreet.noise import Entropy
-from discreet.plan.plan import Plan
 from discreet.release.answer import KeyedBins, answer
 from discreet.requests.engine_request import EngineRequest, Total
 from discreet.requests.raw_totals import ARROW_TYPES, RawTotals
-from discreet.session.answer_pipeline import AnswerPipeline
 from discreet.session.files.answer_folder import AnswerFolder
 from discreet.session.files.manifest import Manifest
 
-if TYPE_CHECKING:  # an optional library
+if TYPE_CHECKING:  # an optional library, and what is handed in
     from pyspark.sql import DataFrame
+
+    from discreet.noise import Entropy
+    from discreet.plan.plan import Plan
+    from discreet.session.answer_pipeline import AnswerPipeline
 
 __all__ = ["DistributedGroups", "draw_files", "drawn_in_tasks", "manifest_of", "seal"]
 

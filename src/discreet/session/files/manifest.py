@@ -15,17 +15,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Final, Self, final
+from typing import TYPE_CHECKING, Any, Final, Self, final
 
 import pyarrow as pa
 
 from discreet.engines.parquet_files import ReleasedFile, digest_of, read_table
 from discreet.errors import WrongKind
-from discreet.ledger import Receipt
 from discreet.ledger.canonical_lines import canonical
-from discreet.loss import PrivacyLoss
-from discreet.plan.plan import Plan, Price
 from discreet.release.odds import Odds, odds_of_plans
+
+if TYPE_CHECKING:  # all are handed in
+    from discreet.ledger.values import Receipt
+    from discreet.loss import PrivacyLoss
+    from discreet.plan.plan import Plan, Price
 
 __all__ = ["Manifest", "WrittenRelease", "answered_into_files_error", "is_manifest"]
 

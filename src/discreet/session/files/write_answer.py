@@ -23,16 +23,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from discreet.engines.hash_order import HashOrder
 from discreet.engines.parquet_files import copy_file, write_table
 from discreet.errors import UnreadableSource, UnsupportedSQL, WrongKind
-from discreet.ledger import Release as Stored
-from discreet.plan.plan import Plan
-from discreet.release.release import Release
 from discreet.requests.engine_request import Total
-from discreet.session.answer_pipeline import AnswerPipeline
 from discreet.session.files.answer_folder import AnswerFolder
 from discreet.session.files.draw_files import (
     DistributedGroups,
@@ -43,6 +39,12 @@ from discreet.session.files.draw_files import (
 )
 from discreet.session.files.manifest import Manifest, WrittenRelease, is_manifest
 
+if TYPE_CHECKING:  # all are handed in
+    from discreet.ledger.values import StoredAnswer
+    from discreet.plan.plan import Plan
+    from discreet.release.release import Release
+    from discreet.session.answer_pipeline import AnswerPipeline
+
 __all__ = ["write"]
 
 
@@ -51,7 +53,7 @@ def write(
     plan: Plan,
     folder: object,
     *,
-    told: Callable[[Stored], Release],
+    told: Callable[[StoredAnswer], Release],
     private: bool,
 ) -> WrittenRelease:
     """Write the answer to a plan into a folder, after paying and drawing it if need be.
