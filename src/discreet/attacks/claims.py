@@ -85,8 +85,8 @@ class ApproximateClaim(Claim):
 
     def lower(self, p: Fraction, q: Fraction) -> Level:
         """Return the larger of the two logarithms."""
-        found = max(log_ratio(p - self.delta, q), log_ratio(1 - q - self.delta, 1 - p))
-        return Level(found, _up(self.epsilon), float(self.delta))
+        bound = max(log_ratio(p - self.delta, q), log_ratio(1 - q - self.delta, 1 - p))
+        return Level(bound, _up(self.epsilon), float(self.delta))
 
     def guess(self, p: Floats, q: Floats) -> Floats:
         """Return the larger of the two logarithms."""
@@ -138,14 +138,14 @@ class Concentrated(Claim):
         """Return the largest divergence of two coins over its order."""
         if p <= q:
             return Level(0.0, _up(self.rho))
-        found = max(
+        bound = max(
             divergence / order
             for order in ORDERS
             for divergence in (renyi_coins(p, q, order), renyi_coins(q, p, order))
         )
-        if isinstance(found, float):
-            return Level(found, _up(self.rho))
-        return Level(float_down(max(found, Fraction(0))), _up(self.rho))
+        if isinstance(bound, float):
+            return Level(bound, _up(self.rho))
+        return Level(float_down(max(bound, Fraction(0))), _up(self.rho))
 
     def guess(self, p: Floats, q: Floats) -> Floats:
         """Return the larger Kullback-Leibler divergence, which is near the largest quotient."""
@@ -199,22 +199,23 @@ class Curve(Claim):
         """Take the loss, and look up what it promises."""
         object.__setattr__(self, "loss", loss)
         known = [(delta, loss.epsilon(delta=delta)) for delta in _DELTAS]
-        object.__setattr__(self, "points", tuple(at for at in known if math.isfinite(at[1])))
+        finite = tuple(point for point in known if math.isfinite(point[1]))
+        object.__setattr__(self, "points", finite)
 
     def lower(self, p: Fraction, q: Fraction) -> Level:
         """Return the epsilon that is the largest multiple of its claim."""
-        found = [
+        levels = [
             Level(ApproximateClaim(delta=delta).lower(p, q).lower, claimed, float(delta))
             for delta, claimed in self.points
         ]
-        return max(found, key=lambda level: level.lower / max(level.claimed or 0.0, _LITTLE))
+        return max(levels, key=lambda level: level.lower / max(level.claimed or 0.0, _LITTLE))
 
     def guess(self, p: Floats, q: Floats) -> Floats:
         """Return the largest multiple of a claim."""
-        found = [
+        excesses = [
             log_ratios(p, q, float(delta)) / max(claimed, _LITTLE) for delta, claimed in self.points
         ]
-        return np.asarray(np.max(found, axis=0), dtype=np.float64)
+        return np.asarray(np.max(excesses, axis=0), dtype=np.float64)
 
     def point(self, p: Floats, q: Floats, delta: float) -> float:
         """Return epsilon at one delta."""

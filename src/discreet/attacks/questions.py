@@ -126,7 +126,7 @@ class Asked:
     def draw(self, data: Any, n: int) -> Answers:
         """Open, ask and close n times; an answer is the whole table."""
         with tempfile.TemporaryDirectory() as folder:
-            return [self._once(data, Path(folder) / f"{at}.ledger") for at in range(n)]
+            return [self._once(data, Path(folder) / f"{number}.ledger") for number in range(n)]
 
     def _once(self, data: Any, ledger: Path) -> Any:
         options = {"budget": Budget(epsilon=1000, delta="1/1000"), **self.options}
@@ -154,10 +154,10 @@ def noisy_copies(plan: Plan, raw: RawTotals, copies: int) -> dict[str, Column]:
     noisy = noised(cast("Plan", _Repeated(plan)), repeated, entropy=SYSTEM)
     names = _names(raw)
     places = np.asarray(noisy.keys[0])
-    found: dict[str, Column] = {}
+    columns: dict[str, Column] = {}
     drawn = {name: total.runs[0].values for name, total in noisy.totals.items()}
-    for at, chosen in enumerate(noisy.chosen):
-        drawn[f"choice {at} of {chosen.choice.measure}"] = chosen.leaves
+    for number, chosen in enumerate(noisy.chosen):
+        drawn[f"choice {number} of {chosen.choice.measure}"] = chosen.leaves
     if plan.selection is not None:
         drawn["shown"] = np.ones(places.size, np.int64)
     absent = np.ones(groups * copies, np.bool_)
@@ -165,10 +165,10 @@ def noisy_copies(plan: Plan, raw: RawTotals, copies: int) -> dict[str, Column]:
     for measure, values in drawn.items():
         full = np.zeros(groups * copies, np.int64)
         full[places] = values
-        for at, group in enumerate(names):
-            column = slice(at, None, groups)
-            found[f"{measure}({group})"] = Column(full[column], mask=absent[column])
-    return found
+        for number, group in enumerate(names):
+            column = slice(number, None, groups)
+            columns[f"{measure}({group})"] = Column(full[column], mask=absent[column])
+    return columns
 
 
 def _reaching(plan: Plan, raw: RawTotals) -> dict[str, int]:

@@ -206,8 +206,8 @@ class Command:
         path = os.fspath(data)
         runs = -(-n // self.lines)
         with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-            found = pool.map(self._run, [path] * runs)
-            return [answer for answers in found for answer in answers][:n]
+            outputs = pool.map(self._run, [path] * runs)
+            return [answer for answers in outputs for answer in answers][:n]
 
     def _run(self, path: str) -> list[Any]:
         words = [word.replace(_PLACE, path) for word in self.words]

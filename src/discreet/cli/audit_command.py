@@ -102,9 +102,9 @@ def _program(  # noqa: PLR0913  what is run, on what, against which claim
 ) -> bool:
     """Measure what a program loses; say whether that is more than it claims."""
     claim = ApproximateClaim(delta=delta, epsilon=epsilon)
-    found = estimate_epsilon(program, pair, runs, claim=claim)
-    write_result("measured", found.to_json(), found, as_json=as_json)
-    return found.violates
+    measured = estimate_epsilon(program, pair, runs, claim=claim)
+    write_result("measured", measured.to_json(), measured, as_json=as_json)
+    return measured.violates
 
 
 def _pair(data: list[str] | None) -> tuple[str, str]:
@@ -127,8 +127,8 @@ def _pair(data: list[str] | None) -> tuple[str, str]:
 def _suite(*, long: bool, jobs: int | None, out: Path | None, as_json: bool) -> bool:
     """Run the suite; say whether anything is not as it must be."""
     package = _audit_package()
-    with _shown() as told:
-        report: Report = package.run_suite(long=long, jobs=_jobs(jobs), told=told)
+    with _shown() as progress:
+        report: Report = package.run_suite(long=long, jobs=_jobs(jobs), told=progress)
     if out is not None:
         _write(report, out, package)
     if as_json:
@@ -166,16 +166,16 @@ def _shown() -> Iterator[ProgressCallback]:
     with Progress(console=console, transient=True) as bar:
         task = bar.add_task("audit")
 
-        def told(name: str, at: int, of: int) -> None:
-            bar.update(task, description=name, completed=at, total=of)
+        def update(name: str, done: int, of: int) -> None:
+            bar.update(task, description=name, completed=done, total=of)
 
-        yield told
+        yield update
 
 
-def _tenths(name: str, at: int, of: int) -> None:
+def _tenths(name: str, done: int, of: int) -> None:
     """Write a line whenever another tenth is done."""
-    if at and 10 * at // of > 10 * (at - 1) // of:
-        sys.stderr.write(f"audit: {at} of {of} done, next is {name}\n")
+    if done and 10 * done // of > 10 * (done - 1) // of:
+        sys.stderr.write(f"audit: {done} of {of} done, next is {name}\n")
 
 
 def _say(report: Report, out: Path | None, package: ModuleType) -> None:

@@ -72,12 +72,7 @@ _CODES: Final[tuple[tuple[type[DiscreetError], int], ...]] = (
 
 
 def code_of(error: DiscreetError) -> int:
-    """Return the exit status for an error.
-
-    >>> from discreet.errors import OverBudget
-    >>> code_of(OverBudget(what="a.", why="b.", do="c."))
-    3
-    """
+    """Return the exit status for an error."""
     return next((code for kind, code in _CODES if isinstance(error, kind)), FAILED)
 
 

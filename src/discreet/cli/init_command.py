@@ -100,8 +100,8 @@ def init(  # noqa: PLR0913  one option for each answer
 def _with_ledger(rules: Policy, ledger: str, policy: Path) -> Policy:
     """Make the ledger, and return the policy with its id: from now on it has to be there."""
     address = ledger if is_server(ledger) else str(policy.parent / ledger)
-    with Ledger.open(address, unit=rules.unit, budget=rules.budget) as found:
-        session = replace(rules.session or SessionSettings(), ledger_id=found.id)
+    with Ledger.open(address, unit=rules.unit, budget=rules.budget) as made:
+        session = replace(rules.session or SessionSettings(), ledger_id=made.id)
     return replace(rules, session=session)
 
 
@@ -181,7 +181,7 @@ def _say(policy: Policy, path: Path, table: str, *, as_json: bool) -> None:
         return
     sys.stdout.write(f"wrote {path}; the budget is {policy.budget}.\n")
     place = policy.session or SessionSettings()
-    if any(each is not None and each.startswith(SERVERS) for each in (place.data, place.ledger)):
+    if any(text is not None and text.startswith(SERVERS) for text in (place.data, place.ledger)):
         sys.stdout.write("no password is in it: set PGPASSWORD, or use a password file.\n")
     question = f"SELECT COUNT(*) AS n FROM {table}"  # noqa: S608 (a checked name, and only shown)
     sys.stdout.write(f'next: discreet plan "{question}" --epsilon 0.1\n')

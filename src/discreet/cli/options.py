@@ -162,17 +162,17 @@ def name_value_pairs(given: list[str] | None, *, option: str, of: str) -> dict[s
     >>> name_value_pairs(["visits=5"], option="--error", of="number")
     {'visits': '5'}
     """
-    found: dict[str, str] = {}
-    for each in given or ():
-        name, equals, value = each.partition("=")
-        if not name or not equals or not value or name in found:
+    pairs: dict[str, str] = {}
+    for text in given or ():
+        name, equals, value = text.partition("=")
+        if not name or not equals or not value or name in pairs:
             raise WrongKind(
                 what=f"{option} is not NAME={of.upper()}, or a name comes twice.",
                 why="each value belongs to one name.",
                 do=f"write {option} NAME={of.upper()}.",
             )
-        found[name] = value
-    return found
+        pairs[name] = value
+    return pairs
 
 
 def data_of(given: list[str] | None) -> str | dict[str, str] | None:

@@ -236,8 +236,8 @@ def _record(clinic: Session) -> Stop:
 
 
 def _truth(data: pa.Table, function: str) -> dict[str, float]:
-    found = data.group_by("ward").aggregate([("cost", function)])
-    return dict(zip(found["ward"].to_pylist(), found[f"cost_{function}"].to_pylist(), strict=True))
+    means = data.group_by("ward").aggregate([("cost", function)])
+    return dict(zip(means["ward"].to_pylist(), means[f"cost_{function}"].to_pylist(), strict=True))
 
 
 def _count(data: pa.Table, column: str) -> int:

@@ -55,11 +55,6 @@ def export(rows: Iterable[EntryRow], ledger: str, path: Path) -> Receipt:
         rows: all rows, with their answers.
         ledger: the name of the ledger.
         path: where the file goes.
-
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     place = Path(folder, "study.jsonl")
-    ...     print(export([], "1" * 32, place).seq, place.read_text())
-    0 {"export":1,"ledger":"11111111111111111111111111111111"}
     """
     first = canonical({"export": _FORMAT, "ledger": ledger})
     try:
@@ -110,14 +105,6 @@ def restore(  # noqa: PLR0913  two people, and what they say
         receipts: what the ledger once gave; the source has to fit them all.
         last: the receipt of the last entry that the ledger ever had, if two people vouch for that;
             otherwise what was left in the accounts counts as spent.
-
-    >>> from discreet.ledger.stores.store import store_for
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     source, place = Path(folder, "study.jsonl"), Path(folder, "study.ledger")
-    ...     receipt = export([], "1" * 32, source)
-    ...     restore(store_for(place, timeout=60), source, reason="moved", by="a", approved_by="b")
-    Traceback (most recent call last):
-    discreet.errors.Tampered
     """
     _refuse_unknown(source)
     report = verify_file(source, receipts=receipts)

@@ -1,4 +1,4 @@
-"""Batches: requests that are checked one after another, and recorded in one go.
+"""Batches: requests that wait for the writer, are checked in turn, and recorded in one go.
 
 Trust: kernel.
 
@@ -22,10 +22,12 @@ served.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Protocol, TypeVar, final
 
+from discreet.errors import DiscreetError, LedgerUnavailable
 from discreet.ledger.canonical_lines import NO_HEAD, EntryRow, now
 from discreet.ledger.entry_kinds import Entry, row_of
 from discreet.ledger.stores.failures import exchanged_ledger_error
@@ -35,7 +37,19 @@ if TYPE_CHECKING:  # both are handed in
     from discreet.ledger.state import LedgerState
     from discreet.ledger.stores.store import LedgerStore
 
-__all__ = ["Batch", "KeyHistory", "LastSeenEntry", "catch_up"]
+__all__ = [
+    "Batch",
+    "KeyHistory",
+    "LastSeenEntry",
+    "LedgerRequest",
+    "RestOrder",
+    "Ticket",
+    "catch_up",
+    "closed_ledger_error",
+    "copy_of_error",
+    "explain_failure",
+    "late_error",
+]
 
 
 def catch_up(state: LedgerState, store: LedgerStore) -> Iterator[int]:
@@ -131,3 +145,86 @@ class Batch:
     def _follow(self, row: EntryRow) -> None:
         if row.key is not None:
             self._keys.setdefault(row.key, KeyHistory()).follow(row)
+
+
+Result_co = TypeVar("Result_co", covariant=True)
+
+
+class LedgerRequest(Protocol[Result_co]):
+    """Something to be checked and recorded."""
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys whose rows it has to know."""
+        ...
+
+    def act(self, batch: Batch) -> Result_co:
+        """Check, and only then append; an error before the first append changes nothing."""
+        ...
+
+
+@final
+class Ticket:
+    """A request that waits; whoever acquires ``claim`` decides what becomes of it."""
+
+    __slots__ = ("claim", "done", "error", "request", "result")
+
+    def __init__(self, request: LedgerRequest[object]) -> None:
+        """Take the request."""
+        self.request = request
+        self.claim = threading.Lock()
+        self.done = threading.Lock()
+        self.done.acquire()
+        self.result: object = None
+        self.error: BaseException | None = None
+
+
+@final
+class RestOrder:
+    """An order to let go of the store until somebody is done."""
+
+    __slots__ = ("over", "resting")
+
+    def __init__(self) -> None:
+        """Begin with both locks closed."""
+        self.resting = threading.Lock()
+        self.over = threading.Lock()
+        self.resting.acquire()
+        self.over.acquire()
+
+
+def copy_of_error(error: DiscreetError) -> DiscreetError:
+    """Return an error like another, for one more caller."""
+    return type(error)(what=error.what, why=error.why, do=error.do)
+
+
+def explain_failure(error: BaseException) -> DiscreetError:
+    """Return the error that callers get for whatever ended a batch."""
+    if isinstance(error, DiscreetError):
+        return copy_of_error(error)
+    failure = LedgerUnavailable(
+        what=f"the writer of the ledger was stopped by a {type(error).__name__}.",
+        why="nothing is told before it is durable, so nobody was told anything.",
+        do="ask again with the same key: what was recorded is not paid twice.",
+    )
+    failure.__cause__ = error
+    return failure
+
+
+def late_error(known: str) -> LedgerUnavailable:
+    """Return the error for a caller whose time is up, with what is known of its request."""
+    return LedgerUnavailable(
+        what=f"the ledger did not answer in time; {known}.",
+        why="another process holds the ledger, or the disk is slow; nothing is answered before "
+        "its charge is on disk.",
+        do="ask again with the same key: what was recorded is not paid twice.",
+    )
+
+
+def closed_ledger_error() -> LedgerUnavailable:
+    """Return the error for a ledger that was closed."""
+    return LedgerUnavailable(
+        what="the ledger is closed.",
+        why="what is asked of it can no longer be recorded.",
+        do="open it again.",
+    )

@@ -57,9 +57,6 @@ class EntryRow:
     """What a store keeps of one entry; ``kind``, ``key`` and ``question`` copy what the line says.
 
     The answer of a release is never shown, and not always loaded.
-
-    >>> EntryRow(1, "start", "k", None, "{}", NO_HEAD, answer=b"secret").answer
-    b'secret'
     """
 
     seq: int
@@ -83,21 +80,21 @@ class EntryRow:
         discreet.errors.DamagedLedger
         """
         try:
-            found = json.loads(self.line)
+            fields = json.loads(self.line)
         except (ValueError, RecursionError):
-            found = None
-        if not isinstance(found, dict) or type(found.get("format")) is not int:
+            fields = None
+        if not isinstance(fields, dict) or type(fields.get("format")) is not int:
             raise damaged_entry_error(self.seq)
-        if found["format"] > FORMAT:
+        if fields["format"] > FORMAT:
             raise NewerFormat(
-                what=f"entry {self.seq} has format {found['format']}, and this package knows 1.",
+                what=f"entry {self.seq} has format {fields['format']}, and this package knows 1.",
                 why="what an entry means must be known in full before anything is charged.",
                 do="use the version of discreet that wrote it, or a later one.",
             )
-        copies = (found.get("seq"), found.get("kind"), found.get("key"), found.get("question"))
-        if found["format"] != FORMAT or copies != (self.seq, self.kind, self.key, self.question):
+        copies = (fields.get("seq"), fields.get("kind"), fields.get("key"), fields.get("question"))
+        if fields["format"] != FORMAT or copies != (self.seq, self.kind, self.key, self.question):
             raise damaged_entry_error(self.seq)
-        return found
+        return fields
 
 
 def canonical(value: object) -> str:
@@ -110,29 +107,17 @@ def canonical(value: object) -> str:
 
 
 def line_of(seq: int, kind: str, at: str, fields: Mapping[str, object]) -> str:
-    """Return the line of an entry.
-
-    >>> line_of(7, "start", "2026-01-01T00:00:00.000000Z", {"key": "k", "attempt": 1})
-    '{"at":"2026-01-01T00:00:00.000000Z","attempt":1,"format":1,"key":"k","kind":"start","seq":7}'
-    """
+    """Return the line of an entry."""
     return canonical({**fields, "format": FORMAT, "seq": seq, "kind": kind, "at": at})
 
 
 def head_after(head: str, line: str) -> str:
-    """Return the head once a line has been appended.
-
-    >>> head_after(NO_HEAD, "{}")[:8]
-    '5649d09e'
-    """
+    """Return the head once a line has been appended."""
     return hashlib.sha256(f"{head}\n{line}".encode("ascii")).hexdigest()
 
 
 def digest(content: bytes) -> str:
-    """Return the SHA-256 of bytes, in hexadecimal digits.
-
-    >>> digest(b"")[:8]
-    'e3b0c442'
-    """
+    """Return the SHA-256 of bytes, in hexadecimal digits."""
     return hashlib.sha256(content).hexdigest()
 
 
@@ -194,8 +179,8 @@ class DescriptionEntry:
 
     def content(self) -> dict[str, Any]:
         """Return the object itself, a new one each time."""
-        found: dict[str, Any] = json.loads(self.text)
-        return found
+        content: dict[str, Any] = json.loads(self.text)
+        return content
 
     def line(self, seq: int, at: str) -> str:
         """Return the canonical line."""
@@ -205,10 +190,10 @@ class DescriptionEntry:
     @classmethod
     def read(cls, fields: Mapping[str, Any]) -> Self:
         """Read what a line says."""
-        found = cls(what=fields["what"], text=canonical(fields["content"]))
-        if found.digest != fields["digest"]:
+        entry = cls(what=fields["what"], text=canonical(fields["content"]))
+        if entry.digest != fields["digest"]:
             raise ValueError
-        return found
+        return entry
 
 
 def _written(content: Mapping[Any, Any]) -> str | None:
@@ -226,5 +211,5 @@ def _plain(value: object) -> object:
     if isinstance(value, Mapping):
         if not all(isinstance(name, str) for name in value):
             raise TypeError
-        return {name: _plain(each) for name, each in value.items()}
-    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
+        return {name: _plain(item) for name, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value

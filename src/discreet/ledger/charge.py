@@ -109,16 +109,7 @@ _ALL_RECORDS: Final = Box.everything()
 
 @final
 class Pricer:
-    """Prices of requests, those that were asked for before at hand.
-
-    >>> from discreet.accounting import Budget
-    >>> from discreet.loss import Pure
-    >>> from discreet.units import row
-    >>> pricer = Pricer(PriceCache(unit=row()))
-    >>> accounts = {"data": Account("data", Budget(epsilon=1))}
-    >>> pricer.price(Pure(epsilon="0.1"), accounts, "data", scope=None, delta=None).costs
-    (('data', (100000000000000000000000, 0)),)
-    """
+    """Prices of requests, those that were asked for before at hand."""
 
     __slots__ = ("_known", "_prices")
 
@@ -171,9 +162,9 @@ class Pricer:
         for path in path_and_ancestors(account):
             budget = accounts[path].budget
             if budget is not None:
-                found = self._prices.pieces(what, budget.currency, scope=scope, delta=delta)
-                pieces.append((path, found))
-                charge = FilterCharge(0, found, budget, self._prices.asker.unit)
+                boxes = self._prices.pieces(what, budget.currency, scope=scope, delta=delta)
+                pieces.append((path, boxes))
+                charge = FilterCharge(0, boxes, budget, self._prices.asker.unit)
                 costs.append((path, charge.amounts))
         return PricedRequest.of(
             account,

@@ -27,14 +27,13 @@ from typing import Final, TypeVar, final
 
 from discreet.accounting.budgets.price_cache import PriceCache
 from discreet.errors import DamagedLedger
-from discreet.ledger.batch import LastSeenEntry
+from discreet.ledger.batch import LastSeenEntry, LedgerRequest, closed_ledger_error
 from discreet.ledger.canonical_lines import EntryRow
 from discreet.ledger.charge import Pricer
 from discreet.ledger.forks import ForkAware, never_finalize
 from discreet.ledger.ledger_requests import OpenRequest, SnapshotRequest
 from discreet.ledger.opening_terms import OpeningTerms
 from discreet.ledger.stores.store import LedgerStore
-from discreet.ledger.tickets import LedgerRequest, closed_ledger_error
 from discreet.ledger.values import Account
 from discreet.ledger.writer import Writer
 from discreet.noise import SYSTEM
@@ -96,8 +95,8 @@ class LedgerConnection:
                 contribution=look.opening.contribution,
             )
         )
-        for each in look.descriptions:
-            self.pricer.add_shared_columns(each)
+        for description in look.descriptions:
+            self.pricer.add_shared_columns(description)
 
     def call(self, request: LedgerRequest[Result]) -> Result:
         """Have a request served by the writer."""
@@ -118,14 +117,14 @@ class LedgerConnection:
                 reader = self._make()
                 reader.open()
                 self._reader = reader
-            found = verb(self._reader)
+            result = verb(self._reader)
             try:
                 self._seen.check(self._reader)
             except DamagedLedger:  # it is opened anew, and found to be the right one or not
                 reader, self._reader = self._reader, None
                 reader.close()
                 raise
-            return found
+            return result
 
     def rows(self, after: int, *, answers: bool) -> Iterator[EntryRow]:
         """Read rows, a page at a time; others may read in between."""

@@ -97,7 +97,7 @@ _Kind = TypeVar("_Kind", bound=_StoredEntry)
 
 
 def _encode(entry: _StoredEntry) -> dict[str, Any]:
-    values = {each.name: getattr(entry, each.name) for each in fields(entry)}
+    values = {item.name: getattr(entry, item.name) for item in fields(entry)}
     return {
         name: _CODECS[name][0](value) if name in _CODECS and value is not None else value
         for name, value in values.items()
@@ -106,11 +106,11 @@ def _encode(entry: _StoredEntry) -> dict[str, Any]:
 
 def _decode(kind: type[_Kind], stored: Mapping[str, Any]) -> _Kind:
     values = {}
-    for each in fields(kind):
-        value = stored[each.name]
-        absent = value is None and each.default is None
-        codec = None if absent else _CODECS.get(each.name)
-        values[each.name] = value if codec is None else codec[1](value)
+    for item in fields(kind):
+        value = stored[item.name]
+        absent = value is None and item.default is None
+        codec = None if absent else _CODECS.get(item.name)
+        values[item.name] = value if codec is None else codec[1](value)
     return kind(**values)
 
 
@@ -282,8 +282,8 @@ class ChargeEntry:
 
 
 def _piece(box: Box, pair: Any) -> ChargedBox:
-    one, both = pair
-    return ChargedBox(box, _amounts(tuple(one)), _amounts(tuple(both)))
+    added, replaced = pair
+    return ChargedBox(box, _amounts(tuple(added)), _amounts(tuple(replaced)))
 
 
 @functools.lru_cache(1024)
@@ -330,12 +330,7 @@ def row_of(entry: Entry, after: tuple[int, str], at: str, answer: bytes | None =
 
 
 def read_entry(row: EntryRow) -> Entry:
-    """Read the entry of a row.
-
-    >>> line = line_of(2, "start", "2026-01-01T00:00:00.000000Z", {"key": "k", "attempt": 1})
-    >>> read_entry(EntryRow(2, "start", "k", None, line, "a" * 64))
-    StartEntry(key='k', attempt=1)
-    """
+    """Read the entry of a row."""
     stored = row.fields()
     try:
         return _READ[row.kind](stored)

@@ -23,15 +23,14 @@ highest limits that could have come about).
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from types import ModuleType, TracebackType
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, final
+from typing import TYPE_CHECKING, Final, Self, final
 
 from discreet.accounting.budgets.budget import Budget
 from discreet.accounting.budgets.request import Priceable
-from discreet.accounting.budgets.spending import Left
 from discreet.accounting.scopes.box import Box, checked_box
 from discreet.accounting.scopes.contribution import Contribution
 from discreet.errors import OutOfRange, WrongKind
@@ -41,12 +40,10 @@ from discreet.ledger.entry_kinds import AccountEntry, RaiseEntry, ReopenEntry
 from discreet.ledger.ledger_requests import (
     AccountRequest,
     DescribeRequest,
-    LeftRequest,
     RaiseRequest,
-    SnapshotRequest,
-    StatementRequest,
     checked_account,
 )
+from discreet.ledger.ledger_view import LedgerView
 from discreet.ledger.opening_terms import OpeningTerms, checked_budget, checked_timeout
 from discreet.ledger.question_requests import (
     ChargeRequest,
@@ -54,10 +51,8 @@ from discreet.ledger.question_requests import (
     ReleaseRequest,
     ReopenRequest,
     StartRequest,
-    checked_answer,
 )
 from discreet.ledger.stores.store import LedgerAddress, resolve_address, store_for
-from discreet.ledger.tickets import LedgerRequest
 from discreet.ledger.values import (
     Account,
     Charged,
@@ -69,9 +64,7 @@ from discreet.ledger.values import (
     checked_path,
     checked_person,
     checked_reason,
-    path_and_ancestors,
 )
-from discreet.loss import PrivacyLoss
 from discreet.units import PrivacyUnit
 
 if TYPE_CHECKING:  # the auditor is loaded when it is called
@@ -81,11 +74,9 @@ __all__ = ["Ledger"]
 
 _TIMEOUT: Final = 60.0
 
-Result = TypeVar("Result")
-
 
 @final
-class Ledger:
+class Ledger(LedgerView):
     """Charges and answers on record.
 
     >>> import tempfile
@@ -106,9 +97,7 @@ class Ledger:
     >>> folder.cleanup()
     """
 
-    __slots__ = ("_link",)
-
-    _link: ForkSafeConnection
+    __slots__ = ()
 
     # --- opening and closing ------------------------------------------------------------------
 
@@ -223,20 +212,6 @@ class Ledger:
             )
         return self._ask(ReleaseRequest(checked_key(key), answer))
 
-    def find(self, question: str) -> StoredAnswer | None:
-        """Return the first answer that a question was given, if it has one; this costs nothing."""
-        digest = checked_key(question, name="question")
-        row = self._link.live().read(lambda store: store.first_answer(digest))
-        if row is None:
-            return None
-        return StoredAnswer(
-            key=row.key or "",
-            question=digest,
-            answer=checked_answer(row),
-            receipt=Receipt(self.id, row.seq, row.head),
-            replayed=True,
-        )
-
     # --- closed questions ---------------------------------------------------------------------
 
     def fail(self, key: str) -> None:
@@ -261,11 +236,6 @@ class Ledger:
         )
         self._ask(ReopenRequest(entry))
 
-    @property
-    def closed(self) -> tuple[str, ...]:
-        """The keys of questions that a failed attempt has closed, the oldest first."""
-        return self._ask(SnapshotRequest()).closed
-
     # --- descriptions -------------------------------------------------------------------------
 
     def describe(self, what: str, content: Mapping[str, object]) -> str:
@@ -283,11 +253,6 @@ class Ledger:
         connection.call(DescribeRequest(entry))
         connection.pricer.add_shared_columns(entry)
         return entry.digest
-
-    def descriptions(self, what: str) -> tuple[Mapping[str, Any], ...]:
-        """Return all descriptions of one thing, in the order in which they were recorded."""
-        recorded = self._ask(SnapshotRequest()).descriptions
-        return tuple(entry.content() for entry in recorded if entry.what == what)
 
     # --- accounts -----------------------------------------------------------------------------
 
@@ -331,49 +296,7 @@ class Ledger:
         check_two_people(entry.by, entry.approved_by)
         return self._ask(RaiseRequest(entry)).accounts[entry.account]
 
-    def left(self, scope: Box | None = None, *, account: str | None = None) -> Left:
-        """Return what is left for requests about a scope, or about everything.
-
-        The amounts are those of the account, or of the next one above that has limits;
-        ``how_many`` counts requests that all accounts above would accept too.
-        """
-        if scope is not None:
-            checked_box(scope, name="scope")
-        return self._ask(LeftRequest(self._path(account), scope))
-
-    def guarantee(self, account: str | None = None) -> PrivacyLoss:
-        """Return what holds of all answers that an account pays for, whatever will be asked."""
-        path, accounts = self._path(account), self.accounts
-        checked_account(accounts, path)
-        budgets = (accounts[above].budget for above in reversed(path_and_ancestors(path)))
-        return next(budget for budget in budgets if budget is not None).guarantee
-
-    @property
-    def accounts(self) -> Mapping[str, Account]:
-        """All accounts, by their paths."""
-        return self._ask(SnapshotRequest()).accounts
-
-    # --- the record ---------------------------------------------------------------------------
-
-    @property
-    def unit(self) -> PrivacyUnit:
-        """Who is protected."""
-        return self._link.live().opening.unit
-
-    @property
-    def id(self) -> str:
-        """The name of this ledger, drawn when it was opened first."""
-        return self._link.live().opening.ledger
-
-    @property
-    def receipt(self) -> Receipt:
-        """Where the ledger stands now; keep it, to show later that nothing was taken away."""
-        return self._ask(SnapshotRequest()).receipt
-
-    def entries(self, after: int = 0) -> Iterator[dict[str, object]]:
-        """Return what the entries after a number say, without answers."""
-        for row in self._link.live().rows(after, answers=False):
-            yield row.fields()
+    # --- copies -------------------------------------------------------------------------------
 
     def verify(self, receipts: Iterable[Receipt | str] = ()) -> Report:
         """Check everything that the ledger claims, from its entries alone."""
@@ -438,24 +361,6 @@ class Ledger:
         store = store_for(place, timeout=checked_timeout(timeout))
         _backups().restore(store, Path(source), receipts=receipts, last=last, **said)
         return cls.open(place, timeout=timeout)
-
-    def __str__(self) -> str:
-        """Show what is left in each account."""
-        opening = self._link.live().opening
-        lines = [f"ledger {opening.ledger}, entry {self.receipt.seq}"]
-        for path, left in self._ask(StatementRequest()):
-            lines.append(f"  {path}: {left or 'as above'}")
-        return "\n".join(lines)
-
-    def __repr__(self) -> str:
-        """Show which ledger it is."""
-        return "<closed ledger>" if self._link.closed else f"<ledger {self.id}>"
-
-    def _ask(self, request: LedgerRequest[Result]) -> Result:
-        return self._link.live().call(request)
-
-    def _path(self, account: str | None) -> str:
-        return self._link.live().opening.account if account is None else checked_path(account)
 
 
 def _backups() -> ModuleType:

@@ -48,12 +48,18 @@ class Snapshot:
     descriptions: tuple[DescriptionEntry, ...]
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class SnapshotRequest:
-    """Look, in view of all entries that there are."""
+class _LedgerRequest:
+    """A request that has to know the rows of no key."""
+
+    __slots__ = ()
 
     keys: ClassVar[tuple[str, ...]] = ()
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SnapshotRequest(_LedgerRequest):
+    """Look, in view of all entries that there are."""
 
     def act(self, batch: Batch) -> Snapshot:
         """Look."""
@@ -70,10 +76,8 @@ class SnapshotRequest:
 
 @final
 @dataclass(frozen=True, slots=True)
-class DescribeRequest:
+class DescribeRequest(_LedgerRequest):
     """Record a description, unless an equal one is there."""
-
-    keys: ClassVar[tuple[str, ...]] = ()
 
     entry: DescriptionEntry
 
@@ -85,10 +89,8 @@ class DescribeRequest:
 
 @final
 @dataclass(frozen=True, slots=True)
-class OpenRequest:
+class OpenRequest(_LedgerRequest):
     """Open a ledger that is there on some terms."""
-
-    keys: ClassVar[tuple[str, ...]] = ()
 
     terms: OpeningTerms
 
@@ -100,10 +102,8 @@ class OpenRequest:
 
 @final
 @dataclass(frozen=True, slots=True)
-class AccountRequest:
+class AccountRequest(_LedgerRequest):
     """Open a further account; one that is there with the same limits is found."""
-
-    keys: ClassVar[tuple[str, ...]] = ()
 
     entry: AccountEntry
 
@@ -125,10 +125,8 @@ class AccountRequest:
 
 @final
 @dataclass(frozen=True, slots=True)
-class RaiseRequest:
+class RaiseRequest(_LedgerRequest):
     """Raise the limits of an account."""
-
-    keys: ClassVar[tuple[str, ...]] = ()
 
     entry: RaiseEntry
 
@@ -148,10 +146,8 @@ class RaiseRequest:
 
 @final
 @dataclass(frozen=True, slots=True)
-class LeftRequest:
+class LeftRequest(_LedgerRequest):
     """Ask what is left for requests about a scope, to an account and to all above it."""
-
-    keys: ClassVar[tuple[str, ...]] = ()
 
     account: str
     scope: Box | None
@@ -166,17 +162,15 @@ class LeftRequest:
 
         def fitting(what: Priceable, delta: object) -> Callable[[int], bool]:
             fits = [left.fitting(what, delta) for left in lefts]
-            return lambda times: all(each(times) for each in fits)
+            return lambda times: all(fit(times) for fit in fits)
 
         return replace(lefts[-1], fitting=fitting)
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class StatementRequest:
+class StatementRequest(_LedgerRequest):
     """Ask what is left in every account."""
-
-    keys: ClassVar[tuple[str, ...]] = ()
 
     def act(self, batch: Batch) -> tuple[tuple[str, str], ...]:
         """Put it in words."""

@@ -44,11 +44,11 @@ class OpeningTerms:
     def checked(  # noqa: PLR0913  what stays on record for ever
         cls,
         *,
-        unit: object,
-        budget: object,
-        account: object,
-        constant: object,
-        contribution: object,
+        unit: object = None,
+        budget: object = None,
+        account: object = None,
+        constant: object = None,
+        contribution: object = None,
         ledger: object = None,
     ) -> Self:
         """Refuse what is no term of a ledger, before anything is opened."""

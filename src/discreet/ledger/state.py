@@ -74,17 +74,7 @@ _VERSION: Final = 2
 
 @final
 class LedgerState:
-    """What a ledger knows at one entry; nothing before the first.
-
-    >>> from discreet.accounting import Budget
-    >>> from discreet.units import row
-    >>> state = LedgerState()
-    >>> opening = OpenEntry(ledger="1" * 32, unit=row(), constant=(), contribution=None,
-    ...                   account="data", budget=Budget(epsilon=1))
-    >>> state.apply(opening, 1, "a" * 64)
-    >>> state.seq, list(state.accounts), state.filter_of("data").spent
-    (1, ['data'], (0, 0))
-    """
+    """What a ledger knows at one entry; nothing before the first."""
 
     __slots__ = (
         "_accounts",
@@ -221,7 +211,7 @@ class LedgerState:
             self._filters[path] = PrivacyFilter(budget, **self._terms())
         self._put(path, budget)
         self._paths[path] = tuple(
-            each for each in path_and_ancestors(path) if each in self._filters
+            account for account in path_and_ancestors(path) if account in self._filters
         )
 
     def _put(self, path: str, budget: Budget | None) -> None:
@@ -263,11 +253,7 @@ class LedgerState:
     # --- checkpoints --------------------------------------------------------------------------
 
     def written(self) -> str:
-        """Return the state as text: a digest, and what it is the digest of.
-
-        >>> LedgerState.read(LedgerState().written()).written() == LedgerState().written()
-        True
-        """
+        """Return the state as text: a digest, and what it is the digest of."""
         accounts = {
             path: {
                 "budget": None if account.budget is None else account.budget.written(),
@@ -284,7 +270,7 @@ class LedgerState:
                 "opening": opening,
                 "accounts": accounts,
                 "closed": list(self._closed),
-                "descriptions": [[each.what, each.content()] for each in self._descriptions],
+                "descriptions": [[entry.what, entry.content()] for entry in self._descriptions],
             }
         )
         return f"{digest(text.encode('ascii'))}\n{text}"

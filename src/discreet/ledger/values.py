@@ -44,11 +44,7 @@ _LONGEST_TEXT: Final = 1000
 
 
 def checked_text(text: object, *, name: str, most: int) -> str:
-    """Refuse what is no text that people can read: empty, too long, or with control characters.
-
-    >>> checked_text("visits by ward", name="key", most=200)
-    'visits by ward'
-    """
+    """Refuse what is no text that people can read: empty, too long, or with control characters."""
     if not isinstance(text, str):
         raise WrongKind(
             what=f"the {name} is a {type(text).__name__}, not text.",
@@ -120,21 +116,13 @@ def checked_path(path: object) -> str:
 
 
 def path_and_ancestors(path: str) -> tuple[str, ...]:
-    """Return a path and everything above it, the root first.
-
-    >>> path_and_ancestors("data/flu/ana")
-    ('data', 'data/flu', 'data/flu/ana')
-    """
+    """Return a path and everything above it, the root first."""
     parts = path.split("/")
     return tuple("/".join(parts[: k + 1]) for k in range(len(parts)))
 
 
 def parent_account(path: str) -> str:
-    """Return what lies right above a path; nothing for a root.
-
-    >>> parent_account("data/flu"), parent_account("data")
-    ('data', '')
-    """
+    """Return what lies right above a path; nothing for a root."""
     return path.rpartition("/")[0]
 
 
@@ -162,15 +150,15 @@ class Receipt:
     @classmethod
     def read(cls, text: object) -> Self:
         """Read what ``str`` showed."""
-        found = _RECEIPT.fullmatch(text) if isinstance(text, str) else None
-        if found is None:
+        match = _RECEIPT.fullmatch(text) if isinstance(text, str) else None
+        if match is None:
             raise WrongKind(
                 what="a receipt cannot be read.",
                 why="it names a ledger, the number of an entry, and the head after it.",
                 do="give it as it was printed: 32 hex digits, a number and 64 hex digits, "
                 "with colons between them.",
             )
-        return cls(found[1], int(found[2]), found[3])
+        return cls(match[1], int(match[2]), match[3])
 
 
 @final

@@ -26,19 +26,21 @@ from contextlib import suppress
 from typing import Final, TypeVar, cast, final
 
 from discreet.errors import DiscreetError
-from discreet.ledger.batch import Batch, LastSeenEntry, catch_up
-from discreet.ledger.canonical_lines import EntryRow
-from discreet.ledger.state import LedgerState, restore_state
-from discreet.ledger.stores.store import LedgerStore
-from discreet.ledger.tickets import (
+from discreet.ledger.batch import (
+    Batch,
+    LastSeenEntry,
     LedgerRequest,
     RestOrder,
     Ticket,
+    catch_up,
     closed_ledger_error,
     copy_of_error,
     explain_failure,
     late_error,
 )
+from discreet.ledger.canonical_lines import EntryRow
+from discreet.ledger.state import LedgerState, restore_state
+from discreet.ledger.stores.store import LedgerStore
 
 __all__ = ["Writer"]
 
@@ -217,7 +219,7 @@ class Writer:
             self._state = None  # until it is known that memory and disk agree
             if known is None:
                 self._seen.check(store)  # otherwise the state that is known has to be continued
-            batch = self._batch(state, {key for each in tickets for key in each.request.keys})
+            batch = self._batch(state, {key for waiting in tickets for key in waiting.request.keys})
             for ticket in tickets:
                 try:
                     ticket.result = ticket.request.act(batch)

@@ -90,7 +90,7 @@ class AnswerPipeline:
 
     def sources(self, plan: Plan) -> tuple[tuple[str, str], ...]:
         """Return the states of the tables that a plan reads."""
-        return tuple((each, self.states.get(each, "")) for each in sorted(_tables(plan)))
+        return tuple((table, self.states.get(table, "")) for table in sorted(_tables(plan)))
 
     def check_sources(self, plan: Plan) -> None:
         """Refuse data that is not what it was when it was opened."""
@@ -98,9 +98,9 @@ class AnswerPipeline:
 
     def recorded(self, plan: Plan, question: str, draw: Callable[[], bytes]) -> StoredAnswer:
         """Take all steps, with whatever reads the data, and returns what will be stored."""
-        found = self.record.find(question)
-        if found is not None:
-            return _answered(found)
+        stored = self.record.find(question)
+        if stored is not None:
+            return _answered(stored)
         self.check_sources(plan)
         key = self._charged(plan, question)
         begun = self.record.start(key)
@@ -171,8 +171,8 @@ class AnswerPipeline:
 
     def _finished(self, plan: Plan, raw: RawTotals) -> bytes:
         """Add noise, and return an answer as it will be stored, with the states of its tables."""
-        told = answer(plan, raw, entropy=self.entropy)
-        return replace(told, sources=self.sources(plan)).written()
+        release = answer(plan, raw, entropy=self.entropy)
+        return replace(release, sources=self.sources(plan)).written()
 
     def order(self) -> HashOrder:
         """Draw the order in which groups of a unit are kept, anew for every attempt."""

@@ -75,14 +75,14 @@ class Inquiry:
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         """Find a method of the builder."""
-        found = None if name.startswith("_") else getattr(self._built, name, None)
-        if not callable(found):
+        method = None if name.startswith("_") else getattr(self._built, name, None)
+        if not callable(method):
             message = f"{type(self).__name__!r} object has no attribute {name!r}"
             raise AttributeError(message)  # noqa: TRY004  (what Python says of such names)
 
-        @functools.wraps(found)
+        @functools.wraps(method)
         def step(*arguments: Any, **named: Any) -> Any:
-            built = found(*map(_plain, arguments), **named)
+            built = method(*map(_plain, arguments), **named)
             if not isinstance(built, queries.Rows | Asked):
                 return built
             return Inquiry(built, plan=self._plan, ask=self._ask)

@@ -13,7 +13,7 @@ from discreet.engines.connection import Performance
 from discreet.engines.dispatch import engine_for
 from discreet.engines.engine import Engine
 from discreet.engines.spark.performance import SparkPerformance
-from discreet.errors import NotAllowed, OtherLedger, WrongKind
+from discreet.errors import NotAllowed, WrongKind
 from discreet.ledger.ledger import Ledger
 from discreet.plan.policy.policy import Policy
 from discreet.requests.table_schema import Schema
@@ -137,25 +137,19 @@ def _record(  # noqa: PLR0913, PLR0917  what a ledger is opened with
         return NoLedger()
     named = None if policy.session is None else policy.session.ledger_id
     if isinstance(ledger, Ledger):
-        if named is not None and named != ledger.id:
-            raise OtherLedger(
-                what="the ledger is not the one that the policy names.",
-                why="another ledger has a budget of its own for the same people.",
-                do="give the ledger with the id that the policy names.",
-            )
-        _check_ledger(ledger, unit, budget)
-        found = ledger
+        ledger.check_terms(unit=unit, budget=budget, id=named)
+        opened = ledger
     else:
         root = None if account is None else account.partition("/")[0]
-        found = Ledger.open(ledger, unit=unit, budget=budget, account=root, id=named)
+        opened = Ledger.open(ledger, unit=unit, budget=budget, account=root, id=named)
     try:
-        _check_account(found, account)
-        record_schema(found, schema, unit)
+        _check_account(opened, account)
+        record_schema(opened, schema, unit)
     except BaseException:
-        if found is not ledger:
-            found.close()
+        if opened is not ledger:
+            opened.close()
         raise
-    return found
+    return opened
 
 
 def _check_account(ledger: Ledger, account: str | None) -> None:
@@ -164,21 +158,4 @@ def _check_account(ledger: Ledger, account: str | None) -> None:
             what="there is no such account in the ledger.",
             why="an account is opened by the owner, perhaps with limits of its own.",
             do="name an account that is there, or have it opened with ledger.open_account.",
-        )
-
-
-def _check_ledger(ledger: Ledger, unit: PrivacyUnit, budget: Budget | None) -> None:
-    """Refuse a ledger that is recorded for something else."""
-    first = next(ledger.entries())
-    now = ledger.accounts[str(first["account"])].budget
-    other = {
-        "unit": (unit.columns, unit.relation) != (ledger.unit.columns, ledger.unit.relation),
-        "budget": budget is not None and budget not in (now, Budget.read(first["budget"])),
-    }
-    names = [name for name, differs in other.items() if differs]
-    if names:
-        raise OtherLedger(
-            what=f"the ledger is recorded with another {' and '.join(names)}.",
-            why="what was charged before is about the unit and the limits on record.",
-            do="open the tables as they were opened first, or use a ledger of their own.",
         )

@@ -108,14 +108,14 @@ def check_keys(engine: Engine, schema: Schema) -> None:
 
 
 def _scan(table: TableFacts) -> Scan:
-    found = [column for name in table.key if (column := table.column(name)) is not None]
-    if any(column.type not in KEY_TYPES for column in found):
+    columns_of_key = [column for name in table.key if (column := table.column(name)) is not None]
+    if any(column.type not in KEY_TYPES for column in columns_of_key):
         raise BadPolicy(
             what=f"table {table.name}: a column of its key is a float.",
             why="nearly equal numbers do not tell rows apart.",
             do="declare whole numbers or texts as the key.",
         )
-    return Scan(table.name, tuple((column.name, column.type) for column in found))
+    return Scan(table.name, tuple((column.name, column.type) for column in columns_of_key))
 
 
 def _tables(relation: Relation) -> Iterator[str]:
@@ -211,9 +211,9 @@ def budget_preview(plan: Plan, ledger: Ledger, account: str | None) -> BudgetPre
     What is left after it is about the units of its scope.
     """
     try:
-        found = ledger.find(plan.digest)
-        if found is not None:
-            return BudgetPreview(entry=found.receipt.seq, fits=True, left="")
+        stored = ledger.find(plan.digest)
+        if stored is not None:
+            return BudgetPreview(entry=stored.receipt.seq, fits=True, left="")
         left = ledger.left(plan.scope, account=account)
         fits, price = _priced(plan, left)
     except (LedgerError, WrongKind):

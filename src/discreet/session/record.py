@@ -93,15 +93,15 @@ class Rehearsal:
             if key in self._answers:
                 return replace(self._answers[key], replayed=True)
             refuse_closed(self._closed, key)
-            found = StoredAnswer(
+            stored = StoredAnswer(
                 key=key,
                 question=self._questions.get(key, ""),
                 answer=answer,
                 receipt=self._receipt(key),
                 replayed=False,
             )
-            self._answers[key] = found
-            return found
+            self._answers[key] = stored
+            return stored
 
     def fail(self, key: str) -> None:
         """Close the question, unless it is answered."""
@@ -130,7 +130,7 @@ class Rehearsal:
     def descriptions(self, what: str) -> tuple[Mapping[str, Any], ...]:
         """Return all descriptions of one thing, in order."""
         with self._lock:
-            return tuple(each.content() for each in self._descriptions if each.what == what)
+            return tuple(entry.content() for entry in self._descriptions if entry.what == what)
 
     def __str__(self) -> str:
         """Say what it is."""

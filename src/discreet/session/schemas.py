@@ -98,11 +98,11 @@ def _stored(
     """Add how the source stores the columns, and which of them are promised to be the same."""
     columns = (
         replace(
-            each,
-            stored=stored.get(each.name),
-            same=promised.get((folded(table.name), folded(each.name))),
+            column,
+            stored=stored.get(column.name),
+            same=promised.get((folded(table.name), folded(column.name))),
         )
-        for each in table.columns
+        for column in table.columns
     )
     return replace(table, columns=tuple(columns))
 
@@ -115,16 +115,16 @@ def _table(facts: TableFacts, unit: PrivacyUnit, columns: Columns) -> TableFacts
             do="rename one of them.",
         )
     spelled = {folded(column): column for column in columns}
-    for each in facts.columns:
-        if folded(each.name) not in spelled:
+    for declared in facts.columns:
+        if folded(declared.name) not in spelled:
             raise bad_table(
-                facts, f"there is no column {each.name} in the data", "correct its name"
+                facts, f"there is no column {declared.name} in the data", "correct its name"
             )
     own = facts.unit
     if not facts.public and facts.link is None and not own:
         own = unit.columns
-    found = tuple(_columns(facts, columns))
-    return replace(facts, columns=found, unit=own)
+    known_columns = tuple(_columns(facts, columns))
+    return replace(facts, columns=known_columns, unit=own)
 
 
 def _columns(facts: TableFacts, columns: Columns) -> Iterator[ColumnFacts]:

@@ -197,7 +197,7 @@ class Session:
     def table(self, name: str) -> Inquiry:
         """Begin a question with all rows of a table; it ends with ``ask`` or ``plan``."""
         if not isinstance(name, str) or self._schema.table(name) is None:
-            known = ", ".join(each.name for each in self._schema.tables)
+            known = ", ".join(table.name for table in self._schema.tables)
             raise UnknownName(
                 what=f"there is no table {name} here.",
                 why="a question is about the tables that this session has opened.",
@@ -331,15 +331,15 @@ class Session:
         if is_manifest(stored.answer):
             raise answered_into_files_error()
         if plan.search is None:
-            found = Release.read(stored.answer, plan)
+            release = Release.read(stored.answer, plan)
         else:
             from discreet.session.two_stages import read_stages  # noqa: PLC0415  rare
 
-            found = read_stages(stored.answer, plan, self._planning.settled)
-            self._made.keep(found.plan)
+            release = read_stages(stored.answer, plan, self._planning.settled)
+            self._made.keep(release.plan)
         if stored.replayed:
-            found = Release.of(found.plan, found.parts, found.sources)
-        return self._marked(found, stored.receipt, replayed=stored.replayed)
+            release = Release.of(release.plan, release.parts, release.sources)
+        return self._marked(release, stored.receipt, replayed=stored.replayed)
 
     def _marked(self, release: Release, receipt: Receipt | None, *, replayed: bool) -> Release:
         return release.recorded(receipt, replayed=replayed, private=not self.test_mode)

@@ -76,7 +76,7 @@ class _Finding:
         link = content.get("link")
         if link is None:
             return cls(tuple(own for _, own, _ in content.get("unit", ())))
-        if all(isinstance(each, str) for each in link):
+        if all(isinstance(part, str) for part in link):
             column, parent, key = link
             return cls((column,), parent, key, names=False)
         (_, _, (column, *_), _), (parent, (key, *_), _, unit), *_ = link
@@ -190,7 +190,7 @@ def _frozen(
 
 
 def _on_record(record: Ledger, what: str, table: str) -> list[Mapping[str, Any]]:
-    return [each for each in record.descriptions(what) if each["table"] == table]
+    return [entry for entry in record.descriptions(what) if entry["table"] == table]
 
 
 def _salted(salt: str, content: str) -> str:

@@ -53,13 +53,15 @@ def draw_in_stages(  # noqa: PLR0913  what both stages need
     raw = engine.run(search.lowered, order=order)
 
     def stages() -> bytes:
-        found = private_bounds(search, raw, entropy=entropy)
-        final, digest = settle(plan, found)
-        told = answer(final, engine.run(final.lowered, order=order), entropy=entropy)
-        written = replace(told, sources=sources).written()
+        bounds = private_bounds(search, raw, entropy=entropy)
+        final, digest = settle(plan, bounds)
+        release = answer(final, engine.run(final.lowered, order=order), entropy=entropy)
+        written = replace(release, sources=sources).written()
         document = {
             "answer": json.loads(written),
-            "bounds": [[each.about, str(each.low), str(each.high), each.seen] for each in found],
+            "bounds": [
+                [bound.about, str(bound.low), str(bound.high), bound.seen] for bound in bounds
+            ],
             "format": _FORMAT,
             "stage": digest,
         }
@@ -72,14 +74,14 @@ def read_stages(data: bytes, plan: Plan, settle: SecondStagePlanner) -> Release:
     """Read what was stored, with the plan that its bounds led to."""
     try:
         document = json.loads(data)
-        found = tuple(_bounds(each) for each in document["bounds"])
+        bounds = tuple(_bounds(bound) for bound in document["bounds"])
         stage, known = document["stage"], document["format"] == _FORMAT
         inner = canonical(document["answer"])
     except (ValueError, KeyError, TypeError, ZeroDivisionError):
         raise _unreadable() from None
     if not known:
         raise _unreadable()
-    final, digest = settle(plan, found)
+    final, digest = settle(plan, bounds)
     if digest != stage:
         raise _unreadable()
     return Release.read(inner.encode("ascii"), final)

@@ -99,9 +99,9 @@ def check_forms(schema: Schema) -> None:
                 check_alike((table, column), first.setdefault(place, (table, column)))
 
 
-def check_alike(one: Named, other: Named) -> None:
+def check_alike(first: Named, other: Named) -> None:
     """Refuse two columns that name the same, and might name it differently."""
-    (table, column), (known, second) = one, other
+    (table, column), (known, second) = first, other
     if unit_form(column) != unit_form(second):
         raise bad_table(
             table,
@@ -114,8 +114,8 @@ def check_alike(one: Named, other: Named) -> None:
 
 def _told(column: ColumnFacts) -> str:
     read, *stored = unit_form(column)
-    told = " of ".join(each for each in reversed(stored) if each)
-    return f"{read} ({told})" if told else read
+    words = " of ".join(part for part in reversed(stored) if part)
+    return f"{read} ({words})" if words else read
 
 
 def check_same(schema: Schema, policy: Policy, unit: PrivacyUnit) -> None:
@@ -124,16 +124,16 @@ def check_same(schema: Schema, policy: Policy, unit: PrivacyUnit) -> None:
     Numbers and moments that may be rounded where they are stored hold no value that could be equal
     in two tables.
     """
-    for each in policy.same:
-        found = [_found(schema, *place) for place in each.columns]
-        opened = [item for item in found if item is not None]
+    for same in policy.same:
+        places = [_found(schema, *place) for place in same.columns]
+        opened = [item for item in places if item is not None]
         ways = {(column.type, column.stored and column.stored.form) for _, column in opened}
         for table, column in opened:
             exact = column.stored is None or column.stored.form in EXACT
             if not unit.columns or len(ways) > 1 or not exact or column.type is Type.FLOAT:
                 raise bad_table(
                     table,
-                    f"its column {column.name} cannot hold the same as others under '{each.label}'"
+                    f"its column {column.name} cannot hold the same as others under '{same.label}'"
                     ": rows are units, or the columns are stored or read in several ways, or in "
                     "one that may round",
                     "take it out of [same]; its scopes then add up with those of other columns",

@@ -46,8 +46,8 @@ def storm(folder: Path, *, kills: int, room: int) -> dict[str, Any]:
     for pid in [_fork(folder, place, room, last=True) for place in range(PLACES)]:
         os.waitpid(pid, 0)
     _apart(lambda: _check(folder, room))
-    found: dict[str, Any] = json.loads((folder / "found.json").read_text("utf-8"))
-    return found
+    outcome: dict[str, Any] = json.loads((folder / "found.json").read_text("utf-8"))
+    return outcome
 
 
 def _open(folder: Path, room: int) -> Ledger:
@@ -113,12 +113,12 @@ def _answered(ledger: Ledger, key: str) -> str:
 
 
 def _check(folder: Path, room: int) -> None:
-    told: dict[str, set[str]] = defaultdict(set)
+    heard: dict[str, set[str]] = defaultdict(set)
     for path in folder.glob("told-*"):
         for line in path.read_text("utf-8").splitlines():
             key, _, answer = line.partition(" ")
             if len(answer) == 32:
-                told[key].add(answer)
+                heard[key].add(answer)
     first = (folder / "receipt").read_text("utf-8")
     with _open(folder, room) as ledger:
         charges: dict[str, int] = defaultdict(int)
@@ -129,18 +129,18 @@ def _check(folder: Path, room: int) -> None:
             charges[key] += entry["kind"] == "charge"
             stored |= {key} if entry["kind"] == "release" else set()
         last = ledger.receipt
-        found = {
-            "told": sum(map(len, told.values())),
+        outcome = {
+            "told": sum(map(len, heard.values())),
             "charged": sum(charges.values()),
             "room": room,
-            "free": sum(key not in stored or not charges[key] for key in told),
-            "changed": sum(len(answers) > 1 for answers in told.values()),
+            "free": sum(key not in stored or not charges[key] for key in heard),
+            "changed": sum(len(answers) > 1 for answers in heard.values()),
             "double": sum(count > 1 for count in charges.values()),
             "overspent": max(sum(charges.values()) - room, 0),
             "chain": len(ledger.verify([first, last]).problems),
         }
-    found["rollback_seen"] = _rollback_seen(folder, room, str(last))
-    (folder / "found.json").write_text(json.dumps(found), encoding="utf-8")
+    outcome["rollback_seen"] = _rollback_seen(folder, room, str(last))
+    (folder / "found.json").write_text(json.dumps(outcome), encoding="utf-8")
 
 
 def _rollback_seen(folder: Path, room: int, receipt: str) -> bool:

@@ -107,16 +107,16 @@ class Caught:
 def catch(twin: Twin, *, most: int) -> Caught:
     """Draw ten times as many answers until the bound is above the claim, or there are enough."""
     subject, n = twin.subject(), 10
-    found = estimate_epsilon(subject, twin.neighbors, n, claim=twin.claim)
-    while not found.violates and 10 * n <= most:
+    measured = estimate_epsilon(subject, twin.neighbors, n, claim=twin.claim)
+    while not measured.violates and 10 * n <= most:
         n *= 10
-        found = estimate_epsilon(subject, twin.neighbors, n, claim=twin.claim)
+        measured = estimate_epsilon(subject, twin.neighbors, n, claim=twin.claim)
     return Caught(
         name=twin.name,
         fault=twin.fault,
         truth=twin.truth,
-        claimed=found.claimed or 0.0,
-        lower=found.lower,
-        needed=n if found.violates else None,
-        row=found,
+        claimed=measured.claimed or 0.0,
+        lower=measured.lower,
+        needed=n if measured.violates else None,
+        row=measured,
     )

@@ -61,14 +61,7 @@ class Columns:
 
 
 def columns_of(answers: Answers) -> Columns:
-    """Take answers apart.
-
-    >>> found = columns_of([(1, "A"), (2, "A"), None])
-    >>> found.n, list(found.numbers), len(set(found.shape.tolist()))
-    (3, ['[0]#'], 2)
-    >>> list(columns_of(np.zeros((5, 2))).numbers)
-    ['[0]', '[1]']
-    """
+    """Take answers apart."""
     if isinstance(answers, Mapping):
         return _from_arrays(answers)
     if isinstance(answers, np.ndarray) and answers.dtype.kind in "biuf":
@@ -92,10 +85,10 @@ def _from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Columns:
         n = len(array)
         flat = np.ma.asarray(array).reshape(n, -1) if n else np.ma.zeros((0, 1))
         whole = flat.dtype.kind in "biu" and flat.dtype != np.uint64
-        for at in range(flat.shape[1]):
-            place = (f"{name}[{at}]" if array.ndim > 1 else name) + "#" * whole
-            values = np.ma.getdata(flat[:, at]).astype(np.int64 if whole else np.float64)
-            numbers[place] = Numbers(values, ~np.ma.getmaskarray(flat[:, at]))
+        for number in range(flat.shape[1]):
+            place = (f"{name}[{number}]" if array.ndim > 1 else name) + "#" * whole
+            values = np.ma.getdata(flat[:, number]).astype(np.int64 if whole else np.float64)
+            numbers[place] = Numbers(values, ~np.ma.getmaskarray(flat[:, number]))
     return _labelled(numbers, np.zeros(n, np.uint64))
 
 
@@ -120,19 +113,19 @@ def _mixed(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 def _from_values(values: list[Any]) -> Columns:
     n = len(values)
-    found: dict[str, tuple[list[int], list[int | float]]] = {}
+    cells: dict[str, tuple[list[int], list[int | float]]] = {}
     shape = np.zeros(n, np.int64)
-    for at, value in enumerate(values):
+    for row, value in enumerate(values):
         words: list[tuple[str, str]] = []
         for place, part in _parts(value, ""):
             if isinstance(part, str):
                 words.append((place, part))
                 continue
-            where, what = found.setdefault(_column(place, part), ([], []))
-            where.append(at)
+            where, what = cells.setdefault(_column(place, part), ([], []))
+            where.append(row)
             what.append(part)
-        shape[at] = hash(tuple(words))
-    numbers = {place: _filled(place, where, what, n) for place, (where, what) in found.items()}
+        shape[row] = hash(tuple(words))
+    numbers = {place: _filled(place, where, what, n) for place, (where, what) in cells.items()}
     return _labelled(numbers, shape.view(np.uint64))
 
 
@@ -194,8 +187,8 @@ def _inner_parts(value: Any, place: str) -> Parts:
             yield from _parts(value.ravel().tolist(), place)
         case list() | tuple():
             yield place, f"{type(value).__name__} of {len(value)}"
-            for at, part in enumerate(value):
-                yield from _parts(part, f"{place}[{at}]")
+            for number, part in enumerate(value):
+                yield from _parts(part, f"{place}[{number}]")
         case set() | frozenset():
             yield from _parts(sorted(value, key=repr), place)
         case _ if any(hasattr(value, name) for name in _PACKED):
@@ -220,7 +213,7 @@ def _text_parts(text: str, place: str) -> Parts:
     """Tell the numbers of a text from the rest."""
     rest = _NUMBER.sub("#", text[:_LONGEST]) + text[_LONGEST:]
     yield place, rest
-    for at, token in enumerate(_NUMBER.findall(text[:_LONGEST])):
+    for nth, token in enumerate(_NUMBER.findall(text[:_LONGEST])):
         number = float(token) if set(token) & set(".eE") else int(token)
-        yield f"{place}#{at}", number
-        yield f"{place}#{at} (length)", len(token)
+        yield f"{place}#{nth}", number
+        yield f"{place}#{nth} (length)", len(token)

@@ -71,11 +71,7 @@ _SYSTEM: Final = {
 
 
 def sqlite_failure(code: int | None) -> LedgerError:
-    """Return the error for a result code of SQLite.
-
-    >>> type(sqlite_failure(11)).__name__, type(sqlite_failure(13)).__name__
-    ('DamagedLedger', 'LedgerUnavailable')
-    """
+    """Return the error for a result code of SQLite."""
     if code is None or code == _SHORT_READ:
         return torn_file_error()
     primary = code & 0xFF
@@ -85,11 +81,7 @@ def sqlite_failure(code: int | None) -> LedgerError:
 
 
 def file_failure(failure: OSError) -> LedgerError:
-    """Return the error for what the operating system said of a file.
-
-    >>> file_failure(OSError(errno.ENOSPC, "")).what
-    'the ledger cannot be used now: the disk, or what this process may use of it, is full.'
-    """
+    """Return the error for what the operating system said of a file."""
     return _unavailable(_SYSTEM.get(failure.errno or 0, _OPENING))
 
 

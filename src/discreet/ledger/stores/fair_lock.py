@@ -29,15 +29,7 @@ _FLAGS: Final = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 @final
 class FairLock(ForkAware):
-    """The right to write to a file next; any OSError is the caller's to explain.
-
-    >>> import tempfile, pathlib
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     turn = FairLock(str(pathlib.Path(folder, "ledger")))
-    ...     with turn.held():
-    ...         pass
-    ...     turn.close()
-    """
+    """The right to write to a file next; any OSError is the caller's to explain."""
 
     __slots__ = ("_files", "_path")
 

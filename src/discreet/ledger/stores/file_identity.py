@@ -53,25 +53,15 @@ _FIT: Final = 2**64
 
 
 def birth_time(path: Path) -> int:
-    """Return when a file was made, in nanoseconds; 0 if the system does not tell.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "a")
-    ...     file.touch()
-    ...     before = birth_time(file)
-    ...     _ = file.write_text("more")
-    ...     birth_time(file.rename(Path(folder, "b"))) == before
-    True
-    """
+    """Return when a file was made, in nanoseconds; 0 if the system does not tell."""
     statx = getattr(ctypes.CDLL(None), "statx", None)
     if statx is None:
         return int(getattr(path.stat(), "st_birthtime", 0) * _SECOND) % _FIT
-    found = ctypes.create_string_buffer(_SIZE)
-    failed = statx(_HERE, os.fsencode(path), 0, _BIRTH, found)
-    if failed or not _MASK.unpack_from(found)[0] & _BIRTH:
+    buffer = ctypes.create_string_buffer(_SIZE)
+    failed = statx(_HERE, os.fsencode(path), 0, _BIRTH, buffer)
+    if failed or not _MASK.unpack_from(buffer)[0] & _BIRTH:
         return 0
-    seconds, rest = _TIME.unpack_from(found, _AT)
+    seconds, rest = _TIME.unpack_from(buffer, _AT)
     return int(seconds * _SECOND + rest) % _FIT
 
 
@@ -85,15 +75,7 @@ _CARD: Final = re.compile(
 @final
 @dataclass(frozen=True, slots=True)
 class WitnessCard:
-    """Which file, and its last entry.
-
-    >>> card = WitnessCard(inode=12, birth=10**18, seq=7, head="a" * 64)
-    >>> WitnessCard.read(card.written()) == card, WitnessCard.read(card.written()[:-2]) is None
-    (True, True)
-    >>> older = WitnessCard(inode=12, seq=6, head="b" * 64)
-    >>> WitnessCard.read(card.written().ljust(512) + older.written()).seq
-    7
-    """
+    """Which file, and its last entry."""
 
     inode: int
     birth: int = 0
@@ -128,14 +110,14 @@ class WitnessCard:
 
     @classmethod
     def _one(cls, data: bytes) -> Self | None:
-        found = _CARD.match(data)
-        if found is None or _check(data[: found.start(5) - 1]) != found[5].decode("ascii"):
+        match = _CARD.match(data)
+        if match is None or _check(data[: match.start(5) - 1]) != match[5].decode("ascii"):
             return None
         return cls(
-            inode=int(found[2]),
-            birth=int(found[1] or 0),
-            seq=int(found[3]),
-            head=found[4].decode("ascii"),
+            inode=int(match[2]),
+            birth=int(match[1] or 0),
+            seq=int(match[3]),
+            head=match[4].decode("ascii"),
         )
 
 

@@ -133,8 +133,8 @@ class InodeLock:
         if _GET is None or not length:
             return False
         asked = _LOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, start, length, 0)
-        found = fcntl.fcntl(self._file, _GET, asked)
-        return bool(_LOCK.unpack(found)[0] != fcntl.F_UNLCK)
+        answer = fcntl.fcntl(self._file, _GET, asked)
+        return bool(_LOCK.unpack(answer)[0] != fcntl.F_UNLCK)
 
 
 @final
@@ -163,8 +163,8 @@ _LOCKS: Final = _ProcessLocks()
 def inode_lock_of(path: Path) -> InodeLock:
     """Return the hold of this process on the file that a path leads to now."""
     with _LOCKS.changing:
-        found = path.stat()
-        file = (found.st_dev, found.st_ino)
+        status = path.stat()
+        file = (status.st_dev, status.st_ino)
         hold = _LOCKS.by_file.get(file)
         if hold is None:
             number = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)

@@ -99,16 +99,16 @@ class PostgresStore:
 
     def rows_of(self, keys: Collection[str]) -> list[EntryRow]:
         """Return all charges, starts and releases of some keys, with answers, in order."""
-        found = self._ask(
+        rows = self._ask(
             "SELECT seq, kind, key, question, line, head, answer FROM {entry}"
             " WHERE key = ANY (%s::text[]) AND kind IN ('charge', 'start', 'release') ORDER BY seq",
             list(keys),
         )
-        return [EntryRow(*values) for values in found]
+        return [EntryRow(*values) for values in rows]
 
     def first_answer(self, question: str) -> EntryRow | None:
         """Return the first release, with its answer, whose key was charged for a question."""
-        found = self._ask(
+        rows = self._ask(
             "WITH released AS MATERIALIZED ("
             "SELECT r.seq FROM {entry} c JOIN {entry} r ON r.key = c.key AND r.kind = 'release'"
             " WHERE c.kind = 'charge' AND c.question = %s AND c.question <> '') "
@@ -116,7 +116,7 @@ class PostgresStore:
             " WHERE seq = (SELECT min(seq) FROM released)",
             question,
         )
-        return EntryRow(*found[0]) if found else None
+        return EntryRow(*rows[0]) if rows else None
 
     def append(self, rows: Sequence[EntryRow]) -> None:
         """Add rows at the end; only inside ``exclusive``."""
@@ -124,8 +124,8 @@ class PostgresStore:
 
     def checkpoint(self) -> tuple[int, str] | None:
         """Return the last kept state and the number of its entry, if there is one."""
-        found = self._ask("SELECT seq, state FROM {checkpoint}")
-        return (found[0][0], found[0][1]) if found else None
+        rows = self._ask("SELECT seq, state FROM {checkpoint}")
+        return (rows[0][0], rows[0][1]) if rows else None
 
     def keep_checkpoint(self, seq: int, state: str) -> None:
         """Replace the kept state; only inside ``exclusive``."""

@@ -23,14 +23,7 @@ from typing import Final
 from urllib.parse import quote
 
 from discreet.ledger.canonical_lines import NO_HEAD, EntryRow
-from discreet.ledger.stores.failures import (
-    copied_file_error,
-    empty_file_error,
-    missing_entries_error,
-    newer_version_error,
-    not_a_ledger_error,
-    orphaned_files_error,
-)
+from discreet.ledger.stores import failures
 from discreet.ledger.stores.fair_lock import FairLock
 from discreet.ledger.stores.file_identity import WitnessCard, birth_time
 
@@ -104,8 +97,8 @@ _HEAD: Final = "SELECT head FROM entry WHERE seq = ?"
 
 def create_file(path: Path, rows: Iterable[EntryRow], turn: FairLock) -> None:
     """Make a ledger with its first rows where nothing is; the caller has the turn."""
-    for each in path.parent.glob(f".{glob.escape(path.name)}.*.new*"):
-        each.unlink()  # of somebody who died while making one
+    for leftover in path.parent.glob(f".{glob.escape(path.name)}.*.new*"):
+        leftover.unlink()  # of somebody who died while making one
     place = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
         os.close(os.open(place, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
@@ -156,18 +149,18 @@ def write_card(turn: FairLock, card: WitnessCard, *, sync: bool = False) -> None
 
 def refuse_leftovers(path: Path, turn: FairLock) -> None:
     """Refuse a place at which a ledger was, and where its file is missing."""
-    found, data = side_files_of(path, ("-wal", "-shm")), turn.read()
+    sides, data = side_files_of(path, ("-wal", "-shm")), turn.read()
     card = WitnessCard.read(data)
-    if found or (data and (card is None or card.seq)):
-        raise orphaned_files_error()
+    if sides or (data and (card is None or card.seq)):
+        raise failures.orphaned_files_error()
 
 
 def refuse_empty(path: Path, turn: FairLock) -> None:
     """Refuse an empty file; it is no place for a new ledger, because one may have been there."""
     raise (
-        empty_file_error()
+        failures.empty_file_error()
         if side_files_of(path, ("-wal", "-shm")) or turn.read()
-        else not_a_ledger_error()
+        else failures.not_a_ledger_error()
     )
 
 
@@ -186,11 +179,11 @@ def check_unused_file(path: Path, inode: int, birth: int, turn: FairLock) -> int
         data = turn.read()
         card = WitnessCard.read(data)
         if card is None:
-            raise missing_entries_error() if data else copied_file_error()
+            raise failures.missing_entries_error() if data else failures.copied_file_error()
         if not card.is_of(inode, birth):
-            raise copied_file_error()
+            raise failures.copied_file_error()
         if card.seq and database.execute(_HEAD, (card.seq,)).fetchall() != [(card.head,)]:
-            raise missing_entries_error()
+            raise failures.missing_entries_error()
     return version
 
 
@@ -211,20 +204,20 @@ def _version(database: sqlite3.Connection) -> int:
     ((application,),) = database.execute("PRAGMA application_id")
     ((version,),) = database.execute("PRAGMA user_version")
     if application != APPLICATION_ID:
-        raise not_a_ledger_error()
+        raise failures.not_a_ledger_error()
     if version > len(MIGRATIONS):
-        raise newer_version_error(version, len(MIGRATIONS))
+        raise failures.newer_version_error(version, len(MIGRATIONS))
     return int(version)
 
 
 def side_files_of(path: Path, names: Iterable[str] = _SIDES) -> tuple[tuple[int, int], ...]:
     """Return device and inode of those side files that are there."""
-    found = []
+    identities = []
     for name in names:
         with suppress(FileNotFoundError):
-            each = os.stat(f"{path}{name}", follow_symlinks=False)  # noqa: PTH116  on every charge
-            found.append((each.st_dev, each.st_ino))
-    return tuple(found)
+            status = os.stat(f"{path}{name}", follow_symlinks=False)  # noqa: PTH116  on every charge
+            identities.append((status.st_dev, status.st_ino))
+    return tuple(identities)
 
 
 def sqlite_uri(path: Path, mode: str) -> str:

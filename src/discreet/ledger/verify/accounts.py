@@ -70,25 +70,20 @@ class _Segment:
         sums: dict[tuple[Box, tuple[bool, ...]], tuple[Amounts, Amounts]] = {}
         for name, count in times.items():
             for piece in once[name]:
-                at = (piece.box, _shape(piece))
+                place = (piece.box, _shape(piece))
                 nothing = tuple(0 for _ in piece.added)
-                one, two = sums.get(at, (nothing, nothing))
-                sums[at] = added(one, piece.added, count), added(two, piece.replaced, count)
-        for (box, _), (one, two) in sums.items():
-            yield ChargedBox(box, one, two)
+                alone, pair = sums.get(place, (nothing, nothing))
+                sums[place] = (
+                    added(alone, piece.added, count),
+                    added(pair, piece.replaced, count),
+                )
+        for (box, _), (alone, pair) in sums.items():
+            yield ChargedBox(box, alone, pair)
 
 
 @final
 class AccountHistory:
-    """What was charged to an account, and what its limits were.
-
-    >>> from discreet.accounting.budgets.cell_balances import ChargedBox
-    >>> history = AccountHistory(Budget(epsilon=1), Relation.ADD_REMOVE)
-    >>> for seq in (5, 8):
-    ...     history.charge(seq, (ChargedBox(Box.everything(), (6 * 10**23, 0), (6 * 10**23, 0)),))
-    >>> history.settle()
-    ((1200000000000000000000000, 0), 8)
-    """
+    """What was charged to an account, and what its limits were."""
 
     __slots__ = ("_relation", "_segments")
 
@@ -160,7 +155,7 @@ def _fits(owed: OneRecordBalances | TwoRecordBalances, budget: Budget, boxes: se
 
 def _shape(piece: ChargedBox) -> tuple[bool, ...]:
     """Say in which components two records pay more than twice what one does."""
-    return tuple(two > 2 * one for one, two in zip(piece.added, piece.replaced, strict=True))
+    return tuple(pair > 2 * alone for alone, pair in zip(piece.added, piece.replaced, strict=True))
 
 
 _BUDGET: Final = ("budget", "its budget cannot be read, or allows more than it promises.")
@@ -251,10 +246,10 @@ class Accounts:
             return
         if self._charges is None:
             return
-        found = self._charges.debits(said, self._paths[path])
-        yield from found.problems
-        for each, pieces in found.pieces.items():
-            history = self._histories[each]
+        debits = self._charges.debits(said, self._paths[path])
+        yield from debits.problems
+        for account, pieces in debits.pieces.items():
+            history = self._histories[account]
             if history is not None:
                 history.charge(seq, pieces)
 

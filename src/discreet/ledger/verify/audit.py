@@ -71,9 +71,9 @@ class Audit:
         self._entries += 1
         self._seq += 1
         before = self._head
-        found = next_head(before, line) if isinstance(line, str) else ""
-        self._head = found or before
-        if found != head:
+        computed = next_head(before, line) if isinstance(line, str) else ""
+        self._head = computed or before
+        if computed != head:
             self._wrong("chain", "its head does not follow from its line and the head before.")
             self._head = head if isinstance(head, str) and is_head(head) else self._head
         entry = (

@@ -58,34 +58,22 @@ def canonical(value: object) -> str:
 
 
 def read_canonical(text: str) -> Any:
-    """Read canonical JSON; None if it is anything else, or null.
-
-    >>> read_canonical('{"a":[1]}'), read_canonical('{"a": 1}'), read_canonical('{"a":1,"a":1}')
-    ({'a': [1]}, None, None)
-    """
+    """Read canonical JSON; None if it is anything else, or null."""
     try:
-        found = _READ(text)
-        same = canonical(found) == text
+        value = _READ(text)
+        same = canonical(value) == text
     except (ValueError, RecursionError):
         return None
-    return found if same else None
+    return value if same else None
 
 
 def next_head(head: str, line: str) -> str:
-    """Return the head of an entry, from the one before it and its line.
-
-    >>> next_head(FIRST_HEAD, "{}")[:16]
-    '5649d09ed68c1715'
-    """
+    """Return the head of an entry, from the one before it and its line."""
     return digest(f"{head}\n{line}".encode("utf-8", "surrogatepass"))
 
 
 def digest(data: bytes) -> str:
-    """Return the SHA-256 of some bytes in hexadecimal digits.
-
-    >>> digest(b"")[:16]
-    'e3b0c44298fc1c14'
-    """
+    """Return the SHA-256 of some bytes in hexadecimal digits."""
     return hashlib.sha256(data).hexdigest()
 
 

@@ -118,29 +118,21 @@ def parse_slow(line: str) -> ParsedEntry | UnreadableEntry:
     >>> parse_slow("[]")
     UnreadableEntry(seq=None, message='it is not an object in canonical JSON.')
     """
-    found = read_canonical(line)
-    if not isinstance(found, dict):
+    fields = read_canonical(line)
+    if not isinstance(fields, dict):
         return UnreadableEntry(None, "it is not an object in canonical JSON.")
-    wrong = field_problem(found)
+    wrong = field_problem(fields)
     if wrong is not None:
-        return UnreadableEntry(found.get("seq"), wrong)
-    if found["kind"] != "charge":
-        return ParsedEntry(found["kind"], found)
+        return UnreadableEntry(fields.get("seq"), wrong)
+    if fields["kind"] != "charge":
+        return ParsedEntry(fields["kind"], fields)
     return ParsedEntry(
-        "charge", found, ChargeTexts(*(canonical(found[name]) for name in ChargeTexts._fields))
+        "charge", fields, ChargeTexts(*(canonical(fields[name]) for name in ChargeTexts._fields))
     )
 
 
 def parse_fast(line: str) -> ParsedEntry | None:
-    """Read a line that looks like nearly all others; None if it does not.
-
-    >>> line = (
-    ...     '{"at":"2026-01-01T00:00:00.000000Z","attempt":1,"format":1,"key":"visits",'
-    ...     '"kind":"start","seq":7}'
-    ... )
-    >>> parse_fast(line).fields
-    {'seq': 7, 'key': 'visits', 'attempt': 1}
-    """
+    """Read a line that looks like nearly all others; None if it does not."""
     match line[:4]:
         case '{"at':
             return _start(line)
@@ -153,32 +145,32 @@ def parse_fast(line: str) -> ParsedEntry | None:
 
 
 def _start(line: str) -> ParsedEntry | None:
-    found = _START.fullmatch(line)
-    if found is None or not found["key"].strip():
+    match = _START.fullmatch(line)
+    if match is None or not match["key"].strip():
         return None
-    fields = {"seq": int(found["seq"]), "key": found["key"], "attempt": int(found["attempt"])}
+    fields = {"seq": int(match["seq"]), "key": match["key"], "attempt": int(match["attempt"])}
     return ParsedEntry("start", fields)
 
 
 def _release(line: str) -> ParsedEntry | None:
-    found = _RELEASE.fullmatch(line)
-    if found is None or not found["key"].strip():
+    match = _RELEASE.fullmatch(line)
+    if match is None or not match["key"].strip():
         return None
-    texts = {"key": found["key"], "answer": found["answer"]}
-    return ParsedEntry("release", {"seq": int(found["seq"]), "size": int(found["size"]), **texts})
+    texts = {"key": match["key"], "answer": match["answer"]}
+    return ParsedEntry("release", {"seq": int(match["seq"]), "size": int(match["size"]), **texts})
 
 
 def _charge(line: str) -> ParsedEntry | None:
-    found = _CHARGE.fullmatch(line)
-    if found is None or not found["key"].strip():
+    match = _CHARGE.fullmatch(line)
+    if match is None or not match["key"].strip():
         return None
-    said = ChargeTexts(*found.group(*ChargeTexts._fields))
+    said = ChargeTexts(*match.group(*ChargeTexts._fields))
     if not all(map(_is_canonical, (said.tree, said.scope, said.boxes, said.amounts))):
         return None
     fields = {
-        "seq": int(found["seq"]),
+        "seq": int(match["seq"]),
         "account": said.account[1:-1],
-        **{name: found[name] for name in ("key", "question", "body")},
+        **{name: match[name] for name in ("key", "question", "body")},
     }
     return ParsedEntry("charge", fields, said)
 

@@ -109,8 +109,8 @@ def _kept(database: sqlite3.Connection) -> int:
     """Return the number of the entry up to which a state is kept; 0 without one."""
     if not database.execute("SELECT 1 FROM sqlite_schema WHERE name = 'checkpoint'").fetchone():
         return 0
-    found = database.execute("SELECT max(seq) FROM checkpoint").fetchone()[0]
-    return found if type(found) is int else 0
+    last = database.execute("SELECT max(seq) FROM checkpoint").fetchone()[0]
+    return last if type(last) is int else 0
 
 
 def _on_card(place: Path) -> int:
@@ -118,7 +118,7 @@ def _on_card(place: Path) -> int:
     card = place.with_name(f"{place.name}-turn")
     if not card.is_file():
         return 0
-    return max((int(found[1]) for found in _CARD.finditer(card.read_bytes())), default=0)
+    return max((int(match[1]) for match in _CARD.finditer(card.read_bytes())), default=0)
 
 
 def _take(audit: Audit, rows: Iterable[object]) -> None:
@@ -139,20 +139,20 @@ def connect_read_only(place: Path) -> sqlite3.Connection:
     """Open for reading; where SQLite cannot write beside the file, as one that is not in use."""
     address = f"file:{quote(str(place.absolute()))}"
     log = place.with_name(f"{place.name}-wal")
-    found = sqlite3.connect(f"{address}?mode=ro", uri=True)
-    found.text_factory = _text
+    database = sqlite3.connect(f"{address}?mode=ro", uri=True)
+    database.text_factory = _text
     try:
-        found.execute("PRAGMA schema_version").fetchone()
+        database.execute("PRAGMA schema_version").fetchone()
     except sqlite3.OperationalError:
-        found.close()
+        database.close()
         if log.exists() and log.stat().st_size:
             raise
-        found = sqlite3.connect(f"{address}?mode=ro&immutable=1", uri=True)
-        found.text_factory = _text
+        database = sqlite3.connect(f"{address}?mode=ro&immutable=1", uri=True)
+        database.text_factory = _text
     except sqlite3.Error:
-        found.close()
+        database.close()
         raise
-    return found
+    return database
 
 
 def _text(data: bytes) -> str:
@@ -177,8 +177,8 @@ def _take_export(audit: Audit, place: Path) -> None:
 
 def _object(text: bytes, names: set[str]) -> dict[str, Any] | None:
     """Read a line of an export: an object with certain names, up to the end of the line."""
-    found = safely(json.loads, text) if text.endswith(b"\n") else None
-    return found if isinstance(found, dict) and found.keys() == names else None
+    value = safely(json.loads, text) if text.endswith(b"\n") else None
+    return value if isinstance(value, dict) and value.keys() == names else None
 
 
 def _answer(data: str | None) -> bytes | None:

@@ -68,20 +68,7 @@ class _Held:
 @final
 @dataclass(frozen=True, slots=True)
 class AnswerFolder:
-    """A folder that an answer is written to, and what stands beside it for a while.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as name:
-    ...     place = AnswerFolder.of(Path(name, "wards"), "ledger", "question")
-    ...     with place.locked():
-    ...         _ = (place.begin().path / "a.parquet").write_text("a")
-    ...         sealed = place.seal({"a.parquet"}, b"which files")
-    ...         place.waiting()[1]
-    ...         place.publish(sealed)
-    ...     sorted(path.name for path in Path(name).rglob("*"))
-    b'which files'
-    ['a.parquet', 'wards']
-    """
+    """A folder that an answer is written to, and what stands beside it for a while."""
 
     target: Path
     digest: str
@@ -125,11 +112,11 @@ class AnswerFolder:
     def check_parent(self) -> None:
         """Refuse to write where somebody else could take away what is not on record yet."""
         try:
-            found = self.target.parent.stat()
+            status = self.target.parent.stat()
         except OSError:  # gone meanwhile
             raise _not_there(self.target.parent) from None
-        ours = found.st_uid in {os.geteuid(), 0}
-        shared = bool(found.st_mode & 0o022) and not found.st_mode & stat.S_ISVTX
+        ours = status.st_uid in {os.geteuid(), 0}
+        shared = bool(status.st_mode & 0o022) and not status.st_mode & stat.S_ISVTX
         if shared or not ours:
             raise WrongKind(
                 what=f"others may write to {self.target.parent}, or it is somebody else's.",
@@ -193,8 +180,8 @@ class AnswerFolder:
             os.fsync(inside)
         with self._moved(sealed).opened():  # the same folder, under its new name
             pass
-        for each in (sealed, self.target.parent):
-            sync_folder(each)
+        for place in (sealed, self.target.parent):
+            sync_folder(place)
         return sealed / _INSIDE
 
     def waiting(self) -> tuple[Path, bytes] | None:
@@ -275,8 +262,8 @@ class AnswerFolder:
         """Return the folders of this answer that stand beside its place."""
         parent = self.target.parent
         first = f"{self._prefix}."
-        found = [path for path in parent.iterdir() if path.name.startswith(first)]
-        return [path for path in sorted(found) if path.name.endswith(suffix)]
+        paths = [path for path in parent.iterdir() if path.name.startswith(first)]
+        return [path for path in sorted(paths) if path.name.endswith(suffix)]
 
 
 def _not_there(parent: Path) -> WrongKind:

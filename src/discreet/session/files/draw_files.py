@@ -148,7 +148,7 @@ def _nothing(lowered: EngineRequest) -> RawTotals:
     return RawTotals(
         keys=tuple(pa.array([], ARROW_TYPES[key.type]) for key in lowered.keys),
         units=none,
-        totals={each.name: none for each in lowered.measures if isinstance(each, Total)},
+        totals={measure.name: none for measure in lowered.measures if isinstance(measure, Total)},
         leaves={},
     )
 

@@ -99,16 +99,16 @@ class Manifest:
         try:
             document = json.loads(stored)
             known = document["format"] == _FORMAT and document["plan"] == plan
-            found = cls._read(document) if known else None
+            manifest = cls._read(document) if known else None
         except (ValueError, KeyError, TypeError, ZeroDivisionError):
-            found = None
-        if found is None:
+            manifest = None
+        if manifest is None:
             raise WrongKind(
                 what="what is stored about the files of an answer cannot be read.",
                 why="it was written by another version of this package, or for another plan.",
                 do="read it with the version that wrote it.",
             )
-        return found
+        return manifest
 
     @classmethod
     def _read(cls, document: Mapping[str, Any]) -> Self:
@@ -117,7 +117,7 @@ class Manifest:
             folder=str(document["folder"]),
             confidence=Fraction(document["confidence"]),
             columns=tuple((str(name), str(kind)) for name, kind in document["columns"]),
-            files=tuple(_file(*each) for each in document["files"]),
+            files=tuple(_file(*file) for file in document["files"]),
         )
 
 

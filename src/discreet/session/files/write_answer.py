@@ -98,18 +98,18 @@ def write(
 
 def _check(plan: Plan, desk: AnswerPipeline) -> None:
     """Refuse what cannot be written, for a reason that is in the question."""
-    found: str | None = None
+    feature: str | None = None
     if plan.search is not None:
-        found = "bounds that are searched for"
+        feature = "bounds that are searched for"
     elif drawn_in_tasks(plan, desk):
-        others = [each for each in plan.lowered.measures if not isinstance(each, Total)]
+        others = [measure for measure in plan.lowered.measures if not isinstance(measure, Total)]
         if others or plan.choices:
-            found = "quantiles or distinct values in groups with private keys"
+            feature = "quantiles or distinct values in groups with private keys"
         elif plan.shown.order or plan.shown.limit is not None:
-            found = "an order or a limit of groups with private keys"
-    if found is not None:
+            feature = "an order or a limit of groups with private keys"
+    if feature is not None:
         raise UnsupportedSQL(
-            what=f"an answer with {found} cannot be written by tasks.",
+            what=f"an answer with {feature} cannot be written by tasks.",
             why="each task sees some of the groups only, and totals stay in it.",
             do="leave that out, and sort or cut what was written, which is free; or get the answer "
             "with ask(), which brings all groups to this machine.",

@@ -33,8 +33,8 @@ class Spread:
 
     def __init__(self, counts: Iterable[tuple[int, int]]) -> None:
         """Take values with how often they occur, in any order."""
-        found = tuple(sorted((value, count) for value, count in counts if count > 0))
-        object.__setattr__(self, "counts", found)
+        pairs = tuple(sorted((value, count) for value, count in counts if count > 0))
+        object.__setattr__(self, "counts", pairs)
 
     @property
     def number(self) -> int:
@@ -179,7 +179,9 @@ class CheckReport:
     @property
     def broken(self) -> tuple[Finding, ...]:
         """The promises that prices rest on, and that do not hold."""
-        return tuple(each for each in self.findings if each.trusted and each.holds is False)
+        return tuple(
+            finding for finding in self.findings if finding.trusted and finding.holds is False
+        )
 
     @property
     def holds(self) -> bool:
@@ -203,7 +205,7 @@ class CheckReport:
         return {
             "warning": WARNING,
             "holds": self.holds,
-            "findings": [each.to_json() for each in self.findings],
+            "findings": [finding.to_json() for finding in self.findings],
             "summary": self.summary,
         }
 
@@ -216,9 +218,9 @@ class CheckReport:
         return "\n".join([WARNING, "", *_lines([_HEADER, *_rows(self)]), "", self.summary])
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{escape(each)}</th>" for each in _HEADER)
+        head = "".join(f"<th>{escape(cell)}</th>" for cell in _HEADER)
         body = "".join(
-            "<tr>" + "".join(f"<td>{escape(each)}</td>" for each in row) + "</tr>"
+            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
             for row in _rows(self)
         )
         return (
@@ -245,8 +247,8 @@ def percent(share: Fraction) -> str:
 
 
 def _rows(report: CheckReport) -> Iterator[tuple[str, ...]]:
-    for each in report.findings:
-        yield each.verdict, each.table, each.column, each.promise, each.detail
+    for finding in report.findings:
+        yield finding.verdict, finding.table, finding.column, finding.promise, finding.detail
 
 
 def _lines(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:

@@ -51,10 +51,10 @@ def limit_findings(
 ) -> Iterator[Finding]:
     """Hold the rows and groups of the units of a private table against the limits."""
     rows = Binder(counting.schema).bind(Table(table.name))
-    held = rows.unit or ()
-    names = [f"unit{at}" for at, _ in enumerate(held)]
+    unit_columns = rows.unit or ()
+    names = [f"unit{number}" for number, _ in enumerate(unit_columns)]
     unit: tuple[Output, ...] = tuple(
-        (name, Column(column)) for name, column in zip(names, held, strict=True)
+        (name, Column(column)) for name, column in zip(names, unit_columns, strict=True)
     )
     whole = counting.spread(_counted(rows.relation, unit), names, _NUMBER)
     yield _finding(table, "", "rows of a unit", whole, limits.max_rows, "rows", "units")
@@ -62,7 +62,7 @@ def limit_findings(
         if folded(column.name) not in declared or not _tells_groups(table, column):
             continue
         spelled = next(
-            each.column for each in rows.visible if folded(str(each.name)) == folded(column.name)
+            seen.column for seen in rows.visible if folded(str(seen.name)) == folded(column.name)
         )
         listed = _listed(rows.relation, column, spelled)
         cells = _counted(listed, (*unit, (_GROUP, Column(spelled))))
@@ -99,7 +99,7 @@ def _listed(relation: Relation, column: ColumnFacts, spelled: str) -> Relation:
     """Leave out rows of other categories, as a question does."""
     if column.categories is None:
         return relation
-    values = tuple(Literal(each) for each in column.categories)
+    values = tuple(Literal(value) for value in column.categories)
     return Filter(relation, Call("IN", (Column(spelled), *values)))
 
 
@@ -117,9 +117,9 @@ def _finding(  # noqa: PLR0913, PLR0917  one line of the report
         promise = f"{what} (no limit in the policy)"
         return Finding.untold(table.name, column, promise, detail=spread.words)
     share: Fraction = spread.cut(limit)
-    told = ""
+    effect = ""
     if share:
-        told = (
+        effect = (
             f"; the limit cuts {percent(share)} of {cut}, from "
             f"{percent(spread.beyond(limit))} of {of}"
         )
@@ -130,7 +130,7 @@ def _finding(  # noqa: PLR0913, PLR0917  one line of the report
         holds=share == 0,
         trusted=False,
         share=share,
-        detail=f"{spread.words}{told}",
+        detail=f"{spread.words}{effect}",
     )
 
 
@@ -176,14 +176,14 @@ def check(
         engine.learn_schema(schema)
         counting = ExactCounter(engine, schema)
         divided = any(map(is_spark, sources.values()))
-        found = (
+        findings = (
             *_beyond_data(schema, whose),
             *_of_owners(counting, whose, divided=divided),
             *_of_tables(counting, rules, whose),
         )
     finally:
         engine.close()
-    return CheckReport(findings=found)
+    return CheckReport(findings=findings)
 
 
 def _beyond_data(schema: Schema, unit: PrivacyUnit) -> Iterator[Finding]:
@@ -211,7 +211,7 @@ def _of_owners(counting: ExactCounter, unit: PrivacyUnit, *, divided: bool) -> I
 
 def _of_tables(counting: ExactCounter, rules: Policy, unit: PrivacyUnit) -> Iterator[Finding]:
     described = {
-        folded(table.name): frozenset(folded(each.name) for each in table.columns)
+        folded(table.name): frozenset(folded(column.name) for column in table.columns)
         for table in rules.tables
     }
     for table in counting.schema.tables:
