@@ -2,22 +2,21 @@
 
 Trust: kernel.
 
-Definition.  Stores are opened more than once in the life of a ledger object: by the writer and by
-the reader, after a fork, and after a write that failed.  Each time the address is looked up anew,
-and something else may lie there by then.  So the number and head of the last entry that the writer
-knew to be durable are kept, and a store counts only if it holds that entry.
+Definition.  A ledger object opens stores more than once: for the writer and the reader, after a
+fork, and after a failed write.  Each time its address may lead to something else.  So it keeps the
+number and head of the last entry that the writer knew to be durable, and a store counts only if it
+holds that entry.
 Theorem (key ``one-ledger``).  All that one ledger object reads and writes, in a process and in its
 forks, is one chain of entries.
     Proof.  Heads are chained from the first entry on, which names the ledger: a store that holds
-    an entry with this head holds everything before it, and is the same ledger.  The writer looks
+    an entry with this head holds everything before it, and is the same ledger.  The writer checks
     while nobody else can append, before it serves anybody; the reader after it has read, before
     anything is told.  A child process inherits what its parent has seen.
 
-Definition.  A batch is a list of requests that are checked and recorded one after another, and
-become durable together.  It works on the state of the ledger as of all entries that there are,
-while nobody else can append.  A request looks at the state and at what its key has come to, and
-then appends what follows; the next request sees that.  Rows are written when all requests have been
-served.
+Definition.  A batch is a list of requests that are checked and recorded one after another and
+become durable together.  It works on the state after all existing entries, while nobody else can
+append.  A request inspects the state and the history of its key and appends what follows; the next
+request sees that.  Rows are written once all requests have been served.
 """
 
 from __future__ import annotations
@@ -75,7 +74,7 @@ class LastSeenEntry:
         self._last: tuple[int, str] = (0, NO_HEAD)  # one value, so that threads see all of it
 
     def remember(self, state: LedgerState) -> None:
-        """Keep where a state stands, whose entries are all durable."""
+        """Keep the end of a state whose entries are all durable."""
         self._last = (state.seq, state.head)
 
     def check(self, store: LedgerStore) -> None:
@@ -90,7 +89,7 @@ class LastSeenEntry:
 @final
 @dataclass(slots=True)
 class KeyHistory:
-    """What a key has come to: charged, started so many times, released."""
+    """The history of a key: its charge, its attempts, its release."""
 
     charge: EntryRow | None = None
     attempts: int = 0
@@ -109,7 +108,7 @@ class KeyHistory:
 
 @final
 class Batch:
-    """The state of a ledger, what is known of some keys, and the rows to be written."""
+    """The state of a ledger, the history of some keys, and the rows to be written."""
 
     __slots__ = ("_at", "_keys", "failed_midway", "rows", "state")
 
@@ -124,11 +123,11 @@ class Batch:
             self._follow(row)
 
     def history(self, key: str) -> KeyHistory:
-        """Return what a key has come to."""
+        """Return the history of a key."""
         return self._keys.get(key) or KeyHistory()
 
     def append(self, entry: Entry, answer: bytes | None = None) -> EntryRow:
-        """Record an entry that was checked; if that fails the whole batch is spoiled."""
+        """Record an entry that was checked; if that fails, the whole batch is lost."""
         state = self.state
         row = row_of(entry, (state.seq, state.head), self._at, answer)
         self.failed_midway = True
@@ -151,7 +150,7 @@ Result_co = TypeVar("Result_co", covariant=True)
 
 
 class LedgerRequest(Protocol[Result_co]):
-    """Something to be checked and recorded."""
+    """Something to check and record."""
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -181,7 +180,7 @@ class Ticket:
 
 @final
 class RestOrder:
-    """An order to let go of the store until somebody is done."""
+    """An order to close the store until further notice."""
 
     __slots__ = ("over", "resting")
 

@@ -2,19 +2,18 @@
 
 Trust: kernel.
 
-Definition.  The line of an entry is its JSON object with sorted names, no spaces and ASCII letters
-only, so that equal entries are equal bytes.  The head after line n is
+Definition.  The line of an entry is its JSON object with sorted names, no spaces and only ASCII, so
+that equal entries are equal bytes.  The head after line n is
 
     head_n = SHA-256(head_(n-1) + newline + line_n),    head_0 = 64 zeros,
 
-in hexadecimal digits: whoever knows one head knows everything up to it.  A row is what a store
-keeps: the line, its head, copies of what is looked up, and beside a release the answer itself.
-Assumes: nobody finds two texts of one SHA-256.
+in hexadecimal digits: a head identifies everything up to it.  A store keeps rows: the line, its
+head, copies of the fields that are looked up, and beside a release the answer itself.
+Assumes: nobody finds two texts with the same SHA-256.
 
-Definition.  A description tells a ledger about the data that it is charged for.  It is a JSON
-object under a word that says what it describes, such as "schema" or "source".  Its digest is the
-SHA-256 of its canonical JSON: equal descriptions have equal digests.  Descriptions are kept in the
-order in which they were recorded, and never changed.
+Definition.  A description tells a ledger about the data.  It is a JSON object under a word that
+says what it describes, such as "schema" or "source"; its digest is the SHA-256 of its canonical
+JSON.  Descriptions stay in the order in which they were recorded, and never change.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ _ENCODER: Final = json.JSONEncoder(
 @final
 @dataclass(frozen=True, slots=True)
 class EntryRow:
-    """What a store keeps of one entry; ``kind``, ``key`` and ``question`` copy what the line says.
+    """One entry as a store keeps it; ``kind``, ``key`` and ``question`` copy what the line says.
 
     The answer of a release is never shown, and not always loaded.
     """
@@ -68,7 +67,7 @@ class EntryRow:
     answer: bytes | None = field(default=None, repr=False)
 
     def follows(self, seq: int, head: str) -> bool:
-        """Say whether this is the next entry after another, by its number and its hash."""
+        """Return whether this is the next entry after another, by number and hash."""
         chained = self.line.isascii() and self.head == head_after(head, self.line)
         return self.seq == seq + 1 and chained
 
@@ -122,7 +121,7 @@ def digest(content: bytes) -> str:
 
 
 def now() -> str:
-    """Return the time as entries show it; nothing is decided by a clock."""
+    """Return the time as entries show it; no decision depends on a clock."""
     return datetime.now(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
@@ -156,7 +155,7 @@ class DescriptionEntry:
 
     @classmethod
     def of(cls, what: str, content: object) -> Self:
-        """Take an object that JSON can write; refuse everything else."""
+        """Take an object that JSON can write; refuse anything else."""
         text = _written(content) if isinstance(content, Mapping) else None
         if text is None:
             raise WrongKind(
@@ -189,7 +188,7 @@ class DescriptionEntry:
 
     @classmethod
     def read(cls, fields: Mapping[str, Any]) -> Self:
-        """Read what a line says."""
+        """Read the fields of a line."""
         entry = cls(what=fields["what"], text=canonical(fields["content"]))
         if entry.digest != fields["digest"]:
             raise ValueError
@@ -197,7 +196,7 @@ class DescriptionEntry:
 
 
 def _written(content: Mapping[Any, Any]) -> str | None:
-    """Return the canonical JSON of an object, or None where reading it gives something else."""
+    """Return the canonical JSON of an object, or None if it would read back differently."""
     try:
         plain = _plain(content)
         text = canonical(plain)
@@ -207,7 +206,7 @@ def _written(content: Mapping[Any, Any]) -> str | None:
 
 
 def _plain(value: object) -> object:
-    """Return a value with lists for sequences; refuse names that are no text."""
+    """Return a value with lists for sequences; refuse names that are not text."""
     if isinstance(value, Mapping):
         if not all(isinstance(name, str) for name in value):
             raise TypeError

@@ -5,9 +5,8 @@ Trust: kernel.
 Definition.  The body of a charge is the SHA-256 of the canonical text of [account, tree, scope,
 delta, question]: two requests are the same if their bodies are.
 
-The price follows from the request and the currencies of the accounts, which never change.  So it is
-worked out by whoever asks, before anybody waits for it and while others may be writing; the prices
-of the last requests are kept.
+The price follows from the request and the currencies of the accounts, which never change.  So the
+caller works it out, before it queues and while others write; recent prices are kept.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ Costs = tuple[tuple[str, Amounts], ...]
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PricedRequest:
-    """A request with its price, before it has a key: the same for all who ask for it."""
+    """A request with its price, before it has a key: the same for everybody who makes it."""
 
     account: str
     pieces: Pieces
@@ -59,16 +58,7 @@ class PricedRequest:
         scope: Box,
         delta: str | None,
     ) -> Self:
-        """Take the account, what its records and those of the accounts above pay, and the request.
-
-        Args:
-            account: the account that is charged.
-            pieces: what records pay, for each account with limits.
-            costs: the most that they pay.
-            tree: the written form of what is asked.
-            scope: the records that it can depend on.
-            delta: what is spent on events outside which the loss is smaller.
-        """
+        """Take the account, what records pay in it and above, and the request in written form."""
         boxes = [piece.box.written() for piece in pieces[0][1]]
         amounts = {path: [_pair(piece) for piece in parts] for path, parts in pieces}
         name, about = canonical(account), canonical(scope.written())
@@ -109,7 +99,7 @@ _ALL_RECORDS: Final = Box.everything()
 
 @final
 class Pricer:
-    """Prices of requests, those that were asked for before at hand."""
+    """Prices of requests; recent ones are kept."""
 
     __slots__ = ("_known", "_prices")
 
@@ -119,7 +109,7 @@ class Pricer:
         self._known: dict[object, PricedRequest] = {}
 
     def add_shared_columns(self, description: DescriptionEntry) -> None:
-        """Take what is recorded of a table: what all rows of a unit share in it."""
+        """Learn from the description of a table which columns all rows of a unit share."""
         if description.what == "schema":
             self._prices.learn(shared_columns(description.content()))
             self._known = {}
@@ -133,7 +123,7 @@ class Pricer:
         scope: Box | None,
         delta: object,
     ) -> PricedRequest:
-        """Return what a request costs an account and all above it that have limits."""
+        """Return what a request costs an account and every account above it that has limits."""
         box = _ALL_RECORDS if scope is None else scope
         chance = None if delta is None else checked_delta(delta)
         name = (account, type(what), what, box, chance)

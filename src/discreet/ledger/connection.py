@@ -2,17 +2,16 @@
 
 Trust: kernel.
 
-Requests go through the writer.  What is only looked up is read from a second store, by one thread
-at a time; whatever can be read there is durable (:mod:`discreet.ledger.stores.store`), and belongs
-to the same ledger (:mod:`discreet.ledger.batch`).
+Requests go through the writer.  Lookups read a second store, one thread at a time; whatever can be
+read there is durable (:mod:`discreet.ledger.stores.store`).
 
-A connection must not cross a fork: SQLite keeps count of its locks in memory, and a child process
-that inherits the count takes locks that it does not have for its own.  So connections are let go of
-before a process forks, and made again afterwards, in the parent and in the child, when they are
-needed.  Where that fails, because another process keeps the ledger for too long, the child is
-refused the ledger (:mod:`discreet.ledger.stores.sqlite`).
-Every connection of a ledger object is to the ledger that the first one found, or is refused: what
-was seen of it goes along (:mod:`discreet.ledger.batch`).
+A connection must not cross a fork: SQLite counts its locks in memory, and a child process that
+inherits the count mistakes its parent's locks for its own.  So connections are closed before a
+process forks and reopened when needed, in the parent and in the child.  Where that fails because
+another process keeps the ledger for too long, the child is refused the ledger
+(:mod:`discreet.ledger.stores.sqlite`).
+Every connection of a ledger object must lead to the ledger that the first one found, by the last
+entry seen there (:mod:`discreet.ledger.batch`).
 A ledger that nobody holds any more, or whose process ends, is closed.
 """
 
@@ -47,7 +46,7 @@ Result = TypeVar("Result")
 
 @final
 class LedgerConnection:
-    """What a process needs to use a ledger."""
+    """The writer, the reader and the prices through which one process uses a ledger."""
 
     __slots__ = (
         "_closed",
@@ -103,13 +102,13 @@ class LedgerConnection:
         return self._writer.call(request)
 
     def known(self, path: str) -> Mapping[str, Account]:
-        """Return the accounts, looking again if one is not among them."""
+        """Return the accounts, asking the ledger again if one is missing."""
         if path not in self.accounts:
             self.accounts = self.call(SnapshotRequest()).accounts
         return self.accounts
 
     def read(self, verb: Callable[[LedgerStore], Result]) -> Result:
-        """Read from the second store; what it says counts if it is still the same ledger."""
+        """Read from the second store; the result counts if it is still the same ledger."""
         with self._lock:
             if self._closed:
                 raise closed_ledger_error()
@@ -136,7 +135,7 @@ class LedgerConnection:
             after = page[-1].seq
 
     def rest(self) -> bool:
-        """Let go of both stores until ``wake``; say whether that came about in time."""
+        """Close both stores until ``wake``; return whether that worked in time."""
         if not self._lock.acquire(timeout=self._timeout):
             return False
         reader, self._reader = self._reader, None
@@ -146,14 +145,14 @@ class LedgerConnection:
         return self._writer.rest()
 
     def wake(self) -> None:
-        """Go on; stores are opened again when they are needed."""
+        """Resume; stores are opened again when they are needed."""
         if self._resting:
             self._resting = False
             self._writer.wake()
             self._lock.release()
 
     def close(self, *, wait: float | None = None) -> None:
-        """Serve what waits, and let go of everything; closing twice does nothing."""
+        """Finish the requests that wait, and close everything; closing twice does nothing."""
         with self._lock:
             reader, self._reader, self._closed = self._reader, None, True
         if reader is not None:
@@ -170,7 +169,7 @@ _AT_EXIT: Final = 5.0
 
 @final
 class ForkSafeConnection(ForkAware):
-    """A connection that is made when it is needed, once in every process."""
+    """A connection that is made on demand, once in every process."""
 
     __slots__ = (
         "_closed",
@@ -221,7 +220,7 @@ class ForkSafeConnection(ForkAware):
             return self._connection
 
     def close(self) -> None:
-        """Serve what waits, and let go; closing twice does nothing."""
+        """Finish the requests that wait, and close; closing twice does nothing."""
         with self._lock:
             self._closed = True
             connection, self._connection = self._connection, None
@@ -233,17 +232,17 @@ class ForkSafeConnection(ForkAware):
     # --- around a fork ------------------------------------------------------------------------
 
     def before_fork(self) -> None:
-        """Let go of the connection, as far as that is possible in time."""
+        """Suspend the connection, if that works in time."""
         if self._connection is not None:
             self._connection.rest()
 
     def after_fork_in_parent(self) -> None:
-        """Go on."""
+        """Resume."""
         if self._connection is not None:
             self._connection.wake()
 
     def after_fork_in_child(self) -> None:
-        """Leave to the parent what is the parent's, and connect when needed."""
+        """Leave the parent's connection alone, and connect when needed."""
         self._lock = threading.Lock()
         if self._finish is not None:
             self._finish.detach()

@@ -240,10 +240,10 @@ class RestoreEntry(_StoredEntry):
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChargeEntry:
-    """A request that is charged; the texts of its line are there if it was made here.
+    """A charged request; the texts of its line are known if it was made here.
 
-    Amounts are whole quanta, as decimal text; for each account of the path that has limits there is
-    one pair a box: what one record pays, and what two of the box pay where one is replaced.
+    Amounts are whole quanta, as decimal text.  Each account with limits on the path has one pair
+    per box: what one record pays, and what two of the box pay where one is replaced.
     """
 
     kind: ClassVar[str] = "charge"
@@ -266,7 +266,7 @@ class ChargeEntry:
 
     @classmethod
     def read(cls, stored: Mapping[str, Any]) -> Self:
-        """Read what a line says."""
+        """Read the fields of a line."""
         boxes = [_EVERYTHING if box == _WRITTEN else Box.read(box) for box in stored["boxes"]]
         pieces = tuple(
             (path, tuple(_piece(box, pair) for box, pair in zip(boxes, pairs, strict=True)))

@@ -1,23 +1,22 @@
-"""A ledger: the record of what was asked of some people's data, and of what it cost them.
+"""A ledger: the record of what was asked about some people's data, and what it cost them.
 
 Trust: kernel.
 
-Definition.  A ledger is a chain of entries that only ever grows.  An answer takes three steps:
+Definition.  A ledger is a chain of entries that only grows.  An answer takes three steps:
 
-    charge    the request is paid for, or refused.  Its price follows from what is asked, never
-              from data
-    start     data may be read now
-    release   the answer is stored, and only what is stored is handed out
+    charge    pay for the request, or refuse it; the price depends on the question, never on data
+    start     from here on, data may be read
+    release   store the answer; only what is stored is handed out
 
-Each step is durable before the call returns, and each may be repeated under its key: a process that
-dies in between asks again, pays nothing, and gets the answer that is there if there is one.
+Each step is durable before its call returns and can be repeated under its key: a process that died
+in between asks again, pays nothing more, and gets the stored answer if there is one.
 Theorem (keys ``cell-filters``, ``one-answer``, ``sqlite-durable``).  However many processes and
-threads share a ledger, and whenever they die: no account is charged beyond its limits, no data is
-read that was not paid for, and no two answers are told under one key.
-Nothing lowers what was spent.  A limit is raised by two people, on record.
-Assumes: data is read after ``start`` alone, and only what ``release`` returns is told; whether and
-how far a limit is raised does not depend on answers (otherwise what holds is the promise of the
-highest limits that could have come about).
+threads share a ledger, and whenever they die, no account is charged beyond its limits, no data is
+read before it is paid for, and no two answers are told under one key.
+Nothing lowers what was spent.  Raising a limit takes two people and is on record.
+Assumes: data is read only after ``start``, and only what ``release`` returns is told; whether and
+how far a limit is raised does not depend on answers (otherwise the promise is that of the highest
+limits that could have come about).
 """
 
 from __future__ import annotations
@@ -114,19 +113,19 @@ class Ledger(LedgerView):
         id: str | None = None,  # noqa: A002  the word of the property
         timeout: float = _TIMEOUT,
     ) -> Self:
-        """Open a ledger; the first to open it says whom it protects and what may be lost.
+        """Open a ledger; whoever opens it first says whom it protects and what may be lost.
 
-        What is given for a ledger that is there has to be what is on record.  A ledger is made only
-        where nothing lies, from a unit and a budget, and without an ``id``.
+        Terms given for an existing ledger must match the record.  A new ledger is made only where
+        there is nothing yet, from a unit and a budget, and never with an ``id``.
 
         Args:
             address: a path, or ``postgresql://...`` with the name of a schema after ``#``.
-            unit: who is protected; needed for a new ledger.
-            budget: the limits of the first account; needed for a new ledger.
-            account: the path of the first account, "data" unless given.
+            unit: who is protected; required for a new ledger.
+            budget: the limits of the first account; required for a new ledger.
+            account: the path of the first account, "data" by default.
             constant: columns in which all rows of a unit agree.
             contribution: how many rows belong to one unit.
-            id: the name of the ledger, if it has to be there already.
+            id: the name of the ledger, if it must exist already.
             timeout: how many seconds a call may wait for others.
         """
         terms = OpeningTerms.checked(
@@ -145,7 +144,7 @@ class Ledger(LedgerView):
         return ledger
 
     def close(self) -> None:
-        """Serve what waits, and let go of the ledger; closing twice does nothing."""
+        """Finish the requests that wait, and release the ledger; closing twice does nothing."""
         self._link.close()
 
     def __enter__(self) -> Self:
@@ -177,11 +176,11 @@ class Ledger(LedgerView):
 
         Args:
             what: a tree, a mechanism or a loss.
-            key: what the request is called from now on; the question, unless given.
+            key: the name of the request from now on; the question by default.
             question: a digest of what is asked, by which its answer can be found.
-            scope: the records that it can depend on; all, unless given.
+            scope: the records that it can depend on; all by default.
             delta: what to spend on events outside which the loss is smaller, or has a price.
-            account: which account pays, and all above it; the first one unless given.
+            account: the account that pays, with all above it; the first one by default.
         """
         digest = "" if question == "" else checked_key(question, name="question")
         name = checked_key(digest if key is None else key)
@@ -199,11 +198,11 @@ class Ledger(LedgerView):
         return connection.call(ChargeRequest(priced.charge(name, digest), priced))
 
     def start(self, key: str) -> Started | StoredAnswer:
-        """Say that data is about to be read for a charge; if it was answered, get the answer."""
+        """Record that data is about to be read for a charge; return the answer if there is one."""
         return self._ask(StartRequest(checked_key(key)))
 
     def release(self, key: str, answer: bytes) -> StoredAnswer:
-        """Store an answer, and get back what is stored: the first answer under a key stays."""
+        """Store an answer and return what is stored: the first answer under a key stays."""
         if not isinstance(answer, bytes):
             raise WrongKind(
                 what=f"an answer is a {type(answer).__name__}, not bytes.",
@@ -217,12 +216,12 @@ class Ledger(LedgerView):
     def fail(self, key: str) -> None:
         """Record that an attempt failed after data may have been read: the question is closed.
 
-        Call it before anybody is told of the failure.  An answer that is stored already stays.
+        Call it before anybody learns of the failure.  An answer that is already stored stays.
         """
         self._ask(FailRequest(checked_key(key)))
 
     def reopen(self, key: str, *, reason: str, by: str) -> None:
-        """Allow further attempts of a closed question; the owner's decision, on record.
+        """Allow further attempts at a closed question, on record as the owner's decision.
 
         Args:
             key: the key of the closed question.
@@ -239,7 +238,7 @@ class Ledger(LedgerView):
     # --- descriptions -------------------------------------------------------------------------
 
     def describe(self, what: str, content: Mapping[str, object]) -> str:
-        """Record how the data looks, unless an equal description is there; return its digest.
+        """Record a description of the data unless an equal one exists; return its digest.
 
         A schema, which describes a table, says in which columns all rows of a unit agree: from now
         on conditions on these tell units apart (:mod:`discreet.accounting.scopes.scope_column`).
@@ -257,11 +256,11 @@ class Ledger(LedgerView):
     # --- accounts -----------------------------------------------------------------------------
 
     def open_account(self, path: str, *, budget: Budget | None = None, by: str) -> Account:
-        """Open an account below one that is there; its limits hold besides those above.
+        """Open an account below an existing one; its limits hold in addition to those above.
 
         Args:
             path: such as "data/flu".
-            budget: its limits; without any, only those above limit it.
+            budget: its limits; without any, only those above apply.
             by: who opens it.
         """
         entry = AccountEntry(
@@ -274,14 +273,14 @@ class Ledger(LedgerView):
     def raise_limit(
         self, account: str, *, budget: Budget, reason: str, by: str, approved_by: str
     ) -> Account:
-        """Raise the limits of an account: no limit is lowered, and one is higher.
+        """Raise the limits of an account: none is lowered, and at least one is higher.
 
-        The promise of the account becomes that of the new budget, provided that neither answers
-        nor what was asked in view of them decide whether and how far limits are raised.
+        The account then promises what the new budget promises, provided that neither answers nor
+        questions asked in view of them decide whether and how far limits are raised.
 
         Args:
             account: the account.
-            budget: its limits from now on, kept in the same currency.
+            budget: its new limits, in the same currency.
             reason: why.
             by: who wants it.
             approved_by: who agrees, somebody else.
@@ -315,8 +314,8 @@ class Ledger(LedgerView):
     def backup(self, path: str | os.PathLike[str]) -> Receipt:
         """Export to a file while the ledger is in use, and verify what was written.
 
-        Return the receipt of its last entry.  A backup is no ledger: it takes no charges, and two
-        people make a ledger of it with ``restore``.
+        Return the receipt of its last entry.  A backup is not a ledger: it takes no charges, and
+        two people turn it into one with ``restore``.
         """
         receipt = self.export(path)
         _backups().check_backup(Path(path), receipt)
@@ -335,20 +334,20 @@ class Ledger(LedgerView):
         last: Receipt | str | None = None,
         timeout: float = _TIMEOUT,
     ) -> Self:
-        """Open a new ledger that goes on where a backup ended.
+        """Open a new ledger that continues where a backup ended.
 
-        What was charged after the backup is not in it, so what was left in the accounts counts as
+        The backup lacks what was charged after it, so what was left in the accounts counts as
         spent, unless ``last`` says where the old ledger ended.
 
         Args:
-            address: where nothing is yet.
-            source: the backup, or the file of a ledger that cannot be used any more.
+            address: a place where there is nothing yet.
+            source: the backup, or the file of a ledger that can no longer be used.
             reason: why.
             by: who wants it.
             approved_by: who agrees, somebody else.
-            receipts: what the ledger once gave; the source has to fit them all.
+            receipts: receipts of the old ledger, all of which the source must match.
             last: the receipt of the last entry that the old ledger ever had, if both people vouch
-                that nothing was charged after it; the source has to end there.
+                that nothing was charged after it; the source must end there.
             timeout: how many seconds a call may wait for others.
         """
         said = {

@@ -1,8 +1,8 @@
-"""What is asked of a ledger as a whole: opening it, further accounts, higher limits, and looks.
+"""Requests about a ledger as a whole: opening it, accounts, higher limits, descriptions, snapshots.
 
 Trust: kernel.
 
-There is no request that lowers a limit or what was spent.
+No request lowers a limit or what was spent.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ __all__ = [
 @final
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What a ledger is at one moment; nothing in it changes later."""
+    """The public facts of a ledger at one moment; nothing in it changes later."""
 
     opening: OpenEntry
     accounts: Mapping[str, Account]
@@ -59,10 +59,10 @@ class _LedgerRequest:
 @final
 @dataclass(frozen=True, slots=True)
 class SnapshotRequest(_LedgerRequest):
-    """Look, in view of all entries that there are."""
+    """Take a snapshot, in view of all existing entries."""
 
     def act(self, batch: Batch) -> Snapshot:
-        """Look."""
+        """Take it."""
         state = batch.state
         receipt = Receipt(state.opening.ledger, state.seq, state.head)
         return Snapshot(
@@ -77,7 +77,7 @@ class SnapshotRequest(_LedgerRequest):
 @final
 @dataclass(frozen=True, slots=True)
 class DescribeRequest(_LedgerRequest):
-    """Record a description, unless an equal one is there."""
+    """Record a description, unless an equal one exists."""
 
     entry: DescriptionEntry
 
@@ -90,12 +90,12 @@ class DescribeRequest(_LedgerRequest):
 @final
 @dataclass(frozen=True, slots=True)
 class OpenRequest(_LedgerRequest):
-    """Open a ledger that is there on some terms."""
+    """Open an existing ledger on some terms."""
 
     terms: OpeningTerms
 
     def act(self, batch: Batch) -> Snapshot:
-        """Compare what is recorded with what is given; tables without entries are damage."""
+        """Compare the record with the terms; tables without entries are damage."""
         self.terms.check(batch.state)
         return SnapshotRequest().act(batch)
 
@@ -103,7 +103,7 @@ class OpenRequest(_LedgerRequest):
 @final
 @dataclass(frozen=True, slots=True)
 class AccountRequest(_LedgerRequest):
-    """Open a further account; one that is there with the same limits is found."""
+    """Open a further account; an existing one with the same limits is returned."""
 
     entry: AccountEntry
 
@@ -147,13 +147,13 @@ class RaiseRequest(_LedgerRequest):
 @final
 @dataclass(frozen=True, slots=True)
 class LeftRequest(_LedgerRequest):
-    """Ask what is left for requests about a scope, to an account and to all above it."""
+    """Return what is left for requests about a scope, in an account and all above it."""
 
     account: str
     scope: Box | None
 
     def act(self, batch: Batch) -> Left:
-        """Take what is left now, which can be looked at while others are charged."""
+        """Take a copy of what is left, usable while others are charged."""
         state = batch.state
         checked_account(state.accounts, self.account)
         lefts = [
@@ -170,7 +170,7 @@ class LeftRequest(_LedgerRequest):
 @final
 @dataclass(frozen=True, slots=True)
 class StatementRequest(_LedgerRequest):
-    """Ask what is left in every account."""
+    """Return what is left in every account."""
 
     def act(self, batch: Batch) -> tuple[tuple[str, str], ...]:
         """Put it in words."""
@@ -182,7 +182,7 @@ class StatementRequest(_LedgerRequest):
 
 
 def checked_account(accounts: Mapping[str, Account], path: str) -> Account:
-    """Refuse an account that is not there."""
+    """Refuse an account that does not exist."""
     if path not in accounts:
         raise OutOfRange(
             what=f"there is no account {path!r}."

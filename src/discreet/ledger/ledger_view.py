@@ -50,7 +50,7 @@ class LedgerView:
     # --- answers ------------------------------------------------------------------------------
 
     def find(self, question: str) -> StoredAnswer | None:
-        """Return the first answer that a question was given, if it has one; this costs nothing."""
+        """Return the first answer to a question, if there is one; this costs nothing."""
         digest = checked_key(question, name="question")
         row = self._link.live().read(lambda store: store.first_answer(digest))
         if row is None:
@@ -69,7 +69,7 @@ class LedgerView:
         return self._ask(SnapshotRequest()).closed
 
     def descriptions(self, what: str) -> tuple[Mapping[str, Any], ...]:
-        """Return all descriptions of one thing, in the order in which they were recorded."""
+        """Return all descriptions of one kind, in the order in which they were recorded."""
         recorded = self._ask(SnapshotRequest()).descriptions
         return tuple(entry.content() for entry in recorded if entry.what == what)
 
@@ -86,7 +86,7 @@ class LedgerView:
         return self._ask(LeftRequest(self._path(account), scope))
 
     def guarantee(self, account: str | None = None) -> PrivacyLoss:
-        """Return what holds of all answers that an account pays for, whatever will be asked."""
+        """Return what holds for all answers that an account pays for, whatever will be asked."""
         path, accounts = self._path(account), self.accounts
         checked_account(accounts, path)
         budgets = (accounts[above].budget for above in reversed(path_and_ancestors(path)))
@@ -111,11 +111,11 @@ class LedgerView:
 
     @property
     def receipt(self) -> Receipt:
-        """Where the ledger stands now; keep it, to show later that nothing was taken away."""
+        """The current end of the ledger; keep it, to show later that nothing was taken away."""
         return self._ask(SnapshotRequest()).receipt
 
     def entries(self, after: int = 0) -> Iterator[dict[str, object]]:
-        """Return what the entries after a number say, without answers."""
+        """Return the contents of the entries after a number, without answers."""
         for row in self._link.live().rows(after, answers=False):
             yield row.fields()
 

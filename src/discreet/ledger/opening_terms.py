@@ -1,4 +1,4 @@
-"""The terms of a ledger: whom it protects and what may be lost, fixed by whoever opens it first.
+"""The terms of a ledger: whom it protects and what may be lost, set by whoever opens it first.
 
 Trust: kernel.
 """
@@ -30,7 +30,7 @@ _NAME: Final = 32
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpeningTerms:
-    """What a ledger is opened with; what is not given is not asked for."""
+    """The terms that a ledger is opened with; None leaves a term to the record."""
 
     unit: PrivacyUnit | None = None
     budget: Budget | None = None
@@ -51,7 +51,7 @@ class OpeningTerms:
         contribution: object = None,
         ledger: object = None,
     ) -> Self:
-        """Refuse what is no term of a ledger, before anything is opened."""
+        """Refuse invalid terms before anything is opened."""
         if unit is not None and not isinstance(unit, PrivacyUnit):
             raise _wrong("unit", unit, "row(), person(...) or custom(...)")
         if contribution is not None and not isinstance(contribution, Contribution):
@@ -74,11 +74,11 @@ class OpeningTerms:
 
     @property
     def can_create(self) -> bool:
-        """Whether a new ledger may be made with it; never one that is known to be there."""
+        """Whether a new ledger may be made on these terms; never if it must exist already."""
         return self.unit is not None and self.budget is not None and self.ledger is None
 
     def first_row(self, ledger: str) -> EntryRow:
-        """Return the first entry of a new ledger, which is there before anything else."""
+        """Return the first entry of a new ledger."""
         if self.unit is None or self.budget is None:
             raise absent_ledger_error()
         opening = OpenEntry(

@@ -1,25 +1,23 @@
-"""The state of a ledger: what all its entries so far come to.
+"""The state of a ledger: the sum of all its entries so far.
 
 Trust: kernel.
 
 Definition.  The state holds whom the ledger protects, its accounts with their limits, and for each
-account with limits a privacy filter with what was charged to it and to those below it; also which
-questions are closed, and how data was described.  It is a fold: ``apply`` takes one entry after
-another, and depends on nothing else; no clock, no order of a set, no data.
+account with limits a privacy filter with all charges to it and below it; also which questions are
+closed, and how the data was described.  It is a fold: ``apply`` takes one entry after another and
+depends on nothing else; no clock, no order of a set, no data.
 A charge to an account is a charge to all accounts above it, to all or to none.
 Theorem (keys ``cell-filters``, ``cell-pairs``).  Whatever is charged, in view of all answers, what
-an account promises holds for everything that is charged to it and below: its filter alone ensures
-it.
-Entries are applied as they were recorded: what they cost is not worked out again, and neither is
-whether it fitted.  An auditor does both (:mod:`discreet.ledger.verify`).
-Theorem (key ``checkpoint-replay``).  The state that is read from a checkpoint, followed by the
-entries after it, equals the state that all entries lead to, byte for byte.
-    Proof.  A checkpoint is written state, and what is written is read as it was; applying an entry
-    depends on nothing but the state and the entry.
+an account promises holds for everything charged to it and below: its filter alone ensures it.
+Entries are applied as recorded; neither their price nor whether it fitted is worked out again.  An
+auditor does both (:mod:`discreet.ledger.verify`).
+Theorem (key ``checkpoint-replay``).  The state read from a checkpoint, followed by the entries
+after it, equals the state that all entries lead to, byte for byte.
+    Proof.  A checkpoint is a written state, which reads back unchanged; applying an entry depends
+    on nothing but the state and the entry.
 A checkpoint counts only if its digest is right and its head is that of the stored entry with its
-number; any other is passed over, and everything is replayed.  A checkpoint that is ahead of the
-entries is proof that entries were lost.
-Every row that is replayed has to follow from the one before, by its number and its hash.
+number; any other is ignored, and everything is replayed.  A checkpoint ahead of the entries proves
+that entries were lost.  Every replayed row must follow from the one before, by number and hash.
 """
 
 from __future__ import annotations
@@ -74,7 +72,7 @@ _VERSION: Final = 2
 
 @final
 class LedgerState:
-    """What a ledger knows at one entry; nothing before the first."""
+    """The state after one entry; empty before the first."""
 
     __slots__ = (
         "_accounts",
@@ -111,7 +109,7 @@ class LedgerState:
 
     @property
     def accounts(self) -> Mapping[str, Account]:
-        """All accounts, by their paths; what is handed out does not change later."""
+        """All accounts, by their paths; the mapping does not change later."""
         if self._shown is None:
             self._shown = MappingProxyType({**self._accounts})
         return self._shown
@@ -142,7 +140,7 @@ class LedgerState:
         return self._paths[path]
 
     def costs(self, pieces: Pieces) -> Costs:
-        """Return the most that a record pays in each account, or two of one box."""
+        """Return the most that a record pays in each account, or two records of one box."""
         unit = self.opening.unit
         return tuple(
             (path, FilterCharge(0, parts, self._filters[path].budget, unit).amounts)
@@ -163,7 +161,7 @@ class LedgerState:
             raise damaged_entry_error(row.seq) from None
 
     def apply(self, entry: Entry, seq: int, head: str) -> None:
-        """Take the next entry; if it raises, the state is of no use any more."""
+        """Take the next entry; if it raises, the state is no longer usable."""
         if (self._opening is None) != isinstance(entry, OpenEntry):
             raise damaged_entry_error(seq)
         match entry:

@@ -2,15 +2,15 @@
 
 Trust: kernel.
 
-Texts are keys, questions, reasons and names of people.  A text that reads like another and is not
-the same would hide one request behind another.
+Texts are keys, questions, reasons and names of people.  A text that reads like another without
+being equal would hide one request behind another.
 
 Definition.  Accounts are named by paths: data, data/flu, data/flu/ana.  A path is one to eight
-parts with slashes between them; a part is 1 to 64 letters, digits or ``_ - .`` of ASCII.  What is
-above a path are its beginnings: a charge to an account is a charge to all accounts above it too.
+parts joined by slashes; a part is 1 to 64 ASCII letters, digits or ``_ - .``.  The accounts above
+a path are its prefixes: a charge to an account is a charge to all accounts above it too.
 
-Definition.  A receipt names a ledger, the number of an entry and the head after it.  Whoever holds
-one can show later that the entry, and everything before it, is still there (or is not).
+Definition.  A receipt names a ledger, the number of an entry and the head after it.  Its holder
+can show later whether the entry, and everything before it, is still there.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _LONGEST_TEXT: Final = 1000
 
 
 def checked_text(text: object, *, name: str, most: int) -> str:
-    """Refuse what is no text that people can read: empty, too long, or with control characters."""
+    """Refuse what is not readable text: empty, too long, or with control characters."""
     if not isinstance(text, str):
         raise WrongKind(
             what=f"the {name} is a {type(text).__name__}, not text.",
@@ -61,17 +61,17 @@ def checked_text(text: object, *, name: str, most: int) -> str:
 
 
 def checked_key(key: object, *, name: str = "key") -> str:
-    """Refuse what is no key, nor the digest of a question, nor a word."""
+    """Refuse what is not a key, the digest of a question, or a word."""
     return checked_text(key, name=name, most=_LONGEST_KEY)
 
 
 def checked_reason(reason: object) -> str:
-    """Refuse what is no reason."""
+    """Refuse what is not a reason."""
     return checked_text(reason, name="reason", most=_LONGEST_TEXT)
 
 
 def checked_person(person: object) -> str:
-    """Refuse what is no name of a person."""
+    """Refuse what is not the name of a person."""
     return checked_text(person, name="name", most=_LONGEST_TEXT)
 
 
@@ -122,7 +122,7 @@ def path_and_ancestors(path: str) -> tuple[str, ...]:
 
 
 def parent_account(path: str) -> str:
-    """Return what lies right above a path; nothing for a root."""
+    """Return the account right above a path; nothing for a root."""
     return path.rpartition("/")[0]
 
 
@@ -204,7 +204,7 @@ class Charged:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Started:
-    """Leave to read the data for a charge; attempts count from 1."""
+    """Permission to read the data for a charge; attempts count from 1."""
 
     key: str
     attempt: int

@@ -1,6 +1,6 @@
-"""Failures of the files of a ledger, told without what is stored in it.
+"""Failures of the files of a ledger, reported without anything that is stored in it.
 
-Trust: kernel.  Messages of a driver can quote what they stumbled over, so none is passed on.
+Trust: kernel.  Messages of a driver can quote stored values, so none is passed on.
 """
 
 from __future__ import annotations

@@ -6,13 +6,13 @@ Theorem (key ``postgres-durable``).  What a reader sees is on the server's disk.
     Proof.  Writers commit with ``synchronous_commit=on``.  The server then shows a transaction to
     others only after its log has been synced, and shows no part of it otherwise; servers that do
     not sync, or may tear pages, are refused.
-One writer at a time: it locks the table ``turn`` before it reads what to append to, in a mode that
-excludes itself, and the server queues those who wait in the order in which they came.  A session
-that ends, however it does, gives the turn back and leaves nothing behind, unless its commit was
-under way; whoever has the turn next sees which.  A session that was lost while it was idle is begun
-again without a word; one that was lost amid a transaction is an error.
+There is one writer at a time: it locks the table ``turn`` before it reads what to append to, in a
+mode that excludes itself, and the server queues those who wait in order of arrival.  A session that
+ends in any way gives the turn back and leaves nothing behind, unless its commit was under way;
+whoever has the turn next sees which.  A session lost while idle is begun again silently; one lost
+in a transaction is an error.
 Assumes: a disk that keeps what it has synced and, if a standby may take over, that it is one of
-``synchronous_standby_names``: what a standby has not got is lost with the server.
+``synchronous_standby_names``: what a standby has not received is lost with the server.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class PostgresStore:
         return f"PostgresStore(#{self._server.name})"
 
     def create(self, rows: Iterable[EntryRow]) -> bool:
-        """Make the tables with their first rows, in one transaction, unless they are there."""
+        """Make the tables with their first rows, in one transaction, unless they exist."""
         session = self._server.connect()
         try:
             return create_tables(session, lambda: _insert_all(session, rows))
@@ -63,7 +63,7 @@ class PostgresStore:
             session.close()
 
     def open(self) -> None:
-        """Connect to tables that are there."""
+        """Connect to existing tables."""
         self.close()
         self._session = self._connected()
 

@@ -3,17 +3,17 @@
 Trust: kernel.
 
 Theorem (key ``sqlite-durable``).  What is read from the file is on disk.
-    Proof.  With ``synchronous=FULL`` SQLite shows a commit to others only after its log has been
-    synced.  A commit that was not synced, because its process died, can be seen only by whoever
-    opens the file after all others have let go of it; the log is synced on every opening, before
-    an entry is read.  After a commit that failed nothing is read before all that can be seen has
-    been copied from the log to the file, and synced there.
-Entries cannot be changed or deleted through SQL, there is one charge and one release a key, and no
-head occurs twice.  Beside the file lie ``-wal`` and ``-shm`` (SQLite's log) and ``-next`` and
-``-turn`` (:mod:`discreet.ledger.stores.fair_lock`), all of them for its owner alone.
+    Proof.  With ``synchronous=FULL`` SQLite shows a commit to others only after syncing its log.  A
+    commit that was not synced, because its process died, is visible only to whoever opens the file
+    after all others have closed it; the log is synced on every opening, before an entry is read.
+    After a failed commit nothing is read before all that is visible has been copied from the log
+    to the file, and synced there.
+Entries cannot be changed or deleted through SQL, a key has one charge and one release, and no head
+occurs twice.  Beside the file are ``-wal`` and ``-shm`` (SQLite's log) and ``-next`` and ``-turn``
+(:mod:`discreet.ledger.stores.fair_lock`), all readable by its owner alone.
 A connection does not cross a fork: SQLite counts the locks of a process in memory, and a child that
 inherits the count writes to a log which others take for abandoned.  A child process whose parent
-had the file open is refused it (see :mod:`discreet.ledger.connection`, which closes it in time).
+had the file open is refused it (:mod:`discreet.ledger.connection` closes it in time).
 Assumes: a local disk that keeps what it has synced.
 """
 
@@ -83,7 +83,7 @@ class SQLiteStore(SQLiteRows):
     # --- opening ------------------------------------------------------------------------------
 
     def create(self, rows: Iterable[EntryRow]) -> bool:
-        """Make a ledger with its first rows; say whether there was none."""
+        """Make a ledger with its first rows; return whether there was none."""
         _check_library()
         try:
             if os.path.lexists(self._path):
@@ -104,7 +104,7 @@ class SQLiteStore(SQLiteRows):
         raise failures.sqlite_failure(code)
 
     def open(self) -> None:
-        """Connect to a ledger that is there."""
+        """Connect to an existing ledger."""
         _check_library()
         self.close()
         code: int | None = None
@@ -124,7 +124,7 @@ class SQLiteStore(SQLiteRows):
         raise failures.sqlite_failure(code)
 
     def _enter(self) -> None:
-        """Hold the file, look at it if nobody uses it, and connect."""
+        """Lock the file, inspect it if nobody uses it, and connect."""
         status = self._file()
         if (status.st_dev, status.st_ino) in _OF_PARENT:
             raise failures.forked_error()
@@ -151,9 +151,9 @@ class SQLiteStore(SQLiteRows):
             self._joined = True
 
     def _file(self) -> os.stat_result:
-        """Return what the system knows of the file; refuse what cannot be a ledger.
+        """Return the status of the file; refuse what cannot be a ledger.
 
-        It is not opened: closing it would take away the locks that this process has on it.
+        It is not opened: closing it would release the locks that this process has on it.
         """
         try:
             status = self._path.stat()
@@ -182,7 +182,7 @@ class SQLiteStore(SQLiteRows):
         self._do("SELECT max(seq) FROM entry")  # opens the log, and what lies beside it
 
     def _take_into_use(self, version: int) -> None:
-        """Write the card anew, and take the missing steps, while nobody else uses the file."""
+        """Write a new card and apply missing migrations while nobody else uses the file."""
         if self._do("PRAGMA journal_mode = WAL") != [("wal",)]:
             raise failures.file_failure(OSError())
         last = self._do("SELECT seq, head FROM entry ORDER BY seq DESC LIMIT 1")
@@ -255,7 +255,7 @@ class SQLiteStore(SQLiteRows):
             self._doubtful = True
 
     def _settle(self) -> None:
-        """After a commit that failed: put on disk whatever of it can be seen."""
+        """After a failed commit: put on disk whatever of it is visible."""
         self._leave()
         self._enter()
         self._copy_log()
@@ -270,12 +270,12 @@ class SQLiteStore(SQLiteRows):
     # --- ending -------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         self._leave()
         self._turn.close()
 
     def _leave(self) -> None:
-        """Disconnect, so that nobody comes meanwhile, and let go of the file."""
+        """Disconnect while nobody comes or goes, and release the file."""
         hold, self._hold = self._hold, None
         if hold is None:
             self._disconnect()
@@ -294,7 +294,7 @@ class SQLiteStore(SQLiteRows):
             hold.leave()
 
     def after_fork_in_child(self) -> None:
-        """Neither use nor close a connection of the parent, or the file."""
+        """Neither use nor close the parent's connection or file."""
         if self._connection is not None:
             never_finalize(self._connection)
             self._connection = None

@@ -1,13 +1,13 @@
-"""The file of a ledger: its tables, making it as a whole, and checking it before it is used.
+"""The file of a ledger: its tables, creating it as a whole, and checking it before it is used.
 
 Trust: kernel.
 
-A file says by its application id that it is a ledger, and by its version how many migrations it has
-taken.  Opening takes the missing ones; no migration touches an entry.
+The application id marks a file as a ledger; its version counts the migrations it has taken.
+Opening applies missing ones; no migration touches an entry.
 A new ledger is written under another name, with its first entries, synced, and then moved to its
 place: whatever happens, there is a ledger with its entries, or none.  It replaces nothing.
-A file that nobody uses is looked at before anything is written: SQLite would copy the log beside it
-into the file when it lets go, whatever that log is.
+A file that nobody uses is inspected before anything is written: SQLite would copy the log beside it
+into the file on closing, whatever that log is.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ _HEAD: Final = "SELECT head FROM entry WHERE seq = ?"
 
 
 def create_file(path: Path, rows: Iterable[EntryRow], turn: FairLock) -> None:
-    """Make a ledger with its first rows where nothing is; the caller has the turn."""
+    """Make a ledger with its first rows where there is nothing; the caller holds the lock."""
     for leftover in path.parent.glob(f".{glob.escape(path.name)}.*.new*"):
         leftover.unlink()  # of somebody who died while making one
     place = path.with_name(f".{path.name}.{os.getpid()}.new")
@@ -118,7 +118,7 @@ def create_file(path: Path, rows: Iterable[EntryRow], turn: FairLock) -> None:
 
 
 def _fill(database: sqlite3.Connection, rows: Iterable[EntryRow]) -> tuple[int, str]:
-    """Lay out the tables and append rows in one transaction; return where they end."""
+    """Create the tables and append rows in one transaction; return where they end."""
     database.isolation_level = None
     database.execute("PRAGMA synchronous = FULL")
     database.execute("BEGIN IMMEDIATE")
@@ -138,7 +138,7 @@ def _fill(database: sqlite3.Connection, rows: Iterable[EntryRow]) -> tuple[int, 
 
 
 def write_card(turn: FairLock, card: WitnessCard, *, sync: bool = False) -> None:
-    """Write a card over the older one of two; over both, one after the other, to be synced."""
+    """Write a card over the older of two; to sync it, over both, one after the other."""
     data = turn.read()
     turn.write(card.written(), at=WitnessCard.place_for_next(data))
     if sync:
@@ -148,7 +148,7 @@ def write_card(turn: FairLock, card: WitnessCard, *, sync: bool = False) -> None
 
 
 def refuse_leftovers(path: Path, turn: FairLock) -> None:
-    """Refuse a place at which a ledger was, and where its file is missing."""
+    """Refuse a place where a ledger was and its file is missing."""
     sides, data = side_files_of(path, ("-wal", "-shm")), turn.read()
     card = WitnessCard.read(data)
     if sides or (data and (card is None or card.seq)):
@@ -156,7 +156,7 @@ def refuse_leftovers(path: Path, turn: FairLock) -> None:
 
 
 def refuse_empty(path: Path, turn: FairLock) -> None:
-    """Refuse an empty file; it is no place for a new ledger, because one may have been there."""
+    """Refuse an empty file; a new ledger must not replace one that may have been there."""
     raise (
         failures.empty_file_error()
         if side_files_of(path, ("-wal", "-shm")) or turn.read()
@@ -165,13 +165,13 @@ def refuse_empty(path: Path, turn: FairLock) -> None:
 
 
 def check_is_ledger(path: Path) -> None:
-    """Refuse a file that is not one of a ledger, before anything beside it is touched."""
+    """Refuse a file that is not a ledger, before anything beside it is touched."""
     with closing(_looking(path)) as database:
         _version(database)
 
 
 def check_unused_file(path: Path, inode: int, birth: int, turn: FairLock) -> int:
-    """Look at a file that nobody uses, and return its version; refuse it if entries are missing."""
+    """Inspect a file that nobody uses and return its version; refuse it if entries are missing."""
     with closing(_looking(path)) as database:
         version = _version(database)
         if version < _WITH_CARD:
@@ -188,7 +188,7 @@ def check_unused_file(path: Path, inode: int, birth: int, turn: FairLock) -> int
 
 
 def _looking(path: Path) -> sqlite3.Connection:
-    """Connect in a way that changes nothing; only a change that was interrupted is undone first.
+    """Connect without changing anything; only an interrupted change is undone first.
 
     The file counts by itself where there is no log; with a log, only both together.
     """
@@ -211,7 +211,7 @@ def _version(database: sqlite3.Connection) -> int:
 
 
 def side_files_of(path: Path, names: Iterable[str] = _SIDES) -> tuple[tuple[int, int], ...]:
-    """Return device and inode of those side files that are there."""
+    """Return device and inode of the side files that exist."""
     identities = []
     for name in names:
         with suppress(FileNotFoundError):

@@ -1,26 +1,25 @@
-"""Accounts: a tree of budgets, each of which stays within its limits at every moment.
+"""Accounts: a tree of budgets, each within its limits at every moment.
 
-Trust: kernel.  An overspent account that is not noticed is a broken promise.
+Trust: kernel.  An overspent account that goes unnoticed is a broken promise.
 
     open      names the root, which has a budget
-    describe  tells of a table what all rows of a unit share in it
-    account   is new, and lies below one that exists
+    describe  says of a table which columns all rows of a unit share
+    account   is new, and below an existing one
     raise     goes to an account with a budget, keeps its currency, lowers nothing, raises something
     restore   may count what is left of every account as spent
     charge    debits exactly the accounts with a budget on its path, at no less than its price
 
 Theorem (key ``limits-by-segment``).  Cut the charges of an account at its raises.  If the sums at
-the end of each piece of the record fit into the limits that held there, they fitted at every
-moment.
-    Proof.  Amounts are not negative, so that sums only grow, cell by cell; within a piece the
+the end of each segment fit into the limits that held there, they fitted at every moment.
+    Proof.  Amounts are not negative, so that sums only grow, cell by cell; within a segment the
     limits stay the same; and what fits into limits still fits when it is smaller.
 So charges may be added up in any order between two raises: those of the same box and the same shape
-(in which components two records pay more than twice what one does) are put together first, which
-changes no sum.
-A cell lies in some box that was charged, or has paid only what was charged everywhere.  So it is
+(in which components two records pay more than twice what one does) are added first, which changes
+no sum.
+A cell is in some box that was charged, or has paid only what was charged everywhere.  So it is
 enough that the highest payments within each charged box fit.  They may come from different cells,
-of which one fits in epsilon and another in rho, or from cells that a full map has merged in another
-order; where they do not fit, the charges are made once more, one by one as they were accepted.
+one of which fits in epsilon and another in rho, or from cells that a full map has merged in another
+order; where they do not fit, the charges are replayed one by one as they were accepted.
 """
 
 from __future__ import annotations

@@ -2,21 +2,20 @@
 
 Trust: kernel.  A recorded price that is too low is a promise broken in writing.
 
-Definition.  Recorded pieces cover those that are found again if there are as many, each recorded
-box holds the one in its place, and no amount is below the one in its place; where the recorded box
-is the larger, what two records pay is also not below what one was found to pay.
-Theorem (key ``covering-charges``).  If recorded pieces cover those that were found, nobody owes
-more than is recorded.
-    Proof.  A record in a box that was found lies in the recorded one in its place, and pays there.
-    Two records that lie in one box that was found lie in the recorded one, and pay what is
-    ``replaced``.  Otherwise they owe what is ``added`` for each of them that lies in a box.  That
-    is paid in the recorded box: as ``added`` if it does not hold the other record, and if it does
-    it is the larger box, so that what is ``replaced`` is enough.
+Definition.  Recorded pieces cover the needed ones if there are as many, each recorded box contains
+the one in its place, and no amount is below the one in its place; where the recorded box is larger,
+what two records pay is also not below what one needs to pay.
+Theorem (key ``covering-charges``).  If recorded pieces cover the needed ones, nobody owes more than
+is recorded.
+    Proof.  A record in a needed box is in the recorded one in its place, and pays there.  Two
+    records in one needed box are in the recorded one, and pay what is ``replaced``.  Otherwise
+    they owe what is ``added`` for each of them that is in a box.  That is paid in the recorded
+    box: as ``added`` if it does not hold the other record, and if it does it is the larger box, so
+    that what is ``replaced`` is enough.
 
-What a charge says about its account, tree, scope, delta, boxes and amounts decides everything but
-its place among the others, so that equal charges are looked at once.  Everything is looked up by
-the text that was recorded: equal texts are read once, and equal parts of a tree have their price
-worked out once for each currency, whatever the scope is.
+The account, tree, scope, delta, boxes and amounts of a charge decide everything but its place among
+the others, so equal charges are checked once.  Everything is looked up by its recorded text: equal
+texts are read once, and equal parts of a tree are priced once per currency, whatever the scope.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ __all__ = ["Charges", "Debits", "Pieces", "RecomputedPrices", "covers", "safely"
 
 
 def covers(recorded: Sequence[ChargedBox], needed: Sequence[ChargedBox]) -> bool:
-    """Whether what is recorded is enough for what was found."""
+    """Whether what is recorded is enough for what is needed."""
     return len(recorded) == len(needed) and all(map(_covers, recorded, needed))
 
 
@@ -167,7 +166,7 @@ class Debits:
 
 @final
 class Charges:
-    """Charges of one ledger, looked at one by one."""
+    """The charges of one ledger, checked one by one."""
 
     __slots__ = ("_boxes", "_debit", "_known", "_prices")
 
@@ -224,7 +223,7 @@ class Charges:
 
 
 def safely(read: Callable[..., Found], *given: object) -> Found | None:
-    """Return what was read, or None, whatever the data were that could not be."""
+    """Return what was read, or None if the data cannot be read."""
     try:
         return read(*given)
     except Exception:  # noqa: BLE001  garbage may fail anywhere, and it all means the same

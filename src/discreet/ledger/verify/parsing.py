@@ -1,16 +1,16 @@
-"""Entries: what a line says, if it says it in the one way in which it may.
+"""Entries: what a line says, if it says it in the one permitted way.
 
-Trust: kernel.  A line that is taken for another one is an entry that nobody made.
+Trust: kernel.  A misread line is an entry that nobody made.
 
-The slow way is the definition: read canonical JSON, and look at each field.  Nearly all lines are
-charges, starts and releases with plain texts, and those are read by their looks.
+The slow way is the definition: read canonical JSON, and check each field.  Nearly all lines are
+charges, starts and releases with plain texts, and those are matched by patterns.
 Theorem (key ``canonical-members``).  If t_1, ..., t_k are canonical for v_1, ..., v_k, and the
 names n_1 < ... < n_k are plain, {"n_1":t_1,...,"n_k":t_k} is canonical for the object in which each
 n_i is v_i.
     Proof.  That is how the object is written, and reading it gives the object back.
 So a line that is cut at its names, in whatever way, says what the parts say if each of them is
-canonical: a text between quotes that holds no quote, no backslash and only printable ASCII; a whole
-number without leading zeros; or an object or list that was read the slow way once.
+canonical: a text between quotes without quotes, backslashes or anything but printable ASCII; a
+whole number without leading zeros; or an object or list that was read the slow way once.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class ParsedEntry(NamedTuple):
 
 
 class UnreadableEntry(NamedTuple):
-    """A line that is no entry: the number that it gives itself, and why."""
+    """A line that is not an entry: the number that it claims, and why."""
 
     seq: object
     message: str

@@ -2,10 +2,10 @@
 
 Trust: kernel.
 
-A database is opened for reading only, with nothing but the driver of Python, which may be done
-while it is in use.  (Not even its first bytes are read in another way: to close the file would take
-away the locks that this process may have on it.)  Bytes that are no text stay what they are.
-Everything that cannot be read is a problem of the report; only a missing file is an error.
+A database is opened read-only, with Python's driver alone, and may be in use meanwhile.  (Not even
+its first bytes are read in another way: closing the file would release locks that this process may
+have on it.)  Bytes that are not text stay as they are.
+Whatever cannot be read is a problem in the report; only a missing file is an error.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ def verify(rows: Iterable[object], *, receipts: Iterable[object] = ()) -> Report
     """Check a record from its entries alone.
 
     Args:
-        rows: for each entry, in order, its number, kind, key, question, line, head and answer:
-            tuples, or values with fields called seq, kind, key, question, line, head and answer.
-        receipts: texts ``ledger:seq:head`` that the ledger once gave, or values that show so.
+        rows: the number, kind, key, question, line, head and answer of each entry, in order, as
+            tuples or as values with fields called seq, kind, key, question, line, head, answer.
+        receipts: texts ``ledger:seq:head`` that the ledger once gave, or values that print so.
 
     >>> print(verify([]).problems[0])
     the record, file: it has no entries.
@@ -80,7 +80,7 @@ def verify_file(path: str | Path, *, receipts: Iterable[object] = ()) -> Report:
 
 
 def is_database(place: Path) -> bool:
-    """Whether a file is for SQLite to read, damaged or not, rather than anything else.
+    """Whether a file is for SQLite to read, damaged or not.
 
     >>> is_database(Path(__file__))
     False
@@ -106,7 +106,7 @@ def _take_database(audit: Audit, place: Path) -> None:
 
 
 def _kept(database: sqlite3.Connection) -> int:
-    """Return the number of the entry up to which a state is kept; 0 without one."""
+    """Return the number of the entry that the checkpoint covers; 0 without one."""
     if not database.execute("SELECT 1 FROM sqlite_schema WHERE name = 'checkpoint'").fetchone():
         return 0
     last = database.execute("SELECT max(seq) FROM checkpoint").fetchone()[0]
@@ -136,7 +136,7 @@ def _cells(row: Any) -> tuple[object, ...]:
 
 
 def connect_read_only(place: Path) -> sqlite3.Connection:
-    """Open for reading; where SQLite cannot write beside the file, as one that is not in use."""
+    """Open for reading; where SQLite cannot write beside the file, as one not in use."""
     address = f"file:{quote(str(place.absolute()))}"
     log = place.with_name(f"{place.name}-wal")
     database = sqlite3.connect(f"{address}?mode=ro", uri=True)

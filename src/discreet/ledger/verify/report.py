@@ -1,4 +1,4 @@
-"""What was found: how much there is, where every account stands, and what is wrong.
+"""The outcome of a verification: how much there is, the balance of every account, what is wrong.
 
 Trust: kernel.  Nothing here names a value of the data: entries are named by their numbers.
 """
