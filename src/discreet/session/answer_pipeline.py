@@ -3,26 +3,25 @@
 Trust: kernel.  The order of these steps is the promise: data is read after it was paid for, and
 told after it was recorded.
 
-    find      an answer that is on record is handed out again, and costs nothing
-    look      data that is not what it was when it was opened is refused
+    find      an answer on record is handed out again, for free
+    look      data that changed since it was opened is refused
     charge    the request is paid for, or refused: durable before the next step
-    start     data may be read now
-    draw      the engine computes bounded totals, and noise is added; where bounds are missing they
-              are found first, in the same way
+    start     from here on, data may be read
+    draw      the engine computes bounded totals, and noise is added; missing bounds are found
+              first, in the same way
     release   the answer is stored, and what is stored is handed out
 
-Theorem (key ``one-answer``).  Under one key one answer is ever told, however often the steps are
-repeated and wherever they broke off.  Here the key follows from the plan, so a retry of the same
-question goes on where the last attempt ended, without paying again.
-That an answer fails may depend on a single row, so it is told once for each price, and in one and
-the same sentence, which says nothing of the reason.  Before anybody hears of it, it is on record:
+Theorem (key ``one-answer``).  Only one answer is ever told under one key, however often the steps
+are repeated and wherever they broke off.  Here the key follows from the plan, so a retry of the
+same question continues where the last attempt ended, without paying again.
+Whether an answer fails may depend on a single row, so a failure is told once for each price, always
+in the same sentence, which does not give the reason.  It is on record before anybody hears of it:
     fail      data may have been read, and no noise was drawn: the question is closed, and asking
               again is refused until the owner has looked and reopens it
     release   noise was drawn: the failure is the answer, and no other noise is ever drawn for it
-What no row can bring about is told as it is, and asking again goes on: an interrupt, a process that
-was killed, a server that cannot be reached, data that is not what it was when it was opened, random
-bits that cannot be had before the first of the noise.  An executor that is lost is replaced by
-Spark itself, within the attempt.
+What no row can cause is told as it is, and asking again continues: an interrupt, a killed process,
+an unreachable server, data that changed since it was opened, missing random bits before the first
+noise.  Spark itself replaces a lost executor within the attempt.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ _FAILURE: Final = b'{"failed":true,"format":1}'
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerPipeline:
-    """Where plans are carried out: an engine, a record, and the account that pays."""
+    """Carries out plans with an engine, a record, and the account that pays."""
 
     engine: Engine
     record: Record
@@ -75,7 +74,7 @@ class AnswerPipeline:
     """The names of the states that tables were opened in, by their folded names."""
 
     def answered(self, plan: Plan, *, settle: SecondStagePlanner, draw: int = 1) -> StoredAnswer:
-        """Return what is on record for a plan, after paying and drawing it if need be.
+        """Return the answer on record for a plan, after paying and drawing it if need be.
 
         Args:
             plan: what is asked.
@@ -93,11 +92,11 @@ class AnswerPipeline:
         return tuple((table, self.states.get(table, "")) for table in sorted(_tables(plan)))
 
     def check_sources(self, plan: Plan) -> None:
-        """Refuse data that is not what it was when it was opened."""
+        """Refuse data that changed since it was opened."""
         self.engine.identities(_tables(plan))
 
     def recorded(self, plan: Plan, question: str, draw: Callable[[], bytes]) -> StoredAnswer:
-        """Take all steps, with whatever reads the data, and returns what will be stored."""
+        """Take all steps with a function that reads the data and returns what will be stored."""
         stored = self.record.find(question)
         if stored is not None:
             return _answered(stored)
@@ -109,7 +108,7 @@ class AnswerPipeline:
         return _answered(self.record.release(key, self._guarded(key, draw)))
 
     def _guarded(self, key: str, draw: Callable[[], bytes]) -> bytes:
-        """Read the data; close the question if that fails for a reason that may be in it."""
+        """Read the data; close the question if that fails for a reason that may depend on it."""
         written: bytes | None = None
         failure: DiscreetError | None = None
         try:
@@ -129,7 +128,7 @@ class AnswerPipeline:
         """Pay for a plan, and return the key of the charge.
 
         A loss that a budget cannot count as it is may be counted outside an event of the plan's
-        delta: which of the two it is follows from the currencies of the accounts.
+        delta; the currencies of the accounts decide which.
         """
         try:
             return self._charge(plan, question, None)
@@ -193,7 +192,7 @@ def finish_with_noise(finish: Callable[[], bytes]) -> bytes:
 
 
 def answer_failed_error() -> EngineFailed:
-    """Return the one error of all answers that failed."""
+    """Return the error that stands for every failed answer."""
     return EngineFailed(
         what="the answer could not be computed.",
         why="what is known of the reason may hold values of the data.",

@@ -1,4 +1,4 @@
-"""Questions that are built step by step on a table of a session, and asked there.
+"""Questions built step by step on a table of a session, and asked there.
 
 Trust: public.  Every step is one of the table builder.
 """

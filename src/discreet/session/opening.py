@@ -1,4 +1,4 @@
-"""Opening a session: data, rules and ledger are put together, and checked against each other.
+"""Opening a session: data, rules and ledger are put together and checked against each other.
 
 Trust: kernel.
 """
@@ -107,7 +107,7 @@ def open(  # noqa: A001, PLR0913  discreet.open: everything that belongs to a se
 
 
 def _states(record: Record, engine: Engine, schema: Schema, *, keeps: bool) -> Mapping[str, str]:
-    """Record what was opened; a ledger that was opened for it does not stay open if that fails."""
+    """Record what was opened; if that fails, close a ledger that was opened for it."""
     try:
         return record_source_states(record, engine, schema)
     except BaseException:

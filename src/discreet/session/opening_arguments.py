@@ -1,7 +1,7 @@
-"""What a session is opened with: tables and their names, policy, unit, budget and analyst.
+"""The arguments of opening: tables and their names, policy, unit, budget and analyst.
 
-Trust: kernel.  Whom a session protects is decided here: by the policy, by the call, or by both if
-they agree.  The name of a table decides which facts of the policy belong to it.
+Trust: kernel.  Here the policy, the call, or both if they agree, decide whom a session protects.
+The name of a table decides which facts of the policy belong to it.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ def unit_of(unit: object, policy: Policy) -> PrivacyUnit:
 
 
 def budget_of(budget: object, policy: Policy) -> Budget | None:
-    """Return what may be lost in total, if it is said."""
+    """Return the total budget, if there is one."""
     if budget is not None and not isinstance(budget, Budget):
         raise WrongKind(
             what=f"the budget is a {type(budget).__name__}.",

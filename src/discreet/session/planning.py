@@ -1,18 +1,18 @@
-"""Planning in a session: everything that can be refused is refused here, and nothing is spent.
+"""Planning in a session: whatever can be refused is refused here, and nothing is spent.
 
-Trust: kernel.  Nothing but public tables may be read here, because no noise is added.
+Trust: kernel.  Only public tables may be read here, because no noise is added.
 
-Theorem (key ``unit-local``) has it that a join with a public table does not multiply rows if the
-columns that it compares are a key of that table.  The owner declares the key; since anybody may see
-the table, the declaration is checked.
+By the theorem ``unit-local``, a join with a public table does not multiply rows if the columns that
+it compares are a key of that table.  The owner declares the key; since anybody may see the table,
+the declaration is checked.
 
-Only plans that this session has made are carried out.  A plan from elsewhere may rest on other
-bounds, another unit or another policy, and would be answered for less than it costs here.  What is
-carried out is never the object that a caller hands in, which may claim to equal a plan that was
-made here: it is a copy that no caller has held.
+Only plans made by this session are carried out.  A plan from elsewhere may rest on other bounds,
+another unit or another policy, and would be answered for less than it costs here.  An object that a
+caller hands in, which may claim to equal a plan made here, is never carried out itself: a copy that
+no caller has held is.
 
 Noise of several draws of one total averages out (key ``inverse-variance``); each draw is paid for.
-Draws of different data, or of totals with other bounds, say nothing about each other: to combine
+Draws of different data, or of totals with other bounds, say nothing about each other: combining
 them is refused before another one is charged.
 """
 
@@ -63,7 +63,7 @@ Rows: TypeAlias = Sequence[tuple[KeyValue, ...]]
 
 
 class PublicTableReader:
-    """Reads the different rows of relations that are made of public tables alone."""
+    """Reads the distinct rows of relations over public tables alone."""
 
     __slots__ = ("_engine", "_public")
 
@@ -73,7 +73,7 @@ class PublicTableReader:
         self._public = {folded(table.name) for table in schema.tables if table.public}
 
     def __call__(self, relation: Relation) -> Rows:
-        """Return the different rows, sorted."""
+        """Return the distinct rows, sorted."""
         if not all(folded(table) in self._public for table in _tables(relation)):
             raise NotPerUnit(
                 what="a private table stands where only public ones may.",
@@ -84,7 +84,7 @@ class PublicTableReader:
         return list(zip(*(column.to_pylist() for column in raw.keys), strict=True))
 
     def counted(self, relation: Relation) -> RawTotals:
-        """Count how often each row is there."""
+        """Count how often each row occurs."""
         keys = tuple(KeyColumn(name, Column(name), kind) for name, kind in columns(relation))
         lowered = EngineRequest(relation=relation, unit=(), keys=keys, groups=None, measures=())
         return self._engine.run(lowered, order=HashOrder(salt=0))
@@ -145,7 +145,7 @@ class PlanRegistry:
                 self._plans.popitem(last=False)
 
     def recalled(self, plan: Plan, price: tuple[object, ...]) -> Plan:
-        """Return a plan as it was made here; refuse any other, or one that comes with a price."""
+        """Return a plan as it was made here; refuse any other, or one given with a price."""
         if any(value is not None for value in price):
             raise WrongKind(
                 what="a plan is given, and a price beside it.",
@@ -206,7 +206,7 @@ def check_combinable(
 
 
 def budget_preview(plan: Plan, ledger: Ledger, account: str | None) -> BudgetPreview | None:
-    """Look a plan up in a ledger, as things stand now; None where that cannot be told.
+    """Look a plan up in a ledger as it stands now; None where that is not possible.
 
     What is left after it is about the units of its scope.
     """
@@ -245,7 +245,7 @@ def _shown(left: Left, amounts: Amounts) -> str:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionPlanner:
-    """What plans are made from; ``ceiling`` says that the policy's highest price holds."""
+    """Makes the plans of a session; ``ceiling`` applies the policy's highest price."""
 
     engine: Engine
     schema: Schema
@@ -263,7 +263,7 @@ class SessionPlanner:
     ) -> Plan:
         """Plan a question, with bounds that were found for it before.
 
-        ``concentrated`` says that the budget that pays is kept in something else than epsilon.
+        ``concentrated`` says that the budget that pays is counted in something other than epsilon.
         """
         plan = planned(
             question,

@@ -53,7 +53,7 @@ class Rehearsal:
         return _NOBODY
 
     def find(self, question: str) -> StoredAnswer | None:
-        """Return the first answer that a question was given."""
+        """Return the first answer to a question."""
         with self._lock:
             answers = (item for item in self._answers.values() if item.question == question)
             first = next(answers, None)
@@ -69,7 +69,7 @@ class Rehearsal:
         delta: object = None,  # noqa: ARG002
         account: str | None = None,
     ) -> Charged:
-        """Write down what is asked; there is nothing to pay."""
+        """Note what is asked; there is nothing to pay."""
         name = question if key is None else key
         with self._lock:
             refuse_closed(self._closed, name)
@@ -79,7 +79,7 @@ class Rehearsal:
         return Charged(key=name, account=account or "test", receipt=receipt, new=new, amounts=())
 
     def start(self, key: str) -> Started | StoredAnswer:
-        """Count the attempts, and return an answer that is there."""
+        """Count the attempts, or return the existing answer."""
         with self._lock:
             if key in self._answers:
                 return replace(self._answers[key], replayed=True)
@@ -128,7 +128,7 @@ class Rehearsal:
         return entry.digest
 
     def descriptions(self, what: str) -> tuple[Mapping[str, Any], ...]:
-        """Return all descriptions of one thing, in order."""
+        """Return all descriptions of one kind, in order."""
         with self._lock:
             return tuple(entry.content() for entry in self._descriptions if entry.what == what)
 
@@ -143,7 +143,7 @@ class Rehearsal:
 
 @final
 class NoLedger:
-    """No record at all: questions can be planned, and none is answered.
+    """No record at all: questions can be planned, but not answered.
 
     >>> str(NoLedger())
     'no ledger: questions can be planned, and not asked'
@@ -161,7 +161,7 @@ class NoLedger:
         return None
 
     def charge(self, *_: object, **__: object) -> NoReturn:
-        """Refuse, as every step of an answer is."""
+        """Refuse, as for every step of an answer."""
         raise WrongKind(
             what="the session was opened without a ledger.",
             why="a budget that is not written down is spent anew each time the program starts.",

@@ -2,8 +2,8 @@
 
 Trust: kernel.  It is the only door to the data.
 
-Everything that can be refused is refused before anything is charged: the question is read, bound,
-priced and printed for the engine first.  Then one answer is paid for, drawn and recorded
+Whatever can be refused is refused before anything is charged: the question is read, bound, priced
+and printed for the engine first.  Then one answer is paid for, drawn and recorded
 (:mod:`discreet.session.answer_pipeline`).
 Nothing that a session shows, raises or logs holds a value of a private table.
 """
@@ -114,7 +114,7 @@ class Session:
     # --- asking -------------------------------------------------------------------------------
 
     def plan(self, question: QuestionLike, **price: Unpack[PriceOptions]) -> Plan:
-        """Say how a question would be answered, what it costs and how exact it is; spend nothing.
+        """Return how a question would be answered, at what cost and how exactly; spend nothing.
 
         Args:
             question: SQL text, or the table builder.
@@ -122,12 +122,11 @@ class Session:
 
                 - epsilon: what the answer may cost;
                 - rho: the same in zero-concentrated privacy;
-                - error: how far outputs may be from the truth, by their names, in place of a price;
+                - error: instead of a price, how far outputs may be from the truth, by their names;
                 - delta: the chance with which the promise may fail;
-                - size: about how many rows of a group count; errors of means follow from it;
+                - size: roughly how many rows of a group count; errors of means follow from it;
                 - confidence: the probability with which errors are not exceeded;
-                - bounds: ``discreet.estimate(epsilon=...)`` has missing bounds found, at that
-                  price.
+                - bounds: ``discreet.estimate(epsilon=...)`` finds missing bounds, at that price.
         """
         with self._guard:
             plan = self._plan(question, price)
@@ -136,8 +135,8 @@ class Session:
     def ask(self, question: QuestionLike, **price: Unpack[PriceOptions]) -> Release:
         """Answer a question: charge, read, add noise, record.
 
-        The same question at the same price is answered once: asked again, it gets the same answer,
-        and costs nothing.  After a crash, asking again completes what was paid for.
+        The same question at the same price is answered once: asked again, it gets the same answer
+        for free.  After a crash, asking again completes what was paid for.
 
         Args:
             question: SQL text, the table builder, or a plan of this session.
@@ -151,15 +150,15 @@ class Session:
     ) -> WrittenRelease:
         """Answer a question into a folder of Parquet files, however many groups it has.
 
-        On an engine with many machines, groups with private keys never come to this one: the tasks
-        that hold them choose which are shown, add noise, and write.  It is the same answer that
-        ``ask`` gives, at the same price, and paid for once; asking again costs nothing, and
-        completes what broke off.  The files are at their place once the answer is on record.
+        On an engine with many machines, groups with private keys never reach this one: the tasks
+        that hold them choose which are shown, add noise, and write.  It is the same answer as that
+        of ``ask``, at the same price, paid for once; asking again is free and completes an
+        interrupted answer.  The files appear once the answer is on record.
 
         Args:
             question: SQL text, the table builder, or a plan of this session.
-            folder: where the files go: a path that is not there yet, and that tasks can write to,
-                in a folder that nobody else may write to.
+            folder: where the files go: a path that does not exist yet, that tasks can write to, in
+                a folder that nobody else may write to.
             price: epsilon, rho or error, and what goes with it, as in ``ask``.
         """
         with self._guard:
@@ -170,12 +169,11 @@ class Session:
             )
 
     def remeasure(self, answered: Release | QuestionLike, **price: Unpack[PriceOptions]) -> Release:
-        """Buy another draw of an answer, and combine all draws as well as can be.
+        """Buy another draw of an answer, and combine all draws as well as possible.
 
         The price is that of the new draw alone, given as in ``ask``; bounds that were found are
-        used again, and not paid for again.  To remeasure the same release
-        again at the same price is free, as asking again is; a third draw is bought by remeasuring
-        the combination.
+        reused, not paid for again.  Remeasuring the same release again at the same price is free,
+        as asking again is; to buy a third draw, remeasure the combination.
 
         Args:
             answered: a release of this session, or a question, which is asked first.
@@ -239,7 +237,7 @@ class Session:
 
     @property
     def remaining(self) -> Left | None:
-        """What is left of the budget, for questions about everybody; None if no budget is kept."""
+        """What is left of the budget for questions about everybody; None without a budget."""
         if not isinstance(self._ledger, Ledger):
             return None
         return self._ledger.left(account=self._account)
@@ -252,7 +250,7 @@ class Session:
         return self._desk is None
 
     def close(self) -> None:
-        """Let go of the data and of the ledger; closing twice does nothing."""
+        """Release the data and the ledger; closing twice does nothing."""
         with self._lock:
             desk, self._desk = self._desk, None
         if desk is not None:
@@ -288,7 +286,7 @@ class Session:
             return "the ledger cannot be read now"
 
     def _concentrated(self) -> bool:
-        """Say whether the budget that pays is kept in something else than epsilon."""
+        """Return whether the budget that pays is counted in something other than epsilon."""
         left = self.remaining
         budget = self._policy.budget if left is None else left.budget
         return budget is not None and not isinstance(budget.currency, BasicCurrency)

@@ -4,14 +4,13 @@ Trust: kernel.  Scopes are compared by names that follow from recorded schemas; 
 combined only if their tables were in the same states.
 
 A ledger records the identity of every table that it meets, once.  The name of a state is its place
-among those of its table, such as "source 2"; nothing of the data follows from it.  What one session
-holds alone, as frames, no other session can find again: its state has a name drawn at random, which
-is on record with the answers about it.
+among those of its table, such as "source 2", and reveals nothing of the data.  Data that one
+session holds alone, as frames, cannot be found again by another: its state has a random name, on
+record with the answers about it.
 
-Definition.  The content of a frozen table is on record as a digest, with a salt that is drawn at
-random.  It must be the same at every opening, until the table is opened once with a policy that
-does not freeze it.  Whoever has the ledger and all rows of a table but one can test guesses of that
-row.
+Definition.  The content of a frozen table is on record as a digest with a random salt.  It must be
+the same at every opening, until the table is opened once with a policy that does not freeze it.
+Whoever has the ledger and all rows of a table but one can test guesses of that row.
 """
 
 from __future__ import annotations
@@ -60,9 +59,9 @@ def record_schema(ledger: Ledger, schema: Schema, unit: PrivacyUnit) -> None:
 @final
 @dataclass(frozen=True, slots=True)
 class _Finding:
-    """How a table finds its unit: by its own columns, or by one that points to a key elsewhere.
+    """How a table identifies its unit: by its own columns, or by a pointer to a key elsewhere.
 
-    ``names`` says that the key is what the unit is called there, so that the column names it too.
+    ``names`` says that the key is the unit's name there, so that the column names it too.
     """
 
     columns: tuple[str, ...]
@@ -83,17 +82,17 @@ class _Finding:
         return cls((column,), parent, key, names=[own for _, own, _ in unit] == [key])
 
     def agrees(self, other: _Finding) -> bool:
-        """Whether rows belong to the same units, if the tables on the way find theirs as before."""
+        """Whether rows belong to the same units, if tables on the way identify theirs as before."""
         both = self.names and other.names
         pointed = (self.parent, self.key) == (other.parent, other.key)
         return self.columns == other.columns and (both or pointed)
 
 
 def _check_unit(schema: Schema, table: TableFacts, before: _Finding, now: _Finding) -> None:
-    """Refuse a table that could find its unit as it did on record, and finds it otherwise.
+    """Refuse a table that could identify its unit as on record, but now does so otherwise.
 
-    Every table on the way is opened and on record itself, so that each checks its own step.  What
-    is no longer there was renamed, by the promise that units keep their names.
+    Every table on the way is opened and on record itself, so that each checks its own step.
+    Columns that are gone were renamed, by the promise that units keep their names.
     """
     if before.agrees(now):
         return

@@ -1,9 +1,9 @@
 """Answers in two stages: bounds are found first, and then the answer within them.
 
-Trust: kernel.  Both stages are paid for before the first of them reads data, and told together:
-nobody sees bounds of an attempt that broke off.
+Trust: kernel.  Both stages are paid for before the first one reads data, and told together: nobody
+sees bounds from an attempt that broke off.
 
-What is stored is the bounds, the digest of the plan that they led to, and the answer of that plan:
+The bounds are stored with the digest of the plan that they led to and the answer of that plan:
 whoever reads it plans the second stage again, and gets the same.
 """
 

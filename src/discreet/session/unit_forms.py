@@ -1,13 +1,13 @@
-"""Normal forms: one person is named alike in all tables, and one value has one form.
+"""Normal forms: one person has one name in all tables, and one value one form.
 
-Trust: kernel.  A person who is named in two ways would count as two, and pay as two.
+Trust: kernel.  A person with two names would count as two, and pay as two.
 
-Definition.  A column names units in a *normal form* if each person has one value of it.  Whole
-numbers, days and truth values are their own normal form, whatever they are stored in.  A text is
-one only where all tables store it in one kind of source and one type, or where the policy declares
-it: ``unit_form = "text"`` takes texts as they are, ``"integer"`` reads whole numbers, and
-``"uuid"`` reads UUIDs in their one usual spelling.  That people keep their names is the owner's
-promise in any case.
+Definition.  A column names units in a *normal form* if each person has one value in it.  Whole
+numbers, days and truth values are their own normal form, however they are stored.  A text is one
+only if all tables store it in one kind of source and one type, or if the policy declares it:
+``unit_form = "text"`` takes texts as they are, ``"integer"`` reads whole numbers, and ``"uuid"``
+reads UUIDs in their one usual spelling.  In any case the owner promises that people keep their
+names.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Forms = dict[tuple[str, str], str]
 
 
 def in_normal_form(schema: Schema, policy: Policy) -> Schema:
-    """Return the schema with columns that name units read in the forms that are declared."""
+    """Return the schema with columns that name units read in the declared forms."""
     if policy.unit_forms is None:
         return schema
     forms: Forms = {
@@ -100,7 +100,7 @@ def check_forms(schema: Schema) -> None:
 
 
 def check_alike(first: Named, other: Named) -> None:
-    """Refuse two columns that name the same, and might name it differently."""
+    """Refuse two columns that name the same people, but perhaps differently."""
     (table, column), (known, second) = first, other
     if unit_form(column) != unit_form(second):
         raise bad_table(
@@ -119,10 +119,10 @@ def _told(column: ColumnFacts) -> str:
 
 
 def check_same(schema: Schema, policy: Policy, unit: PrivacyUnit) -> None:
-    """Refuse columns that are promised to be the same and are stored or read in several ways.
+    """Refuse columns that are promised to be the same but stored or read in several ways.
 
-    Numbers and moments that may be rounded where they are stored hold no value that could be equal
-    in two tables.
+    Numbers and moments that may be rounded when stored hold no value that could be equal in two
+    tables.
     """
     for same in policy.same:
         places = [_found(schema, *place) for place in same.columns]

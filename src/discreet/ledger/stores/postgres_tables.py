@@ -107,7 +107,7 @@ ALTER TABLE {entry} ENABLE ALWAYS TRIGGER in_order;
 
 
 def has_tables(session: PostgresSession) -> bool:
-    """Say whether there is a ledger; refuse other things in its place, later formats and gaps."""
+    """Return whether there is a ledger; refuse other things in its place and later formats."""
     found = dict(
         session.ask(
             "SELECT c.relname::text, array(SELECT a.attname || ' ' || format_type(a.atttypid, NULL)"

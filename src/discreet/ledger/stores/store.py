@@ -131,12 +131,7 @@ def resolve_address(address: object) -> str:
 
 
 def store_for(address: object, *, timeout: float) -> LedgerStore:
-    """Return the store of an address, not yet opened.
-
-    Args:
-        address: a path, or the address of a PostgreSQL server.
-        timeout: how many seconds to wait for other writers.
-    """
+    """Return the unopened store of an address; it waits ``timeout`` seconds for other writers."""
     place = resolve_address(address)
     return _server(place, timeout) if is_server(place) else SQLiteStore(place, timeout=timeout)
 

@@ -3,27 +3,26 @@
 Trust: kernel.  Nobody may read what is not on record: a draw that is thrown away would be a second
 answer to what was paid for once.
 
-Definition.  Beside the folder that is asked for there are, by turns,
+Definition.  Beside the requested folder there are, in turn,
 
-    .<name>.<digest>.<random>.writing    where tasks write; others cannot look into it.  The digest
-                                         is that of the question and of the ledger: another one's is
+    .<name>.<digest>.<random>.writing    where tasks write, out of others' sight.  The digest is
+                                         that of the question and the ledger: another digest is
                                          another answer
-    .<name>.<digest>.<random>.written    the same folder, once all is written, and in it which files
-                                         are the answer: whoever still writes under the old name
-                                         fails
+    .<name>.<digest>.<random>.written    the same folder, complete, with the list of files that are
+                                         the answer: writing under the old name fails from now on
     <name>                               the answer, once it is on record
 
-and ``.<name>.lock``, which one process holds at a time; the operating system takes it away from one
-that dies.  Who asks meanwhile waits, and finds the answer on record.
-Every step is one renaming, so after a crash one of the three is there, or none.
+and ``.<name>.lock``, which one process holds at a time; the operating system releases it when that
+process dies.  Whoever asks meanwhile waits, and finds the answer on record.
+Every step is one renaming, so after a crash one of the three exists, or none.
 
-The folder in which all this happens is one where nobody else can rename what is ours: it belongs to
-this user or to the system, and others cannot write to it, or it is sticky.  It is held by a
-descriptor, and so are the folders in it; before anything is sealed, published or thrown away they
-are compared with what was made: owner, mode and inode.  A draw that was sealed is never drawn
-again: whoever asks again gets the same bytes.  One that cannot be sealed, and whose folder is not
-found as it was made, may have been seen; then the caller is told, and closes the question.
-Assumes: processes of the same user, who could read the data itself, are not against it.
+Nobody else can rename what is ours in the parent folder: it belongs to this user or to the system,
+and others cannot write to it, or it is sticky.  It is held by a descriptor, and so are the folders
+in it; before anything is sealed, published or thrown away, their owner, mode and inode are compared
+with what was made.  A sealed draw is never drawn again: whoever asks again gets the same bytes.  A
+draw that cannot be sealed, and whose folder has changed, may have been seen; then the caller closes
+the question.
+Assumes: processes of the same user, who could read the data itself, do not attack it.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ class _Held:
 @final
 @dataclass(frozen=True, slots=True)
 class AnswerFolder:
-    """A folder that an answer is written to, and what stands beside it for a while."""
+    """A folder that an answer is written to, and its temporary neighbors."""
 
     target: Path
     digest: str
@@ -76,7 +75,7 @@ class AnswerFolder:
 
     @classmethod
     def of(cls, folder: object, *answer: str) -> Self:
-        """Read where to write an answer, of which it is told what sets it apart from others.
+        """Check where to write an answer; ``answer`` is what distinguishes it from others.
 
         It has to be a folder of this machine, or shared with it.
         """
@@ -100,7 +99,7 @@ class AnswerFolder:
         return place
 
     def _check_length(self) -> None:
-        """Refuse names that could not be written, after all is paid."""
+        """Refuse names that could not be written later, after paying."""
         longest = os.fsencode(self._named(_WRITING))
         try:
             most = os.pathconf(self.target.parent, "PC_NAME_MAX")
@@ -110,7 +109,7 @@ class AnswerFolder:
             raise _too_long()
 
     def check_parent(self) -> None:
-        """Refuse to write where somebody else could take away what is not on record yet."""
+        """Refuse a folder from which somebody else could take what is not on record yet."""
         try:
             status = self.target.parent.stat()
         except OSError:  # gone meanwhile
@@ -154,7 +153,7 @@ class AnswerFolder:
             )
 
     def begin(self) -> PrivateFolder:
-        """Remove what an attempt left that broke off, and return the folder to write to."""
+        """Remove what an interrupted attempt left, and return the folder to write to."""
         self.clear()
         outer = self._named(_WRITING)
         outer.mkdir(mode=0o700)
@@ -166,7 +165,7 @@ class AnswerFolder:
     def seal(self, names: Collection[str], manifest: bytes) -> Path:
         """End all writing; return the folder, which has these files and no others.
 
-        ``manifest`` says which files are the answer, and is kept beside them until then.
+        ``manifest`` says which files are the answer, and is kept beside them.
         """
         folder = self.begun
         with folder.opened() as inside:
@@ -185,7 +184,7 @@ class AnswerFolder:
         return sealed / _INSIDE
 
     def waiting(self) -> tuple[Path, bytes] | None:
-        """Return a complete draw that is not published, and which files it says it has.
+        """Return a complete draw that is not published, and its manifest.
 
         Folders that are not this user's own, or that others may look into, do not count.
         """
@@ -202,14 +201,14 @@ class AnswerFolder:
                 yield folder.path
 
     def publish(self, sealed: Path) -> None:
-        """Bring an answer to its place; it has to be on record."""
+        """Move an answer to its place; it has to be on record."""
         self.check_free()
         sealed.rename(self.target)
         sync_folder(self.target.parent)
         self.clear()
 
     def clear(self, *suffixes: str) -> None:
-        """Remove what stands beside the place, as far as that can be done."""
+        """Remove the temporary neighbors, as far as possible."""
         for suffix in suffixes or (_WRITING, _WRITTEN):
             for folder in self._beside(suffix):
                 for _ in range(_TRIES):  # a task that is being stopped may put another file there
@@ -217,12 +216,12 @@ class AnswerFolder:
                         shutil.rmtree(folder)
 
     def abandon(self) -> None:
-        """Remove a folder in which nothing was drawn, if it is there; what is complete stays."""
+        """Remove a folder in which nothing was drawn, if there is one; a complete draw stays."""
         with suppress(OSError):
             self.clear(_WRITING)
 
     def discard(self) -> None:
-        """Throw a draw away that nobody has seen; fail if somebody may have.
+        """Throw away a draw that nobody has seen; fail if somebody may have.
 
         Nobody has if its folder is where and what it was when it was made.
         """
@@ -250,7 +249,7 @@ class AnswerFolder:
         return self._held.folder
 
     def _named(self, suffix: str) -> Path:
-        """Return a name that nobody can guess."""
+        """Return an unguessable name."""
         random = f"{SYSTEM.bits(_RANDOM_BITS):0{_RANDOM_BITS // 4}x}"
         return self.target.with_name(f"{self._prefix}.{random}{suffix}")
 
@@ -259,7 +258,7 @@ class AnswerFolder:
         return f".{self.target.name}.{self.digest[:_DIGITS]}"
 
     def _beside(self, suffix: str) -> list[Path]:
-        """Return the folders of this answer that stand beside its place."""
+        """Return the temporary folders of this answer."""
         parent = self.target.parent
         first = f"{self._prefix}."
         paths = [path for path in parent.iterdir() if path.name.startswith(first)]
@@ -284,7 +283,7 @@ def _too_long() -> WrongKind:
 
 
 def _taken(path: Path) -> int:
-    """Lock a file that has its name still: who had it before may have removed it."""
+    """Lock a file that still has its name: its last holder may have removed it."""
     while True:
         number = os.open(path, _FLAGS, 0o600)
         try:

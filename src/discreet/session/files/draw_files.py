@@ -4,13 +4,13 @@ Trust: kernel.
 
 With private keys, an engine that keeps groups apart has its tasks choose groups, add noise and
 write (key ``keyed-bins``): totals without noise stay in them.  If few groups are shown, their files
-are made one.  Everything else is drawn here, and makes one file.
-What is drawn is on no record yet, and nobody may look at it
+are merged into one.  Everything else is drawn here, into one file.
+A draw is not on record yet, and nobody may look at it
 (:mod:`discreet.session.files.answer_folder`).
 
-A draw that is complete is never followed by another: an attempt that ended before it was on record
-is gone on with.  One that is not complete is thrown away only if nobody can have seen it; else the
-attempt fails, which closes the question.
+A complete draw is never followed by another: an attempt that ended before it was on record is
+continued.  An incomplete one is thrown away only if nobody can have seen it; otherwise the attempt
+fails, which closes the question.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _CHANGED: Final = "the data changed while tasks read it"
 
 @runtime_checkable
 class DistributedGroups(Protocol):
-    """An engine whose groups need not come together on one machine."""
+    """An engine whose groups can stay on many machines."""
 
     def groups(self, lowered: EngineRequest, *, order: HashOrder) -> DataFrame:
         """Add up the totals of all groups, and leave them where they are."""
@@ -61,13 +61,13 @@ class DistributedGroups(Protocol):
 
 
 def drawn_in_tasks(plan: Plan, desk: AnswerPipeline) -> bool:
-    """Say whether groups are finished where they are: if they need not be known beforehand."""
+    """Return whether tasks finish groups where they are: if none has to be known beforehand."""
     alone = plan.selection is not None and plan.reached is None
     return alone and isinstance(desk.engine, DistributedGroups)
 
 
 def draw_files(desk: AnswerPipeline, plan: Plan, place: AnswerFolder) -> bytes:
-    """Write an answer out of sight, and return what will be stored about it."""
+    """Write an answer out of sight, and return the manifest to be stored."""
     waiting = place.waiting()
     if waiting is not None:
         return _gone_on_with(plan, *waiting)
@@ -89,7 +89,7 @@ def draw_files(desk: AnswerPipeline, plan: Plan, place: AnswerFolder) -> bytes:
 
 
 def seal(place: AnswerFolder, manifest: Manifest) -> Path:
-    """End all writing, and make sure that this machine sees what was written; return where."""
+    """End all writing, check that this machine sees what was written, and return where it is."""
     sealed = place.seal({file.name for file in manifest.files}, manifest.written())
     if not manifest.matches(sealed):
         raise RuntimeError(_ELSEWHERE)
@@ -97,7 +97,7 @@ def seal(place: AnswerFolder, manifest: Manifest) -> Path:
 
 
 def _gone_on_with(plan: Plan, sealed: Path, stored: bytes) -> bytes:
-    """Return what will be stored about a draw of an attempt that ended before it was recorded."""
+    """Return the manifest of a draw whose attempt ended before it was recorded."""
     if not Manifest.read(stored, plan=plan.digest).matches(sealed):
         raise RuntimeError(_ELSEWHERE)
     return stored
@@ -134,7 +134,7 @@ def _by_tasks(
 def _one_file(
     files: Sequence[ReleasedFile], folder: PrivateFolder, empty: pa.Table
 ) -> ReleasedFile:
-    """Make one file of those of the tasks, which go when the folder is sealed."""
+    """Merge the files of the tasks, which go when the folder is sealed."""
     try:
         tables = [read_table(folder.path, file).cast(empty.schema) for file in files]
     except UnreadableSource:
@@ -154,9 +154,9 @@ def _nothing(lowered: EngineRequest) -> RawTotals:
 
 
 def _finished(plan: Plan, raw: RawTotals, entropy: Entropy) -> pa.Table:
-    """Finish groups here: a part after another where none needs to know of the others.
+    """Finish groups here, in slices where no group depends on others.
 
-    Groups are sorted by their keys, and so is what is shown; the parts leave no trace.
+    Groups are sorted by their keys, and so is what is shown; the slices leave no trace.
     """
     groups, shown = raw.units.size, plan.shown
     apart = plan.selection is not None and plan.reached is None and not raw.leaves
@@ -178,7 +178,7 @@ def _finished(plan: Plan, raw: RawTotals, entropy: Entropy) -> pa.Table:
 def manifest_of(
     plan: Plan, place: AnswerFolder, files: tuple[ReleasedFile, ...], schema: pa.Schema
 ) -> Manifest:
-    """Say which files are the answer."""
+    """Return the manifest: which files are the answer."""
     return Manifest(
         plan=plan.digest,
         folder=str(place.target),

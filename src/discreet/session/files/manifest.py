@@ -45,7 +45,7 @@ def is_manifest(stored: bytes) -> bool:
 
 
 def answered_into_files_error() -> WrongKind:
-    """Return what to say to somebody who asks for an answer that is files."""
+    """Return the error for asking for an answer that is in files."""
     return WrongKind(
         what="this question was answered into files, at this price.",
         why="one question at one price has one answer, and that one may be too large to hand out.",

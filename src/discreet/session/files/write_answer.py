@@ -8,14 +8,13 @@ Trust: kernel.  The steps of an answer are those of :mod:`discreet.session.answe
     publish                the folder gets its name
 
 The folder to write to is made before the charge, where nobody else can take it away.
-A crash while files are written leaves a part of a draw that nobody can look at; asking again
-removes it and draws anew, with another key.  A crash after that leaves a whole draw: asking again
-stores it, or brings what is on record to its place.  A draw that could not be sealed and that
-somebody may have seen closes the question.  Files that are on record and cannot be found are lost:
-there is no second draw.
+A crash during writing leaves part of a draw that nobody can look at; asking again removes it and
+draws anew, with another key.  A later crash leaves a whole draw: asking again stores it, or brings
+what is on record to its place.  A draw that could not be sealed and may have been seen closes the
+question.  Files that are on record and cannot be found are lost: there is no second draw.
 
-The same question at the same price is one answer, whether it is asked for or written: what was
-asked before is written from the record, and what was written before is read from its files.
+The same question at the same price has one answer, whether asked for or written: what was asked
+before is written from the record, and what was written before is read from its files.
 """
 
 from __future__ import annotations
@@ -59,10 +58,10 @@ def write(
     """Write the answer to a plan into a folder, after paying and drawing it if need be.
 
     Args:
-        desk: where plans are carried out.
+        desk: carries out plans.
         plan: what is asked.
-        folder: where the answer goes; it must not be there yet, unless it is this answer.
-        told: reads an answer that is on record itself, and not in files.
+        folder: where the answer goes; it must not exist yet, unless it is this answer.
+        told: reads an answer that is itself on record, and not in files.
         private: whether anything is protected here.
     """
     place = AnswerFolder.of(folder, desk.record.id, plan.digest)
@@ -97,7 +96,7 @@ def write(
 
 
 def _check(plan: Plan, desk: AnswerPipeline) -> None:
-    """Refuse what cannot be written, for a reason that is in the question."""
+    """Refuse questions whose answers cannot be written."""
     feature: str | None = None
     if plan.search is not None:
         feature = "bounds that are searched for"
@@ -140,7 +139,7 @@ def _begin(place: AnswerFolder) -> None:
 
 @contextmanager
 def _on_record() -> Iterator[None]:
-    """Say of whatever fails that nothing is lost."""
+    """Report any failure as one that loses nothing."""
     try:
         yield
     except (OSError, RuntimeError):
@@ -152,7 +151,7 @@ def _on_record() -> Iterator[None]:
 
 
 def _complete(place: AnswerFolder, manifest: Manifest) -> None:
-    """Bring files that are on record to their place, or say why not; none of them is removed."""
+    """Bring files that are on record to their place, or say why not; none is removed."""
     if not _brought(place, manifest):
         raise UnreadableSource(
             what=f"the files of this answer are not in {manifest.folder}, or have been changed.",
@@ -162,7 +161,7 @@ def _complete(place: AnswerFolder, manifest: Manifest) -> None:
 
 
 def _brought(place: AnswerFolder, manifest: Manifest) -> bool:
-    """Bring files to their place from wherever they are, and say whether they are anywhere."""
+    """Bring files to their place from wherever they are; return whether they were found."""
     if manifest.matches(place.target):
         place.clear()
         return True
@@ -190,7 +189,7 @@ def _copied(place: AnswerFolder, manifest: Manifest, source: Path) -> None:
 
 
 def _written_from(release: Release, plan: Plan, place: AnswerFolder) -> Manifest:
-    """Write an answer that is on record itself."""
+    """Write an answer that is itself on record."""
     table = release.to_arrow()
     file = write_table(table, place.begin(), "answer")
     manifest = manifest_of(plan, place, (file,), table.schema)

@@ -1,4 +1,4 @@
-"""What the owner's check reports: findings, one a promise, and how counts are distributed.
+"""What the owner's check reports: one finding per promise, and how counts are distributed.
 
 Trust: kernel.  These are exact numbers about the data, for its owner only: whatever shows a report
 says first that it is not private.
@@ -51,12 +51,12 @@ class Spread:
         return 0
 
     def beyond(self, limit: int) -> Fraction:
-        """Return which share of the values is larger than a limit."""
+        """Return what share of the values is larger than a limit."""
         larger = sum(count for value, count in self.counts if value > limit)
         return Fraction(larger, self.number or 1)
 
     def cut(self, limit: int) -> Fraction:
-        """Return which share of their sum is lost if each value is cut to a limit."""
+        """Return what share of their sum is lost if each value is cut to a limit."""
         whole = sum(value * count for value, count in self.counts)
         lost = sum((value - limit) * count for value, count in self.counts if value > limit)
         return Fraction(lost, whole or 1)
@@ -117,7 +117,7 @@ class Finding:
         detail: str,
         trusted: bool = False,
     ) -> Self:
-        """Take how many of some break a promise; the braces in ``detail`` stand for the share."""
+        """Take how many break a promise; the braces in ``detail`` stand for their share."""
         share = Fraction(broken, of or 1)
         return cls(
             table=table,
@@ -133,7 +133,7 @@ class Finding:
     def untold(
         cls, table: str, column: str, promise: str, *, detail: str, trusted: bool = False
     ) -> Self:
-        """Take a promise that the data cannot show to hold or to be broken."""
+        """Take a promise that the data can neither confirm nor refute."""
         return cls(
             table=table,
             column=column,
@@ -230,7 +230,7 @@ class CheckReport:
 
 
 def percent(share: Fraction) -> str:
-    """Show a share, so that nothing is shown as 0 % or 100 % that is not.
+    """Show a share; only exact values are shown as 0 % or 100 %.
 
     >>> percent(Fraction(1, 40)), percent(Fraction(1, 10**9)), percent(Fraction(0))
     ('2.5 %', 'less than 0.0001 %', '0 %')

@@ -3,9 +3,9 @@
 Trust: kernel.  It reads private tables and returns exact numbers: whoever may call it may read the
 data.  Nothing that answers questions imports it, and it opens no ledger.
 
-Limits on the rows and groups of a unit are enforced; what they cut off is accuracy, and error bars
-do not show it.  Which groups there are follows from a question.  Here they are those of one column:
-each that the policy describes, that can tell groups apart, and in which rows of a unit may differ;
+Limits on the rows and groups of a unit are enforced; what they cut off costs accuracy, and error
+bars do not show it.  Which groups there are depends on a question.  Here they are those of one
+column, for each described column that can tell groups apart and in which rows of a unit may differ;
 and the one group of a question without GROUP BY.
 """
 
@@ -49,7 +49,7 @@ _GROUP: Final = "group"
 def limit_findings(
     counting: ExactCounter, table: TableFacts, limits: Limits, declared: frozenset[str]
 ) -> Iterator[Finding]:
-    """Hold the rows and groups of the units of a private table against the limits."""
+    """Compare the rows and groups of the units of a private table with the limits."""
     rows = Binder(counting.schema).bind(Table(table.name))
     unit_columns = rows.unit or ()
     names = [f"unit{number}" for number, _ in enumerate(unit_columns)]
@@ -87,7 +87,7 @@ def _counted(relation: Relation, keys: tuple[Output, ...]) -> Relation:
 
 
 def _tells_groups(table: TableFacts, column: ColumnFacts) -> bool:
-    """Whether questions may group by a column, and a unit be in several groups then."""
+    """Whether questions may group by a column, with a unit in several groups."""
     owner = {*map(folded, table.unit), *map(folded, table.key)}
     if table.link is not None:
         owner.add(folded(table.link.column))
@@ -112,7 +112,7 @@ def _finding(  # noqa: PLR0913, PLR0917  one line of the report
     cut: str,
     of: str,
 ) -> Finding:
-    """Hold a spread against a limit, if there is one."""
+    """Compare a spread with a limit, if there is one."""
     if limit is None:
         promise = f"{what} (no limit in the policy)"
         return Finding.untold(table.name, column, promise, detail=spread.words)
@@ -187,7 +187,7 @@ def check(
 
 
 def _beyond_data(schema: Schema, unit: PrivacyUnit) -> Iterator[Finding]:
-    """Name the promises that one state of the data cannot show."""
+    """Name the promises that one state of the data cannot confirm."""
     for promise in promises_of(schema, unit):
         if promise.kind in {"names", "stay"}:
             yield Finding.untold(

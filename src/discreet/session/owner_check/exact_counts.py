@@ -1,4 +1,4 @@
-"""Exact counts for the owner: units and rows, and column by column the cells that break a fact.
+"""Exact counts for the owner: units and rows, and the cells of each column that break a fact.
 
 Trust: kernel.  The numbers have no noise.
 
@@ -7,8 +7,8 @@ columns.  So values are read as they are for answers, on every engine.  Engines 
 among machines bring the rows of a unit together; where a check compares the rows of something else,
 such as a key, they are told that this is the unit (``by``).
 
-No fact about a column is trusted: values are clamped, rows of other categories are left out, and a
-cell that cannot be read is NULL.  So a fact that does not hold costs accuracy.
+No fact about a column is trusted: values are clamped, rows of other categories are left out, and an
+unreadable cell is NULL.  So a fact that does not hold costs accuracy.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _AT_ONCE: Final = 16
 @final
 @dataclass(frozen=True, slots=True)
 class ExactCounter:
-    """Counts of tables that are open."""
+    """Exact counts of open tables."""
 
     engine: Engine
     schema: Schema
@@ -48,7 +48,7 @@ class ExactCounter:
     def rows(
         self, table: TableFacts, conditions: Mapping[str, Sequence[Expression]]
     ) -> tuple[int, dict[str, list[int]]]:
-        """Count all rows of a table, and those for which conditions on its columns are true."""
+        """Count all rows of a table, and those that meet conditions on its columns."""
         self.engine.learn_schema(self.schema)
         names = list(conditions)
         counted: dict[str, list[int]] = {}
@@ -76,14 +76,14 @@ class ExactCounter:
         conditions: Sequence[Expression],
         by: Mapping[str, Sequence[str]] | None = None,
     ) -> tuple[int, list[int]]:
-        """Count the units of a relation with one row each, and those that conditions hold of.
+        """Count the units of a relation with one row each, and those that meet conditions.
 
         Args:
             relation: a bound relation.
             unit: the columns that tell units apart.
             conditions: conditions on its rows.
             by: for each table that is read, the columns by which its rows are brought together,
-                where these are not those of the unit.
+                if these are not those of the unit.
         """
         raw = self._run(_request(relation, unit, _flags(conditions)), by)
         return int(raw.units[0]), _totals(raw, len(conditions))
@@ -91,7 +91,7 @@ class ExactCounter:
     def number(
         self, relation: Relation, unit: Sequence[str], by: Mapping[str, Sequence[str]]
     ) -> int:
-        """Count the rows of a relation whose unit is there."""
+        """Count the rows of a relation whose unit is not NULL."""
         raw = self._run(_request(relation, unit, (_ROWS,)), by)
         return int(raw.totals["rows"][0])
 
@@ -128,7 +128,7 @@ def scan_of(table: TableFacts, names: Sequence[str]) -> Scan:
 
 
 def any_of(conditions: Sequence[Expression]) -> Expression:
-    """Return that at least one condition is true.
+    """Return the condition that at least one of some conditions is true.
 
     >>> any_of([Column("a"), Column("b")]).function
     'OR'
@@ -173,7 +173,7 @@ def _chunks(names: Sequence[str]) -> Iterator[Sequence[str]]:
 @final
 @dataclass(frozen=True, slots=True)
 class _Cells:
-    """What was counted of one column."""
+    """The counts of one column."""
 
     rows: int
     null: int
@@ -204,7 +204,7 @@ def cell_findings(
 
 
 def _conditions(column: ColumnFacts) -> list[Expression]:
-    """Return what is counted: NULL, and values that are not what they are declared to be."""
+    """Return the conditions to count: NULL, and values that differ from their declaration."""
     value = Column(column.name)
     conditions: list[Expression] = [Call("IS NULL", (value,))]
     if column.low is not None and column.high is not None:

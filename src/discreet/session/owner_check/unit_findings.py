@@ -1,10 +1,10 @@
-"""Whose rows there are: constant columns, links and keys, held against the data.
+"""Whose rows there are: constant columns, links and keys, compared with the data.
 
 Trust: kernel.  Prices rest on constant columns, on those that hold the same in several tables, and
 on links; keys of public tables are enforced where they are joined.
 
 A column is constant if no unit has two values in it, or a value in some rows and NULL in others.
-A key to which other tables point is kept if no value of it belongs to two units.
+A key to which other tables point holds if none of its values belongs to two units.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ["constant_findings", "key_findings", "link_findings", "same_findings"
 
 
 def constant_findings(counting: ExactCounter, table: TableFacts) -> Iterator[Finding]:
-    """Check the columns of a private table in which all rows of a unit are to agree."""
+    """Check the columns of a private table in which all rows of a unit should agree."""
     unit = {folded(name) for name in table.unit}
     named = [facts for facts in table.columns if facts.constant and folded(facts.name) not in unit]
     if not named:
@@ -104,7 +104,7 @@ def link_findings(counting: ExactCounter, table: TableFacts, *, divided: bool) -
 
 
 def key_findings(counting: ExactCounter, table: TableFacts) -> Iterator[Finding]:
-    """Check that no two rows of a table agree in its key."""
+    """Check that no two rows of a table have the same key."""
     if not table.key:
         return
     scan = scan_of(table, table.key)
@@ -152,7 +152,7 @@ def _one_unit(counting: ExactCounter, parent: TableFacts, link: Link, *, divided
 
 
 def _orphans(counting: ExactCounter, table: TableFacts, parent: TableFacts, link: Link) -> Finding:
-    """Check that every row points to one that is there."""
+    """Check that every row points to an existing one."""
     child = scan_of(table, [link.column])
     (pointer, _), ((key, _),) = child.columns[0], scan_of(parent, [link.key]).columns
     keys = Distinct(Project(scan_of(parent, [link.key]), (("key", Column(key)),)))
@@ -181,14 +181,14 @@ def _compared(number: int, value: Column) -> tuple[tuple[str, Aggregate], ...]:
 
 
 def _differs(number: int) -> Expression:
-    """Return that a unit has two values, or a value in some of its rows only."""
+    """Return the condition that a unit has two values, or a value in only some of its rows."""
     there, rows = Column(f"there{number}"), Column("rows")
     some = Call("AND", (Call(">", (there, Literal(0))), Call("<", (there, rows))))
     return any_of([Call("<>", (Column(f"low{number}"), Column(f"high{number}"))), some])
 
 
 def _spelled(rows: BoundRelation, name: str) -> str:
-    """Return the unique name of a column that can be named."""
+    """Return the unique name of a visible column."""
     return next(
         column.column for column in rows.visible if folded(str(column.name)) == folded(name)
     )
