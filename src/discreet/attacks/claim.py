@@ -99,7 +99,7 @@ class Claim(ABC):
 
 
 def log_ratio(top: Fraction, bottom: Fraction) -> float:
-    """Return the logarithm of a ratio, rounded down, or 0 if that is more.
+    """Return the logarithm of a ratio, rounded down, and at least 0.
 
     >>> log_ratio(Fraction(1), Fraction(0)), log_ratio(Fraction(1), Fraction(2))
     (inf, 0.0)

@@ -14,8 +14,8 @@ Proof.  Whether an output is in E is post-processing, so the coins (p, q) keep t
 right side grows with P and falls with Q where P > Q, so it is at most its value at (p, q), which
 the promise bounds.  The second form is the first, for the outputs outside E and the neighbors
 swapped.
-All of them follow from the same two numbers: one event may be held against any number of promises,
-at all deltas and orders, and nothing is paid for the choice among them.
+All of them follow from the same two numbers: one event may test any number of promises, at all
+deltas and orders, and choosing among them costs nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an audit found: a lower bound that holds, and the event that shows it.
+"""The result of an audit: a lower bound that holds, and the event that shows it.
 
 Trust: public.
 """

@@ -3,8 +3,8 @@
 Trust: public.
 
 The search draws a few answers about every candidate, keeps those that promise the highest bounds,
-and goes on with more answers about fewer, until one is left.  What it drew is thrown away: the pair
-that it names is judged by new answers (key ``held-out-event``), so searching costs no certainty.
+and goes on with more answers about fewer, until one is left.  Its answers are thrown away: the pair
+that it names is judged by new ones (key ``held-out-event``), so searching costs no certainty.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""Auditing what a session answers, from a table to the released numbers.
+"""Auditing the answers of a session, from a table to the released numbers.
 
 Trust: public.
 
-    Question   the engine runs once; noise is drawn on its totals as often as is wanted
+    Question   the engine runs once; noise is drawn on its totals as often as wanted
     Asked      every answer is paid for, computed, recorded and read back, with a new ledger
 
-All that a release holds is a function of what its mechanisms gave (key ``answer-loss``), and that
-is what ``Question`` looks at: nothing that follows from it can tell more.
-Which rows of a unit are kept, where it has too many, follows from a salt.  Promises hold for every
-salt, so ``Question`` keeps one, the same on both sides; ``Asked`` draws a new one each time.
+All that a release holds is a function of the outputs of its mechanisms (key ``answer-loss``), which
+``Question`` looks at: nothing that follows from them can tell more.
+A salt decides which rows of a unit are kept where it has too many.  Promises hold for every salt,
+so ``Question`` keeps one, the same on both sides; ``Asked`` draws a new one each time.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Question:
         return self.drawn(*self.totals(data), n)
 
     def totals(self, data: Any) -> tuple[Plan, RawTotals]:
-        """Return what is computed before noise is drawn."""
+        """Return the totals that noise is drawn on."""
         with self._planned(data) as (session, plan):
             engine = session._engine  # noqa: SLF001  (totals leave it for nobody else)
             return plan, engine.run(plan.lowered, order=HashOrder(salt=self.salt))
@@ -138,7 +138,7 @@ class Asked:
 
 
 def noisy_copies(plan: Plan, raw: RawTotals, copies: int) -> dict[str, Column]:
-    """Draw so many answers at once, by the function that draws each answer of a session.
+    """Draw many answers at once, with the function that draws each answer of a session.
 
     All groups are repeated, with their number as their key.  Noise is drawn for each group
     independently, so the copies are independent.
@@ -174,7 +174,7 @@ def noisy_copies(plan: Plan, raw: RawTotals, copies: int) -> dict[str, Column]:
 def _reaching(plan: Plan, raw: RawTotals) -> dict[str, int]:
     """Draw one answer about more groups than could be listed: empty ones are drawn with the rest.
 
-    Which of them reach the threshold is another each time, so that copies cannot share a draw.
+    Which of them reach the threshold differs each time, so copies cannot share a draw.
     """
     noisy = noised(plan, raw, entropy=SYSTEM)
     names = _named(noisy.keys)

@@ -116,7 +116,7 @@ def trace(
 
 
 def expected(count: int, traits: int, *, alarms: float = 0.01) -> float:
-    """Return the share of members that is traced if averages are exact, to first order.
+    """Return the share of members that is traced from exact averages, to first order.
 
     >>> round(expected(100, 900), 2)
     0.75

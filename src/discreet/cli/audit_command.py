@@ -2,8 +2,8 @@
 
 Trust: public.
 
-The suite ends with 6 where a promise is refuted, an attack succeeds or a broken twin escapes; the
-audit of a program where more is lost than it claims.
+The suite exits with 6 if a promise is refuted, an attack succeeds or a broken twin escapes; the
+audit of a program, if it loses more than it claims.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _program(  # noqa: PLR0913  what is run, on what, against which claim
     *,
     as_json: bool,
 ) -> bool:
-    """Measure what a program loses; say whether that is more than it claims."""
+    """Measure what a program loses; return whether that is more than it claims."""
     claim = ApproximateClaim(delta=delta, epsilon=epsilon)
     measured = estimate_epsilon(program, pair, runs, claim=claim)
     write_result("measured", measured.to_json(), measured, as_json=as_json)
@@ -125,7 +125,7 @@ def _pair(data: list[str] | None) -> tuple[str, str]:
 
 
 def _suite(*, long: bool, jobs: int | None, out: Path | None, as_json: bool) -> bool:
-    """Run the suite; say whether anything is not as it must be."""
+    """Run the suite; return whether anything is wrong."""
     package = _audit_package()
     with _shown() as progress:
         report: Report = package.run_suite(long=long, jobs=_jobs(jobs), told=progress)
@@ -158,7 +158,7 @@ def _jobs(given: int | None) -> int:
 
 @contextmanager
 def _shown() -> Iterator[ProgressCallback]:
-    """Show on stderr what comes next: a bar on a terminal, and elsewhere ten lines in all."""
+    """Show progress on stderr: a bar on a terminal, and elsewhere ten lines in all."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield _tenths

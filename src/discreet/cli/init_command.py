@@ -98,7 +98,7 @@ def init(  # noqa: PLR0913  one option for each answer
 
 
 def _with_ledger(rules: Policy, ledger: str, policy: Path) -> Policy:
-    """Make the ledger, and return the policy with its id: from now on it has to be there."""
+    """Make the ledger, and return the policy with its id: from now on it has to exist."""
     address = ledger if is_server(ledger) else str(policy.parent / ledger)
     with Ledger.open(address, unit=rules.unit, budget=rules.budget) as made:
         session = replace(rules.session or SessionSettings(), ledger_id=made.id)
@@ -106,7 +106,7 @@ def _with_ledger(rules: Policy, ledger: str, policy: Path) -> Policy:
 
 
 def _seen_from(policy: Path, source: str) -> str:
-    """Return the path of the data as it is seen from the folder of the policy."""
+    """Return the path of the data relative to the folder of the policy."""
     if source.startswith(SERVERS):
         return without_password(source)
     try:
@@ -145,7 +145,7 @@ def _without_password(ledger: str) -> str:
 
 
 def _asker(*, yes: bool) -> Ask:
-    """Return what asks: a person at a terminal, or nobody."""
+    """Return a function that asks a person at a terminal, or nobody."""
 
     def usual(question: str, default: str) -> str:
         if not yes:

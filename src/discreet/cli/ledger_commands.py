@@ -163,7 +163,7 @@ def _address(given: str | None) -> str:
 
 
 def _opened(given: str | None) -> Ledger:
-    """Open the ledger that is named; that of the policy has to bear the id that is there."""
+    """Open the named ledger; that of the policy must have the id that is there."""
     if given is not None:
         return Ledger.open(_address(given))
     said = command_inputs().policy.session
@@ -195,7 +195,7 @@ def _as_text(ledger: Ledger) -> None:
 
 
 def _cost(entry: Mapping[str, Any], names: Mapping[str, tuple[str, ...]]) -> str:
-    """Say what a charge costs whom it costs most, by the names of what its account counts."""
+    """Return the highest cost of a charge to anybody, in the components of its account."""
     if entry["kind"] != "charge":
         return ""
     paid = entry["amounts"].get(entry["account"])

@@ -75,9 +75,9 @@ class CommandInputs:
         return self.data if self.data is not None else _missing("data")
 
     def before_asking(self) -> CommandInputs:
-        """Return the same without a ledger that is not there: planning does not make one.
+        """Return the same without a ledger that does not exist: planning does not make one.
 
-        A ledger whose id is in the policy has to be there; it is never left out.
+        A ledger whose id is in the policy has to exist; it is never left out.
         """
         said = self.policy.session
         if self.ledger is None or (said is not None and said.ledger_id is not None):
@@ -94,7 +94,7 @@ class CommandInputs:
 def command_inputs(
     *, data: Data | None = None, policy: str | None = None, ledger: str | None = None
 ) -> CommandInputs:
-    """Put options before what the policy says.
+    """Combine options with the policy; options come first.
 
     >>> command_inputs(data="visits.csv", ledger="visits.ledger").named_data()
     'visits.csv'

@@ -68,7 +68,7 @@ Words = NDArray[np.uint64]
 
 
 def visits(patients: int = _PATIENTS) -> pa.Table:
-    """Return the visits of so many patients.
+    """Return the visits of some number of patients.
 
     >>> visits(3).column_names
     ['patient', 'region', 'ward', 'cost']

@@ -3,10 +3,10 @@
 Trust: public.  A bound holds only if an event is the same function of an answer on both sides.
 
 Definition.  An answer is taken apart: its *shape* (types, lengths, names, texts, the class of an
-error) is one thing, and the numbers in it are others, each under the name of its place.  Numbers in
-a text count too: the rest of the text is its shape.  ``label`` is a hash of both.
-Everything here is a function of one answer alone: which other answers it is drawn with changes
-nothing.  So integers and floats have columns of their own, and columns are added up by name.
+error) is one part, and the numbers in it are others, each named by its place.  Numbers in a text
+count too: the rest of the text is its shape.  ``label`` is a hash of both.
+Everything here is a function of one answer alone, whatever other answers it is drawn with.  So
+integers and floats have columns of their own, and columns are joined by name.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Columns:
 
 
 def _labelled(numbers: Mapping[str, Numbers], words: NDArray[np.uint64]) -> Columns:
-    """Add hashes of what is at each place, in an order that does not matter."""
+    """Add hashes of the contents of each place, in an order that does not matter."""
     shape, label = words.copy(), words.copy()
     for place, (values, present) in numbers.items():
         name = np.uint64(zlib.crc32(place.encode()) + 1)
@@ -130,7 +130,7 @@ def _from_values(values: list[Any]) -> Columns:
 
 
 def _column(place: str, part: float) -> str:
-    """Name the column of a number; integers of more than 64 bits are with the floats."""
+    """Name the column of a number; integers of more than 64 bits go with the floats."""
     narrow = isinstance(part, int) and -_LARGEST_INTEGER <= part < _LARGEST_INTEGER
     return f"{place}#" if narrow else place
 
@@ -155,7 +155,7 @@ Parts = Iterator[tuple[str, int | float | str]]
 
 
 def _parts(value: Any, place: str) -> Parts:
-    """Go through the parts of an answer: numbers, and what else it is made of."""
+    """Go through the parts of an answer: numbers, and everything else."""
     match value:
         case bool() | np.bool_():
             yield place, "bool"
