@@ -421,7 +421,7 @@ def test_a_closed_ledger_leaves_one_file_and_its_turns(ledger, path):
 
 def test_a_ledger_that_nobody_holds_is_closed(path):
     ledger = Ledger.open(path, unit=row(), budget=Budget(epsilon=1))
-    thread = ledger._link.live()._writer._thread
+    thread = ledger._link.current()._writer._thread
     del ledger
     gc.collect()
     thread.join(20)
@@ -563,7 +563,7 @@ with store.exclusive():
 def test_a_stopped_process_is_waited_for_and_then_given_up(path):
     Ledger.open(path, unit=row(), budget=Budget(epsilon=1)).close()
     ledger = Ledger.open(path)
-    writer = ledger._link.live()._writer
+    writer = ledger._link.current()._writer
     with Program(HOLDER, path=str(path)) as holder:
         assert holder.hear() == "held"
         holder.process.send_signal(signal.SIGSTOP)

@@ -53,8 +53,8 @@ class LedgerConnection:
         "_lock",
         "_make",
         "_reader",
-        "_resting",
         "_seen",
+        "_suspended",
         "_timeout",
         "_writer",
         "accounts",
@@ -76,7 +76,7 @@ class LedgerConnection:
         self._lock = threading.Lock()
         self._reader: LedgerStore | None = None
         self._closed = False
-        self._resting = False
+        self._suspended = False
         self._timeout = timeout
         first = (terms.first_row(f"{SYSTEM.bits(128):032x}"),) if terms.can_create else None
         self._writer = Writer(make(), first=first, timeout=timeout, seen=seen)
@@ -134,21 +134,21 @@ class LedgerConnection:
                 return
             after = page[-1].seq
 
-    def rest(self) -> bool:
-        """Close both stores until ``wake``; return whether that worked in time."""
+    def suspend(self) -> bool:
+        """Close both stores until ``resume``; return whether that worked in time."""
         if not self._lock.acquire(timeout=self._timeout):
             return False
         reader, self._reader = self._reader, None
         if reader is not None:
             reader.close()
-        self._resting = True
-        return self._writer.rest()
+        self._suspended = True
+        return self._writer.suspend()
 
-    def wake(self) -> None:
+    def resume(self) -> None:
         """Resume; stores are opened again when they are needed."""
-        if self._resting:
-            self._resting = False
-            self._writer.wake()
+        if self._suspended:
+            self._suspended = False
+            self._writer.resume()
             self._lock.release()
 
     def close(self, *, wait: float | None = None) -> None:
@@ -194,7 +194,7 @@ class ForkSafeConnection(ForkAware):
         self._closed = False
         self._connection: LedgerConnection | None = None
         self._finish: weakref.finalize[[], ForkSafeConnection] | None = None
-        self.live()
+        self.current()
         self.watch_forks()
 
     @property
@@ -202,7 +202,7 @@ class ForkSafeConnection(ForkAware):
         """Whether it was closed."""
         return self._closed
 
-    def live(self) -> LedgerConnection:
+    def current(self) -> LedgerConnection:
         """Return the connection of this process."""
         connection = self._connection
         if connection is not None:
@@ -234,12 +234,12 @@ class ForkSafeConnection(ForkAware):
     def before_fork(self) -> None:
         """Suspend the connection, if that works in time."""
         if self._connection is not None:
-            self._connection.rest()
+            self._connection.suspend()
 
     def after_fork_in_parent(self) -> None:
         """Resume."""
         if self._connection is not None:
-            self._connection.wake()
+            self._connection.resume()
 
     def after_fork_in_child(self) -> None:
         """Leave the parent's connection alone, and connect when needed."""

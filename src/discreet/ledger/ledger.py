@@ -190,7 +190,7 @@ class Ledger(LedgerView):
                 why="its answer would be noise alone, and nobody would pay for it.",
                 do="correct the conditions of the scope; two of them exclude each other.",
             )
-        connection = self._link.live()
+        connection = self._link.current()
         path = connection.opening.account if account is None else checked_path(account)
         accounts = connection.known(path)
         checked_account(accounts, path)
@@ -248,7 +248,7 @@ class Ledger(LedgerView):
             content: an object that JSON can write.
         """
         entry = DescriptionEntry.of(checked_key(what, name="word"), content)
-        connection = self._link.live()
+        connection = self._link.current()
         connection.call(DescribeRequest(entry))
         connection.pricer.add_shared_columns(entry)
         return entry.digest
@@ -300,14 +300,14 @@ class Ledger(LedgerView):
     def verify(self, receipts: Iterable[Receipt | str] = ()) -> Report:
         """Check everything that the ledger claims, from its entries alone."""
         report: Report = _backups().verify(
-            self._link.live().rows(0, answers=True), receipts=receipts
+            self._link.current().rows(0, answers=True), receipts=receipts
         )
         return report
 
     def export(self, path: str | os.PathLike[str]) -> Receipt:
         """Write everything, answers included, to a file that ``restore`` reads."""
         receipt: Receipt = _backups().export(
-            self._link.live().rows(0, answers=True), self.id, Path(path)
+            self._link.current().rows(0, answers=True), self.id, Path(path)
         )
         return receipt
 

@@ -52,7 +52,7 @@ class LedgerView:
     def find(self, question: str) -> StoredAnswer | None:
         """Return the first answer to a question, if there is one; this costs nothing."""
         digest = checked_key(question, name="question")
-        row = self._link.live().read(lambda store: store.first_answer(digest))
+        row = self._link.current().read(lambda store: store.first_answer(digest))
         if row is None:
             return None
         return StoredAnswer(
@@ -102,12 +102,12 @@ class LedgerView:
     @property
     def unit(self) -> PrivacyUnit:
         """Who is protected."""
-        return self._link.live().opening.unit
+        return self._link.current().opening.unit
 
     @property
     def id(self) -> str:
         """The name of this ledger, drawn when it was opened first."""
-        return self._link.live().opening.ledger
+        return self._link.current().opening.ledger
 
     @property
     def receipt(self) -> Receipt:
@@ -116,7 +116,7 @@ class LedgerView:
 
     def entries(self, after: int = 0) -> Iterator[dict[str, object]]:
         """Return the contents of the entries after a number, without answers."""
-        for row in self._link.live().rows(after, answers=False):
+        for row in self._link.current().rows(after, answers=False):
             yield row.fields()
 
     def check_terms(
@@ -131,7 +131,7 @@ class LedgerView:
 
     def __str__(self) -> str:
         """Show what is left in each account."""
-        opening = self._link.live().opening
+        opening = self._link.current().opening
         lines = [f"ledger {opening.ledger}, entry {self.receipt.seq}"]
         for path, left in self._ask(StatementRequest()):
             lines.append(f"  {path}: {left or 'as above'}")
@@ -142,7 +142,7 @@ class LedgerView:
         return "<closed ledger>" if self._link.closed else f"<ledger {self.id}>"
 
     def _ask(self, request: LedgerRequest[Result]) -> Result:
-        return self._link.live().call(request)
+        return self._link.current().call(request)
 
     def _path(self, account: str | None) -> str:
-        return self._link.live().opening.account if account is None else checked_path(account)
+        return self._link.current().opening.account if account is None else checked_path(account)

@@ -124,13 +124,13 @@ class Writer:
             if self._replayed == replayed:
                 return False
 
-    def rest(self) -> bool:
-        """Have the store closed until ``wake``; return whether that worked in time."""
+    def suspend(self) -> bool:
+        """Have the store closed until ``resume``; return whether that worked in time."""
         self._rest = RestOrder()
         self._queue.put(self._rest)
         return self._ended is not None or self._rest.resting.acquire(timeout=self._timeout)
 
-    def wake(self) -> None:
+    def resume(self) -> None:
         """Let the writer go on."""
         if self._rest is not None:
             self._rest.over.release()

@@ -29,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from types import ModuleType
 from typing import TYPE_CHECKING, Final, final
 
 from discreet.engines.engine import Engine
@@ -54,7 +55,7 @@ if TYPE_CHECKING:  # the record is handed in; a plain question has one stage
     from discreet.session.record import Record
     from discreet.session.two_stages import SecondStagePlanner
 
-__all__ = ["AnswerPipeline", "answer_failed_error", "finish_with_noise"]
+__all__ = ["AnswerPipeline", "answer_failed_error", "finish_with_noise", "two_stages"]
 
 _SALT_BITS = 63
 _FAILURE: Final = b'{"failed":true,"format":1}'
@@ -73,15 +74,17 @@ class AnswerPipeline:
     states: Mapping[str, str] = field(default_factory=dict)
     """The names of the states that tables were opened in, by their folded names."""
 
-    def answered(self, plan: Plan, *, settle: SecondStagePlanner, draw: int = 1) -> StoredAnswer:
+    def answer_plan(
+        self, plan: Plan, *, plan_stage: SecondStagePlanner, draw: int = 1
+    ) -> StoredAnswer:
         """Return the answer on record for a plan, after paying and drawing it if need be.
 
         Args:
             plan: what is asked.
-            settle: plans an answer once its bounds are found.
+            plan_stage: plans an answer once its bounds are found.
             draw: 1, or a higher number for another answer to the same plan.
         """
-        return self.recorded(plan, self.question(plan, draw), lambda: self._drawn(plan, settle))
+        return self.run_steps(plan, self.question(plan, draw), lambda: self._draw(plan, plan_stage))
 
     def question(self, plan: Plan, draw: int) -> str:
         """Return the name under which a draw of a plan is on record."""
@@ -95,19 +98,19 @@ class AnswerPipeline:
         """Refuse data that changed since it was opened."""
         self.engine.identities(_tables(plan))
 
-    def recorded(self, plan: Plan, question: str, draw: Callable[[], bytes]) -> StoredAnswer:
+    def run_steps(self, plan: Plan, question: str, draw: Callable[[], bytes]) -> StoredAnswer:
         """Take all steps with a function that reads the data and returns what will be stored."""
         stored = self.record.find(question)
         if stored is not None:
             return _answered(stored)
         self.check_sources(plan)
-        key = self._charged(plan, question)
+        key = self._pay(plan, question)
         begun = self.record.start(key)
         if isinstance(begun, StoredAnswer):
             return _answered(begun)
-        return _answered(self.record.release(key, self._guarded(key, draw)))
+        return _answered(self.record.release(key, self._close_on_failure(key, draw)))
 
-    def _guarded(self, key: str, draw: Callable[[], bytes]) -> bytes:
+    def _close_on_failure(self, key: str, draw: Callable[[], bytes]) -> bytes:
         """Read the data; close the question if that fails for a reason that may depend on it."""
         written: bytes | None = None
         failure: DiscreetError | None = None
@@ -124,7 +127,7 @@ class AnswerPipeline:
             failure = answer_failed_error()
         raise failure
 
-    def _charged(self, plan: Plan, question: str) -> str:
+    def _pay(self, plan: Plan, question: str) -> str:
         """Pay for a plan, and return the key of the charge.
 
         A loss that a budget cannot count as it is may be counted outside an event of the plan's
@@ -151,24 +154,23 @@ class AnswerPipeline:
         )
         return key
 
-    def _drawn(self, plan: Plan, settle: SecondStagePlanner) -> bytes:
+    def _draw(self, plan: Plan, plan_stage: SecondStagePlanner) -> bytes:
         """Read the data, and return an answer as it will be stored."""
         order = self.order()
         if plan.search is None:
             raw = self.engine.run(plan.lowered, order=order)
-            return finish_with_noise(lambda: self._finished(plan, raw))
-        from discreet.session.two_stages import draw_in_stages  # noqa: PLC0415  rare
-
-        return draw_in_stages(
+            return finish_with_noise(lambda: self._add_noise(plan, raw))
+        written: bytes = two_stages().draw_in_stages(
             plan,
-            settle,
+            plan_stage,
             engine=self.engine,
             entropy=self.entropy,
             order=order,
             sources=self.sources(plan),
         )
+        return written
 
-    def _finished(self, plan: Plan, raw: RawTotals) -> bytes:
+    def _add_noise(self, plan: Plan, raw: RawTotals) -> bytes:
         """Add noise, and return an answer as it will be stored, with the states of its tables."""
         release = answer(plan, raw, entropy=self.entropy)
         return replace(release, sources=self.sources(plan)).written()
@@ -176,6 +178,13 @@ class AnswerPipeline:
     def order(self) -> HashOrder:
         """Draw the order in which groups of a unit are kept, anew for every attempt."""
         return HashOrder(salt=self.entropy.bits(_SALT_BITS))
+
+
+def two_stages() -> ModuleType:
+    """Return what draws and reads answers in two stages, which are rare."""
+    from discreet.session import two_stages as module  # noqa: PLC0415  rare
+
+    return module
 
 
 def finish_with_noise(finish: Callable[[], bytes]) -> bytes:

@@ -33,7 +33,7 @@ from discreet.engines.hash_order import HashOrder
 from discreet.errors import BadPolicy, LedgerError, NotPerUnit, WrongKind
 from discreet.plan.plan import BudgetPreview, Plan
 from discreet.plan.policy.policy import Policy
-from discreet.plan.steps import plan as planned
+from discreet.plan.steps import plan as plan_question
 from discreet.query.expressions import Column
 from discreet.query.question import Question
 from discreet.query.relation_columns import columns
@@ -144,7 +144,7 @@ class PlanRegistry:
             while len(self._plans) > _KEPT:
                 self._plans.popitem(last=False)
 
-    def recalled(self, plan: Plan, price: tuple[object, ...]) -> Plan:
+    def checked(self, plan: Plan, price: tuple[object, ...]) -> Plan:
         """Return a plan as it was made here; refuse any other, or one given with a price."""
         if any(value is not None for value in price):
             raise WrongKind(
@@ -253,7 +253,7 @@ class SessionPlanner:
     unit: PrivacyUnit
     ceiling: bool
 
-    def planned(
+    def plan(
         self,
         question: Question,
         price: PriceOptions,
@@ -265,7 +265,7 @@ class SessionPlanner:
 
         ``concentrated`` says that the budget that pays is counted in something other than epsilon.
         """
-        plan = planned(
+        plan = plan_question(
             question,
             schema=self.schema,
             policy=self.policy,
@@ -278,13 +278,13 @@ class SessionPlanner:
         )
         stages = [plan.lowered]
         if plan.search is not None:
-            final, _ = self.settled(plan, plan.search.widest)
+            final, _ = self.second_stage(plan, plan.search.widest)
             stages = [plan.search.lowered, final.lowered]
         for lowered in stages:
             self.engine.check(lowered)  # refuses what it cannot do
         return plan
 
-    def settled(self, plan: Plan, found: tuple[FoundBounds, ...]) -> SecondStage:
+    def second_stage(self, plan: Plan, found: tuple[FoundBounds, ...]) -> SecondStage:
         """Plan the answer once bounds are found."""
         from discreet.plan.bounds_search.second_stage import plan_second_stage  # noqa: PLC0415  rare
 

@@ -30,7 +30,7 @@ from discreet.query.question import Question
 from discreet.release.release import Release
 from discreet.requests.table_schema import Schema, TableFacts
 from discreet.session import files
-from discreet.session.answer_pipeline import AnswerPipeline
+from discreet.session.answer_pipeline import AnswerPipeline, two_stages
 from discreet.session.display import as_html, as_line
 from discreet.session.files.manifest import (
     WrittenRelease,
@@ -39,7 +39,12 @@ from discreet.session.files.manifest import (
 )
 from discreet.session.fork_guard import ForkGuard
 from discreet.session.inquiry import Inquiry, PriceOptions, QuestionLike, question_of
-from discreet.session.planning import PlanRegistry, SessionPlanner, check_combinable
+from discreet.session.planning import (
+    PlanRegistry,
+    SessionPlanner,
+    budget_preview,
+    check_combinable,
+)
 from discreet.session.record import Record, Rehearsal
 from discreet.units import PrivacyUnit
 
@@ -68,14 +73,14 @@ class Session:
 
     __slots__ = (
         "_account",
-        "_desk",
         "_engine",
         "_guard",
         "_keeps",
         "_ledger",
         "_lock",
-        "_made",
+        "_pipeline",
         "_planning",
+        "_plans",
         "_policy",
         "_schema",
         "_unit",
@@ -101,10 +106,10 @@ class Session:
         self._ledger = ledger
         self._account = account
         self._keeps = keeps
-        self._desk: AnswerPipeline | None = AnswerPipeline(
+        self._pipeline: AnswerPipeline | None = AnswerPipeline(
             engine=engine, record=ledger, account=account, states=states
         )
-        self._made = PlanRegistry()
+        self._plans = PlanRegistry()
         self._planning = SessionPlanner(
             engine=engine, schema=schema, policy=policy, unit=unit, ceiling=not self.test_mode
         )
@@ -130,7 +135,7 @@ class Session:
         """
         with self._guard:
             plan = self._plan(question, price)
-            return replace(plan, standing=self._standing(plan))
+            return replace(plan, standing=self._preview(plan))
 
     def ask(self, question: QuestionLike, **price: Unpack[PriceOptions]) -> Release:
         """Answer a question: charge, read, add noise, record.
@@ -163,9 +168,9 @@ class Session:
         """
         with self._guard:
             plan = self._plan(question, price)
-            told = partial(self._told, plan)
+            decode = partial(self._decode, plan)
             return files.write(
-                self._open_desk(), plan, folder, told=told, private=not self.test_mode
+                self._open_pipeline(), plan, folder, decode=decode, private=not self.test_mode
             )
 
     def remeasure(self, answered: Release | QuestionLike, **price: Unpack[PriceOptions]) -> Release:
@@ -182,15 +187,15 @@ class Session:
         before = answered if isinstance(answered, Release) else self.ask(answered, **price)
         with self._guard:
             plan = self._planned(before.plan.question, price, before.plan.found)
-            desk = self._open_desk()
+            pipeline = self._open_pipeline()
             draw = 1 + sum(earlier.digest == plan.digest for earlier in before.plans)
-            recorded = self._ledger.find(desk.question(plan, draw)) is not None
-            sources = None if recorded else desk.sources(plan)
+            recorded = self._ledger.find(pipeline.question(plan, draw)) is not None
+            sources = None if recorded else pipeline.sources(plan)
             check_combinable(before, plan, ledger=self._ledger.id, sources=sources)
             after = self._answer(plan, draw)
         from discreet.release.combination import combine  # noqa: PLC0415  rare
 
-        return self._marked(combine(before, after), after.receipt, replayed=after.replayed)
+        return self._with_receipt(combine(before, after), after.receipt, replayed=after.replayed)
 
     def table(self, name: str) -> Inquiry:
         """Begin a question with all rows of a table; it ends with ``ask`` or ``plan``."""
@@ -247,13 +252,13 @@ class Session:
     @property
     def closed(self) -> bool:
         """Whether nothing more can be asked."""
-        return self._desk is None
+        return self._pipeline is None
 
     def close(self) -> None:
         """Release the data and the ledger; closing twice does nothing."""
         with self._lock:
-            desk, self._desk = self._desk, None
-        if desk is not None:
+            pipeline, self._pipeline = self._pipeline, None
+        if pipeline is not None:
             if not self._guard.broken:
                 self._engine.close()
             if isinstance(self._ledger, Ledger) and not self._keeps:
@@ -293,60 +298,60 @@ class Session:
 
     def _plan(self, question: QuestionLike, price: PriceOptions) -> Plan:
         """Plan a question, or find a plan of this session."""
-        self._open_desk()
+        self._open_pipeline()
         if isinstance(question, Plan):
-            return self._made.recalled(question, tuple(price.values()))
+            return self._plans.checked(question, tuple(price.values()))
         return self._planned(question_of(question), price)
 
     def _planned(
         self, question: Question, price: PriceOptions, found: tuple[FoundBounds, ...] = ()
     ) -> Plan:
         """Plan a question, with bounds that were found for it before."""
-        self._open_desk()
-        plan = self._planning.planned(
+        self._open_pipeline()
+        plan = self._planning.plan(
             question,
             price,
             found=found,
             concentrated=bool(price.get("error")) and self._concentrated(),
         )
-        self._made.keep(plan)
+        self._plans.keep(plan)
         return plan
 
-    def _standing(self, plan: Plan) -> BudgetPreview | None:
+    def _preview(self, plan: Plan) -> BudgetPreview | None:
         """Look a plan up in the ledger, if there is one."""
         if not isinstance(self._ledger, Ledger):
             return None
-        from discreet.session.planning import budget_preview  # noqa: PLC0415  rare
-
         return budget_preview(plan, self._ledger, self._account)
 
     def _answer(self, plan: Plan, draw: int = 1) -> Release:
-        desk = self._open_desk()
-        return self._told(plan, desk.answered(plan, settle=self._planning.settled, draw=draw))
+        pipeline = self._open_pipeline()
+        return self._decode(
+            plan, pipeline.answer_plan(plan, plan_stage=self._planning.second_stage, draw=draw)
+        )
 
-    def _told(self, plan: Plan, stored: StoredAnswer) -> Release:
+    def _decode(self, plan: Plan, stored: StoredAnswer) -> Release:
         """Read what is stored; errors are shown at the confidence that is asked for now."""
         if is_manifest(stored.answer):
             raise answered_into_files_error()
         if plan.search is None:
             release = Release.read(stored.answer, plan)
         else:
-            from discreet.session.two_stages import read_stages  # noqa: PLC0415  rare
-
-            release = read_stages(stored.answer, plan, self._planning.settled)
-            self._made.keep(release.plan)
+            release = two_stages().read_stages(stored.answer, plan, self._planning.second_stage)
+            self._plans.keep(release.plan)
         if stored.replayed:
             release = Release.of(release.plan, release.parts, release.sources)
-        return self._marked(release, stored.receipt, replayed=stored.replayed)
+        return self._with_receipt(release, stored.receipt, replayed=stored.replayed)
 
-    def _marked(self, release: Release, receipt: Receipt | None, *, replayed: bool) -> Release:
+    def _with_receipt(
+        self, release: Release, receipt: Receipt | None, *, replayed: bool
+    ) -> Release:
         return release.recorded(receipt, replayed=replayed, private=not self.test_mode)
 
-    def _open_desk(self) -> AnswerPipeline:
-        if self._desk is None:
+    def _open_pipeline(self) -> AnswerPipeline:
+        if self._pipeline is None:
             raise WrongKind(
                 what="the session is closed.",
                 why="it has let go of the data and of the ledger.",
                 do="open it again.",
             )
-        return self._desk
+        return self._pipeline

@@ -38,7 +38,7 @@ _FORMAT: Final = 1
 
 def draw_in_stages(  # noqa: PLR0913  what both stages need
     plan: Plan,
-    settle: SecondStagePlanner,
+    plan_stage: SecondStagePlanner,
     *,
     engine: Engine,
     entropy: Entropy,
@@ -54,7 +54,7 @@ def draw_in_stages(  # noqa: PLR0913  what both stages need
 
     def stages() -> bytes:
         bounds = private_bounds(search, raw, entropy=entropy)
-        final, digest = settle(plan, bounds)
+        final, digest = plan_stage(plan, bounds)
         release = answer(final, engine.run(final.lowered, order=order), entropy=entropy)
         written = replace(release, sources=sources).written()
         document = {
@@ -70,7 +70,7 @@ def draw_in_stages(  # noqa: PLR0913  what both stages need
     return finish_with_noise(stages)
 
 
-def read_stages(data: bytes, plan: Plan, settle: SecondStagePlanner) -> Release:
+def read_stages(data: bytes, plan: Plan, plan_stage: SecondStagePlanner) -> Release:
     """Read what was stored, with the plan that its bounds led to."""
     try:
         document = json.loads(data)
@@ -81,7 +81,7 @@ def read_stages(data: bytes, plan: Plan, settle: SecondStagePlanner) -> Release:
         raise _unreadable() from None
     if not known:
         raise _unreadable()
-    final, digest = settle(plan, bounds)
+    final, digest = plan_stage(plan, bounds)
     if digest != stage:
         raise _unreadable()
     return Release.read(inner.encode("ascii"), final)

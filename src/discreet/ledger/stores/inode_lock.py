@@ -106,7 +106,7 @@ class InodeLock:
         if not self._users:
             self._set(fcntl.F_UNLCK, _PLACES, _MANY)
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Release it for one store; after the last one the descriptor is closed."""
         with _LOCKS.changing:
             self.stores -= 1

@@ -285,7 +285,7 @@ class SQLiteStore(SQLiteRows):
                 self._part(hold)
         except LedgerError:  # somebody else keeps coming or going, and will see that this one left
             self._part(hold)
-        hold.let_go()
+        hold.release()
 
     def _part(self, hold: InodeLock) -> None:
         self._disconnect()

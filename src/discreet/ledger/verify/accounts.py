@@ -59,10 +59,10 @@ class _Segment:
 
     budget: Budget
     charges: list[tuple[int, Pieces]] = field(default_factory=list)
-    forfeited: bool = False
+    rest_spent: bool = False
     """Whether everything that was left before counts as spent."""
 
-    def together(self) -> Iterator[ChargedBox]:
+    def sums_by_box(self) -> Iterator[ChargedBox]:
         """Yield what was charged to each box, added up."""
         times = Counter(id(pieces) for _, pieces in self.charges)
         once = {id(pieces): pieces for _, pieces in self.charges}
@@ -104,18 +104,18 @@ class AccountHistory:
         """Note that the limits were raised."""
         self._segments.append(_Segment(budget))
 
-    def forfeit(self) -> None:
+    def spend_rest(self) -> None:
         """Note that what was left counts as spent."""
-        self._segments.append(_Segment(self.budget, forfeited=True))
+        self._segments.append(_Segment(self.budget, rest_spent=True))
 
-    def settle(self) -> tuple[tuple[int, ...], int]:
+    def totals(self) -> tuple[tuple[int, ...], int]:
         """Return what was spent in the end, and the first charge that did not fit, or 0."""
         owed = self._nothing()
         within, boxes = True, set[Box]()
         for segment in self._segments:
-            if segment.forfeited:
+            if segment.rest_spent:
                 owed, boxes = self._everything(segment.budget), set()
-            for piece in segment.together():
+            for piece in segment.sums_by_box():
                 owed.add((piece,))
                 boxes.add(piece.box)
             within = within and _fits(owed, segment.budget, boxes)
@@ -124,7 +124,7 @@ class AccountHistory:
     def _first_refused(self) -> int:
         owed = self._nothing()
         for segment in self._segments:
-            if segment.forfeited:
+            if segment.rest_spent:
                 owed = self._everything(segment.budget)
             owed.budget = segment.budget
             for seq, pieces in segment.charges:
@@ -232,11 +232,11 @@ class Accounts:
         else:
             history.raise_to(budget)
 
-    def forfeit(self) -> None:
+    def spend_rest(self) -> None:
         """Count what is left of every account as spent."""
         for history in self._histories.values():
             if history is not None:
-                history.forfeit()
+                history.spend_rest()
 
     def charge(self, seq: int, path: str, said: ChargeTexts) -> Wrong:
         """Take a charge to an account."""
@@ -252,16 +252,16 @@ class Accounts:
             if history is not None:
                 history.charge(seq, pieces)
 
-    def standings(self, wrong: Callable[[int, str, str], None]) -> tuple[AccountBalance, ...]:
+    def balances(self, wrong: Callable[[int, str, str], None]) -> tuple[AccountBalance, ...]:
         """Add up what was charged to each account, and say where it did not fit."""
-        return tuple(self._standing(path, wrong) for path in sorted(self._histories))
+        return tuple(self._balance(path, wrong) for path in sorted(self._histories))
 
-    def _standing(self, path: str, wrong: Callable[[int, str, str], None]) -> AccountBalance:
+    def _balance(self, path: str, wrong: Callable[[int, str, str], None]) -> AccountBalance:
         history = self._histories[path]
         if history is None:
             return AccountBalance(account=path, components=(), spent=(), limit=())
         budget = history.budget
-        settled = safely(history.settle)
+        settled = safely(history.totals)
         if settled is None:
             wrong(0, "sum", f"what was charged to {path} cannot be added up.")
         spent, refused = settled or (tuple(0 for _ in budget.limit), 0)

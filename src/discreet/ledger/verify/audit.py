@@ -33,7 +33,7 @@ class Audit:
     """What the entries so far add up to, and what is wrong with them.
 
     >>> audit = Audit()
-    >>> audit.take("{}", "f" * 64, None)
+    >>> audit.add_entry("{}", "f" * 64, None)
     >>> for problem in audit.report().problems:
     ...     print(problem)
     entry 1, chain: its head does not follow from its line and the head before.
@@ -64,7 +64,7 @@ class Audit:
         for receipt in receipts:
             self._expect(receipt)
 
-    def take(
+    def add_entry(
         self, line: object, head: object, answer: object, columns: Columns | None = None
     ) -> None:
         """Read one entry as it is stored; compare columns where there are some."""
@@ -94,20 +94,20 @@ class Audit:
         """How many entries there were so far."""
         return self._entries
 
-    def damaged(self, message: str) -> None:
+    def add_file_problem(self, message: str) -> None:
         """Note that the record, or the rest of it, cannot be read."""
         self._problems.add(0, "file", message)
 
-    def called(self, ledger: object) -> None:
+    def check_name(self, ledger: object) -> None:
         """Compare the name of the ledger with the one given beside the entries."""
         if ledger != self._ledger:
-            self.damaged("it bears the name of another ledger.")
+            self.add_file_problem("it bears the name of another ledger.")
 
     def report(self) -> Report:
         """Add everything up."""
         if not self._entries:
-            self.damaged("it has no entries.")
-        accounts = self._accounts.standings(self._problems.add)
+            self.add_file_problem("it has no entries.")
+        accounts = self._accounts.balances(self._problems.add)
         for seq in sorted(self._receipts):
             self._problems.add(seq, "receipt", "a receipt was given for it, and it is missing.")
         if self._named - {self._ledger}:
@@ -192,4 +192,4 @@ class Audit:
         if entry.fields["from"] != before:
             yield "restore", "it does not name the head of the entry before."
         if entry.fields.get("spent", False):
-            self._accounts.forfeit()
+            self._accounts.spend_rest()

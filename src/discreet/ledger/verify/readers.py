@@ -75,7 +75,7 @@ def verify_file(path: str | Path, *, receipts: Iterable[object] = ()) -> Report:
         else:
             _take_export(audit, place)
     except OSError:
-        audit.damaged("it cannot be read to its end.")
+        audit.add_file_problem("it cannot be read to its end.")
     return audit.report()
 
 
@@ -98,11 +98,13 @@ def _take_database(audit: Audit, place: Path) -> None:
             _take(audit, database.execute(_ROWS))
             kept = _kept(database)
         if max(kept, _on_card(place)) > audit.entries:
-            audit.damaged("entries at its end are missing: something beside them names more.")
+            audit.add_file_problem(
+                "entries at its end are missing: something beside them names more."
+            )
         if place.stat().st_nlink > 1:
-            audit.damaged("it has more than one name, by each of which it could be spent.")
+            audit.add_file_problem("it has more than one name, by each of which it could be spent.")
     except (sqlite3.Error, OverflowError):
-        audit.damaged("it is a damaged database, or not one of a ledger.")
+        audit.add_file_problem("it is a damaged database, or not one of a ledger.")
 
 
 def _kept(database: sqlite3.Connection) -> int:
@@ -125,10 +127,10 @@ def _take(audit: Audit, rows: Iterable[object]) -> None:
     for row in rows:
         cells = safely(_cells, row)
         if cells is None or len(cells) != len(_COLUMNS):
-            audit.take(None, None, None)
+            audit.add_entry(None, None, None)
         else:
             seq, kind, key, question, line, head, answer = cells
-            audit.take(line, head, answer, (seq, kind, key, question))
+            audit.add_entry(line, head, answer, (seq, kind, key, question))
 
 
 def _cells(row: Any) -> tuple[object, ...]:
@@ -163,16 +165,18 @@ def _take_export(audit: Audit, place: Path) -> None:
     with place.open("rb") as file:
         head = _object(next(file, b""), {"export", "ledger"})
         if head is None or head["export"] != _EXPORT:
-            audit.damaged("it is neither a database nor an export in a form that is known.")
+            audit.add_file_problem(
+                "it is neither a database nor an export in a form that is known."
+            )
             return
         for text in file:
             entry = _object(text, {"line", "head", "answer"})
             answer = None if entry is None else safely(_answer, entry["answer"])
             if entry is None or (answer is None and entry["answer"] is not None):
-                audit.take(None, None, None)
+                audit.add_entry(None, None, None)
             else:
-                audit.take(entry["line"], entry["head"], answer)
-        audit.called(head["ledger"])
+                audit.add_entry(entry["line"], entry["head"], answer)
+        audit.check_name(head["ledger"])
 
 
 def _object(text: bytes, names: set[str]) -> dict[str, Any] | None:

@@ -154,7 +154,7 @@ class AnswerFolder:
 
     def begin(self) -> PrivateFolder:
         """Remove what an interrupted attempt left, and return the folder to write to."""
-        self.clear()
+        self.remove_leftovers()
         outer = self._named(_WRITING)
         outer.mkdir(mode=0o700)
         inside = outer / _INSIDE
@@ -167,7 +167,7 @@ class AnswerFolder:
 
         ``manifest`` says which files are the answer, and is kept beside them.
         """
-        folder = self.begun
+        folder = self.private_folder
         with folder.opened() as inside:
             outer = folder.path.parent
             (outer / _MANIFEST).write_bytes(manifest)
@@ -183,17 +183,17 @@ class AnswerFolder:
             sync_folder(place)
         return sealed / _INSIDE
 
-    def waiting(self) -> tuple[Path, bytes] | None:
+    def unpublished_draw(self) -> tuple[Path, bytes] | None:
         """Return a complete draw that is not published, and its manifest.
 
         Folders that are not this user's own, or that others may look into, do not count.
         """
-        for folder in self.sealed():
+        for folder in self.sealed_folders():
             with suppress(FileNotFoundError):
                 return folder, (folder.parent / _MANIFEST).read_bytes()
         return None
 
-    def sealed(self) -> Iterator[Path]:
+    def sealed_folders(self) -> Iterator[Path]:
         """Yield the folders that wait to be published."""
         for outer in self._beside(_WRITTEN):
             with suppress(FileNotFoundError, NotADirectoryError, RuntimeError):
@@ -205,9 +205,9 @@ class AnswerFolder:
         self.check_free()
         sealed.rename(self.target)
         sync_folder(self.target.parent)
-        self.clear()
+        self.remove_leftovers()
 
-    def clear(self, *suffixes: str) -> None:
+    def remove_leftovers(self, *suffixes: str) -> None:
         """Remove the temporary neighbors, as far as possible."""
         for suffix in suffixes or (_WRITING, _WRITTEN):
             for folder in self._beside(suffix):
@@ -215,26 +215,26 @@ class AnswerFolder:
                     with suppress(OSError):
                         shutil.rmtree(folder)
 
-    def abandon(self) -> None:
+    def remove_unused(self) -> None:
         """Remove a folder in which nothing was drawn, if there is one; a complete draw stays."""
         with suppress(OSError):
-            self.clear(_WRITING)
+            self.remove_leftovers(_WRITING)
 
-    def discard(self) -> None:
+    def discard_unseen(self) -> None:
         """Throw away a draw that nobody has seen; fail if somebody may have.
 
         Nobody has if its folder is where and what it was when it was made.
         """
-        folder = self.begun
+        folder = self.private_folder
         with folder.opened():
             pass
-        self.clear()
+        self.remove_leftovers()
         if os.path.lexists(folder.path.parent):
             message = "a draw could not be removed"
             raise RuntimeError(message)
 
     @property
-    def begun(self) -> PrivateFolder:
+    def private_folder(self) -> PrivateFolder:
         """The folder that was made to write to."""
         if self._held.folder is None:
             message = "nothing is being written"
@@ -242,7 +242,7 @@ class AnswerFolder:
         return self._held.folder
 
     def _moved(self, outer: Path) -> PrivateFolder:
-        folder = self.begun
+        folder = self.private_folder
         self._held.folder = PrivateFolder(
             path=outer / _INSIDE, inode=folder.inode, outer=folder.outer, owner=folder.owner
         )

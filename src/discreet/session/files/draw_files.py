@@ -60,30 +60,30 @@ class DistributedGroups(Protocol):
         ...
 
 
-def drawn_in_tasks(plan: Plan, desk: AnswerPipeline) -> bool:
+def drawn_in_tasks(plan: Plan, pipeline: AnswerPipeline) -> bool:
     """Return whether tasks finish groups where they are: if none has to be known beforehand."""
     alone = plan.selection is not None and plan.reached is None
-    return alone and isinstance(desk.engine, DistributedGroups)
+    return alone and isinstance(pipeline.engine, DistributedGroups)
 
 
-def draw_files(desk: AnswerPipeline, plan: Plan, place: AnswerFolder) -> bytes:
+def draw_files(pipeline: AnswerPipeline, plan: Plan, place: AnswerFolder) -> bytes:
     """Write an answer out of sight, and return the manifest to be stored."""
-    waiting = place.waiting()
+    waiting = place.unpublished_draw()
     if waiting is not None:
         return _gone_on_with(plan, *waiting)
-    folder = place.begun
+    folder = place.private_folder
     try:
-        order = desk.order()
-        if drawn_in_tasks(plan, desk):
-            files, schema = _by_tasks(desk, plan, order, folder)
+        order = pipeline.order()
+        if drawn_in_tasks(plan, pipeline):
+            files, schema = _by_tasks(pipeline, plan, order, folder)
         else:
-            raw = desk.engine.run(plan.lowered, order=order)
-            table = _finished(plan, raw, desk.entropy)
+            raw = pipeline.engine.run(plan.lowered, order=order)
+            table = _finished(plan, raw, pipeline.entropy)
             files, schema = (write_table(table, folder, "answer"),), table.schema
         manifest = manifest_of(plan, place, files, schema)
         seal(place, manifest)
     except BaseException:
-        place.discard()  # or fail in another way: somebody may have seen the draw
+        place.discard_unseen()  # or fail in another way: somebody may have seen the draw
         raise
     return manifest.written()
 
@@ -104,14 +104,14 @@ def _gone_on_with(plan: Plan, sealed: Path, stored: bytes) -> bytes:
 
 
 def _by_tasks(
-    desk: AnswerPipeline, plan: Plan, order: HashOrder, folder: PrivateFolder
+    pipeline: AnswerPipeline, plan: Plan, order: HashOrder, folder: PrivateFolder
 ) -> tuple[tuple[ReleasedFile, ...], pa.Schema]:
     """Let tasks finish their groups, with a key that ends with this call."""
-    engine = cast("DistributedGroups", desk.engine)
-    finish = KeyedBins.fresh(plan, entropy=desk.entropy)
+    engine = cast("DistributedGroups", pipeline.engine)
+    finish = KeyedBins.fresh(plan, entropy=pipeline.entropy)
     from discreet.engines.spark.bin_writer import write_bins  # noqa: PLC0415  an optional engine
 
-    desk.check_sources(plan)
+    pipeline.check_sources(plan)
     groups = engine.groups(plan.lowered, order=order)
     files = write_bins(
         groups,
@@ -122,7 +122,7 @@ def _by_tasks(
         run_job=engine.run_monitored,
     )
     try:
-        desk.check_sources(plan)
+        pipeline.check_sources(plan)
     except SourceChanged:  # noise was drawn, and perhaps seen: nobody may ask for another draw
         raise RuntimeError(_CHANGED) from None
     empty = finish(_nothing(plan.lowered), 0)

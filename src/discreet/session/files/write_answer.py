@@ -48,40 +48,42 @@ __all__ = ["write"]
 
 
 def write(
-    desk: AnswerPipeline,
+    pipeline: AnswerPipeline,
     plan: Plan,
     folder: object,
     *,
-    told: Callable[[StoredAnswer], Release],
+    decode: Callable[[StoredAnswer], Release],
     private: bool,
 ) -> WrittenRelease:
     """Write the answer to a plan into a folder, after paying and drawing it if need be.
 
     Args:
-        desk: carries out plans.
+        pipeline: carries out plans.
         plan: what is asked.
         folder: where the answer goes; it must not exist yet, unless it is this answer.
-        told: reads an answer that is itself on record, and not in files.
+        decode: reads an answer that is itself on record, and not in files.
         private: whether anything is protected here.
     """
-    place = AnswerFolder.of(folder, desk.record.id, plan.digest)
+    place = AnswerFolder.of(folder, pipeline.record.id, plan.digest)
     with place.locked():
-        if desk.record.find(plan.digest) is None:
-            _check(plan, desk)
+        if pipeline.record.find(plan.digest) is None:
+            _check(plan, pipeline)
             place.check_parent()
             place.check_free()
             _begin(place)
         try:
-            stored = desk.recorded(plan, plan.digest, lambda: draw_files(desk, plan, place))
+            stored = pipeline.run_steps(
+                plan, plan.digest, lambda: draw_files(pipeline, plan, place)
+            )
         except BaseException:
-            place.abandon()
+            place.remove_unused()
             raise
         with _on_record():
             if is_manifest(stored.answer):
                 manifest = Manifest.read(stored.answer, plan=plan.digest)
                 _complete(place, manifest)
             else:
-                manifest = _written_from(told(stored), plan, place)
+                manifest = _written_from(decode(stored), plan, place)
     return WrittenRelease(
         plan=plan,
         folder=place.target,
@@ -95,12 +97,12 @@ def write(
 # --- before anything is paid ------------------------------------------------------------------
 
 
-def _check(plan: Plan, desk: AnswerPipeline) -> None:
+def _check(plan: Plan, pipeline: AnswerPipeline) -> None:
     """Refuse questions whose answers cannot be written."""
     feature: str | None = None
     if plan.search is not None:
         feature = "bounds that are searched for"
-    elif drawn_in_tasks(plan, desk):
+    elif drawn_in_tasks(plan, pipeline):
         others = [measure for measure in plan.lowered.measures if not isinstance(measure, Total)]
         if others or plan.choices:
             feature = "quantiles or distinct values in groups with private keys"
@@ -113,10 +115,10 @@ def _check(plan: Plan, desk: AnswerPipeline) -> None:
             do="leave that out, and sort or cut what was written, which is free; or get the answer "
             "with ask(), which brings all groups to this machine.",
         )
-    if drawn_in_tasks(plan, desk):
+    if drawn_in_tasks(plan, pipeline):
         from discreet.engines.spark.workers import check_writers  # noqa: PLC0415  an optional engine
 
-        engine = cast("DistributedGroups", desk.engine)
+        engine = cast("DistributedGroups", pipeline.engine)
         groups = engine.groups(plan.lowered, order=HashOrder(salt=0))
         check_writers(groups.sparkSession, engine.run_monitored)
 
@@ -124,7 +126,7 @@ def _check(plan: Plan, desk: AnswerPipeline) -> None:
 def _begin(place: AnswerFolder) -> None:
     """Make the folder to write to, unless a whole draw waits to be stored."""
     try:
-        if place.waiting() is None:
+        if place.unpublished_draw() is None:
             place.begin()
     except (OSError, RuntimeError):
         raise WrongKind(
@@ -163,16 +165,16 @@ def _complete(place: AnswerFolder, manifest: Manifest) -> None:
 def _brought(place: AnswerFolder, manifest: Manifest) -> bool:
     """Bring files to their place from wherever they are; return whether they were found."""
     if manifest.matches(place.target):
-        place.clear()
+        place.remove_leftovers()
         return True
-    for sealed in place.sealed():
+    for sealed in place.sealed_folders():
         if manifest.matches(sealed):
             place.publish(sealed)
             return True
     first = AnswerFolder(Path(manifest.folder), place.digest)
     if first == place:
         return False
-    for source in (*first.sealed(), first.target):
+    for source in (*first.sealed_folders(), first.target):
         if manifest.matches(source):
             place.check_free()
             with suppress(FileNotFoundError):  # brought to its own place meanwhile
@@ -198,5 +200,5 @@ def _written_from(release: Release, plan: Plan, place: AnswerFolder) -> Manifest
         if not manifest.matches(place.target):
             place.publish(sealed)
     finally:
-        place.clear()  # nothing is lost: the answer itself is on record
+        place.remove_leftovers()  # nothing is lost: the answer itself is on record
     return manifest
