@@ -7,7 +7,7 @@ as an array with n rows, as a mapping from names to such arrays (masked where an
 part), or as a sequence of n values of any kind.
 
     Calls       any function of a data set
-    Batches     any function of a data set and a number, that gives so many answers at once
+    Batches     any function of a data set and a number, which gives that many answers at once
     Runs        a mechanism of this package
     Command     a program that prints an answer
     Question    what a session answers, with the release drawn many times on the same totals

@@ -163,7 +163,7 @@ def _address(given: str | None) -> str:
 
 
 def _opened(given: str | None) -> Ledger:
-    """Open the named ledger; that of the policy must have the id that is there."""
+    """Open the named ledger; that of the policy must have the id on record there."""
     if given is not None:
         return Ledger.open(_address(given))
     said = command_inputs().policy.session

@@ -25,7 +25,7 @@ import os
 from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from types import ModuleType, TracebackType
+from types import ModuleType
 from typing import TYPE_CHECKING, Final, Self, final
 
 from discreet.accounting.budgets.budget import Budget
@@ -150,12 +150,7 @@ class Ledger(LedgerView):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     # --- the three steps ----------------------------------------------------------------------

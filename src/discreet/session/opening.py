@@ -59,7 +59,7 @@ def open(  # noqa: A001, PLR0913  discreet.open: everything that belongs to a se
             Polars table; a Spark data frame; the address of a table on a PostgreSQL server; or a
             mapping from names to these.
         unit: who is protected; may stand in the policy.
-        budget: what may be lost in total; may stand in the policy, or in a ledger that is there.
+        budget: what may be lost in total; may stand in the policy, or in an existing ledger.
         policy: the owner's file, its text, or a Policy.
         ledger: the path of the record, ``postgresql://...``, or a Ledger, which is left open.
             Without one, questions can be planned and not asked.
@@ -157,5 +157,5 @@ def _check_account(ledger: Ledger, account: str | None) -> None:
         raise NotAllowed(
             what="there is no such account in the ledger.",
             why="an account is opened by the owner, perhaps with limits of its own.",
-            do="name an account that is there, or have it opened with ledger.open_account.",
+            do="name an existing account, or have it opened with ledger.open_account.",
         )

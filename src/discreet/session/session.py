@@ -15,7 +15,7 @@ import threading
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from types import MappingProxyType, TracebackType
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Self, Unpack, final
 
 from discreet import query as queries
@@ -267,12 +267,7 @@ class Session:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __repr__(self) -> str:

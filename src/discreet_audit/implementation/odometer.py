@@ -121,7 +121,7 @@ def delta_of(paths: Iterable[Path], epsilon: Fraction) -> Fraction:
 
 
 def conversation(rule: Rule, *, seed: int, depth: int) -> list[Path]:
-    """Return all ways through a conversation of at most so many questions."""
+    """Return all ways through a conversation of at most ``depth`` questions."""
     certain = Interval(Fraction(1), Fraction(1))
     paths, waiting = [], [Path((), (), certain, certain)]
     while waiting:
@@ -154,7 +154,7 @@ def _next(rule: Rule, path: Path, seed: int) -> Fraction | None:
 
 
 def _times(one: Interval, other: Interval) -> Interval:
-    """Multiply chances, rounded outward to so many bits."""
+    """Multiply chances, rounded outward to a number of bits."""
     low, high = one.low * other.low * _ONE, one.high * other.high * _ONE
     return Interval(Fraction(floor(low), _ONE), Fraction(ceil(high), _ONE))
 

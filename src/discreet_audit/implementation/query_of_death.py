@@ -191,7 +191,7 @@ def _joined(times: int) -> str:
 
 
 def _growing(times: int) -> str:
-    """Return a text that doubles so many times."""
+    """Return a text that doubles several times."""
     text = "note"
     for _ in range(times):
         text = f"REPLACE({text}, 'a', 'aa')"

@@ -34,7 +34,7 @@ _PATIENCE: Final = 250
 
 
 def storm(folder: Path, *, kills: int, room: int) -> dict[str, Any]:
-    """Kill so many processes, let the last ones finish, and count what is wrong."""
+    """Kill many processes, let the last ones finish, and count what is wrong."""
     _apart(lambda: _set_up(folder, room))
     shutil.copytree(folder, folder.with_name("earlier"))
     for _ in range(kills):

@@ -47,7 +47,7 @@ Result = TypeVar("Result")
 
 
 def run_in_processes(work: Sequence[Callable[[], Result]], *, jobs: int) -> Iterator[Result]:
-    """Yield what each piece of work returns, in their order, from so many processes.
+    """Yield what each piece of work returns, in order, from several processes.
 
     Other processes start afresh, so pieces of work have to be such that can be pickled.
 
@@ -110,7 +110,7 @@ def all_rows() -> tuple[Row, ...]:
 
 
 def run_suite(*, long: bool, jobs: int = 1, told: ProgressCallback = lambda *_: None) -> Report:
-    """Run everything, in so many processes; attacks on time come last, with nothing beside them."""
+    """Run everything in ``jobs`` processes; attacks on time come last, with nothing beside them."""
     begun, rows = _seconds(), all_rows()
     others = [attack for attack in ATTACKS if attack.code not in {_CLAIMED, *_ALONE}]
     share = _level_of_each(rows, long=long, level=LEVEL)

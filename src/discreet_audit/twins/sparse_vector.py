@@ -168,7 +168,7 @@ def _compared(
 
 
 def _until(above: NDArray[np.bool_], answers: int) -> Outcomes:
-    """Say above and below until so many were above."""
+    """Say above and below until enough were above."""
     before: Outcomes = np.cumsum(above, axis=1) - above
     return np.where(before >= answers, _NOT_ASKED, above.astype(np.int64))
 

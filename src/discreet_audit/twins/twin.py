@@ -20,7 +20,7 @@ __all__ = ["Caught", "Draw", "Twin", "catch"]
 _KEY: Final = bytes(32)
 
 Draw = Callable[[Any, int, Entropy], Answers]
-"""Draws so many answers about a data set, from a source of words."""
+"""Draws a number of answers about a data set, from a source of words."""
 
 
 @final
@@ -31,7 +31,7 @@ class Twin:
     Attributes:
         name: what it is a twin of.
         fault: what is wrong.
-        draw: draws so many answers about a data set, from a source of words.
+        draw: draws a number of answers about a data set, from a source of words.
         neighbors: two data sets that give it away.
         claim: the epsilon that it claims, or a loss.
         truth: what it really loses, in words.
