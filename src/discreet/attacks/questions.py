@@ -152,7 +152,7 @@ def noisy_copies(plan: Plan, raw: RawTotals, copies: int) -> dict[str, Column]:
         leaves={name: _repeated(leaves, groups, copies) for name, leaves in raw.leaves.items()},
     )
     noisy = noised(cast("Plan", _Repeated(plan)), repeated, entropy=SYSTEM)
-    names = _names(raw)
+    names = _named(raw.keys) if raw.keys else [""] * groups
     places = np.asarray(noisy.keys[0])
     columns: dict[str, Column] = {}
     drawn = {name: total.runs[0].values for name, total in noisy.totals.items()}
@@ -203,12 +203,8 @@ def _repeated(leaves: SparseLeaves, groups: int, copies: int) -> SparseLeaves:
     return np.tile(group, copies) + start, np.tile(leaf, copies), np.tile(count, copies)
 
 
-def _names(raw: RawTotals) -> list[str]:
-    """Name groups by their keys, so that the same group has one name on both sides."""
-    return _named(raw.keys) if raw.keys else [""] * raw.units.size
-
-
 def _named(keys: Sequence[pa.Array]) -> list[str]:
+    """Name groups by their keys, so that the same group has one name on both sides."""
     columns = [key.to_pylist() for key in keys]
     return [", ".join(map(repr, values)) for values in zip(*columns, strict=True)]
 

@@ -127,8 +127,9 @@ def _pair(data: list[str] | None) -> tuple[str, str]:
 def _suite(*, long: bool, jobs: int | None, out: Path | None, as_json: bool) -> bool:
     """Run the suite; return whether anything is wrong."""
     package = _audit_package()
+    workers = (os.cpu_count() or 1) if jobs is None else jobs
     with _shown() as progress:
-        report: Report = package.run_suite(long=long, jobs=_jobs(jobs), told=progress)
+        report: Report = package.run_suite(long=long, jobs=workers, told=progress)
     if out is not None:
         _write(report, out, package)
     if as_json:
@@ -150,10 +151,6 @@ def _audit_package() -> ModuleType:
             why="the attacks of the suite are a package of their own, which no answer needs.",
             do="install discreet from its wheel or its repository, which hold both packages.",
         ) from None
-
-
-def _jobs(given: int | None) -> int:
-    return (os.cpu_count() or 1) if given is None else given
 
 
 @contextmanager

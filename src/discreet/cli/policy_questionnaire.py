@@ -67,7 +67,8 @@ def policy_from(
     >>> policy.unit.name, policy.tables[0].columns[0].high
     ('row', Fraction(110, 1))
     """
-    unit = _unit(answers.unit or ask(f"1  Who is a person here? {_listed(columns)}", ""), columns)
+    listed = f"One of {', '.join(columns)}; or {_ROW}"
+    unit = _unit(answers.unit or ask(f"1  Who is a person here? {listed}", ""), columns)
     single = not unit.columns
     rows = answers.max_rows or ("1" if single else ask("2  Rows of one person that count", "10"))
     groups = answers.max_groups or ("1" if single else ask("   Groups of one person", "4"))
@@ -173,10 +174,6 @@ def _type(said: str) -> Type:
             do=f"use one of: {', '.join(kind.value.lower() for kind in Type)}.",
         )
     return known
-
-
-def _listed(columns: Columns) -> str:
-    return f"One of {', '.join(columns)}; or {_ROW}"
 
 
 def _split(said: str) -> tuple[str, ...]:

@@ -17,7 +17,6 @@ from fractions import Fraction
 from typing import Final, Self, final
 
 from discreet.accounting.budgets.amounts import encode_amounts
-from discreet.accounting.budgets.cell_balances import ChargedBox
 from discreet.accounting.budgets.currency import Amounts
 from discreet.accounting.budgets.price_cache import PriceCache
 from discreet.accounting.budgets.privacy_filter import Charge as FilterCharge
@@ -60,7 +59,10 @@ class PricedRequest:
     ) -> Self:
         """Take the account, what records pay in it and above, and the request in written form."""
         boxes = [piece.box.written() for piece in pieces[0][1]]
-        amounts = {path: [_pair(piece) for piece in parts] for path, parts in pieces}
+        amounts = {
+            path: [[encode_amounts(p.added), encode_amounts(p.replaced)] for p in parts]
+            for path, parts in pieces
+        }
         name, about = canonical(account), canonical(scope.written())
         what, chance = canonical(tree), canonical(delta)
         return cls(
@@ -86,10 +88,6 @@ class PricedRequest:
             pieces=self.pieces,
             texts=self.texts,
         )
-
-
-def _pair(piece: ChargedBox) -> list[list[str]]:
-    return [encode_amounts(piece.added), encode_amounts(piece.replaced)]
 
 
 _KEPT: Final = 512

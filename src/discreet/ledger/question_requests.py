@@ -147,7 +147,8 @@ class ChargeRequest:
         for path, pieces in charge.pieces:
             charged = batch.state.filter_of(path)
             if not charged.fits(pieces):
-                raise _refused(path, charged.refusal(pieces))
+                over = charged.refusal(pieces)
+                raise OverBudget(what=f"account {path}: {over.what}", why=over.why, do=over.do)
         row = batch.append(charge)
         return Charged(
             key=charge.key,
@@ -258,7 +259,3 @@ def _uncharged(what: str) -> LedgerError:
         why="it is paid before its data is read, so that no failure is free.",
         do="call charge(...) with this key first.",
     )
-
-
-def _refused(path: str, refusal: OverBudget) -> OverBudget:
-    return OverBudget(what=f"account {path}: {refusal.what}", why=refusal.why, do=refusal.do)

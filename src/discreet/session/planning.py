@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, TypeAlias, final
@@ -74,7 +74,8 @@ class PublicTableReader:
 
     def __call__(self, relation: Relation) -> Rows:
         """Return the distinct rows, sorted."""
-        if not all(folded(table) in self._public for table in _tables(relation)):
+        scans = (node for node in descend(relation) if isinstance(node, Scan))
+        if not all(folded(scan.table) in self._public for scan in scans):
             raise NotPerUnit(
                 what="a private table stands where only public ones may.",
                 why="its rows would be shown without noise.",
@@ -116,10 +117,6 @@ def _scan(table: TableFacts) -> Scan:
             do="declare whole numbers or texts as the key.",
         )
     return Scan(table.name, tuple((column.name, column.type) for column in columns_of_key))
-
-
-def _tables(relation: Relation) -> Iterator[str]:
-    return (node.table for node in descend(relation) if isinstance(node, Scan))
 
 
 _KEPT: Final = 256
