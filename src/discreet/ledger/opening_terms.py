@@ -61,7 +61,7 @@ class OpeningTerms:
             raise OutOfRange(
                 what=f"the first account of a ledger, {path}, lies below another.",
                 why="one account stands above all others: its limits are the promise.",
-                do="give one part, 'data' say, and open accounts below it with open_account.",
+                do="give one part, such as 'data', and open accounts below it with open_account.",
             )
         return cls(
             unit=unit,
@@ -129,7 +129,7 @@ def checked_budget(budget: object) -> Budget:
     (1000000000000000000000000, 0)
     """
     if not isinstance(budget, Budget):
-        raise _wrong("budget", budget, "Budget(epsilon=1) say")
+        raise _wrong("budget", budget, "Budget(epsilon=1), for example")
     if max(budget.limit[:-1]) <= 0:
         raise OutOfRange(
             what="the limits of a budget are zero.",
@@ -148,16 +148,16 @@ def checked_timeout(timeout: object) -> float:
     known = isinstance(timeout, int | float) and not isinstance(timeout, bool)
     if not known or not 0 < timeout <= threading.TIMEOUT_MAX:  # type: ignore[operator]
         raise OutOfRange(
-            what="the timeout is not a number of seconds above zero.",
-            why="a call that waits for other processes has to end some day.",
-            do="give timeout=60 say.",
+            what="the timeout is not a positive number of seconds.",
+            why="a call that waits for other processes has to end at some point.",
+            do="give timeout=60, for example.",
         )
     return float(timeout)  # type: ignore[arg-type]
 
 
 def _columns(constant: object) -> tuple[str, ...]:
     if isinstance(constant, str) or not isinstance(constant, Iterable):
-        raise _wrong("list of constant columns", constant, "constant=['birth_year'] say")
+        raise _wrong("list of constant columns", constant, "constant=['birth_year'], for example")
     columns = list(constant)
     if not all(isinstance(column, str) and column for column in columns):
         raise _wrong("list of constant columns", columns, "names of columns, as text")
@@ -167,6 +167,6 @@ def _columns(constant: object) -> tuple[str, ...]:
 def _wrong(name: str, value: object, give: str) -> WrongKind:
     return WrongKind(
         what=f"the {name} of a ledger is a {type(value).__name__}.",
-        why="what stays on record for ever has to be what was meant.",
+        why="it stays on record for ever, so it has to be what was meant.",
         do=f"give {give}.",
     )

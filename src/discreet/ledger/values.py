@@ -107,9 +107,9 @@ def checked_path(path: object) -> str:
     parts = path.split("/")
     if len(parts) > _DEEPEST or not all(_PART.fullmatch(part) for part in parts):
         raise OutOfRange(
-            what="the path of an account has a part that is empty, too long or of other signs, "
-            f"or more than {_DEEPEST} parts.",
-            why="paths stand in every entry, and have to read the same everywhere.",
+            what="a part of the account's path is empty, too long or has other characters, or "
+            f"there are more than {_DEEPEST} parts.",
+            why="paths appear in every entry, and must read the same everywhere.",
             do="give up to 8 parts of 1 to 64 letters, digits, '_', '-' or '.': 'data/flu/ana'.",
         )
     return path

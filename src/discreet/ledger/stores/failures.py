@@ -127,7 +127,7 @@ def exchanged_ledger_error(seq: int) -> DamagedLedger:
         what=f"entry {seq} is not the one that was there before.",
         why="an older copy or another ledger has taken the place of the ledger, and what was "
         "charged would be forgotten.",
-        do="bring back the ledger that was there, or restore it under the eyes of a second person.",
+        do="bring back the ledger that was there, or restore it together with a second person.",
     )
 
 
