@@ -38,4 +38,4 @@ def auditing() -> Chart:
 def _bound(n: int, epsilon: float) -> float:
     high = at_least(n // 2, n, level="1e-6")
     low = at_most(round(n / 2 * math.exp(-epsilon)), n, level="1e-6")
-    return claims.Pure().lower(high, low).lower
+    return claims.PureClaim().lower(high, low).lower

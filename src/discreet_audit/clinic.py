@@ -182,7 +182,7 @@ def totals_of(session: Session, plan: Plan, *, salt: int = 0) -> Totals:
 def moves(plan: Plan, here: Totals, there: Totals) -> list[Moved]:
     """Compare two totals with what every release of the plan is priced for."""
     leaves = {node.name: node for node in plan.tree.walk() if isinstance(node, Leaf)}
-    found: list[Moved] = []
+    moved: list[Moved] = []
     for name in here:
         leaf = leaves.get(name)
         if leaf is None:
@@ -191,5 +191,5 @@ def moves(plan: Plan, here: Totals, there: Totals) -> list[Moved]:
         steps = [here[name].get(group, 0) - there[name].get(group, 0) for group in groups]
         squared = isinstance(leaf.source, AdditiveNoise) and leaf.source.norm == 2
         length = sum(step * step for step in steps) if squared else sum(map(abs, steps))
-        found.append(Moved(name, length, leaf.added**2 if squared else leaf.added))
-    return found
+        moved.append(Moved(name, length, leaf.added**2 if squared else leaf.added))
+    return moved

@@ -63,17 +63,17 @@ def rank_test(values: NDArray[Any], times: NDArray[Any]) -> RankTest:
     >>> rank_test(np.arange(1000) % 7, np.arange(1000) % 11).independent
     True
     """
-    first, second = (_midranks(each) for each in (values, times))
+    first, second = (_midranks(sample) for sample in (values, times))
     spread = float(first.std() * second.std())
     centered = (first - first.mean()) * (second - second.mean())
     correlation = float(centered.mean()) / spread if spread > 0 else 0.0
     low, high = np.quantile(values, [0.25, 0.75])
     few, many = times[values <= low], times[values >= high if high > low else values > high]
-    found, limit = two_areas(many, few)
+    area_found, limit = two_areas(many, few)
     return RankTest(
         correlation,
         ALLOWED_CORRELATION + DEVIATIONS / sqrt(max(len(values) - 1, 1)),
-        found,
+        area_found,
         limit,
     )
 

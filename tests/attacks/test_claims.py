@@ -18,8 +18,8 @@ from discreet.mechanisms import Gaussian
 
 CHANCES = st.fractions(0, 1, max_denominator=200)
 FAMILIES = [
-    claims.Pure(),
-    claims.Approximate(delta="0.05"),
+    claims.PureClaim(),
+    claims.ApproximateClaim(delta="0.05"),
     claims.Concentrated(),
     claims.GaussianMu(),
     claims.Curve(GaussianDP(mu=1)),
@@ -33,7 +33,7 @@ def test_knowing_less_never_gives_more(family, p, low, q, high):
     """Monotone: a smaller P and a larger Q give a smaller bound."""
     low, high = min(p, low), max(q, high)
     if isinstance(family, claims.Curve):  # which delta is shown may change
-        family = claims.Approximate(delta="0.01")
+        family = claims.ApproximateClaim(delta="0.01")
     assert family.lower(low, high).lower <= family.lower(p, q).lower * (1 + 1e-12)
 
 
@@ -42,7 +42,7 @@ def test_knowing_less_never_gives_more(family, p, low, q, high):
 def test_the_worst_coins_of_each_promise_reach_it_and_no_more(size, q):
     epsilon = float(size)
     p = min(math.exp(epsilon) * float(q), 1 - math.exp(-epsilon) * (1 - float(q)))
-    found = claims.Pure().lower(Fraction(p), q).lower
+    found = claims.PureClaim().lower(Fraction(p), q).lower
     assert found == pytest.approx(epsilon, rel=1e-6)
     normal = NormalDist()
     p = normal.cdf(normal.inv_cdf(float(q)) + epsilon)
@@ -79,10 +79,10 @@ def test_guesses_are_near_what_is_certified(family, p, q):
 
 def test_what_cannot_happen_is_an_infinite_loss():
     never, half = Fraction(0), Fraction(1, 2)
-    for family in (claims.Pure(), claims.Concentrated(), claims.GaussianMu()):
+    for family in (claims.PureClaim(), claims.Concentrated(), claims.GaussianMu()):
         assert family.lower(half, never).lower == math.inf
         assert family.lower(half, half).lower == 0
-    assert claims.Approximate(delta="0.5").lower(half, never).lower == 0
+    assert claims.ApproximateClaim(delta="0.5").lower(half, never).lower == 0
 
 
 def test_a_curve_shows_the_delta_at_which_the_claim_fails():
@@ -98,13 +98,13 @@ def test_a_curve_shows_the_delta_at_which_the_claim_fails():
 @pytest.mark.parametrize(
     ("promise", "claim"),
     [
-        (None, claims.Pure()),
-        (0.5, claims.Pure(epsilon="0.5")),
-        (Pure(epsilon=2), claims.Pure(epsilon=2)),
-        (Approximate(epsilon=1, delta="1e-6"), claims.Approximate(epsilon=1, delta="1e-6")),
+        (None, claims.PureClaim()),
+        (0.5, claims.PureClaim(epsilon="0.5")),
+        (Pure(epsilon=2), claims.PureClaim(epsilon=2)),
+        (Approximate(epsilon=1, delta="1e-6"), claims.ApproximateClaim(epsilon=1, delta="1e-6")),
         (ZeroConcentrated(rho="0.1"), claims.Concentrated(rho="0.1")),
         (GaussianDP(mu=2), claims.GaussianMu(mu=2)),
-        (claims.Pure(), claims.Pure()),
+        (claims.PureClaim(), claims.PureClaim()),
     ],
 )
 def test_promises_are_claims(promise, claim):

@@ -50,8 +50,8 @@ def binomial(k, n, p):
 @pytest.mark.parametrize(
     "claim",
     [
-        claims.Pure(),
-        claims.Approximate(delta="0.1"),
+        claims.PureClaim(),
+        claims.ApproximateClaim(delta="0.1"),
         claims.Concentrated(),
         claims.GaussianMu(),
     ],
@@ -140,7 +140,7 @@ def test_choosing_the_event_by_the_judged_answers_would_be_wrong():
 def test_what_the_best_event_shows_of_laplace_noise(n, bound):
     hits = n // 2, round(n / 2 / math.e)
     low, high = (f(k, n, level="0.025") for f, k in zip((at_least, at_most), hits, strict=True))
-    assert claims.Pure().lower(low, high).lower == pytest.approx(bound, abs=0.006)
+    assert claims.PureClaim().lower(low, high).lower == pytest.approx(bound, abs=0.006)
 
 
 @pytest.mark.parametrize(("n", "least"), [(10**3, 0.6), (10**4, 0.88), (10**5, 0.96)])
@@ -198,7 +198,7 @@ def test_many_coordinates_of_normal_noise_add_up():
     [
         (claims.GaussianMu(mu=1), 0.9),
         (claims.Concentrated(rho="0.5"), 0.27),
-        (claims.Approximate(epsilon="4.4", delta="1e-5"), 1.5),
+        (claims.ApproximateClaim(epsilon="4.4", delta="1e-5"), 1.5),
     ],
 )
 def test_normal_noise_in_all_notions(claim, least):
@@ -207,7 +207,7 @@ def test_normal_noise_in_all_notions(claim, least):
     assert least < found.lower
     assert not found.violates
     half = seeded(lambda rng, data, n: data + np.rint(500 * rng.normal(size=n)))
-    if not isinstance(claim, claims.Approximate):
+    if not isinstance(claim, claims.ApproximateClaim):
         assert estimate_epsilon(half, (0, 1000), 50_000, claim=claim).violates
 
 

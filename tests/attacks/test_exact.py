@@ -117,7 +117,7 @@ MATRIX = [["0.5", "0.3", "0.2"], ["0.2", "0.3", "0.5"], ["0.4", "0.4", "0.2"]]
 def test_epsilon_at_a_delta_is_that_of_the_loss(delta):
     mechanism = FiniteMechanism(matrix=MATRIX)
     pairs = [(i, j) for i in range(3) for j in range(i)]
-    found = exact_epsilon(mechanism, pairs, claim=claims.Approximate(delta=delta))
+    found = exact_epsilon(mechanism, pairs, claim=claims.ApproximateClaim(delta=delta))
     assert found.lower == pytest.approx(mechanism.loss().epsilon(delta=delta), abs=1e-9)
 
 

@@ -14,7 +14,11 @@ RENAMED = {
     ("discreet.accounting", "Comparison"): "WorkloadComparison",
     ("discreet.accounting", "read"): "decode",
     ("discreet.accounting", "written"): "encode",
+    ("discreet.attacks.claims", "Approximate"): "ApproximateClaim",
+    ("discreet.attacks.claims", "Pure"): "PureClaim",
+    ("discreet.ledger", "Release"): "StoredAnswer",
     ("discreet.ledger", "Standing"): "AccountBalance",
+    ("discreet.ledger.verify", "Standing"): "AccountBalance",
 }
 MOVED = {
     "discreet.attacks.implementation": "discreet_audit.implementation",

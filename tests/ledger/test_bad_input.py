@@ -302,7 +302,7 @@ def test_a_disk_that_is_full_from_the_start(path):
 
 def test_no_room_in_the_file(ledger):
     ledger.charge(ONE, key="before")
-    store = ledger._link.live()._writer._store
+    store = ledger._link.current()._writer._store
     pages = store._do("PRAGMA page_count")[0][0]
     store._do(f"PRAGMA max_page_count = {pages}")
     ledger.start("before")

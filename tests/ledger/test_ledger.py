@@ -19,7 +19,7 @@ from discreet.errors import (
     OutOfRange,
     OverBudget,
 )
-from discreet.ledger import Ledger, Receipt, Release, Started
+from discreet.ledger import Ledger, Receipt, Started, StoredAnswer
 from discreet.ledger.stores.sqlite import SQLiteStore
 from discreet.loss import Approximate, GaussianDP, Pure, ZeroConcentrated
 from discreet.mechanisms import Laplace
@@ -81,7 +81,7 @@ def test_a_step_that_is_repeated_finds_what_is_there(ledger, path):
         again = other.charge(ONE, key="k")
         assert (again.new, again.receipt, again.amounts) == (False, first.receipt, first.amounts)
         for found in (other.start("k"), other.release("k", b"43")):
-            assert isinstance(found, Release)
+            assert isinstance(found, StoredAnswer)
             assert (found.answer, found.replayed) == (b"42", True)
             assert found.receipt == released.receipt
         other.close()
@@ -421,7 +421,7 @@ def test_a_closed_ledger_leaves_one_file_and_its_turns(ledger, path):
 
 def test_a_ledger_that_nobody_holds_is_closed(path):
     ledger = Ledger.open(path, unit=row(), budget=Budget(epsilon=1))
-    thread = ledger._link.live()._writer._thread
+    thread = ledger._link.current()._writer._thread
     del ledger
     gc.collect()
     thread.join(20)
@@ -507,7 +507,7 @@ def test_workers_that_race_for_one_key_tell_one_answer(ledger, path):
 
     def work(each, answer):
         assert not each.charge(ONE, key="k").new
-        if not isinstance(each.start("k"), Release):
+        if not isinstance(each.start("k"), StoredAnswer):
             told.append(each.release("k", answer).answer)
 
     ledgers = [ledger, *others] * 3
@@ -563,7 +563,7 @@ with store.exclusive():
 def test_a_stopped_process_is_waited_for_and_then_given_up(path):
     Ledger.open(path, unit=row(), budget=Budget(epsilon=1)).close()
     ledger = Ledger.open(path)
-    writer = ledger._link.live()._writer
+    writer = ledger._link.current()._writer
     with Program(HOLDER, path=str(path)) as holder:
         assert holder.hear() == "held"
         holder.process.send_signal(signal.SIGSTOP)
@@ -767,11 +767,12 @@ def test_nothing_lowers_what_was_spent(tmp_path_factory, asked):
 
 
 def test_there_are_no_other_verbs():
-    verbs = {name for name in vars(Ledger) if not name.startswith("_")}
+    verbs = {name for name in dir(Ledger) if not name.startswith("_")}
     assert verbs == {
         "accounts",
         "backup",
         "charge",
+        "check_terms",
         "close",
         "closed",
         "describe",

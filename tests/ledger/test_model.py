@@ -23,9 +23,9 @@ from discreet.errors import (
     OverBudget,
     Tampered,
 )
-from discreet.ledger import Ledger, Release
-from discreet.ledger.batch import catch_up, restore_state
-from discreet.ledger.state import LedgerState
+from discreet.ledger import Ledger, StoredAnswer
+from discreet.ledger.batch import catch_up
+from discreet.ledger.state import LedgerState, restore_state
 from discreet.ledger.stores.sqlite import SQLiteStore
 from discreet.loss import Approximate
 from discreet.units import row
@@ -211,7 +211,7 @@ class Uses(RuleBasedStateMachine):
         begun, expected = self.same(
             lambda: self.ledgers[which].start(key), lambda: self.model.start(key)
         )
-        if isinstance(begun, Release):
+        if isinstance(begun, StoredAnswer):
             assert begun.replayed
             assert begun.answer == expected
         elif begun is not None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from discreet.accounting import Box, Budget, Leaf, Parallel, PrivacyFilter, at_least, equals
 from discreet.errors import DamagedLedger, OverBudget
-from discreet.ledger.batch import Batch, catch_up, restore_state
+from discreet.ledger.batch import Batch, catch_up
 from discreet.ledger.canonical_lines import NO_HEAD, EntryRow, canonical, digest, head_after
 from discreet.ledger.charge import Pricer
 from discreet.ledger.entry_kinds import (
@@ -21,7 +21,7 @@ from discreet.ledger.entry_kinds import (
     StartEntry,
     read_entry,
 )
-from discreet.ledger.state import LedgerState
+from discreet.ledger.state import LedgerState, restore_state
 from discreet.loss import Pure
 from discreet.units import row
 from tests.ledger.disk import Disk, DiskStore

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import WrongKind
-from discreet.ledger import Charged, Receipt, Release
+from discreet.ledger import Charged, Receipt, StoredAnswer
 
 LEDGER, HEAD = "0123456789abcdef" * 2, "0123456789abcdef" * 4
 RECEIPT = Receipt(LEDGER, 7, HEAD)
@@ -45,7 +45,7 @@ def test_other_texts_are_no_receipts(text):
 
 
 def test_the_answer_of_a_release_is_not_shown():
-    release = Release(key="k", question="", answer=b"secret", receipt=RECEIPT, replayed=False)
+    release = StoredAnswer(key="k", question="", answer=b"secret", receipt=RECEIPT, replayed=False)
     assert "secret" not in repr(release)
     assert "secret" not in str(release)
     assert release.answer == b"secret"

@@ -111,7 +111,7 @@ def test_sums_by_segment_say_what_one_by_one_says(relation, moves, limit):
             refused = refused or (0 if book.fits(pieces) else seq)
             book.add(pieces)
             history.charge(seq, pieces)
-    assert history.settle() == (book.spent, refused)
+    assert history.totals() == (book.spent, refused)
 
 
 @given(counts=st.lists(st.integers(0, 3), min_size=6, max_size=6))
@@ -127,7 +127,7 @@ def test_adding_up_equal_boxes_changes_no_sum(counts):
         for _ in range(count):
             owed.enter((piece,))
             history.charge(1, (piece,))
-    assert history.settle()[0] == owed.spent
+    assert history.totals()[0] == owed.spent
 
 
 # --- prices ---------------------------------------------------------------------------------------

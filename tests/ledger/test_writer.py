@@ -475,8 +475,8 @@ def test_what_opening_fails_with_is_told_to_everybody(disk):
     for _ in range(3):
         with pytest.raises(NotALedger):
             writer.call(SnapshotRequest())
-    assert writer.rest()
-    writer.wake()
+    assert writer.suspend()
+    writer.resume()
     writer.stop()
 
 
@@ -533,21 +533,21 @@ def test_a_stuck_writer_does_not_keep_anybody(disk, steps):
 
 def test_a_resting_writer_has_let_go_of_the_store(writer):
     writer.call(charge("a"))
-    assert writer.rest()
+    assert writer.suspend()
     assert not writer._store.opened
     waiting = Caller(writer, charge("b"))
     time.sleep(0.05)
     assert waiting.told is None
-    writer.wake()
+    writer.resume()
     waiting.join(20)
     assert waiting.told.seq == 3
     assert writer._store.opened
 
 
 def test_a_store_that_does_not_open_again_is_tried_again(writer, steps):
-    writer.rest()
+    writer.suspend()
     steps.failing["open"] = [lost()]
-    writer.wake()
+    writer.resume()
     with pytest.raises(LedgerUnavailable):
         writer.call(charge("a"))
     assert writer.call(charge("a")).new
@@ -556,15 +556,15 @@ def test_a_store_that_does_not_open_again_is_tried_again(writer, steps):
 def test_a_writer_that_cannot_rest_in_time_says_so(disk, steps):
     writer = hasty(disk, steps)
     gate, callers = held(writer, steps, [])
-    assert not writer.rest()
-    writer.wake()
+    assert not writer.suspend()
+    writer.resume()
     finish(gate, callers)
     steps.gates.clear()
     writer._timeout = 20
     assert writer.call(charge("a")).new
     writer.stop()
-    assert writer.rest()
-    writer.wake()
+    assert writer.suspend()
+    writer.resume()
 
 
 def test_a_store_that_has_lost_an_entry_is_refused_however_often_it_is_asked(writer, disk):

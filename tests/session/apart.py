@@ -124,5 +124,5 @@ def without_spark(monkeypatch):
 def kept_apart(session, **options):
     """Give a session an engine that keeps groups apart."""
     engine = Apart(session._engine, **options)
-    session._desk = replace(session._desk, engine=engine)
+    session._pipeline = replace(session._pipeline, engine=engine)
     return engine

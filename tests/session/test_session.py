@@ -237,13 +237,13 @@ class PlanOfALiar(Plan):
 
 def test_what_is_carried_out_is_the_plan_that_was_made(tmp_path, monkeypatch):
     carried = []
-    answered = AnswerPipeline.answered
+    answer_plan = AnswerPipeline.answer_plan
 
     def watched(self, plan, **named):
         carried.append(plan)
-        return answered(self, plan, **named)
+        return answer_plan(self, plan, **named)
 
-    monkeypatch.setattr(AnswerPipeline, "answered", watched)
+    monkeypatch.setattr(AnswerPipeline, "answer_plan", watched)
     with opened(tmp_path) as session:
         dear, cheap = session.plan(COUNT, epsilon=1), session.plan(COUNT, epsilon="0.001")
         session.ask(replace(cheap, noises=Liar(dear.noises)))

@@ -85,7 +85,7 @@ def test_a_plan_that_was_made_before_the_change_is_refused(visits):
 def test_a_change_after_the_charge_gives_no_answer_and_the_next_session_completes_it(
     visits, monkeypatch
 ):
-    charged = AnswerPipeline._charged
+    charged = AnswerPipeline._pay
 
     def late(self, *arguments):
         found = charged(self, *arguments)
@@ -94,7 +94,7 @@ def test_a_change_after_the_charge_gives_no_answer_and_the_next_session_complete
 
     with opened(visits) as session:
         with monkeypatch.context() as patched:
-            patched.setattr(AnswerPipeline, "_charged", late)
+            patched.setattr(AnswerPipeline, "_pay", late)
             with pytest.raises(SourceChanged):
                 session.ask(COUNT, epsilon=1)
         assert spent(session) == 1

@@ -417,7 +417,7 @@ def dying(patch, seam):
         raise Killed
 
     patch.setattr(kind, name, act)
-    for cleaning in ("clear", "discard"):
+    for cleaning in ("remove_leftovers", "discard_unseen"):
         patch.setattr(AnswerFolder, cleaning, lambda self, *_: None)
 
 

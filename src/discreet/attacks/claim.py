@@ -31,12 +31,12 @@ def renyi_coins(p: Fraction, q: Fraction, order: Fraction) -> Fraction | float:
     0.2876820724517809
     """
     total = Fraction(0)
-    for one, other in ((p, q), (1 - p, 1 - q)):
-        if one == 0:
+    for first, other in ((p, q), (1 - p, 1 - q)):
+        if first == 0:
             continue
         if other == 0:
             return math.inf
-        total += exp(log(other).low + order * log(one / other).low).low
+        total += exp(log(other).low + order * log(first / other).low).low
     return log(total).low / (order - 1) if total > 0 else Fraction(0)
 
 
@@ -64,8 +64,8 @@ def _quantile(chance: Fraction, side: int) -> Fraction:
 
 
 def _beyond(guess: Fraction, chance: Fraction, side: int) -> bool:
-    found = normal_cdf(guess)
-    return found.low >= chance if side > 0 else found.high <= chance
+    mass = normal_cdf(guess)
+    return mass.low >= chance if side > 0 else mass.high <= chance
 
 
 Floats = NDArray[np.float64]
@@ -99,7 +99,7 @@ class Claim(ABC):
 
 
 def log_ratio(top: Fraction, bottom: Fraction) -> float:
-    """Return the logarithm of a ratio, rounded down, or 0 if that is more.
+    """Return the logarithm of a ratio, rounded down, and at least 0.
 
     >>> log_ratio(Fraction(1), Fraction(0)), log_ratio(Fraction(1), Fraction(2))
     (inf, 0.0)
@@ -118,5 +118,5 @@ def log_ratios(p: Floats, q: Floats, delta: float) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         first = np.log(np.maximum(p - delta, 0.0) / q)
         second = np.log(np.maximum(1 - q - delta, 0.0) / (1 - p))
-    found: Floats = np.fmax(np.fmax(first, second), 0.0)
-    return found
+    bounds: Floats = np.fmax(np.fmax(first, second), 0.0)
+    return bounds

@@ -14,8 +14,8 @@ Proof.  Whether an output is in E is post-processing, so the coins (p, q) keep t
 right side grows with P and falls with Q where P > Q, so it is at most its value at (p, q), which
 the promise bounds.  The second form is the first, for the outputs outside E and the neighbors
 swapped.
-All of them follow from the same two numbers: one event may be held against any number of promises,
-at all deltas and orders, and nothing is paid for the choice among them.
+All of them follow from the same two numbers: one event may test any number of promises, at all
+deltas and orders, and choosing among them costs nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Final, final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, final
 
 import numpy as np
 
@@ -36,6 +36,7 @@ from discreet.attacks.claim import (
     normal_gap,
     renyi_coins,
 )
+from discreet.doors import late_names
 from discreet.errors import WrongKind
 from discreet.exact import float_down, float_up
 from discreet.loss import Approximate as ApproximateLoss
@@ -44,13 +45,18 @@ from discreet.loss.parameters import checked_delta, checked_epsilon, checked_par
 
 __all__ = [
     "ORDERS",
-    "Approximate",
+    "ApproximateClaim",
     "Concentrated",
     "Curve",
     "GaussianMu",
-    "Pure",
+    "PureClaim",
     "claim_of",
 ]
+
+if not TYPE_CHECKING:  # to which every name would be one of this file
+    __getattr__, __dir__ = late_names(
+        __name__, {}, renamed={"Approximate": "ApproximateClaim", "Pure": "PureClaim"}
+    )
 
 ORDERS: Final = tuple(Fraction(round(64 * (1 + 2.0**k)), 64) for k in range(-6, 9))
 _LITTLE: Final = 0.01
@@ -62,10 +68,10 @@ _DELTAS: Final = tuple(
 
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class Approximate(Claim):
+class ApproximateClaim(Claim):
     """(epsilon, delta)-differential privacy at one delta.
 
-    >>> Approximate(delta="1e-6", epsilon=1).lower(Fraction(1, 2), Fraction(1, 10)).lower
+    >>> ApproximateClaim(delta="1e-6", epsilon=1).lower(Fraction(1, 2), Fraction(1, 10)).lower
     1.6094359124321003
     """
 
@@ -79,8 +85,8 @@ class Approximate(Claim):
 
     def lower(self, p: Fraction, q: Fraction) -> Level:
         """Return the larger of the two logarithms."""
-        found = max(log_ratio(p - self.delta, q), log_ratio(1 - q - self.delta, 1 - p))
-        return Level(found, _up(self.epsilon), float(self.delta))
+        bound = max(log_ratio(p - self.delta, q), log_ratio(1 - q - self.delta, 1 - p))
+        return Level(bound, _up(self.epsilon), float(self.delta))
 
     def guess(self, p: Floats, q: Floats) -> Floats:
         """Return the larger of the two logarithms."""
@@ -89,10 +95,10 @@ class Approximate(Claim):
 
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class Pure(Claim):
+class PureClaim(Claim):
     """Pure differential privacy.
 
-    >>> Pure(epsilon=1).lower(Fraction(1, 2), Fraction(1, 10))
+    >>> PureClaim(epsilon=1).lower(Fraction(1, 2), Fraction(1, 10))
     Level(lower=1.6094379124341003, claimed=1.0, delta=0.0)
     """
 
@@ -104,7 +110,7 @@ class Pure(Claim):
 
     def lower(self, p: Fraction, q: Fraction) -> Level:
         """Return the larger of the two logarithms."""
-        return Approximate(delta=0, epsilon=self.epsilon).lower(p, q)
+        return ApproximateClaim(delta=0, epsilon=self.epsilon).lower(p, q)
 
     def guess(self, p: Floats, q: Floats) -> Floats:
         """Return the larger of the two logarithms."""
@@ -132,14 +138,14 @@ class Concentrated(Claim):
         """Return the largest divergence of two coins over its order."""
         if p <= q:
             return Level(0.0, _up(self.rho))
-        found = max(
+        bound = max(
             divergence / order
             for order in ORDERS
             for divergence in (renyi_coins(p, q, order), renyi_coins(q, p, order))
         )
-        if isinstance(found, float):
-            return Level(found, _up(self.rho))
-        return Level(float_down(max(found, Fraction(0))), _up(self.rho))
+        if isinstance(bound, float):
+            return Level(bound, _up(self.rho))
+        return Level(float_down(max(bound, Fraction(0))), _up(self.rho))
 
     def guess(self, p: Floats, q: Floats) -> Floats:
         """Return the larger Kullback-Leibler divergence, which is near the largest quotient."""
@@ -193,22 +199,23 @@ class Curve(Claim):
         """Take the loss, and look up what it promises."""
         object.__setattr__(self, "loss", loss)
         known = [(delta, loss.epsilon(delta=delta)) for delta in _DELTAS]
-        object.__setattr__(self, "points", tuple(at for at in known if math.isfinite(at[1])))
+        finite = tuple(point for point in known if math.isfinite(point[1]))
+        object.__setattr__(self, "points", finite)
 
     def lower(self, p: Fraction, q: Fraction) -> Level:
         """Return the epsilon that is the largest multiple of its claim."""
-        found = [
-            Level(Approximate(delta=delta).lower(p, q).lower, claimed, float(delta))
+        levels = [
+            Level(ApproximateClaim(delta=delta).lower(p, q).lower, claimed, float(delta))
             for delta, claimed in self.points
         ]
-        return max(found, key=lambda level: level.lower / max(level.claimed or 0.0, _LITTLE))
+        return max(levels, key=lambda level: level.lower / max(level.claimed or 0.0, _LITTLE))
 
     def guess(self, p: Floats, q: Floats) -> Floats:
         """Return the largest multiple of a claim."""
-        found = [
+        excesses = [
             log_ratios(p, q, float(delta)) / max(claimed, _LITTLE) for delta, claimed in self.points
         ]
-        return np.asarray(np.max(found, axis=0), dtype=np.float64)
+        return np.asarray(np.max(excesses, axis=0), dtype=np.float64)
 
     def point(self, p: Floats, q: Floats, delta: float) -> float:
         """Return epsilon at one delta."""
@@ -219,7 +226,7 @@ def claim_of(promise: object) -> Claim:  # noqa: PLR0911  one for each kind of p
     """Return the claim that a number, a loss or nothing stands for.
 
     >>> claim_of(1), claim_of(None)
-    (Pure(epsilon=Fraction(1, 1)), Pure(epsilon=None))
+    (PureClaim(epsilon=Fraction(1, 1)), PureClaim(epsilon=None))
     >>> claim_of(GaussianDP(mu_squared=2)).mu > Fraction("1.414")
     True
     """
@@ -227,23 +234,23 @@ def claim_of(promise: object) -> Claim:  # noqa: PLR0911  one for each kind of p
         case Claim():
             return promise
         case None:
-            return Pure()
+            return PureClaim()
         case GaussianDP():
             return GaussianMu(mu=Fraction(promise.mu))
         case ZeroConcentrated():
             return Concentrated(rho=promise.rho)
         case ApproximateLoss():
-            return Approximate(delta=promise.delta_bound, epsilon=promise.epsilon_bound)
+            return ApproximateClaim(delta=promise.delta_bound, epsilon=promise.epsilon_bound)
         case PrivacyLoss():
             bound = promise.pure_bound()
-            return Curve(promise) if bound is None else Pure(epsilon=bound)
+            return Curve(promise) if bound is None else PureClaim(epsilon=bound)
         case int() | float() | Fraction() | str():
-            return Pure(epsilon=promise)
+            return PureClaim(epsilon=promise)
         case _:
             raise WrongKind(
                 what=f"a {type(promise).__name__} is not a promise about privacy.",
                 why="what is measured is compared with what was claimed.",
-                do="give an epsilon, a loss, or claims.Approximate(epsilon=1, delta='1e-6').",
+                do="give an epsilon, a loss, or claims.ApproximateClaim(epsilon=1, delta='1e-6').",
             )
 
 

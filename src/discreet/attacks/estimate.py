@@ -117,11 +117,11 @@ def estimate_epsilon(  # noqa: PLR0913  what is measured, and how surely
     def promised(pair: Pair, size: int) -> float:
         return event_for(subject, pair, size, promise, level=_SEARCH).promise
 
-    at = worst_pair(pairs, promised, sample)
-    pair = pairs[at]
+    worst = worst_pair(pairs, promised, sample)
+    pair = pairs[worst]
     event = event_for(subject, pair, sample, promise, level=float(chance))
     counts = tuple(_hits(subject, data, judged, event) for data in pair)
-    shown = f"pair {at + 1} of {len(pairs)}" if len(pairs) > 1 else ""
+    shown = f"pair {worst + 1} of {len(pairs)}" if len(pairs) > 1 else ""
     return _judged(promise, event, (counts[0], counts[1]), judged, level=chance, pair=shown)
 
 
@@ -151,14 +151,14 @@ def _refuse_failures(answers: list[Answers]) -> None:
 
 
 def _counted(answers: Answers, n: int) -> Columns:
-    found = columns_of(answers)
-    if found.n != n:
+    columns = columns_of(answers)
+    if columns.n != n:
         raise WrongKind(
             what="there are not as many answers as were asked for.",
             why="a bound is about a fixed number of independent answers.",
             do="return one answer for each draw; an error is an answer too.",
         )
-    return found
+    return columns
 
 
 def _hits(subject: Subject, data: Any, n: int, event: Event) -> int:
@@ -170,14 +170,14 @@ def _judged(  # noqa: PLR0913  everything that a result says
     claim: Claim, event: Event, hits: tuple[int, int], n: int, *, level: Fraction, pair: str
 ) -> Measured:
     p, q = at_least(hits[0], n, level=level / 2), at_most(hits[1], n, level=level / 2)
-    found = claim.lower(p, q)
-    rough = claim.point(np.array(hits[0] / n), np.array(hits[1] / n), found.delta)
+    bound = claim.lower(p, q)
+    rough = claim.point(np.array(hits[0] / n), np.array(hits[1] / n), bound.delta)
     return Measured(
         parameter=claim.parameter,
-        lower=found.lower,
+        lower=bound.lower,
         estimate=rough,
-        claimed=found.claimed,
-        delta=found.delta,
+        claimed=bound.claimed,
+        delta=bound.delta,
         event=str(event),
         hits=hits,
         n=n,

@@ -94,14 +94,14 @@ def exact_epsilon(
     promise, pairs = claim_of(claim), pairs_of(neighbors)
     chosen = None if outcomes is None else list(outcomes)
     best = -math.inf, 0, Level(0.0, None), ""
-    for at, pair in enumerate(pairs):
+    for number, pair in enumerate(pairs):
         laws = [_law(mechanism, data, chosen) for data in pair]
         for here, there in (laws, laws[::-1]):
             level, event = _worst(_rows(here, there), promise)
             rank = level.lower if level.claimed is None else level.lower - level.claimed
             if rank > best[0]:
-                best = rank, at, level, event
-    _, at, level, event = best
+                best = rank, number, level, event
+    _, number, level, event = best
     return Measured(
         parameter=promise.parameter,
         lower=level.lower,
@@ -112,7 +112,7 @@ def exact_epsilon(
         hits=(0, 0),
         n=0,
         level=0.0,
-        pair=f"pair {at + 1} of {len(pairs)}" if len(pairs) > 1 else "",
+        pair=f"pair {number + 1} of {len(pairs)}" if len(pairs) > 1 else "",
     )
 
 
@@ -165,9 +165,9 @@ def _worst(rows: list[_Row], claim: Claim) -> tuple[Level, str]:
         return claim.lower(Fraction(0), Fraction(1)), "no outcome"
     p, q = np.cumsum([row.p for row in rows]), np.cumsum([row.q for row in rows])
     floats = np.array([float(value) for value in p]), np.array([float(value) for value in q])
-    at = int(np.argmax(claim.guess(np.minimum(floats[0], 1.0), np.minimum(floats[1], 1.0))))
-    level = claim.lower(min(p[at], Fraction(1)), min(q[at], Fraction(1)))
-    more = f" or one of {at} others" if at else ""
+    best = int(np.argmax(claim.guess(np.minimum(floats[0], 1.0), np.minimum(floats[1], 1.0))))
+    level = claim.lower(min(p[best], Fraction(1)), min(q[best], Fraction(1)))
+    more = f" or one of {best} others" if best else ""
     return level, f"the answer is {rows[0].outcome!r}{more}"
 
 

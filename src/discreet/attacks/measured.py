@@ -1,4 +1,4 @@
-"""What an audit found: a lower bound that holds, and the event that shows it.
+"""The result of an audit: a lower bound that holds, and the event that shows it.
 
 Trust: public.
 """
@@ -53,8 +53,8 @@ class Measured:
 
     def to_json(self) -> dict[str, Any]:
         """Return all of it in types that JSON knows; an infinite number is text."""
-        found = {**asdict(self), "hits": list(self.hits), "violates": self.violates}
-        return {name: _finite(value) for name, value in found.items()}
+        fields = {**asdict(self), "hits": list(self.hits), "violates": self.violates}
+        return {name: _finite(value) for name, value in fields.items()}
 
     def __str__(self) -> str:
         """Show the bound, the claim and the event on one line."""

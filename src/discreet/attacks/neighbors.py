@@ -3,8 +3,8 @@
 Trust: public.
 
 The search draws a few answers about every candidate, keeps those that promise the highest bounds,
-and goes on with more answers about fewer, until one is left.  What it drew is thrown away: the pair
-that it names is judged by new answers (key ``held-out-event``), so searching costs no certainty.
+and goes on with more answers about fewer, until one is left.  Its answers are thrown away: the pair
+that it names is judged by new ones (key ``held-out-event``), so searching costs no certainty.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ def pairs_of(neighbors: object) -> list[Pair]:
     """
     if isinstance(neighbors, tuple) and len(neighbors) == 2:
         return [neighbors]
-    found = list(neighbors) if isinstance(neighbors, Iterable) else []
-    if not found or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in found):
+    pairs = list(neighbors) if isinstance(neighbors, Iterable) else []
+    if not pairs or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):
         raise WrongKind(
             what="the neighbors are not a pair, or a list of pairs.",
             why="what is lost is measured between two data sets that differ in one unit.",
             do="give a tuple of two data sets, or a list of such tuples.",
         )
-    return found
+    return pairs
 
 
 def worst_pair(pairs: Sequence[Pair], promised: Callable[[Pair, int], float], most: int) -> int:
@@ -49,8 +49,8 @@ def worst_pair(pairs: Sequence[Pair], promised: Callable[[Pair, int], float], mo
     """
     left, size = list(range(len(pairs))), min(_FEWEST, most)
     while len(left) > 1:
-        promises = {at: promised(pairs[at], size) for at in left}
-        best = sorted(left, key=lambda at: -promises[at])
+        promises = {place: promised(pairs[place], size) for place in left}
+        best = sorted(left, key=lambda place: -promises[place])
         left = best[: 1 if size >= most else -(-len(left) // _GROWTH)]
         size = min(_GROWTH * size, most)
     return left[0]
@@ -62,8 +62,8 @@ def removals(data: Sequence[Any]) -> Iterator[Pair]:
     >>> [without for _, without in removals("ab")]
     [['b'], ['a']]
     """
-    for at in range(len(data)):
-        yield list(data), [*data[:at], *data[at + 1 :]]
+    for place in range(len(data)):
+        yield list(data), [*data[:place], *data[place + 1 :]]
 
 
 def without_units(table: Any, column: str) -> Iterator[Pair]:
@@ -97,9 +97,9 @@ def shifts(length: int, *, by: int = 1) -> Iterator[Pair]:
         (-by,) * (length - 1) + (by,),
         (-by,) * half + (by,) * (length - half),
     )
-    found: dict[Pair, None] = {}
+    pairs: dict[Pair, None] = {}
     for moves in patterns:
         start = tuple(max(-move, 0) for move in moves)
-        moved = tuple(at + move for at, move in zip(start, moves, strict=True))
-        found |= {(start, moved): None, (moved, start): None}
-    yield from found
+        moved = tuple(value + move for value, move in zip(start, moves, strict=True))
+        pairs |= {(start, moved): None, (moved, start): None}
+    yield from pairs

@@ -1,14 +1,14 @@
-"""Auditing what a session answers, from a table to the released numbers.
+"""Auditing the answers of a session, from a table to the released numbers.
 
 Trust: public.
 
-    Question   the engine runs once; noise is drawn on its totals as often as is wanted
+    Question   the engine runs once; noise is drawn on its totals as often as wanted
     Asked      every answer is paid for, computed, recorded and read back, with a new ledger
 
-All that a release holds is a function of what its mechanisms gave (key ``answer-loss``), and that
-is what ``Question`` looks at: nothing that follows from it can tell more.
-Which rows of a unit are kept, where it has too many, follows from a salt.  Promises hold for every
-salt, so ``Question`` keeps one, the same on both sides; ``Asked`` draws a new one each time.
+All that a release holds is a function of the outputs of its mechanisms (key ``answer-loss``), which
+``Question`` looks at: nothing that follows from them can tell more.
+A salt decides which rows of a unit are kept where it has too many.  Promises hold for every salt,
+so ``Question`` keeps one, the same on both sides; ``Asked`` draws a new one each time.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Question:
         return self.drawn(*self.totals(data), n)
 
     def totals(self, data: Any) -> tuple[Plan, RawTotals]:
-        """Return what is computed before noise is drawn."""
+        """Return the totals that noise is drawn on."""
         with self._planned(data) as (session, plan):
             engine = session._engine  # noqa: SLF001  (totals leave it for nobody else)
             return plan, engine.run(plan.request, order=HashOrder(salt=self.salt))
@@ -126,7 +126,7 @@ class Asked:
     def draw(self, data: Any, n: int) -> Answers:
         """Open, ask and close n times; an answer is the whole table."""
         with tempfile.TemporaryDirectory() as folder:
-            return [self._once(data, Path(folder) / f"{at}.ledger") for at in range(n)]
+            return [self._once(data, Path(folder) / f"{number}.ledger") for number in range(n)]
 
     def _once(self, data: Any, ledger: Path) -> Any:
         options = {"budget": Budget(epsilon=1000, delta="1/1000"), **self.options}
@@ -138,7 +138,7 @@ class Asked:
 
 
 def noisy_copies(plan: Plan, raw: RawTotals, copies: int) -> dict[str, Column]:
-    """Draw so many answers at once, by the function that draws each answer of a session.
+    """Draw many answers at once, with the function that draws each answer of a session.
 
     All groups are repeated, with their number as their key.  Noise is drawn for each group
     independently, so the copies are independent.
@@ -152,12 +152,12 @@ def noisy_copies(plan: Plan, raw: RawTotals, copies: int) -> dict[str, Column]:
         leaves={name: _repeated(leaves, groups, copies) for name, leaves in raw.leaves.items()},
     )
     noisy = noised(cast("Plan", _Repeated(plan)), repeated, entropy=SYSTEM)
-    names = _names(raw)
+    names = _named(raw.keys) if raw.keys else [""] * groups
     places = np.asarray(noisy.keys[0])
-    found: dict[str, Column] = {}
+    columns: dict[str, Column] = {}
     drawn = {name: total.runs[0].values for name, total in noisy.totals.items()}
-    for at, chosen in enumerate(noisy.chosen):
-        drawn[f"choice {at} of {chosen.choice.measure}"] = chosen.leaves
+    for number, chosen in enumerate(noisy.chosen):
+        drawn[f"choice {number} of {chosen.choice.measure}"] = chosen.leaves
     if plan.selection is not None:
         drawn["shown"] = np.ones(places.size, np.int64)
     absent = np.ones(groups * copies, np.bool_)
@@ -165,16 +165,16 @@ def noisy_copies(plan: Plan, raw: RawTotals, copies: int) -> dict[str, Column]:
     for measure, values in drawn.items():
         full = np.zeros(groups * copies, np.int64)
         full[places] = values
-        for at, group in enumerate(names):
-            column = slice(at, None, groups)
-            found[f"{measure}({group})"] = Column(full[column], mask=absent[column])
-    return found
+        for number, group in enumerate(names):
+            column = slice(number, None, groups)
+            columns[f"{measure}({group})"] = Column(full[column], mask=absent[column])
+    return columns
 
 
 def _reaching(plan: Plan, raw: RawTotals) -> dict[str, int]:
     """Draw one answer about more groups than could be listed: empty ones are drawn with the rest.
 
-    Which of them reach the threshold is another each time, so that copies cannot share a draw.
+    Which of them reach the threshold differs each time, so copies cannot share a draw.
     """
     noisy = noised(plan, raw, entropy=SYSTEM)
     names = _named(noisy.keys)
@@ -203,12 +203,8 @@ def _repeated(leaves: SparseLeaves, groups: int, copies: int) -> SparseLeaves:
     return np.tile(group, copies) + start, np.tile(leaf, copies), np.tile(count, copies)
 
 
-def _names(raw: RawTotals) -> list[str]:
-    """Name groups by their keys, so that the same group has one name on both sides."""
-    return _named(raw.keys) if raw.keys else [""] * raw.units.size
-
-
 def _named(keys: Sequence[pa.Array]) -> list[str]:
+    """Name groups by their keys, so that the same group has one name on both sides."""
     columns = [key.to_pylist() for key in keys]
     return [", ".join(map(repr, values)) for values in zip(*columns, strict=True)]
 

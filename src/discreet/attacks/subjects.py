@@ -7,7 +7,7 @@ as an array with n rows, as a mapping from names to such arrays (masked where an
 part), or as a sequence of n values of any kind.
 
     Calls       any function of a data set
-    Batches     any function of a data set and a number, that gives so many answers at once
+    Batches     any function of a data set and a number, which gives that many answers at once
     Runs        a mechanism of this package
     Command     a program that prints an answer
     Question    what a session answers, with the release drawn many times on the same totals
@@ -32,8 +32,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import WrongKind
 from discreet.exact import whole
-from discreet.mechanisms.gaussian import Gaussian
-from discreet.mechanisms.laplace import Laplace
+from discreet.mechanisms.additive import AdditiveNoise
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.randomized_response import RandomizedResponse
 
@@ -92,7 +91,7 @@ class Calls:
 @final
 @dataclass(frozen=True, slots=True)
 class Batches:
-    """A function of a data set and of a number, which gives so many answers.
+    """A function of a data set and a number, which gives that many answers.
 
     >>> Batches(lambda data, n: np.full(n, sum(data))).draw([1, 2], 3)
     array([3, 3, 3])
@@ -110,6 +109,7 @@ class Batches:
 class Runs:
     """A mechanism of this package; noise that is added to numbers is drawn all at once.
 
+    >>> from discreet.mechanisms import Laplace
     >>> Runs(Laplace(scale=1)).draw(7, 5).shape, Runs(Laplace(scale=1)).draw([1, 2], 5).shape
     ((5,), (5, 2))
     """
@@ -119,7 +119,7 @@ class Runs:
     def draw(self, data: Any, n: int) -> Answers:
         """Run the mechanism n times."""
         match self.mechanism:
-            case Laplace() | Gaussian():
+            case AdditiveNoise():
                 many = np.tile(np.asarray(data), (n, *(1 for _ in np.shape(data))))
                 drawn: NDArray[Any] = self.mechanism.run(many)
                 return drawn
@@ -130,7 +130,7 @@ class Runs:
 
 
 def subject_of(mechanism: object) -> Subject:
-    """Return whatever is audited as a subject.
+    """Return anything that can be audited as a subject.
 
     A function with an attribute ``batch``, a function of the data and a number, is drawn from by
     that.
@@ -162,12 +162,12 @@ _PLACE: Final = "{data}"
 class Command:
     """A command line; a data set is the path of a file.
 
-    The path takes the place of ``{data}`` in the arguments, and is in the environment under
-    ``variable``.  No shell is in between.  An answer is what was printed; a program that ends with
-    another code than 0 has failed, which is an answer too.
+    The path replaces ``{data}`` in the arguments, and is in the environment under ``variable``.  No
+    shell is involved.  The answer is what the program prints; an exit code other than 0 is a
+    failure, which is an answer too.
 
-    With ``lines`` above 1 one run prints so many answers, a line each; they must be independent, as
-    if each had been printed by a run of its own.
+    With ``lines`` above 1 one run prints that many answers, a line each; they must be independent,
+    as if each had been printed by a run of its own.
 
     >>> Command("echo {data} 12").draw("some.csv", 2)
     ['some.csv 12', 'some.csv 12']
@@ -206,8 +206,8 @@ class Command:
         path = os.fspath(data)
         runs = -(-n // self.lines)
         with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-            found = pool.map(self._run, [path] * runs)
-            return [answer for answers in found for answer in answers][:n]
+            outputs = pool.map(self._run, [path] * runs)
+            return [answer for answers in outputs for answer in answers][:n]
 
     def _run(self, path: str) -> list[Any]:
         words = [word.replace(_PLACE, path) for word in self.words]

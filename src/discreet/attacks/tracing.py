@@ -80,10 +80,10 @@ def scores(averages: Averages, rates: Averages, rows: Rows) -> Averages:
     """
     traits = len(rates)
     single = averages[:traits] - rates
-    found: Averages = (rows - rates) @ (single / (rates * (1 - rates)))
+    totals: Averages = (rows - rates) @ (single / (rates * (1 - rates)))
     if len(averages) > traits:
-        found += _pair_scores(averages, rates, rows)
-    return found
+        totals += _pair_scores(averages, rates, rows)
+    return totals
 
 
 def _pair_scores(averages: Averages, rates: Averages, rows: Rows) -> Averages:
@@ -95,8 +95,8 @@ def _pair_scores(averages: Averages, rates: Averages, rows: Rows) -> Averages:
     weights = np.zeros((traits, traits))
     weights[first, second] = both / (p * (1 - p) * q * (1 - q))
     centered = rows - rates
-    found: Averages = ((centered @ weights) * centered).sum(axis=1)
-    return found
+    totals: Averages = ((centered @ weights) * centered).sum(axis=1)
+    return totals
 
 
 def trace(
@@ -116,7 +116,7 @@ def trace(
 
 
 def expected(count: int, traits: int, *, alarms: float = 0.01) -> float:
-    """Return the share of members that is traced if averages are exact, to first order.
+    """Return the share of members that is traced from exact averages, to first order.
 
     >>> round(expected(100, 900), 2)
     0.75

@@ -8,42 +8,24 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from datetime import date
-from fractions import Fraction
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 
 from discreet.accounting import Left
-from discreet.cli.exit_codes import errors_reported, write_json
-from discreet.cli.options import (
-    AccountOption,
-    AnalystOption,
-    BoundsOption,
-    CommandInputs,
-    ConfidenceOption,
-    DataOption,
-    DeltaOption,
-    EpsilonOption,
-    ErrorOption,
-    JsonOption,
-    LedgerOption,
-    PolicyOption,
-    QuestionArgument,
-    RhoOption,
-    SizeOption,
-    command_inputs,
-    data_of,
-    name_value_pairs,
-)
+from discreet.cli import options
+from discreet.cli.exit_codes import errors_reported, write_result
 from discreet.plan import estimate
-from discreet.plan.plan import BudgetPreview, Plan
-from discreet.plan.pricing.calibration import Price
-from discreet.release.release import Release
 from discreet.session import Session
 from discreet.session import open as open_session
 from discreet.session.display import part_left, text_bar
 from discreet.units.unit import describe_unit
+
+if TYPE_CHECKING:  # all are handed in
+    from discreet.plan.plan import BudgetPreview, Plan
+    from discreet.plan.pricing.calibration import Price
+    from discreet.release.release import Release
 
 __all__ = ["ask", "plan", "plan_json", "release_json"]
 
@@ -56,22 +38,22 @@ def plan_json(plan: Plan) -> dict[str, object]:
         "scope": str(plan.scope),
         "promises": [
             {
-                "kind": each.kind,
-                "table": each.table or None,
-                "column": each.column or None,
-                "words": str(each),
+                "kind": item.kind,
+                "table": item.table or None,
+                "column": item.column or None,
+                "words": str(item),
             }
-            for each in plan.promises
+            for item in plan.promises
         ],
         "price": _price_json(plan.price),
         "confidence": str(plan.confidence),
         "errors": [
             {
-                "output": each.output,
-                "half_width": None if each.half_width is None else float(each.half_width),
-                "words": each.words,
+                "output": item.output,
+                "half_width": None if item.half_width is None else float(item.half_width),
+                "words": item.words,
             }
-            for each in plan.predicted
+            for item in plan.predicted
         ],
         "bounds": None if plan.search is None else _price_json(plan.search.price),
         "standing": _standing(plan.budget_preview),
@@ -85,11 +67,11 @@ def release_json(release: Release, left: Left | None) -> dict[str, object]:
         "columns": [
             {"name": column.name, "type": column.type.value.lower()} for column in release.columns
         ],
-        "rows": [{name: _value(each) for name, each in row.items()} for row in release.rows()],
+        "rows": [{name: _value(item) for name, item in row.items()} for row in release.rows()],
         "price": _price_json(release.plan.price),
         "bounds": [
-            {"of": each.about, "low": str(each.low), "high": str(each.high), "seen": each.seen}
-            for each in release.plan.found
+            {"of": item.about, "low": str(item.low), "high": str(item.high), "seen": item.seen}
+            for item in release.plan.found
         ],
         "confidence": str(release.confidence),
         "replayed": release.replayed,
@@ -100,76 +82,72 @@ def release_json(release: Release, left: Left | None) -> dict[str, object]:
     }
 
 
-def _standing(found: BudgetPreview | None) -> dict[str, object] | None:
+def _standing(preview: BudgetPreview | None) -> dict[str, object] | None:
     """Return what the ledger says of a plan: its entry if it was answered, and what it leaves."""
-    if found is None:
+    if preview is None:
         return None
-    return {"answered": found.entry, "fits": found.fits, "left": found.left or None}
+    return {"answered": preview.entry, "fits": preview.fits, "left": preview.left or None}
 
 
 def _price_json(price: Price) -> dict[str, str | None]:
-    def shown(value: Fraction | None) -> str | None:
-        return None if value is None else str(value)
-
-    return {
-        "epsilon": shown(price.epsilon),
-        "delta": shown(price.delta),
-        "rho": shown(price.rho),
-    }
+    parts = {"epsilon": price.epsilon, "delta": price.delta, "rho": price.rho}
+    return {name: None if value is None else str(value) for name, value in parts.items()}
 
 
 def _value(value: Any) -> Any:
     if isinstance(value, list):
-        return [_value(each) for each in value]
+        return [_value(item) for item in value]
     return value.isoformat() if isinstance(value, date) else value
 
 
 def plan(  # noqa: PLR0913  the options of a question
-    question: QuestionArgument,
+    question: options.QuestionArgument,
     *,
-    data: DataOption = None,
-    policy: PolicyOption = None,
-    ledger: LedgerOption = None,
-    account: AccountOption = None,
-    analyst: AnalystOption = None,
-    epsilon: EpsilonOption = None,
-    rho: RhoOption = None,
-    delta: DeltaOption = None,
-    error: ErrorOption = None,
-    size: SizeOption = None,
-    confidence: ConfidenceOption = None,
-    bounds_epsilon: BoundsOption = None,
-    as_json: JsonOption = False,
+    data: options.DataOption = None,
+    policy: options.PolicyOption = None,
+    ledger: options.LedgerOption = None,
+    account: options.AccountOption = None,
+    analyst: options.AnalystOption = None,
+    epsilon: options.EpsilonOption = None,
+    rho: options.RhoOption = None,
+    delta: options.DeltaOption = None,
+    error: options.ErrorOption = None,
+    size: options.SizeOption = None,
+    confidence: options.ConfidenceOption = None,
+    bounds_epsilon: options.BoundsOption = None,
+    as_json: options.JsonOption = False,
 ) -> None:
     """Say what an answer would cost and how exact it would be; spend nothing."""
     with errors_reported(as_json=as_json):
-        project = command_inputs(data=data_of(data), policy=policy, ledger=ledger).before_asking()
+        project = options.command_inputs(
+            data=options.data_of(data), policy=policy, ledger=ledger
+        ).before_asking()
         price = _price(epsilon, rho, delta, error, size, confidence, bounds_epsilon)
-        with _session(project, account, analyst) as session:
+        with _session(project.before_asking(), account, analyst) as session:
             _show_plan(session, _text(question), price, as_json=as_json)
 
 
 def ask(  # noqa: PLR0913  the options of a question
-    question: QuestionArgument,
+    question: options.QuestionArgument,
     *,
-    data: DataOption = None,
-    policy: PolicyOption = None,
-    ledger: LedgerOption = None,
-    account: AccountOption = None,
-    analyst: AnalystOption = None,
-    epsilon: EpsilonOption = None,
-    rho: RhoOption = None,
-    delta: DeltaOption = None,
-    error: ErrorOption = None,
-    size: SizeOption = None,
-    confidence: ConfidenceOption = None,
-    bounds_epsilon: BoundsOption = None,
+    data: options.DataOption = None,
+    policy: options.PolicyOption = None,
+    ledger: options.LedgerOption = None,
+    account: options.AccountOption = None,
+    analyst: options.AnalystOption = None,
+    epsilon: options.EpsilonOption = None,
+    rho: options.RhoOption = None,
+    delta: options.DeltaOption = None,
+    error: options.ErrorOption = None,
+    size: options.SizeOption = None,
+    confidence: options.ConfidenceOption = None,
+    bounds_epsilon: options.BoundsOption = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only plan; spend nothing.")] = False,
-    as_json: JsonOption = False,
+    as_json: options.JsonOption = False,
 ) -> None:
     """Answer a question: charge, read, add noise, record."""
     with errors_reported(as_json=as_json):
-        project = command_inputs(data=data_of(data), policy=policy, ledger=ledger)
+        project = options.command_inputs(data=options.data_of(data), policy=policy, ledger=ledger)
         price = _price(epsilon, rho, delta, error, size, confidence, bounds_epsilon)
         if dry_run:
             project = project.before_asking()
@@ -182,20 +160,14 @@ def ask(  # noqa: PLR0913  the options of a question
             with Console(stderr=True).status("answering ..."):
                 release = session.ask(_text(question), **price)
             left = session.remaining
-            if as_json:
-                write_json("release", release_json(release, left))
-                return
-            sys.stdout.write(f"{release}\n")
-            if left is not None:
+            write_result("release", release_json(release, left), release, as_json=as_json)
+            if left is not None and not as_json:
                 sys.stderr.write(f"{text_bar(left)} of the budget is left: {left}\n")
 
 
 def _show_plan(session: Session, text: str, price: Mapping[str, Any], *, as_json: bool) -> None:
-    found = session.plan(text, **price)
-    if as_json:
-        write_json("plan", plan_json(found))
-    else:
-        sys.stdout.write(f"{found}\n")
+    plan = session.plan(text, **price)
+    write_result("plan", plan_json(plan), plan, as_json=as_json)
 
 
 def _text(question: str) -> str:
@@ -211,7 +183,7 @@ def _price(  # noqa: PLR0913, PLR0917  the options of a price
     confidence: str | None,
     bounds_epsilon: str | None,
 ) -> dict[str, Any]:
-    errors = name_value_pairs(error, option="--error", of="number")
+    errors = options.name_value_pairs(error, option="--error", of="number")
     return {
         "epsilon": epsilon,
         "rho": rho,
@@ -223,7 +195,7 @@ def _price(  # noqa: PLR0913, PLR0917  the options of a price
     }
 
 
-def _session(project: CommandInputs, account: str | None, analyst: str | None) -> Session:
+def _session(project: options.CommandInputs, account: str | None, analyst: str | None) -> Session:
     return open_session(
         project.named_data(),
         policy=project.policy,

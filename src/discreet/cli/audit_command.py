@@ -2,8 +2,8 @@
 
 Trust: public.
 
-The suite ends with 6 where a promise is refuted, an attack succeeds or a broken twin escapes; the
-audit of a program where more is lost than it claims.
+The suite exits with 6 if a promise is refuted, an attack succeeds or a broken twin escapes; the
+audit of a program, if it loses more than it claims.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
-from discreet.attacks.claims import Approximate
+from discreet.attacks.claims import ApproximateClaim
 from discreet.attacks.estimate import estimate_epsilon
 from discreet.attacks.subjects import Command
 from discreet.cli.exit_codes import VIOLATION, errors_reported, write_json, write_result
@@ -100,11 +100,11 @@ def _program(  # noqa: PLR0913  what is run, on what, against which claim
     *,
     as_json: bool,
 ) -> bool:
-    """Measure what a program loses; say whether that is more than it claims."""
-    claim = Approximate(delta=delta, epsilon=epsilon)
-    found = estimate_epsilon(program, pair, runs, claim=claim)
-    write_result("measured", found.to_json(), found, as_json=as_json)
-    return found.violates
+    """Measure what a program loses; return whether that is more than it claims."""
+    claim = ApproximateClaim(delta=delta, epsilon=epsilon)
+    measured = estimate_epsilon(program, pair, runs, claim=claim)
+    write_result("measured", measured.to_json(), measured, as_json=as_json)
+    return measured.violates
 
 
 def _pair(data: list[str] | None) -> tuple[str, str]:
@@ -125,10 +125,11 @@ def _pair(data: list[str] | None) -> tuple[str, str]:
 
 
 def _suite(*, long: bool, jobs: int | None, out: Path | None, as_json: bool) -> bool:
-    """Run the suite; say whether anything is not as it must be."""
+    """Run the suite; return whether anything is wrong."""
     package = _audit_package()
-    with _shown() as told:
-        report: Report = package.run_suite(long=long, jobs=_jobs(jobs), told=told)
+    workers = (os.cpu_count() or 1) if jobs is None else jobs
+    with _shown() as progress:
+        report: Report = package.run_suite(long=long, jobs=workers, told=progress)
     if out is not None:
         _write(report, out, package)
     if as_json:
@@ -152,13 +153,9 @@ def _audit_package() -> ModuleType:
         ) from None
 
 
-def _jobs(given: int | None) -> int:
-    return (os.cpu_count() or 1) if given is None else given
-
-
 @contextmanager
 def _shown() -> Iterator[ProgressCallback]:
-    """Show on stderr what comes next: a bar on a terminal, and elsewhere ten lines in all."""
+    """Show progress on stderr: a bar on a terminal, and elsewhere ten lines in all."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield _tenths
@@ -166,16 +163,16 @@ def _shown() -> Iterator[ProgressCallback]:
     with Progress(console=console, transient=True) as bar:
         task = bar.add_task("audit")
 
-        def told(name: str, at: int, of: int) -> None:
-            bar.update(task, description=name, completed=at, total=of)
+        def update(name: str, done: int, of: int) -> None:
+            bar.update(task, description=name, completed=done, total=of)
 
-        yield told
+        yield update
 
 
-def _tenths(name: str, at: int, of: int) -> None:
+def _tenths(name: str, done: int, of: int) -> None:
     """Write a line whenever another tenth is done."""
-    if at and 10 * at // of > 10 * (at - 1) // of:
-        sys.stderr.write(f"audit: {at} of {of} done, next is {name}\n")
+    if done and 10 * done // of > 10 * (done - 1) // of:
+        sys.stderr.write(f"audit: {done} of {of} done, next is {name}\n")
 
 
 def _say(report: Report, out: Path | None, package: ModuleType) -> None:

@@ -1,13 +1,12 @@
-"""How commands end: one exit code for each kind of end, and errors without a traceback.
+"""How commands end: one exit code for each kind of ending, and errors without a traceback.
 
-Trust: kernel.  A traceback, or the text of an unknown error, could quote the data: errors are told
-in three sentences.
+Trust: kernel.  A traceback, or the text of an unknown error, could quote the data: errors are
+reported in three sentences.
 
     0   done
-    1   something failed that is nobody's decision: data that cannot be computed, a ledger that
-        cannot be reached, no random bits; or whoever read the output has left, which is not
-        worth a word
-    2   the command was not understood, or names data, a policy or a ledger that is not there
+    1   something failed by nobody's decision: data that cannot be computed, a ledger that cannot
+        be reached, no random bits; or whoever read the output has left, which needs no message
+    2   the command was not understood, or names data, a policy or a ledger that does not exist
     3   the budget does not allow it
     4   the policy does not allow it, or the question cannot be answered
     5   the ledger is damaged, was changed, or belongs to something else
@@ -72,12 +71,7 @@ _CODES: Final[tuple[tuple[type[DiscreetError], int], ...]] = (
 
 
 def code_of(error: DiscreetError) -> int:
-    """Return the exit status for an error.
-
-    >>> from discreet.errors import OverBudget
-    >>> code_of(OverBudget(what="a.", why="b.", do="c."))
-    3
-    """
+    """Return the exit status for an error."""
     return next((code for kind, code in _CODES if isinstance(error, kind)), FAILED)
 
 
@@ -101,7 +95,7 @@ def errors_reported(*, as_json: bool = False) -> Iterator[None]:
 
 
 def _stopped(error: Exception) -> str:
-    """Tell of an error that is not ours, without its text."""
+    """Report an error that is not ours, without its text."""
     what = f"stopped by an unexpected {type(error).__name__}."
     why = "its text is not shown, since it may hold values of the data."
     do = "try again"
@@ -131,7 +125,7 @@ def _say(error: DiscreetError, *, as_json: bool) -> None:
 
 
 def write_result(kind: str, content: dict[str, object], text: object, *, as_json: bool) -> None:
-    """Write what a command came to, as JSON or as text."""
+    """Write the result of a command, as JSON or as text."""
     if as_json:
         write_json(kind, content)
     else:

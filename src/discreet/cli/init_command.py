@@ -16,7 +16,7 @@ from discreet.cli.exit_codes import errors_reported, write_json
 from discreet.cli.options import POLICY, SERVERS, JsonOption, name_value_pairs
 from discreet.cli.policy_questionnaire import Answers, Ask, policy_from
 from discreet.errors import WrongKind
-from discreet.ledger import Ledger
+from discreet.ledger.ledger import Ledger
 from discreet.ledger.stores.store import is_server, store_for
 from discreet.plan.policy.policy import Policy, SessionSettings, read_policy
 from discreet.session import describe
@@ -98,15 +98,15 @@ def init(  # noqa: PLR0913  one option for each answer
 
 
 def _with_ledger(rules: Policy, ledger: str, policy: Path) -> Policy:
-    """Make the ledger, and return the policy with its id: from now on it has to be there."""
+    """Make the ledger, and return the policy with its id: from now on it has to exist."""
     address = ledger if is_server(ledger) else str(policy.parent / ledger)
-    with Ledger.open(address, unit=rules.unit, budget=rules.budget) as found:
-        session = replace(rules.session or SessionSettings(), ledger_id=found.id)
+    with Ledger.open(address, unit=rules.unit, budget=rules.budget) as made:
+        session = replace(rules.session or SessionSettings(), ledger_id=made.id)
     return replace(rules, session=session)
 
 
 def _seen_from(policy: Path, source: str) -> str:
-    """Return the path of the data as it is seen from the folder of the policy."""
+    """Return the path of the data relative to the folder of the policy."""
     if source.startswith(SERVERS):
         return without_password(source)
     try:
@@ -145,7 +145,7 @@ def _without_password(ledger: str) -> str:
 
 
 def _asker(*, yes: bool) -> Ask:
-    """Return what asks: a person at a terminal, or nobody."""
+    """Return a function that asks a person at a terminal, or nobody."""
 
     def usual(question: str, default: str) -> str:
         if not yes:
@@ -181,7 +181,7 @@ def _say(policy: Policy, path: Path, table: str, *, as_json: bool) -> None:
         return
     sys.stdout.write(f"wrote {path}; the budget is {policy.budget}.\n")
     place = policy.session or SessionSettings()
-    if any(each is not None and each.startswith(SERVERS) for each in (place.data, place.ledger)):
+    if any(text is not None and text.startswith(SERVERS) for text in (place.data, place.ledger)):
         sys.stdout.write("no password is in it: set PGPASSWORD, or use a password file.\n")
     question = f"SELECT COUNT(*) AS n FROM {table}"  # noqa: S608 (a checked name, and only shown)
     sys.stdout.write(f'next: discreet plan "{question}" --epsilon 0.1\n')

@@ -17,9 +17,10 @@ from rich.table import Table
 from discreet.accounting.budgets.amounts import format_up
 from discreet.cli.exit_codes import LEDGER, errors_reported, write_json, write_result
 from discreet.cli.options import EXAMPLES, JsonOption, command_inputs
-from discreet.ledger import Ledger
+from discreet.ledger.ledger import Ledger
 from discreet.ledger.stores.store import is_server
-from discreet.ledger.verify import verify_file
+from discreet.ledger.values import Receipt
+from discreet.ledger.verify.readers import verify_file
 from discreet.session.display import text_bar
 from discreet.units.unit import describe_unit
 
@@ -33,6 +34,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+CopyPath = Annotated[Path, typer.Argument(help="Where to write; nothing may be there yet.")]
+ReceiptsOption = Annotated[
+    list[str] | None, typer.Option(help="A receipt that the ledger once gave; may be repeated.")
+]
 LedgerArgument = Annotated[
     str | None, typer.Argument(help="The ledger; the one of policy.toml unless given.")
 ]
@@ -41,28 +46,26 @@ LedgerArgument = Annotated[
 @app.command(epilog=EXAMPLES["show"])
 def show(ledger: LedgerArgument = None, *, as_json: JsonOption = False) -> None:
     """Show accounts, what is left in them, and all entries."""
-    with errors_reported(as_json=as_json), _opened(ledger) as found:
+    with errors_reported(as_json=as_json), _opened(ledger) as opened:
         if as_json:
-            write_json("ledger", _as_json(found))
+            write_json("ledger", _as_json(opened))
         else:
-            _as_text(found)
+            _as_text(opened)
 
 
 @app.command(epilog=EXAMPLES["verify"])
 def verify(
     ledger: LedgerArgument = None,
     *,
-    receipt: Annotated[
-        list[str] | None, typer.Option(help="A receipt that the ledger once gave; may be repeated.")
-    ] = None,
+    receipt: ReceiptsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Work out everything again from the entries alone."""
     with errors_reported(as_json=as_json):
         address = _address(ledger)
         if is_server(address):
-            with Ledger.open(address) as found:
-                report = found.verify(receipts=receipt or ())
+            with Ledger.open(address) as opened:
+                report = opened.verify(receipts=receipt or ())
         else:
             report = verify_file(address, receipts=receipt or ())
         write_result(
@@ -73,43 +76,26 @@ def verify(
 
 
 @app.command(epilog=EXAMPLES["export"])
-def export(
-    path: Annotated[Path, typer.Argument(help="Where to write; nothing may be there yet.")],
-    ledger: LedgerArgument = None,
-    *,
-    as_json: JsonOption = False,
-) -> None:
+def export(path: CopyPath, ledger: LedgerArgument = None, *, as_json: JsonOption = False) -> None:
     """Write everything, answers included, to a file of JSON lines."""
-    with errors_reported(as_json=as_json), _opened(ledger) as found:
-        receipt = found.export(path)
-        write_result(
-            "export",
-            {"path": str(path), "receipt": str(receipt)},
-            f"{path}\nreceipt {receipt}",
-            as_json=as_json,
-        )
+    with errors_reported(as_json=as_json), _opened(ledger) as opened:
+        _report_copy("export", path, opened.export(path), as_json=as_json)
 
 
 @app.command(epilog=EXAMPLES["backup"])
-def backup(
-    path: Annotated[Path, typer.Argument(help="Where to write; nothing may be there yet.")],
-    ledger: LedgerArgument = None,
-    *,
-    as_json: JsonOption = False,
-) -> None:
+def backup(path: CopyPath, ledger: LedgerArgument = None, *, as_json: JsonOption = False) -> None:
     """Write everything to a file while the ledger is in use, and verify what was written.
 
     Use this and not cp: a copy of the file may lack what was charged last, and is refused as a
     ledger.
     """
-    with errors_reported(as_json=as_json), _opened(ledger) as found:
-        receipt = found.backup(path)
-        write_result(
-            "backup",
-            {"path": str(path), "receipt": str(receipt)},
-            f"{path}, verified\nreceipt {receipt}",
-            as_json=as_json,
-        )
+    with errors_reported(as_json=as_json), _opened(ledger) as opened:
+        _report_copy("backup", path, opened.backup(path), ", verified", as_json=as_json)
+
+
+def _report_copy(kind: str, path: Path, receipt: Receipt, note: str = "", *, as_json: bool) -> None:
+    content: dict[str, object] = {"path": str(path), "receipt": str(receipt)}
+    write_result(kind, content, f"{path}{note}\nreceipt {receipt}", as_json=as_json)
 
 
 @app.command(epilog=EXAMPLES["restore"])
@@ -122,9 +108,7 @@ def restore(  # noqa: PLR0913  two people, and what they say
     reason: Annotated[str, typer.Option(help="Why.")],
     by: Annotated[str, typer.Option(help="Who wants it.")],
     approved_by: Annotated[str, typer.Option(help="Who agrees, somebody else.")],
-    receipt: Annotated[
-        list[str] | None, typer.Option(help="A receipt that the ledger once gave; may be repeated.")
-    ] = None,
+    receipt: ReceiptsOption = None,
     last: Annotated[
         str | None,
         typer.Option(help="The receipt of its last entry, if both vouch that none came after it."),
@@ -142,11 +126,11 @@ def restore(  # noqa: PLR0913  two people, and what they say
             approved_by=approved_by,
             receipts=receipt or (),
             last=last,
-        ) as found:
+        ) as restored:
             write_result(
                 "restored",
-                {"ledger": found.id, "receipt": str(found.receipt)},
-                f"{found}\nreceipt {found.receipt}",
+                {"ledger": restored.id, "receipt": str(restored.receipt)},
+                f"{restored}\nreceipt {restored.receipt}",
                 as_json=as_json,
             )
 
@@ -161,12 +145,12 @@ def reopen(
     as_json: JsonOption = False,
 ) -> None:
     """Allow further attempts of a question that a failed attempt has closed; the owner's act."""
-    with errors_reported(as_json=as_json), _opened(ledger) as found:
-        found.reopen(key, reason=reason, by=by)
+    with errors_reported(as_json=as_json), _opened(ledger) as opened:
+        opened.reopen(key, reason=reason, by=by)
         write_result(
             "reopened",
-            {"key": key, "receipt": str(found.receipt)},
-            f"reopened {key}\nreceipt {found.receipt}",
+            {"key": key, "receipt": str(opened.receipt)},
+            f"reopened {key}\nreceipt {opened.receipt}",
             as_json=as_json,
         )
 
@@ -179,7 +163,7 @@ def _address(given: str | None) -> str:
 
 
 def _opened(given: str | None) -> Ledger:
-    """Open the ledger that is named; that of the policy has to bear the id that is there."""
+    """Open the named ledger; that of the policy must have the id on record there."""
     if given is not None:
         return Ledger.open(_address(given))
     said = command_inputs().policy.session
@@ -211,16 +195,16 @@ def _as_text(ledger: Ledger) -> None:
 
 
 def _cost(entry: Mapping[str, Any], names: Mapping[str, tuple[str, ...]]) -> str:
-    """Say what a charge costs whom it costs most, by the names of what its account counts."""
+    """Return the highest cost of a charge to anybody, in the components of its account."""
     if entry["kind"] != "charge":
         return ""
     paid = entry["amounts"].get(entry["account"])
     if not paid:
         return ""
-    sides = [[int(each) for each in side] for piece in paid for side in piece]
+    sides = [[int(amount) for amount in side] for piece in paid for side in piece]
     most = [max(column) for column in zip(*sides, strict=True)]
     parts = zip(names[entry["account"]], most, strict=True)
-    return ", ".join(f"{name} {format_up(each)}" for name, each in parts if each)
+    return ", ".join(f"{name} {format_up(amount)}" for name, amount in parts if amount)
 
 
 def _as_json(ledger: Ledger) -> dict[str, object]:

@@ -20,7 +20,7 @@ from typing import Annotated, Final, final
 import typer
 
 from discreet.errors import NotALedger, WrongKind
-from discreet.ledger import Ledger
+from discreet.ledger.ledger import Ledger
 from discreet.ledger.stores.store import is_server
 from discreet.plan.policy.policy import Policy, read_policy
 
@@ -75,9 +75,9 @@ class CommandInputs:
         return self.data if self.data is not None else _missing("data")
 
     def before_asking(self) -> CommandInputs:
-        """Return the same without a ledger that is not there: planning does not make one.
+        """Return the same without a ledger that does not exist: planning does not make one.
 
-        A ledger whose id is in the policy has to be there; it is never left out.
+        A ledger whose id is in the policy has to exist; it is never left out.
         """
         said = self.policy.session
         if self.ledger is None or (said is not None and said.ledger_id is not None):
@@ -94,7 +94,7 @@ class CommandInputs:
 def command_inputs(
     *, data: Data | None = None, policy: str | None = None, ledger: str | None = None
 ) -> CommandInputs:
-    """Put options before what the policy says.
+    """Combine options with the policy; options come first.
 
     >>> command_inputs(data="visits.csv", ledger="visits.ledger").named_data()
     'visits.csv'
@@ -162,17 +162,17 @@ def name_value_pairs(given: list[str] | None, *, option: str, of: str) -> dict[s
     >>> name_value_pairs(["visits=5"], option="--error", of="number")
     {'visits': '5'}
     """
-    found: dict[str, str] = {}
-    for each in given or ():
-        name, equals, value = each.partition("=")
-        if not name or not equals or not value or name in found:
+    pairs: dict[str, str] = {}
+    for text in given or ():
+        name, equals, value = text.partition("=")
+        if not name or not equals or not value or name in pairs:
             raise WrongKind(
                 what=f"{option} is not NAME={of.upper()}, or a name comes twice.",
                 why="each value belongs to one name.",
                 do=f"write {option} NAME={of.upper()}.",
             )
-        found[name] = value
-    return found
+        pairs[name] = value
+    return pairs
 
 
 def data_of(given: list[str] | None) -> str | dict[str, str] | None:

@@ -67,7 +67,8 @@ def policy_from(
     >>> policy.unit.name, policy.tables[0].columns[0].high
     ('row', Fraction(110, 1))
     """
-    unit = _unit(answers.unit or ask(f"1  Who is a person here? {_listed(columns)}", ""), columns)
+    listed = f"One of {', '.join(columns)}; or {_ROW}"
+    unit = _unit(answers.unit or ask(f"1  Who is a person here? {listed}", ""), columns)
     single = not unit.columns
     rows = answers.max_rows or ("1" if single else ask("2  Rows of one person that count", "10"))
     groups = answers.max_groups or ("1" if single else ask("   Groups of one person", "4"))
@@ -154,33 +155,29 @@ def _integer(said: str) -> int:
 
 
 def _known(name: str, columns: Columns) -> str:
-    found = [each for each in columns if folded(each) == folded(name.strip())]
-    if not found:
+    matches = [column for column in columns if folded(column) == folded(name.strip())]
+    if not matches:
         raise UnknownName(
             what=f"there is no column {name.strip()}.",
             why="the policy is about the columns of the table.",
             do=f"use one of: {', '.join(columns)}.",
         )
-    return found[0]
+    return matches[0]
 
 
 def _type(said: str) -> Type:
-    found = TYPES_BY_NAME.get(said.upper())
-    if found is None:
+    known = TYPES_BY_NAME.get(said.upper())
+    if known is None:
         raise WrongKind(
             what="a type is not known.",
             why="columns are read as one of a few types.",
-            do=f"use one of: {', '.join(each.value.lower() for each in Type)}.",
+            do=f"use one of: {', '.join(kind.value.lower() for kind in Type)}.",
         )
-    return found
-
-
-def _listed(columns: Columns) -> str:
-    return f"One of {', '.join(columns)}; or {_ROW}"
+    return known
 
 
 def _split(said: str) -> tuple[str, ...]:
-    return tuple(each.strip() for each in said.split(",") if each.strip())
+    return tuple(part.strip() for part in said.split(",") if part.strip())
 
 
 def _whole(said: str) -> int:

@@ -54,7 +54,7 @@ class _Axis:
     def ticks(self) -> list[float]:
         rough = (self.high - self.low) / 5
         power = 10.0 ** math.floor(math.log10(rough))
-        step = next(power * each for each in (1, 2, 5, 10) if power * each >= rough)
+        step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough)
         first, last = math.ceil(self.low / step), math.floor(self.high / step)
         return [step * number for number in range(first, last + 1)]
 
@@ -69,7 +69,7 @@ def error_bars(marks: Sequence[IntervalMark], *, label: str) -> str:
     """
     axis = _Axis.over(marks)
     bottom = _TOP + _STEP * len(marks)
-    lines = [_line(mark, _TOP + _STEP * at, axis) for at, mark in enumerate(marks)]
+    lines = [_line(mark, _TOP + _STEP * place, axis) for place, mark in enumerate(marks)]
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {bottom + 28}" '
         f'width="{_WIDTH}" height="{bottom + 28}" role="img" aria-label="{escape(label)}" '

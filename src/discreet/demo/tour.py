@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
@@ -19,13 +19,14 @@ from numpy.typing import NDArray
 from pyarrow import compute
 
 from discreet import session as sessions
-from discreet.accounting import Left
 from discreet.demo.page import IntervalMark, Stop, error_bars, write_page
 from discreet.errors import OverBudget
-from discreet.ledger import Ledger
-from discreet.release.release import Release
+from discreet.ledger.ledger import Ledger
 from discreet.session import Session
 from discreet.session.display import svg_bar, text_bar
+
+if TYPE_CHECKING:  # handed in
+    from discreet.release.release import Release
 
 __all__ = ["PAGE", "POLICY", "REGIONS", "WARDS", "tour", "visits"]
 
@@ -67,7 +68,7 @@ Words = NDArray[np.uint64]
 
 
 def visits(patients: int = _PATIENTS) -> pa.Table:
-    """Return the visits of so many patients.
+    """Return the visits of some number of patients.
 
     >>> visits(3).column_names
     ['patient', 'region', 'ward', 'cost']
@@ -235,8 +236,8 @@ def _record(clinic: Session) -> Stop:
 
 
 def _truth(data: pa.Table, function: str) -> dict[str, float]:
-    found = data.group_by("ward").aggregate([("cost", function)])
-    return dict(zip(found["ward"].to_pylist(), found[f"cost_{function}"].to_pylist(), strict=True))
+    means = data.group_by("ward").aggregate([("cost", function)])
+    return dict(zip(means["ward"].to_pylist(), means[f"cost_{function}"].to_pylist(), strict=True))
 
 
 def _count(data: pa.Table, column: str) -> int:
@@ -261,7 +262,7 @@ def _left(clinic: Session) -> str:
 
 
 def _bar(clinic: Session) -> tuple[str, ...]:
-    left: Left | None = clinic.remaining
+    left = clinic.remaining
     return () if left is None else (svg_bar(left),)
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from discreet.doors import late_names
-from discreet.ledger.ledger import Ledger
-from discreet.ledger.values import Account, Charged, Receipt, Release, Started
 
-if TYPE_CHECKING:  # the auditor is loaded when first used
-    from discreet.ledger.verify import AccountBalance, Problem, Report
+if TYPE_CHECKING:  # each is loaded when first used
+    from discreet.ledger.ledger import Ledger
+    from discreet.ledger.values import Account, Charged, Receipt, Started, StoredAnswer
+    from discreet.ledger.verify.report import AccountBalance, Problem, Report
 
 __all__ = [
     "Account",
@@ -21,14 +21,18 @@ __all__ = [
     "Ledger",
     "Problem",
     "Receipt",
-    "Release",
     "Report",
     "Started",
+    "StoredAnswer",
 ]
 
 if not TYPE_CHECKING:  # to which every name would be one of this room
     __getattr__, __dir__ = late_names(
         __name__,
-        {"verify": ("AccountBalance", "Problem", "Report")},
-        renamed={"Standing": "AccountBalance"},
+        {
+            "ledger": ("Ledger",),
+            "values": ("Account", "Charged", "Receipt", "Started", "StoredAnswer"),
+            "verify.report": ("AccountBalance", "Problem", "Report"),
+        },
+        renamed={"Release": "StoredAnswer", "Standing": "AccountBalance"},
     )

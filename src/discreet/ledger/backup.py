@@ -1,23 +1,21 @@
-"""Exports: a whole ledger in one file of text, and a new ledger from it.
+"""Exports: a whole ledger in one text file, and a new ledger made from one.
 
-Trust: kernel.  A ledger that is forgotten in part gives spent privacy back.
+Trust: kernel.  A ledger that forgets entries gives spent privacy back.
 
 Definition.  An export is JSON lines: first ``{"export":1,"ledger":...}``, then for each entry its
-line, its head and, for a release, the answer in base 64.  It holds the answers, so that it is
-written for its owner alone.  It is there as a whole or not at all: it is written beside its place,
-synced, and moved there.  It replaces nothing.
+line, its head and, for a release, the answer in base 64.  Since it holds the answers, only its
+owner may read it.  It is written beside its place, synced and moved, so that it exists as a whole
+or not at all, and it replaces nothing.
 
-What restoring promises: the new ledger begins with the entries of its source, byte for byte, all of
-them verified; nothing is restored that contradicts a receipt; and an entry says that it was
-restored, from which head, why, and by whom.
-What it cannot know is whether the old ledger went on after that.  So everything that was left in
-the accounts counts as spent, which is the most that can have been charged there; two people may
-raise the limits.  Or they vouch for the receipt of the last entry that the old ledger ever had: if
-the source ends there, nothing is unknown.  That the old ledger is not used any more is what they
-vouch for in any case.
-A restored ledger is a clone: with the entry that says so its chain parts from the old one.  Each
-goes on to give receipts that the other does not fit, so that whoever holds one of each can show
-that there are two.
+What restoring promises: the new ledger begins with the entries of its source, byte for byte and all
+verified; nothing is restored that contradicts a receipt; and an entry says that it was restored,
+from which head, why, and by whom.
+It cannot know whether the old ledger went on after that.  So all that was left in the accounts
+counts as spent, the most that can have been charged; two people may raise the limits.  Or they
+vouch for the receipt of the last entry that the old ledger ever had: if the source ends there,
+nothing is unknown.  In any case they vouch that the old ledger is no longer used.
+A restored ledger is a clone whose chain parts from the old one with the entry that says so.  Each
+gives receipts that the other does not match: whoever holds one of each can show that there are two.
 """
 
 from __future__ import annotations
@@ -38,8 +36,7 @@ from discreet.ledger.entry_kinds import RestoreEntry, row_of
 from discreet.ledger.stores.sqlite_files import sync
 from discreet.ledger.stores.store import LedgerStore
 from discreet.ledger.values import Receipt
-from discreet.ledger.verify import is_database, verify, verify_file
-from discreet.ledger.verify.readers import connect_read_only
+from discreet.ledger.verify.readers import connect_read_only, is_database, verify, verify_file
 
 __all__ = ["check_backup", "export", "restore", "verify"]
 
@@ -50,18 +47,7 @@ _SMALLEST: Final = 512  # bytes of any database
 
 
 def export(rows: Iterable[EntryRow], ledger: str, path: Path) -> Receipt:
-    """Write all entries and answers of a ledger to a file, and return where they end.
-
-    Args:
-        rows: all rows, with their answers.
-        ledger: the name of the ledger.
-        path: where the file goes.
-
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     place = Path(folder, "study.jsonl")
-    ...     print(export([], "1" * 32, place).seq, place.read_text())
-    0 {"export":1,"ledger":"11111111111111111111111111111111"}
-    """
+    """Write all rows of a ledger, with their answers, to a file, and return where they end."""
     first = canonical({"export": _FORMAT, "ledger": ledger})
     try:
         _refuse_taken(path)
@@ -83,7 +69,7 @@ def export(rows: Iterable[EntryRow], ledger: str, path: Path) -> Receipt:
 
 
 def check_backup(path: Path, receipt: Receipt) -> None:
-    """Read a backup from disk again, and verify that it ends where it should."""
+    """Read a backup from disk again, and verify that it ends with a receipt."""
     report = verify_file(path, receipts=[receipt])
     report.raise_if_bad()
     if report.receipt != str(receipt):
@@ -100,25 +86,9 @@ def restore(  # noqa: PLR0913  two people, and what they say
     receipts: Iterable[object] = (),
     last: object = None,
 ) -> Receipt:
-    """Verify an export, fill a store with it in which there is nothing yet, and say so there.
+    """Verify an export and fill an unopened, empty store with it, as ``Ledger.restore`` promises.
 
-    Args:
-        store: not opened yet, and closed in the end; it has all entries then, or none.
-        source: the export.
-        reason: why.
-        by: who wants it.
-        approved_by: who vouches for it too.
-        receipts: what the ledger once gave; the source has to fit them all.
-        last: the receipt of the last entry that the ledger ever had, if two people vouch for that;
-            otherwise what was left in the accounts counts as spent.
-
-    >>> from discreet.ledger.stores.store import store_for
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     source, place = Path(folder, "study.jsonl"), Path(folder, "study.ledger")
-    ...     receipt = export([], "1" * 32, source)
-    ...     restore(store_for(place, timeout=60), source, reason="moved", by="a", approved_by="b")
-    Traceback (most recent call last):
-    discreet.errors.Tampered
+    The store ends up with all entries and a ``restore`` entry, or with none, and is closed.
     """
     _refuse_unknown(source)
     report = verify_file(source, receipts=receipts)
@@ -144,7 +114,7 @@ def restore(  # noqa: PLR0913  two people, and what they say
 
 
 def _followed(source: Path, end: tuple[int, str], last: EntryRow) -> Iterator[EntryRow]:
-    """Yield what an export holds as it is, if it ends as it was verified, and one row more."""
+    """Yield the rows of an export, if it ends where it was verified, and one more row."""
     seq, head = 0, NO_HEAD
     for row in _read(source):
         if not row.follows(seq, head):
@@ -162,7 +132,7 @@ def _written(row: EntryRow) -> str:
 
 
 def _read(source: Path) -> Iterator[EntryRow]:
-    """Read what was verified once more; if it is something else now, it does not pass."""
+    """Read again what was verified; if it has changed since, it is refused."""
     if is_database(source):
         yield from _stored(source)
         return
@@ -177,7 +147,7 @@ def _read(source: Path) -> Iterator[EntryRow]:
 
 
 def _stored(source: Path) -> Iterator[EntryRow]:
-    """Read the rows of a ledger file, which may be a copy, and is not changed."""
+    """Read the rows of a ledger file, perhaps a copy, without changing it."""
     try:
         with closing(connect_read_only(source)) as database:
             for cells in database.execute(_ROWS):
@@ -224,7 +194,7 @@ def _number(source: Path) -> int | None:
 
 
 def _refuse_taken(path: Path) -> None:
-    """Leave alone what is there, without opening it: it could be the ledger itself."""
+    """Leave an existing file alone, without opening it: it could be the ledger itself."""
     if os.path.lexists(path):
         raise OtherLedger(
             what="there is already something at the path of the export.",
@@ -235,7 +205,7 @@ def _refuse_taken(path: Path) -> None:
 
 @contextmanager
 def _beside(path: Path) -> Iterator[IO[bytes]]:
-    """Write a file beside a place, and move it there once it is on disk as a whole."""
+    """Write a file beside its place, and move it there once it is on disk as a whole."""
     number, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(number, "wb") as file:

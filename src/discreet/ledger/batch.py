@@ -1,66 +1,54 @@
-"""Batches: the state is rebuilt from what is stored, checked, and appended to in one go.
+"""Batches: requests that wait for the writer, are checked in turn, and recorded in one go.
 
 Trust: kernel.
 
-Theorem (key ``checkpoint-replay``).  The state that is read from a checkpoint, followed by the
-entries after it, equals the state that all entries lead to, byte for byte.
-    Proof.  A checkpoint is written state, and what is written is read as it was; applying an entry
-    depends on nothing but the state and the entry.
-A checkpoint counts only if its digest is right and its head is that of the stored entry with its
-number; any other is passed over, and everything is replayed.  A checkpoint that is ahead of the
-entries is proof that entries were lost.
-Every row that is replayed has to follow from the one before, by its number and its hash.
-
-Definition.  Stores are opened more than once in the life of a ledger object: by the writer and by
-the reader, after a fork, and after a write that failed.  Each time the address is looked up anew,
-and something else may lie there by then.  So the number and head of the last entry that the writer
-knew to be durable are kept, and a store counts only if it holds that entry.
+Definition.  A ledger object opens stores more than once: for the writer and the reader, after a
+fork, and after a failed write.  Each time its address may lead to something else.  So it keeps the
+number and head of the last entry that the writer knew to be durable, and a store counts only if it
+holds that entry.
 Theorem (key ``one-ledger``).  All that one ledger object reads and writes, in a process and in its
 forks, is one chain of entries.
     Proof.  Heads are chained from the first entry on, which names the ledger: a store that holds
-    an entry with this head holds everything before it, and is the same ledger.  The writer looks
+    an entry with this head holds everything before it, and is the same ledger.  The writer checks
     while nobody else can append, before it serves anybody; the reader after it has read, before
     anything is told.  A child process inherits what its parent has seen.
 
-Definition.  A batch is a list of requests that are checked and recorded one after another, and
-become durable together.  It works on the state of the ledger as of all entries that there are,
-while nobody else can append.  A request looks at the state and at what its key has come to, and
-then appends what follows; the next request sees that.  Rows are written when all requests have been
-served.
+Definition.  A batch is a list of requests that are checked and recorded one after another and
+become durable together.  It works on the state after all existing entries, while nobody else can
+append.  A request inspects the state and the history of its key and appends what follows; the next
+request sees that.  Rows are written once all requests have been served.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
-from typing import final
+from typing import TYPE_CHECKING, Protocol, TypeVar, final
 
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, LedgerUnavailable
 from discreet.ledger.canonical_lines import NO_HEAD, EntryRow, now
 from discreet.ledger.entry_kinds import Entry, row_of
-from discreet.ledger.state import LedgerState
-from discreet.ledger.stores.failures import exchanged_ledger_error, missing_entries_error
-from discreet.ledger.stores.store import LedgerStore
+from discreet.ledger.stores.failures import exchanged_ledger_error
 from discreet.ledger.values import Receipt
 
-__all__ = ["Batch", "KeyHistory", "LastSeenEntry", "catch_up", "restore_state"]
+if TYPE_CHECKING:  # both are handed in
+    from discreet.ledger.state import LedgerState
+    from discreet.ledger.stores.store import LedgerStore
 
-
-def restore_state(store: LedgerStore) -> LedgerState:
-    """Return the state of the last checkpoint that counts, or that of no entries at all."""
-    kept = store.checkpoint()
-    if kept is None:
-        return LedgerState()
-    if next(store.rows(after=kept[0] - 1), None) is None:
-        raise missing_entries_error()
-    try:
-        state = LedgerState.read(kept[1])
-    except DiscreetError:
-        return LedgerState()
-    last = _at(store, state.seq)
-    known = last is not None and (state.seq, state.head) == (kept[0], last.head)
-    return state if known else LedgerState()
+__all__ = [
+    "Batch",
+    "KeyHistory",
+    "LastSeenEntry",
+    "LedgerRequest",
+    "RestOrder",
+    "Ticket",
+    "catch_up",
+    "closed_ledger_error",
+    "copy_of_error",
+    "explain_failure",
+    "late_error",
+]
 
 
 def catch_up(state: LedgerState, store: LedgerStore) -> Iterator[int]:
@@ -75,11 +63,6 @@ def catch_up(state: LedgerState, store: LedgerStore) -> Iterator[int]:
         yield row.seq
 
 
-def _at(store: LedgerStore, seq: int) -> EntryRow | None:
-    found = list(islice(store.rows(after=seq - 1), 1))
-    return found[0] if found and found[0].seq == seq else None
-
-
 @final
 class LastSeenEntry:
     """The last entry that is known to be durable; none before a ledger was opened."""
@@ -91,22 +74,22 @@ class LastSeenEntry:
         self._last: tuple[int, str] = (0, NO_HEAD)  # one value, so that threads see all of it
 
     def remember(self, state: LedgerState) -> None:
-        """Keep where a state stands, whose entries are all durable."""
+        """Keep the end of a state whose entries are all durable."""
         self._last = (state.seq, state.head)
 
     def check(self, store: LedgerStore) -> None:
         """Refuse a store that does not hold the entry."""
         seq, head = self._last
         if seq:
-            found = next(store.rows(after=seq - 1), None)
-            if found is None or (found.seq, found.head) != (seq, head):
+            row = next(store.rows(after=seq - 1), None)
+            if row is None or (row.seq, row.head) != (seq, head):
                 raise exchanged_ledger_error(seq)
 
 
 @final
 @dataclass(slots=True)
 class KeyHistory:
-    """What a key has come to: charged, started so many times, released."""
+    """The history of a key: its charge, its attempts, its release."""
 
     charge: EntryRow | None = None
     attempts: int = 0
@@ -125,7 +108,7 @@ class KeyHistory:
 
 @final
 class Batch:
-    """The state of a ledger, what is known of some keys, and the rows to be written."""
+    """The state of a ledger, the history of some keys, and the rows to be written."""
 
     __slots__ = ("_at", "_keys", "failed_midway", "rows", "state")
 
@@ -140,11 +123,11 @@ class Batch:
             self._follow(row)
 
     def history(self, key: str) -> KeyHistory:
-        """Return what a key has come to."""
+        """Return the history of a key."""
         return self._keys.get(key) or KeyHistory()
 
     def append(self, entry: Entry, answer: bytes | None = None) -> EntryRow:
-        """Record an entry that was checked; if that fails the whole batch is spoiled."""
+        """Record an entry that was checked; if that fails, the whole batch is lost."""
         state = self.state
         row = row_of(entry, (state.seq, state.head), self._at, answer)
         self.failed_midway = True
@@ -161,3 +144,86 @@ class Batch:
     def _follow(self, row: EntryRow) -> None:
         if row.key is not None:
             self._keys.setdefault(row.key, KeyHistory()).follow(row)
+
+
+Result_co = TypeVar("Result_co", covariant=True)
+
+
+class LedgerRequest(Protocol[Result_co]):
+    """Something to check and record."""
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys whose rows it has to know."""
+        ...
+
+    def act(self, batch: Batch) -> Result_co:
+        """Check, and only then append; an error before the first append changes nothing."""
+        ...
+
+
+@final
+class Ticket:
+    """A request that waits; whoever acquires ``claim`` decides what becomes of it."""
+
+    __slots__ = ("claim", "done", "error", "request", "result")
+
+    def __init__(self, request: LedgerRequest[object]) -> None:
+        """Take the request."""
+        self.request = request
+        self.claim = threading.Lock()
+        self.done = threading.Lock()
+        self.done.acquire()
+        self.result: object = None
+        self.error: BaseException | None = None
+
+
+@final
+class RestOrder:
+    """An order to close the store until further notice."""
+
+    __slots__ = ("over", "resting")
+
+    def __init__(self) -> None:
+        """Begin with both locks closed."""
+        self.resting = threading.Lock()
+        self.over = threading.Lock()
+        self.resting.acquire()
+        self.over.acquire()
+
+
+def copy_of_error(error: DiscreetError) -> DiscreetError:
+    """Return an error like another, for one more caller."""
+    return type(error)(what=error.what, why=error.why, do=error.do)
+
+
+def explain_failure(error: BaseException) -> DiscreetError:
+    """Return the error that callers get for whatever ended a batch."""
+    if isinstance(error, DiscreetError):
+        return copy_of_error(error)
+    failure = LedgerUnavailable(
+        what=f"the writer of the ledger was stopped by a {type(error).__name__}.",
+        why="nothing is told before it is durable, so nobody was told anything.",
+        do="ask again with the same key: what was recorded is not paid twice.",
+    )
+    failure.__cause__ = error
+    return failure
+
+
+def late_error(known: str) -> LedgerUnavailable:
+    """Return the error for a caller whose time is up, with what is known of its request."""
+    return LedgerUnavailable(
+        what=f"the ledger did not answer in time; {known}.",
+        why="another process holds the ledger, or the disk is slow; nothing is answered before "
+        "its charge is on disk.",
+        do="ask again with the same key: what was recorded is not paid twice.",
+    )
+
+
+def closed_ledger_error() -> LedgerUnavailable:
+    """Return the error for a ledger that was closed."""
+    return LedgerUnavailable(
+        what="the ledger is closed.",
+        why="what is asked of it can no longer be recorded.",
+        do="open it again.",
+    )

@@ -2,19 +2,18 @@
 
 Trust: kernel.
 
-Definition.  The line of an entry is its JSON object with sorted names, no spaces and ASCII letters
-only, so that equal entries are equal bytes.  The head after line n is
+Definition.  The line of an entry is its JSON object with sorted names, no spaces and only ASCII, so
+that equal entries are equal bytes.  The head after line n is
 
     head_n = SHA-256(head_(n-1) + newline + line_n),    head_0 = 64 zeros,
 
-in hexadecimal digits: whoever knows one head knows everything up to it.  A row is what a store
-keeps: the line, its head, copies of what is looked up, and beside a release the answer itself.
-Assumes: nobody finds two texts of one SHA-256.
+in hexadecimal digits: a head identifies everything up to it.  A store keeps rows: the line, its
+head, copies of the fields that are looked up, and beside a release the answer itself.
+Assumes: nobody finds two texts with the same SHA-256.
 
-Definition.  A description tells a ledger about the data that it is charged for.  It is a JSON
-object under a word that says what it describes, such as "schema" or "source".  Its digest is the
-SHA-256 of its canonical JSON: equal descriptions have equal digests.  Descriptions are kept in the
-order in which they were recorded, and never changed.
+Definition.  A description tells a ledger about the data.  It is a JSON object under a word that
+says what it describes, such as "schema" or "source"; its digest is the SHA-256 of its canonical
+JSON.  Descriptions stay in the order in which they were recorded, and never change.
 """
 
 from __future__ import annotations
@@ -54,12 +53,9 @@ _ENCODER: Final = json.JSONEncoder(
 @final
 @dataclass(frozen=True, slots=True)
 class EntryRow:
-    """What a store keeps of one entry; ``kind``, ``key`` and ``question`` copy what the line says.
+    """One entry as a store keeps it; ``kind``, ``key`` and ``question`` copy what the line says.
 
     The answer of a release is never shown, and not always loaded.
-
-    >>> EntryRow(1, "start", "k", None, "{}", NO_HEAD, answer=b"secret").answer
-    b'secret'
     """
 
     seq: int
@@ -71,7 +67,7 @@ class EntryRow:
     answer: bytes | None = field(default=None, repr=False)
 
     def follows(self, seq: int, head: str) -> bool:
-        """Say whether this is the next entry after another, by its number and its hash."""
+        """Return whether this is the next entry after another, by number and hash."""
         chained = self.line.isascii() and self.head == head_after(head, self.line)
         return self.seq == seq + 1 and chained
 
@@ -83,21 +79,21 @@ class EntryRow:
         discreet.errors.DamagedLedger
         """
         try:
-            found = json.loads(self.line)
+            fields = json.loads(self.line)
         except (ValueError, RecursionError):
-            found = None
-        if not isinstance(found, dict) or type(found.get("format")) is not int:
+            fields = None
+        if not isinstance(fields, dict) or type(fields.get("format")) is not int:
             raise damaged_entry_error(self.seq)
-        if found["format"] > FORMAT:
+        if fields["format"] > FORMAT:
             raise NewerFormat(
-                what=f"entry {self.seq} has format {found['format']}, and this package knows 1.",
+                what=f"entry {self.seq} has format {fields['format']}, and this package knows 1.",
                 why="what an entry means must be known in full before anything is charged.",
                 do="use the version of discreet that wrote it, or a later one.",
             )
-        copies = (found.get("seq"), found.get("kind"), found.get("key"), found.get("question"))
-        if found["format"] != FORMAT or copies != (self.seq, self.kind, self.key, self.question):
+        copies = (fields.get("seq"), fields.get("kind"), fields.get("key"), fields.get("question"))
+        if fields["format"] != FORMAT or copies != (self.seq, self.kind, self.key, self.question):
             raise damaged_entry_error(self.seq)
-        return found
+        return fields
 
 
 def canonical(value: object) -> str:
@@ -110,34 +106,22 @@ def canonical(value: object) -> str:
 
 
 def line_of(seq: int, kind: str, at: str, fields: Mapping[str, object]) -> str:
-    """Return the line of an entry.
-
-    >>> line_of(7, "start", "2026-01-01T00:00:00.000000Z", {"key": "k", "attempt": 1})
-    '{"at":"2026-01-01T00:00:00.000000Z","attempt":1,"format":1,"key":"k","kind":"start","seq":7}'
-    """
+    """Return the line of an entry."""
     return canonical({**fields, "format": FORMAT, "seq": seq, "kind": kind, "at": at})
 
 
 def head_after(head: str, line: str) -> str:
-    """Return the head once a line has been appended.
-
-    >>> head_after(NO_HEAD, "{}")[:8]
-    '5649d09e'
-    """
+    """Return the head once a line has been appended."""
     return hashlib.sha256(f"{head}\n{line}".encode("ascii")).hexdigest()
 
 
 def digest(content: bytes) -> str:
-    """Return the SHA-256 of bytes, in hexadecimal digits.
-
-    >>> digest(b"")[:8]
-    'e3b0c442'
-    """
+    """Return the SHA-256 of bytes, in hexadecimal digits."""
     return hashlib.sha256(content).hexdigest()
 
 
 def now() -> str:
-    """Return the time as entries show it; nothing is decided by a clock."""
+    """Return the time as entries show it; no decision depends on a clock."""
     return datetime.now(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
@@ -171,7 +155,7 @@ class DescriptionEntry:
 
     @classmethod
     def of(cls, what: str, content: object) -> Self:
-        """Take an object that JSON can write; refuse everything else."""
+        """Take an object that JSON can write; refuse anything else."""
         text = _written(content) if isinstance(content, Mapping) else None
         if text is None:
             raise WrongKind(
@@ -194,8 +178,8 @@ class DescriptionEntry:
 
     def content(self) -> dict[str, Any]:
         """Return the object itself, a new one each time."""
-        found: dict[str, Any] = json.loads(self.text)
-        return found
+        content: dict[str, Any] = json.loads(self.text)
+        return content
 
     def line(self, seq: int, at: str) -> str:
         """Return the canonical line."""
@@ -204,15 +188,15 @@ class DescriptionEntry:
 
     @classmethod
     def read(cls, fields: Mapping[str, Any]) -> Self:
-        """Read what a line says."""
-        found = cls(what=fields["what"], text=canonical(fields["content"]))
-        if found.digest != fields["digest"]:
+        """Read the fields of a line."""
+        entry = cls(what=fields["what"], text=canonical(fields["content"]))
+        if entry.digest != fields["digest"]:
             raise ValueError
-        return found
+        return entry
 
 
 def _written(content: Mapping[Any, Any]) -> str | None:
-    """Return the canonical JSON of an object, or None where reading it gives something else."""
+    """Return the canonical JSON of an object, or None if it would read back differently."""
     try:
         plain = _plain(content)
         text = canonical(plain)
@@ -222,9 +206,9 @@ def _written(content: Mapping[Any, Any]) -> str | None:
 
 
 def _plain(value: object) -> object:
-    """Return a value with lists for sequences; refuse names that are no text."""
+    """Return a value with lists for sequences; refuse names that are not text."""
     if isinstance(value, Mapping):
         if not all(isinstance(name, str) for name in value):
             raise TypeError
-        return {name: _plain(each) for name, each in value.items()}
-    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
+        return {name: _plain(item) for name, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value

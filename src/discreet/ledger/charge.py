@@ -1,27 +1,22 @@
-"""Charges: what a request costs each account that it debits, and the entry that records it.
+"""Charges: what a request costs each account that it debits.
 
 Trust: kernel.
 
-Definition.  Amounts are whole quanta, as decimal text; for each account of the path that has limits
-there is one pair a box: what one record pays, and what two of the box pay where one is replaced.
-The body is the SHA-256 of the canonical text of [account, tree, scope, delta, question]: two
-requests are the same if their bodies are.
+Definition.  The body of a charge is the SHA-256 of the canonical text of [account, tree, scope,
+delta, question]: two requests are the same if their bodies are.
 
-The price follows from the request and the currencies of the accounts, which never change.  So it is
-worked out by whoever asks, before anybody waits for it and while others may be writing; the prices
-of the last requests are kept.
+The price follows from the request and the currencies of the accounts, which never change.  So the
+caller works it out, before it queues and while others write; recent prices are kept.
 """
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, ClassVar, Final, Self, final
+from typing import Final, Self, final
 
-from discreet.accounting.budgets.amounts import decode_amounts, encode_amounts
-from discreet.accounting.budgets.cell_balances import ChargedBox
+from discreet.accounting.budgets.amounts import encode_amounts
 from discreet.accounting.budgets.currency import Amounts
 from discreet.accounting.budgets.price_cache import PriceCache
 from discreet.accounting.budgets.privacy_filter import Charge as FilterCharge
@@ -29,66 +24,21 @@ from discreet.accounting.budgets.request import Priceable
 from discreet.accounting.scopes.box import Box
 from discreet.accounting.scopes.scope_column import shared_columns
 from discreet.accounting.storage import codec
-from discreet.ledger.canonical_lines import FORMAT, DescriptionEntry, canonical, digest
+from discreet.ledger.canonical_lines import DescriptionEntry, canonical, digest
+from discreet.ledger.entry_kinds import ChargeEntry, Pieces
 from discreet.ledger.values import Account, path_and_ancestors
 from discreet.loss.parameters import checked_delta
 
-__all__ = ["ChargeEntry", "Costs", "Pieces", "PricedRequest", "Pricer"]
-
-Pieces = tuple[tuple[str, tuple[ChargedBox, ...]], ...]
-"""For each account that is debited, the root first, what its records pay."""
+__all__ = ["Costs", "PricedRequest", "Pricer"]
 
 Costs = tuple[tuple[str, Amounts], ...]
 """For each account that is debited, the most that a record pays, or two of one box."""
-
-_EVERYTHING: Final = Box.everything()
-_WRITTEN: Final = _EVERYTHING.written()
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChargeEntry:
-    """A request that is charged; the texts of its line are there if it was made here."""
-
-    kind: ClassVar[str] = "charge"
-
-    account: str
-    key: str
-    question: str
-    body: str
-    pieces: Pieces
-    texts: tuple[str, ...] = field(default=(), repr=False, compare=False)
-
-    def line(self, seq: int, at: str) -> str:
-        """Return the canonical line: its names are in order."""
-        costs, boxes, scope, tree = self.texts
-        return (
-            f'{{{costs},"at":"{at}","body":"{self.body}",{boxes},"format":{FORMAT},'
-            f'"key":{canonical(self.key)},"kind":"charge","question":{canonical(self.question)},'
-            f'{scope},"seq":{seq},{tree}}}'
-        )
-
-    @classmethod
-    def read(cls, fields: Mapping[str, Any]) -> Self:
-        """Read what a line says."""
-        boxes = [_EVERYTHING if box == _WRITTEN else Box.read(box) for box in fields["boxes"]]
-        pieces = tuple(
-            (path, tuple(_piece(box, pair) for box, pair in zip(boxes, pairs, strict=True)))
-            for path, pairs in sorted(fields["amounts"].items())
-        )
-        return cls(
-            account=fields["account"],
-            key=fields["key"],
-            question=fields["question"],
-            body=fields["body"],
-            pieces=pieces,
-        )
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PricedRequest:
-    """A request with its price, before it has a key: the same for all who ask for it."""
+    """A request with its price, before it has a key: the same for everybody who makes it."""
 
     account: str
     pieces: Pieces
@@ -107,18 +57,12 @@ class PricedRequest:
         scope: Box,
         delta: str | None,
     ) -> Self:
-        """Take the account, what its records and those of the accounts above pay, and the request.
-
-        Args:
-            account: the account that is charged.
-            pieces: what records pay, for each account with limits.
-            costs: the most that they pay.
-            tree: the written form of what is asked.
-            scope: the records that it can depend on.
-            delta: what is spent on events outside which the loss is smaller.
-        """
+        """Take the account, what records pay in it and above, and the request in written form."""
         boxes = [piece.box.written() for piece in pieces[0][1]]
-        amounts = {path: [_pair(piece) for piece in parts] for path, parts in pieces}
+        amounts = {
+            path: [[encode_amounts(p.added), encode_amounts(p.replaced)] for p in parts]
+            for path, parts in pieces
+        }
         name, about = canonical(account), canonical(scope.written())
         what, chance = canonical(tree), canonical(delta)
         return cls(
@@ -146,20 +90,6 @@ class PricedRequest:
         )
 
 
-def _pair(piece: ChargedBox) -> list[list[str]]:
-    return [encode_amounts(piece.added), encode_amounts(piece.replaced)]
-
-
-def _piece(box: Box, pair: Any) -> ChargedBox:
-    one, both = pair
-    return ChargedBox(box, _amounts(tuple(one)), _amounts(tuple(both)))
-
-
-@functools.lru_cache(1024)
-def _amounts(texts: tuple[str, ...]) -> Amounts:
-    return decode_amounts(list(texts), width=len(texts))
-
-
 _KEPT: Final = 512
 _LONGEST: Final = 1 << 16
 _ALL_RECORDS: Final = Box.everything()
@@ -167,16 +97,7 @@ _ALL_RECORDS: Final = Box.everything()
 
 @final
 class Pricer:
-    """Prices of requests, those that were asked for before at hand.
-
-    >>> from discreet.accounting import Budget
-    >>> from discreet.loss import Pure
-    >>> from discreet.units import row
-    >>> pricer = Pricer(PriceCache(unit=row()))
-    >>> accounts = {"data": Account("data", Budget(epsilon=1))}
-    >>> pricer.price(Pure(epsilon="0.1"), accounts, "data", scope=None, delta=None).costs
-    (('data', (100000000000000000000000, 0)),)
-    """
+    """Prices of requests; recent ones are kept."""
 
     __slots__ = ("_known", "_prices")
 
@@ -186,7 +107,7 @@ class Pricer:
         self._known: dict[object, PricedRequest] = {}
 
     def add_shared_columns(self, description: DescriptionEntry) -> None:
-        """Take what is recorded of a table: what all rows of a unit share in it."""
+        """Learn from the description of a table which columns all rows of a unit share."""
         if description.what == "schema":
             self._prices.learn(shared_columns(description.content()))
             self._known = {}
@@ -200,7 +121,7 @@ class Pricer:
         scope: Box | None,
         delta: object,
     ) -> PricedRequest:
-        """Return what a request costs an account and all above it that have limits."""
+        """Return what a request costs an account and every account above it that has limits."""
         box = _ALL_RECORDS if scope is None else scope
         chance = None if delta is None else checked_delta(delta)
         name = (account, type(what), what, box, chance)
@@ -229,9 +150,9 @@ class Pricer:
         for path in path_and_ancestors(account):
             budget = accounts[path].budget
             if budget is not None:
-                found = self._prices.pieces(what, budget.currency, scope=scope, delta=delta)
-                pieces.append((path, found))
-                charge = FilterCharge(0, found, budget, self._prices.asker.unit)
+                boxes = self._prices.pieces(what, budget.currency, scope=scope, delta=delta)
+                pieces.append((path, boxes))
+                charge = FilterCharge(0, boxes, budget, self._prices.asker.unit)
                 costs.append((path, charge.amounts))
         return PricedRequest.of(
             account,

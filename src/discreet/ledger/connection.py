@@ -2,17 +2,16 @@
 
 Trust: kernel.
 
-Requests go through the writer.  What is only looked up is read from a second store, by one thread
-at a time; whatever can be read there is durable (:mod:`discreet.ledger.stores.store`), and belongs
-to the same ledger (:mod:`discreet.ledger.batch`).
+Requests go through the writer.  Lookups read a second store, one thread at a time; whatever can be
+read there is durable (:mod:`discreet.ledger.stores.store`).
 
-A connection must not cross a fork: SQLite keeps count of its locks in memory, and a child process
-that inherits the count takes locks that it does not have for its own.  So connections are let go of
-before a process forks, and made again afterwards, in the parent and in the child, when they are
-needed.  Where that fails, because another process keeps the ledger for too long, the child is
-refused the ledger (:mod:`discreet.ledger.stores.sqlite`).
-Every connection of a ledger object is to the ledger that the first one found, or is refused: what
-was seen of it goes along (:mod:`discreet.ledger.batch`).
+A connection must not cross a fork: SQLite counts its locks in memory, and a child process that
+inherits the count mistakes its parent's locks for its own.  So connections are closed before a
+process forks and reopened when needed, in the parent and in the child.  Where that fails because
+another process keeps the ledger for too long, the child is refused the ledger
+(:mod:`discreet.ledger.stores.sqlite`).
+Every connection of a ledger object must lead to the ledger that the first one found, by the last
+entry seen there (:mod:`discreet.ledger.batch`).
 A ledger that nobody holds any more, or whose process ends, is closed.
 """
 
@@ -27,14 +26,13 @@ from typing import Final, TypeVar, final
 
 from discreet.accounting.budgets.price_cache import PriceCache
 from discreet.errors import DamagedLedger
-from discreet.ledger.batch import LastSeenEntry
+from discreet.ledger.batch import LastSeenEntry, LedgerRequest, closed_ledger_error
 from discreet.ledger.canonical_lines import EntryRow
 from discreet.ledger.charge import Pricer
 from discreet.ledger.forks import ForkAware, never_finalize
 from discreet.ledger.ledger_requests import OpenRequest, SnapshotRequest
 from discreet.ledger.opening_terms import OpeningTerms
 from discreet.ledger.stores.store import LedgerStore
-from discreet.ledger.tickets import LedgerRequest, closed_ledger_error
 from discreet.ledger.values import Account
 from discreet.ledger.writer import Writer
 from discreet.noise import SYSTEM
@@ -48,15 +46,15 @@ Result = TypeVar("Result")
 
 @final
 class LedgerConnection:
-    """What a process needs to use a ledger."""
+    """The writer, the reader and the prices through which one process uses a ledger."""
 
     __slots__ = (
         "_closed",
         "_lock",
         "_make",
         "_reader",
-        "_resting",
         "_seen",
+        "_suspended",
         "_timeout",
         "_writer",
         "accounts",
@@ -78,7 +76,7 @@ class LedgerConnection:
         self._lock = threading.Lock()
         self._reader: LedgerStore | None = None
         self._closed = False
-        self._resting = False
+        self._suspended = False
         self._timeout = timeout
         first = (terms.first_row(f"{SYSTEM.bits(128):032x}"),) if terms.can_create else None
         self._writer = Writer(make(), first=first, timeout=timeout, seen=seen)
@@ -96,21 +94,21 @@ class LedgerConnection:
                 contribution=look.opening.contribution,
             )
         )
-        for each in look.descriptions:
-            self.pricer.add_shared_columns(each)
+        for description in look.descriptions:
+            self.pricer.add_shared_columns(description)
 
     def call(self, request: LedgerRequest[Result]) -> Result:
         """Have a request served by the writer."""
         return self._writer.call(request)
 
     def known(self, path: str) -> Mapping[str, Account]:
-        """Return the accounts, looking again if one is not among them."""
+        """Return the accounts, asking the ledger again if one is missing."""
         if path not in self.accounts:
             self.accounts = self.call(SnapshotRequest()).accounts
         return self.accounts
 
     def read(self, verb: Callable[[LedgerStore], Result]) -> Result:
-        """Read from the second store; what it says counts if it is still the same ledger."""
+        """Read from the second store; the result counts if it is still the same ledger."""
         with self._lock:
             if self._closed:
                 raise closed_ledger_error()
@@ -118,14 +116,14 @@ class LedgerConnection:
                 reader = self._make()
                 reader.open()
                 self._reader = reader
-            found = verb(self._reader)
+            result = verb(self._reader)
             try:
                 self._seen.check(self._reader)
             except DamagedLedger:  # it is opened anew, and found to be the right one or not
                 reader, self._reader = self._reader, None
                 reader.close()
                 raise
-            return found
+            return result
 
     def rows(self, after: int, *, answers: bool) -> Iterator[EntryRow]:
         """Read rows, a page at a time; others may read in between."""
@@ -136,25 +134,25 @@ class LedgerConnection:
                 return
             after = page[-1].seq
 
-    def rest(self) -> bool:
-        """Let go of both stores until ``wake``; say whether that came about in time."""
+    def suspend(self) -> bool:
+        """Close both stores until ``resume``; return whether that worked in time."""
         if not self._lock.acquire(timeout=self._timeout):
             return False
         reader, self._reader = self._reader, None
         if reader is not None:
             reader.close()
-        self._resting = True
-        return self._writer.rest()
+        self._suspended = True
+        return self._writer.suspend()
 
-    def wake(self) -> None:
-        """Go on; stores are opened again when they are needed."""
-        if self._resting:
-            self._resting = False
-            self._writer.wake()
+    def resume(self) -> None:
+        """Resume; stores are opened again when they are needed."""
+        if self._suspended:
+            self._suspended = False
+            self._writer.resume()
             self._lock.release()
 
     def close(self, *, wait: float | None = None) -> None:
-        """Serve what waits, and let go of everything; closing twice does nothing."""
+        """Finish the requests that wait, and close everything; closing twice does nothing."""
         with self._lock:
             reader, self._reader, self._closed = self._reader, None, True
         if reader is not None:
@@ -171,7 +169,7 @@ _AT_EXIT: Final = 5.0
 
 @final
 class ForkSafeConnection(ForkAware):
-    """A connection that is made when it is needed, once in every process."""
+    """A connection that is made on demand, once in every process."""
 
     __slots__ = (
         "_closed",
@@ -196,7 +194,7 @@ class ForkSafeConnection(ForkAware):
         self._closed = False
         self._connection: LedgerConnection | None = None
         self._finish: weakref.finalize[[], ForkSafeConnection] | None = None
-        self.live()
+        self.current()
         self.watch_forks()
 
     @property
@@ -204,7 +202,7 @@ class ForkSafeConnection(ForkAware):
         """Whether it was closed."""
         return self._closed
 
-    def live(self) -> LedgerConnection:
+    def current(self) -> LedgerConnection:
         """Return the connection of this process."""
         connection = self._connection
         if connection is not None:
@@ -222,7 +220,7 @@ class ForkSafeConnection(ForkAware):
             return self._connection
 
     def close(self) -> None:
-        """Serve what waits, and let go; closing twice does nothing."""
+        """Finish the requests that wait, and close; closing twice does nothing."""
         with self._lock:
             self._closed = True
             connection, self._connection = self._connection, None
@@ -234,17 +232,17 @@ class ForkSafeConnection(ForkAware):
     # --- around a fork ------------------------------------------------------------------------
 
     def before_fork(self) -> None:
-        """Let go of the connection, as far as that is possible in time."""
+        """Suspend the connection, if that works in time."""
         if self._connection is not None:
-            self._connection.rest()
+            self._connection.suspend()
 
     def after_fork_in_parent(self) -> None:
-        """Go on."""
+        """Resume."""
         if self._connection is not None:
-            self._connection.wake()
+            self._connection.resume()
 
     def after_fork_in_child(self) -> None:
-        """Leave to the parent what is the parent's, and connect when needed."""
+        """Leave the parent's connection alone, and connect when needed."""
         self._lock = threading.Lock()
         if self._finish is not None:
             self._finish.detach()

@@ -5,7 +5,7 @@ Trust: kernel.
     open      whom the ledger protects, its first account and its limits: entry 1 only
     account   a further account, below one that exists
     raise     higher limits for an account, requested by one person and approved by another
-    charge    a request, and what it costs (:mod:`discreet.ledger.charge`)
+    charge    a request, and what it costs
     start     data is about to be read for a charge
     release   the answer was stored; the entry holds its digest, not the answer
     fail      an attempt failed after data may have been read.  Whether it fails can depend on one
@@ -19,31 +19,39 @@ No kind gives anything back: the charge of a closed question stays, as every cha
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Final, Self, TypeVar, final, get_args
 
+from discreet.accounting.budgets.amounts import decode_amounts
 from discreet.accounting.budgets.budget import Budget
+from discreet.accounting.budgets.cell_balances import ChargedBox
+from discreet.accounting.budgets.currency import Amounts
+from discreet.accounting.scopes.box import Box
 from discreet.accounting.scopes.contribution import Contribution
 from discreet.accounting.storage.codec import decode_unit, encode_unit
 from discreet.errors import DiscreetError
 from discreet.ledger.canonical_lines import (
+    FORMAT,
     DescriptionEntry,
     EntryRow,
+    canonical,
     damaged_entry_error,
     digest,
     head_after,
     line_of,
 )
-from discreet.ledger.charge import ChargeEntry
 from discreet.units import PrivacyUnit
 
 __all__ = [
     "PARSE_ERRORS",
     "AccountEntry",
+    "ChargeEntry",
     "Entry",
     "FailEntry",
     "OpenEntry",
+    "Pieces",
     "RaiseEntry",
     "ReleaseEntry",
     "ReopenEntry",
@@ -52,6 +60,12 @@ __all__ = [
     "read_entry",
     "row_of",
 ]
+
+Pieces = tuple[tuple[str, tuple[ChargedBox, ...]], ...]
+"""For each account that is debited, the root first, what its records pay."""
+
+_EVERYTHING: Final = Box.everything()
+_WRITTEN: Final = _EVERYTHING.written()
 
 _CODECS: Final[Mapping[str, tuple[Callable[[Any], object], Callable[[Any], object]]]] = {
     "budget": (Budget.written, Budget.read),
@@ -83,7 +97,7 @@ _Kind = TypeVar("_Kind", bound=_StoredEntry)
 
 
 def _encode(entry: _StoredEntry) -> dict[str, Any]:
-    values = {field.name: getattr(entry, field.name) for field in fields(entry)}
+    values = {item.name: getattr(entry, item.name) for item in fields(entry)}
     return {
         name: _CODECS[name][0](value) if name in _CODECS and value is not None else value
         for name, value in values.items()
@@ -92,11 +106,11 @@ def _encode(entry: _StoredEntry) -> dict[str, Any]:
 
 def _decode(kind: type[_Kind], stored: Mapping[str, Any]) -> _Kind:
     values = {}
-    for field in fields(kind):
-        value = stored[field.name]
-        absent = value is None and field.default is None
-        codec = None if absent else _CODECS.get(field.name)
-        values[field.name] = value if codec is None else codec[1](value)
+    for item in fields(kind):
+        value = stored[item.name]
+        absent = value is None and item.default is None
+        codec = None if absent else _CODECS.get(item.name)
+        values[item.name] = value if codec is None else codec[1](value)
     return kind(**values)
 
 
@@ -223,6 +237,60 @@ class RestoreEntry(_StoredEntry):
         return _decode(cls, {"spent": False, **stored, "head": stored["from"]})
 
 
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChargeEntry:
+    """A charged request; the texts of its line are known if it was made here.
+
+    Amounts are whole quanta, as decimal text.  Each account with limits on the path has one pair
+    per box: what one record pays, and what two of the box pay where one is replaced.
+    """
+
+    kind: ClassVar[str] = "charge"
+
+    account: str
+    key: str
+    question: str
+    body: str
+    pieces: Pieces
+    texts: tuple[str, ...] = field(default=(), repr=False, compare=False)
+
+    def line(self, seq: int, at: str) -> str:
+        """Return the canonical line: its names are in order."""
+        costs, boxes, scope, tree = self.texts
+        return (
+            f'{{{costs},"at":"{at}","body":"{self.body}",{boxes},"format":{FORMAT},'
+            f'"key":{canonical(self.key)},"kind":"charge","question":{canonical(self.question)},'
+            f'{scope},"seq":{seq},{tree}}}'
+        )
+
+    @classmethod
+    def read(cls, stored: Mapping[str, Any]) -> Self:
+        """Read the fields of a line."""
+        boxes = [_EVERYTHING if box == _WRITTEN else Box.read(box) for box in stored["boxes"]]
+        pieces = tuple(
+            (path, tuple(_piece(box, pair) for box, pair in zip(boxes, pairs, strict=True)))
+            for path, pairs in sorted(stored["amounts"].items())
+        )
+        return cls(
+            account=stored["account"],
+            key=stored["key"],
+            question=stored["question"],
+            body=stored["body"],
+            pieces=pieces,
+        )
+
+
+def _piece(box: Box, pair: Any) -> ChargedBox:
+    added, replaced = pair
+    return ChargedBox(box, _amounts(tuple(added)), _amounts(tuple(replaced)))
+
+
+@functools.lru_cache(1024)
+def _amounts(texts: tuple[str, ...]) -> Amounts:
+    return decode_amounts(list(texts), width=len(texts))
+
+
 Entry = (
     OpenEntry
     | AccountEntry
@@ -262,12 +330,7 @@ def row_of(entry: Entry, after: tuple[int, str], at: str, answer: bytes | None =
 
 
 def read_entry(row: EntryRow) -> Entry:
-    """Read the entry of a row.
-
-    >>> line = line_of(2, "start", "2026-01-01T00:00:00.000000Z", {"key": "k", "attempt": 1})
-    >>> read_entry(EntryRow(2, "start", "k", None, line, "a" * 64))
-    StartEntry(key='k', attempt=1)
-    """
+    """Read the entry of a row."""
     stored = row.fields()
     try:
         return _READ[row.kind](stored)

@@ -1,11 +1,11 @@
-"""Forks: what a child process inherits, and must leave to its parent.
+"""Forks: what a child process inherits and must leave to its parent.
 
 Trust: kernel.
 
-A child inherits connections, descriptors and locks that its parent goes on using.  To close such a
-connection would write to files, or end sessions, that are the parent's; a descriptor that stays
-open keeps the parent's locks after the parent has died; and a lock that another thread held during
-the fork is never released in the child.  So whatever owns one of these is told of every fork.
+A child inherits connections, descriptors and locks that its parent goes on using.  Closing such a
+connection would write to files, or end sessions, of the parent; a descriptor left open keeps the
+parent's locks after the parent has died; and a lock that another thread held during the fork is
+never released in the child.  So whatever owns one of these is notified of every fork.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ _forking = threading.Lock()
 
 
 class ForkAware:
-    """Something that is told of every fork of its process, from ``watch_forks`` on."""
+    """Something that is notified of every fork of its process, once ``watch_forks`` was called."""
 
     __slots__ = ("__weakref__",)
 
     def watch_forks(self) -> None:
-        """Begin to hear of forks."""
+        """Begin to be notified."""
         _LIVING[id(self)] = self
 
     def before_fork(self) -> None:
         """In the parent, before it forks: bring what is shared to a state that can be left."""
 
     def after_fork_in_parent(self) -> None:
-        """In the parent: go on."""
+        """In the parent: resume."""
 
     def after_fork_in_child(self) -> None:
-        """In the child: let go of what is the parent's."""
+        """In the child: drop what belongs to the parent."""
 
 
 def never_finalize(thing: object) -> None:
-    """Keep something until the process ends, and do not even close it then."""
+    """Keep an object until the process ends, and do not close it even then."""
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
 
 

@@ -1,37 +1,35 @@
-"""A ledger: the record of what was asked of some people's data, and of what it cost them.
+"""A ledger: the record of what was asked about some people's data, and what it cost them.
 
 Trust: kernel.
 
-Definition.  A ledger is a chain of entries that only ever grows.  An answer takes three steps:
+Definition.  A ledger is a chain of entries that only grows.  An answer takes three steps:
 
-    charge    the request is paid for, or refused.  Its price follows from what is asked, never
-              from data
-    start     data may be read now
-    release   the answer is stored, and only what is stored is handed out
+    charge    pay for the request, or refuse it; the price depends on the question, never on data
+    start     from here on, data may be read
+    release   store the answer; only what is stored is handed out
 
-Each step is durable before the call returns, and each may be repeated under its key: a process that
-dies in between asks again, pays nothing, and gets the answer that is there if there is one.
+Each step is durable before its call returns and can be repeated under its key: a process that died
+in between asks again, pays nothing more, and gets the stored answer if there is one.
 Theorem (keys ``cell-filters``, ``one-answer``, ``sqlite-durable``).  However many processes and
-threads share a ledger, and whenever they die: no account is charged beyond its limits, no data is
-read that was not paid for, and no two answers are told under one key.
-Nothing lowers what was spent.  A limit is raised by two people, on record.
-Assumes: data is read after ``start`` alone, and only what ``release`` returns is told; whether and
-how far a limit is raised does not depend on answers (otherwise what holds is the promise of the
-highest limits that could have come about).
+threads share a ledger, and whenever they die, no account is charged beyond its limits, no data is
+read before it is paid for, and no two answers are told under one key.
+Nothing lowers what was spent.  Raising a limit takes two people and is on record.
+Assumes: data is read only after ``start``, and only what ``release`` returns is told; whether and
+how far a limit is raised does not depend on answers (otherwise the promise is that of the highest
+limits that could have come about).
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from types import ModuleType, TracebackType
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, final
+from types import ModuleType
+from typing import TYPE_CHECKING, Final, Self, final
 
 from discreet.accounting.budgets.budget import Budget
 from discreet.accounting.budgets.request import Priceable
-from discreet.accounting.budgets.spending import Left
 from discreet.accounting.scopes.box import Box, checked_box
 from discreet.accounting.scopes.contribution import Contribution
 from discreet.errors import OutOfRange, WrongKind
@@ -41,12 +39,10 @@ from discreet.ledger.entry_kinds import AccountEntry, RaiseEntry, ReopenEntry
 from discreet.ledger.ledger_requests import (
     AccountRequest,
     DescribeRequest,
-    LeftRequest,
     RaiseRequest,
-    SnapshotRequest,
-    StatementRequest,
     checked_account,
 )
+from discreet.ledger.ledger_view import LedgerView
 from discreet.ledger.opening_terms import OpeningTerms, checked_budget, checked_timeout
 from discreet.ledger.question_requests import (
     ChargeRequest,
@@ -54,24 +50,20 @@ from discreet.ledger.question_requests import (
     ReleaseRequest,
     ReopenRequest,
     StartRequest,
-    checked_answer,
 )
 from discreet.ledger.stores.store import LedgerAddress, resolve_address, store_for
-from discreet.ledger.tickets import LedgerRequest
 from discreet.ledger.values import (
     Account,
     Charged,
     Receipt,
-    Release,
     Started,
+    StoredAnswer,
     check_two_people,
     checked_key,
     checked_path,
     checked_person,
     checked_reason,
-    path_and_ancestors,
 )
-from discreet.loss import PrivacyLoss
 from discreet.units import PrivacyUnit
 
 if TYPE_CHECKING:  # the auditor is loaded when it is called
@@ -81,11 +73,9 @@ __all__ = ["Ledger"]
 
 _TIMEOUT: Final = 60.0
 
-Result = TypeVar("Result")
-
 
 @final
-class Ledger:
+class Ledger(LedgerView):
     """Charges and answers on record.
 
     >>> import tempfile
@@ -106,9 +96,7 @@ class Ledger:
     >>> folder.cleanup()
     """
 
-    __slots__ = ("_link",)
-
-    _link: ForkSafeConnection
+    __slots__ = ()
 
     # --- opening and closing ------------------------------------------------------------------
 
@@ -125,19 +113,19 @@ class Ledger:
         id: str | None = None,  # noqa: A002  the word of the property
         timeout: float = _TIMEOUT,
     ) -> Self:
-        """Open a ledger; the first to open it says whom it protects and what may be lost.
+        """Open a ledger; whoever opens it first says whom it protects and what may be lost.
 
-        What is given for a ledger that is there has to be what is on record.  A ledger is made only
-        where nothing lies, from a unit and a budget, and without an ``id``.
+        Terms given for an existing ledger must match the record.  A new ledger is made only where
+        there is nothing yet, from a unit and a budget, and never with an ``id``.
 
         Args:
             address: a path, or ``postgresql://...`` with the name of a schema after ``#``.
-            unit: who is protected; needed for a new ledger.
-            budget: the limits of the first account; needed for a new ledger.
-            account: the path of the first account, "data" unless given.
+            unit: who is protected; required for a new ledger.
+            budget: the limits of the first account; required for a new ledger.
+            account: the path of the first account, "data" by default.
             constant: columns in which all rows of a unit agree.
             contribution: how many rows belong to one unit.
-            id: the name of the ledger, if it has to be there already.
+            id: the name of the ledger, if it must exist already.
             timeout: how many seconds a call may wait for others.
         """
         terms = OpeningTerms.checked(
@@ -156,18 +144,13 @@ class Ledger:
         return ledger
 
     def close(self) -> None:
-        """Serve what waits, and let go of the ledger; closing twice does nothing."""
+        """Finish the requests that wait, and release the ledger; closing twice does nothing."""
         self._link.close()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     # --- the three steps ----------------------------------------------------------------------
@@ -188,11 +171,11 @@ class Ledger:
 
         Args:
             what: a tree, a mechanism or a loss.
-            key: what the request is called from now on; the question, unless given.
+            key: the name of the request from now on; the question by default.
             question: a digest of what is asked, by which its answer can be found.
-            scope: the records that it can depend on; all, unless given.
+            scope: the records that it can depend on; all by default.
             delta: what to spend on events outside which the loss is smaller, or has a price.
-            account: which account pays, and all above it; the first one unless given.
+            account: the account that pays, with all above it; the first one by default.
         """
         digest = "" if question == "" else checked_key(question, name="question")
         name = checked_key(digest if key is None else key)
@@ -202,19 +185,19 @@ class Ledger:
                 why="its answer would be noise alone, and nobody would pay for it.",
                 do="correct the conditions of the scope; two of them exclude each other.",
             )
-        connection = self._link.live()
+        connection = self._link.current()
         path = connection.opening.account if account is None else checked_path(account)
         accounts = connection.known(path)
         checked_account(accounts, path)
         priced = connection.pricer.price(what, accounts, path, scope=scope, delta=delta)
         return connection.call(ChargeRequest(priced.charge(name, digest), priced))
 
-    def start(self, key: str) -> Started | Release:
-        """Say that data is about to be read for a charge; if it was answered, get the answer."""
+    def start(self, key: str) -> Started | StoredAnswer:
+        """Record that data is about to be read for a charge; return the answer if there is one."""
         return self._ask(StartRequest(checked_key(key)))
 
-    def release(self, key: str, answer: bytes) -> Release:
-        """Store an answer, and get back what is stored: the first answer under a key stays."""
+    def release(self, key: str, answer: bytes) -> StoredAnswer:
+        """Store an answer and return what is stored: the first answer under a key stays."""
         if not isinstance(answer, bytes):
             raise WrongKind(
                 what=f"an answer is a {type(answer).__name__}, not bytes.",
@@ -223,31 +206,17 @@ class Ledger:
             )
         return self._ask(ReleaseRequest(checked_key(key), answer))
 
-    def find(self, question: str) -> Release | None:
-        """Return the first answer that a question was given, if it has one; this costs nothing."""
-        digest = checked_key(question, name="question")
-        row = self._link.live().read(lambda store: store.first_answer(digest))
-        if row is None:
-            return None
-        return Release(
-            key=row.key or "",
-            question=digest,
-            answer=checked_answer(row),
-            receipt=Receipt(self.id, row.seq, row.head),
-            replayed=True,
-        )
-
     # --- closed questions ---------------------------------------------------------------------
 
     def fail(self, key: str) -> None:
         """Record that an attempt failed after data may have been read: the question is closed.
 
-        Call it before anybody is told of the failure.  An answer that is stored already stays.
+        Call it before anybody learns of the failure.  An answer that is already stored stays.
         """
         self._ask(FailRequest(checked_key(key)))
 
     def reopen(self, key: str, *, reason: str, by: str) -> None:
-        """Allow further attempts of a closed question; the owner's decision, on record.
+        """Allow further attempts at a closed question, on record as the owner's decision.
 
         Args:
             key: the key of the closed question.
@@ -261,15 +230,10 @@ class Ledger:
         )
         self._ask(ReopenRequest(entry))
 
-    @property
-    def closed(self) -> tuple[str, ...]:
-        """The keys of questions that a failed attempt has closed, the oldest first."""
-        return self._ask(SnapshotRequest()).closed
-
     # --- descriptions -------------------------------------------------------------------------
 
     def describe(self, what: str, content: Mapping[str, object]) -> str:
-        """Record how the data looks, unless an equal description is there; return its digest.
+        """Record a description of the data unless an equal one exists; return its digest.
 
         A schema, which describes a table, says in which columns all rows of a unit agree: from now
         on conditions on these tell units apart (:mod:`discreet.accounting.scopes.scope_column`).
@@ -279,24 +243,19 @@ class Ledger:
             content: an object that JSON can write.
         """
         entry = DescriptionEntry.of(checked_key(what, name="word"), content)
-        connection = self._link.live()
+        connection = self._link.current()
         connection.call(DescribeRequest(entry))
         connection.pricer.add_shared_columns(entry)
         return entry.digest
 
-    def descriptions(self, what: str) -> tuple[Mapping[str, Any], ...]:
-        """Return all descriptions of one thing, in the order in which they were recorded."""
-        recorded = self._ask(SnapshotRequest()).descriptions
-        return tuple(entry.content() for entry in recorded if entry.what == what)
-
     # --- accounts -----------------------------------------------------------------------------
 
     def open_account(self, path: str, *, budget: Budget | None = None, by: str) -> Account:
-        """Open an account below one that is there; its limits hold besides those above.
+        """Open an account below an existing one; its limits hold in addition to those above.
 
         Args:
             path: such as "data/flu".
-            budget: its limits; without any, only those above limit it.
+            budget: its limits; without any, only those above apply.
             by: who opens it.
         """
         entry = AccountEntry(
@@ -309,14 +268,14 @@ class Ledger:
     def raise_limit(
         self, account: str, *, budget: Budget, reason: str, by: str, approved_by: str
     ) -> Account:
-        """Raise the limits of an account: no limit is lowered, and one is higher.
+        """Raise the limits of an account: none is lowered, and at least one is higher.
 
-        The promise of the account becomes that of the new budget, provided that neither answers
-        nor what was asked in view of them decide whether and how far limits are raised.
+        The account then promises what the new budget promises, provided that neither answers nor
+        questions asked in view of them decide whether and how far limits are raised.
 
         Args:
             account: the account.
-            budget: its limits from now on, kept in the same currency.
+            budget: its new limits, in the same currency.
             reason: why.
             by: who wants it.
             approved_by: who agrees, somebody else.
@@ -331,69 +290,27 @@ class Ledger:
         check_two_people(entry.by, entry.approved_by)
         return self._ask(RaiseRequest(entry)).accounts[entry.account]
 
-    def left(self, scope: Box | None = None, *, account: str | None = None) -> Left:
-        """Return what is left for requests about a scope, or about everything.
-
-        The amounts are those of the account, or of the next one above that has limits;
-        ``how_many`` counts requests that all accounts above would accept too.
-        """
-        if scope is not None:
-            checked_box(scope, name="scope")
-        return self._ask(LeftRequest(self._path(account), scope))
-
-    def guarantee(self, account: str | None = None) -> PrivacyLoss:
-        """Return what holds of all answers that an account pays for, whatever will be asked."""
-        path, accounts = self._path(account), self.accounts
-        checked_account(accounts, path)
-        budgets = (accounts[above].budget for above in reversed(path_and_ancestors(path)))
-        return next(budget for budget in budgets if budget is not None).guarantee
-
-    @property
-    def accounts(self) -> Mapping[str, Account]:
-        """All accounts, by their paths."""
-        return self._ask(SnapshotRequest()).accounts
-
-    # --- the record ---------------------------------------------------------------------------
-
-    @property
-    def unit(self) -> PrivacyUnit:
-        """Who is protected."""
-        return self._link.live().opening.unit
-
-    @property
-    def id(self) -> str:
-        """The name of this ledger, drawn when it was opened first."""
-        return self._link.live().opening.ledger
-
-    @property
-    def receipt(self) -> Receipt:
-        """Where the ledger stands now; keep it, to show later that nothing was taken away."""
-        return self._ask(SnapshotRequest()).receipt
-
-    def entries(self, after: int = 0) -> Iterator[dict[str, object]]:
-        """Return what the entries after a number say, without answers."""
-        for row in self._link.live().rows(after, answers=False):
-            yield row.fields()
+    # --- copies -------------------------------------------------------------------------------
 
     def verify(self, receipts: Iterable[Receipt | str] = ()) -> Report:
         """Check everything that the ledger claims, from its entries alone."""
         report: Report = _backups().verify(
-            self._link.live().rows(0, answers=True), receipts=receipts
+            self._link.current().rows(0, answers=True), receipts=receipts
         )
         return report
 
     def export(self, path: str | os.PathLike[str]) -> Receipt:
         """Write everything, answers included, to a file that ``restore`` reads."""
         receipt: Receipt = _backups().export(
-            self._link.live().rows(0, answers=True), self.id, Path(path)
+            self._link.current().rows(0, answers=True), self.id, Path(path)
         )
         return receipt
 
     def backup(self, path: str | os.PathLike[str]) -> Receipt:
         """Export to a file while the ledger is in use, and verify what was written.
 
-        Return the receipt of its last entry.  A backup is no ledger: it takes no charges, and two
-        people make a ledger of it with ``restore``.
+        Return the receipt of its last entry.  A backup is not a ledger: it takes no charges, and
+        two people turn it into one with ``restore``.
         """
         receipt = self.export(path)
         _backups().check_backup(Path(path), receipt)
@@ -412,20 +329,20 @@ class Ledger:
         last: Receipt | str | None = None,
         timeout: float = _TIMEOUT,
     ) -> Self:
-        """Open a new ledger that goes on where a backup ended.
+        """Open a new ledger that continues where a backup ended.
 
-        What was charged after the backup is not in it, so what was left in the accounts counts as
+        The backup lacks what was charged after it, so what was left in the accounts counts as
         spent, unless ``last`` says where the old ledger ended.
 
         Args:
-            address: where nothing is yet.
-            source: the backup, or the file of a ledger that cannot be used any more.
+            address: a place where there is nothing yet.
+            source: the backup, or the file of a ledger that can no longer be used.
             reason: why.
             by: who wants it.
             approved_by: who agrees, somebody else.
-            receipts: what the ledger once gave; the source has to fit them all.
+            receipts: receipts of the old ledger, all of which the source must match.
             last: the receipt of the last entry that the old ledger ever had, if both people vouch
-                that nothing was charged after it; the source has to end there.
+                that nothing was charged after it; the source must end there.
             timeout: how many seconds a call may wait for others.
         """
         said = {
@@ -438,24 +355,6 @@ class Ledger:
         store = store_for(place, timeout=checked_timeout(timeout))
         _backups().restore(store, Path(source), receipts=receipts, last=last, **said)
         return cls.open(place, timeout=timeout)
-
-    def __str__(self) -> str:
-        """Show what is left in each account."""
-        opening = self._link.live().opening
-        lines = [f"ledger {opening.ledger}, entry {self.receipt.seq}"]
-        for path, left in self._ask(StatementRequest()):
-            lines.append(f"  {path}: {left or 'as above'}")
-        return "\n".join(lines)
-
-    def __repr__(self) -> str:
-        """Show which ledger it is."""
-        return "<closed ledger>" if self._link.closed else f"<ledger {self.id}>"
-
-    def _ask(self, request: LedgerRequest[Result]) -> Result:
-        return self._link.live().call(request)
-
-    def _path(self, account: str | None) -> str:
-        return self._link.live().opening.account if account is None else checked_path(account)
 
 
 def _backups() -> ModuleType:

@@ -1,26 +1,28 @@
-"""What is asked of a ledger as a whole: opening it, further accounts, higher limits, and looks.
+"""Requests about a ledger as a whole: opening it, accounts, higher limits, descriptions, snapshots.
 
 Trust: kernel.
 
-There is no request that lowers a limit or what was spent.
+No request lowers a limit or what was spent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar, final
+from typing import TYPE_CHECKING, ClassVar, final
 
 from discreet.accounting.budgets.budget import checked_raise
 from discreet.accounting.budgets.request import Priceable
 from discreet.accounting.budgets.spending import Left
 from discreet.accounting.scopes.box import Box
 from discreet.errors import OtherLedger, OutOfRange
-from discreet.ledger.batch import Batch
 from discreet.ledger.canonical_lines import DescriptionEntry
 from discreet.ledger.entry_kinds import AccountEntry, OpenEntry, RaiseEntry
-from discreet.ledger.opening_terms import OpeningTerms
 from discreet.ledger.values import Account, Receipt, parent_account
+
+if TYPE_CHECKING:  # both are handed in
+    from discreet.ledger.batch import Batch
+    from discreet.ledger.opening_terms import OpeningTerms
 
 __all__ = [
     "AccountRequest",
@@ -38,7 +40,7 @@ __all__ = [
 @final
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What a ledger is at one moment; nothing in it changes later."""
+    """The public facts of a ledger at one moment; nothing in it changes later."""
 
     opening: OpenEntry
     accounts: Mapping[str, Account]
@@ -47,15 +49,21 @@ class Snapshot:
     descriptions: tuple[DescriptionEntry, ...]
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class SnapshotRequest:
-    """Look, in view of all entries that there are."""
+class _LedgerRequest:
+    """A request that has to know the rows of no key."""
+
+    __slots__ = ()
 
     keys: ClassVar[tuple[str, ...]] = ()
 
+
+@final
+@dataclass(frozen=True, slots=True)
+class SnapshotRequest(_LedgerRequest):
+    """Take a snapshot, in view of all existing entries."""
+
     def act(self, batch: Batch) -> Snapshot:
-        """Look."""
+        """Take it."""
         state = batch.state
         receipt = Receipt(state.opening.ledger, state.seq, state.head)
         return Snapshot(
@@ -69,10 +77,8 @@ class SnapshotRequest:
 
 @final
 @dataclass(frozen=True, slots=True)
-class DescribeRequest:
-    """Record a description, unless an equal one is there."""
-
-    keys: ClassVar[tuple[str, ...]] = ()
+class DescribeRequest(_LedgerRequest):
+    """Record a description, unless an equal one exists."""
 
     entry: DescriptionEntry
 
@@ -84,25 +90,21 @@ class DescribeRequest:
 
 @final
 @dataclass(frozen=True, slots=True)
-class OpenRequest:
-    """Open a ledger that is there on some terms."""
-
-    keys: ClassVar[tuple[str, ...]] = ()
+class OpenRequest(_LedgerRequest):
+    """Open an existing ledger on some terms."""
 
     terms: OpeningTerms
 
     def act(self, batch: Batch) -> Snapshot:
-        """Compare what is recorded with what is given; tables without entries are damage."""
+        """Compare the record with the terms; tables without entries are damage."""
         self.terms.check(batch.state)
         return SnapshotRequest().act(batch)
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class AccountRequest:
-    """Open a further account; one that is there with the same limits is found."""
-
-    keys: ClassVar[tuple[str, ...]] = ()
+class AccountRequest(_LedgerRequest):
+    """Open a further account; an existing one with the same limits is returned."""
 
     entry: AccountEntry
 
@@ -124,10 +126,8 @@ class AccountRequest:
 
 @final
 @dataclass(frozen=True, slots=True)
-class RaiseRequest:
+class RaiseRequest(_LedgerRequest):
     """Raise the limits of an account."""
-
-    keys: ClassVar[tuple[str, ...]] = ()
 
     entry: RaiseEntry
 
@@ -147,16 +147,14 @@ class RaiseRequest:
 
 @final
 @dataclass(frozen=True, slots=True)
-class LeftRequest:
-    """Ask what is left for requests about a scope, to an account and to all above it."""
-
-    keys: ClassVar[tuple[str, ...]] = ()
+class LeftRequest(_LedgerRequest):
+    """Return what is left for requests about a scope, in an account and all above it."""
 
     account: str
     scope: Box | None
 
     def act(self, batch: Batch) -> Left:
-        """Take what is left now, which can be looked at while others are charged."""
+        """Take a copy of what is left, usable while others are charged."""
         state = batch.state
         checked_account(state.accounts, self.account)
         lefts = [
@@ -165,17 +163,15 @@ class LeftRequest:
 
         def fitting(what: Priceable, delta: object) -> Callable[[int], bool]:
             fits = [left.fitting(what, delta) for left in lefts]
-            return lambda times: all(each(times) for each in fits)
+            return lambda times: all(fit(times) for fit in fits)
 
         return replace(lefts[-1], fitting=fitting)
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class StatementRequest:
-    """Ask what is left in every account."""
-
-    keys: ClassVar[tuple[str, ...]] = ()
+class StatementRequest(_LedgerRequest):
+    """Return what is left in every account."""
 
     def act(self, batch: Batch) -> tuple[tuple[str, str], ...]:
         """Put it in words."""
@@ -187,7 +183,7 @@ class StatementRequest:
 
 
 def checked_account(accounts: Mapping[str, Account], path: str) -> Account:
-    """Refuse an account that is not there."""
+    """Refuse an account that does not exist."""
     if path not in accounts:
         raise OutOfRange(
             what=f"there is no account {path!r}."

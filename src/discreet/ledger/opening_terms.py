@@ -1,4 +1,4 @@
-"""The terms of a ledger: whom it protects and what may be lost, fixed by whoever opens it first.
+"""The terms of a ledger: whom it protects and what may be lost, set by whoever opens it first.
 
 Trust: kernel.
 """
@@ -8,17 +8,19 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final, Self, final
+from typing import TYPE_CHECKING, Final, Self, final
 
 from discreet.accounting.budgets.budget import Budget
 from discreet.accounting.scopes.contribution import Contribution
 from discreet.errors import OtherLedger, OutOfRange, WrongKind
 from discreet.ledger.canonical_lines import NO_HEAD, EntryRow, now
 from discreet.ledger.entry_kinds import OpenEntry, row_of
-from discreet.ledger.state import LedgerState
 from discreet.ledger.stores.failures import absent_ledger_error
 from discreet.ledger.values import checked_path, checked_text, parent_account
 from discreet.units import PrivacyUnit
+
+if TYPE_CHECKING:  # a state is handed in
+    from discreet.ledger.state import LedgerState
 
 __all__ = ["OpeningTerms", "checked_budget", "checked_timeout"]
 
@@ -28,7 +30,7 @@ _NAME: Final = 32
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpeningTerms:
-    """What a ledger is opened with; what is not given is not asked for."""
+    """The terms that a ledger is opened with; None leaves a term to the record."""
 
     unit: PrivacyUnit | None = None
     budget: Budget | None = None
@@ -42,14 +44,14 @@ class OpeningTerms:
     def checked(  # noqa: PLR0913  what stays on record for ever
         cls,
         *,
-        unit: object,
-        budget: object,
-        account: object,
-        constant: object,
-        contribution: object,
+        unit: object = None,
+        budget: object = None,
+        account: object = None,
+        constant: object = None,
+        contribution: object = None,
         ledger: object = None,
     ) -> Self:
-        """Refuse what is no term of a ledger, before anything is opened."""
+        """Refuse invalid terms before anything is opened."""
         if unit is not None and not isinstance(unit, PrivacyUnit):
             raise _wrong("unit", unit, "row(), person(...) or custom(...)")
         if contribution is not None and not isinstance(contribution, Contribution):
@@ -59,7 +61,7 @@ class OpeningTerms:
             raise OutOfRange(
                 what=f"the first account of a ledger, {path}, lies below another.",
                 why="one account stands above all others: its limits are the promise.",
-                do="give one part, 'data' say, and open accounts below it with open_account.",
+                do="give one part, such as 'data', and open accounts below it with open_account.",
             )
         return cls(
             unit=unit,
@@ -72,11 +74,11 @@ class OpeningTerms:
 
     @property
     def can_create(self) -> bool:
-        """Whether a new ledger may be made with it; never one that is known to be there."""
+        """Whether a new ledger may be made on these terms; never if it must exist already."""
         return self.unit is not None and self.budget is not None and self.ledger is None
 
     def first_row(self, ledger: str) -> EntryRow:
-        """Return the first entry of a new ledger, which is there before anything else."""
+        """Return the first entry of a new ledger."""
         if self.unit is None or self.budget is None:
             raise absent_ledger_error()
         opening = OpenEntry(
@@ -127,7 +129,7 @@ def checked_budget(budget: object) -> Budget:
     (1000000000000000000000000, 0)
     """
     if not isinstance(budget, Budget):
-        raise _wrong("budget", budget, "Budget(epsilon=1) say")
+        raise _wrong("budget", budget, "Budget(epsilon=1), for example")
     if max(budget.limit[:-1]) <= 0:
         raise OutOfRange(
             what="the limits of a budget are zero.",
@@ -146,16 +148,16 @@ def checked_timeout(timeout: object) -> float:
     known = isinstance(timeout, int | float) and not isinstance(timeout, bool)
     if not known or not 0 < timeout <= threading.TIMEOUT_MAX:  # type: ignore[operator]
         raise OutOfRange(
-            what="the timeout is not a number of seconds above zero.",
-            why="a call that waits for other processes has to end some day.",
-            do="give timeout=60 say.",
+            what="the timeout is not a positive number of seconds.",
+            why="a call that waits for other processes has to end at some point.",
+            do="give timeout=60, for example.",
         )
     return float(timeout)  # type: ignore[arg-type]
 
 
 def _columns(constant: object) -> tuple[str, ...]:
     if isinstance(constant, str) or not isinstance(constant, Iterable):
-        raise _wrong("list of constant columns", constant, "constant=['birth_year'] say")
+        raise _wrong("list of constant columns", constant, "constant=['birth_year'], for example")
     columns = list(constant)
     if not all(isinstance(column, str) and column for column in columns):
         raise _wrong("list of constant columns", columns, "names of columns, as text")
@@ -165,6 +167,6 @@ def _columns(constant: object) -> tuple[str, ...]:
 def _wrong(name: str, value: object, give: str) -> WrongKind:
     return WrongKind(
         what=f"the {name} of a ledger is a {type(value).__name__}.",
-        why="what stays on record for ever has to be what was meant.",
+        why="it stays on record for ever, so it has to be what was meant.",
         do=f"give {give}.",
     )

@@ -3,13 +3,12 @@
 Trust: kernel.
 
     charge    fits into every account on the path, or is refused and nothing is written.  The same
-              key and body find the charge that is there; the same key and another body are refused
-    start     only for what was charged; once it has been answered, the answer is handed back
-    release   only for what was charged and started; the first answer stays, and whoever comes later
-              gets that one
-    fail      closes a question after an attempt failed: until it is reopened, it is neither
+              key with the same body finds the existing charge; with another body it is refused
+    start     only after a charge; once there is an answer, that is returned
+    release   only after charge and start; the first answer stays, and later ones are dropped
+    fail      closes a question after a failed attempt: until it is reopened, it is neither
               charged, started nor answered
-    reopen    allows further attempts of a closed question
+    reopen    allows further attempts at a closed question
 
 Theorem (key ``one-answer``).  Whatever is told under one key, by however many workers, is one
 answer, paid once.
@@ -26,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import final
+from typing import TYPE_CHECKING, final
 
 from discreet.errors import (
     KeyReused,
@@ -36,11 +35,20 @@ from discreet.errors import (
     OverBudget,
     QuestionClosed,
 )
-from discreet.ledger.batch import Batch, KeyHistory
 from discreet.ledger.canonical_lines import EntryRow, damaged_entry_error
-from discreet.ledger.charge import ChargeEntry, PricedRequest
-from discreet.ledger.entry_kinds import FailEntry, ReleaseEntry, ReopenEntry, StartEntry, read_entry
-from discreet.ledger.values import Charged, Release, Started
+from discreet.ledger.entry_kinds import (
+    ChargeEntry,
+    FailEntry,
+    ReleaseEntry,
+    ReopenEntry,
+    StartEntry,
+    read_entry,
+)
+from discreet.ledger.values import Charged, Started, StoredAnswer
+
+if TYPE_CHECKING:  # all are handed in
+    from discreet.ledger.batch import Batch, KeyHistory
+    from discreet.ledger.charge import PricedRequest
 
 __all__ = [
     "ChargeRequest",
@@ -55,7 +63,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class _KeyRequest:
-    """A request that has to know what its key has come to."""
+    """A request that needs the history of its key."""
 
     key: str
 
@@ -139,7 +147,8 @@ class ChargeRequest:
         for path, pieces in charge.pieces:
             charged = batch.state.filter_of(path)
             if not charged.fits(pieces):
-                raise _refused(path, charged.refusal(pieces))
+                over = charged.refusal(pieces)
+                raise OverBudget(what=f"account {path}: {over.what}", why=over.why, do=over.do)
         row = batch.append(charge)
         return Charged(
             key=charge.key,
@@ -172,10 +181,10 @@ class ChargeRequest:
 @final
 @dataclass(frozen=True, slots=True)
 class StartRequest(_KeyRequest):
-    """Say that data is about to be read for a charge."""
+    """Record that data is about to be read for a charge."""
 
-    def act(self, batch: Batch) -> Started | Release:
-        """Record one more attempt, or hand back the answer that is there."""
+    def act(self, batch: Batch) -> Started | StoredAnswer:
+        """Record one more attempt, or return the stored answer."""
         history = batch.history(self.key)
         if history.charge is None:
             raise _uncharged("started")
@@ -190,12 +199,12 @@ class StartRequest(_KeyRequest):
 @final
 @dataclass(frozen=True, slots=True)
 class ReleaseRequest(_KeyRequest):
-    """Store an answer; it is never shown, since nobody has been told it yet."""
+    """Store an answer; its repr hides it, since nobody has been told it yet."""
 
     answer: bytes = field(repr=False)
 
-    def act(self, batch: Batch) -> Release:
-        """Store the answer, or hand back the one that is there."""
+    def act(self, batch: Batch) -> StoredAnswer:
+        """Store the answer, or return the one that exists."""
         history = batch.history(self.key)
         if history.charge is None:
             raise _uncharged("answered")
@@ -212,10 +221,10 @@ class ReleaseRequest(_KeyRequest):
         return _stored(batch, history, row, replayed=False)
 
 
-def _stored(batch: Batch, history: KeyHistory, row: EntryRow, *, replayed: bool) -> Release:
+def _stored(batch: Batch, history: KeyHistory, row: EntryRow, *, replayed: bool) -> StoredAnswer:
     """Return the release of a row."""
     asked = history.charge.question if history.charge is not None else None
-    return Release(
+    return StoredAnswer(
         key=row.key or "",
         question=asked or "",
         answer=checked_answer(row),
@@ -225,7 +234,7 @@ def _stored(batch: Batch, history: KeyHistory, row: EntryRow, *, replayed: bool)
 
 
 def checked_answer(row: EntryRow) -> bytes:
-    """Return the answer of a release, if it is the one that was recorded."""
+    """Return the answer of a release, if it matches the recorded digest."""
     entry, answer = read_entry(row), row.answer
     if (
         not isinstance(entry, ReleaseEntry)
@@ -250,7 +259,3 @@ def _uncharged(what: str) -> LedgerError:
         why="it is paid before its data is read, so that no failure is free.",
         do="call charge(...) with this key first.",
     )
-
-
-def _refused(path: str, refusal: OverBudget) -> OverBudget:
-    return OverBudget(what=f"account {path}: {refusal.what}", why=refusal.why, do=refusal.do)

@@ -1,17 +1,23 @@
-"""The state of a ledger: what all its entries so far come to.
+"""The state of a ledger: the sum of all its entries so far.
 
 Trust: kernel.
 
 Definition.  The state holds whom the ledger protects, its accounts with their limits, and for each
-account with limits a privacy filter with what was charged to it and to those below it; also which
-questions are closed, and how data was described.  It is a fold: ``apply`` takes one entry after
-another, and depends on nothing else; no clock, no order of a set, no data.
+account with limits a privacy filter with all charges to it and below it; also which questions are
+closed, and how the data was described.  It is a fold: ``apply`` takes one entry after another and
+depends on nothing else; no clock, no order of a set, no data.
 A charge to an account is a charge to all accounts above it, to all or to none.
 Theorem (keys ``cell-filters``, ``cell-pairs``).  Whatever is charged, in view of all answers, what
-an account promises holds for everything that is charged to it and below: its filter alone ensures
-it.
-Entries are applied as they were recorded: what they cost is not worked out again, and neither is
-whether it fitted.  An auditor does both (:mod:`discreet.ledger.verify`).
+an account promises holds for everything charged to it and below: its filter alone ensures it.
+Entries are applied as recorded; neither their price nor whether it fitted is worked out again.  An
+auditor does both (:mod:`discreet.ledger.verify`).
+Theorem (key ``checkpoint-replay``).  The state read from a checkpoint, followed by the entries
+after it, equals the state that all entries lead to, byte for byte.
+    Proof.  A checkpoint is a written state, which reads back unchanged; applying an entry depends
+    on nothing but the state and the entry.
+A checkpoint counts only if its digest is right and its head is that of the stored entry with its
+number; any other is ignored, and everything is replayed.  A checkpoint ahead of the entries proves
+that entries were lost.  Every replayed row must follow from the one before, by number and hash.
 """
 
 from __future__ import annotations
@@ -19,7 +25,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
-from typing import Any, Final, Self, assert_never, final
+from typing import TYPE_CHECKING, Any, Final, Self, assert_never, final
 
 from discreet.accounting.budgets.budget import Budget
 from discreet.accounting.budgets.cell_balances import ChargedBox
@@ -28,7 +34,7 @@ from discreet.accounting.budgets.privacy_filter import Charge as FilterCharge
 from discreet.accounting.budgets.privacy_filter import PrivacyFilter
 from discreet.accounting.scopes.box import Box
 from discreet.accounting.scopes.scope_column import shared_columns
-from discreet.errors import DamagedLedger, NewerFormat
+from discreet.errors import DamagedLedger, DiscreetError, NewerFormat
 from discreet.ledger.canonical_lines import (
     NO_HEAD,
     DescriptionEntry,
@@ -37,13 +43,14 @@ from discreet.ledger.canonical_lines import (
     damaged_entry_error,
     digest,
 )
-from discreet.ledger.charge import ChargeEntry, Costs, Pieces
 from discreet.ledger.entry_kinds import (
     PARSE_ERRORS,
     AccountEntry,
+    ChargeEntry,
     Entry,
     FailEntry,
     OpenEntry,
+    Pieces,
     RaiseEntry,
     ReleaseEntry,
     ReopenEntry,
@@ -51,26 +58,21 @@ from discreet.ledger.entry_kinds import (
     StartEntry,
     read_entry,
 )
+from discreet.ledger.stores.failures import missing_entries_error
 from discreet.ledger.values import Account, parent_account, path_and_ancestors
 
-__all__ = ["LedgerState"]
+if TYPE_CHECKING:  # a store is handed in
+    from discreet.ledger.charge import Costs
+    from discreet.ledger.stores.store import LedgerStore
+
+__all__ = ["LedgerState", "restore_state"]
 
 _VERSION: Final = 2
 
 
 @final
 class LedgerState:
-    """What a ledger knows at one entry; nothing before the first.
-
-    >>> from discreet.accounting import Budget
-    >>> from discreet.units import row
-    >>> state = LedgerState()
-    >>> opening = OpenEntry(ledger="1" * 32, unit=row(), constant=(), contribution=None,
-    ...                   account="data", budget=Budget(epsilon=1))
-    >>> state.apply(opening, 1, "a" * 64)
-    >>> state.seq, list(state.accounts), state.filter_of("data").spent
-    (1, ['data'], (0, 0))
-    """
+    """The state after one entry; empty before the first."""
 
     __slots__ = (
         "_accounts",
@@ -107,7 +109,7 @@ class LedgerState:
 
     @property
     def accounts(self) -> Mapping[str, Account]:
-        """All accounts, by their paths; what is handed out does not change later."""
+        """All accounts, by their paths; the mapping does not change later."""
         if self._shown is None:
             self._shown = MappingProxyType({**self._accounts})
         return self._shown
@@ -138,7 +140,7 @@ class LedgerState:
         return self._paths[path]
 
     def costs(self, pieces: Pieces) -> Costs:
-        """Return the most that a record pays in each account, or two of one box."""
+        """Return the most that a record pays in each account, or two records of one box."""
         unit = self.opening.unit
         return tuple(
             (path, FilterCharge(0, parts, self._filters[path].budget, unit).amounts)
@@ -159,7 +161,7 @@ class LedgerState:
             raise damaged_entry_error(row.seq) from None
 
     def apply(self, entry: Entry, seq: int, head: str) -> None:
-        """Take the next entry; if it raises, the state is of no use any more."""
+        """Take the next entry; if it raises, the state is no longer usable."""
         if (self._opening is None) != isinstance(entry, OpenEntry):
             raise damaged_entry_error(seq)
         match entry:
@@ -207,7 +209,7 @@ class LedgerState:
             self._filters[path] = PrivacyFilter(budget, **self._terms())
         self._put(path, budget)
         self._paths[path] = tuple(
-            each for each in path_and_ancestors(path) if each in self._filters
+            account for account in path_and_ancestors(path) if account in self._filters
         )
 
     def _put(self, path: str, budget: Budget | None) -> None:
@@ -249,11 +251,7 @@ class LedgerState:
     # --- checkpoints --------------------------------------------------------------------------
 
     def written(self) -> str:
-        """Return the state as text: a digest, and what it is the digest of.
-
-        >>> LedgerState.read(LedgerState().written()).written() == LedgerState().written()
-        True
-        """
+        """Return the state as text: a digest, and what it is the digest of."""
         accounts = {
             path: {
                 "budget": None if account.budget is None else account.budget.written(),
@@ -270,7 +268,7 @@ class LedgerState:
                 "opening": opening,
                 "accounts": accounts,
                 "closed": list(self._closed),
-                "descriptions": [[each.what, each.content()] for each in self._descriptions],
+                "descriptions": [[entry.what, entry.content()] for entry in self._descriptions],
             }
         )
         return f"{digest(text.encode('ascii'))}\n{text}"
@@ -315,3 +313,20 @@ class LedgerState:
                     accounts[path]["book"], budget=budget, **self._terms()
                 )
             self._put(path, budget)
+
+
+def restore_state(store: LedgerStore) -> LedgerState:
+    """Return the state of the last checkpoint that counts, or that of no entries at all."""
+    kept = store.checkpoint()
+    if kept is None:
+        return LedgerState()
+    seq, text = kept
+    row = next(store.rows(after=seq - 1), None)
+    if row is None:
+        raise missing_entries_error()
+    try:
+        state = LedgerState.read(text)
+    except DiscreetError:
+        return LedgerState()
+    known = (state.seq, state.head) == (seq, row.head) and row.seq == seq
+    return state if known else LedgerState()

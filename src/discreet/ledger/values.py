@@ -2,15 +2,15 @@
 
 Trust: kernel.
 
-Texts are keys, questions, reasons and names of people.  A text that reads like another and is not
-the same would hide one request behind another.
+Texts are keys, questions, reasons and names of people.  A text that reads like another without
+being equal would hide one request behind another.
 
 Definition.  Accounts are named by paths: data, data/flu, data/flu/ana.  A path is one to eight
-parts with slashes between them; a part is 1 to 64 letters, digits or ``_ - .`` of ASCII.  What is
-above a path are its beginnings: a charge to an account is a charge to all accounts above it too.
+parts joined by slashes; a part is 1 to 64 ASCII letters, digits or ``_ - .``.  The accounts above
+a path are its prefixes: a charge to an account is a charge to all accounts above it too.
 
-Definition.  A receipt names a ledger, the number of an entry and the head after it.  Whoever holds
-one can show later that the entry, and everything before it, is still there (or is not).
+Definition.  A receipt names a ledger, the number of an entry and the head after it.  Its holder
+can show later whether the entry, and everything before it, is still there.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ __all__ = [
     "Account",
     "Charged",
     "Receipt",
-    "Release",
     "Started",
+    "StoredAnswer",
     "check_two_people",
     "checked_key",
     "checked_path",
@@ -44,11 +44,7 @@ _LONGEST_TEXT: Final = 1000
 
 
 def checked_text(text: object, *, name: str, most: int) -> str:
-    """Refuse what is no text that people can read: empty, too long, or with control characters.
-
-    >>> checked_text("visits by ward", name="key", most=200)
-    'visits by ward'
-    """
+    """Refuse what is not readable text: empty, too long, or with control characters."""
     if not isinstance(text, str):
         raise WrongKind(
             what=f"the {name} is a {type(text).__name__}, not text.",
@@ -65,17 +61,17 @@ def checked_text(text: object, *, name: str, most: int) -> str:
 
 
 def checked_key(key: object, *, name: str = "key") -> str:
-    """Refuse what is no key, nor the digest of a question, nor a word."""
+    """Refuse what is not a key, the digest of a question, or a word."""
     return checked_text(key, name=name, most=_LONGEST_KEY)
 
 
 def checked_reason(reason: object) -> str:
-    """Refuse what is no reason."""
+    """Refuse what is not a reason."""
     return checked_text(reason, name="reason", most=_LONGEST_TEXT)
 
 
 def checked_person(person: object) -> str:
-    """Refuse what is no name of a person."""
+    """Refuse what is not the name of a person."""
     return checked_text(person, name="name", most=_LONGEST_TEXT)
 
 
@@ -111,30 +107,22 @@ def checked_path(path: object) -> str:
     parts = path.split("/")
     if len(parts) > _DEEPEST or not all(_PART.fullmatch(part) for part in parts):
         raise OutOfRange(
-            what="the path of an account has a part that is empty, too long or of other signs, "
-            f"or more than {_DEEPEST} parts.",
-            why="paths stand in every entry, and have to read the same everywhere.",
+            what="a part of the account's path is empty, too long or has other characters, or "
+            f"there are more than {_DEEPEST} parts.",
+            why="paths appear in every entry, and must read the same everywhere.",
             do="give up to 8 parts of 1 to 64 letters, digits, '_', '-' or '.': 'data/flu/ana'.",
         )
     return path
 
 
 def path_and_ancestors(path: str) -> tuple[str, ...]:
-    """Return a path and everything above it, the root first.
-
-    >>> path_and_ancestors("data/flu/ana")
-    ('data', 'data/flu', 'data/flu/ana')
-    """
+    """Return a path and everything above it, the root first."""
     parts = path.split("/")
     return tuple("/".join(parts[: k + 1]) for k in range(len(parts)))
 
 
 def parent_account(path: str) -> str:
-    """Return what lies right above a path; nothing for a root.
-
-    >>> parent_account("data/flu"), parent_account("data")
-    ('data', '')
-    """
+    """Return the account right above a path; nothing for a root."""
     return path.rpartition("/")[0]
 
 
@@ -162,15 +150,15 @@ class Receipt:
     @classmethod
     def read(cls, text: object) -> Self:
         """Read what ``str`` showed."""
-        found = _RECEIPT.fullmatch(text) if isinstance(text, str) else None
-        if found is None:
+        match = _RECEIPT.fullmatch(text) if isinstance(text, str) else None
+        if match is None:
             raise WrongKind(
                 what="a receipt cannot be read.",
                 why="it names a ledger, the number of an entry, and the head after it.",
                 do="give it as it was printed: 32 hex digits, a number and 64 hex digits, "
                 "with colons between them.",
             )
-        return cls(found[1], int(found[2]), found[3])
+        return cls(match[1], int(match[2]), match[3])
 
 
 @final
@@ -216,7 +204,7 @@ class Charged:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Started:
-    """Leave to read the data for a charge; attempts count from 1."""
+    """Permission to read the data for a charge; attempts count from 1."""
 
     key: str
     attempt: int
@@ -224,10 +212,10 @@ class Started:
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Release:
+class StoredAnswer:
     """An answer that is stored for good; ``replayed`` if it was there already.
 
-    >>> stored = Release(key="k", question="", answer=b"42",
+    >>> stored = StoredAnswer(key="k", question="", answer=b"42",
     ...                  receipt=Receipt("1" * 32, 3, "a" * 64), replayed=False)
     >>> "42" in repr(stored)
     False

@@ -1,20 +1,19 @@
-"""The writer: one thread that records what many ask for, with one commit for all that wait.
+"""The writer: one thread that records what many callers request, with one commit per batch.
 
 Trust: kernel.
 
 Definition.  Callers queue requests and wait.  The writer takes all that are queued as one batch:
 it locks out other processes, reads the entries that they have appended, serves the requests one
-after another, commits, and only then tells each caller its result.  So nothing is told that is not
-durable, refusals included, since they may rest on charges of the same batch.
+after another, commits, and only then tells each caller its result.  So nothing is told before it
+is durable, refusals included, since they may rest on charges of the same batch.
 
-If a commit fails, every request of the batch gets the error, and the state is thrown away and built
-anew from what is stored: memory and disk agree again, whichever way the commit went.  What is then
-stored has to hold the last entry that was seen before (:mod:`discreet.ledger.batch`).
-A caller waits for a limited time, not counting that in which old entries are read.  A request that
-was not taken by then is withdrawn; of one that was taken nothing is known yet, and asking again
-under the same key finds what has become of it.
-An interrupt (a signal) can end the waiting of a caller, never a batch: the writer is a thread of
-its own.  It is a daemon: a process that ends takes it along, which is as safe as any other crash.
+If a commit fails, every request of the batch gets the error, and the state is discarded and rebuilt
+from the store: memory and disk agree again, whichever way the commit went.  The store must then
+still hold the last entry that was seen (:mod:`discreet.ledger.batch`).
+A caller waits for a limited time, not counting the replay of old entries.  A request that was not
+taken by then is withdrawn; the fate of one that was taken is found by asking again with its key.
+An interrupt (a signal) can end a caller's wait, never a batch: the writer is a thread of its own.
+It is a daemon: a process that ends takes it along, which is as safe as any other crash.
 """
 
 from __future__ import annotations
@@ -26,19 +25,21 @@ from contextlib import suppress
 from typing import Final, TypeVar, cast, final
 
 from discreet.errors import DiscreetError
-from discreet.ledger.batch import Batch, LastSeenEntry, catch_up, restore_state
-from discreet.ledger.canonical_lines import EntryRow
-from discreet.ledger.state import LedgerState
-from discreet.ledger.stores.store import LedgerStore
-from discreet.ledger.tickets import (
+from discreet.ledger.batch import (
+    Batch,
+    LastSeenEntry,
     LedgerRequest,
     RestOrder,
     Ticket,
+    catch_up,
     closed_ledger_error,
     copy_of_error,
     explain_failure,
     late_error,
 )
+from discreet.ledger.canonical_lines import EntryRow
+from discreet.ledger.state import LedgerState, restore_state
+from discreet.ledger.stores.store import LedgerStore
 
 __all__ = ["Writer"]
 
@@ -95,7 +96,7 @@ class Writer:
     # --- callers ------------------------------------------------------------------------------
 
     def call(self, request: LedgerRequest[Result]) -> Result:
-        """Have a request served, and return what it came to once that is durable."""
+        """Have a request served, and return its result once that is durable."""
         ticket = Ticket(request)
         self._queue.put(ticket)
         if self._ended is not None and ticket.claim.acquire(blocking=False):
@@ -123,20 +124,20 @@ class Writer:
             if self._replayed == replayed:
                 return False
 
-    def rest(self) -> bool:
-        """Have the store closed until ``wake``; say whether that came about in time."""
+    def suspend(self) -> bool:
+        """Have the store closed until ``resume``; return whether that worked in time."""
         self._rest = RestOrder()
         self._queue.put(self._rest)
         return self._ended is not None or self._rest.resting.acquire(timeout=self._timeout)
 
-    def wake(self) -> None:
+    def resume(self) -> None:
         """Let the writer go on."""
         if self._rest is not None:
             self._rest.over.release()
             self._rest = None
 
     def stop(self, *, wait: float | None = None) -> None:
-        """Serve what is queued, keep a checkpoint, and let go of the store."""
+        """Serve what is queued, keep a checkpoint, and close the store."""
         self._queue.put(None)
         if self._thread is not threading.current_thread():
             self._thread.join(self._timeout if wait is None else wait)
@@ -217,7 +218,7 @@ class Writer:
             self._state = None  # until it is known that memory and disk agree
             if known is None:
                 self._seen.check(store)  # otherwise the state that is known has to be continued
-            batch = self._batch(state, {key for each in tickets for key in each.request.keys})
+            batch = self._batch(state, {key for waiting in tickets for key in waiting.request.keys})
             for ticket in tickets:
                 try:
                     ticket.result = ticket.request.act(batch)

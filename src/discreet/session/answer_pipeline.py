@@ -3,26 +3,25 @@
 Trust: kernel.  The order of these steps is the promise: data is read after it was paid for, and
 told after it was recorded.
 
-    find      an answer that is on record is handed out again, and costs nothing
-    look      data that is not what it was when it was opened is refused
+    find      an answer on record is handed out again, for free
+    look      data that changed since it was opened is refused
     charge    the request is paid for, or refused: durable before the next step
-    start     data may be read now
-    draw      the engine computes bounded totals, and noise is added; where bounds are missing they
-              are found first, in the same way
+    start     from here on, data may be read
+    draw      the engine computes bounded totals, and noise is added; missing bounds are found
+              first, in the same way
     release   the answer is stored, and what is stored is handed out
 
-Theorem (key ``one-answer``).  Under one key one answer is ever told, however often the steps are
-repeated and wherever they broke off.  Here the key follows from the plan, so a retry of the same
-question goes on where the last attempt ended, without paying again.
-That an answer fails may depend on a single row, so it is told once for each price, and in one and
-the same sentence, which says nothing of the reason.  Before anybody hears of it, it is on record:
+Theorem (key ``one-answer``).  Only one answer is ever told under one key, however often the steps
+are repeated and wherever they broke off.  Here the key follows from the plan, so a retry of the
+same question continues where the last attempt ended, without paying again.
+Whether an answer fails may depend on a single row, so a failure is told once for each price, always
+in the same sentence, which does not give the reason.  It is on record before anybody hears of it:
     fail      data may have been read, and no noise was drawn: the question is closed, and asking
               again is refused until the owner has looked and reopens it
     release   noise was drawn: the failure is the answer, and no other noise is ever drawn for it
-What no row can bring about is told as it is, and asking again goes on: an interrupt, a process that
-was killed, a server that cannot be reached, data that is not what it was when it was opened, random
-bits that cannot be had before the first of the noise.  An executor that is lost is replaced by
-Spark itself, within the attempt.
+What no row can cause is told as it is, and asking again continues: an interrupt, a killed process,
+an unreachable server, data that changed since it was opened, missing random bits before the first
+noise.  Spark itself replaces a lost executor within the attempt.
 """
 
 from __future__ import annotations
@@ -30,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from types import ModuleType
 from typing import TYPE_CHECKING, Final, final
 
 from discreet.engines.engine import Engine
@@ -43,19 +43,19 @@ from discreet.errors import (
     SourceChanged,
     WrongKind,
 )
-from discreet.ledger import Release as Stored
 from discreet.ledger.canonical_lines import canonical, digest
 from discreet.ledger.question_requests import refuse_closed
+from discreet.ledger.values import StoredAnswer
 from discreet.noise import SYSTEM, Entropy
-from discreet.plan.plan import Plan
 from discreet.release.answer import answer
 from discreet.requests.raw_totals import RawTotals
-from discreet.session.record import Record
 
-if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+if TYPE_CHECKING:  # the record is handed in; a plain question has one stage
+    from discreet.plan.plan import Plan
+    from discreet.session.record import Record
     from discreet.session.two_stages import SecondStagePlanner
 
-__all__ = ["AnswerPipeline", "answer_failed_error", "finish_with_noise"]
+__all__ = ["AnswerPipeline", "answer_failed_error", "finish_with_noise", "two_stages"]
 
 _SALT_BITS = 63
 _FAILURE: Final = b'{"failed":true,"format":1}'
@@ -65,7 +65,7 @@ _FAILURE: Final = b'{"failed":true,"format":1}'
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerPipeline:
-    """Where plans are carried out: an engine, a record, and the account that pays."""
+    """Carries out plans with an engine, a record, and the account that pays."""
 
     engine: Engine
     record: Record
@@ -74,15 +74,17 @@ class AnswerPipeline:
     states: Mapping[str, str] = field(default_factory=dict)
     """The names of the states that tables were opened in, by their folded names."""
 
-    def answered(self, plan: Plan, *, settle: SecondStagePlanner, draw: int = 1) -> Stored:
-        """Return what is on record for a plan, after paying and drawing it if need be.
+    def answer_plan(
+        self, plan: Plan, *, plan_stage: SecondStagePlanner, draw: int = 1
+    ) -> StoredAnswer:
+        """Return the answer on record for a plan, after paying and drawing it if need be.
 
         Args:
             plan: what is asked.
-            settle: plans an answer once its bounds are found.
+            plan_stage: plans an answer once its bounds are found.
             draw: 1, or a higher number for another answer to the same plan.
         """
-        return self.recorded(plan, self.question(plan, draw), lambda: self._drawn(plan, settle))
+        return self.run_steps(plan, self.question(plan, draw), lambda: self._draw(plan, plan_stage))
 
     def question(self, plan: Plan, draw: int) -> str:
         """Return the name under which a draw of a plan is on record."""
@@ -90,26 +92,26 @@ class AnswerPipeline:
 
     def sources(self, plan: Plan) -> tuple[tuple[str, str], ...]:
         """Return the states of the tables that a plan reads."""
-        return tuple((each, self.states.get(each, "")) for each in sorted(_tables(plan)))
+        return tuple((table, self.states.get(table, "")) for table in sorted(_tables(plan)))
 
     def check_sources(self, plan: Plan) -> None:
-        """Refuse data that is not what it was when it was opened."""
+        """Refuse data that changed since it was opened."""
         self.engine.identities(_tables(plan))
 
-    def recorded(self, plan: Plan, question: str, draw: Callable[[], bytes]) -> Stored:
-        """Take all steps, with whatever reads the data, and returns what will be stored."""
-        found = self.record.find(question)
-        if found is not None:
-            return _answered(found)
+    def run_steps(self, plan: Plan, question: str, draw: Callable[[], bytes]) -> StoredAnswer:
+        """Take all steps with a function that reads the data and returns what will be stored."""
+        stored = self.record.find(question)
+        if stored is not None:
+            return _answered(stored)
         self.check_sources(plan)
-        key = self._charged(plan, question)
+        key = self._pay(plan, question)
         begun = self.record.start(key)
-        if isinstance(begun, Stored):
+        if isinstance(begun, StoredAnswer):
             return _answered(begun)
-        return _answered(self.record.release(key, self._guarded(key, draw)))
+        return _answered(self.record.release(key, self._close_on_failure(key, draw)))
 
-    def _guarded(self, key: str, draw: Callable[[], bytes]) -> bytes:
-        """Read the data; close the question if that fails for a reason that may be in it."""
+    def _close_on_failure(self, key: str, draw: Callable[[], bytes]) -> bytes:
+        """Read the data; close the question if that fails for a reason that may depend on it."""
         written: bytes | None = None
         failure: DiscreetError | None = None
         try:
@@ -125,11 +127,11 @@ class AnswerPipeline:
             failure = answer_failed_error()
         raise failure
 
-    def _charged(self, plan: Plan, question: str) -> str:
+    def _pay(self, plan: Plan, question: str) -> str:
         """Pay for a plan, and return the key of the charge.
 
         A loss that a budget cannot count as it is may be counted outside an event of the plan's
-        delta: which of the two it is follows from the currencies of the accounts.
+        delta; the currencies of the accounts decide which.
         """
         try:
             return self._charge(plan, question, None)
@@ -152,31 +154,37 @@ class AnswerPipeline:
         )
         return key
 
-    def _drawn(self, plan: Plan, settle: SecondStagePlanner) -> bytes:
+    def _draw(self, plan: Plan, plan_stage: SecondStagePlanner) -> bytes:
         """Read the data, and return an answer as it will be stored."""
         order = self.order()
         if plan.search is None:
             raw = self.engine.run(plan.request, order=order)
-            return finish_with_noise(lambda: self._finished(plan, raw))
-        from discreet.session.two_stages import draw_in_stages  # noqa: PLC0415  rare
-
-        return draw_in_stages(
+            return finish_with_noise(lambda: self._add_noise(plan, raw))
+        written: bytes = two_stages().draw_in_stages(
             plan,
-            settle,
+            plan_stage,
             engine=self.engine,
             entropy=self.entropy,
             order=order,
             sources=self.sources(plan),
         )
+        return written
 
-    def _finished(self, plan: Plan, raw: RawTotals) -> bytes:
+    def _add_noise(self, plan: Plan, raw: RawTotals) -> bytes:
         """Add noise, and return an answer as it will be stored, with the states of its tables."""
-        told = answer(plan, raw, entropy=self.entropy)
-        return replace(told, sources=self.sources(plan)).written()
+        release = answer(plan, raw, entropy=self.entropy)
+        return replace(release, sources=self.sources(plan)).written()
 
     def order(self) -> HashOrder:
         """Draw the order in which groups of a unit are kept, anew for every attempt."""
         return HashOrder(salt=self.entropy.bits(_SALT_BITS))
+
+
+def two_stages() -> ModuleType:
+    """Return what draws and reads answers in two stages, which are rare."""
+    from discreet.session import two_stages as module  # noqa: PLC0415  rare
+
+    return module
 
 
 def finish_with_noise(finish: Callable[[], bytes]) -> bytes:
@@ -193,7 +201,7 @@ def finish_with_noise(finish: Callable[[], bytes]) -> bytes:
 
 
 def answer_failed_error() -> EngineFailed:
-    """Return the one error of all answers that failed."""
+    """Return the error that stands for every failed answer."""
     return EngineFailed(
         what="the answer could not be computed.",
         why="what is known of the reason may hold values of the data.",
@@ -202,7 +210,7 @@ def answer_failed_error() -> EngineFailed:
     )
 
 
-def _answered(stored: Stored) -> Stored:
+def _answered(stored: StoredAnswer) -> StoredAnswer:
     """Return a stored answer, unless it says that there is none."""
     if stored.answer != _FAILURE:
         return stored

@@ -2,8 +2,8 @@
 
 Trust: kernel.  Notebooks and tracebacks show what is returned here.
 
-A budget may limit several numbers.  Where one of them has to fit, the bar is about the one of which
-most is left; otherwise about the one of which least is left.
+A budget may limit several numbers.  Where one of them has to fit, the bar shows the one with the
+most left; otherwise the one with the least left.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _WIDTH: Final = 240
 
 
 def part_left(left: Left) -> Fraction:
-    """Return which part of a budget is left, from 0 to 1.
+    """Return what fraction of a budget is left, from 0 to 1.
 
     >>> from discreet.accounting import Budget, PrivacyFilter
     >>> from discreet.loss import Pure
@@ -74,7 +74,7 @@ def svg_bar(left: Left) -> str:
 
 
 def as_line(schema: Schema, unit: PrivacyUnit, left: Left | str | None) -> str:
-    """Show a session on one line; what is left is None once it is closed.
+    """Show a session on one line; ``left`` is None once it is closed.
 
     >>> from discreet.units import row
     >>> as_line(Schema([]), row(), None)

@@ -1,4 +1,4 @@
-"""Forks amid a question: the child is refused the session, before it waits for ever.
+"""Forks during a question: the child is refused the session before it would wait for ever.
 
 Trust: public.
 """
@@ -17,8 +17,8 @@ __all__ = ["ForkGuard"]
 class ForkGuard(ForkAware):
     """Knows whether threads use an engine, and refuses it to a child that is forked meanwhile.
 
-    Locks that another thread holds during a fork, our own and those inside the engine, are never
-    released in the child.  A child that is forked while nobody asks may go on asking.
+    Locks that another thread holds during a fork, ours and the engine's, are never released in the
+    child.  A child that is forked while nobody asks may go on asking.
 
     >>> guard = ForkGuard(object())
     >>> with guard:
@@ -47,7 +47,7 @@ class ForkGuard(ForkAware):
         self._users.append(None)
 
     def __exit__(self, *_: object) -> None:
-        """Use it no longer."""
+        """Stop using it."""
         if self._users:
             self._users.pop()
 

@@ -1,4 +1,4 @@
-"""Questions that are built step by step on a table of a session, and asked there.
+"""Questions built step by step on a table of a session, and asked there.
 
 Trust: public.  Every step is one of the table builder.
 """
@@ -7,19 +7,21 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import Any, TypedDict, Unpack, final
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, final
 
 from discreet import query as queries
 from discreet.errors import DiscreetError, WrongKind
-from discreet.mechanisms.mechanism import Number
 from discreet.plan.plan import Plan
-from discreet.plan.pricing.requested_price import BoundsPrice
 from discreet.query.expressions import Grouped
 from discreet.query.group_builder import Asked
 from discreet.query.question import Question
 from discreet.query.relations import Relation, Table, descend
 from discreet.query.sql.parse import read
-from discreet.release.release import Release
+
+if TYPE_CHECKING:  # annotations alone name them
+    from discreet.mechanisms.mechanism import Number
+    from discreet.plan.pricing.requested_price import BoundsPrice
+    from discreet.release.release import Release
 
 __all__ = ["Inquiry", "PriceOptions", "QuestionLike", "question_of"]
 
@@ -43,25 +45,25 @@ class Inquiry:
     ``session.table("visits").where("age >= 18").group_by("ward").count(name="n").ask(epsilon=0.1)``
     """
 
-    __slots__ = ("_ask", "_built", "_plan")
+    __slots__ = ("_ask", "_builder", "_plan")
 
     def __init__(
         self, built: queries.Rows | Asked, *, plan: Callable[..., Plan], ask: Callable[..., Release]
     ) -> None:
         """Take what is built so far, and who plans and answers it."""
-        self._built = built
+        self._builder = built
         self._plan = plan
         self._ask = ask
 
     def question(self) -> Question:
         """Return the question as it stands."""
-        if isinstance(self._built, queries.Rows):
+        if isinstance(self._builder, queries.Rows):
             raise WrongKind(
                 what="nothing is asked about the rows yet.",
                 why="an answer is about groups, with noise.",
                 do="add .count(), or .group_by('ward').mean('cost'), say.",
             )
-        return self._built.question()
+        return self._builder.question()
 
     def plan(self, **price: Unpack[PriceOptions]) -> Plan:
         """Plan the question; takes what ``Session.plan`` takes, and spends nothing."""
@@ -73,14 +75,14 @@ class Inquiry:
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         """Find a method of the builder."""
-        found = None if name.startswith("_") else getattr(self._built, name, None)
-        if not callable(found):
+        method = None if name.startswith("_") else getattr(self._builder, name, None)
+        if not callable(method):
             message = f"{type(self).__name__!r} object has no attribute {name!r}"
             raise AttributeError(message)  # noqa: TRY004  (what Python says of such names)
 
-        @functools.wraps(found)
+        @functools.wraps(method)
         def step(*arguments: Any, **named: Any) -> Any:
-            built = found(*map(_plain, arguments), **named)
+            built = method(*map(_plain, arguments), **named)
             if not isinstance(built, queries.Rows | Asked):
                 return built
             return Inquiry(built, plan=self._plan, ask=self._ask)
@@ -89,13 +91,13 @@ class Inquiry:
 
     def __dir__(self) -> list[str]:
         """List the steps that can follow."""
-        steps = [name for name in dir(self._built) if callable(getattr(self._built, name))]
+        steps = [name for name in dir(self._builder) if callable(getattr(self._builder, name))]
         return sorted({*object.__dir__(self), *(n for n in steps if not n.startswith("_"))})
 
     def __repr__(self) -> str:
         """Show on one line what is built, which is public, and how to go on."""
-        if isinstance(self._built, queries.Rows):
-            return f"<rows of {_tables(self._built.source)}; go on with .group_by() or .count()>"
+        if isinstance(self._builder, queries.Rows):
+            return f"<rows of {_tables(self._builder.source)}; go on with .group_by() or .count()>"
         try:
             question = self.question()
         except DiscreetError:
@@ -112,7 +114,7 @@ def _tables(relation: Relation) -> str:
 
 
 def _plain(value: object) -> object:
-    return value._built if isinstance(value, Inquiry) else value  # noqa: SLF001 (its own)
+    return value._builder if isinstance(value, Inquiry) else value  # noqa: SLF001 (its own)
 
 
 QuestionLike = str | Question | Asked | Inquiry | Plan

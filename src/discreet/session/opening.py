@@ -1,4 +1,4 @@
-"""Opening a session: data, rules and ledger are put together, and checked against each other.
+"""Opening a session: data, rules and ledger are put together and checked against each other.
 
 Trust: kernel.
 """
@@ -13,8 +13,8 @@ from discreet.engines.connection import Performance
 from discreet.engines.dispatch import engine_for
 from discreet.engines.engine import Engine
 from discreet.engines.spark.performance import SparkPerformance
-from discreet.errors import NotAllowed, OtherLedger, WrongKind
-from discreet.ledger import Ledger
+from discreet.errors import NotAllowed, WrongKind
+from discreet.ledger.ledger import Ledger
 from discreet.plan.policy.policy import Policy
 from discreet.requests.table_schema import Schema
 from discreet.session.opening_arguments import (
@@ -59,7 +59,7 @@ def open(  # noqa: A001, PLR0913  discreet.open: everything that belongs to a se
             Polars table; a Spark data frame; the address of a table on a PostgreSQL server; or a
             mapping from names to these.
         unit: who is protected; may stand in the policy.
-        budget: what may be lost in total; may stand in the policy, or in a ledger that is there.
+        budget: what may be lost in total; may stand in the policy, or in an existing ledger.
         policy: the owner's file, its text, or a Policy.
         ledger: the path of the record, ``postgresql://...``, or a Ledger, which is left open.
             Without one, questions can be planned and not asked.
@@ -107,7 +107,7 @@ def open(  # noqa: A001, PLR0913  discreet.open: everything that belongs to a se
 
 
 def _states(record: Record, engine: Engine, schema: Schema, *, keeps: bool) -> Mapping[str, str]:
-    """Record what was opened; a ledger that was opened for it does not stay open if that fails."""
+    """Record what was opened; if that fails, close a ledger that was opened for it."""
     try:
         return record_source_states(record, engine, schema)
     except BaseException:
@@ -137,25 +137,19 @@ def _record(  # noqa: PLR0913, PLR0917  what a ledger is opened with
         return NoLedger()
     named = None if policy.session is None else policy.session.ledger_id
     if isinstance(ledger, Ledger):
-        if named is not None and named != ledger.id:
-            raise OtherLedger(
-                what="the ledger is not the one that the policy names.",
-                why="another ledger has a budget of its own for the same people.",
-                do="give the ledger with the id that the policy names.",
-            )
-        _check_ledger(ledger, unit, budget)
-        found = ledger
+        ledger.check_terms(unit=unit, budget=budget, id=named)
+        opened = ledger
     else:
         root = None if account is None else account.partition("/")[0]
-        found = Ledger.open(ledger, unit=unit, budget=budget, account=root, id=named)
+        opened = Ledger.open(ledger, unit=unit, budget=budget, account=root, id=named)
     try:
-        _check_account(found, account)
-        record_schema(found, schema, unit)
+        _check_account(opened, account)
+        record_schema(opened, schema, unit)
     except BaseException:
-        if found is not ledger:
-            found.close()
+        if opened is not ledger:
+            opened.close()
         raise
-    return found
+    return opened
 
 
 def _check_account(ledger: Ledger, account: str | None) -> None:
@@ -163,22 +157,5 @@ def _check_account(ledger: Ledger, account: str | None) -> None:
         raise NotAllowed(
             what="there is no such account in the ledger.",
             why="an account is opened by the owner, perhaps with limits of its own.",
-            do="name an account that is there, or have it opened with ledger.open_account.",
-        )
-
-
-def _check_ledger(ledger: Ledger, unit: PrivacyUnit, budget: Budget | None) -> None:
-    """Refuse a ledger that is recorded for something else."""
-    first = next(ledger.entries())
-    now = ledger.accounts[str(first["account"])].budget
-    other = {
-        "unit": (unit.columns, unit.relation) != (ledger.unit.columns, ledger.unit.relation),
-        "budget": budget is not None and budget not in (now, Budget.read(first["budget"])),
-    }
-    names = [name for name, differs in other.items() if differs]
-    if names:
-        raise OtherLedger(
-            what=f"the ledger is recorded with another {' and '.join(names)}.",
-            why="what was charged before is about the unit and the limits on record.",
-            do="open the tables as they were opened first, or use a ledger of their own.",
+            do="name an existing account, or have it opened with ledger.open_account.",
         )

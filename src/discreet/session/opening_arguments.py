@@ -1,7 +1,7 @@
-"""What a session is opened with: tables and their names, policy, unit, budget and analyst.
+"""The arguments of opening: tables and their names, policy, unit, budget and analyst.
 
-Trust: kernel.  Whom a session protects is decided here: by the policy, by the call, or by both if
-they agree.  The name of a table decides which facts of the policy belong to it.
+Trust: kernel.  Here the policy, the call, or both if they agree, decide whom a session protects.
+The name of a table decides which facts of the policy belong to it.
 """
 
 from __future__ import annotations
@@ -55,20 +55,20 @@ def named_sources(
     """
     asked = _names(tables)
     if isinstance(source, Mapping):
-        found = dict(source)
-        if asked and set(asked) != set(found):
+        sources = dict(source)
+        if asked and set(asked) != set(sources):
             raise _unclear("the tables are named twice, and differ.")
     elif is_address(source):
         address = source if isinstance(source, Address) else address_of(str(source))
-        found = _on_server(address, asked, described)
+        sources = _on_server(address, asked, described)
     elif _is_database(source):
-        found = dict.fromkeys(asked or described, source)
-        if not found:
+        sources = dict.fromkeys(asked or described, source)
+        if not sources:
             raise _unclear("a database is opened, and none of its tables is named.")
     else:
-        found = {_one(source, asked, described): source}
-    _check(found)
-    return found
+        sources = {_one(source, asked, described): source}
+    _check(sources)
+    return sources
 
 
 def without_password(source: str) -> str:
@@ -104,10 +104,12 @@ def _on_server(
         usable = address.table if _NAME.fullmatch(address.table) else None
         return {_one(usable, asked, described): address}
     names = asked or tuple(described)
-    found: dict[str, object] = {each.rpartition(".")[2]: address.with_table(each) for each in names}
-    if len(found) != len(names) or not found:
+    sources: dict[str, object] = {
+        name.rpartition(".")[2]: address.with_table(name) for name in names
+    }
+    if len(sources) != len(names) or not sources:
         raise _unclear("a database is opened, and none of its tables is named, or two are alike.")
-    return found
+    return sources
 
 
 def _one(source: object, asked: tuple[str, ...], described: Sequence[str]) -> str:
@@ -128,9 +130,9 @@ def _one(source: object, asked: tuple[str, ...], described: Sequence[str]) -> st
     return stem
 
 
-def _check(found: Mapping[str, object]) -> None:
-    good = all(isinstance(name, str) and _NAME.fullmatch(name) for name in found)
-    if not found or not good or len({folded(name) for name in found}) != len(found):
+def _check(sources: Mapping[str, object]) -> None:
+    good = all(isinstance(name, str) and _NAME.fullmatch(name) for name in sources)
+    if not sources or not good or len({folded(name) for name in sources}) != len(sources):
         raise _unclear("tables need different names of letters, digits and underscores.")
 
 
@@ -146,11 +148,7 @@ Value = TypeVar("Value")
 
 
 def policy_of(policy: object) -> Policy:
-    r"""Return a policy: from a path, from TOML text, as it is, or one that says nothing.
-
-    >>> policy_of('format = 1\nunit = "row"').unit.columns
-    ()
-    """
+    """Return a policy: from a path, from TOML text, as it is, or one that says nothing."""
     match policy:
         case None:
             return Policy()
@@ -169,12 +167,7 @@ def policy_of(policy: object) -> Policy:
 
 
 def unit_of(unit: object, policy: Policy) -> PrivacyUnit:
-    """Return who is protected.
-
-    >>> from discreet.units import row
-    >>> unit_of(row(), Policy()).name
-    'row'
-    """
+    """Return who is protected."""
     if unit is not None and not isinstance(unit, PrivacyUnit):
         raise WrongKind(
             what=f"the unit is a {type(unit).__name__}.",
@@ -190,11 +183,7 @@ def unit_of(unit: object, policy: Policy) -> PrivacyUnit:
 
 
 def budget_of(budget: object, policy: Policy) -> Budget | None:
-    """Return what may be lost in total, if it is said.
-
-    >>> budget_of(Budget(epsilon=1), Policy()).limit[0]
-    1000000000000000000000000
-    """
+    """Return the total budget, if there is one."""
     if budget is not None and not isinstance(budget, Budget):
         raise WrongKind(
             what=f"the budget is a {type(budget).__name__}.",
@@ -207,10 +196,7 @@ def budget_of(budget: object, policy: Policy) -> Budget | None:
 
 
 def check_analyst(analyst: object, policy: Policy) -> None:
-    """Refuse a person whom the policy does not name.
-
-    >>> check_analyst(None, Policy())
-    """
+    """Refuse a person whom the policy does not name."""
     if analyst is not None and not isinstance(analyst, str):
         raise WrongKind(
             what=f"the analyst is a {type(analyst).__name__}.",

@@ -1,18 +1,18 @@
-"""Planning in a session: everything that can be refused is refused here, and nothing is spent.
+"""Planning in a session: whatever can be refused is refused here, and nothing is spent.
 
-Trust: kernel.  Nothing but public tables may be read here, because no noise is added.
+Trust: kernel.  Only public tables may be read here, because no noise is added.
 
-Theorem (key ``unit-local``) has it that a join with a public table does not multiply rows if the
-columns that it compares are a key of that table.  The owner declares the key; since anybody may see
-the table, the declaration is checked.
+By the theorem ``unit-local``, a join with a public table does not multiply rows if the columns that
+it compares are a key of that table.  The owner declares the key; since anybody may see the table,
+the declaration is checked.
 
-Only plans that this session has made are carried out.  A plan from elsewhere may rest on other
-bounds, another unit or another policy, and would be answered for less than it costs here.  What is
-carried out is never the object that a caller hands in, which may claim to equal a plan that was
-made here: it is a copy that no caller has held.
+Only plans made by this session are carried out.  A plan from elsewhere may rest on other bounds,
+another unit or another policy, and would be answered for less than it costs here.  An object that a
+caller hands in, which may claim to equal a plan made here, is never carried out itself: a copy that
+no caller has held is.
 
 Noise of several draws of one total averages out (key ``inverse-variance``); each draw is paid for.
-Draws of different data, or of totals with other bounds, say nothing about each other: to combine
+Draws of different data, or of totals with other bounds, say nothing about each other: combining
 them is refused before another one is charged.
 """
 
@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, TypeAlias, final
@@ -31,24 +31,24 @@ from discreet.accounting.budgets.currency import Amounts
 from discreet.engines.engine import Engine
 from discreet.engines.hash_order import HashOrder
 from discreet.errors import BadPolicy, LedgerError, NotPerUnit, WrongKind
-from discreet.ledger import Ledger
 from discreet.plan.plan import BudgetPreview, Plan
 from discreet.plan.policy.policy import Policy
-from discreet.plan.steps import plan as planned
+from discreet.plan.steps import plan as plan_question
 from discreet.query.expressions import Column
 from discreet.query.question import Question
 from discreet.query.relation_columns import columns
 from discreet.query.relations import Relation, Scan, descend, folded
-from discreet.release.release import Release
 from discreet.requests.engine_request import KEY_TYPES, EngineRequest, KeyColumn, KeyValue
 from discreet.requests.raw_totals import RawTotals
 from discreet.requests.table_schema import Schema, TableFacts
-from discreet.session.inquiry import PriceOptions
 from discreet.units import PrivacyUnit
 
-if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+if TYPE_CHECKING:  # a ledger is handed in; a plain question has one stage
+    from discreet.ledger.ledger import Ledger
     from discreet.plan.bounds_search.bounds_search import FoundBounds
     from discreet.plan.bounds_search.second_stage import SecondStage
+    from discreet.release.release import Release
+    from discreet.session.inquiry import PriceOptions
 
 __all__ = [
     "PlanRegistry",
@@ -63,7 +63,7 @@ Rows: TypeAlias = Sequence[tuple[KeyValue, ...]]
 
 
 class PublicTableReader:
-    """Reads the different rows of relations that are made of public tables alone."""
+    """Reads the distinct rows of relations over public tables alone."""
 
     __slots__ = ("_engine", "_public")
 
@@ -73,8 +73,9 @@ class PublicTableReader:
         self._public = {folded(table.name) for table in schema.tables if table.public}
 
     def __call__(self, relation: Relation) -> Rows:
-        """Return the different rows, sorted."""
-        if not all(folded(table) in self._public for table in _tables(relation)):
+        """Return the distinct rows, sorted."""
+        scans = (node for node in descend(relation) if isinstance(node, Scan))
+        if not all(folded(scan.table) in self._public for scan in scans):
             raise NotPerUnit(
                 what="a private table stands where only public ones may.",
                 why="its rows would be shown without noise.",
@@ -84,7 +85,7 @@ class PublicTableReader:
         return list(zip(*(column.to_pylist() for column in raw.keys), strict=True))
 
     def counted(self, relation: Relation) -> RawTotals:
-        """Count how often each row is there."""
+        """Count how often each row occurs."""
         keys = tuple(KeyColumn(name, Column(name), kind) for name, kind in columns(relation))
         lowered = EngineRequest(relation=relation, unit=(), keys=keys, groups=None, measures=())
         return self._engine.run(lowered, order=HashOrder(salt=0))
@@ -108,18 +109,14 @@ def check_keys(engine: Engine, schema: Schema) -> None:
 
 
 def _scan(table: TableFacts) -> Scan:
-    found = [column for name in table.key if (column := table.column(name)) is not None]
-    if any(column.type not in KEY_TYPES for column in found):
+    columns_of_key = [column for name in table.key if (column := table.column(name)) is not None]
+    if any(column.type not in KEY_TYPES for column in columns_of_key):
         raise BadPolicy(
             what=f"table {table.name}: a column of its key is a float.",
             why="nearly equal numbers do not tell rows apart.",
             do="declare whole numbers or texts as the key.",
         )
-    return Scan(table.name, tuple((column.name, column.type) for column in found))
-
-
-def _tables(relation: Relation) -> Iterator[str]:
-    return (node.table for node in descend(relation) if isinstance(node, Scan))
+    return Scan(table.name, tuple((column.name, column.type) for column in columns_of_key))
 
 
 _KEPT: Final = 256
@@ -144,8 +141,8 @@ class PlanRegistry:
             while len(self._plans) > _KEPT:
                 self._plans.popitem(last=False)
 
-    def recalled(self, plan: Plan, price: tuple[object, ...]) -> Plan:
-        """Return a plan as it was made here; refuse any other, or one that comes with a price."""
+    def checked(self, plan: Plan, price: tuple[object, ...]) -> Plan:
+        """Return a plan as it was made here; refuse any other, or one given with a price."""
         if any(value is not None for value in price):
             raise WrongKind(
                 what="a plan is given, and a price beside it.",
@@ -206,14 +203,14 @@ def check_combinable(
 
 
 def budget_preview(plan: Plan, ledger: Ledger, account: str | None) -> BudgetPreview | None:
-    """Look a plan up in a ledger, as things stand now; None where that cannot be told.
+    """Look a plan up in a ledger as it stands now; None where that is not possible.
 
     What is left after it is about the units of its scope.
     """
     try:
-        found = ledger.find(plan.digest)
-        if found is not None:
-            return BudgetPreview(entry=found.receipt.seq, fits=True, left="")
+        stored = ledger.find(plan.digest)
+        if stored is not None:
+            return BudgetPreview(entry=stored.receipt.seq, fits=True, left="")
         left = ledger.left(plan.scope, account=account)
         fits, price = _priced(plan, left)
     except (LedgerError, WrongKind):
@@ -245,7 +242,7 @@ def _shown(left: Left, amounts: Amounts) -> str:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionPlanner:
-    """What plans are made from; ``ceiling`` says that the policy's highest price holds."""
+    """Makes the plans of a session; ``ceiling`` applies the policy's highest price."""
 
     engine: Engine
     schema: Schema
@@ -253,7 +250,7 @@ class SessionPlanner:
     unit: PrivacyUnit
     ceiling: bool
 
-    def planned(
+    def plan(
         self,
         question: Question,
         price: PriceOptions,
@@ -263,9 +260,9 @@ class SessionPlanner:
     ) -> Plan:
         """Plan a question, with bounds that were found for it before.
 
-        ``concentrated`` says that the budget that pays is kept in something else than epsilon.
+        ``concentrated`` says that the budget that pays is counted in something other than epsilon.
         """
-        plan = planned(
+        plan = plan_question(
             question,
             schema=self.schema,
             policy=self.policy,
@@ -278,13 +275,13 @@ class SessionPlanner:
         )
         stages = [plan.request]
         if plan.search is not None:
-            final, _ = self.settled(plan, plan.search.widest)
+            final, _ = self.second_stage(plan, plan.search.widest)
             stages = [plan.search.request, final.request]
         for lowered in stages:
             self.engine.check(lowered)  # refuses what it cannot do
         return plan
 
-    def settled(self, plan: Plan, found: tuple[FoundBounds, ...]) -> SecondStage:
+    def second_stage(self, plan: Plan, found: tuple[FoundBounds, ...]) -> SecondStage:
         """Plan the answer once bounds are found."""
         from discreet.plan.bounds_search.second_stage import plan_second_stage  # noqa: PLC0415  rare
 

@@ -13,9 +13,10 @@ from typing import Any, Final, NoReturn, final
 
 from discreet.accounting import Box, Node
 from discreet.errors import WrongKind
-from discreet.ledger import Charged, Ledger, Receipt, Release, Started
 from discreet.ledger.canonical_lines import DescriptionEntry
+from discreet.ledger.ledger import Ledger
 from discreet.ledger.question_requests import refuse_closed
+from discreet.ledger.values import Charged, Receipt, Started, StoredAnswer
 
 __all__ = ["NoLedger", "Record", "Rehearsal"]
 
@@ -42,7 +43,7 @@ class Rehearsal:
         self._lock = threading.Lock()
         self._questions: dict[str, str] = {}
         self._attempts: dict[str, int] = {}
-        self._answers: dict[str, Release] = {}
+        self._answers: dict[str, StoredAnswer] = {}
         self._closed: dict[str, None] = {}
         self._descriptions: dict[DescriptionEntry, None] = {}
 
@@ -51,8 +52,8 @@ class Rehearsal:
         """A name that no ledger has."""
         return _NOBODY
 
-    def find(self, question: str) -> Release | None:
-        """Return the first answer that a question was given."""
+    def find(self, question: str) -> StoredAnswer | None:
+        """Return the first answer to a question."""
         with self._lock:
             answers = (item for item in self._answers.values() if item.question == question)
             first = next(answers, None)
@@ -68,7 +69,7 @@ class Rehearsal:
         delta: object = None,  # noqa: ARG002
         account: str | None = None,
     ) -> Charged:
-        """Write down what is asked; there is nothing to pay."""
+        """Note what is asked; there is nothing to pay."""
         name = question if key is None else key
         with self._lock:
             refuse_closed(self._closed, name)
@@ -77,8 +78,8 @@ class Rehearsal:
             receipt = self._receipt(name)
         return Charged(key=name, account=account or "test", receipt=receipt, new=new, amounts=())
 
-    def start(self, key: str) -> Started | Release:
-        """Count the attempts, and return an answer that is there."""
+    def start(self, key: str) -> Started | StoredAnswer:
+        """Count the attempts, or return the existing answer."""
         with self._lock:
             if key in self._answers:
                 return replace(self._answers[key], replayed=True)
@@ -86,21 +87,21 @@ class Rehearsal:
             self._attempts[key] = self._attempts.get(key, 0) + 1
             return Started(key=key, attempt=self._attempts[key])
 
-    def release(self, key: str, answer: bytes) -> Release:
+    def release(self, key: str, answer: bytes) -> StoredAnswer:
         """Keep the first answer."""
         with self._lock:
             if key in self._answers:
                 return replace(self._answers[key], replayed=True)
             refuse_closed(self._closed, key)
-            found = Release(
+            stored = StoredAnswer(
                 key=key,
                 question=self._questions.get(key, ""),
                 answer=answer,
                 receipt=self._receipt(key),
                 replayed=False,
             )
-            self._answers[key] = found
-            return found
+            self._answers[key] = stored
+            return stored
 
     def fail(self, key: str) -> None:
         """Close the question, unless it is answered."""
@@ -127,9 +128,9 @@ class Rehearsal:
         return entry.digest
 
     def descriptions(self, what: str) -> tuple[Mapping[str, Any], ...]:
-        """Return all descriptions of one thing, in order."""
+        """Return all descriptions of one kind, in order."""
         with self._lock:
-            return tuple(each.content() for each in self._descriptions if each.what == what)
+            return tuple(entry.content() for entry in self._descriptions if entry.what == what)
 
     def __str__(self) -> str:
         """Say what it is."""
@@ -142,7 +143,7 @@ class Rehearsal:
 
 @final
 class NoLedger:
-    """No record at all: questions can be planned, and none is answered.
+    """No record at all: questions can be planned, but not answered.
 
     >>> str(NoLedger())
     'no ledger: questions can be planned, and not asked'
@@ -155,12 +156,12 @@ class NoLedger:
         """A name that no ledger has."""
         return _NOBODY
 
-    def find(self, question: str) -> Release | None:  # noqa: ARG002
+    def find(self, question: str) -> StoredAnswer | None:  # noqa: ARG002
         """Find nothing."""
         return None
 
     def charge(self, *_: object, **__: object) -> NoReturn:
-        """Refuse, as every step of an answer is."""
+        """Refuse, as for every step of an answer."""
         raise WrongKind(
             what="the session was opened without a ledger.",
             why="a budget that is not written down is spent anew each time the program starts.",

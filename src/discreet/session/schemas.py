@@ -1,16 +1,16 @@
-"""The schema of a session: the columns that are there, with what the policy says of them.
+"""The schema of a session: the columns of its tables, with what the policy says about them.
 
 Trust: kernel.  A table without its unit, or a unit that is read as something coarser, protects less
 than was promised.
 
 Columns that the policy does not mention have the types of the source and no facts; those of CSV
-files are texts.  Columns of types that cannot be read are left out.  A column is read as the type
-that the policy declares, if it can be.
+files are texts.  Columns of unreadable types are left out.  A column is read as the type that the
+policy declares, if possible.
 A unit, and the columns that link a table to one, must be read so that different values stay
-different: two people who are taken for one would share the protection of one.  A source that holds
-different texts for equal there takes several spellings for one person, and is refused.
-A unit has one normal form in all tables, so that one person is not taken for two: the one that the
-policy declares, or the one in which all tables store it (:mod:`discreet.session.unit_forms`).
+different: two people taken for one would share the protection of one.  A source that treats
+different texts as equal takes several spellings for one person, and is refused.
+A unit has one normal form in all tables, so that one person is not taken for two: the declared one,
+or the one in which all tables store it (:mod:`discreet.session.unit_forms`).
 """
 
 from __future__ import annotations
@@ -98,11 +98,11 @@ def _stored(
     """Add how the source stores the columns, and which of them are promised to be the same."""
     columns = (
         replace(
-            each,
-            stored=stored.get(each.name),
-            same=promised.get((folded(table.name), folded(each.name))),
+            column,
+            stored=stored.get(column.name),
+            same=promised.get((folded(table.name), folded(column.name))),
         )
-        for each in table.columns
+        for column in table.columns
     )
     return replace(table, columns=tuple(columns))
 
@@ -115,16 +115,16 @@ def _table(facts: TableFacts, unit: PrivacyUnit, columns: Columns) -> TableFacts
             do="rename one of them.",
         )
     spelled = {folded(column): column for column in columns}
-    for each in facts.columns:
-        if folded(each.name) not in spelled:
+    for declared in facts.columns:
+        if folded(declared.name) not in spelled:
             raise bad_table(
-                facts, f"there is no column {each.name} in the data", "correct its name"
+                facts, f"there is no column {declared.name} in the data", "correct its name"
             )
     own = facts.unit
     if not facts.public and facts.link is None and not own:
         own = unit.columns
-    found = tuple(_columns(facts, columns))
-    return replace(facts, columns=found, unit=own)
+    known_columns = tuple(_columns(facts, columns))
+    return replace(facts, columns=known_columns, unit=own)
 
 
 def _columns(facts: TableFacts, columns: Columns) -> Iterator[ColumnFacts]:
@@ -144,7 +144,7 @@ def _columns(facts: TableFacts, columns: Columns) -> Iterator[ColumnFacts]:
 def _check_owner(
     table: TableFacts, unit: PrivacyUnit, schema: Schema, sources: Mapping[str, Columns]
 ) -> None:
-    """Make sure that the owner of every row can be told, and told apart."""
+    """Make sure that the owner of every row is known and distinguishable."""
     if not table.public and table.link is None:
         _check_unit(table, unit)
     if table.link is not None:
@@ -163,7 +163,7 @@ def _check_owner(
 
 
 def _check_unit(table: TableFacts, unit: PrivacyUnit) -> None:
-    """Refuse a table whose own unit is not that of the session, and so of its ledger."""
+    """Refuse a table whose own unit differs from that of the session, and so of its ledger."""
     if len(table.unit) != len(unit.columns):
         raise bad_table(
             table,
@@ -180,7 +180,7 @@ def _check_unit(table: TableFacts, unit: PrivacyUnit) -> None:
 
 
 def _check_column(table: TableFacts, name: str, sources: Mapping[str, Columns]) -> ColumnFacts:
-    """Refuse a column that is not there, or that is read as something coarser."""
+    """Refuse a column that is missing, or read as something coarser."""
     column = table.column(name)
     if column is None:
         raise bad_table(

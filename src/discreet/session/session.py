@@ -2,8 +2,8 @@
 
 Trust: kernel.  It is the only door to the data.
 
-Everything that can be refused is refused before anything is charged: the question is read, bound,
-priced and printed for the engine first.  Then one answer is paid for, drawn and recorded
+Whatever can be refused is refused before anything is charged: the question is read, bound, priced
+and printed for the engine first.  Then one answer is paid for, drawn and recorded
 (:mod:`discreet.session.answer_pipeline`).
 Nothing that a session shows, raises or logs holds a value of a private table.
 """
@@ -15,7 +15,7 @@ import threading
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from types import MappingProxyType, TracebackType
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Self, Unpack, final
 
 from discreet import query as queries
@@ -23,15 +23,14 @@ from discreet.accounting import Left
 from discreet.accounting.budgets.currency import BasicCurrency
 from discreet.engines.engine import Engine
 from discreet.errors import LedgerError, UnknownName, WrongKind
-from discreet.ledger import Ledger, Receipt
-from discreet.ledger import Release as Stored
+from discreet.ledger.ledger import Ledger
 from discreet.plan.plan import Plan
 from discreet.plan.policy.policy import Policy
 from discreet.query.question import Question
 from discreet.release.release import Release
 from discreet.requests.table_schema import Schema, TableFacts
 from discreet.session import files
-from discreet.session.answer_pipeline import AnswerPipeline
+from discreet.session.answer_pipeline import AnswerPipeline, two_stages
 from discreet.session.display import as_html, as_line
 from discreet.session.files.manifest import (
     WrittenRelease,
@@ -40,11 +39,17 @@ from discreet.session.files.manifest import (
 )
 from discreet.session.fork_guard import ForkGuard
 from discreet.session.inquiry import Inquiry, PriceOptions, QuestionLike, question_of
-from discreet.session.planning import PlanRegistry, SessionPlanner, check_combinable
+from discreet.session.planning import (
+    PlanRegistry,
+    SessionPlanner,
+    budget_preview,
+    check_combinable,
+)
 from discreet.session.record import Record, Rehearsal
 from discreet.units import PrivacyUnit
 
-if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+if TYPE_CHECKING:  # handed in, or loaded when first used: a plain question needs none of it
+    from discreet.ledger.values import Receipt, StoredAnswer
     from discreet.plan.bounds_search.bounds_search import FoundBounds
     from discreet.plan.plan import BudgetPreview
 
@@ -68,14 +73,14 @@ class Session:
 
     __slots__ = (
         "_account",
-        "_desk",
         "_engine",
         "_guard",
         "_keeps",
         "_ledger",
         "_lock",
-        "_made",
+        "_pipeline",
         "_planning",
+        "_plans",
         "_policy",
         "_schema",
         "_unit",
@@ -101,10 +106,10 @@ class Session:
         self._ledger = ledger
         self._account = account
         self._keeps = keeps
-        self._desk: AnswerPipeline | None = AnswerPipeline(
+        self._pipeline: AnswerPipeline | None = AnswerPipeline(
             engine=engine, record=ledger, account=account, states=states
         )
-        self._made = PlanRegistry()
+        self._plans = PlanRegistry()
         self._planning = SessionPlanner(
             engine=engine, schema=schema, policy=policy, unit=unit, ceiling=not self.test_mode
         )
@@ -114,7 +119,7 @@ class Session:
     # --- asking -------------------------------------------------------------------------------
 
     def plan(self, question: QuestionLike, **price: Unpack[PriceOptions]) -> Plan:
-        """Say how a question would be answered, what it costs and how exact it is; spend nothing.
+        """Return how a question would be answered, at what cost and how exactly; spend nothing.
 
         Args:
             question: SQL text, or the table builder.
@@ -122,22 +127,21 @@ class Session:
 
                 - epsilon: what the answer may cost;
                 - rho: the same in zero-concentrated privacy;
-                - error: how far outputs may be from the truth, by their names, in place of a price;
+                - error: instead of a price, how far outputs may be from the truth, by their names;
                 - delta: the chance with which the promise may fail;
-                - size: about how many rows of a group count; errors of means follow from it;
+                - size: roughly how many rows of a group count; errors of means follow from it;
                 - confidence: the probability with which errors are not exceeded;
-                - bounds: ``discreet.estimate(epsilon=...)`` has missing bounds found, at that
-                  price.
+                - bounds: ``discreet.estimate(epsilon=...)`` finds missing bounds, at that price.
         """
         with self._guard:
             plan = self._plan(question, price)
-            return replace(plan, budget_preview=self._standing(plan))
+            return replace(plan, budget_preview=self._preview(plan))
 
     def ask(self, question: QuestionLike, **price: Unpack[PriceOptions]) -> Release:
         """Answer a question: charge, read, add noise, record.
 
-        The same question at the same price is answered once: asked again, it gets the same answer,
-        and costs nothing.  After a crash, asking again completes what was paid for.
+        The same question at the same price is answered once: asked again, it gets the same answer
+        for free.  After a crash, asking again completes what was paid for.
 
         Args:
             question: SQL text, the table builder, or a plan of this session.
@@ -151,31 +155,30 @@ class Session:
     ) -> WrittenRelease:
         """Answer a question into a folder of Parquet files, however many groups it has.
 
-        On an engine with many machines, groups with private keys never come to this one: the tasks
-        that hold them choose which are shown, add noise, and write.  It is the same answer that
-        ``ask`` gives, at the same price, and paid for once; asking again costs nothing, and
-        completes what broke off.  The files are at their place once the answer is on record.
+        On an engine with many machines, groups with private keys never reach this one: the tasks
+        that hold them choose which are shown, add noise, and write.  It is the same answer as that
+        of ``ask``, at the same price, paid for once; asking again is free and completes an
+        interrupted answer.  The files appear once the answer is on record.
 
         Args:
             question: SQL text, the table builder, or a plan of this session.
-            folder: where the files go: a path that is not there yet, and that tasks can write to,
-                in a folder that nobody else may write to.
+            folder: where the files go: a path that does not exist yet, that tasks can write to, in
+                a folder that nobody else may write to.
             price: epsilon, rho or error, and what goes with it, as in ``ask``.
         """
         with self._guard:
             plan = self._plan(question, price)
-            told = partial(self._told, plan)
+            decode = partial(self._decode, plan)
             return files.write(
-                self._open_desk(), plan, folder, told=told, private=not self.test_mode
+                self._open_pipeline(), plan, folder, decode=decode, private=not self.test_mode
             )
 
     def remeasure(self, answered: Release | QuestionLike, **price: Unpack[PriceOptions]) -> Release:
-        """Buy another draw of an answer, and combine all draws as well as can be.
+        """Buy another draw of an answer, and combine all draws as well as possible.
 
         The price is that of the new draw alone, given as in ``ask``; bounds that were found are
-        used again, and not paid for again.  To remeasure the same release
-        again at the same price is free, as asking again is; a third draw is bought by remeasuring
-        the combination.
+        reused, not paid for again.  Remeasuring the same release again at the same price is free,
+        as asking again is; to buy a third draw, remeasure the combination.
 
         Args:
             answered: a release of this session, or a question, which is asked first.
@@ -184,20 +187,20 @@ class Session:
         before = answered if isinstance(answered, Release) else self.ask(answered, **price)
         with self._guard:
             plan = self._planned(before.plan.question, price, before.plan.found)
-            desk = self._open_desk()
+            pipeline = self._open_pipeline()
             draw = 1 + sum(earlier.digest == plan.digest for earlier in before.plans)
-            recorded = self._ledger.find(desk.question(plan, draw)) is not None
-            sources = None if recorded else desk.sources(plan)
+            recorded = self._ledger.find(pipeline.question(plan, draw)) is not None
+            sources = None if recorded else pipeline.sources(plan)
             check_combinable(before, plan, ledger=self._ledger.id, sources=sources)
             after = self._answer(plan, draw)
         from discreet.release.combination import combine  # noqa: PLC0415  rare
 
-        return self._marked(combine(before, after), after.receipt, replayed=after.replayed)
+        return self._with_receipt(combine(before, after), after.receipt, replayed=after.replayed)
 
     def table(self, name: str) -> Inquiry:
         """Begin a question with all rows of a table; it ends with ``ask`` or ``plan``."""
         if not isinstance(name, str) or self._schema.table(name) is None:
-            known = ", ".join(each.name for each in self._schema.tables)
+            known = ", ".join(table.name for table in self._schema.tables)
             raise UnknownName(
                 what=f"there is no table {name} here.",
                 why="a question is about the tables that this session has opened.",
@@ -239,7 +242,7 @@ class Session:
 
     @property
     def remaining(self) -> Left | None:
-        """What is left of the budget, for questions about everybody; None if no budget is kept."""
+        """What is left of the budget for questions about everybody; None without a budget."""
         if not isinstance(self._ledger, Ledger):
             return None
         return self._ledger.left(account=self._account)
@@ -249,13 +252,13 @@ class Session:
     @property
     def closed(self) -> bool:
         """Whether nothing more can be asked."""
-        return self._desk is None
+        return self._pipeline is None
 
     def close(self) -> None:
-        """Let go of the data and of the ledger; closing twice does nothing."""
+        """Release the data and the ledger; closing twice does nothing."""
         with self._lock:
-            desk, self._desk = self._desk, None
-        if desk is not None:
+            pipeline, self._pipeline = self._pipeline, None
+        if pipeline is not None:
             if not self._guard.broken:
                 self._engine.close()
             if isinstance(self._ledger, Ledger) and not self._keeps:
@@ -264,12 +267,7 @@ class Session:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
@@ -288,67 +286,67 @@ class Session:
             return "the ledger cannot be read now"
 
     def _concentrated(self) -> bool:
-        """Say whether the budget that pays is kept in something else than epsilon."""
+        """Return whether the budget that pays is counted in something other than epsilon."""
         left = self.remaining
         budget = self._policy.budget if left is None else left.budget
         return budget is not None and not isinstance(budget.currency, BasicCurrency)
 
     def _plan(self, question: QuestionLike, price: PriceOptions) -> Plan:
         """Plan a question, or find a plan of this session."""
-        self._open_desk()
+        self._open_pipeline()
         if isinstance(question, Plan):
-            return self._made.recalled(question, tuple(price.values()))
+            return self._plans.checked(question, tuple(price.values()))
         return self._planned(question_of(question), price)
 
     def _planned(
         self, question: Question, price: PriceOptions, found: tuple[FoundBounds, ...] = ()
     ) -> Plan:
         """Plan a question, with bounds that were found for it before."""
-        self._open_desk()
-        plan = self._planning.planned(
+        self._open_pipeline()
+        plan = self._planning.plan(
             question,
             price,
             found=found,
             concentrated=bool(price.get("error")) and self._concentrated(),
         )
-        self._made.keep(plan)
+        self._plans.keep(plan)
         return plan
 
-    def _standing(self, plan: Plan) -> BudgetPreview | None:
+    def _preview(self, plan: Plan) -> BudgetPreview | None:
         """Look a plan up in the ledger, if there is one."""
         if not isinstance(self._ledger, Ledger):
             return None
-        from discreet.session.planning import budget_preview  # noqa: PLC0415  rare
-
         return budget_preview(plan, self._ledger, self._account)
 
     def _answer(self, plan: Plan, draw: int = 1) -> Release:
-        desk = self._open_desk()
-        return self._told(plan, desk.answered(plan, settle=self._planning.settled, draw=draw))
+        pipeline = self._open_pipeline()
+        return self._decode(
+            plan, pipeline.answer_plan(plan, plan_stage=self._planning.second_stage, draw=draw)
+        )
 
-    def _told(self, plan: Plan, stored: Stored) -> Release:
+    def _decode(self, plan: Plan, stored: StoredAnswer) -> Release:
         """Read what is stored; errors are shown at the confidence that is asked for now."""
         if is_manifest(stored.answer):
             raise answered_into_files_error()
         if plan.search is None:
-            found = Release.read(stored.answer, plan)
+            release = Release.read(stored.answer, plan)
         else:
-            from discreet.session.two_stages import read_stages  # noqa: PLC0415  rare
-
-            found = read_stages(stored.answer, plan, self._planning.settled)
-            self._made.keep(found.plan)
+            release = two_stages().read_stages(stored.answer, plan, self._planning.second_stage)
+            self._plans.keep(release.plan)
         if stored.replayed:
-            found = Release.of(found.plan, found.parts, found.sources)
-        return self._marked(found, stored.receipt, replayed=stored.replayed)
+            release = Release.of(release.plan, release.parts, release.sources)
+        return self._with_receipt(release, stored.receipt, replayed=stored.replayed)
 
-    def _marked(self, release: Release, receipt: Receipt | None, *, replayed: bool) -> Release:
+    def _with_receipt(
+        self, release: Release, receipt: Receipt | None, *, replayed: bool
+    ) -> Release:
         return release.recorded(receipt, replayed=replayed, private=not self.test_mode)
 
-    def _open_desk(self) -> AnswerPipeline:
-        if self._desk is None:
+    def _open_pipeline(self) -> AnswerPipeline:
+        if self._pipeline is None:
             raise WrongKind(
                 what="the session is closed.",
                 why="it has let go of the data and of the ledger.",
                 do="open it again.",
             )
-        return self._desk
+        return self._pipeline

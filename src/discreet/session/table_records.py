@@ -4,14 +4,13 @@ Trust: kernel.  Scopes are compared by names that follow from recorded schemas; 
 combined only if their tables were in the same states.
 
 A ledger records the identity of every table that it meets, once.  The name of a state is its place
-among those of its table, such as "source 2"; nothing of the data follows from it.  What one session
-holds alone, as frames, no other session can find again: its state has a name drawn at random, which
-is on record with the answers about it.
+among those of its table, such as "source 2", and reveals nothing of the data.  Data that one
+session holds alone, as frames, cannot be found again by another: its state has a random name, on
+record with the answers about it.
 
-Definition.  The content of a frozen table is on record as a digest, with a salt that is drawn at
-random.  It must be the same at every opening, until the table is opened once with a policy that
-does not freeze it.  Whoever has the ledger and all rows of a table but one can test guesses of that
-row.
+Definition.  The content of a frozen table is on record as a digest with a random salt.  It must be
+the same at every opening, until the table is opened once with a policy that does not freeze it.
+Whoever has the ledger and all rows of a table but one can test guesses of that row.
 """
 
 from __future__ import annotations
@@ -20,18 +19,20 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Self, final
+from typing import TYPE_CHECKING, Any, Final, Self, final
 
 from discreet.engines.engine import Engine
 from discreet.engines.sources.identity import Identity
 from discreet.errors import BadPolicy, OtherLedger, SourceChanged
-from discreet.ledger import Ledger
+from discreet.ledger.ledger import Ledger
 from discreet.noise import SYSTEM
 from discreet.plan.binding.scope import table_description
 from discreet.query.relations import folded
 from discreet.requests.table_schema import Schema, TableFacts
-from discreet.session.record import Record
 from discreet.units import PrivacyUnit
+
+if TYPE_CHECKING:  # a record is handed in
+    from discreet.session.record import Record
 
 __all__ = ["record_schema", "record_source_states"]
 
@@ -58,9 +59,9 @@ def record_schema(ledger: Ledger, schema: Schema, unit: PrivacyUnit) -> None:
 @final
 @dataclass(frozen=True, slots=True)
 class _Finding:
-    """How a table finds its unit: by its own columns, or by one that points to a key elsewhere.
+    """How a table identifies its unit: by its own columns, or by a pointer to a key elsewhere.
 
-    ``names`` says that the key is what the unit is called there, so that the column names it too.
+    ``names`` says that the key is the unit's name there, so that the column names it too.
     """
 
     columns: tuple[str, ...]
@@ -74,24 +75,24 @@ class _Finding:
         link = content.get("link")
         if link is None:
             return cls(tuple(own for _, own, _ in content.get("unit", ())))
-        if all(isinstance(each, str) for each in link):
+        if all(isinstance(part, str) for part in link):
             column, parent, key = link
             return cls((column,), parent, key, names=False)
         (_, _, (column, *_), _), (parent, (key, *_), _, unit), *_ = link
         return cls((column,), parent, key, names=[own for _, own, _ in unit] == [key])
 
     def agrees(self, other: _Finding) -> bool:
-        """Whether rows belong to the same units, if the tables on the way find theirs as before."""
+        """Whether rows belong to the same units, if tables on the way identify theirs as before."""
         both = self.names and other.names
         pointed = (self.parent, self.key) == (other.parent, other.key)
         return self.columns == other.columns and (both or pointed)
 
 
 def _check_unit(schema: Schema, table: TableFacts, before: _Finding, now: _Finding) -> None:
-    """Refuse a table that could find its unit as it did on record, and finds it otherwise.
+    """Refuse a table that could identify its unit as on record, but now does so otherwise.
 
-    Every table on the way is opened and on record itself, so that each checks its own step.  What
-    is no longer there was renamed, by the promise that units keep their names.
+    Every table on the way is opened and on record itself, so that each checks its own step.
+    Columns that are gone were renamed, by the promise that units keep their names.
     """
     if before.agrees(now):
         return
@@ -188,7 +189,7 @@ def _frozen(
 
 
 def _on_record(record: Ledger, what: str, table: str) -> list[Mapping[str, Any]]:
-    return [each for each in record.descriptions(what) if each["table"] == table]
+    return [entry for entry in record.descriptions(what) if entry["table"] == table]
 
 
 def _salted(salt: str, content: str) -> str:

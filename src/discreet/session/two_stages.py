@@ -1,9 +1,9 @@
 """Answers in two stages: bounds are found first, and then the answer within them.
 
-Trust: kernel.  Both stages are paid for before the first of them reads data, and told together:
-nobody sees bounds of an attempt that broke off.
+Trust: kernel.  Both stages are paid for before the first one reads data, and told together: nobody
+sees bounds from an attempt that broke off.
 
-What is stored is the bounds, the digest of the plan that they led to, and the answer of that plan:
+The bounds are stored with the digest of the plan that they led to and the answer of that plan:
 whoever reads it plans the second stage again, and gets the same.
 """
 
@@ -38,7 +38,7 @@ _FORMAT: Final = 1
 
 def draw_in_stages(  # noqa: PLR0913  what both stages need
     plan: Plan,
-    settle: SecondStagePlanner,
+    plan_stage: SecondStagePlanner,
     *,
     engine: Engine,
     entropy: Entropy,
@@ -53,13 +53,15 @@ def draw_in_stages(  # noqa: PLR0913  what both stages need
     raw = engine.run(search.request, order=order)
 
     def stages() -> bytes:
-        found = private_bounds(search, raw, entropy=entropy)
-        final, digest = settle(plan, found)
-        told = answer(final, engine.run(final.request, order=order), entropy=entropy)
-        written = replace(told, sources=sources).written()
+        bounds = private_bounds(search, raw, entropy=entropy)
+        final, digest = plan_stage(plan, bounds)
+        release = answer(final, engine.run(final.request, order=order), entropy=entropy)
+        written = replace(release, sources=sources).written()
         document = {
             "answer": json.loads(written),
-            "bounds": [[each.about, str(each.low), str(each.high), each.seen] for each in found],
+            "bounds": [
+                [bound.about, str(bound.low), str(bound.high), bound.seen] for bound in bounds
+            ],
             "format": _FORMAT,
             "stage": digest,
         }
@@ -68,18 +70,18 @@ def draw_in_stages(  # noqa: PLR0913  what both stages need
     return finish_with_noise(stages)
 
 
-def read_stages(data: bytes, plan: Plan, settle: SecondStagePlanner) -> Release:
+def read_stages(data: bytes, plan: Plan, plan_stage: SecondStagePlanner) -> Release:
     """Read what was stored, with the plan that its bounds led to."""
     try:
         document = json.loads(data)
-        found = tuple(_bounds(each) for each in document["bounds"])
+        bounds = tuple(_bounds(bound) for bound in document["bounds"])
         stage, known = document["stage"], document["format"] == _FORMAT
         inner = canonical(document["answer"])
     except (ValueError, KeyError, TypeError, ZeroDivisionError):
         raise _unreadable() from None
     if not known:
         raise _unreadable()
-    final, digest = settle(plan, found)
+    final, digest = plan_stage(plan, bounds)
     if digest != stage:
         raise _unreadable()
     return Release.read(inner.encode("ascii"), final)

@@ -1,13 +1,13 @@
-"""Normal forms: one person is named alike in all tables, and one value has one form.
+"""Normal forms: one person has one name in all tables, and one value one form.
 
-Trust: kernel.  A person who is named in two ways would count as two, and pay as two.
+Trust: kernel.  A person with two names would count as two, and pay as two.
 
-Definition.  A column names units in a *normal form* if each person has one value of it.  Whole
-numbers, days and truth values are their own normal form, whatever they are stored in.  A text is
-one only where all tables store it in one kind of source and one type, or where the policy declares
-it: ``unit_form = "text"`` takes texts as they are, ``"integer"`` reads whole numbers, and
-``"uuid"`` reads UUIDs in their one usual spelling.  That people keep their names is the owner's
-promise in any case.
+Definition.  A column names units in a *normal form* if each person has one value in it.  Whole
+numbers, days and truth values are their own normal form, however they are stored.  A text is one
+only if all tables store it in one kind of source and one type, or if the policy declares it:
+``unit_form = "text"`` takes texts as they are, ``"integer"`` reads whole numbers, and ``"uuid"``
+reads UUIDs in their one usual spelling.  In any case the owner promises that people keep their
+names.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Forms = dict[tuple[str, str], str]
 
 
 def in_normal_form(schema: Schema, policy: Policy) -> Schema:
-    """Return the schema with columns that name units read in the forms that are declared."""
+    """Return the schema with columns that name units read in the declared forms."""
     if policy.unit_forms is None:
         return schema
     forms: Forms = {
@@ -99,9 +99,9 @@ def check_forms(schema: Schema) -> None:
                 check_alike((table, column), first.setdefault(place, (table, column)))
 
 
-def check_alike(one: Named, other: Named) -> None:
-    """Refuse two columns that name the same, and might name it differently."""
-    (table, column), (known, second) = one, other
+def check_alike(first: Named, other: Named) -> None:
+    """Refuse two columns that name the same people, but perhaps differently."""
+    (table, column), (known, second) = first, other
     if unit_form(column) != unit_form(second):
         raise bad_table(
             table,
@@ -114,26 +114,26 @@ def check_alike(one: Named, other: Named) -> None:
 
 def _told(column: ColumnFacts) -> str:
     read, *stored = unit_form(column)
-    told = " of ".join(each for each in reversed(stored) if each)
-    return f"{read} ({told})" if told else read
+    words = " of ".join(part for part in reversed(stored) if part)
+    return f"{read} ({words})" if words else read
 
 
 def check_same(schema: Schema, policy: Policy, unit: PrivacyUnit) -> None:
-    """Refuse columns that are promised to be the same and are stored or read in several ways.
+    """Refuse columns that are promised to be the same but stored or read in several ways.
 
-    Numbers and moments that may be rounded where they are stored hold no value that could be equal
-    in two tables.
+    Numbers and moments that may be rounded when stored hold no value that could be equal in two
+    tables.
     """
-    for each in policy.same:
-        found = [_found(schema, *place) for place in each.columns]
-        opened = [item for item in found if item is not None]
+    for same in policy.same:
+        places = [_found(schema, *place) for place in same.columns]
+        opened = [item for item in places if item is not None]
         ways = {(column.type, column.stored and column.stored.form) for _, column in opened}
         for table, column in opened:
             exact = column.stored is None or column.stored.form in EXACT
             if not unit.columns or len(ways) > 1 or not exact or column.type is Type.FLOAT:
                 raise bad_table(
                     table,
-                    f"its column {column.name} cannot hold the same as others under '{each.label}'"
+                    f"its column {column.name} cannot hold the same as others under '{same.label}'"
                     ": rows are units, or the columns are stored or read in several ways, or in "
                     "one that may round",
                     "take it out of [same]; its scopes then add up with those of other columns",

@@ -227,7 +227,7 @@ LEDGER: Final = (
         key="checkpoint-replay",
         statement="The state read from a checkpoint, followed by the entries after it, equals the "
         "state that all entries lead to, byte for byte.",
-        source="proof in discreet.ledger.batch",
+        source="proof in discreet.ledger.state",
     ),
     Theorem(
         key="postgres-durable",

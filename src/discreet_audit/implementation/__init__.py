@@ -33,8 +33,8 @@ class Attack:
 
     def __call__(self, *, quick: bool) -> Finding:
         """Load the file and make the attack."""
-        found: Finding = importlib.import_module(f"{__name__}.{self.file}").attack(quick=quick)
-        return replace(found, code=self.code, title=self.title)
+        finding: Finding = importlib.import_module(f"{__name__}.{self.file}").attack(quick=quick)
+        return replace(finding, code=self.code, title=self.title)
 
 
 ATTACKS: Final = (

@@ -81,10 +81,10 @@ def _times(row: dict[str, Any], sessions: int) -> tuple[Times, Times]:
                 source, policy=_BOTH, ledger=Path(folder) / "l", budget=Budget(epsilon=1000)
             ) as session,
         ):
-            for at in range(-1, _TURNS):
+            for turn in range(-1, _TURNS):
                 for which in _either(order):
-                    taken = _asked(session, names[which], at)
-                    times[which] += [taken] * (at >= 0)  # the first warms everything up
+                    taken = _asked(session, names[which], turn)
+                    times[which] += [taken] * (turn >= 0)  # the first warms everything up
     return np.array(times[True]), np.array(times[False])
 
 
@@ -93,8 +93,8 @@ def _either(order: Entropy) -> tuple[bool, bool]:
     return first, not first
 
 
-def _asked(session: Session, table: str, at: int) -> int:
-    plan = session.plan(_QUESTION.format(table=table, at=10**7 + at), epsilon="0.1")
+def _asked(session: Session, table: str, turn: int) -> int:
+    plan = session.plan(_QUESTION.format(table=table, at=10**7 + turn), epsilon="0.1")
     begun = time.perf_counter_ns()
     session.ask(plan)
     return time.perf_counter_ns() - begun

@@ -35,19 +35,19 @@ _WRONG: Final = ("free", "changed", "double", "overspent", "chain")
 def attack(*, quick: bool) -> Finding:
     """Let it storm, and race threads for the last of a budget."""
     kills, room = (3, 30) if quick else (100, 1000)
-    found = _storm(kills, room)
+    outcome = _storm(kills, room)
     granted = _race(threads=8, room=20)
-    wrong = [f"{found[kind]} {kind}" for kind in _WRONG if found[kind]]
-    wrong += ["a copy from before was not recognized"] * (not found["rollback_seen"])
+    wrong = [f"{outcome[kind]} {kind}" for kind in _WRONG if outcome[kind]]
+    wrong += ["a copy from before was not recognized"] * (not outcome["rollback_seen"])
     wrong += [f"{granted} of 20 granted"] * (granted != 20)
     return Finding(
         claimed="no answer without a charge, one answer and one charge for a question, no charge "
         "beyond the limits, no way back",
-        measured=f"{3 * kills} kills, {found['told']} answers told, {found['charged']} of "
+        measured=f"{3 * kills} kills, {outcome['told']} answers told, {outcome['charged']} of "
         f"{room} charges, a race for 20 granted {granted}: {len(wrong)} violations"
         f"{': ' * bool(wrong)}{', '.join(wrong)}",
         passed=not wrong,
-        numbers={"kills": 3 * kills, "granted_in_race": granted, **_numbers(found)},
+        numbers={"kills": 3 * kills, "granted_in_race": granted, **_numbers(outcome)},
         not_covered="power loss and PostgreSQL (./run chaos ledger); whoever can write to the file "
         "of the ledger and has all receipts",
     )
@@ -64,8 +64,8 @@ def _storm(kills: int, room: int) -> dict[str, Any]:
             capture_output=True,
             text=True,
         )
-        found: dict[str, Any] = json.loads(done.stdout)
-        return found
+        outcome: dict[str, Any] = json.loads(done.stdout)
+        return outcome
 
 
 def _race(*, threads: int, room: int) -> int:
@@ -92,5 +92,5 @@ def _race(*, threads: int, room: int) -> int:
             return sum(pool.map(run, range(threads)))
 
 
-def _numbers(found: dict[str, Any]) -> dict[str, int]:
-    return {name: int(value) for name, value in found.items()}
+def _numbers(outcome: dict[str, Any]) -> dict[str, int]:
+    return {name: int(value) for name, value in outcome.items()}

@@ -23,7 +23,7 @@ _LAW = DiscreteLaplace(scale=10**9)
 
 
 def forked(count: int) -> dict[str, int]:
-    """Draw in so many children at once, and count what is different.
+    """Draw in many children at once, and count the differences.
 
     The parent has drawn before, so that pools and keys are there to be inherited.
     """
@@ -103,7 +103,7 @@ def _in_thread(work: Any) -> str:
 
 
 def main(arguments: list[str]) -> None:
-    """Fork so many children, then take the bits away, and print what was found."""
+    """Fork children, then take the bits away, and print the result."""
     sys.stdout.write(json.dumps(forked(int(arguments[0])) | without_entropy()))
 
 

@@ -69,7 +69,7 @@ def law_of_draws(case: Case, n: int) -> float:
     chances = {outcome: float(chance(outcome).low) for outcome in listed}
     likely = [outcome for outcome, mass in chances.items() if mass * n >= _LEAST]
     entropy = KeyedEntropy(key=bytes(32), label=f"drift {case.name}")
-    place = {outcome: at for at, outcome in enumerate(likely)}
+    place = {outcome: number for number, outcome in enumerate(likely)}
     drawn = [case.key(case.mechanism.run(value, entropy=entropy)) for _ in range(n)]
     counts = np.bincount([place.get(y, len(likely)) for y in drawn], minlength=len(likely) + 1)
     masses = np.array([chances[outcome] for outcome in likely])

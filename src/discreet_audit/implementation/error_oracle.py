@@ -48,18 +48,18 @@ def attack(*, quick: bool) -> Finding:
     with ExitStack() as stack:
         budget = Budget(epsilon=2 * len(good), delta="1/1000")
         sessions = [stack.enter_context(clinic(table, budget=budget)) for table in tables]
-        found = [[_said(session, text) for text in texts] for session in sessions]
+        said = [[_said(session, text) for text in texts] for session in sessions]
         records = [_record(session) for session in sessions]
         lines = [repr(session) + str(session.remaining) for session in sessions]
-    told = [text for text, one, other in zip(texts, *found, strict=True) if one != other]
-    told += ["the record"] * (records[0] != records[1]) + ["the budget"] * (lines[0] != lines[1])
-    refused = sum(kind != "answer" for _, kind in found[0])
+    leaks = [text for text, first, other in zip(texts, *said, strict=True) if first != other]
+    leaks += ["the record"] * (records[0] != records[1]) + ["the budget"] * (lines[0] != lines[1])
+    refused = sum(kind != "answer" for _, kind in said[0])
     return Finding(
         claimed="plans, errors, forms of answers and the record are the same on neighbors",
-        measured=f"{len(texts)} texts, {refused} of them refused: {len(told)} differences"
-        f"{': ' * bool(told)}{'; '.join(told[:3])}",
-        passed=not told,
-        numbers={"texts": len(texts), "refused": refused, "differences": len(told)},
+        measured=f"{len(texts)} texts, {refused} of them refused: {len(leaks)} differences"
+        f"{': ' * bool(leaks)}{'; '.join(leaks[:3])}",
+        passed=not leaks,
+        numbers={"texts": len(texts), "refused": refused, "differences": len(leaks)},
         not_covered="time (A3); numbers in answers (A7); which private groups are shown (A7)",
     )
 
@@ -78,8 +78,8 @@ def _said(session: Session, text: str) -> tuple[object, str]:
         return f"{type(error).__name__}: {error}", "escaped"
     if plan.selection is not None or plan.layout.having is not None:
         return str(plan), "planned"
-    told = outcome(session, text, **price)
-    return (str(plan), told), str(told[0]) if isinstance(told, tuple) else ""
+    said = outcome(session, text, **price)
+    return (str(plan), said), str(said[0]) if isinstance(said, tuple) else ""
 
 
 def _record(session: Session) -> list[dict[str, object]]:

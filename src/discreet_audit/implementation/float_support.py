@@ -83,13 +83,13 @@ def _row(hits: tuple[int, int], n: int, claim: object, name: str) -> Measured:
     """Bound what is lost from how often the event came; a quarter of the level for each chance."""
     promise = claim_of(claim)
     p, q = at_least(hits[0], n, level=_LEVEL / 4), at_most(hits[1], n, level=_LEVEL / 4)
-    found = promise.lower(p, q)
+    level = promise.lower(p, q)
     return Measured(
         parameter=promise.parameter,
-        lower=found.lower,
-        estimate=promise.point(np.array(hits[0] / n), np.array(hits[1] / n), found.delta),
-        claimed=found.claimed,
-        delta=found.delta,
+        lower=level.lower,
+        estimate=promise.point(np.array(hits[0] / n), np.array(hits[1] / n), level.delta),
+        claimed=level.claimed,
+        delta=level.delta,
         event=f"{name}: within 1/4 of 0, and no multiple of 2**-53".lstrip(": "),
         hits=hits,
         n=n,
@@ -101,17 +101,17 @@ def _off_grid(answers: NDArray[Any]) -> NDArray[np.bool_]:
     values = answers.astype(np.float64)
     near = np.abs(values) < 0.25
     scaled = np.ldexp(np.where(near, values, 0.0), 53)
-    found: NDArray[np.bool_] = near & (scaled != np.floor(scaled))
-    return found
+    off_grid: NDArray[np.bool_] = near & (scaled != np.floor(scaled))
+    return off_grid
 
 
 def _released() -> list[_Released]:
-    found: list[_Released] = []
+    released: list[_Released] = []
     for grid in (_FINE, _FINEST):
         for mechanism in (Laplace(scale=1, grid=grid), Gaussian(sigma=1, grid=grid)):
             kind = f"{type(mechanism).__name__} on a grid of 2**{grid.exponent}"
-            found.append(_Released(kind, mechanism, mechanism.loss(distance=1)))
-    return found
+            released.append(_Released(kind, mechanism, mechanism.loss(distance=1)))
+    return released
 
 
 def _types_of_totals() -> set[str]:

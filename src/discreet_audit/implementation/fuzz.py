@@ -96,21 +96,21 @@ def changed(count: int, *, label: str, seeds: Sequence[str] = SEEDS) -> Iterator
     for _ in range(count):
         words = _PIECES.findall(seeds[below(len(seeds))])
         for _ in range(1 + below(3)):
-            at = below(len(words))
+            place = below(len(words))
             match below(12):
                 case 0:
-                    del words[at : at + 1]
+                    del words[place : place + 1]
                 case 1:
-                    words[at:at] = words[at : at + 1 + below(6)]
+                    words[place:place] = words[place : place + 1 + below(6)]
                 case 2 if words:
                     to = below(len(words))
-                    words[at], words[to] = words[to], words[at]
+                    words[place], words[to] = words[to], words[place]
                 case 3:
-                    words.insert(at, _WORDS[below(len(_WORDS))])
+                    words.insert(place, _WORDS[below(len(_WORDS))])
                 case 4:
                     other = _PIECES.findall(seeds[below(len(seeds))])
                     begin = below(len(other))
-                    words[at:at] = other[begin : begin + 1 + below(12)]
+                    words[place:place] = other[begin : begin + 1 + below(12)]
                 case _:
                     _exchange(words, below)
         yield " ".join(words)
@@ -118,11 +118,11 @@ def changed(count: int, *, label: str, seeds: Sequence[str] = SEEDS) -> Iterator
 
 def _exchange(words: list[str], below: Callable[[int], int]) -> None:
     """Put another word of its kind in the place of one."""
-    places = [at for at, word in enumerate(words) if word in _LIKE]
+    places = [place for place, word in enumerate(words) if word in _LIKE]
     if places:
-        at = places[below(len(places))]
-        kind = _LIKE[words[at]]
-        words[at] = kind[below(len(kind))]
+        place = places[below(len(places))]
+        kind = _LIKE[words[place]]
+        words[place] = kind[below(len(kind))]
 
 
 _DELTA: Final = Fraction(1, 10**9)

@@ -65,11 +65,11 @@ def attack(*, quick: bool) -> Finding:
         for seed in range(conversations):
             paths = conversation(rule, seed=seed, depth=depth)
             for epsilon in _EPSILONS:
-                found = delta_of(paths, epsilon)
+                delta = delta_of(paths, epsilon)
                 promised = budget.guarantee.delta(epsilon=epsilon)
-                if found > Fraction(promised):
-                    wrong.append(f"{kind}, conversation {seed}: {float(found):.4g} at {epsilon}")
-                share = max(share, float(found) / promised if promised else 0.0)
+                if delta > Fraction(promised):
+                    wrong.append(f"{kind}, conversation {seed}: {float(delta):.4g} at {epsilon}")
+                share = max(share, float(delta) / promised if promised else 0.0)
     lists = _wrong_lists(10 if quick else 200)
     return Finding(
         claimed="every conversation keeps the promise of its budget; lists are accounted for at "
@@ -121,14 +121,14 @@ def delta_of(paths: Iterable[Path], epsilon: Fraction) -> Fraction:
 
 
 def conversation(rule: Rule, *, seed: int, depth: int) -> list[Path]:
-    """Return all ways through a conversation of at most so many questions."""
+    """Return all ways through a conversation of at most ``depth`` questions."""
     certain = Interval(Fraction(1), Fraction(1))
-    found, waiting = [], [Path((), (), certain, certain)]
+    paths, waiting = [], [Path((), (), certain, certain)]
     while waiting:
         path = waiting.pop()
         epsilon = _next(rule, path, seed) if len(path.asked) < depth else None
         if epsilon is None:
-            found.append(path)
+            paths.append(path)
             continue
         decay = exp(-epsilon)
         likely = reciprocal(Interval(1 + decay.low, 1 + decay.high))
@@ -142,7 +142,7 @@ def conversation(rule: Rule, *, seed: int, depth: int) -> list[Path]:
                     _times(path.there, there),
                 )
             )
-    return found
+    return paths
 
 
 def _next(rule: Rule, path: Path, seed: int) -> Fraction | None:
@@ -154,7 +154,7 @@ def _next(rule: Rule, path: Path, seed: int) -> Fraction | None:
 
 
 def _times(one: Interval, other: Interval) -> Interval:
-    """Multiply chances, rounded outward to so many bits."""
+    """Multiply chances, rounded outward to a number of bits."""
     low, high = one.low * other.low * _ONE, one.high * other.high * _ONE
     return Interval(Fraction(floor(low), _ONE), Fraction(ceil(high), _ONE))
 
@@ -166,9 +166,9 @@ def _wrong_lists(count: int) -> list[str]:
         coins = KeyedEntropy(key=bytes(32), label=f"list {seed}")
         asked = [_PRICES[coins.bits(16) % len(_PRICES)] for _ in range(2 + coins.bits(2))]
         tree = Sequential(*(Leaf(Pure(epsilon=epsilon)) for epsilon in asked))
-        found = account(tree, relation="add_remove")
+        priced = account(tree, relation="add_remove")
         for epsilon in _EPSILONS:
-            least = optimal_delta([(each, 0) for each in asked], target=epsilon).low
-            if Fraction(found.delta(epsilon=epsilon)) < least:
+            least = optimal_delta([(loss, 0) for loss in asked], target=epsilon).low
+            if Fraction(priced.delta(epsilon=epsilon)) < least:
                 wrong.append(f"list {seed} at {epsilon}")
     return wrong

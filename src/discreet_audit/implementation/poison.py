@@ -51,22 +51,22 @@ def attack(*, quick: bool) -> Finding:
     chosen = {name: POISONS[name] for name in _FEW} if quick else POISONS
     questions = QUESTIONS[1::2] if quick else QUESTIONS
     plain = _seen(visits(), questions)
-    told: list[str] = []
+    leaks: list[str] = []
     compared = 0
     for name, change in chosen.items():
         poisoned = _seen(visits(30, row_of(30, **change)), questions)
-        for question, one, other in zip(questions, plain, poisoned, strict=True):
+        for question, first, other in zip(questions, plain, poisoned, strict=True):
             compared += 1
-            if one[0] != other[0]:
-                told.append(f"{name} changes what is told by {question}")
-            if _too_far(one, other):
-                told.append(f"{name} moves {question} too far")
+            if first[0] != other[0]:
+                leaks.append(f"{name} changes what is told by {question}")
+            if _too_far(first, other):
+                leaks.append(f"{name} moves {question} too far")
     return Finding(
         claimed="an answer has the same words, columns, types and groups with and without the row",
-        measured=f"{len(chosen)} poisons, {compared} answers compared, {len(told)} differences"
-        f"{': ' * bool(told)}{'; '.join(told[:3])}",
-        passed=not told,
-        numbers={"poisons": len(chosen), "compared": compared, "differences": len(told)},
+        measured=f"{len(chosen)} poisons, {compared} answers compared, {len(leaks)} differences"
+        f"{': ' * bool(leaks)}{'; '.join(leaks[:3])}",
+        passed=not leaks,
+        numbers={"poisons": len(chosen), "compared": compared, "differences": len(leaks)},
         not_covered="files that cannot be read at all; time (A3); numbers in answers (A7)",
     )
 
@@ -76,12 +76,12 @@ _Seen = tuple[object, Plan, Totals]
 
 def _seen(table: pa.Table, questions: tuple[str, ...]) -> list[_Seen]:
     """Ask all questions about a table, and keep what is told, and the totals behind it."""
-    found: list[_Seen] = []
+    seen: list[_Seen] = []
     with rehearsed(table) as session:
         for question in questions:
             plan = session.plan(question, epsilon=1)
-            found.append((outcome(session, question), plan, totals_of(session, plan)))
-    return found
+            seen.append((outcome(session, question), plan, totals_of(session, plan)))
+    return seen
 
 
 def _too_far(one: _Seen, other: _Seen) -> bool:

@@ -73,9 +73,9 @@ def attack(*, quick: bool) -> Finding:
                 ordinary = session.ask(f"{_COUNT} WHERE age <> {number}", epsilon="0.1")
                 wrong += [f"after {asked.name}: no ordinary answer"] * (len(ordinary) != 1)
             joins = _planned_joins(session)
-    wrong += [each.name + ": " + fault for each in attempts for fault in _faults(each)]
-    slowest = max(attempts, key=lambda each: each.seconds)
-    answered = sum(each.outcome == "answered" for each in attempts)
+    wrong += [attempt.name + ": " + fault for attempt in attempts for fault in _faults(attempt)]
+    slowest = max(attempts, key=lambda attempt: attempt.seconds)
+    answered = sum(attempt.outcome == "answered" for attempt in attempts)
     return Finding(
         claimed=f"refused, or answered and charged within {_CAP:g} s of processor time; the "
         "session goes on",
@@ -141,7 +141,7 @@ def _questions(*, quick: bool) -> Iterator[_Asked]:
     ranks, sums = (50, 40) if quick else (1000, 90)
     quantiles = f"SELECT APPROX_QUANTILES(age, {ranks}) AS q FROM visits"  # noqa: S608 (ours)
     yield _Asked("many quantiles", quantiles)
-    many = ", ".join(f"SUM(cost + {at}) AS s{at}" for at in range(sums))
+    many = ", ".join(f"SUM(cost + {number}) AS s{number}" for number in range(sums))
     yield _Asked("many sums", f"SELECT {many} FROM visits")  # noqa: S608 (ours)
 
 
@@ -166,8 +166,8 @@ def _relations() -> Iterator[_Asked]:
     yield _Asked("a join with all", "SELECT COUNT(*) AS n FROM visits a JOIN visits b ON true")
     yield _Asked("many joins", _joined(10))
     nested = "SELECT * FROM visits"
-    for at in range(60):
-        nested = f"SELECT * FROM ({nested}) AS t{at}"  # noqa: S608 (ours)
+    for number in range(60):
+        nested = f"SELECT * FROM ({nested}) AS t{number}"  # noqa: S608 (ours)
     yield _Asked("nested questions", f"SELECT COUNT(*) AS n FROM ({nested}) AS t")  # noqa: S608
     yield _Asked("a large limit", f"{_COUNT} LIMIT 9223372036854775807")
 
@@ -186,12 +186,12 @@ def _expressions() -> Iterator[_Asked]:
 
 def _joined(times: int) -> str:
     """Return a question about pairs, triples and so on of the rows of a person."""
-    joins = " ".join(f"JOIN visits v{at} ON v{at}.patient = v.patient" for at in range(times))
+    joins = " ".join(f"JOIN visits v{n} ON v{n}.patient = v.patient" for n in range(times))
     return f"SELECT COUNT(*) AS n FROM visits v {joins}"  # noqa: S608 (ours)
 
 
 def _growing(times: int) -> str:
-    """Return a text that doubles so many times."""
+    """Return a text that doubles several times."""
     text = "note"
     for _ in range(times):
         text = f"REPLACE({text}, 'a', 'aa')"

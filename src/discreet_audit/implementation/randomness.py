@@ -30,7 +30,7 @@ _DOOR: Final = ("discreet/noise/entropy.py", "os.urandom")
 def attack(*, quick: bool) -> Finding:
     """Fork, take bits away, and read all files."""
     children = 64 if quick else 1000
-    found = _children(children)
+    outcome = _children(children)
     sources = dict(_sources())
     reached = [
         f"{path}: {name}"
@@ -40,17 +40,17 @@ def attack(*, quick: bool) -> Finding:
     ]
     wrong = reached + [
         f"{count} {name.replace('_', ' ')}"
-        for name, count in found.items()
+        for name, count in outcome.items()
         if name != "children" and count
     ]
     return Finding(
         claimed="children share no noise; without random bits nothing is drawn; no generator that "
         "can be seeded is within reach of noise",
-        measured=f"{children} children, {found['repeated']} values twice; {len(sources)} files, "
+        measured=f"{children} children, {outcome['repeated']} values twice; {len(sources)} files, "
         f"{len(reached)} reach for other randomness; {len(wrong)} violations"
         f"{': ' * bool(wrong)}{'; '.join(wrong[:3])}",
         passed=not wrong,
-        numbers={**found, "files": len(sources), "reached": len(reached)},
+        numbers={**outcome, "files": len(sources), "reached": len(reached)},
         not_covered="a virtual machine that is copied while it runs: copies draw the same until "
         "they take new bits; the quality of the operating system's bits",
     )
@@ -88,5 +88,5 @@ def _names(tree: ast.AST) -> Iterator[str]:
 def _children(count: int) -> dict[str, Any]:
     words = [sys.executable, "-m", "discreet_audit.implementation.children", str(count)]
     done = subprocess.run(words, check=True, capture_output=True, text=True)  # noqa: S603
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    outcome: dict[str, Any] = json.loads(done.stdout)
+    return outcome

@@ -70,7 +70,7 @@ def attack(*, quick: bool) -> Finding:
             again = session.remeasure(first, epsilon=_EPSILON)
             answers["another draw"].add(_told(again)[1])
             charges, spent, problems = _recorded(session)
-    redrawn = sum(len(each) > 1 for each in answers.values())
+    redrawn = sum(len(draws) > 1 for draws in answers.values())
     free = len(answers) - charges
     unpaid = spent < charges * _EPSILON
     return Finding(

@@ -54,25 +54,25 @@ def attack(*, quick: bool) -> Finding:
     """Time single draws of every law."""
     n, served = (800, 10_000) if quick else (20_000, 200_000)
     chosen = dict(list(LAWS.items())[::3]) if quick else LAWS
-    found: dict[str, RankTest] = {}
+    tests: dict[str, RankTest] = {}
     for name, law in chosen.items():
-        found[f"{name}, drawn"] = timed(_one(law), n)
+        tests[f"{name}, drawn"] = timed(_one(law), n)
     for name, law in LAWS.items():
-        found[f"{name}, served"] = timed_once(partial(law.draw, SYSTEM), served)
-    worst = max(found, key=lambda name: abs(found[name].area - 0.5) / found[name].area_limit)
+        tests[f"{name}, served"] = timed_once(partial(law.draw, SYSTEM), served)
+    worst = max(tests, key=lambda name: abs(tests[name].area - 0.5) / tests[name].area_limit)
     return Finding(
         claimed="rank correlation of time and size below 0.02, area within 0.01 of one half, "
         "each with five deviations for chance",
-        measured=f"largest correlation {max(abs(t.correlation) for t in found.values()):.3f}; "
-        f"largest area for its size: {worst}, {found[worst].area:.3f} "
-        f"(limit 0.5 ± {found[worst].area_limit:.3f})",
-        passed=all(each.independent for each in found.values()),
+        measured=f"largest correlation {max(abs(t.correlation) for t in tests.values()):.3f}; "
+        f"largest area for its size: {worst}, {tests[worst].area:.3f} "
+        f"(limit 0.5 ± {tests[worst].area_limit:.3f})",
+        passed=all(test.independent for test in tests.values()),
         numbers={
-            **{f"correlation, {name}": each.correlation for name, each in found.items()},
-            **{f"area, {name}": each.area for name, each in found.items()},
+            **{f"correlation, {name}": test.correlation for name, test in tests.items()},
+            **{f"area, {name}": test.area for name, test in tests.items()},
             "draws": n,
             "served": served,
-            "false_alarm_rate": 2 * len(found) * 6e-7,
+            "false_alarm_rate": 2 * len(tests) * 6e-7,
         },
         not_covered="caches, power and other side channels; correlations that are smaller than "
         "the limits",
@@ -86,8 +86,8 @@ def timed(draw: Draw, n: int, *, label: str = "sampler timing") -> RankTest:
     True
     """
     sizes, times = np.zeros(n), np.zeros(n, np.int64)
-    for at in range(n):
-        times[at], sizes[at] = min(_timed(draw, f"{label} {at}") for _ in range(_TIMES))
+    for number in range(n):
+        times[number], sizes[number] = min(_timed(draw, f"{label} {number}") for _ in range(_TIMES))
     return rank_test(np.abs(sizes), times)
 
 
@@ -95,11 +95,11 @@ def timed_once(draw: Callable[[], Any], n: int) -> RankTest:
     """Say what the time of draws that come but once tells about the size of the value."""
     sizes, times = np.zeros(n), np.zeros(n, np.int64)
     clock = time.perf_counter_ns
-    for at in range(n):
+    for number in range(n):
         begun = clock()
         value = draw()
-        times[at] = clock() - begun
-        sizes[at] = value
+        times[number] = clock() - begun
+        sizes[number] = value
     return rank_test(np.abs(sizes), times)
 
 

@@ -70,13 +70,13 @@ def variation(
     sampler: Callable[..., int], scores: Sequence[int], rate: Fraction, law: Sequence[Fraction]
 ) -> Fraction:
     """Return how far a sampler is from a law, at most, with what was not explored."""
-    found = exact_law(
+    exact = exact_law(
         lambda entropy: sampler(scores=scores, rate=rate, entropy=entropy, sizes=_SIZES),
         unexplored=_UNEXPLORED,
         max_runs=_RUNS,
     )
-    gaps = (abs(found.mass.get(at, Fraction(0)) - chance) for at, chance in enumerate(law))
-    return (sum(gaps, Fraction(0)) + found.unexplored) / 2
+    gaps = (abs(exact.mass.get(place, Fraction(0)) - chance) for place, chance in enumerate(law))
+    return (sum(gaps, Fraction(0)) + exact.unexplored) / 2
 
 
 def exponential_law(weights: Sequence[Fraction]) -> list[Fraction]:
@@ -98,13 +98,13 @@ def flip_law(weights: Sequence[Fraction]) -> list[Fraction]:
     places = range(len(weights))
     chances: list[Fraction] = []
     for winner in places:
-        others = [at for at in places if at != winner]
+        others = [place for place in places if place != winner]
         chance = Fraction(0)
         for size in range(len(others) + 1):
             for heads in combinations(others, size):
                 part = weights[winner]
-                for at in others:
-                    part *= weights[at] if at in heads else 1 - weights[at]
+                for place in others:
+                    part *= weights[place] if place in heads else 1 - weights[place]
                 chance += part / (size + 1)
         chances.append(chance)
     return chances
@@ -121,8 +121,8 @@ def _exp(x: Fraction) -> Fraction:
     halvings = 8
     small = x / 2**halvings
     term = total = Fraction(1)
-    for at in range(1, 40):
-        term = term * small / at
+    for power in range(1, 40):
+        term = term * small / power
         total += term
     for _ in range(halvings):
         total = Fraction(round(total * total * (1 << 200)), 1 << 200)

@@ -45,12 +45,12 @@ def attack(*, quick: bool) -> Finding:
     """Guess one bit by SQL many times, and many bits at once."""
     n, people = (2_000, 256) if quick else (200_000, 2_048)
     most = ceiling(Pure(epsilon=_EPSILON))
-    one = {
+    group = {
         "differencing": _guessed(_DIFFERENCE, n),
         "tracker": _guessed(_TRACKED, n),
     }
     everybody = _reconstructed(people)
-    hits = {name: (right, 2 * n) for name, right in one.items()} | {
+    hits = {name: (right, 2 * n) for name, right in group.items()} | {
         name: (round(share * people), people) for name, share in everybody.items()
     }
     wrong = [name for name, seen in hits.items() if at_least(*seen, level=_LEVEL) > most]

@@ -20,7 +20,7 @@ from typing import Any, Final
 from discreet.accounting import Budget
 from discreet.errors import OverBudget
 from discreet.exact import decimal
-from discreet.ledger import Ledger, Release
+from discreet.ledger import Ledger, StoredAnswer
 from discreet.loss import Pure
 from discreet.noise import SYSTEM
 from discreet.units import row
@@ -34,7 +34,7 @@ _PATIENCE: Final = 250
 
 
 def storm(folder: Path, *, kills: int, room: int) -> dict[str, Any]:
-    """Kill so many processes, let the last ones finish, and count what is wrong."""
+    """Kill many processes, let the last ones finish, and count what is wrong."""
     _apart(lambda: _set_up(folder, room))
     shutil.copytree(folder, folder.with_name("earlier"))
     for _ in range(kills):
@@ -46,8 +46,8 @@ def storm(folder: Path, *, kills: int, room: int) -> dict[str, Any]:
     for pid in [_fork(folder, place, room, last=True) for place in range(PLACES)]:
         os.waitpid(pid, 0)
     _apart(lambda: _check(folder, room))
-    found: dict[str, Any] = json.loads((folder / "found.json").read_text("utf-8"))
-    return found
+    outcome: dict[str, Any] = json.loads((folder / "found.json").read_text("utf-8"))
+    return outcome
 
 
 def _open(folder: Path, room: int) -> Ledger:
@@ -107,18 +107,18 @@ def _answered(ledger: Ledger, key: str) -> str:
     except OverBudget:
         return "refused"
     begun = ledger.start(key)
-    if not isinstance(begun, Release):
+    if not isinstance(begun, StoredAnswer):
         begun = ledger.release(key, SYSTEM.bits(128).to_bytes(16, "little"))
     return begun.answer.hex()
 
 
 def _check(folder: Path, room: int) -> None:
-    told: dict[str, set[str]] = defaultdict(set)
+    heard: dict[str, set[str]] = defaultdict(set)
     for path in folder.glob("told-*"):
         for line in path.read_text("utf-8").splitlines():
             key, _, answer = line.partition(" ")
             if len(answer) == 32:
-                told[key].add(answer)
+                heard[key].add(answer)
     first = (folder / "receipt").read_text("utf-8")
     with _open(folder, room) as ledger:
         charges: dict[str, int] = defaultdict(int)
@@ -129,18 +129,18 @@ def _check(folder: Path, room: int) -> None:
             charges[key] += entry["kind"] == "charge"
             stored |= {key} if entry["kind"] == "release" else set()
         last = ledger.receipt
-        found = {
-            "told": sum(map(len, told.values())),
+        outcome = {
+            "told": sum(map(len, heard.values())),
             "charged": sum(charges.values()),
             "room": room,
-            "free": sum(key not in stored or not charges[key] for key in told),
-            "changed": sum(len(answers) > 1 for answers in told.values()),
+            "free": sum(key not in stored or not charges[key] for key in heard),
+            "changed": sum(len(answers) > 1 for answers in heard.values()),
             "double": sum(count > 1 for count in charges.values()),
             "overspent": max(sum(charges.values()) - room, 0),
             "chain": len(ledger.verify([first, last]).problems),
         }
-    found["rollback_seen"] = _rollback_seen(folder, room, str(last))
-    (folder / "found.json").write_text(json.dumps(found), encoding="utf-8")
+    outcome["rollback_seen"] = _rollback_seen(folder, room, str(last))
+    (folder / "found.json").write_text(json.dumps(outcome), encoding="utf-8")
 
 
 def _rollback_seen(folder: Path, room: int, receipt: str) -> bool:

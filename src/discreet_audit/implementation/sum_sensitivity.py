@@ -53,25 +53,25 @@ class _Table(NamedTuple):
 
 def attack(*, quick: bool) -> Finding:
     """Compare totals with and without somebody, and in other orders."""
-    found: list[Moved] = []
+    moves: list[Moved] = []
     broken: list[str] = []
     for table in list(_tables(120 if quick else 20_000))[:: 2 if quick else 1]:
         for prices in _PRICES[:1] if quick else _PRICES:
             moved, changed = _compared(table, prices, orders=1 if quick else 5)
-            found += moved
+            moves += moved
             broken += [
-                f"{table.name}: {each.measure} moved too far" for each in moved if each.too_far
+                f"{table.name}: {move.measure} moved too far" for move in moved if move.too_far
             ]
             broken += [f"{table.name}: {name} depends on the order" for name in changed]
     return Finding(
         claimed="no unit moves a total further than the noise is scaled to, in whole numbers; the "
         "order of rows changes nothing",
-        measured=f"{len(found)} totals: the largest move is {max(m.share for m in found):.4g} of "
+        measured=f"{len(moves)} totals: the largest move is {max(m.share for m in moves):.4g} of "
         f"what is allowed; {len(broken)} violations{': ' * bool(broken)}{'; '.join(broken[:3])}",
         passed=not broken,
         numbers={
-            "totals": len(found),
-            "largest_share": max(each.share for each in found),
+            "totals": len(moves),
+            "largest_share": max(move.share for move in moves),
             "violations": len(broken),
         },
         not_covered="tables other than these; random ones are compared in the tests of plans",
@@ -102,14 +102,14 @@ def _compared(
     moved: list[Moved] = []
     changed: list[str] = []
     for unit, rows in ((row(), 1), (person("who"), _ROWS)):
-        units = [max(at - rows + 1, 0) for at in range(size)]  # the first have one unit
+        units = [max(place - rows + 1, 0) for place in range(size)]  # the first have one unit
         whole = pa.table({"who": units, "x": pa.array(table.values, kind)})
-        others = [whole.take(_order(size, at)) for at in range(orders)]
+        others = [whole.take(_order(size, place)) for place in range(orders)]
         tables = [whole, whole.slice(rows), *others]
-        seen = [_totals(each, policy, unit, price) for each in tables]
-        for at, (plan, here) in enumerate(seen[0]):
-            moved += moves(plan, here, seen[1][at][1])
-            changed += [_QUESTIONS[at] for other in seen[2:] if other[at][1] != here]
+        seen = [_totals(some, policy, unit, price) for some in tables]
+        for place, (plan, here) in enumerate(seen[0]):
+            moved += moves(plan, here, seen[1][place][1])
+            changed += [_QUESTIONS[place] for other in seen[2:] if other[place][1] != here]
     return moved, changed
 
 
@@ -121,10 +121,10 @@ def _totals(
         return [(plan, totals_of(session, plan)) for plan in plans]
 
 
-def _order(size: int, at: int) -> list[int]:
+def _order(size: int, first: int) -> list[int]:
     """Return an order of rows: drawn from a fixed stream, so that an attack can be repeated."""
     drawn = Uniform(below=1 << 40).sample(
-        size, KeyedEntropy(key=bytes(32), label=f"order {at} of {size}")
+        size, KeyedEntropy(key=bytes(32), label=f"order {first} of {size}")
     )
     order: list[int] = drawn.argsort(kind="stable").tolist()
     return order

@@ -105,8 +105,8 @@ def _rest(report: Report) -> Iterator[str]:
     yield "## Attacks on the implementation"
     yield ""
     rows = [
-        (each.code, each.title, each.measured, "withstood" if each.passed else "VIOLATED")
-        for each in report.findings
+        (item.code, item.title, item.measured, "withstood" if item.passed else "VIOLATED")
+        for item in report.findings
     ]
     yield from _table(("", "attack", "found", "verdict"), rows)
     yield "## Reconstruction and tracing"
@@ -114,8 +114,8 @@ def _rest(report: Report) -> Iterator[str]:
     yield "What the attacks do where nothing protects; what they do to releases stands above."
     yield ""
     shares = [
-        (each.name, f"{each.share:.3f}", each.expected, "yes" if each.passed else "NO")
-        for each in report.figures
+        (figure.name, f"{figure.share:.3f}", figure.expected, "yes" if figure.passed else "NO")
+        for figure in report.figures
     ]
     yield from _table(("attack", "share of people named", "expected", "as expected"), shares)
     yield "## What is not covered"
@@ -123,7 +123,7 @@ def _rest(report: Report) -> Iterator[str]:
     yield f"- {audited_share(report)}"
     yield from (f"- {weakness}" for weakness in WEAKNESSES)
     yield from (
-        f"- {each.code}, {each.title}: {each.not_covered.rstrip('.')}." for each in report.findings
+        f"- {item.code}, {item.title}: {item.not_covered.rstrip('.')}." for item in report.findings
     )
 
 

@@ -20,41 +20,41 @@ from discreet_audit.suite.rows import Line
 __all__ = ["audited_share", "claimed", "interval", "judged", "measured", "parameter"]
 
 
-def parameter(found: Measured) -> str:
+def parameter(result: Measured) -> str:
     """Return what is bounded.
 
     >>> parameter(Measured(parameter="epsilon", lower=0.5, estimate=0.6, claimed=1.0, delta=0.01,
     ...                    event="", hits=(5, 3), n=10, level=1e-6))
     'epsilon at delta 0.01'
     """
-    return found.parameter + (f" at delta {found.delta:g}" if found.delta else "")
+    return result.parameter + (f" at delta {result.delta:g}" if result.delta else "")
 
 
-def claimed(found: Measured) -> str:
+def claimed(result: Measured) -> str:
     """Return what was promised, rounded up."""
-    return "" if found.claimed is None else _shown(found.claimed, ROUND_CEILING)
+    return "" if result.claimed is None else _shown(result.claimed, ROUND_CEILING)
 
 
-def measured(found: Measured) -> str:
+def measured(result: Measured) -> str:
     """Return the certified bound, rounded down."""
-    return f"≥ {_shown(found.lower, ROUND_FLOOR)}"
+    return f"≥ {_shown(result.lower, ROUND_FLOOR)}"
 
 
-def interval(found: Measured) -> str:
+def interval(result: Measured) -> str:
     """Return the bound, and the same without a margin for chance."""
-    if not found.n:
-        return measured(found)
-    return f"{measured(found)} (near {_shown(found.estimate, ROUND_FLOOR)})"
+    if not result.n:
+        return measured(result)
+    return f"{measured(result)} (near {_shown(result.estimate, ROUND_FLOOR)})"
 
 
-def judged(found: Measured) -> str:
+def judged(result: Measured) -> str:
     """Return how many answers about each neighbor were judged.
 
     >>> judged(Measured(parameter="epsilon", lower=1.0, estimate=1.0, claimed=1.0, event="",
     ...                 hits=(0, 0), n=0, level=0.0))
     'exact law'
     """
-    return f"{found.n:,}" if found.n else "exact law"
+    return f"{result.n:,}" if result.n else "exact law"
 
 
 def _shown(value: float, rounding: str) -> str:
@@ -77,14 +77,14 @@ def audited_share(report: Report) -> str:
     if not shares:
         return "No mechanism and no question was judged by answers."
     low = [f"{name} ({share:.2f})" for name, share in shares.items() if share < _HALF]
-    told = (
+    words = (
         f"Of {len(shares)} mechanisms and questions that were judged by answers, half have a bound "
         f"of at least {median(shares.values()):.2f} of the claim. "
     )
     if not low:
-        return f"{told}None is below a half."
+        return f"{words}None is below a half."
     return (
-        f"{told}These are below a half, so that twice the loss might stay unseen but for a law, "
+        f"{words}These are below a half, so that twice the loss might stay unseen but for a law, "
         f"where one is listed: {'; '.join(low)}."
     )
 

@@ -49,20 +49,20 @@ def claimed_and_measured(lines: Sequence[Line]) -> Chart:
     )
     for broken, label in ((False, "promises"), (True, "broken twins")):
         points = []
-        for at, line in enumerate(shown):
+        for place, line in enumerate(shown):
             if line.broken == broken:
                 low, near = _multiples(line)
-                chart.bar(at, 0, low, color=int(broken))
-                points.append((near, float(at)))
+                chart.bar(place, 0, low, color=int(broken))
+                points.append((near, float(place)))
         chart.dots(points, color=int(broken), label=label if points else "")
     chart.line([(1, -0.5), (1, len(shown) - 0.5)], color=2, label="claimed")
     return chart
 
 
 def _multiples(line: Line) -> tuple[float, float]:
-    found = line.measured
-    near = max(found.estimate, found.lower)
-    low, high = (value / (found.claimed or 1.0) for value in (found.lower, near))
+    measured = line.measured
+    near = max(measured.estimate, measured.lower)
+    low, high = (value / (measured.claimed or 1.0) for value in (measured.lower, near))
     return tuple(min(value, _WIDEST) if math.isfinite(value) else _WIDEST for value in (low, high))  # type: ignore[return-value]
 
 
@@ -89,8 +89,8 @@ def reconstruction_curve(points: Sequence[Point]) -> Chart:
     theory = [(noise, 0.5 * erfc(-1 / (4 * noise) / sqrt(2))) for noise in noises]
     chart.line(theory, color=0, label="Φ(√n / 4σ)")
     for color, attack in enumerate(("Fourier", "linear program")):
-        found = [(point.noise, point.share) for point in points if point.attack == attack]
-        chart.dots(found, color=3 * color, label=attack if found else "")
+        shares = [(point.noise, point.share) for point in points if point.attack == attack]
+        chart.dots(shares, color=3 * color, label=attack if shares else "")
     released = [point for point in points if point.attack.startswith("release")]
     chart.dots([(point.noise, point.share) for point in released], color=1, label="releases")
     for point in released:
@@ -126,11 +126,11 @@ def page(report: Report) -> str:
         for line in report.lines
     ]
     findings = [
-        (each.passed, (each.code, each.title, each.claimed, each.measured, each.not_covered))
-        for each in report.findings
+        (item.passed, (item.code, item.title, item.claimed, item.measured, item.not_covered))
+        for item in report.findings
     ]
     figures = [
-        (each.passed, (each.name, f"{each.share:.3f}", each.expected)) for each in report.figures
+        (item.passed, (item.name, f"{item.share:.3f}", item.expected)) for item in report.figures
     ]
     gaps = (audited_share(report), *WEAKNESSES)
     heads = ("part", "what", "parameter", "claimed", "measured", "answers", "event", "verdict")
@@ -151,7 +151,7 @@ def page(report: Report) -> str:
 
 
 def _table(heads: Sequence[str], rows: Iterable[tuple[bool, Sequence[str]]]) -> str:
-    head = "".join(f"<th>{escape(each)}</th>" for each in heads)
+    head = "".join(f"<th>{escape(heading)}</th>" for heading in heads)
     body = "".join(_row(cells, passed=passed) for passed, cells in rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>\n"
 

@@ -30,14 +30,14 @@ def _lines(report: Report) -> Table:
     table = Table(*heads, title="Claimed and measured", title_justify="left")
     part = ""
     for line in report.lines:
-        found = line.measured
+        measured = line.measured
         table.add_row(
             "" if line.part == part else line.part,
             line.name,
-            parameter(found),
-            claimed(found),
-            interval(found),
-            judged(found),
+            parameter(measured),
+            claimed(measured),
+            interval(measured),
+            judged(measured),
             line.verdict,
             style=None if line.passed else "bold red",
         )
@@ -47,16 +47,16 @@ def _lines(report: Report) -> Table:
 
 def _findings(report: Report) -> Table:
     table = Table("", "attack", "found", "", title="On the implementation", title_justify="left")
-    for each in report.findings:
-        verdict, style = ("withstood", None) if each.passed else ("VIOLATED", "bold red")
-        table.add_row(each.code, each.title, each.measured, verdict, style=style)
+    for finding in report.findings:
+        verdict, style = ("withstood", None) if finding.passed else ("VIOLATED", "bold red")
+        table.add_row(finding.code, finding.title, finding.measured, verdict, style=style)
     return table
 
 
 def _figures(report: Report) -> Table:
     heads = ("attack", "share of people named", "expected", "")
     table = Table(*heads, title="Reconstruction and tracing", title_justify="left")
-    for each in report.figures:
-        verdict, style = ("as expected", None) if each.passed else ("VIOLATED", "bold red")
-        table.add_row(each.name, f"{each.share:.3f}", each.expected, verdict, style=style)
+    for figure in report.figures:
+        verdict, style = ("as expected", None) if figure.passed else ("VIOLATED", "bold red")
+        table.add_row(figure.name, f"{figure.share:.3f}", figure.expected, verdict, style=style)
     return table

@@ -171,10 +171,10 @@ def _traced(published: str, traits: int, columns: Callable[[Rows], Rows]) -> Ite
         (f"exact {published}", sums, {"least": _ENOUGH}),
         (f"{published} at epsilon 1", private, {"most": 10 * exp(1) * _ALARMS}),
     ):
-        found = tracing.trace(
+        traced = tracing.trace(
             totals / count, rates, members=members, strangers=strangers, alarms=_ALARMS
         )
-        yield Figure(name=f"tracing of members, {name}", share=found.share, **limits)
+        yield Figure(name=f"tracing of members, {name}", share=traced.share, **limits)
 
 
 def _seven() -> Figure:

@@ -78,7 +78,7 @@ def _listed() -> tuple[Case, ...]:
         Case(
             name="Mapped",
             mechanism=TruncatedGeometric(scale=2, low=0, high=5).map(_halved),
-            pairs=[(at, at + 1) for at in range(5)],
+            pairs=[(value, value + 1) for value in range(5)],
         ),
         Case(
             name="geometric_on_counts",
@@ -104,7 +104,7 @@ def _listed() -> tuple[Case, ...]:
         Case(
             name="OptimalKeys, two groups each",
             mechanism=OptimalKeys(epsilon="0.5", delta="0.01", groups=2, relation="add_remove"),
-            pairs=[((at, at), (at + 1, at + 1)) for at in range(6)],
+            pairs=[((value, value), (value + 1, value + 1)) for value in range(6)],
         ),
     )
 
@@ -205,7 +205,7 @@ class _Draws:
         if len(case.pairs) == 1:
             return case.pairs[0]
         losses: Mapping[int, float] = {
-            at: exact_epsilon(case.mechanism, pair, claim=case.claim, outcomes=case.outcomes).lower
-            for at, pair in enumerate(case.pairs)
+            n: exact_epsilon(case.mechanism, pair, claim=case.claim, outcomes=case.outcomes).lower
+            for n, pair in enumerate(case.pairs)
         }
         return case.pairs[max(losses, key=losses.__getitem__)]

@@ -70,7 +70,7 @@ def watersheds(choices: Sequence[QuantileChoice]) -> Iterator[Pair]:
     aims = sorted({(choice.level, choice.offset) for choice in choices})
     places = _places(aims, half=ceil(max(choice.added for choice in choices)))
     most = max(choice.rows for choice in choices)
-    rows = [row_of(at, **_values(place)) for at, place in enumerate(places)]
+    rows = [row_of(number, **_values(place)) for number, place in enumerate(places)]
     without = {"visits": visits(0, *rows), "wards": _WARDS}
     for end in (0, 1):
         visitor = [row_of(len(rows), **_values(Fraction(end)))] * most
@@ -83,12 +83,12 @@ def _places(aims: Sequence[tuple[Fraction, int]], *, half: int) -> list[Fraction
     while min(ranks[0], size - ranks[-1], *(b - a for a, b in pairwise(ranks))) < 2 * half:
         size *= 2
         ranks = [level * size + offset for level, offset in aims]
-    found: list[Fraction] = []
+    places: list[Fraction] = []
     slot, aside = Fraction(1, len(ranks)), Fraction(min(0.5, _RARE ** (1 / len(ranks))))
-    for at, rank in enumerate(ranks):
-        found += [at * slot] * (floor(rank) - half - len(found))
-        found += [(at + aside) * slot] * (ceil(rank) + half - len(found))
-    return found + [Fraction(1)] * (size - len(found))
+    for number, rank in enumerate(ranks):
+        places += [number * slot] * (floor(rank) - half - len(places))
+        places += [(number + aside) * slot] * (ceil(rank) + half - len(places))
+    return places + [Fraction(1)] * (size - len(places))
 
 
 def _values(place: Fraction) -> dict[str, Any]:

@@ -105,12 +105,12 @@ class _ThroughSql:
 
 
 def _people(*, ill: bool) -> pa.Table:
-    others = [f"other {at}" for at in range(_OTHERS)]
+    others = [f"other {number}" for number in range(_OTHERS)]
     return pa.table(
         {
             "name": ["Ann", *others],
-            "ill": [ill, *(at % 2 == 0 for at in range(_OTHERS))],
-            "old": [True, *(at % 3 == 0 for at in range(_OTHERS))],
+            "ill": [ill, *(number % 2 == 0 for number in range(_OTHERS))],
+            "old": [True, *(number % 3 == 0 for number in range(_OTHERS))],
         }
     )
 

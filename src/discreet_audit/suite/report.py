@@ -49,7 +49,7 @@ class Report:
     def violations(self) -> tuple[str, ...]:
         """The names of all that is not as it must be."""
         lines = [line.name for line in self.lines if not line.passed]
-        findings = [f"{each.code} {each.title}" for each in self.findings if not each.passed]
+        findings = [f"{item.code} {item.title}" for item in self.findings if not item.passed]
         figures = [figure.name for figure in self.figures if not figure.passed]
         return (*lines, *findings, *figures)
 

@@ -30,7 +30,7 @@ class Row:
         judge: makes the audit.
         quick: how many answers about each neighbor are judged in a quick suite; 0 if laws are.
         long: the same in a long one.
-        broken: whether a violation is what must be found.
+        broken: whether a violation must be found.
     """
 
     part: str

@@ -47,7 +47,7 @@ Result = TypeVar("Result")
 
 
 def run_in_processes(work: Sequence[Callable[[], Result]], *, jobs: int) -> Iterator[Result]:
-    """Yield what each piece of work returns, in their order, from so many processes.
+    """Yield what each piece of work returns, in order, from several processes.
 
     Other processes start afresh, so pieces of work have to be such that can be pickled.
 
@@ -110,27 +110,25 @@ def all_rows() -> tuple[Row, ...]:
 
 
 def run_suite(*, long: bool, jobs: int = 1, told: ProgressCallback = lambda *_: None) -> Report:
-    """Run everything, in so many processes; attacks on time come last, with nothing beside them."""
+    """Run everything in ``jobs`` processes; attacks on time come last, with nothing beside them."""
     begun, rows = _seconds(), all_rows()
     others = [attack for attack in ATTACKS if attack.code not in {_CLAIMED, *_ALONE}]
-    each = _level_of_each(rows, long=long, level=LEVEL)
+    share = _level_of_each(rows, long=long, level=LEVEL)
     work: list[Callable[[], Line | Finding]] = [
-        *(partial(_line, at, long=long, level=each) for at in range(len(rows))),
+        *(partial(_line, number, long=long, level=share) for number in range(len(rows))),
         *(partial(attack, quick=not long) for attack in others),
     ]
-    names = [*(row.name for row in rows), *(f"{each.code} {each.title}" for each in others)]
+    names = [*(row.name for row in rows), *(f"{attack.code} {attack.title}" for attack in others)]
     steps = len(work) + len(_ALONE) + 1
     made: list[Line | Finding] = []
     told(names[0], 0, steps)
-    for found in run_in_processes(
-        work, jobs=jobs
-    ):  # to its end: only then have other processes ended
-        made.append(found)
+    for result in run_in_processes(work, jobs=jobs):  # to its end: then other processes have ended
+        made.append(result)
         told([*names, "attacks on time"][len(made)], len(made), steps)
-    lines = tuple(each for each in made if isinstance(each, Line))
-    findings = [claimed(lines), *(each for each in made if isinstance(each, Finding))]
-    for at, attack in enumerate(each for each in ATTACKS if each.code in _ALONE):
-        told(f"{attack.code} {attack.title}", len(work) + at, steps)
+    lines = tuple(result for result in made if isinstance(result, Line))
+    findings = [claimed(lines), *(result for result in made if isinstance(result, Finding))]
+    for number, attack in enumerate(a for a in ATTACKS if a.code in _ALONE):
+        told(f"{attack.code} {attack.title}", len(work) + number, steps)
         findings.append(attack(quick=not long))
     told("figures", steps - 1, steps)
     shares, points = tuple(figures(long=long)), tuple(curve())
@@ -138,7 +136,7 @@ def run_suite(*, long: bool, jobs: int = 1, told: ProgressCallback = lambda *_: 
         long=long,
         level=LEVEL,
         lines=lines,
-        findings=tuple(sorted(findings, key=lambda each: int(each.code[1:]))),
+        findings=tuple(sorted(findings, key=lambda finding: int(finding.code[1:]))),
         figures=shares,
         points=points,
         seconds=_seconds() - begun,
@@ -153,8 +151,8 @@ def _seconds() -> float:
 def run_rows(rows: Iterable[Row], *, long: bool, level: Fraction = LEVEL) -> tuple[Line, ...]:
     """Make audits whose bounds all hold together, but for a chance of ``level``."""
     listed = tuple(rows)
-    each = _level_of_each(listed, long=long, level=level)
-    return tuple(row.run(long=long, level=each) for row in listed)
+    share = _level_of_each(listed, long=long, level=level)
+    return tuple(row.run(long=long, level=share) for row in listed)
 
 
 def _level_of_each(rows: Sequence[Row], *, long: bool, level: Fraction) -> Fraction:
@@ -163,9 +161,9 @@ def _level_of_each(rows: Sequence[Row], *, long: bool, level: Fraction) -> Fract
     return level / max(sampled, 1)
 
 
-def _line(at: int, *, long: bool, level: Fraction) -> Line:
+def _line(number: int, *, long: bool, level: Fraction) -> Line:
     """Make one audit; a row is known by its number in other processes too."""
-    return _rows()[at].run(long=long, level=level)
+    return _rows()[number].run(long=long, level=level)
 
 
 _rows = cache(all_rows)

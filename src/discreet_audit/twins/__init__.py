@@ -26,10 +26,10 @@ def all_twins() -> list[Twin]:
     >>> len({twin.name for twin in all_twins()}) == len(all_twins())
     True
     """
-    found: list[Twin] = []
+    twins: list[Twin] = []
     for file in _FILES:
-        found += importlib.import_module(f"{__name__}.{file}").TWINS
-    return found
+        twins += importlib.import_module(f"{__name__}.{file}").TWINS
+    return twins
 
 
 def caught(*, quick: bool, names: Iterable[str] | None = None) -> list[Caught]:

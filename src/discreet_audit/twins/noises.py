@@ -37,14 +37,14 @@ def float_laplace(value: float, n: int, entropy: Entropy) -> Numbers:
 def _renormalized(value: int, n: int, entropy: Entropy) -> Numbers:
     """Draw again until the answer is between 0 and 5: the chance of that depends on the value."""
     law = DiscreteLaplace(scale=1)
-    found = np.full(n, -1, np.int64)
+    draws = np.full(n, -1, np.int64)
     missing = np.arange(n)
     while missing.size:
         drawn = value + law.sample(missing.size, entropy)
         inside = (drawn >= 0) & (drawn <= _STEPS)
-        found[missing[inside]] = drawn[inside]
+        draws[missing[inside]] = drawn[inside]
         missing = missing[~inside]
-    return found
+    return draws
 
 
 def _same_noise(counts: tuple[int, int], n: int, entropy: Entropy) -> Numbers:

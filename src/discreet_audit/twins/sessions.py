@@ -64,8 +64,8 @@ def _groups_forgotten(data: Any, n: int, _: Entropy) -> Answers:
 
 def _refunding(count: int, n: int, entropy: Entropy) -> NDArray[Any]:
     """Answer whoever hangs up after every answer; each costs a tenth, and is given back."""
-    told = answers_told(refunds=True)
-    noise = DiscreteLaplace(scale=10).sample(n * told, entropy).reshape(n, told)
+    answers = answers_told(refunds=True)
+    noise = DiscreteLaplace(scale=10).sample(n * answers, entropy).reshape(n, answers)
     total: NDArray[Any] = (count + noise).sum(axis=1)
     return total
 
@@ -76,14 +76,14 @@ def answers_told(*, refunds: bool) -> int:
     >>> answers_told(refunds=False), answers_told(refunds=True)
     (10, 200)
     """
-    left, price, told = Fraction(1), Fraction(1, 10), 0
+    left, price, answers = Fraction(1), Fraction(1, 10), 0
     for _ in range(_ASKED):
         if left < price:
             continue
         left -= price
-        told += 1
+        answers += 1
         left += price if refunds else 0  # the connection broke, so nothing was delivered?
-    return told
+    return answers
 
 
 def _redrawing(count: int, n: int, entropy: Entropy) -> NDArray[Any]:
@@ -104,8 +104,8 @@ def _refusing(count: int, n: int, entropy: Entropy) -> NDArray[Any]:
     """Refuse to answer about fewer than ten people, by their true number."""
     if count < 10:
         return np.full(n, -(1 << 40), np.int64)
-    found: NDArray[Any] = count + DiscreteLaplace(scale=1).sample(n, entropy)
-    return found
+    noisy: NDArray[Any] = count + DiscreteLaplace(scale=1).sample(n, entropy)
+    return noisy
 
 
 TWINS: Final = (

@@ -95,7 +95,7 @@ def _dwork_roth(stream: Stream, *, epsilon: int = 1, answers: int = 1) -> Law:
     chances: Law = {}
     for pattern in _comparison(1, _laplace(1), answers).patterns(len(stream)):
         chance, start = _ONE, 0
-        ends = [at + 1 for at, above in enumerate(pattern) if above]
+        ends = [place + 1 for place, above in enumerate(pattern) if above]
         for end in dict.fromkeys([*ends, len(pattern)]):
             part = segment.chance(pattern[start:end], stream[start:end])
             chance = Interval(chance.low * part.low, chance.high * part.high)
@@ -118,8 +118,8 @@ def _roth(stream: Stream, *, epsilon: int = 1, window: Sequence[int] = range(-2,
         for t in range(-_REACH, v + 1):
             factors = [nu.cdf_bounds(t - q - 1, 128) for q in stream[:length]]
             mass = rho.pmf_bounds(t, 128)
-            low += mass.low * math.prod((each.low for each in factors), start=Fraction(1))
-            high += mass.high * math.prod((each.high for each in factors), start=Fraction(1))
+            low += mass.low * math.prod((factor.low for factor in factors), start=Fraction(1))
+            high += mass.high * math.prod((factor.high for factor in factors), start=Fraction(1))
         far = [nu.cdf_bounds(-_REACH - q - 1, 128).high for q in stream[:length]]
         high += rho.cdf_bounds(-_REACH - 1, 128).high * math.prod(far, start=Fraction(1))
         last = nu.pmf_bounds(v - stream[length], 128)
@@ -168,7 +168,7 @@ def _compared(
 
 
 def _until(above: NDArray[np.bool_], answers: int) -> Outcomes:
-    """Say above and below until so many were above."""
+    """Say above and below until enough were above."""
     before: Outcomes = np.cumsum(above, axis=1) - above
     return np.where(before >= answers, _NOT_ASKED, above.astype(np.int64))
 
@@ -192,8 +192,8 @@ def _draw_five(stream: Stream, n: int, entropy: Entropy) -> Outcomes:
 
 
 def _draw_six(stream: Stream, n: int, entropy: Entropy) -> Outcomes:
-    found = _compared(stream, n, entropy, threshold=_laplace(2), query=_laplace(2))
-    return found[1].astype(np.int64)
+    answers = _compared(stream, n, entropy, threshold=_laplace(2), query=_laplace(2))
+    return answers[1].astype(np.int64)
 
 
 def _crossing(belows: int, aboves: int) -> tuple[Stream, Stream]:

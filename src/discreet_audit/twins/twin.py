@@ -20,7 +20,7 @@ __all__ = ["Caught", "Draw", "Twin", "catch"]
 _KEY: Final = bytes(32)
 
 Draw = Callable[[Any, int, Entropy], Answers]
-"""Draws so many answers about a data set, from a source of words."""
+"""Draws a number of answers about a data set, from a source of words."""
 
 
 @final
@@ -31,7 +31,7 @@ class Twin:
     Attributes:
         name: what it is a twin of.
         fault: what is wrong.
-        draw: draws so many answers about a data set, from a source of words.
+        draw: draws a number of answers about a data set, from a source of words.
         neighbors: two data sets that give it away.
         claim: the epsilon that it claims, or a loss.
         truth: what it really loses, in words.
@@ -107,16 +107,16 @@ class Caught:
 def catch(twin: Twin, *, most: int) -> Caught:
     """Draw ten times as many answers until the bound is above the claim, or there are enough."""
     subject, n = twin.subject(), 10
-    found = estimate_epsilon(subject, twin.neighbors, n, claim=twin.claim)
-    while not found.violates and 10 * n <= most:
+    measured = estimate_epsilon(subject, twin.neighbors, n, claim=twin.claim)
+    while not measured.violates and 10 * n <= most:
         n *= 10
-        found = estimate_epsilon(subject, twin.neighbors, n, claim=twin.claim)
+        measured = estimate_epsilon(subject, twin.neighbors, n, claim=twin.claim)
     return Caught(
         name=twin.name,
         fault=twin.fault,
         truth=twin.truth,
-        claimed=found.claimed or 0.0,
-        lower=found.lower,
-        needed=n if found.violates else None,
-        row=found,
+        claimed=measured.claimed or 0.0,
+        lower=measured.lower,
+        needed=n if measured.violates else None,
+        row=measured,
     )

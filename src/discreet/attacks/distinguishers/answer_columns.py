@@ -3,10 +3,10 @@
 Trust: public.  A bound holds only if an event is the same function of an answer on both sides.
 
 Definition.  An answer is taken apart: its *shape* (types, lengths, names, texts, the class of an
-error) is one thing, and the numbers in it are others, each under the name of its place.  Numbers in
-a text count too: the rest of the text is its shape.  ``label`` is a hash of both.
-Everything here is a function of one answer alone: which other answers it is drawn with changes
-nothing.  So integers and floats have columns of their own, and columns are added up by name.
+error) is one part, and the numbers in it are others, each named by its place.  Numbers in a text
+count too: the rest of the text is its shape.  ``label`` is a hash of both.
+Everything here is a function of one answer alone, whatever other answers it is drawn with.  So
+integers and floats have columns of their own, and columns are joined by name.
 """
 
 from __future__ import annotations
@@ -61,14 +61,7 @@ class Columns:
 
 
 def columns_of(answers: Answers) -> Columns:
-    """Take answers apart.
-
-    >>> found = columns_of([(1, "A"), (2, "A"), None])
-    >>> found.n, list(found.numbers), len(set(found.shape.tolist()))
-    (3, ['[0]#'], 2)
-    >>> list(columns_of(np.zeros((5, 2))).numbers)
-    ['[0]', '[1]']
-    """
+    """Take answers apart."""
     if isinstance(answers, Mapping):
         return _from_arrays(answers)
     if isinstance(answers, np.ndarray) and answers.dtype.kind in "biuf":
@@ -92,15 +85,15 @@ def _from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Columns:
         n = len(array)
         flat = np.ma.asarray(array).reshape(n, -1) if n else np.ma.zeros((0, 1))
         whole = flat.dtype.kind in "biu" and flat.dtype != np.uint64
-        for at in range(flat.shape[1]):
-            place = (f"{name}[{at}]" if array.ndim > 1 else name) + "#" * whole
-            values = np.ma.getdata(flat[:, at]).astype(np.int64 if whole else np.float64)
-            numbers[place] = Numbers(values, ~np.ma.getmaskarray(flat[:, at]))
+        for number in range(flat.shape[1]):
+            place = (f"{name}[{number}]" if array.ndim > 1 else name) + "#" * whole
+            values = np.ma.getdata(flat[:, number]).astype(np.int64 if whole else np.float64)
+            numbers[place] = Numbers(values, ~np.ma.getmaskarray(flat[:, number]))
     return _labelled(numbers, np.zeros(n, np.uint64))
 
 
 def _labelled(numbers: Mapping[str, Numbers], words: NDArray[np.uint64]) -> Columns:
-    """Add hashes of what is at each place, in an order that does not matter."""
+    """Add hashes of the contents of each place, in an order that does not matter."""
     shape, label = words.copy(), words.copy()
     for place, (values, present) in numbers.items():
         name = np.uint64(zlib.crc32(place.encode()) + 1)
@@ -120,24 +113,24 @@ def _mixed(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 def _from_values(values: list[Any]) -> Columns:
     n = len(values)
-    found: dict[str, tuple[list[int], list[int | float]]] = {}
+    cells: dict[str, tuple[list[int], list[int | float]]] = {}
     shape = np.zeros(n, np.int64)
-    for at, value in enumerate(values):
+    for row, value in enumerate(values):
         words: list[tuple[str, str]] = []
         for place, part in _parts(value, ""):
             if isinstance(part, str):
                 words.append((place, part))
                 continue
-            where, what = found.setdefault(_column(place, part), ([], []))
-            where.append(at)
+            where, what = cells.setdefault(_column(place, part), ([], []))
+            where.append(row)
             what.append(part)
-        shape[at] = hash(tuple(words))
-    numbers = {place: _filled(place, where, what, n) for place, (where, what) in found.items()}
+        shape[row] = hash(tuple(words))
+    numbers = {place: _filled(place, where, what, n) for place, (where, what) in cells.items()}
     return _labelled(numbers, shape.view(np.uint64))
 
 
 def _column(place: str, part: float) -> str:
-    """Name the column of a number; integers of more than 64 bits are with the floats."""
+    """Name the column of a number; integers of more than 64 bits go with the floats."""
     narrow = isinstance(part, int) and -_LARGEST_INTEGER <= part < _LARGEST_INTEGER
     return f"{place}#" if narrow else place
 
@@ -162,7 +155,7 @@ Parts = Iterator[tuple[str, int | float | str]]
 
 
 def _parts(value: Any, place: str) -> Parts:
-    """Go through the parts of an answer: numbers, and what else it is made of."""
+    """Go through the parts of an answer: numbers, and everything else."""
     match value:
         case bool() | np.bool_():
             yield place, "bool"
@@ -194,8 +187,8 @@ def _inner_parts(value: Any, place: str) -> Parts:
             yield from _parts(value.ravel().tolist(), place)
         case list() | tuple():
             yield place, f"{type(value).__name__} of {len(value)}"
-            for at, part in enumerate(value):
-                yield from _parts(part, f"{place}[{at}]")
+            for number, part in enumerate(value):
+                yield from _parts(part, f"{place}[{number}]")
         case set() | frozenset():
             yield from _parts(sorted(value, key=repr), place)
         case _ if any(hasattr(value, name) for name in _PACKED):
@@ -220,7 +213,7 @@ def _text_parts(text: str, place: str) -> Parts:
     """Tell the numbers of a text from the rest."""
     rest = _NUMBER.sub("#", text[:_LONGEST]) + text[_LONGEST:]
     yield place, rest
-    for at, token in enumerate(_NUMBER.findall(text[:_LONGEST])):
+    for nth, token in enumerate(_NUMBER.findall(text[:_LONGEST])):
         number = float(token) if set(token) & set(".eE") else int(token)
-        yield f"{place}#{at}", number
-        yield f"{place}#{at} (length)", len(token)
+        yield f"{place}#{nth}", number
+        yield f"{place}#{nth} (length)", len(token)

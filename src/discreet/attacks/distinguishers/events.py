@@ -78,22 +78,22 @@ def choose(learn: Sides, select: Sides, claim: Claim, level: float) -> Event:
     """Return the event that speaks most strongly against a claim.
 
     >>> from discreet.attacks.distinguishers.answer_columns import columns_of
-    >>> from discreet.attacks.claims import Pure
+    >>> from discreet.attacks.claims import PureClaim
     >>> zeros, ones = (columns_of(np.arange(100) % 4 + at) for at in (0, 1))
-    >>> str(choose(Sides(zeros, ones), Sides(zeros, ones), Pure(), 0.05))
+    >>> str(choose(Sides(zeros, ones), Sides(zeros, ones), PureClaim(), 0.05))
     'the value of the number is at most 3'
     """
     scored = [
         _Scored(scorer, *(np.sort(scorer.score(side)) for side in select))
         for scorer in _scorers(learn)
     ]
-    found = _best(scored, claim, level)
+    event = _best(scored, claim, level)
     for milder in _MILDER:  # too few answers to promise anything: then what is likely will do
-        if found.promise > 0:
+        if event.promise > 0:
             break
         likely = _best(scored, claim, milder)
-        found = replace(likely, promise=_FAINT * likely.promise)
-    return found
+        event = replace(likely, promise=_FAINT * likely.promise)
+    return event
 
 
 class _Scored(NamedTuple):
@@ -104,20 +104,20 @@ class _Scored(NamedTuple):
 
 def _best(scored: Sequence[_Scored], claim: Claim, level: float) -> Event:
     bounds = _Bounds(scored[0].one.size, level), _Bounds(scored[0].other.size, level)
-    found = [_thresholded(each, bounds, claim) for each in scored]
-    return max(found, key=lambda event: event.promise)
+    events = [_thresholded(candidate, bounds, claim) for candidate in scored]
+    return max(events, key=lambda event: event.promise)
 
 
-def _thresholded(each: _Scored, bounds: tuple[_Bounds, _Bounds], claim: Claim) -> Event:
+def _thresholded(scored: _Scored, bounds: tuple[_Bounds, _Bounds], claim: Claim) -> Event:
     """Return the best event of one score."""
-    scorer, one, other = each
+    scorer, one, other = scored
     pooled = np.unique(np.concatenate([one, other]))
     thresholds = pooled[np.unique(np.linspace(0, pooled.size - 1, _THRESHOLDS).astype(int))]
     p = bounds[0].lower(one.size - np.searchsorted(one, thresholds))
     q = bounds[1].upper(other.size - np.searchsorted(other, thresholds))
     promises = claim.guess(p, q)
-    at = int(np.argmax(promises))
-    return Event(scorer, float(thresholds[at]), float(promises[at]))
+    best = int(np.argmax(promises))
+    return Event(scorer, float(thresholds[best]), float(promises[best]))
 
 
 class _Bounds:
@@ -137,21 +137,21 @@ class _Bounds:
         return np.interp(hits, self._counts, self._lower)
 
     def upper(self, hits: NDArray[np.intp]) -> Floats:
-        found: Floats = 1 - self.lower(self._n - hits)
-        return found
+        bound: Floats = 1 - self.lower(self._n - hits)
+        return bound
 
 
 def _scorers(learn: Sides) -> Iterator[Scorer]:
     """Learn scores, simple ones first: of two that promise the same the first is taken."""
     features = features_of(*learn)
     cells = _ranked(features, learn)
-    top = [each.bins[0].feature for each in cells[:_TOP]]
+    top = [cell.bins[0].feature for cell in cells[:_TOP]]
     for feature in sorted(top, key=lambda feature: feature.kind != "value"):
         if feature.ordered:
             yield from (OrderedScorer(feature, 1), OrderedScorer(feature, -1))
     yield from cells[:_TOP]
-    for each in cells[:_TOP]:
-        yield CellScorer.of([_bins(each.bins[0].feature, learn, _COARSE)], *learn)
+    for cell in cells[:_TOP]:
+        yield CellScorer.of([_bins(cell.bins[0].feature, learn, _COARSE)], *learn)
     yield WholeScorer.of(*learn)
     if len(features) > 1:
         yield AdditiveScorer.of(cells[:_SUMMED], *learn)
@@ -159,7 +159,7 @@ def _scorers(learn: Sides) -> Iterator[Scorer]:
     if len(values) > 1:
         yield LinearScorer.of(values, *learn)
         yield AdditiveScorer.of([c for c in cells if c.bins[0].feature in values][:_SUMMED], *learn)
-    coarse = [_bins(each.bins[0].feature, learn, _COARSE) for each in cells[:_PAIRED]]
+    coarse = [_bins(cell.bins[0].feature, learn, _COARSE) for cell in cells[:_PAIRED]]
     for pair in combinations(coarse, 2):
         if pair[0].size * pair[1].size <= _FINE * _FINE:
             yield CellScorer.of(pair, *learn)
@@ -167,7 +167,7 @@ def _scorers(learn: Sides) -> Iterator[Scorer]:
 
 def _ranked(features: Sequence[Feature], learn: Sides) -> list[CellScorer]:
     """Order features by how far apart they are on the two neighbors, less what chance explains."""
-    found: list[tuple[float, int, CellScorer]] = []
+    ranking: list[tuple[float, int, CellScorer]] = []
     for feature in features:
         bins = _bins(feature, learn, _FINE)
         one, other = (
@@ -175,8 +175,8 @@ def _ranked(features: Sequence[Feature], learn: Sides) -> list[CellScorer]:
         )
         noise = np.sqrt(one / max(learn.one.n, 1) + other / max(learn.other.n, 1))
         gap = float(np.abs(one - other).sum() - 0.8 * noise.sum())
-        found.append((-gap, len(found), CellScorer.of([bins], *learn)))
-    return [cells for _, _, cells in sorted(found)[: 2 * _SUMMED]]
+        ranking.append((-gap, len(ranking), CellScorer.of([bins], *learn)))
+    return [cells for _, _, cells in sorted(ranking)[: 2 * _SUMMED]]
 
 
 def _bins(feature: Feature, learn: Sides, most: int) -> Bins:

@@ -54,29 +54,18 @@ class Feature(NamedTuple):
 
 
 def features_of(columns: Columns, other: Columns) -> list[Feature]:
-    """List all features of two sets of answers; bits for the first few places only.
-
-    >>> from discreet.attacks.distinguishers.answer_columns import columns_of
-    >>> both = columns_of(np.zeros(2)), columns_of(np.ones(2))
-    >>> [str(feature) for feature in features_of(*both)][:2]
-    ['the shape', 'the value of the number']
-    """
+    """List all features of two sets of answers; bits for the first few places only."""
     places = list(dict.fromkeys([*columns.numbers, *other.numbers]))
-    found = [Feature("shape"), *(Feature("value", place) for place in places)]
+    features = [Feature("shape"), *(Feature("value", place) for place in places)]
     for kind in ("grain", "ending", "class"):
-        found += [Feature(kind, place) for place in places[:_MOST_BITS]]
+        features += [Feature(kind, place) for place in places[:_MOST_BITS]]
     if len(places) > 1:
-        found += [Feature(kind) for kind in _SUMMARIES]
-    return found
+        features += [Feature(kind) for kind in _SUMMARIES]
+    return features
 
 
 def feature_values(columns: Columns, feature: Feature) -> Floats:
-    """Return one feature of every answer.
-
-    >>> from discreet.attacks.distinguishers.answer_columns import columns_of
-    >>> feature_values(columns_of(np.array([0.75, 3.0, 1e-20])), Feature("grain")).tolist()
-    [-2.0, 0.0, -119.0]
-    """
+    """Return one feature of every answer."""
     if feature.kind in _WHOLE:
         return _WHOLE[feature.kind](columns)
     column = columns.numbers.get(feature.place)
@@ -104,9 +93,9 @@ def _grain(number: NDArray[Any]) -> Floats:
     mantissa, exponent = _mantissa(number)
     lowest = (mantissa & -mantissa).view(np.uint64).astype(np.float64)
     with np.errstate(divide="ignore"):
-        found: Floats = np.log2(lowest) + exponent
-    found[mantissa == 0] = _ZERO_GRAIN
-    return _where_finite(number, found)
+        grain: Floats = np.log2(lowest) + exponent
+    grain[mantissa == 0] = _ZERO_GRAIN
+    return _where_finite(number, grain)
 
 
 def _ending(number: NDArray[Any]) -> Floats:
@@ -122,11 +111,11 @@ def _where_finite(number: NDArray[Any], found: Floats) -> Floats:
 
 def _class(number: NDArray[Any]) -> Floats:
     value = number.astype(np.float64)
-    found = np.full(value.shape, 5.0)
-    found[np.isnan(value)] = 0.0
-    found[np.isinf(value)] = np.where(value[np.isinf(value)] > 0, 2.0, 1.0)
-    found[value == 0] = np.where(np.signbit(value[value == 0]), 4.0, 3.0)
-    return found
+    classes = np.full(value.shape, 5.0)
+    classes[np.isnan(value)] = 0.0
+    classes[np.isinf(value)] = np.where(value[np.isinf(value)] > 0, 2.0, 1.0)
+    classes[value == 0] = np.where(np.signbit(value[value == 0]), 4.0, 3.0)
+    return classes
 
 
 def _table(columns: Columns, empty: float) -> list[tuple[str, Floats]]:
@@ -146,26 +135,26 @@ def _sum(columns: Columns) -> Floats:
 
 
 def _smallest(columns: Columns) -> Floats:
-    found = np.full(columns.n, math.inf)
+    smallest = np.full(columns.n, math.inf)
     for _, values in _table(columns, math.inf):
-        found = np.minimum(found, values)
-    return found
+        smallest = np.minimum(smallest, values)
+    return smallest
 
 
 def _largest(columns: Columns) -> Floats:
-    found = np.full(columns.n, -math.inf)
+    largest = np.full(columns.n, -math.inf)
     for _, values in _table(columns, -math.inf):
-        found = np.maximum(found, values)
-    return found
+        largest = np.maximum(largest, values)
+    return largest
 
 
 def _place(columns: Columns) -> Floats:
     """Return the hash of the first place, in the order of names, with the largest number."""
-    best, found = np.full(columns.n, -math.inf), np.full(columns.n, np.nan)
+    best, places = np.full(columns.n, -math.inf), np.full(columns.n, np.nan)
     for place, values in _table(columns, -math.inf):
-        found = np.where(values > best, float(zlib.crc32(place.encode())), found)
+        places = np.where(values > best, float(zlib.crc32(place.encode())), places)
         best = np.maximum(best, values)
-    return found
+    return places
 
 
 _PARTS: Final[dict[str, Callable[[NDArray[Any]], Floats]]] = {

@@ -103,13 +103,13 @@ class Bins:
         """Return the cell of every answer."""
         values = feature_values(columns, self.feature)
         if self.exact:
-            at = np.searchsorted(self.cuts, values)
-            inside = np.minimum(at, max(self.cuts.size - 1, 0))
-            seen = self.cuts[inside] == values if self.cuts.size else np.zeros(at.shape, np.bool_)
-            found = np.where(seen, at + 1, self.size - 1)
+            cell = np.searchsorted(self.cuts, values)
+            inside = np.minimum(cell, max(self.cuts.size - 1, 0))
+            seen = self.cuts[inside] == values if self.cuts.size else np.zeros(cell.shape, np.bool_)
+            codes = np.where(seen, cell + 1, self.size - 1)
         else:
-            found = 1 + np.searchsorted(self.cuts, values, side="right")
-        return np.where(np.isnan(values), 0, found)
+            codes = 1 + np.searchsorted(self.cuts, values, side="right")
+        return np.where(np.isnan(values), 0, codes)
 
     def name(self, cell: int) -> str:
         """Say what is in a cell."""
@@ -133,19 +133,19 @@ class CellScorer:
     @classmethod
     def of(cls, bins: Sequence[Bins], one: Columns, other: Columns) -> CellScorer:
         """Count the answers of both neighbors in every cell."""
-        size = int(np.prod([each.size for each in bins]))
+        size = int(np.prod([part.size for part in bins]))
         counts = [np.bincount(_joint(bins, side), minlength=size) for side in (one, other)]
         return cls(tuple(bins), log_odds(counts[0], counts[1]))
 
     def score(self, columns: Columns) -> Floats:
         """Look up the odds."""
-        found: Floats = self.odds[_joint(self.bins, columns)]
-        return found
+        scores: Floats = self.odds[_joint(self.bins, columns)]
+        return scores
 
     def tell(self, threshold: float) -> str:
         """List the cells, if they are few."""
         likely = np.flatnonzero(self.odds >= threshold)
-        names = " and ".join(str(each.feature) for each in self.bins)
+        names = " and ".join(str(part.feature) for part in self.bins)
         if len(self.bins) > 1 or likely.size > _MOST_NAMED:
             return f"{names}: in {likely.size} of {self.odds.size} cells"
         return f"{names}: {' or '.join(self.bins[0].name(int(cell)) for cell in likely)}"
@@ -153,8 +153,8 @@ class CellScorer:
 
 def _joint(bins: Sequence[Bins], columns: Columns) -> Integers:
     codes = np.zeros(columns.n, np.int64)
-    for each in bins:
-        codes = codes * each.size + each.codes(columns)
+    for part in bins:
+        codes = codes * part.size + part.codes(columns)
     return codes
 
 
@@ -169,14 +169,14 @@ class WholeScorer:
     @classmethod
     def of(cls, one: Columns, other: Columns) -> WholeScorer:
         """Count how often both neighbors gave each answer."""
-        labels, at = np.unique(np.concatenate([one.label, other.label]), return_inverse=True)
-        first = np.bincount(at[: one.n], minlength=labels.size)
-        return cls(labels, log_odds(first, np.bincount(at[one.n :], minlength=labels.size)))
+        labels, places = np.unique(np.concatenate([one.label, other.label]), return_inverse=True)
+        first = np.bincount(places[: one.n], minlength=labels.size)
+        return cls(labels, log_odds(first, np.bincount(places[one.n :], minlength=labels.size)))
 
     def score(self, columns: Columns) -> Floats:
         """Look up the odds."""
-        at = np.minimum(np.searchsorted(self.labels, columns.label), self.labels.size - 1)
-        return np.where(self.labels[at] == columns.label, self.odds[at], 0.0)
+        places = np.minimum(np.searchsorted(self.labels, columns.label), self.labels.size - 1)
+        return np.where(self.labels[places] == columns.label, self.odds[places], 0.0)
 
     def tell(self, threshold: float) -> str:
         """Count the answers."""
@@ -190,8 +190,8 @@ def log_odds(one: NDArray[Any], other: NDArray[Any]) -> Floats:
     [0.0, 0.1, -0.1]
     """
     scale = one.sum() / max(other.sum(), 1)
-    found: Floats = np.log((one + _PRIOR * scale) / (other + _PRIOR)) - np.log(scale)
-    return found
+    odds: Floats = np.log((one + _PRIOR * scale) / (other + _PRIOR)) - np.log(scale)
+    return odds
 
 
 @final
@@ -205,7 +205,7 @@ class AdditiveScorer:
     @classmethod
     def of(cls, cells: Sequence[CellScorer], one: Columns, other: Columns) -> AdditiveScorer:
         """Fit the weights by logistic regression: Newton's steps, with a small ridge."""
-        sides = [np.stack([each.score(side) for each in cells], axis=1) for side in (one, other)]
+        sides = [np.stack([cell.score(side) for cell in cells], axis=1) for side in (one, other)]
         inputs = np.concatenate(sides)
         target = np.repeat([1.0, 0.0], [one.n, other.n])
         weights = np.zeros(len(cells))
@@ -219,8 +219,8 @@ class AdditiveScorer:
     def score(self, columns: Columns) -> Floats:
         """Return the weighted sum."""
         total = np.zeros(columns.n)
-        for weight, each in zip(self.weights, self.cells, strict=True):
-            total += weight * each.score(columns)
+        for weight, cell in zip(self.weights, self.cells, strict=True):
+            total += weight * cell.score(columns)
         return total
 
     def tell(self, threshold: float) -> str:

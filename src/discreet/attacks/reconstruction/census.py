@@ -118,7 +118,7 @@ class _Block:
         model.add(sum(inside) == statistic.count)
         if statistic.mean is not None:
             low, high = _sums(statistic.mean, statistic.count)
-            total = sum(self._if(at, age) for at, age in zip(inside, self._ages, strict=True))
+            total = sum(self._if(one, age) for one, age in zip(inside, self._ages, strict=True))
             model.add_linear_constraint(total, low, high)
         if statistic.median is not None:
             half, odd = divmod(statistic.count, 2)
@@ -128,7 +128,7 @@ class _Block:
 
     def tables(self, most: int) -> list[tuple[Person, ...]]:
         """List the tables; people of one age may come in several orders, which count once."""
-        found: set[tuple[Person, ...]] = set()
+        tables: set[tuple[Person, ...]] = set()
 
         def keep(value: Callable[[Any], int]) -> bool:
             people: list[Person] = []
@@ -138,14 +138,14 @@ class _Block:
                     for trait, names in self._traits.items()
                 ]
                 people.append((value(age), *values))
-            found.add(tuple(sorted(people)))
-            return len(found) >= most
+            tables.add(tuple(sorted(people)))
+            return len(tables) >= most
 
         solver = self._solver.CpSolver()
         solver.parameters.enumerate_all_solutions = True
         solver.parameters.num_workers = 1
         solver.solve(self._model, _listener(self._solver, keep))
-        return sorted(found)
+        return sorted(tables)
 
     def _belongs(self, statistic: Statistic, person: int) -> Any:
         """Return a bit that says whether a person is in the group."""

@@ -69,8 +69,8 @@ def holding(bits: Bits) -> Curator:
     >>> holding([1, 0, 1])(np.array([[1, 1, 0], [1, 1, 1]], np.uint8)).tolist()
     [1.0, 2.0]
     """
-    held = np.flatnonzero(_read(bits))
-    return lambda sets: sets[:, held].sum(axis=1, dtype=np.int64).astype(np.float64)
+    members = np.flatnonzero(_read(bits))
+    return lambda sets: sets[:, members].sum(axis=1, dtype=np.int64).astype(np.float64)
 
 
 def with_noise(bits: Bits, *, deviation: float, entropy: Entropy = SYSTEM) -> Curator:
@@ -126,14 +126,14 @@ def ceiling(loss: PrivacyLoss, *, delta: float = 0.0) -> float:
 
 
 def _read(bits: Bits) -> NDArray[np.float64]:
-    found = np.asarray(bits, np.float64)
-    if found.ndim != 1 or not np.isin(found, (0, 1)).all():
+    values = np.asarray(bits, np.float64)
+    if values.ndim != 1 or not np.isin(values, (0, 1)).all():
         raise OutOfRange(
             what="the secret is not a list of zeros and ones.",
             why="the attacks guess one bit of everybody.",
             do="give one 0 or 1 for each person.",
         )
-    return found
+    return values
 
 
 Ask = Callable[[str], float]
@@ -164,10 +164,10 @@ def guarded(connection: Any, *, table: str, smallest: int) -> Ask:
     everyone = ask(f"SELECT COUNT(*) FROM {table}")  # noqa: S608 (the attacker's own words)
 
     def answer(sql: str) -> float:
-        found = ask(sql)
-        if not least <= found <= everyone - least:
+        answers = ask(sql)
+        if not least <= answers <= everyone - least:
             raise Refused(sql)
-        return found
+        return answers
 
     return answer
 

@@ -46,13 +46,13 @@ def transform(values: Answers) -> Answers:
     >>> transform(np.array([1.0, 0, 0, 1])).tolist()
     [2.0, 0.0, 0.0, 2.0]
     """
-    found = np.array(values, np.float64)
+    sums = np.array(values, np.float64)
     width = 1
-    while width < len(found):
-        halves = found.reshape(-1, 2, width)
-        found = np.stack([halves[:, 0] + halves[:, 1], halves[:, 0] - halves[:, 1]], axis=1).ravel()
+    while width < len(sums):
+        halves = sums.reshape(-1, 2, width)
+        sums = np.stack([halves[:, 0] + halves[:, 1], halves[:, 0] - halves[:, 1]], axis=1).ravel()
         width *= 2
-    return found
+    return sums
 
 
 def guess(answers: Answers, *, people: int) -> NDArray[np.uint8]:

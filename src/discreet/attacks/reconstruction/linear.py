@@ -110,10 +110,10 @@ def linear_program(sets: Sets, answers: Answers, *, gap: float = 0.01) -> Fit:
 
 def _gap(matrix: Answers, answers: Answers, inside: Answers, dual: Answers) -> float:
     """Bound how far a sum of errors is from the smallest: weak duality with |dual| <= 1."""
-    found = float(np.abs(matrix @ inside - answers).sum())
-    held = np.clip(dual, -1, 1)
-    least = float(-held @ answers + np.minimum(matrix.T @ held, 0).sum())
-    return (found - least) / found if found else 0.0
+    distance = float(np.abs(matrix @ inside - answers).sum())
+    clipped = np.clip(dual, -1, 1)
+    least = float(-clipped @ answers + np.minimum(matrix.T @ clipped, 0).sum())
+    return (distance - least) / distance if distance else 0.0
 
 
 def attack(

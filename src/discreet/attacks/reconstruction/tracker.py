@@ -30,8 +30,8 @@ def find(ask: Ask, *, table: str, trackers: Iterable[str]) -> str:
     """Return the first condition for which both it and its opposite are answered."""
     for condition in trackers:
         try:
-            for held in (f"({condition})", f"NOT ({condition})"):
-                ask(_count(table, held))
+            for side in (f"({condition})", f"NOT ({condition})"):
+                ask(_count(table, side))
         except Refused:
             continue
         return condition
@@ -44,9 +44,9 @@ def find(ask: Ask, *, table: str, trackers: Iterable[str]) -> str:
 
 def counted(ask: Ask, condition: str, *, table: str, tracker: str) -> float:
     """Return how many rows meet a condition that would be refused."""
-    held, not_held = f"({tracker})", f"NOT ({tracker})"
-    padded = [ask(_count(table, f"({condition}) OR {half}")) for half in (held, not_held)]
-    padding = [ask(_count(table, half)) for half in (held, not_held)]
+    inside, outside = f"({tracker})", f"NOT ({tracker})"
+    padded = [ask(_count(table, f"({condition}) OR {half}")) for half in (inside, outside)]
+    padding = [ask(_count(table, half)) for half in (inside, outside)]
     return sum(padded) - sum(padding)
 
 

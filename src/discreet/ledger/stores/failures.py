@@ -1,6 +1,6 @@
-"""Failures of the files of a ledger, told without what is stored in it.
+"""Failures of the files of a ledger, reported without anything that is stored in it.
 
-Trust: kernel.  Messages of a driver can quote what they stumbled over, so none is passed on.
+Trust: kernel.  Messages of a driver can quote stored values, so none is passed on.
 """
 
 from __future__ import annotations
@@ -71,11 +71,7 @@ _SYSTEM: Final = {
 
 
 def sqlite_failure(code: int | None) -> LedgerError:
-    """Return the error for a result code of SQLite.
-
-    >>> type(sqlite_failure(11)).__name__, type(sqlite_failure(13)).__name__
-    ('DamagedLedger', 'LedgerUnavailable')
-    """
+    """Return the error for a result code of SQLite."""
     if code is None or code == _SHORT_READ:
         return torn_file_error()
     primary = code & 0xFF
@@ -85,11 +81,7 @@ def sqlite_failure(code: int | None) -> LedgerError:
 
 
 def file_failure(failure: OSError) -> LedgerError:
-    """Return the error for what the operating system said of a file.
-
-    >>> file_failure(OSError(errno.ENOSPC, "")).what
-    'the ledger cannot be used now: the disk, or what this process may use of it, is full.'
-    """
+    """Return the error for what the operating system said of a file."""
     return _unavailable(_SYSTEM.get(failure.errno or 0, _OPENING))
 
 
@@ -135,7 +127,7 @@ def exchanged_ledger_error(seq: int) -> DamagedLedger:
         what=f"entry {seq} is not the one that was there before.",
         why="an older copy or another ledger has taken the place of the ledger, and what was "
         "charged would be forgotten.",
-        do="bring back the ledger that was there, or restore it under the eyes of a second person.",
+        do="bring back the ledger that was there, or restore it together with a second person.",
     )
 
 

@@ -1,13 +1,13 @@
-"""Turns: processes that share a file write it one after another, and none is passed over for long.
+"""Turns: processes that share a file write it one after another, and none waits for long.
 
-Trust: public.  That only one process writes at a time is the store's own doing; this is about who.
+Trust: public.  The store itself ensures that only one process writes; this decides which.
 
-Definition.  A process first locks ``<file>-next``, then ``<file>-turn``, lets go of the first,
-writes, and lets go of the second.  While one writes, another stands at the turn; whoever has just
-written finds ``next`` taken, and cannot slip in again before it.  The operating system queues those
-who wait, and takes the locks of a process that dies away from it.
+Definition.  A process first locks ``<file>-next``, then ``<file>-turn``, releases the first,
+writes, and releases the second.  While one writes, another waits at the turn; whoever has just
+written finds ``next`` taken and cannot slip in before it.  The operating system queues those who
+wait, and releases the locks of a process that dies.
 ``-turn`` also holds the card of the ledger (:mod:`discreet.ledger.stores.file_identity`).
-A turn is waited for without end: a caller that must not wait that long hands its work to a thread,
+Waiting for a turn has no limit: a caller that must not wait that long hands its work to a thread,
 as :mod:`discreet.ledger.writer` does.
 """
 
@@ -29,15 +29,7 @@ _FLAGS: Final = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 @final
 class FairLock(ForkAware):
-    """The right to write to a file next; any OSError is the caller's to explain.
-
-    >>> import tempfile, pathlib
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     turn = FairLock(str(pathlib.Path(folder, "ledger")))
-    ...     with turn.held():
-    ...         pass
-    ...     turn.close()
-    """
+    """The right to write to a file next; the caller explains any OSError."""
 
     __slots__ = ("_files", "_path")
 
@@ -72,7 +64,7 @@ class FairLock(ForkAware):
             return b""
 
     def write(self, data: bytes, *, at: int) -> None:
-        """Write into ``-turn`` at an offset; whoever has the turn, or uses the file alone, may."""
+        """Write into ``-turn`` at an offset; for whoever has the turn, or uses the file alone."""
         _, turn = self._opened()
         os.pwrite(turn, data, at)
 
@@ -82,7 +74,7 @@ class FairLock(ForkAware):
         os.fsync(turn)
 
     def open(self) -> None:
-        """Open the files, making them if they are not there."""
+        """Open the files, making them if they are missing."""
         self._opened()
 
     def _opened(self) -> tuple[int, ...]:
@@ -96,7 +88,7 @@ class FairLock(ForkAware):
         return self._files
 
     def close(self) -> None:
-        """Let go of the files; closing twice does nothing."""
+        """Close the files; closing twice does nothing."""
         files, self._files = self._files, ()
         for file in files:
             os.close(file)

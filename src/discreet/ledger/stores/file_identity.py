@@ -1,30 +1,29 @@
-"""Which file a ledger is: its inode, when it was made, and the witness card beside it.
+"""Which file a ledger is: its inode, its birth time, and the witness card beside it.
 
 Trust: kernel.
 
-An inode number is unique in one file system alone: a copy on another one, or in a layer of another
-container, can have the same.  File systems also keep the time at which an inode was made.  It comes
-with no copy, cannot be set, and stays the same when the file is written, renamed, or mounted again
-(ext4, xfs, btrfs and tmpfs keep it; an overlay has that of the layer which is written to).
+An inode number is unique only in one file system: a copy on another one, or in a layer of another
+container, can have the same.  File systems also keep the time at which an inode was made.  No copy
+inherits it, it cannot be set, and it survives writing, renaming and remounting (ext4, xfs, btrfs
+and tmpfs keep it; an overlay has that of the layer that is written to).
 
-Definition.  The file ``<ledger>-turn`` holds the card: the inode of the ledger file, when it was
-made, and the number and head of the last entry that was committed.  It is written after every
-commit, before anybody is told of it, so the card is never ahead of the file.
+Definition.  The file ``<ledger>-turn`` holds the card: the inode of the ledger file, its birth
+time, and the number and head of the last committed entry.  It is written after every commit, before
+anybody is told of it, so the card is never ahead of the file.
 Theorem (key ``witness-card``).  If the file still holds the entry that the card names, it holds
 every entry that was told.
     Proof.  The card names the last commit that was told, or a later one, and heads are chained: an
     entry with this head has all others before it.
-So a file whose log was removed, torn or exchanged, and an older state of the file, are told from
-one that is whole.  A file without its card, or with the card of another inode or of one that was
-made at another time, is a copy, or was moved without what belongs to it.  A card that names entry 0
-belongs to a ledger that was being made.
-There is room for two cards, and the older one is written over: a write that a power failure cuts
+So a file whose log was removed, torn or exchanged, and an older state of the file, are recognized.
+A file without its card, or with the card of another inode or birth time, is a copy, or was moved
+without its side files.  A card that names entry 0 belongs to a ledger that was being made.
+There is room for two cards, and the older one is overwritten: a write that a power failure cuts
 short leaves the other.
 Assumes: the card is as recent as the file.  It is not synced with every commit, and a power failure
-may bring an older card back; what a log that is then removed by hand held in addition is not
-missed.  On a file system that does not keep when files were made, and for cards of the version
-before, which do not say it, a copy on another file system that happens to get the same inode number
-is not told from the original.
+may bring back an older card; entries that only a log held which is then removed by hand are not
+missed.  On a file system without birth times, and for cards of the previous version, which lack
+them, a copy on another file system that happens to get the same inode number passes for the
+original.
 """
 
 from __future__ import annotations
@@ -53,25 +52,15 @@ _FIT: Final = 2**64
 
 
 def birth_time(path: Path) -> int:
-    """Return when a file was made, in nanoseconds; 0 if the system does not tell.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "a")
-    ...     file.touch()
-    ...     before = birth_time(file)
-    ...     _ = file.write_text("more")
-    ...     birth_time(file.rename(Path(folder, "b"))) == before
-    True
-    """
+    """Return when a file was made, in nanoseconds; 0 if the system does not know."""
     statx = getattr(ctypes.CDLL(None), "statx", None)
     if statx is None:
         return int(getattr(path.stat(), "st_birthtime", 0) * _SECOND) % _FIT
-    found = ctypes.create_string_buffer(_SIZE)
-    failed = statx(_HERE, os.fsencode(path), 0, _BIRTH, found)
-    if failed or not _MASK.unpack_from(found)[0] & _BIRTH:
+    buffer = ctypes.create_string_buffer(_SIZE)
+    failed = statx(_HERE, os.fsencode(path), 0, _BIRTH, buffer)
+    if failed or not _MASK.unpack_from(buffer)[0] & _BIRTH:
         return 0
-    seconds, rest = _TIME.unpack_from(found, _AT)
+    seconds, rest = _TIME.unpack_from(buffer, _AT)
     return int(seconds * _SECOND + rest) % _FIT
 
 
@@ -85,15 +74,7 @@ _CARD: Final = re.compile(
 @final
 @dataclass(frozen=True, slots=True)
 class WitnessCard:
-    """Which file, and its last entry.
-
-    >>> card = WitnessCard(inode=12, birth=10**18, seq=7, head="a" * 64)
-    >>> WitnessCard.read(card.written()) == card, WitnessCard.read(card.written()[:-2]) is None
-    (True, True)
-    >>> older = WitnessCard(inode=12, seq=6, head="b" * 64)
-    >>> WitnessCard.read(card.written().ljust(512) + older.written()).seq
-    7
-    """
+    """The identity of a file, and its last entry."""
 
     inode: int
     birth: int = 0
@@ -106,13 +87,13 @@ class WitnessCard:
         return self.inode == inode and self.birth in (0, birth)
 
     def written(self) -> bytes:
-        """Return the bytes: always as many, so that one sector holds them all."""
+        """Return the bytes: always the same number, so that one sector holds them."""
         said = f"discreet 2 {self.birth:020d} {self.inode:020d} {self.seq:018d} {self.head}"
         return f"{said} {_check(said.encode('ascii'))}\n".encode("ascii")
 
     @classmethod
     def read(cls, data: bytes) -> Self | None:
-        """Return the newer one of two cards; None if neither is whole."""
+        """Return the newer of two cards; None if neither is whole."""
         cards = [card for card in cls._both(data) if card is not None]
         return max(cards, key=lambda card: card.seq, default=None)
 
@@ -128,14 +109,14 @@ class WitnessCard:
 
     @classmethod
     def _one(cls, data: bytes) -> Self | None:
-        found = _CARD.match(data)
-        if found is None or _check(data[: found.start(5) - 1]) != found[5].decode("ascii"):
+        match = _CARD.match(data)
+        if match is None or _check(data[: match.start(5) - 1]) != match[5].decode("ascii"):
             return None
         return cls(
-            inode=int(found[2]),
-            birth=int(found[1] or 0),
-            seq=int(found[3]),
-            head=found[4].decode("ascii"),
+            inode=int(match[2]),
+            birth=int(match[1] or 0),
+            seq=int(match[3]),
+            head=match[4].decode("ascii"),
         )
 
 

@@ -1,20 +1,20 @@
-"""Holding a ledger file by what it is: an inode, whatever names lead to it.
+"""Locks on a ledger file by its inode, whatever names lead to it.
 
 Trust: kernel.
 
-Definition.  The users of a file hold locks on its inode, at an offset that follows from the
-identities of the files that SQLite keeps beside it.  So all users of one inode see each other,
-through hard links, bind mounts and other folders too, and those who share the same side files are
-told from those who do not.  A lock ends with its process, however that ends.
+Definition.  The users of a file hold locks on its inode, at an offset derived from the identities
+of the files that SQLite keeps beside it.  So all users of one inode see each other, also through
+hard links, bind mounts and other folders, and users of other side files are recognized.  A lock
+ends with its process, however that ends.
 Theorem (key ``one-place``).  At any time, all users of an inode use the same side files.
-    Proof.  Whoever comes or goes does so alone, under an exclusive lock on one byte of the inode.
-    A newcomer finds no lock of others, or only locks at the offset of the side files that lie
-    beside its own name; otherwise it is refused.
-The locks are those of open file descriptions, which Linux has.  SQLite's own locks are those of
-the process, and closing any descriptor of the file would end them; so there is one descriptor a
-file and process, which is closed after SQLite has let go of the file.
-Assumes: a local file system.  On a system without such locks nobody is seen, and what remains is
-what the card beside the file says (:mod:`discreet.ledger.stores.file_identity`).
+    Proof.  Users come and go one at a time, under an exclusive lock on one byte of the inode.  A
+    newcomer finds no lock of others, or only locks at the offset of the side files beside its own
+    name; otherwise it is refused.
+The locks are those of open file descriptions, which Linux has.  SQLite's own locks belong to the
+process, and closing any descriptor of the file would end them; so there is one descriptor per file
+and process, closed after SQLite has released the file.
+Assumes: a local file system.  On a system without such locks nobody is seen, and only the card
+beside the file protects it (:mod:`discreet.ledger.stores.file_identity`).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ Sides = tuple[tuple[int, int], ...]
 
 @final
 class InodeLock:
-    """What one process holds of one inode."""
+    """The locks of one process on one inode."""
 
     __slots__ = ("_file", "_lock", "_place", "_users", "file", "stores")
 
@@ -82,11 +82,11 @@ class InodeLock:
             self._lock.release()
 
     def in_use(self) -> bool:
-        """Say whether anybody uses the file, here or in another process."""
+        """Return whether anybody uses the file, here or in another process."""
         return self._users > 0 or self._held(_PLACES, _MANY)
 
     def used_with_other_sides(self, sides: Sides) -> bool:
-        """Say whether a user of the file uses other side files than these."""
+        """Return whether a user of the file uses other side files than these."""
         place = _place(sides)
         before = self._held(_PLACES, place - _PLACES)
         after = self._held(place + 1, _PLACES + _MANY - place - 1)
@@ -101,13 +101,13 @@ class InodeLock:
         self._users += 1
 
     def leave(self) -> None:
-        """Use it no longer."""
+        """Stop using it."""
         self._users -= 1
         if not self._users:
             self._set(fcntl.F_UNLCK, _PLACES, _MANY)
 
-    def let_go(self) -> None:
-        """Forget one store; after the last one the descriptor is closed."""
+    def release(self) -> None:
+        """Release it for one store; after the last one the descriptor is closed."""
         with _LOCKS.changing:
             self.stores -= 1
             if not self.stores:
@@ -119,7 +119,7 @@ class InodeLock:
         os.close(self._file)
 
     def _set(self, kind: int, start: int, length: int) -> bool:
-        """Change a lock, and say whether nobody was in the way."""
+        """Change a lock; return whether nobody was in the way."""
         if _SET is None:
             return True
         try:
@@ -129,12 +129,12 @@ class InodeLock:
         return True
 
     def _held(self, start: int, length: int) -> bool:
-        """Say whether another open file has a lock in a range."""
+        """Return whether another open file has a lock in a range."""
         if _GET is None or not length:
             return False
         asked = _LOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, start, length, 0)
-        found = fcntl.fcntl(self._file, _GET, asked)
-        return bool(_LOCK.unpack(found)[0] != fcntl.F_UNLCK)
+        answer = fcntl.fcntl(self._file, _GET, asked)
+        return bool(_LOCK.unpack(answer)[0] != fcntl.F_UNLCK)
 
 
 @final
@@ -161,10 +161,10 @@ _LOCKS: Final = _ProcessLocks()
 
 
 def inode_lock_of(path: Path) -> InodeLock:
-    """Return the hold of this process on the file that a path leads to now."""
+    """Return this process's lock on the file that a path leads to now."""
     with _LOCKS.changing:
-        found = path.stat()
-        file = (found.st_dev, found.st_ino)
+        status = path.stat()
+        file = (status.st_dev, status.st_ino)
         hold = _LOCKS.by_file.get(file)
         if hold is None:
             number = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)

@@ -6,13 +6,13 @@ Theorem (key ``postgres-durable``).  What a reader sees is on the server's disk.
     Proof.  Writers commit with ``synchronous_commit=on``.  The server then shows a transaction to
     others only after its log has been synced, and shows no part of it otherwise; servers that do
     not sync, or may tear pages, are refused.
-One writer at a time: it locks the table ``turn`` before it reads what to append to, in a mode that
-excludes itself, and the server queues those who wait in the order in which they came.  A session
-that ends, however it does, gives the turn back and leaves nothing behind, unless its commit was
-under way; whoever has the turn next sees which.  A session that was lost while it was idle is begun
-again without a word; one that was lost amid a transaction is an error.
+There is one writer at a time: it locks the table ``turn`` before it reads what to append to, in a
+mode that excludes itself, and the server queues those who wait in order of arrival.  A session that
+ends in any way gives the turn back and leaves nothing behind, unless its commit was under way;
+whoever has the turn next sees which.  A session lost while idle is begun again silently; one lost
+in a transaction is an error.
 Assumes: a disk that keeps what it has synced and, if a standby may take over, that it is one of
-``synchronous_standby_names``: what a standby has not got is lost with the server.
+``synchronous_standby_names``: what a standby has not received is lost with the server.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class PostgresStore:
         return f"PostgresStore(#{self._server.name})"
 
     def create(self, rows: Iterable[EntryRow]) -> bool:
-        """Make the tables with their first rows, in one transaction, unless they are there."""
+        """Make the tables with their first rows, in one transaction, unless they exist."""
         session = self._server.connect()
         try:
             return create_tables(session, lambda: _insert_all(session, rows))
@@ -63,7 +63,7 @@ class PostgresStore:
             session.close()
 
     def open(self) -> None:
-        """Connect to tables that are there."""
+        """Connect to existing tables."""
         self.close()
         self._session = self._connected()
 
@@ -99,16 +99,16 @@ class PostgresStore:
 
     def rows_of(self, keys: Collection[str]) -> list[EntryRow]:
         """Return all charges, starts and releases of some keys, with answers, in order."""
-        found = self._ask(
+        rows = self._ask(
             "SELECT seq, kind, key, question, line, head, answer FROM {entry}"
             " WHERE key = ANY (%s::text[]) AND kind IN ('charge', 'start', 'release') ORDER BY seq",
             list(keys),
         )
-        return [EntryRow(*values) for values in found]
+        return [EntryRow(*values) for values in rows]
 
     def first_answer(self, question: str) -> EntryRow | None:
         """Return the first release, with its answer, whose key was charged for a question."""
-        found = self._ask(
+        rows = self._ask(
             "WITH released AS MATERIALIZED ("
             "SELECT r.seq FROM {entry} c JOIN {entry} r ON r.key = c.key AND r.kind = 'release'"
             " WHERE c.kind = 'charge' AND c.question = %s AND c.question <> '') "
@@ -116,7 +116,7 @@ class PostgresStore:
             " WHERE seq = (SELECT min(seq) FROM released)",
             question,
         )
-        return EntryRow(*found[0]) if found else None
+        return EntryRow(*rows[0]) if rows else None
 
     def append(self, rows: Sequence[EntryRow]) -> None:
         """Add rows at the end; only inside ``exclusive``."""
@@ -124,8 +124,8 @@ class PostgresStore:
 
     def checkpoint(self) -> tuple[int, str] | None:
         """Return the last kept state and the number of its entry, if there is one."""
-        found = self._ask("SELECT seq, state FROM {checkpoint}")
-        return (found[0][0], found[0][1]) if found else None
+        rows = self._ask("SELECT seq, state FROM {checkpoint}")
+        return (rows[0][0], rows[0][1]) if rows else None
 
     def keep_checkpoint(self, seq: int, state: str) -> None:
         """Replace the kept state; only inside ``exclusive``."""

@@ -1,7 +1,7 @@
 """A PostgreSQL server: its address, whether it is fit for a ledger, and sessions on it.
 
-Trust: kernel.  What the driver says when something fails can hold stored values, or a password: it
-is read here, turned into an error of this package, and never passed on.
+Trust: kernel.  Messages of the driver can hold stored values or a password: they are replaced by
+errors of this package and never passed on.
 """
 
 from __future__ import annotations
@@ -88,8 +88,8 @@ class PostgresSession(ForkAware):
     def begin(self, lock: LiteralString) -> None:
         """Begin a transaction with a lock, waiting for others no longer than the timeout.
 
-        It may be long; but a process that is stopped amid it loses it, after a minute or after the
-        timeout, whichever is longer.
+        It may be long; but a process that stops in it loses it, after a minute or the timeout,
+        whichever is longer.
         """
         try:
             settings = self.ask(
@@ -126,7 +126,7 @@ class PostgresSession(ForkAware):
         raise failure
 
     def roll_back(self) -> None:
-        """Forget everything since ``begin``; if there is no other way, by ending the session."""
+        """Undo everything since ``begin``, if need be by ending the session."""
         try:
             self._connection.execute("ROLLBACK")
         except psycopg.Error:
@@ -136,14 +136,14 @@ class PostgresSession(ForkAware):
             raise
 
     def close(self) -> None:
-        """End the session; twice does nothing."""
+        """End the session; closing twice does nothing."""
         self.lost = True
         self._connection.close()
 
     def after_fork_in_child(self) -> None:
-        """Hold the parent's line no longer, and leave the session as it is.
+        """Close the parent's socket without ending its session.
 
-        The server would take the line for alive, and keep the turn, after the parent has died.
+        Otherwise the server would think it alive, and keep the turn, after the parent has died.
         """
         self.lost = True
         never_finalize(self._connection)
@@ -154,7 +154,7 @@ class PostgresSession(ForkAware):
             os.close(nothing)
 
     def _explained(self, error: psycopg.Error) -> LedgerError:
-        """Say what an error of the driver means, in words that hold nothing of what is stored."""
+        """Translate an error of the driver into words that hold nothing of what is stored."""
         if self._connection.closed or error.diag.severity_nonlocalized in _LOST:
             self.close()
             return _unavailable("the connection to the server was lost.")
@@ -177,13 +177,13 @@ def _unavailable(what: str, do: str = _RETRY) -> LedgerUnavailable:
 
 
 def check_durability(settings: list[tuple[Any, ...]]) -> None:
-    """Refuse a server that may lose, at a power cut, what it said it had kept."""
+    """Refuse a server that may lose, at a power cut, what it confirmed."""
     if settings != [("on", "on")]:
         raise unfit_server_error("it runs with fsync or full_page_writes off")
 
 
 def unfit_server_error(reason: str) -> LedgerUnavailable:
-    """Return the error for a server that may lose what it was told to keep."""
+    """Return the error for a server that may lose what it confirmed."""
     return LedgerUnavailable(
         what=f"this server cannot keep a ledger: {reason}.",
         why="a charge that is forgotten gives spent privacy back.",
@@ -200,7 +200,7 @@ _LONGEST: Final = 2_000_000  # seconds: the server counts milliseconds in 31 bit
 
 @final
 class Server:
-    """Where a ledger lies: a database, a role, and the name of a schema in it.
+    """Where a ledger is: a database, a role, and the name of a schema in it.
 
     >>> Server("postgresql://ana:secret@db.example/clinic#flu", timeout=60)
     Server(#flu)

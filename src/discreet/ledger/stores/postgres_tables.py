@@ -107,7 +107,7 @@ ALTER TABLE {entry} ENABLE ALWAYS TRIGGER in_order;
 
 
 def has_tables(session: PostgresSession) -> bool:
-    """Say whether there is a ledger; refuse other things in its place, later formats and gaps."""
+    """Return whether there is a ledger; refuse other things in its place and later formats."""
     found = dict(
         session.ask(
             "SELECT c.relname::text, array(SELECT a.attname || ' ' || format_type(a.atttypid, NULL)"
@@ -135,7 +135,7 @@ def has_tables(session: PostgresSession) -> bool:
 
 
 def create_tables(session: PostgresSession, fill: Callable[[], None]) -> bool:
-    """Make the tables and fill them in one transaction; say whether there were none."""
+    """Make the tables and fill them in one transaction; return whether there were none."""
     if has_tables(session):
         return False
     session.begin(_ALONE)
@@ -157,7 +157,7 @@ def create_tables(session: PostgresSession, fill: Callable[[], None]) -> bool:
 
 
 def _guards(session: PostgresSession) -> set[str]:
-    """Return which of the guards of the entries stand."""
+    """Return which guards of the entries are in force."""
     found = session.ask(
         "SELECT 'trigger ' || tgname FROM pg_trigger WHERE tgrelid = '{entry}'::regclass"
         " AND NOT tgisinternal AND tgenabled = 'A' "

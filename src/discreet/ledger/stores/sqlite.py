@@ -3,17 +3,17 @@
 Trust: kernel.
 
 Theorem (key ``sqlite-durable``).  What is read from the file is on disk.
-    Proof.  With ``synchronous=FULL`` SQLite shows a commit to others only after its log has been
-    synced.  A commit that was not synced, because its process died, can be seen only by whoever
-    opens the file after all others have let go of it; the log is synced on every opening, before
-    an entry is read.  After a commit that failed nothing is read before all that can be seen has
-    been copied from the log to the file, and synced there.
-Entries cannot be changed or deleted through SQL, there is one charge and one release a key, and no
-head occurs twice.  Beside the file lie ``-wal`` and ``-shm`` (SQLite's log) and ``-next`` and
-``-turn`` (:mod:`discreet.ledger.stores.fair_lock`), all of them for its owner alone.
+    Proof.  With ``synchronous=FULL`` SQLite shows a commit to others only after syncing its log.  A
+    commit that was not synced, because its process died, is visible only to whoever opens the file
+    after all others have closed it; the log is synced on every opening, before an entry is read.
+    After a failed commit nothing is read before all that is visible has been copied from the log
+    to the file, and synced there.
+Entries cannot be changed or deleted through SQL, a key has one charge and one release, and no head
+occurs twice.  Beside the file are ``-wal`` and ``-shm`` (SQLite's log) and ``-next`` and ``-turn``
+(:mod:`discreet.ledger.stores.fair_lock`), all readable by its owner alone.
 A connection does not cross a fork: SQLite counts the locks of a process in memory, and a child that
 inherits the count writes to a log which others take for abandoned.  A child process whose parent
-had the file open is refused it (see :mod:`discreet.ledger.connection`, which closes it in time).
+had the file open is refused it (:mod:`discreet.ledger.connection` closes it in time).
 Assumes: a local disk that keeps what it has synced.
 """
 
@@ -22,46 +22,20 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Final, final
 
 from discreet.errors import LedgerError, LedgerUnavailable
 from discreet.ledger.canonical_lines import NO_HEAD, EntryRow
-from discreet.ledger.forks import ForkAware, never_finalize
-from discreet.ledger.stores.failures import (
-    absent_ledger_error,
-    file_failure,
-    forked_error,
-    hard_link_error,
-    not_a_ledger_error,
-    replaced_file_error,
-    side_files_error,
-    sqlite_failure,
-)
+from discreet.ledger.forks import never_finalize
+from discreet.ledger.stores import failures, sqlite_files
 from discreet.ledger.stores.fair_lock import FairLock
 from discreet.ledger.stores.file_identity import WitnessCard, birth_time
 from discreet.ledger.stores.inode_lock import InodeLock, inode_lock_of
-from discreet.ledger.stores.sqlite_files import (
-    MIGRATIONS,
-    check_is_ledger,
-    check_unused_file,
-    create_file,
-    refuse_empty,
-    refuse_leftovers,
-    side_files_of,
-    sqlite_uri,
-    write_card,
-)
 from discreet.ledger.stores.sqlite_files import sync as _sync
-from discreet.ledger.stores.sqlite_rows import (
-    AT_ONCE,
-    append_rows,
-    read_first_answer,
-    read_rows,
-    read_rows_of,
-)
+from discreet.ledger.stores.sqlite_rows import AT_ONCE, SQLiteRows, result_code
 
 __all__ = ["SQLiteStore"]
 
@@ -77,26 +51,11 @@ _SETTINGS: Final = (
 
 
 @final
-class SQLiteStore(ForkAware):
-    """The rows of one ledger in one file.
-
-    >>> import tempfile, pathlib
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     store = SQLiteStore(pathlib.Path(folder, "study.ledger"), timeout=60)
-    ...     store.create([])
-    ...     store.open()
-    ...     with store.exclusive():
-    ...         store.append([EntryRow(1, "start", "k", None, "{}", "a" * 64)])
-    ...     [row.seq for row in store.rows(after=0)]
-    ...     store.close()
-    True
-    [1]
-    """
+class SQLiteStore(SQLiteRows):
+    """The rows of one ledger in one file."""
 
     __slots__ = (
-        "_appended",
         "_birth",
-        "_connection",
         "_doubtful",
         "_hold",
         "_joined",
@@ -109,44 +68,43 @@ class SQLiteStore(ForkAware):
 
     def __init__(self, path: str | os.PathLike[str], *, timeout: float) -> None:
         """Take the path; nothing is opened yet."""
+        super().__init__()
         self._path = Path(path).resolve()
         self._timeout = timeout
         self._turn = FairLock(str(self._path))
-        self._connection: sqlite3.Connection | None = None
         self._hold: InodeLock | None = None
         self._joined = False
         self._sides: tuple[tuple[int, int], ...] = ()
         self._birth = 0
         self._size = 0
-        self._appended: EntryRow | None = None
         self._doubtful = False
         self.watch_forks()
 
     # --- opening ------------------------------------------------------------------------------
 
     def create(self, rows: Iterable[EntryRow]) -> bool:
-        """Make a ledger with its first rows; say whether there was none."""
+        """Make a ledger with its first rows; return whether there was none."""
         _check_library()
         try:
             if os.path.lexists(self._path):
                 return False
-            refuse_leftovers(self._path, self._turn)
+            sqlite_files.refuse_leftovers(self._path, self._turn)
             with self._turn.held():
                 if os.path.lexists(self._path):
                     return False
-                refuse_leftovers(self._path, self._turn)
-                create_file(self._path, rows, self._turn)
+                sqlite_files.refuse_leftovers(self._path, self._turn)
+                sqlite_files.create_file(self._path, rows, self._turn)
                 return True
         except sqlite3.Error as failure:
-            code = _code(failure)
+            code = result_code(failure)
         except OSError as failure:
-            raise file_failure(failure) from None
+            raise failures.file_failure(failure) from None
         finally:
             self._turn.close()
-        raise sqlite_failure(code)
+        raise failures.sqlite_failure(code)
 
     def open(self) -> None:
-        """Connect to a ledger that is there."""
+        """Connect to an existing ledger."""
         _check_library()
         self.close()
         code: int | None = None
@@ -154,63 +112,65 @@ class SQLiteStore(ForkAware):
             self._enter()
         except sqlite3.Error as failure:
             self.close()
-            code = _code(failure)
+            code = result_code(failure)
         except OSError as failure:
             self.close()
-            raise file_failure(failure) from None
+            raise failures.file_failure(failure) from None
         except BaseException:
             self.close()
             raise
         else:
             return
-        raise sqlite_failure(code)
+        raise failures.sqlite_failure(code)
 
     def _enter(self) -> None:
-        """Hold the file, look at it if nobody uses it, and connect."""
-        found = self._file()
-        if (found.st_dev, found.st_ino) in _OF_PARENT:
-            raise forked_error()
-        check_is_ledger(self._path)
+        """Lock the file, inspect it if nobody uses it, and connect."""
+        status = self._file()
+        if (status.st_dev, status.st_ino) in _OF_PARENT:
+            raise failures.forked_error()
+        sqlite_files.check_is_ledger(self._path)
         self._hold = hold = inode_lock_of(self._path)
         self._birth = birth_time(self._path)  # an overlay has copied the file by now
         with hold.entering(self._timeout):
             first = not hold.in_use()
             if first:
-                version = check_unused_file(self._path, hold.file[1], self._birth, self._turn)
+                version = sqlite_files.check_unused_file(
+                    self._path, hold.file[1], self._birth, self._turn
+                )
                 with suppress(FileNotFoundError):
                     _sync(f"{self._path}-wal")
-            elif hold.used_with_other_sides(side_files_of(self._path)):
-                raise side_files_error()
+            elif hold.used_with_other_sides(sqlite_files.side_files_of(self._path)):
+                raise failures.side_files_error()
             self._turn.open()
             self._connect()
             if first:
                 self._take_into_use(version)
             self._size = self._path.stat().st_size
-            self._sides = side_files_of(self._path)
+            self._sides = sqlite_files.side_files_of(self._path)
             hold.join(self._sides)
             self._joined = True
 
     def _file(self) -> os.stat_result:
-        """Return what the system knows of the file; refuse what cannot be a ledger.
+        """Return the status of the file; refuse what cannot be a ledger.
 
-        It is not opened: closing it would take away the locks that this process has on it.
+        It is not opened: closing it would release the locks that this process has on it.
         """
         try:
-            found = self._path.stat()
+            status = self._path.stat()
         except FileNotFoundError:
-            refuse_leftovers(self._path, self._turn)
-            raise absent_ledger_error() from None
-        if not stat.S_ISREG(found.st_mode) or 0 < found.st_size < _SMALLEST:
-            raise not_a_ledger_error()
-        if not found.st_size:
-            refuse_empty(self._path, self._turn)
-        if found.st_nlink != 1:
-            raise hard_link_error()
-        return found
+            sqlite_files.refuse_leftovers(self._path, self._turn)
+            raise failures.absent_ledger_error() from None
+        if not stat.S_ISREG(status.st_mode) or 0 < status.st_size < _SMALLEST:
+            raise failures.not_a_ledger_error()
+        if not status.st_size:
+            sqlite_files.refuse_empty(self._path, self._turn)
+        if status.st_nlink != 1:
+            raise failures.hard_link_error()
+        return status
 
     def _connect(self) -> None:
         self._connection = sqlite3.connect(
-            sqlite_uri(self._path, "rw"),
+            sqlite_files.sqlite_uri(self._path, "rw"),
             uri=True,
             timeout=self._timeout,
             isolation_level=None,
@@ -222,39 +182,39 @@ class SQLiteStore(ForkAware):
         self._do("SELECT max(seq) FROM entry")  # opens the log, and what lies beside it
 
     def _take_into_use(self, version: int) -> None:
-        """Write the card anew, and take the missing steps, while nobody else uses the file."""
+        """Write a new card and apply missing migrations while nobody else uses the file."""
         if self._do("PRAGMA journal_mode = WAL") != [("wal",)]:
-            raise file_failure(OSError())
+            raise failures.file_failure(OSError())
         last = self._do("SELECT seq, head FROM entry ORDER BY seq DESC LIMIT 1")
         self._write_card(*(last[0] if last else (0, NO_HEAD)), sync=True)
-        if version < len(MIGRATIONS):
+        if version < len(sqlite_files.MIGRATIONS):
             self._do("BEGIN IMMEDIATE")
-            for step in MIGRATIONS[version:]:
+            for step in sqlite_files.MIGRATIONS[version:]:
                 for statement in step:
                     self._do(statement)
-            self._do(f"PRAGMA user_version = {len(MIGRATIONS)}")
+            self._do(f"PRAGMA user_version = {len(sqlite_files.MIGRATIONS)}")
             self._do("COMMIT")
             self._copy_log()
 
     def _write_card(self, seq: int, head: str, *, sync: bool = False) -> None:
         if self._hold is not None:
             card = WitnessCard(self._hold.file[1], self._birth, seq, head)
-            write_card(self._turn, card, sync=sync)
+            sqlite_files.write_card(self._turn, card, sync=sync)
 
     def _check_place(self) -> None:
         """Refuse to write to a file, or beside files, other than those that were opened."""
         try:
-            found = self._path.stat()
+            status = self._path.stat()
         except FileNotFoundError:
-            raise replaced_file_error() from None
+            raise failures.replaced_file_error() from None
         file = self._hold.file if self._hold is not None else None
-        if (found.st_dev, found.st_ino) != file or found.st_size < self._size:
-            raise replaced_file_error()
-        if found.st_nlink != 1:
-            raise hard_link_error()
-        if side_files_of(self._path) != self._sides:
-            raise side_files_error()
-        self._size = found.st_size
+        if (status.st_dev, status.st_ino) != file or status.st_size < self._size:
+            raise failures.replaced_file_error()
+        if status.st_nlink != 1:
+            raise failures.hard_link_error()
+        if sqlite_files.side_files_of(self._path) != self._sides:
+            raise failures.side_files_error()
+        self._size = status.st_size
 
     # --- writing ------------------------------------------------------------------------------
 
@@ -275,7 +235,7 @@ class SQLiteStore(ForkAware):
                     raise
                 self._commit()
         except OSError as failure:
-            raise file_failure(failure) from None
+            raise failures.file_failure(failure) from None
 
     def _commit(self) -> None:
         self._doubtful = True
@@ -295,7 +255,7 @@ class SQLiteStore(ForkAware):
             self._doubtful = True
 
     def _settle(self) -> None:
-        """After a commit that failed: put on disk whatever of it can be seen."""
+        """After a failed commit: put on disk whatever of it is visible."""
         self._leave()
         self._enter()
         self._copy_log()
@@ -305,45 +265,17 @@ class SQLiteStore(ForkAware):
         """Copy the log to the file, and sync both."""
         blocked, *_ = self._do("PRAGMA wal_checkpoint(FULL)")[0]
         if blocked:
-            raise sqlite_failure(sqlite3.SQLITE_BUSY)
+            raise failures.sqlite_failure(sqlite3.SQLITE_BUSY)
 
-    def append(self, rows: Sequence[EntryRow]) -> None:
-        """Add rows at the end."""
-        self._appended = rows[-1] if rows else self._appended
-        append_rows(self._do, rows)
-
-    def keep_checkpoint(self, seq: int, state: str) -> None:
-        """Replace the kept state."""
-        self._do("INSERT OR REPLACE INTO checkpoint VALUES (1, ?, ?)", (seq, state))
-
-    # --- reading ------------------------------------------------------------------------------
-
-    def rows(self, after: int, *, answers: bool = False) -> Iterator[EntryRow]:
-        """Return the rows after a number, in order, read a page at a time."""
-        return read_rows(self._do, after, answers=answers)
-
-    def rows_of(self, keys: Collection[str]) -> list[EntryRow]:
-        """Return all charges, starts and releases of some keys, with answers, in order."""
-        return read_rows_of(self._do, keys)
-
-    def first_answer(self, question: str) -> EntryRow | None:
-        """Return the first release, with its answer, whose key was charged for a question."""
-        return read_first_answer(self._do, question)
-
-    def checkpoint(self) -> tuple[int, str] | None:
-        """Return the last kept state and the number of its entry, if there is one."""
-        match self._do("SELECT seq, state FROM checkpoint"):
-            case [(int(seq), str(state))]:
-                return seq, state
-        return None
+    # --- ending -------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         self._leave()
         self._turn.close()
 
     def _leave(self) -> None:
-        """Disconnect, so that nobody comes meanwhile, and let go of the file."""
+        """Disconnect while nobody comes or goes, and release the file."""
         hold, self._hold = self._hold, None
         if hold is None:
             self._disconnect()
@@ -353,7 +285,7 @@ class SQLiteStore(ForkAware):
                 self._part(hold)
         except LedgerError:  # somebody else keeps coming or going, and will see that this one left
             self._part(hold)
-        hold.let_go()
+        hold.release()
 
     def _part(self, hold: InodeLock) -> None:
         self._disconnect()
@@ -362,7 +294,7 @@ class SQLiteStore(ForkAware):
             hold.leave()
 
     def after_fork_in_child(self) -> None:
-        """Neither use nor close a connection of the parent, or the file."""
+        """Neither use nor close the parent's connection or file."""
         if self._connection is not None:
             never_finalize(self._connection)
             self._connection = None
@@ -371,30 +303,9 @@ class SQLiteStore(ForkAware):
         self._hold = None
         self._joined = False
 
-    # --- the driver ---------------------------------------------------------------------------
-
-    def _disconnect(self) -> None:
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            with suppress(sqlite3.Error):
-                connection.close()
-
-    def _do(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
-        if self._connection is None:
-            raise file_failure(OSError())
-        try:
-            return self._connection.execute(statement, values).fetchall()
-        except sqlite3.Error as failure:
-            code = _code(failure)
-        raise sqlite_failure(code)
-
 
 _OF_PARENT: Final[set[tuple[int, int]]] = set()
 """Files that a parent process had open when it forked."""
-
-
-def _code(failure: sqlite3.Error) -> int | None:
-    return getattr(failure, "sqlite_errorcode", None)
 
 
 def _check_library() -> None:

@@ -1,13 +1,13 @@
-"""The file of a ledger: its tables, making it as a whole, and checking it before it is used.
+"""The file of a ledger: its tables, creating it as a whole, and checking it before it is used.
 
 Trust: kernel.
 
-A file says by its application id that it is a ledger, and by its version how many migrations it has
-taken.  Opening takes the missing ones; no migration touches an entry.
+The application id marks a file as a ledger; its version counts the migrations it has taken.
+Opening applies missing ones; no migration touches an entry.
 A new ledger is written under another name, with its first entries, synced, and then moved to its
 place: whatever happens, there is a ledger with its entries, or none.  It replaces nothing.
-A file that nobody uses is looked at before anything is written: SQLite would copy the log beside it
-into the file when it lets go, whatever that log is.
+A file that nobody uses is inspected before anything is written: SQLite would copy the log beside it
+into the file on closing, whatever that log is.
 """
 
 from __future__ import annotations
@@ -23,14 +23,7 @@ from typing import Final
 from urllib.parse import quote
 
 from discreet.ledger.canonical_lines import NO_HEAD, EntryRow
-from discreet.ledger.stores.failures import (
-    copied_file_error,
-    empty_file_error,
-    missing_entries_error,
-    newer_version_error,
-    not_a_ledger_error,
-    orphaned_files_error,
-)
+from discreet.ledger.stores import failures
 from discreet.ledger.stores.fair_lock import FairLock
 from discreet.ledger.stores.file_identity import WitnessCard, birth_time
 
@@ -103,9 +96,9 @@ _HEAD: Final = "SELECT head FROM entry WHERE seq = ?"
 
 
 def create_file(path: Path, rows: Iterable[EntryRow], turn: FairLock) -> None:
-    """Make a ledger with its first rows where nothing is; the caller has the turn."""
-    for each in path.parent.glob(f".{glob.escape(path.name)}.*.new*"):
-        each.unlink()  # of somebody who died while making one
+    """Make a ledger with its first rows where there is nothing; the caller holds the lock."""
+    for leftover in path.parent.glob(f".{glob.escape(path.name)}.*.new*"):
+        leftover.unlink()  # of somebody who died while making one
     place = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
         os.close(os.open(place, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
@@ -125,7 +118,7 @@ def create_file(path: Path, rows: Iterable[EntryRow], turn: FairLock) -> None:
 
 
 def _fill(database: sqlite3.Connection, rows: Iterable[EntryRow]) -> tuple[int, str]:
-    """Lay out the tables and append rows in one transaction; return where they end."""
+    """Create the tables and append rows in one transaction; return where they end."""
     database.isolation_level = None
     database.execute("PRAGMA synchronous = FULL")
     database.execute("BEGIN IMMEDIATE")
@@ -145,7 +138,7 @@ def _fill(database: sqlite3.Connection, rows: Iterable[EntryRow]) -> tuple[int, 
 
 
 def write_card(turn: FairLock, card: WitnessCard, *, sync: bool = False) -> None:
-    """Write a card over the older one of two; over both, one after the other, to be synced."""
+    """Write a card over the older of two; to sync it, over both, one after the other."""
     data = turn.read()
     turn.write(card.written(), at=WitnessCard.place_for_next(data))
     if sync:
@@ -155,30 +148,30 @@ def write_card(turn: FairLock, card: WitnessCard, *, sync: bool = False) -> None
 
 
 def refuse_leftovers(path: Path, turn: FairLock) -> None:
-    """Refuse a place at which a ledger was, and where its file is missing."""
-    found, data = side_files_of(path, ("-wal", "-shm")), turn.read()
+    """Refuse a place where a ledger was and its file is missing."""
+    sides, data = side_files_of(path, ("-wal", "-shm")), turn.read()
     card = WitnessCard.read(data)
-    if found or (data and (card is None or card.seq)):
-        raise orphaned_files_error()
+    if sides or (data and (card is None or card.seq)):
+        raise failures.orphaned_files_error()
 
 
 def refuse_empty(path: Path, turn: FairLock) -> None:
-    """Refuse an empty file; it is no place for a new ledger, because one may have been there."""
+    """Refuse an empty file; a new ledger must not replace one that may have been there."""
     raise (
-        empty_file_error()
+        failures.empty_file_error()
         if side_files_of(path, ("-wal", "-shm")) or turn.read()
-        else not_a_ledger_error()
+        else failures.not_a_ledger_error()
     )
 
 
 def check_is_ledger(path: Path) -> None:
-    """Refuse a file that is not one of a ledger, before anything beside it is touched."""
+    """Refuse a file that is not a ledger, before anything beside it is touched."""
     with closing(_looking(path)) as database:
         _version(database)
 
 
 def check_unused_file(path: Path, inode: int, birth: int, turn: FairLock) -> int:
-    """Look at a file that nobody uses, and return its version; refuse it if entries are missing."""
+    """Inspect a file that nobody uses and return its version; refuse it if entries are missing."""
     with closing(_looking(path)) as database:
         version = _version(database)
         if version < _WITH_CARD:
@@ -186,16 +179,16 @@ def check_unused_file(path: Path, inode: int, birth: int, turn: FairLock) -> int
         data = turn.read()
         card = WitnessCard.read(data)
         if card is None:
-            raise missing_entries_error() if data else copied_file_error()
+            raise failures.missing_entries_error() if data else failures.copied_file_error()
         if not card.is_of(inode, birth):
-            raise copied_file_error()
+            raise failures.copied_file_error()
         if card.seq and database.execute(_HEAD, (card.seq,)).fetchall() != [(card.head,)]:
-            raise missing_entries_error()
+            raise failures.missing_entries_error()
     return version
 
 
 def _looking(path: Path) -> sqlite3.Connection:
-    """Connect in a way that changes nothing; only a change that was interrupted is undone first.
+    """Connect without changing anything; only an interrupted change is undone first.
 
     The file counts by itself where there is no log; with a log, only both together.
     """
@@ -211,20 +204,20 @@ def _version(database: sqlite3.Connection) -> int:
     ((application,),) = database.execute("PRAGMA application_id")
     ((version,),) = database.execute("PRAGMA user_version")
     if application != APPLICATION_ID:
-        raise not_a_ledger_error()
+        raise failures.not_a_ledger_error()
     if version > len(MIGRATIONS):
-        raise newer_version_error(version, len(MIGRATIONS))
+        raise failures.newer_version_error(version, len(MIGRATIONS))
     return int(version)
 
 
 def side_files_of(path: Path, names: Iterable[str] = _SIDES) -> tuple[tuple[int, int], ...]:
-    """Return device and inode of those side files that are there."""
-    found = []
+    """Return device and inode of the side files that exist."""
+    identities = []
     for name in names:
         with suppress(FileNotFoundError):
-            each = os.stat(f"{path}{name}", follow_symlinks=False)  # noqa: PTH116  on every charge
-            found.append((each.st_dev, each.st_ino))
-    return tuple(found)
+            status = os.stat(f"{path}{name}", follow_symlinks=False)  # noqa: PTH116  on every charge
+            identities.append((status.st_dev, status.st_ino))
+    return tuple(identities)
 
 
 def sqlite_uri(path: Path, mode: str) -> str:

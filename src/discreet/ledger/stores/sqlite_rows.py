@@ -1,16 +1,20 @@
 """The rows of a ledger file: how they are appended, and how they are found again.
 
-Trust: kernel.
+Trust: kernel.  No message of the driver is passed on: it could quote what is stored.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+import sqlite3
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 from discreet.ledger.canonical_lines import EntryRow, canonical, damaged_entry_error
+from discreet.ledger.forks import ForkAware
+from discreet.ledger.stores.failures import file_failure, sqlite_failure
 
-__all__ = ["AT_ONCE", "append_rows", "read_first_answer", "read_rows", "read_rows_of"]
+__all__ = ["AT_ONCE", "SQLiteRows", "result_code"]
 
 AT_ONCE: Final = 64
 """How many rows one statement appends at most."""
@@ -31,46 +35,81 @@ _ANSWERED: Final = """
     ORDER BY r.seq LIMIT 1
 """
 
-Execute = Callable[[str, Sequence[Any]], list[Any]]
-"""Runs a statement with values, and returns all its rows."""
+
+class SQLiteRows(ForkAware):
+    """Rows and checkpoint of a ledger, behind a connection to its file."""
+
+    __slots__ = ("_appended", "_connection")
+
+    def __init__(self) -> None:
+        """Begin without a connection."""
+        self._connection: sqlite3.Connection | None = None
+        self._appended: EntryRow | None = None
+
+    def append(self, rows: Sequence[EntryRow]) -> None:
+        """Add rows at the end; only inside ``exclusive``."""
+        self._appended = rows[-1] if rows else self._appended
+        for start in range(0, len(rows), AT_ONCE):
+            part = rows[start : start + AT_ONCE]
+            cells: list[object] = []
+            for row in part:
+                cells += (row.seq, row.kind, row.key, row.question, row.line, row.head, row.answer)
+            marks = ",".join(["(?,?,?,?,?,?,?)"] * len(part))
+            self._do(f"INSERT INTO entry VALUES {marks}", cells)  # noqa: S608  only marks
+
+    def rows(self, after: int, *, answers: bool = False) -> Iterator[EntryRow]:
+        """Yield the rows after a number, in order, read a page at a time."""
+        statement = _ROWS % ("answer" if answers else "NULL")
+        while True:
+            page = self._rows(statement, (after,))
+            yield from page
+            if len(page) < _PAGE:
+                return
+            after = page[-1].seq
+
+    def rows_of(self, keys: Collection[str]) -> list[EntryRow]:
+        """Return all charges, starts and releases of some keys, with answers, in order."""
+        rows = self._rows(_OF_KEYS, (canonical(sorted(keys)),))
+        return sorted(rows, key=lambda row: row.seq)
+
+    def first_answer(self, question: str) -> EntryRow | None:
+        """Return the first release, with its answer, whose key was charged for a question."""
+        rows = self._rows(_ANSWERED, (question,))
+        return rows[0] if rows else None
+
+    def checkpoint(self) -> tuple[int, str] | None:
+        """Return the last kept state and the number of its entry, if there is one."""
+        match self._do("SELECT seq, state FROM checkpoint"):
+            case [(int(seq), str(state))]:
+                return seq, state
+        return None
+
+    def keep_checkpoint(self, seq: int, state: str) -> None:
+        """Replace the kept state; only inside ``exclusive``."""
+        self._do("INSERT OR REPLACE INTO checkpoint VALUES (1, ?, ?)", (seq, state))
+
+    def _rows(self, statement: str, values: Sequence[Any]) -> list[EntryRow]:
+        return [_row(cells) for cells in self._do(statement, values)]
+
+    def _do(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
+        if self._connection is None:
+            raise file_failure(OSError())
+        try:
+            return self._connection.execute(statement, values).fetchall()
+        except sqlite3.Error as failure:
+            code = result_code(failure)
+        raise sqlite_failure(code)
+
+    def _disconnect(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(sqlite3.Error):
+                connection.close()
 
 
-def append_rows(execute: Execute, rows: Sequence[EntryRow]) -> None:
-    """Add rows at the end."""
-    for start in range(0, len(rows), AT_ONCE):
-        part = rows[start : start + AT_ONCE]
-        cells: list[object] = []
-        for row in part:
-            cells += (row.seq, row.kind, row.key, row.question, row.line, row.head, row.answer)
-        marks = ",".join(["(?,?,?,?,?,?,?)"] * len(part))
-        execute(f"INSERT INTO entry VALUES {marks}", cells)  # noqa: S608  only marks
-
-
-def read_rows(execute: Execute, after: int, *, answers: bool) -> Iterator[EntryRow]:
-    """Yield the rows after a number, in order, read a page at a time."""
-    statement = _ROWS % ("answer" if answers else "NULL")
-    while True:
-        page = _found(execute, statement, (after,))
-        yield from page
-        if len(page) < _PAGE:
-            return
-        after = page[-1].seq
-
-
-def read_rows_of(execute: Execute, keys: Collection[str]) -> list[EntryRow]:
-    """Return all charges, starts and releases of some keys, with answers, in order."""
-    rows = _found(execute, _OF_KEYS, (canonical(sorted(keys)),))
-    return sorted(rows, key=lambda row: row.seq)
-
-
-def read_first_answer(execute: Execute, question: str) -> EntryRow | None:
-    """Return the first release, with its answer, whose key was charged for a question."""
-    rows = _found(execute, _ANSWERED, (question,))
-    return rows[0] if rows else None
-
-
-def _found(execute: Execute, statement: str, values: Sequence[Any]) -> list[EntryRow]:
-    return [_row(cells) for cells in execute(statement, values)]
+def result_code(failure: sqlite3.Error) -> int | None:
+    """Return SQLite's extended result code, if the driver tells it."""
+    return getattr(failure, "sqlite_errorcode", None)
 
 
 def _row(cells: tuple[Any, ...]) -> EntryRow:

@@ -1,13 +1,13 @@
-"""Stores: where the rows of a ledger lie, and the addresses that lead there.
+"""Stores: where the rows of a ledger are kept, and the addresses that lead there.
 
-Trust: kernel.  A store that loses what it called durable gives spent privacy back; an address that
-is taken for the name of a file makes a second ledger.
+Trust: kernel.  A store that loses what it called durable gives spent privacy back; an address
+mistaken for a file name makes a second ledger.
 
-Definition.  A store keeps rows, which are only ever appended, and one checkpoint that can be
-derived from them.  One writer at a time: inside ``exclusive`` nobody else appends, what it appends
-is durable once it ends normally, and none of it is there if it ends with an error that says so.
-An error while it ends may leave either; the rows say which.
-Whatever goes wrong is one of ``NotALedger``, ``NewerFormat``, ``DamagedLedger`` and
+Definition.  A store keeps rows, which are only appended, and one checkpoint that can be derived
+from them.  It has one writer at a time: inside ``exclusive`` nobody else appends, what it appends
+is durable once it ends normally, and none of it stays if it ends with an error that says so.  An
+error while it ends may leave either; the rows say which.
+Every failure is one of ``NotALedger``, ``NewerFormat``, ``DamagedLedger`` and
 ``LedgerUnavailable``; no text of a driver, which could hold stored values, is passed on.
 A store is used by one thread at a time, and by the process that opened it.
 An address is a path, or a PostgreSQL server in one of the two forms of libpq.
@@ -59,29 +59,29 @@ class LedgerStore(Protocol):
     """Rows of one ledger, kept for good."""
 
     def create(self, rows: Iterable[EntryRow]) -> bool:
-        """Make a store that holds its first rows; say whether there was nothing yet.
+        """Make a store with its first rows; return whether there was nothing yet.
 
-        It is there with all of these rows, or not at all.  What is there already is left alone,
-        and where something is left of a store that is gone, DamagedLedger is raised.
+        It exists with all of these rows, or not at all.  An existing store is left alone, and what
+        is left of one that is gone raises DamagedLedger.
         """
         ...
 
     def open(self) -> None:
-        """Connect to a store that is there; raise NotALedger where there is none."""
+        """Connect to an existing store; raise NotALedger where there is none."""
         ...
 
     def exclusive(self) -> AbstractContextManager[None]:
         """Be the only writer until the block ends; then everything appended is durable.
 
-        If the block raises, nothing that it appended stays.  Others are waited for; a store may
-        give up after the time that it was made with, and raise LedgerUnavailable.
+        If the block raises, nothing that it appended stays.  It waits for other writers; a store
+        may give up after its timeout and raise LedgerUnavailable.
         """
         ...
 
     def rows(self, after: int, *, answers: bool = False) -> Iterator[EntryRow]:
         """Return the rows after a number, in order; with the answers of releases if asked.
 
-        It may be read slowly, and left before its end; outside ``exclusive`` too.
+        It may be read slowly, or only in part, also outside ``exclusive``.
         """
         ...
 
@@ -114,9 +114,9 @@ class LedgerStore(Protocol):
 
 
 def resolve_address(address: object) -> str:
-    """Return an address that means the same from now on; refuse what is none.
+    """Return an address that means the same from now on; refuse anything else.
 
-    A path depends on the working directory and on links; what it leads to now is the address.
+    A path depends on the working directory and on links, so it is resolved now.
     """
     if isinstance(address, str) and is_server(address):
         return address
@@ -131,12 +131,7 @@ def resolve_address(address: object) -> str:
 
 
 def store_for(address: object, *, timeout: float) -> LedgerStore:
-    """Return the store of an address, not yet opened.
-
-    Args:
-        address: a path, or the address of a PostgreSQL server.
-        timeout: how many seconds to wait for other writers.
-    """
+    """Return the unopened store of an address; it waits ``timeout`` seconds for other writers."""
     place = resolve_address(address)
     return _server(place, timeout) if is_server(place) else SQLiteStore(place, timeout=timeout)
 

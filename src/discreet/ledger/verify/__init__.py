@@ -1,8 +1,8 @@
 """Verification: everything that a ledger claims, worked out again from its entries alone.
 
-Trust: kernel.  This is what an auditor reads, and it shares no code with what it checks: it builds
-on the standard library, on :mod:`discreet.accounting` and on what lies below, and on no other file
-of the ledger.
+Trust: kernel.  An auditor reads this, and it shares no code with what it checks: it builds on the
+standard library, on :mod:`discreet.accounting` and the rooms below, and on no other file of the
+ledger.
 
 What is checked, for every entry:
 
@@ -16,13 +16,30 @@ What is checked, for every entry:
     prices     worked out again from tree, scope and delta; what was recorded is not below
     limits     follow from what they promise, and are raised by two people, never lowered
     sums       of every account within its limits at every moment
-    receipts   name entries that are there, with the same head, in the same ledger
+    receipts   name existing entries, with the same head, in the same ledger
 
 What cannot be seen from entries alone: that the last ones are missing (hold a receipt against it),
 that data were read without a charge, and whether the names of people are true.
 """
 
-from discreet.ledger.verify.readers import is_database, verify, verify_file
-from discreet.ledger.verify.report import AccountBalance, Problem, Report
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.doors import late_names
+
+if TYPE_CHECKING:  # each is loaded when first used
+    from discreet.ledger.verify.readers import is_database, verify, verify_file
+    from discreet.ledger.verify.report import AccountBalance, Problem, Report
 
 __all__ = ["AccountBalance", "Problem", "Report", "is_database", "verify", "verify_file"]
+
+if not TYPE_CHECKING:  # to which every name would be one of this room
+    __getattr__, __dir__ = late_names(
+        __name__,
+        {
+            "readers": ("is_database", "verify", "verify_file"),
+            "report": ("AccountBalance", "Problem", "Report"),
+        },
+        renamed={"Standing": "AccountBalance"},
+    )

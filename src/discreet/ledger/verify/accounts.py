@@ -1,26 +1,25 @@
-"""Accounts: a tree of budgets, each of which stays within its limits at every moment.
+"""Accounts: a tree of budgets, each within its limits at every moment.
 
-Trust: kernel.  An overspent account that is not noticed is a broken promise.
+Trust: kernel.  An overspent account that goes unnoticed is a broken promise.
 
     open      names the root, which has a budget
-    describe  tells of a table what all rows of a unit share in it
-    account   is new, and lies below one that exists
+    describe  says of a table which columns all rows of a unit share
+    account   is new, and below an existing one
     raise     goes to an account with a budget, keeps its currency, lowers nothing, raises something
     restore   may count what is left of every account as spent
     charge    debits exactly the accounts with a budget on its path, at no less than its price
 
 Theorem (key ``limits-by-segment``).  Cut the charges of an account at its raises.  If the sums at
-the end of each piece of the record fit into the limits that held there, they fitted at every
-moment.
-    Proof.  Amounts are not negative, so that sums only grow, cell by cell; within a piece the
+the end of each segment fit into the limits that held there, they fitted at every moment.
+    Proof.  Amounts are not negative, so that sums only grow, cell by cell; within a segment the
     limits stay the same; and what fits into limits still fits when it is smaller.
 So charges may be added up in any order between two raises: those of the same box and the same shape
-(in which components two records pay more than twice what one does) are put together first, which
-changes no sum.
-A cell lies in some box that was charged, or has paid only what was charged everywhere.  So it is
+(in which components two records pay more than twice what one does) are added first, which changes
+no sum.
+A cell is in some box that was charged, or has paid only what was charged everywhere.  So it is
 enough that the highest payments within each charged box fit.  They may come from different cells,
-of which one fits in epsilon and another in rho, or from cells that a full map has merged in another
-order; where they do not fit, the charges are made once more, one by one as they were accepted.
+one of which fits in epsilon and another in rho, or from cells that a full map has merged in another
+order; where they do not fit, the charges are replayed one by one as they were accepted.
 """
 
 from __future__ import annotations
@@ -60,35 +59,30 @@ class _Segment:
 
     budget: Budget
     charges: list[tuple[int, Pieces]] = field(default_factory=list)
-    forfeited: bool = False
+    rest_spent: bool = False
     """Whether everything that was left before counts as spent."""
 
-    def together(self) -> Iterator[ChargedBox]:
+    def sums_by_box(self) -> Iterator[ChargedBox]:
         """Yield what was charged to each box, added up."""
         times = Counter(id(pieces) for _, pieces in self.charges)
         once = {id(pieces): pieces for _, pieces in self.charges}
         sums: dict[tuple[Box, tuple[bool, ...]], tuple[Amounts, Amounts]] = {}
         for name, count in times.items():
             for piece in once[name]:
-                at = (piece.box, _shape(piece))
+                place = (piece.box, _shape(piece))
                 nothing = tuple(0 for _ in piece.added)
-                one, two = sums.get(at, (nothing, nothing))
-                sums[at] = added(one, piece.added, count), added(two, piece.replaced, count)
-        for (box, _), (one, two) in sums.items():
-            yield ChargedBox(box, one, two)
+                alone, pair = sums.get(place, (nothing, nothing))
+                sums[place] = (
+                    added(alone, piece.added, count),
+                    added(pair, piece.replaced, count),
+                )
+        for (box, _), (alone, pair) in sums.items():
+            yield ChargedBox(box, alone, pair)
 
 
 @final
 class AccountHistory:
-    """What was charged to an account, and what its limits were.
-
-    >>> from discreet.accounting.budgets.cell_balances import ChargedBox
-    >>> history = AccountHistory(Budget(epsilon=1), Relation.ADD_REMOVE)
-    >>> for seq in (5, 8):
-    ...     history.charge(seq, (ChargedBox(Box.everything(), (6 * 10**23, 0), (6 * 10**23, 0)),))
-    >>> history.settle()
-    ((1200000000000000000000000, 0), 8)
-    """
+    """What was charged to an account, and what its limits were."""
 
     __slots__ = ("_relation", "_segments")
 
@@ -110,18 +104,18 @@ class AccountHistory:
         """Note that the limits were raised."""
         self._segments.append(_Segment(budget))
 
-    def forfeit(self) -> None:
+    def spend_rest(self) -> None:
         """Note that what was left counts as spent."""
-        self._segments.append(_Segment(self.budget, forfeited=True))
+        self._segments.append(_Segment(self.budget, rest_spent=True))
 
-    def settle(self) -> tuple[tuple[int, ...], int]:
+    def totals(self) -> tuple[tuple[int, ...], int]:
         """Return what was spent in the end, and the first charge that did not fit, or 0."""
         owed = self._nothing()
         within, boxes = True, set[Box]()
         for segment in self._segments:
-            if segment.forfeited:
+            if segment.rest_spent:
                 owed, boxes = self._everything(segment.budget), set()
-            for piece in segment.together():
+            for piece in segment.sums_by_box():
                 owed.add((piece,))
                 boxes.add(piece.box)
             within = within and _fits(owed, segment.budget, boxes)
@@ -130,7 +124,7 @@ class AccountHistory:
     def _first_refused(self) -> int:
         owed = self._nothing()
         for segment in self._segments:
-            if segment.forfeited:
+            if segment.rest_spent:
                 owed = self._everything(segment.budget)
             owed.budget = segment.budget
             for seq, pieces in segment.charges:
@@ -160,7 +154,7 @@ def _fits(owed: OneRecordBalances | TwoRecordBalances, budget: Budget, boxes: se
 
 def _shape(piece: ChargedBox) -> tuple[bool, ...]:
     """Say in which components two records pay more than twice what one does."""
-    return tuple(two > 2 * one for one, two in zip(piece.added, piece.replaced, strict=True))
+    return tuple(pair > 2 * alone for alone, pair in zip(piece.added, piece.replaced, strict=True))
 
 
 _BUDGET: Final = ("budget", "its budget cannot be read, or allows more than it promises.")
@@ -238,11 +232,11 @@ class Accounts:
         else:
             history.raise_to(budget)
 
-    def forfeit(self) -> None:
+    def spend_rest(self) -> None:
         """Count what is left of every account as spent."""
         for history in self._histories.values():
             if history is not None:
-                history.forfeit()
+                history.spend_rest()
 
     def charge(self, seq: int, path: str, said: ChargeTexts) -> Wrong:
         """Take a charge to an account."""
@@ -251,23 +245,23 @@ class Accounts:
             return
         if self._charges is None:
             return
-        found = self._charges.debits(said, self._paths[path])
-        yield from found.problems
-        for each, pieces in found.pieces.items():
-            history = self._histories[each]
+        debits = self._charges.debits(said, self._paths[path])
+        yield from debits.problems
+        for account, pieces in debits.pieces.items():
+            history = self._histories[account]
             if history is not None:
                 history.charge(seq, pieces)
 
-    def standings(self, wrong: Callable[[int, str, str], None]) -> tuple[AccountBalance, ...]:
+    def balances(self, wrong: Callable[[int, str, str], None]) -> tuple[AccountBalance, ...]:
         """Add up what was charged to each account, and say where it did not fit."""
-        return tuple(self._standing(path, wrong) for path in sorted(self._histories))
+        return tuple(self._balance(path, wrong) for path in sorted(self._histories))
 
-    def _standing(self, path: str, wrong: Callable[[int, str, str], None]) -> AccountBalance:
+    def _balance(self, path: str, wrong: Callable[[int, str, str], None]) -> AccountBalance:
         history = self._histories[path]
         if history is None:
             return AccountBalance(account=path, components=(), spent=(), limit=())
         budget = history.budget
-        settled = safely(history.settle)
+        settled = safely(history.totals)
         if settled is None:
             wrong(0, "sum", f"what was charged to {path} cannot be added up.")
         spent, refused = settled or (tuple(0 for _ in budget.limit), 0)

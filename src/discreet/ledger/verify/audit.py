@@ -1,9 +1,9 @@
-"""The audit: one entry after another, each against all before it.
+"""The audit: one entry after another, each checked against all before it.
 
 Trust: kernel.
 
-An entry that cannot be read is named and left out of what follows; everything else goes on, so that
-one report says what is wrong and where.
+An unreadable entry is named and skipped; everything else goes on, so that one report says what is
+wrong and where.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Audit:
     """What the entries so far add up to, and what is wrong with them.
 
     >>> audit = Audit()
-    >>> audit.take("{}", "f" * 64, None)
+    >>> audit.add_entry("{}", "f" * 64, None)
     >>> for problem in audit.report().problems:
     ...     print(problem)
     entry 1, chain: its head does not follow from its line and the head before.
@@ -54,7 +54,7 @@ class Audit:
     )
 
     def __init__(self, receipts: Iterable[object] = ()) -> None:
-        """Take receipts that the record has to fit, as text or as values that show as it."""
+        """Take receipts that the record must match, as text or as values that print so."""
         self._problems = Problems()
         self._accounts, self._requests = Accounts(), Requests()
         self._entries = self._seq = 0
@@ -64,16 +64,16 @@ class Audit:
         for receipt in receipts:
             self._expect(receipt)
 
-    def take(
+    def add_entry(
         self, line: object, head: object, answer: object, columns: Columns | None = None
     ) -> None:
-        """Read one entry as it is stored; columns are compared where there are some."""
+        """Read one entry as it is stored; compare columns where there are some."""
         self._entries += 1
         self._seq += 1
         before = self._head
-        found = next_head(before, line) if isinstance(line, str) else ""
-        self._head = found or before
-        if found != head:
+        computed = next_head(before, line) if isinstance(line, str) else ""
+        self._head = computed or before
+        if computed != head:
             self._wrong("chain", "its head does not follow from its line and the head before.")
             self._head = head if isinstance(head, str) and is_head(head) else self._head
         entry = (
@@ -94,20 +94,20 @@ class Audit:
         """How many entries there were so far."""
         return self._entries
 
-    def damaged(self, message: str) -> None:
-        """Note that the record, or what follows, cannot be read."""
+    def add_file_problem(self, message: str) -> None:
+        """Note that the record, or the rest of it, cannot be read."""
         self._problems.add(0, "file", message)
 
-    def called(self, ledger: object) -> None:
-        """Compare the name of the ledger with the one that is given beside the entries."""
+    def check_name(self, ledger: object) -> None:
+        """Compare the name of the ledger with the one given beside the entries."""
         if ledger != self._ledger:
-            self.damaged("it bears the name of another ledger.")
+            self.add_file_problem("it bears the name of another ledger.")
 
     def report(self) -> Report:
         """Add everything up."""
         if not self._entries:
-            self.damaged("it has no entries.")
-        accounts = self._accounts.standings(self._problems.add)
+            self.add_file_problem("it has no entries.")
+        accounts = self._accounts.balances(self._problems.add)
         for seq in sorted(self._receipts):
             self._problems.add(seq, "receipt", "a receipt was given for it, and it is missing.")
         if self._named - {self._ledger}:
@@ -127,7 +127,7 @@ class Audit:
         self._problems.add(self._seq, kind, message)
 
     def _count(self, seq: object) -> None:
-        """Compare the number of an entry, and go on from there."""
+        """Check the number of an entry, and continue from there."""
         if type(seq) is not int or seq != self._seq:
             self._wrong("number", f"it does not say that it is entry {self._seq}.")
         if type(seq) is int and seq > self._seq:
@@ -151,7 +151,7 @@ class Audit:
         self._named.add(ledger)
 
     def _follow(self, entry: ParsedEntry, before: str, answer: object) -> Iterator[tuple[str, str]]:
-        """Let an entry follow those before it, and yield what is wrong."""
+        """Check an entry against those before it, and yield what is wrong."""
         kind, fields = entry.kind, entry.fields
         if (kind == "open") != (self._entries == 1):
             yield "open", "the first entry, and no other, opens a ledger."
@@ -182,7 +182,7 @@ class Audit:
         yield from self._accounts.charge(self._seq, fields["account"], entry.said)
 
     def _approved(self, entry: ParsedEntry, before: str) -> Iterator[tuple[str, str]]:
-        """Take what two people answer for."""
+        """Check an entry that needs two people."""
         people = [entry.fields[name].strip().casefold() for name in ("by", "approved_by")]
         if people[0] == people[1]:
             yield entry.kind, "one person both asked for it and approved it."
@@ -192,4 +192,4 @@ class Audit:
         if entry.fields["from"] != before:
             yield "restore", "it does not name the head of the entry before."
         if entry.fields.get("spent", False):
-            self._accounts.forfeit()
+            self._accounts.spend_rest()

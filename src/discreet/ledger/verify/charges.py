@@ -2,21 +2,20 @@
 
 Trust: kernel.  A recorded price that is too low is a promise broken in writing.
 
-Definition.  Recorded pieces cover those that are found again if there are as many, each recorded
-box holds the one in its place, and no amount is below the one in its place; where the recorded box
-is the larger, what two records pay is also not below what one was found to pay.
-Theorem (key ``covering-charges``).  If recorded pieces cover those that were found, nobody owes
-more than is recorded.
-    Proof.  A record in a box that was found lies in the recorded one in its place, and pays there.
-    Two records that lie in one box that was found lie in the recorded one, and pay what is
-    ``replaced``.  Otherwise they owe what is ``added`` for each of them that lies in a box.  That
-    is paid in the recorded box: as ``added`` if it does not hold the other record, and if it does
-    it is the larger box, so that what is ``replaced`` is enough.
+Definition.  Recorded pieces cover the needed ones if there are as many, each recorded box contains
+the one in its place, and no amount is below the one in its place; where the recorded box is larger,
+what two records pay is also not below what one needs to pay.
+Theorem (key ``covering-charges``).  If recorded pieces cover the needed ones, nobody owes more than
+is recorded.
+    Proof.  A record in a needed box is in the recorded one in its place, and pays there.  Two
+    records in one needed box are in the recorded one, and pay what is ``replaced``.  Otherwise
+    they owe what is ``added`` for each of them that is in a box.  That is paid in the recorded
+    box: as ``added`` if it does not hold the other record, and if it does it is the larger box, so
+    that what is ``replaced`` is enough.
 
-What a charge says about its account, tree, scope, delta, boxes and amounts decides everything but
-its place among the others, so that equal charges are looked at once.  Everything is looked up by
-the text that was recorded: equal texts are read once, and equal parts of a tree have their price
-worked out once for each currency, whatever the scope is.
+The account, tree, scope, delta, boxes and amounts of a charge decide everything but its place among
+the others, so equal charges are checked once.  Everything is looked up by its recorded text: equal
+texts are read once, and equal parts of a tree are priced once per currency, whatever the scope.
 """
 
 from __future__ import annotations
@@ -46,27 +45,19 @@ from discreet.units import PrivacyUnit, Relation, same_unit
 __all__ = ["Charges", "Debits", "Pieces", "RecomputedPrices", "covers", "safely"]
 
 
-def covers(recorded: Sequence[ChargedBox], found: Sequence[ChargedBox]) -> bool:
-    """Whether what is recorded is enough for what was found.
-
-    >>> from discreet.accounting import Box, equals
-    >>> everyone, some = Box.everything(), Box({"state": equals("CA")})
-    >>> covers([ChargedBox(everyone, (2,), (3,))], [ChargedBox(everyone, (2,), (2,))])
-    True
-    >>> covers([ChargedBox(everyone, (2,), (1,))], [ChargedBox(some, (2,), (1,))])
-    False
-    """
-    return len(recorded) == len(found) and all(map(_covers, recorded, found))
+def covers(recorded: Sequence[ChargedBox], needed: Sequence[ChargedBox]) -> bool:
+    """Whether what is recorded is enough for what is needed."""
+    return len(recorded) == len(needed) and all(map(_covers, recorded, needed))
 
 
-def _covers(recorded: ChargedBox, found: ChargedBox) -> bool:
-    same = recorded.box == found.box
-    if not same and not recorded.box.covers(found.box):
+def _covers(recorded: ChargedBox, needed: ChargedBox) -> bool:
+    same = recorded.box == needed.box
+    if not same and not recorded.box.covers(needed.box):
         return False
-    places = zip(recorded.added, recorded.replaced, found.added, found.replaced, strict=True)
+    places = zip(recorded.added, recorded.replaced, needed.added, needed.replaced, strict=True)
     return all(
-        one >= added and two >= (replaced if same else max(added, replaced))
-        for one, two, added, replaced in places
+        paid >= added and paid_by_two >= (replaced if same else max(added, replaced))
+        for paid, paid_by_two, added, replaced in places
     )
 
 
@@ -88,17 +79,7 @@ class _Tree:
 
 @final
 class RecomputedPrices:
-    """What requests cost, for the unit of a ledger.
-
-    >>> from discreet.accounting import Budget, Leaf, encode
-    >>> from discreet.loss import Pure
-    >>> from discreet.units import row
-    >>> tree, scope = encode(Leaf(Pure(epsilon="0.1"))), Box.everything().written()
-    >>> prices = RecomputedPrices(unit=row())
-    >>> found = prices.of(json.dumps(tree), json.dumps(scope), "null", Budget(epsilon=1).currency)
-    >>> found[0].added
-    (100000000000000000000000, 0)
-    """
+    """What requests cost, for the unit of a ledger."""
 
     __slots__ = ("_asker", "_found", "_tree")
 
@@ -119,7 +100,7 @@ class RecomputedPrices:
 
     def learn(self, constant: Iterable[str]) -> bool:
         """Take more columns that all rows of a unit share, and say whether there were any."""
-        new = tuple(each for each in constant if each not in self._asker.constant)
+        new = tuple(column for column in constant if column not in self._asker.constant)
         self._asker = replace(self._asker, constant=(*self._asker.constant, *new))
         self._found.cache_clear()
         return bool(new)
@@ -146,14 +127,14 @@ class RecomputedPrices:
         """Price a part where one unit is added or removed, and where one is replaced."""
         price = functools.partial(self._price, tree, part.node, currency, delta)
         if not self.relation.replaces:
-            one = price(two=False)
-            return ChargedBox(part.box, one, one)
+            single = price(two=False)
+            return ChargedBox(part.box, single, single)
         both = price(two=True)
         if part.sees_every_unit and self.relation is not Relation.EITHER:
             everywhere = part.box == _EVERYTHING  # no neighbors differ in one unit that it sees
             return ChargedBox(part.box, both if everywhere else price(two=False), both)
-        one = price(two=False)
-        return ChargedBox(part.box, one, tuple(map(max, one, both)))
+        single = price(two=False)
+        return ChargedBox(part.box, single, tuple(map(max, single, both)))
 
     def _price(
         self, tree: _Tree, node: Node, currency: Currency, delta: Fraction | None, *, two: bool
@@ -185,15 +166,7 @@ class Debits:
 
 @final
 class Charges:
-    """Charges of one ledger, looked at one by one.
-
-    >>> from discreet.units import row
-    >>> charges = Charges(RecomputedPrices(unit=row()))
-    >>> said = ChargeTexts(account='"data"', tree="{}", scope="{}", delta="", boxes="[]",
-    ...     amounts="{}")
-    >>> charges.debits(said, {"data": Budget(epsilon=1)}).problems
-    (('charge', 'it does not debit exactly the accounts with a budget on its path.'),)
-    """
+    """The charges of one ledger, checked one by one."""
 
     __slots__ = ("_boxes", "_debit", "_known", "_prices")
 
@@ -212,12 +185,12 @@ class Charges:
 
     def debits(self, said: ChargeTexts, budgets: Mapping[str, Budget]) -> Debits:
         """Return what a charge costs; the budgets are those on the path of its account."""
-        found = self._known.get(said)
-        if found is None:
+        debits = self._known.get(said)
+        if debits is None:
             if len(self._known) >= _KEPT:
                 self._known.clear()
-            found = self._known[said] = self._read(said, budgets)
-        return found
+            debits = self._known[said] = self._read(said, budgets)
+        return debits
 
     def _read(self, said: ChargeTexts, budgets: Mapping[str, Budget]) -> Debits:
         amounts = json.loads(said.amounts)
@@ -228,11 +201,11 @@ class Charges:
         pieces: dict[str, Pieces] = {}
         problems = []
         for path, budget in budgets.items():
-            found, wrong = self._debit(*asked, budget.currency, canonical(amounts[path]))
-            if found is not None:
-                pieces[path] = found
+            debited, wrong = self._debit(*asked, budget.currency, canonical(amounts[path]))
+            if debited is not None:
+                pieces[path] = debited
             if wrong:
-                problems.append(("charge" if found is None else "price", f"{wrong} ({path})."))
+                problems.append(("charge" if debited is None else "price", f"{wrong} ({path})."))
         return Debits(pieces, tuple(problems))
 
     def _look_at(  # noqa: PLR0913, PLR0917  all that decides what one account pays
@@ -243,18 +216,14 @@ class Charges:
         recorded = safely(_recorded, places, json.loads(amounts), len(currency.components))
         if recorded is None:
             return None, "its boxes or amounts cannot be read"
-        found = safely(self._prices.of, tree, scope, delta, currency)
-        if found is None:
+        needed = safely(self._prices.of, tree, scope, delta, currency)
+        if needed is None:
             return recorded, "what it costs cannot be worked out"
-        return recorded, "" if covers(recorded, found) else "it debits less than its tree costs"
+        return recorded, "" if covers(recorded, needed) else "it debits less than its tree costs"
 
 
 def safely(read: Callable[..., Found], *given: object) -> Found | None:
-    """Return what was read, or None, whatever the data were that could not be.
-
-    >>> safely(int, "7"), safely(int, "x")
-    (7, None)
-    """
+    """Return what was read, or None if the data cannot be read."""
     try:
         return read(*given)
     except Exception:  # noqa: BLE001  garbage may fail anywhere, and it all means the same
@@ -272,7 +241,7 @@ def _recorded(boxes: tuple[Box, ...], data: object, width: int) -> Pieces:
     if not isinstance(data, list):
         raise TypeError
     pieces = []
-    for box, (one, both) in zip(boxes, data, strict=True):
-        added, replaced = (decode_amounts(each, width=width) for each in (one, both))
+    for box, (single, both) in zip(boxes, data, strict=True):
+        added, replaced = (decode_amounts(texts, width=width) for texts in (single, both))
         pieces.append(ChargedBox(box, added, replaced))
     return tuple(pieces)

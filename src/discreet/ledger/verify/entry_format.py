@@ -1,18 +1,18 @@
 """The format of entries, checked anew: canonical JSON, the hash chain, and the fields of a kind.
 
-Trust: kernel.  It is written a second time, for whoever checks.  A field that nobody reads could
-say anything.
+Trust: kernel.  It is written a second time, for the auditor.  A field that nobody reads could say
+anything.
 
 Definition.  A line is canonical if it is the only way to write its value: keys in order, each once,
 no spaces, ASCII alone, no floats.  The head of an entry is the SHA-256 of the head before it, a
 line feed and its line; before the first entry it is 64 zeros.
 Theorem (key ``hash-chain``).  Two records with the same head at the same number are the same up to
-there, or show two texts with the same SHA-256.
-    Proof.  Equal heads of different texts are such two.  Otherwise the texts are equal, so that the
-    lines are, and the heads before them, since a head has 64 letters; go on with those.
+there, or exhibit two texts with the same SHA-256.
+    Proof.  Equal heads of different texts are such a pair.  Otherwise the texts are equal, so the
+    lines are, and the heads before them, since a head has 64 letters; continue with those.
 Definition.  Every entry has ``format`` 1, its number ``seq``, its ``kind`` and the time ``at``,
-which nothing depends on; and exactly the fields of its kind.  What the fields mean together is
-checked elsewhere; here each is looked at by itself.
+on which nothing depends; and exactly the fields of its kind.  Here each field is checked by itself;
+what they mean together is checked elsewhere.
 """
 
 from __future__ import annotations
@@ -58,34 +58,22 @@ def canonical(value: object) -> str:
 
 
 def read_canonical(text: str) -> Any:
-    """Read canonical JSON; None if it is anything else, or null.
-
-    >>> read_canonical('{"a":[1]}'), read_canonical('{"a": 1}'), read_canonical('{"a":1,"a":1}')
-    ({'a': [1]}, None, None)
-    """
+    """Read canonical JSON; None if it is anything else, or null."""
     try:
-        found = _READ(text)
-        same = canonical(found) == text
+        value = _READ(text)
+        same = canonical(value) == text
     except (ValueError, RecursionError):
         return None
-    return found if same else None
+    return value if same else None
 
 
 def next_head(head: str, line: str) -> str:
-    """Return the head of an entry, from the one before it and its line.
-
-    >>> next_head(FIRST_HEAD, "{}")[:16]
-    '5649d09ed68c1715'
-    """
+    """Return the head of an entry, from the one before it and its line."""
     return digest(f"{head}\n{line}".encode("utf-8", "surrogatepass"))
 
 
 def digest(data: bytes) -> str:
-    """Return the SHA-256 of some bytes in hexadecimal digits.
-
-    >>> digest(b"")[:16]
-    'e3b0c44298fc1c14'
-    """
+    """Return the SHA-256 of some bytes in hexadecimal digits."""
     return hashlib.sha256(data).hexdigest()
 
 

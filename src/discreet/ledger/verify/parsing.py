@@ -1,16 +1,16 @@
-"""Entries: what a line says, if it says it in the one way in which it may.
+"""Entries: what a line says, if it says it in the one permitted way.
 
-Trust: kernel.  A line that is taken for another one is an entry that nobody made.
+Trust: kernel.  A misread line is an entry that nobody made.
 
-The slow way is the definition: read canonical JSON, and look at each field.  Nearly all lines are
-charges, starts and releases with plain texts, and those are read by their looks.
+The slow way is the definition: read canonical JSON, and check each field.  Nearly all lines are
+charges, starts and releases with plain texts, and those are matched by patterns.
 Theorem (key ``canonical-members``).  If t_1, ..., t_k are canonical for v_1, ..., v_k, and the
 names n_1 < ... < n_k are plain, {"n_1":t_1,...,"n_k":t_k} is canonical for the object in which each
 n_i is v_i.
     Proof.  That is how the object is written, and reading it gives the object back.
 So a line that is cut at its names, in whatever way, says what the parts say if each of them is
-canonical: a text between quotes that holds no quote, no backslash and only printable ASCII; a whole
-number without leading zeros; or an object or list that was read the slow way once.
+canonical: a text between quotes without quotes, backslashes or anything but printable ASCII; a
+whole number without leading zeros; or an object or list that was read the slow way once.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class ParsedEntry(NamedTuple):
 
 
 class UnreadableEntry(NamedTuple):
-    """A line that is no entry: the number that it gives itself, and why."""
+    """A line that is not an entry: the number that it claims, and why."""
 
     seq: object
     message: str
@@ -118,29 +118,21 @@ def parse_slow(line: str) -> ParsedEntry | UnreadableEntry:
     >>> parse_slow("[]")
     UnreadableEntry(seq=None, message='it is not an object in canonical JSON.')
     """
-    found = read_canonical(line)
-    if not isinstance(found, dict):
+    fields = read_canonical(line)
+    if not isinstance(fields, dict):
         return UnreadableEntry(None, "it is not an object in canonical JSON.")
-    wrong = field_problem(found)
+    wrong = field_problem(fields)
     if wrong is not None:
-        return UnreadableEntry(found.get("seq"), wrong)
-    if found["kind"] != "charge":
-        return ParsedEntry(found["kind"], found)
+        return UnreadableEntry(fields.get("seq"), wrong)
+    if fields["kind"] != "charge":
+        return ParsedEntry(fields["kind"], fields)
     return ParsedEntry(
-        "charge", found, ChargeTexts(*(canonical(found[name]) for name in ChargeTexts._fields))
+        "charge", fields, ChargeTexts(*(canonical(fields[name]) for name in ChargeTexts._fields))
     )
 
 
 def parse_fast(line: str) -> ParsedEntry | None:
-    """Read a line that looks like nearly all others; None if it does not.
-
-    >>> line = (
-    ...     '{"at":"2026-01-01T00:00:00.000000Z","attempt":1,"format":1,"key":"visits",'
-    ...     '"kind":"start","seq":7}'
-    ... )
-    >>> parse_fast(line).fields
-    {'seq': 7, 'key': 'visits', 'attempt': 1}
-    """
+    """Read a line that looks like nearly all others; None if it does not."""
     match line[:4]:
         case '{"at':
             return _start(line)
@@ -153,32 +145,32 @@ def parse_fast(line: str) -> ParsedEntry | None:
 
 
 def _start(line: str) -> ParsedEntry | None:
-    found = _START.fullmatch(line)
-    if found is None or not found["key"].strip():
+    match = _START.fullmatch(line)
+    if match is None or not match["key"].strip():
         return None
-    fields = {"seq": int(found["seq"]), "key": found["key"], "attempt": int(found["attempt"])}
+    fields = {"seq": int(match["seq"]), "key": match["key"], "attempt": int(match["attempt"])}
     return ParsedEntry("start", fields)
 
 
 def _release(line: str) -> ParsedEntry | None:
-    found = _RELEASE.fullmatch(line)
-    if found is None or not found["key"].strip():
+    match = _RELEASE.fullmatch(line)
+    if match is None or not match["key"].strip():
         return None
-    texts = {"key": found["key"], "answer": found["answer"]}
-    return ParsedEntry("release", {"seq": int(found["seq"]), "size": int(found["size"]), **texts})
+    texts = {"key": match["key"], "answer": match["answer"]}
+    return ParsedEntry("release", {"seq": int(match["seq"]), "size": int(match["size"]), **texts})
 
 
 def _charge(line: str) -> ParsedEntry | None:
-    found = _CHARGE.fullmatch(line)
-    if found is None or not found["key"].strip():
+    match = _CHARGE.fullmatch(line)
+    if match is None or not match["key"].strip():
         return None
-    said = ChargeTexts(*found.group(*ChargeTexts._fields))
+    said = ChargeTexts(*match.group(*ChargeTexts._fields))
     if not all(map(_is_canonical, (said.tree, said.scope, said.boxes, said.amounts))):
         return None
     fields = {
-        "seq": int(found["seq"]),
+        "seq": int(match["seq"]),
         "account": said.account[1:-1],
-        **{name: found[name] for name in ("key", "question", "body")},
+        **{name: match[name] for name in ("key", "question", "body")},
     }
     return ParsedEntry("charge", fields, said)
 

@@ -2,10 +2,10 @@
 
 Trust: kernel.
 
-A database is opened for reading only, with nothing but the driver of Python, which may be done
-while it is in use.  (Not even its first bytes are read in another way: to close the file would take
-away the locks that this process may have on it.)  Bytes that are no text stay what they are.
-Everything that cannot be read is a problem of the report; only a missing file is an error.
+A database is opened read-only, with Python's driver alone, and may be in use meanwhile.  (Not even
+its first bytes are read in another way: closing the file would release locks that this process may
+have on it.)  Bytes that are not text stay as they are.
+Whatever cannot be read is a problem in the report; only a missing file is an error.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ def verify(rows: Iterable[object], *, receipts: Iterable[object] = ()) -> Report
     """Check a record from its entries alone.
 
     Args:
-        rows: for each entry, in order, its number, kind, key, question, line, head and answer:
-            tuples, or values with fields called seq, kind, key, question, line, head and answer.
-        receipts: texts ``ledger:seq:head`` that the ledger once gave, or values that show so.
+        rows: the number, kind, key, question, line, head and answer of each entry, in order, as
+            tuples or as values with fields called seq, kind, key, question, line, head, answer.
+        receipts: texts ``ledger:seq:head`` that the ledger once gave, or values that print so.
 
     >>> print(verify([]).problems[0])
     the record, file: it has no entries.
@@ -75,12 +75,12 @@ def verify_file(path: str | Path, *, receipts: Iterable[object] = ()) -> Report:
         else:
             _take_export(audit, place)
     except OSError:
-        audit.damaged("it cannot be read to its end.")
+        audit.add_file_problem("it cannot be read to its end.")
     return audit.report()
 
 
 def is_database(place: Path) -> bool:
-    """Whether a file is for SQLite to read, damaged or not, rather than anything else.
+    """Whether a file is for SQLite to read, damaged or not.
 
     >>> is_database(Path(__file__))
     False
@@ -98,19 +98,21 @@ def _take_database(audit: Audit, place: Path) -> None:
             _take(audit, database.execute(_ROWS))
             kept = _kept(database)
         if max(kept, _on_card(place)) > audit.entries:
-            audit.damaged("entries at its end are missing: something beside them names more.")
+            audit.add_file_problem(
+                "entries at its end are missing: something beside them names more."
+            )
         if place.stat().st_nlink > 1:
-            audit.damaged("it has more than one name, by each of which it could be spent.")
+            audit.add_file_problem("it has more than one name, by each of which it could be spent.")
     except (sqlite3.Error, OverflowError):
-        audit.damaged("it is a damaged database, or not one of a ledger.")
+        audit.add_file_problem("it is a damaged database, or not one of a ledger.")
 
 
 def _kept(database: sqlite3.Connection) -> int:
-    """Return the number of the entry up to which a state is kept; 0 without one."""
+    """Return the number of the entry that the checkpoint covers; 0 without one."""
     if not database.execute("SELECT 1 FROM sqlite_schema WHERE name = 'checkpoint'").fetchone():
         return 0
-    found = database.execute("SELECT max(seq) FROM checkpoint").fetchone()[0]
-    return found if type(found) is int else 0
+    last = database.execute("SELECT max(seq) FROM checkpoint").fetchone()[0]
+    return last if type(last) is int else 0
 
 
 def _on_card(place: Path) -> int:
@@ -118,17 +120,17 @@ def _on_card(place: Path) -> int:
     card = place.with_name(f"{place.name}-turn")
     if not card.is_file():
         return 0
-    return max((int(found[1]) for found in _CARD.finditer(card.read_bytes())), default=0)
+    return max((int(match[1]) for match in _CARD.finditer(card.read_bytes())), default=0)
 
 
 def _take(audit: Audit, rows: Iterable[object]) -> None:
     for row in rows:
         cells = safely(_cells, row)
         if cells is None or len(cells) != len(_COLUMNS):
-            audit.take(None, None, None)
+            audit.add_entry(None, None, None)
         else:
             seq, kind, key, question, line, head, answer = cells
-            audit.take(line, head, answer, (seq, kind, key, question))
+            audit.add_entry(line, head, answer, (seq, kind, key, question))
 
 
 def _cells(row: Any) -> tuple[object, ...]:
@@ -136,23 +138,23 @@ def _cells(row: Any) -> tuple[object, ...]:
 
 
 def connect_read_only(place: Path) -> sqlite3.Connection:
-    """Open for reading; where SQLite cannot write beside the file, as one that is not in use."""
+    """Open for reading; where SQLite cannot write beside the file, as one not in use."""
     address = f"file:{quote(str(place.absolute()))}"
     log = place.with_name(f"{place.name}-wal")
-    found = sqlite3.connect(f"{address}?mode=ro", uri=True)
-    found.text_factory = _text
+    database = sqlite3.connect(f"{address}?mode=ro", uri=True)
+    database.text_factory = _text
     try:
-        found.execute("PRAGMA schema_version").fetchone()
+        database.execute("PRAGMA schema_version").fetchone()
     except sqlite3.OperationalError:
-        found.close()
+        database.close()
         if log.exists() and log.stat().st_size:
             raise
-        found = sqlite3.connect(f"{address}?mode=ro&immutable=1", uri=True)
-        found.text_factory = _text
+        database = sqlite3.connect(f"{address}?mode=ro&immutable=1", uri=True)
+        database.text_factory = _text
     except sqlite3.Error:
-        found.close()
+        database.close()
         raise
-    return found
+    return database
 
 
 def _text(data: bytes) -> str:
@@ -163,22 +165,24 @@ def _take_export(audit: Audit, place: Path) -> None:
     with place.open("rb") as file:
         head = _object(next(file, b""), {"export", "ledger"})
         if head is None or head["export"] != _EXPORT:
-            audit.damaged("it is neither a database nor an export in a form that is known.")
+            audit.add_file_problem(
+                "it is neither a database nor an export in a form that is known."
+            )
             return
         for text in file:
             entry = _object(text, {"line", "head", "answer"})
             answer = None if entry is None else safely(_answer, entry["answer"])
             if entry is None or (answer is None and entry["answer"] is not None):
-                audit.take(None, None, None)
+                audit.add_entry(None, None, None)
             else:
-                audit.take(entry["line"], entry["head"], answer)
-        audit.called(head["ledger"])
+                audit.add_entry(entry["line"], entry["head"], answer)
+        audit.check_name(head["ledger"])
 
 
 def _object(text: bytes, names: set[str]) -> dict[str, Any] | None:
     """Read a line of an export: an object with certain names, up to the end of the line."""
-    found = safely(json.loads, text) if text.endswith(b"\n") else None
-    return found if isinstance(found, dict) and found.keys() == names else None
+    value = safely(json.loads, text) if text.endswith(b"\n") else None
+    return value if isinstance(value, dict) and value.keys() == names else None
 
 
 def _answer(data: str | None) -> bytes | None:

@@ -1,4 +1,4 @@
-"""What was found: how much there is, where every account stands, and what is wrong.
+"""The outcome of a verification: how much there is, the balance of every account, what is wrong.
 
 Trust: kernel.  Nothing here names a value of the data: entries are named by their numbers.
 """
@@ -127,15 +127,7 @@ class Report:
         return f"{self.ledger}:{self.entries}:{self.head}"
 
     def raise_if_bad(self) -> None:
-        """Raise Tampered unless nothing is wrong.
-
-        >>> Report(
-        ...     ledger="", entries=0, charges=0, releases=0, unreleased=0, accounts=(), head="",
-        ...     problems=(Problem(0, "file", "it is empty."),),
-        ... ).raise_if_bad()
-        Traceback (most recent call last):
-        discreet.errors.Tampered
-        """
+        """Raise Tampered unless nothing is wrong."""
         if self.ok:
             return
         raise Tampered(

@@ -2,11 +2,11 @@
 
 Trust: kernel.
 
-    charge    one for each key; its body is the digest of what it asks for
+    charge    one per key; its body is the digest of what it asks for
     start     after the charge, before the release; attempts are counted from one
     release   after a start, once; the bytes of its answer are stored beside it
-    fail      after a start and before the release; nothing is started or answered until it is
-    reopen    followed by this, which names its reason and a person
+    fail      after a start and before the release; nothing is started or answered until
+    reopen    follows, which names its reason and a person
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["Requests"]
 @final
 @dataclass(slots=True)
 class _Request:
-    """How far one request has come."""
+    """The progress of one request."""
 
     attempts: int = 0
     released: bool = False
@@ -32,7 +32,7 @@ class _Request:
 
 @final
 class Requests:
-    """How far each request has come.
+    """The progress of each request.
 
     >>> requests = Requests()
     >>> list(requests.start({"key": "visits", "attempt": 1}))

@@ -3,27 +3,26 @@
 Trust: kernel.  Nobody may read what is not on record: a draw that is thrown away would be a second
 answer to what was paid for once.
 
-Definition.  Beside the folder that is asked for there are, by turns,
+Definition.  Beside the requested folder there are, in turn,
 
-    .<name>.<digest>.<random>.writing    where tasks write; others cannot look into it.  The digest
-                                         is that of the question and of the ledger: another one's is
+    .<name>.<digest>.<random>.writing    where tasks write, out of others' sight.  The digest is
+                                         that of the question and the ledger: another digest is
                                          another answer
-    .<name>.<digest>.<random>.written    the same folder, once all is written, and in it which files
-                                         are the answer: whoever still writes under the old name
-                                         fails
+    .<name>.<digest>.<random>.written    the same folder, complete, with the list of files that are
+                                         the answer: writing under the old name fails from now on
     <name>                               the answer, once it is on record
 
-and ``.<name>.lock``, which one process holds at a time; the operating system takes it away from one
-that dies.  Who asks meanwhile waits, and finds the answer on record.
-Every step is one renaming, so after a crash one of the three is there, or none.
+and ``.<name>.lock``, which one process holds at a time; the operating system releases it when that
+process dies.  Whoever asks meanwhile waits, and finds the answer on record.
+Every step is one renaming, so after a crash one of the three exists, or none.
 
-The folder in which all this happens is one where nobody else can rename what is ours: it belongs to
-this user or to the system, and others cannot write to it, or it is sticky.  It is held by a
-descriptor, and so are the folders in it; before anything is sealed, published or thrown away they
-are compared with what was made: owner, mode and inode.  A draw that was sealed is never drawn
-again: whoever asks again gets the same bytes.  One that cannot be sealed, and whose folder is not
-found as it was made, may have been seen; then the caller is told, and closes the question.
-Assumes: processes of the same user, who could read the data itself, are not against it.
+Nobody else can rename what is ours in the parent folder: it belongs to this user or to the system,
+and others cannot write to it, or it is sticky.  It is held by a descriptor, and so are the folders
+in it; before anything is sealed, published or thrown away, their owner, mode and inode are compared
+with what was made.  A sealed draw is never drawn again: whoever asks again gets the same bytes.  A
+draw that cannot be sealed, and whose folder has changed, may have been seen; then the caller closes
+the question.
+Assumes: processes of the same user, who could read the data itself, do not attack it.
 """
 
 from __future__ import annotations
@@ -68,20 +67,7 @@ class _Held:
 @final
 @dataclass(frozen=True, slots=True)
 class AnswerFolder:
-    """A folder that an answer is written to, and what stands beside it for a while.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as name:
-    ...     place = AnswerFolder.of(Path(name, "wards"), "ledger", "question")
-    ...     with place.locked():
-    ...         _ = (place.begin().path / "a.parquet").write_text("a")
-    ...         sealed = place.seal({"a.parquet"}, b"which files")
-    ...         place.waiting()[1]
-    ...         place.publish(sealed)
-    ...     sorted(path.name for path in Path(name).rglob("*"))
-    b'which files'
-    ['a.parquet', 'wards']
-    """
+    """A folder that an answer is written to, and its temporary neighbors."""
 
     target: Path
     digest: str
@@ -89,7 +75,7 @@ class AnswerFolder:
 
     @classmethod
     def of(cls, folder: object, *answer: str) -> Self:
-        """Read where to write an answer, of which it is told what sets it apart from others.
+        """Check where to write an answer; ``answer`` is what distinguishes it from others.
 
         It has to be a folder of this machine, or shared with it.
         """
@@ -113,7 +99,7 @@ class AnswerFolder:
         return place
 
     def _check_length(self) -> None:
-        """Refuse names that could not be written, after all is paid."""
+        """Refuse names that could not be written later, after paying."""
         longest = os.fsencode(self._named(_WRITING))
         try:
             most = os.pathconf(self.target.parent, "PC_NAME_MAX")
@@ -123,13 +109,13 @@ class AnswerFolder:
             raise _too_long()
 
     def check_parent(self) -> None:
-        """Refuse to write where somebody else could take away what is not on record yet."""
+        """Refuse a folder from which somebody else could take what is not on record yet."""
         try:
-            found = self.target.parent.stat()
+            status = self.target.parent.stat()
         except OSError:  # gone meanwhile
             raise _not_there(self.target.parent) from None
-        ours = found.st_uid in {os.geteuid(), 0}
-        shared = bool(found.st_mode & 0o022) and not found.st_mode & stat.S_ISVTX
+        ours = status.st_uid in {os.geteuid(), 0}
+        shared = bool(status.st_mode & 0o022) and not status.st_mode & stat.S_ISVTX
         if shared or not ours:
             raise WrongKind(
                 what=f"others may write to {self.target.parent}, or it is somebody else's.",
@@ -167,8 +153,8 @@ class AnswerFolder:
             )
 
     def begin(self) -> PrivateFolder:
-        """Remove what an attempt left that broke off, and return the folder to write to."""
-        self.clear()
+        """Remove what an interrupted attempt left, and return the folder to write to."""
+        self.remove_leftovers()
         outer = self._named(_WRITING)
         outer.mkdir(mode=0o700)
         inside = outer / _INSIDE
@@ -179,9 +165,9 @@ class AnswerFolder:
     def seal(self, names: Collection[str], manifest: bytes) -> Path:
         """End all writing; return the folder, which has these files and no others.
 
-        ``manifest`` says which files are the answer, and is kept beside them until then.
+        ``manifest`` says which files are the answer, and is kept beside them.
         """
-        folder = self.begun
+        folder = self.private_folder
         with folder.opened() as inside:
             outer = folder.path.parent
             (outer / _MANIFEST).write_bytes(manifest)
@@ -193,21 +179,21 @@ class AnswerFolder:
             os.fsync(inside)
         with self._moved(sealed).opened():  # the same folder, under its new name
             pass
-        for each in (sealed, self.target.parent):
-            sync_folder(each)
+        for place in (sealed, self.target.parent):
+            sync_folder(place)
         return sealed / _INSIDE
 
-    def waiting(self) -> tuple[Path, bytes] | None:
-        """Return a complete draw that is not published, and which files it says it has.
+    def unpublished_draw(self) -> tuple[Path, bytes] | None:
+        """Return a complete draw that is not published, and its manifest.
 
         Folders that are not this user's own, or that others may look into, do not count.
         """
-        for folder in self.sealed():
+        for folder in self.sealed_folders():
             with suppress(FileNotFoundError):
                 return folder, (folder.parent / _MANIFEST).read_bytes()
         return None
 
-    def sealed(self) -> Iterator[Path]:
+    def sealed_folders(self) -> Iterator[Path]:
         """Yield the folders that wait to be published."""
         for outer in self._beside(_WRITTEN):
             with suppress(FileNotFoundError, NotADirectoryError, RuntimeError):
@@ -215,40 +201,40 @@ class AnswerFolder:
                 yield folder.path
 
     def publish(self, sealed: Path) -> None:
-        """Bring an answer to its place; it has to be on record."""
+        """Move an answer to its place; it has to be on record."""
         self.check_free()
         sealed.rename(self.target)
         sync_folder(self.target.parent)
-        self.clear()
+        self.remove_leftovers()
 
-    def clear(self, *suffixes: str) -> None:
-        """Remove what stands beside the place, as far as that can be done."""
+    def remove_leftovers(self, *suffixes: str) -> None:
+        """Remove the temporary neighbors, as far as possible."""
         for suffix in suffixes or (_WRITING, _WRITTEN):
             for folder in self._beside(suffix):
                 for _ in range(_TRIES):  # a task that is being stopped may put another file there
                     with suppress(OSError):
                         shutil.rmtree(folder)
 
-    def abandon(self) -> None:
-        """Remove a folder in which nothing was drawn, if it is there; what is complete stays."""
+    def remove_unused(self) -> None:
+        """Remove a folder in which nothing was drawn, if there is one; a complete draw stays."""
         with suppress(OSError):
-            self.clear(_WRITING)
+            self.remove_leftovers(_WRITING)
 
-    def discard(self) -> None:
-        """Throw a draw away that nobody has seen; fail if somebody may have.
+    def discard_unseen(self) -> None:
+        """Throw away a draw that nobody has seen; fail if somebody may have.
 
         Nobody has if its folder is where and what it was when it was made.
         """
-        folder = self.begun
+        folder = self.private_folder
         with folder.opened():
             pass
-        self.clear()
+        self.remove_leftovers()
         if os.path.lexists(folder.path.parent):
             message = "a draw could not be removed"
             raise RuntimeError(message)
 
     @property
-    def begun(self) -> PrivateFolder:
+    def private_folder(self) -> PrivateFolder:
         """The folder that was made to write to."""
         if self._held.folder is None:
             message = "nothing is being written"
@@ -256,14 +242,14 @@ class AnswerFolder:
         return self._held.folder
 
     def _moved(self, outer: Path) -> PrivateFolder:
-        folder = self.begun
+        folder = self.private_folder
         self._held.folder = PrivateFolder(
             path=outer / _INSIDE, inode=folder.inode, outer=folder.outer, owner=folder.owner
         )
         return self._held.folder
 
     def _named(self, suffix: str) -> Path:
-        """Return a name that nobody can guess."""
+        """Return an unguessable name."""
         random = f"{SYSTEM.bits(_RANDOM_BITS):0{_RANDOM_BITS // 4}x}"
         return self.target.with_name(f"{self._prefix}.{random}{suffix}")
 
@@ -272,11 +258,11 @@ class AnswerFolder:
         return f".{self.target.name}.{self.digest[:_DIGITS]}"
 
     def _beside(self, suffix: str) -> list[Path]:
-        """Return the folders of this answer that stand beside its place."""
+        """Return the temporary folders of this answer."""
         parent = self.target.parent
         first = f"{self._prefix}."
-        found = [path for path in parent.iterdir() if path.name.startswith(first)]
-        return [path for path in sorted(found) if path.name.endswith(suffix)]
+        paths = [path for path in parent.iterdir() if path.name.startswith(first)]
+        return [path for path in sorted(paths) if path.name.endswith(suffix)]
 
 
 def _not_there(parent: Path) -> WrongKind:
@@ -297,7 +283,7 @@ def _too_long() -> WrongKind:
 
 
 def _taken(path: Path) -> int:
-    """Lock a file that has its name still: who had it before may have removed it."""
+    """Lock a file that still has its name: its last holder may have removed it."""
     while True:
         number = os.open(path, _FLAGS, 0o600)
         try:

@@ -4,13 +4,13 @@ Trust: kernel.
 
 With private keys, an engine that keeps groups apart has its tasks choose groups, add noise and
 write (key ``keyed-bins``): totals without noise stay in them.  If few groups are shown, their files
-are made one.  Everything else is drawn here, and makes one file.
-What is drawn is on no record yet, and nobody may look at it
+are merged into one.  Everything else is drawn here, into one file.
+A draw is not on record yet, and nobody may look at it
 (:mod:`discreet.session.files.answer_folder`).
 
-A draw that is complete is never followed by another: an attempt that ended before it was on record
-is gone on with.  One that is not complete is thrown away only if nobody can have seen it; else the
-attempt fails, which closes the question.
+A complete draw is never followed by another: an attempt that ended before it was on record is
+continued.  An incomplete one is thrown away only if nobody can have seen it; otherwise the attempt
+fails, which closes the question.
 """
 
 from __future__ import annotations
@@ -25,17 +25,18 @@ import pyarrow as pa
 from discreet.engines.hash_order import HashOrder
 from discreet.engines.parquet_files import PrivateFolder, ReleasedFile, read_table, write_table
 from discreet.errors import SourceChanged, UnreadableSource
-from discreet.noise import Entropy
-from discreet.plan.plan import Plan
 from discreet.release.answer import KeyedBins, answer
 from discreet.requests.engine_request import EngineRequest, Total
 from discreet.requests.raw_totals import ARROW_TYPES, RawTotals
-from discreet.session.answer_pipeline import AnswerPipeline
 from discreet.session.files.answer_folder import AnswerFolder
 from discreet.session.files.manifest import Manifest
 
-if TYPE_CHECKING:  # an optional library
+if TYPE_CHECKING:  # an optional library, and what is handed in
     from pyspark.sql import DataFrame
+
+    from discreet.noise import Entropy
+    from discreet.plan.plan import Plan
+    from discreet.session.answer_pipeline import AnswerPipeline
 
 __all__ = ["DistributedGroups", "draw_files", "drawn_in_tasks", "manifest_of", "seal"]
 
@@ -48,7 +49,7 @@ _CHANGED: Final = "the data changed while tasks read it"
 
 @runtime_checkable
 class DistributedGroups(Protocol):
-    """An engine whose groups need not come together on one machine."""
+    """An engine whose groups can stay on many machines."""
 
     def groups(self, lowered: EngineRequest, *, order: HashOrder) -> DataFrame:
         """Add up the totals of all groups, and leave them where they are."""
@@ -59,36 +60,36 @@ class DistributedGroups(Protocol):
         ...
 
 
-def drawn_in_tasks(plan: Plan, desk: AnswerPipeline) -> bool:
-    """Say whether groups are finished where they are: if they need not be known beforehand."""
+def drawn_in_tasks(plan: Plan, pipeline: AnswerPipeline) -> bool:
+    """Return whether tasks finish groups where they are: if none has to be known beforehand."""
     alone = plan.selection is not None and plan.having_threshold is None
-    return alone and isinstance(desk.engine, DistributedGroups)
+    return alone and isinstance(pipeline.engine, DistributedGroups)
 
 
-def draw_files(desk: AnswerPipeline, plan: Plan, place: AnswerFolder) -> bytes:
-    """Write an answer out of sight, and return what will be stored about it."""
-    waiting = place.waiting()
+def draw_files(pipeline: AnswerPipeline, plan: Plan, place: AnswerFolder) -> bytes:
+    """Write an answer out of sight, and return the manifest to be stored."""
+    waiting = place.unpublished_draw()
     if waiting is not None:
         return _gone_on_with(plan, *waiting)
-    folder = place.begun
+    folder = place.private_folder
     try:
-        order = desk.order()
-        if drawn_in_tasks(plan, desk):
-            files, schema = _by_tasks(desk, plan, order, folder)
+        order = pipeline.order()
+        if drawn_in_tasks(plan, pipeline):
+            files, schema = _by_tasks(pipeline, plan, order, folder)
         else:
-            raw = desk.engine.run(plan.request, order=order)
-            table = _finished(plan, raw, desk.entropy)
+            raw = pipeline.engine.run(plan.request, order=order)
+            table = _finished(plan, raw, pipeline.entropy)
             files, schema = (write_table(table, folder, "answer"),), table.schema
         manifest = manifest_of(plan, place, files, schema)
         seal(place, manifest)
     except BaseException:
-        place.discard()  # or fail in another way: somebody may have seen the draw
+        place.discard_unseen()  # or fail in another way: somebody may have seen the draw
         raise
     return manifest.written()
 
 
 def seal(place: AnswerFolder, manifest: Manifest) -> Path:
-    """End all writing, and make sure that this machine sees what was written; return where."""
+    """End all writing, check that this machine sees what was written, and return where it is."""
     sealed = place.seal({file.name for file in manifest.files}, manifest.written())
     if not manifest.matches(sealed):
         raise RuntimeError(_ELSEWHERE)
@@ -96,21 +97,21 @@ def seal(place: AnswerFolder, manifest: Manifest) -> Path:
 
 
 def _gone_on_with(plan: Plan, sealed: Path, stored: bytes) -> bytes:
-    """Return what will be stored about a draw of an attempt that ended before it was recorded."""
+    """Return the manifest of a draw whose attempt ended before it was recorded."""
     if not Manifest.read(stored, plan=plan.digest).matches(sealed):
         raise RuntimeError(_ELSEWHERE)
     return stored
 
 
 def _by_tasks(
-    desk: AnswerPipeline, plan: Plan, order: HashOrder, folder: PrivateFolder
+    pipeline: AnswerPipeline, plan: Plan, order: HashOrder, folder: PrivateFolder
 ) -> tuple[tuple[ReleasedFile, ...], pa.Schema]:
     """Let tasks finish their groups, with a key that ends with this call."""
-    engine = cast("DistributedGroups", desk.engine)
-    finish = KeyedBins.fresh(plan, entropy=desk.entropy)
+    engine = cast("DistributedGroups", pipeline.engine)
+    finish = KeyedBins.fresh(plan, entropy=pipeline.entropy)
     from discreet.engines.spark.bin_writer import write_bins  # noqa: PLC0415  an optional engine
 
-    desk.check_sources(plan)
+    pipeline.check_sources(plan)
     groups = engine.groups(plan.request, order=order)
     files = write_bins(
         groups,
@@ -121,7 +122,7 @@ def _by_tasks(
         run_job=engine.run_monitored,
     )
     try:
-        desk.check_sources(plan)
+        pipeline.check_sources(plan)
     except SourceChanged:  # noise was drawn, and perhaps seen: nobody may ask for another draw
         raise RuntimeError(_CHANGED) from None
     empty = finish(_nothing(plan.request), 0)
@@ -133,7 +134,7 @@ def _by_tasks(
 def _one_file(
     files: Sequence[ReleasedFile], folder: PrivateFolder, empty: pa.Table
 ) -> ReleasedFile:
-    """Make one file of those of the tasks, which go when the folder is sealed."""
+    """Merge the files of the tasks, which go when the folder is sealed."""
     try:
         tables = [read_table(folder.path, file).cast(empty.schema) for file in files]
     except UnreadableSource:
@@ -147,15 +148,15 @@ def _nothing(lowered: EngineRequest) -> RawTotals:
     return RawTotals(
         keys=tuple(pa.array([], ARROW_TYPES[key.type]) for key in lowered.keys),
         units=none,
-        totals={each.name: none for each in lowered.measures if isinstance(each, Total)},
+        totals={measure.name: none for measure in lowered.measures if isinstance(measure, Total)},
         leaves={},
     )
 
 
 def _finished(plan: Plan, raw: RawTotals, entropy: Entropy) -> pa.Table:
-    """Finish groups here: a part after another where none needs to know of the others.
+    """Finish groups here, in slices where no group depends on others.
 
-    Groups are sorted by their keys, and so is what is shown; the parts leave no trace.
+    Groups are sorted by their keys, and so is what is shown; the slices leave no trace.
     """
     groups, shown = raw.units.size, plan.layout
     apart = plan.selection is not None and plan.having_threshold is None and not raw.leaves
@@ -177,7 +178,7 @@ def _finished(plan: Plan, raw: RawTotals, entropy: Entropy) -> pa.Table:
 def manifest_of(
     plan: Plan, place: AnswerFolder, files: tuple[ReleasedFile, ...], schema: pa.Schema
 ) -> Manifest:
-    """Say which files are the answer."""
+    """Return the manifest: which files are the answer."""
     return Manifest(
         plan=plan.digest,
         folder=str(place.target),

@@ -15,17 +15,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Final, Self, final
+from typing import TYPE_CHECKING, Any, Final, Self, final
 
 import pyarrow as pa
 
 from discreet.engines.parquet_files import ReleasedFile, digest_of, read_table
 from discreet.errors import WrongKind
-from discreet.ledger import Receipt
 from discreet.ledger.canonical_lines import canonical
-from discreet.loss import PrivacyLoss
-from discreet.plan.plan import Plan, Price
 from discreet.release.odds import Odds, odds_of_plans
+
+if TYPE_CHECKING:  # all are handed in
+    from discreet.ledger.values import Receipt
+    from discreet.loss import PrivacyLoss
+    from discreet.plan.plan import Plan, Price
 
 __all__ = ["Manifest", "WrittenRelease", "answered_into_files_error", "is_manifest"]
 
@@ -43,7 +45,7 @@ def is_manifest(stored: bytes) -> bool:
 
 
 def answered_into_files_error() -> WrongKind:
-    """Return what to say to somebody who asks for an answer that is files."""
+    """Return the error for asking for an answer that is in files."""
     return WrongKind(
         what="this question was answered into files, at this price.",
         why="one question at one price has one answer, and that one may be too large to hand out.",
@@ -97,16 +99,16 @@ class Manifest:
         try:
             document = json.loads(stored)
             known = document["format"] == _FORMAT and document["plan"] == plan
-            found = cls._read(document) if known else None
+            manifest = cls._read(document) if known else None
         except (ValueError, KeyError, TypeError, ZeroDivisionError):
-            found = None
-        if found is None:
+            manifest = None
+        if manifest is None:
             raise WrongKind(
                 what="what is stored about the files of an answer cannot be read.",
                 why="it was written by another version of this package, or for another plan.",
                 do="read it with the version that wrote it.",
             )
-        return found
+        return manifest
 
     @classmethod
     def _read(cls, document: Mapping[str, Any]) -> Self:
@@ -115,7 +117,7 @@ class Manifest:
             folder=str(document["folder"]),
             confidence=Fraction(document["confidence"]),
             columns=tuple((str(name), str(kind)) for name, kind in document["columns"]),
-            files=tuple(_file(*each) for each in document["files"]),
+            files=tuple(_file(*file) for file in document["files"]),
         )
 
 

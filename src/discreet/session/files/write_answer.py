@@ -8,14 +8,13 @@ Trust: kernel.  The steps of an answer are those of :mod:`discreet.session.answe
     publish                the folder gets its name
 
 The folder to write to is made before the charge, where nobody else can take it away.
-A crash while files are written leaves a part of a draw that nobody can look at; asking again
-removes it and draws anew, with another key.  A crash after that leaves a whole draw: asking again
-stores it, or brings what is on record to its place.  A draw that could not be sealed and that
-somebody may have seen closes the question.  Files that are on record and cannot be found are lost:
-there is no second draw.
+A crash during writing leaves part of a draw that nobody can look at; asking again removes it and
+draws anew, with another key.  A later crash leaves a whole draw: asking again stores it, or brings
+what is on record to its place.  A draw that could not be sealed and may have been seen closes the
+question.  Files that are on record and cannot be found are lost: there is no second draw.
 
-The same question at the same price is one answer, whether it is asked for or written: what was
-asked before is written from the record, and what was written before is read from its files.
+The same question at the same price has one answer, whether asked for or written: what was asked
+before is written from the record, and what was written before is read from its files.
 """
 
 from __future__ import annotations
@@ -23,16 +22,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from discreet.engines.hash_order import HashOrder
 from discreet.engines.parquet_files import copy_file, write_table
 from discreet.errors import UnreadableSource, UnsupportedSQL, WrongKind
-from discreet.ledger import Release as Stored
-from discreet.plan.plan import Plan
-from discreet.release.release import Release
 from discreet.requests.engine_request import Total
-from discreet.session.answer_pipeline import AnswerPipeline
 from discreet.session.files.answer_folder import AnswerFolder
 from discreet.session.files.draw_files import (
     DistributedGroups,
@@ -43,44 +38,52 @@ from discreet.session.files.draw_files import (
 )
 from discreet.session.files.manifest import Manifest, WrittenRelease, is_manifest
 
+if TYPE_CHECKING:  # all are handed in
+    from discreet.ledger.values import StoredAnswer
+    from discreet.plan.plan import Plan
+    from discreet.release.release import Release
+    from discreet.session.answer_pipeline import AnswerPipeline
+
 __all__ = ["write"]
 
 
 def write(
-    desk: AnswerPipeline,
+    pipeline: AnswerPipeline,
     plan: Plan,
     folder: object,
     *,
-    told: Callable[[Stored], Release],
+    decode: Callable[[StoredAnswer], Release],
     private: bool,
 ) -> WrittenRelease:
     """Write the answer to a plan into a folder, after paying and drawing it if need be.
 
     Args:
-        desk: where plans are carried out.
+        pipeline: carries out plans.
         plan: what is asked.
-        folder: where the answer goes; it must not be there yet, unless it is this answer.
-        told: reads an answer that is on record itself, and not in files.
+        folder: where the answer goes; it must not exist yet, unless it is this answer.
+        decode: reads an answer that is itself on record, and not in files.
         private: whether anything is protected here.
     """
-    place = AnswerFolder.of(folder, desk.record.id, plan.digest)
+    place = AnswerFolder.of(folder, pipeline.record.id, plan.digest)
     with place.locked():
-        if desk.record.find(plan.digest) is None:
-            _check(plan, desk)
+        if pipeline.record.find(plan.digest) is None:
+            _check(plan, pipeline)
             place.check_parent()
             place.check_free()
             _begin(place)
         try:
-            stored = desk.recorded(plan, plan.digest, lambda: draw_files(desk, plan, place))
+            stored = pipeline.run_steps(
+                plan, plan.digest, lambda: draw_files(pipeline, plan, place)
+            )
         except BaseException:
-            place.abandon()
+            place.remove_unused()
             raise
         with _on_record():
             if is_manifest(stored.answer):
                 manifest = Manifest.read(stored.answer, plan=plan.digest)
                 _complete(place, manifest)
             else:
-                manifest = _written_from(told(stored), plan, place)
+                manifest = _written_from(decode(stored), plan, place)
     return WrittenRelease(
         plan=plan,
         folder=place.target,
@@ -94,28 +97,28 @@ def write(
 # --- before anything is paid ------------------------------------------------------------------
 
 
-def _check(plan: Plan, desk: AnswerPipeline) -> None:
-    """Refuse what cannot be written, for a reason that is in the question."""
-    found: str | None = None
+def _check(plan: Plan, pipeline: AnswerPipeline) -> None:
+    """Refuse questions whose answers cannot be written."""
+    feature: str | None = None
     if plan.search is not None:
-        found = "bounds that are searched for"
-    elif drawn_in_tasks(plan, desk):
-        others = [each for each in plan.request.measures if not isinstance(each, Total)]
+        feature = "bounds that are searched for"
+    elif drawn_in_tasks(plan, pipeline):
+        others = [measure for measure in plan.request.measures if not isinstance(measure, Total)]
         if others or plan.choices:
-            found = "quantiles or distinct values in groups with private keys"
+            feature = "quantiles or distinct values in groups with private keys"
         elif plan.layout.order or plan.layout.limit is not None:
-            found = "an order or a limit of groups with private keys"
-    if found is not None:
+            feature = "an order or a limit of groups with private keys"
+    if feature is not None:
         raise UnsupportedSQL(
-            what=f"an answer with {found} cannot be written by tasks.",
+            what=f"an answer with {feature} cannot be written by tasks.",
             why="each task sees some of the groups only, and totals stay in it.",
             do="leave that out, and sort or cut what was written, which is free; or get the answer "
             "with ask(), which brings all groups to this machine.",
         )
-    if drawn_in_tasks(plan, desk):
+    if drawn_in_tasks(plan, pipeline):
         from discreet.engines.spark.workers import check_writers  # noqa: PLC0415  an optional engine
 
-        engine = cast("DistributedGroups", desk.engine)
+        engine = cast("DistributedGroups", pipeline.engine)
         groups = engine.groups(plan.request, order=HashOrder(salt=0))
         check_writers(groups.sparkSession, engine.run_monitored)
 
@@ -123,7 +126,7 @@ def _check(plan: Plan, desk: AnswerPipeline) -> None:
 def _begin(place: AnswerFolder) -> None:
     """Make the folder to write to, unless a whole draw waits to be stored."""
     try:
-        if place.waiting() is None:
+        if place.unpublished_draw() is None:
             place.begin()
     except (OSError, RuntimeError):
         raise WrongKind(
@@ -138,7 +141,7 @@ def _begin(place: AnswerFolder) -> None:
 
 @contextmanager
 def _on_record() -> Iterator[None]:
-    """Say of whatever fails that nothing is lost."""
+    """Report any failure as one that loses nothing."""
     try:
         yield
     except (OSError, RuntimeError):
@@ -150,7 +153,7 @@ def _on_record() -> Iterator[None]:
 
 
 def _complete(place: AnswerFolder, manifest: Manifest) -> None:
-    """Bring files that are on record to their place, or say why not; none of them is removed."""
+    """Bring files that are on record to their place, or say why not; none is removed."""
     if not _brought(place, manifest):
         raise UnreadableSource(
             what=f"the files of this answer are not in {manifest.folder}, or have been changed.",
@@ -160,18 +163,18 @@ def _complete(place: AnswerFolder, manifest: Manifest) -> None:
 
 
 def _brought(place: AnswerFolder, manifest: Manifest) -> bool:
-    """Bring files to their place from wherever they are, and say whether they are anywhere."""
+    """Bring files to their place from wherever they are; return whether they were found."""
     if manifest.matches(place.target):
-        place.clear()
+        place.remove_leftovers()
         return True
-    for sealed in place.sealed():
+    for sealed in place.sealed_folders():
         if manifest.matches(sealed):
             place.publish(sealed)
             return True
     first = AnswerFolder(Path(manifest.folder), place.digest)
     if first == place:
         return False
-    for source in (*first.sealed(), first.target):
+    for source in (*first.sealed_folders(), first.target):
         if manifest.matches(source):
             place.check_free()
             with suppress(FileNotFoundError):  # brought to its own place meanwhile
@@ -188,7 +191,7 @@ def _copied(place: AnswerFolder, manifest: Manifest, source: Path) -> None:
 
 
 def _written_from(release: Release, plan: Plan, place: AnswerFolder) -> Manifest:
-    """Write an answer that is on record itself."""
+    """Write an answer that is itself on record."""
     table = release.to_arrow()
     file = write_table(table, place.begin(), "answer")
     manifest = manifest_of(plan, place, (file,), table.schema)
@@ -197,5 +200,5 @@ def _written_from(release: Release, plan: Plan, place: AnswerFolder) -> Manifest
         if not manifest.matches(place.target):
             place.publish(sealed)
     finally:
-        place.clear()  # nothing is lost: the answer itself is on record
+        place.remove_leftovers()  # nothing is lost: the answer itself is on record
     return manifest

@@ -1,4 +1,4 @@
-"""What the owner's check reports: findings, one a promise, and how counts are distributed.
+"""What the owner's check reports: one finding per promise, and how counts are distributed.
 
 Trust: kernel.  These are exact numbers about the data, for its owner only: whatever shows a report
 says first that it is not private.
@@ -33,8 +33,8 @@ class Spread:
 
     def __init__(self, counts: Iterable[tuple[int, int]]) -> None:
         """Take values with how often they occur, in any order."""
-        found = tuple(sorted((value, count) for value, count in counts if count > 0))
-        object.__setattr__(self, "counts", found)
+        pairs = tuple(sorted((value, count) for value, count in counts if count > 0))
+        object.__setattr__(self, "counts", pairs)
 
     @property
     def number(self) -> int:
@@ -51,12 +51,12 @@ class Spread:
         return 0
 
     def beyond(self, limit: int) -> Fraction:
-        """Return which share of the values is larger than a limit."""
+        """Return what share of the values is larger than a limit."""
         larger = sum(count for value, count in self.counts if value > limit)
         return Fraction(larger, self.number or 1)
 
     def cut(self, limit: int) -> Fraction:
-        """Return which share of their sum is lost if each value is cut to a limit."""
+        """Return what share of their sum is lost if each value is cut to a limit."""
         whole = sum(value * count for value, count in self.counts)
         lost = sum((value - limit) * count for value, count in self.counts if value > limit)
         return Fraction(lost, whole or 1)
@@ -117,7 +117,7 @@ class Finding:
         detail: str,
         trusted: bool = False,
     ) -> Self:
-        """Take how many of some break a promise; the braces in ``detail`` stand for the share."""
+        """Take how many break a promise; the braces in ``detail`` stand for their share."""
         share = Fraction(broken, of or 1)
         return cls(
             table=table,
@@ -133,7 +133,7 @@ class Finding:
     def untold(
         cls, table: str, column: str, promise: str, *, detail: str, trusted: bool = False
     ) -> Self:
-        """Take a promise that the data cannot show to hold or to be broken."""
+        """Take a promise that the data can neither confirm nor refute."""
         return cls(
             table=table,
             column=column,
@@ -179,7 +179,9 @@ class CheckReport:
     @property
     def broken(self) -> tuple[Finding, ...]:
         """The promises that prices rest on, and that do not hold."""
-        return tuple(each for each in self.findings if each.trusted and each.holds is False)
+        return tuple(
+            finding for finding in self.findings if finding.trusted and finding.holds is False
+        )
 
     @property
     def holds(self) -> bool:
@@ -203,7 +205,7 @@ class CheckReport:
         return {
             "warning": WARNING,
             "holds": self.holds,
-            "findings": [each.to_json() for each in self.findings],
+            "findings": [finding.to_json() for finding in self.findings],
             "summary": self.summary,
         }
 
@@ -216,9 +218,9 @@ class CheckReport:
         return "\n".join([WARNING, "", *_lines([_HEADER, *_rows(self)]), "", self.summary])
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{escape(each)}</th>" for each in _HEADER)
+        head = "".join(f"<th>{escape(cell)}</th>" for cell in _HEADER)
         body = "".join(
-            "<tr>" + "".join(f"<td>{escape(each)}</td>" for each in row) + "</tr>"
+            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
             for row in _rows(self)
         )
         return (
@@ -228,7 +230,7 @@ class CheckReport:
 
 
 def percent(share: Fraction) -> str:
-    """Show a share, so that nothing is shown as 0 % or 100 % that is not.
+    """Show a share; only exact values are shown as 0 % or 100 %.
 
     >>> percent(Fraction(1, 40)), percent(Fraction(1, 10**9)), percent(Fraction(0))
     ('2.5 %', 'less than 0.0001 %', '0 %')
@@ -245,8 +247,8 @@ def percent(share: Fraction) -> str:
 
 
 def _rows(report: CheckReport) -> Iterator[tuple[str, ...]]:
-    for each in report.findings:
-        yield each.verdict, each.table, each.column, each.promise, each.detail
+    for finding in report.findings:
+        yield finding.verdict, finding.table, finding.column, finding.promise, finding.detail
 
 
 def _lines(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:

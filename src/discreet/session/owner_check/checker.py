@@ -3,9 +3,9 @@
 Trust: kernel.  It reads private tables and returns exact numbers: whoever may call it may read the
 data.  Nothing that answers questions imports it, and it opens no ledger.
 
-Limits on the rows and groups of a unit are enforced; what they cut off is accuracy, and error bars
-do not show it.  Which groups there are follows from a question.  Here they are those of one column:
-each that the policy describes, that can tell groups apart, and in which rows of a unit may differ;
+Limits on the rows and groups of a unit are enforced; what they cut off costs accuracy, and error
+bars do not show it.  Which groups there are depends on a question.  Here they are those of one
+column, for each described column that can tell groups apart and in which rows of a unit may differ;
 and the one group of a question without GROUP BY.
 """
 
@@ -49,12 +49,12 @@ _GROUP: Final = "group"
 def limit_findings(
     counting: ExactCounter, table: TableFacts, limits: Limits, declared: frozenset[str]
 ) -> Iterator[Finding]:
-    """Hold the rows and groups of the units of a private table against the limits."""
+    """Compare the rows and groups of the units of a private table with the limits."""
     rows = Binder(counting.schema).bind(Table(table.name))
-    held = rows.unit or ()
-    names = [f"unit{at}" for at, _ in enumerate(held)]
+    unit_columns = rows.unit or ()
+    names = [f"unit{number}" for number, _ in enumerate(unit_columns)]
     unit: tuple[Output, ...] = tuple(
-        (name, Column(column)) for name, column in zip(names, held, strict=True)
+        (name, Column(column)) for name, column in zip(names, unit_columns, strict=True)
     )
     whole = counting.spread(_counted(rows.relation, unit), names, _NUMBER)
     yield _finding(table, "", "rows of a unit", whole, limits.max_rows, "rows", "units")
@@ -62,7 +62,7 @@ def limit_findings(
         if folded(column.name) not in declared or not _tells_groups(table, column):
             continue
         spelled = next(
-            each.column for each in rows.visible if folded(str(each.name)) == folded(column.name)
+            seen.column for seen in rows.visible if folded(str(seen.name)) == folded(column.name)
         )
         listed = _listed(rows.relation, column, spelled)
         cells = _counted(listed, (*unit, (_GROUP, Column(spelled))))
@@ -87,7 +87,7 @@ def _counted(relation: Relation, keys: tuple[Output, ...]) -> Relation:
 
 
 def _tells_groups(table: TableFacts, column: ColumnFacts) -> bool:
-    """Whether questions may group by a column, and a unit be in several groups then."""
+    """Whether questions may group by a column, with a unit in several groups."""
     owner = {*map(folded, table.unit), *map(folded, table.key)}
     if table.link is not None:
         owner.add(folded(table.link.column))
@@ -99,7 +99,7 @@ def _listed(relation: Relation, column: ColumnFacts, spelled: str) -> Relation:
     """Leave out rows of other categories, as a question does."""
     if column.categories is None:
         return relation
-    values = tuple(Literal(each) for each in column.categories)
+    values = tuple(Literal(value) for value in column.categories)
     return Filter(relation, Call("IN", (Column(spelled), *values)))
 
 
@@ -112,14 +112,14 @@ def _finding(  # noqa: PLR0913, PLR0917  one line of the report
     cut: str,
     of: str,
 ) -> Finding:
-    """Hold a spread against a limit, if there is one."""
+    """Compare a spread with a limit, if there is one."""
     if limit is None:
         promise = f"{what} (no limit in the policy)"
         return Finding.untold(table.name, column, promise, detail=spread.words)
     share: Fraction = spread.cut(limit)
-    told = ""
+    effect = ""
     if share:
-        told = (
+        effect = (
             f"; the limit cuts {percent(share)} of {cut}, from "
             f"{percent(spread.beyond(limit))} of {of}"
         )
@@ -130,7 +130,7 @@ def _finding(  # noqa: PLR0913, PLR0917  one line of the report
         holds=share == 0,
         trusted=False,
         share=share,
-        detail=f"{spread.words}{told}",
+        detail=f"{spread.words}{effect}",
     )
 
 
@@ -176,18 +176,18 @@ def check(
         engine.learn_schema(schema)
         counting = ExactCounter(engine, schema)
         divided = any(map(is_spark, sources.values()))
-        found = (
+        findings = (
             *_beyond_data(schema, whose),
             *_of_owners(counting, whose, divided=divided),
             *_of_tables(counting, rules, whose),
         )
     finally:
         engine.close()
-    return CheckReport(findings=found)
+    return CheckReport(findings=findings)
 
 
 def _beyond_data(schema: Schema, unit: PrivacyUnit) -> Iterator[Finding]:
-    """Name the promises that one state of the data cannot show."""
+    """Name the promises that one state of the data cannot confirm."""
     for promise in promises_of(schema, unit):
         if promise.kind in {"names", "stay"}:
             yield Finding.untold(
@@ -211,7 +211,7 @@ def _of_owners(counting: ExactCounter, unit: PrivacyUnit, *, divided: bool) -> I
 
 def _of_tables(counting: ExactCounter, rules: Policy, unit: PrivacyUnit) -> Iterator[Finding]:
     described = {
-        folded(table.name): frozenset(folded(each.name) for each in table.columns)
+        folded(table.name): frozenset(folded(column.name) for column in table.columns)
         for table in rules.tables
     }
     for table in counting.schema.tables:

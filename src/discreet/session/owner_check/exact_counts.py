@@ -1,4 +1,4 @@
-"""Exact counts for the owner: units and rows, and column by column the cells that break a fact.
+"""Exact counts for the owner: units and rows, and the cells of each column that break a fact.
 
 Trust: kernel.  The numbers have no noise.
 
@@ -7,8 +7,8 @@ columns.  So values are read as they are for answers, on every engine.  Engines 
 among machines bring the rows of a unit together; where a check compares the rows of something else,
 such as a key, they are told that this is the unit (``by``).
 
-No fact about a column is trusted: values are clamped, rows of other categories are left out, and a
-cell that cannot be read is NULL.  So a fact that does not hold costs accuracy.
+No fact about a column is trusted: values are clamped, rows of other categories are left out, and an
+unreadable cell is NULL.  So a fact that does not hold costs accuracy.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _AT_ONCE: Final = 16
 @final
 @dataclass(frozen=True, slots=True)
 class ExactCounter:
-    """Counts of tables that are open."""
+    """Exact counts of open tables."""
 
     engine: Engine
     schema: Schema
@@ -48,13 +48,13 @@ class ExactCounter:
     def rows(
         self, table: TableFacts, conditions: Mapping[str, Sequence[Expression]]
     ) -> tuple[int, dict[str, list[int]]]:
-        """Count all rows of a table, and those for which conditions on its columns are true."""
+        """Count all rows of a table, and those that meet conditions on its columns."""
         self.engine.learn_schema(self.schema)
         names = list(conditions)
-        found: dict[str, list[int]] = {}
+        counted: dict[str, list[int]] = {}
         rows = 0
         for some in _chunks(names):
-            flat = [each for name in some for each in conditions[name]]
+            flat = [condition for name in some for condition in conditions[name]]
             raw = self._run(
                 EngineRequest(
                     relation=scan_of(table, some),
@@ -66,8 +66,8 @@ class ExactCounter:
             )
             rows, counts = int(raw.units[0]), iter(_totals(raw, len(flat)))
             for name in some:
-                found[name] = [next(counts) for _ in conditions[name]]
-        return rows, found
+                counted[name] = [next(counts) for _ in conditions[name]]
+        return rows, counted
 
     def units(
         self,
@@ -76,14 +76,14 @@ class ExactCounter:
         conditions: Sequence[Expression],
         by: Mapping[str, Sequence[str]] | None = None,
     ) -> tuple[int, list[int]]:
-        """Count the units of a relation with one row each, and those that conditions hold of.
+        """Count the units of a relation with one row each, and those that meet conditions.
 
         Args:
             relation: a bound relation.
             unit: the columns that tell units apart.
             conditions: conditions on its rows.
             by: for each table that is read, the columns by which its rows are brought together,
-                where these are not those of the unit.
+                if these are not those of the unit.
         """
         raw = self._run(_request(relation, unit, _flags(conditions)), by)
         return int(raw.units[0]), _totals(raw, len(conditions))
@@ -91,7 +91,7 @@ class ExactCounter:
     def number(
         self, relation: Relation, unit: Sequence[str], by: Mapping[str, Sequence[str]]
     ) -> int:
-        """Count the rows of a relation whose unit is there."""
+        """Count the rows of a relation whose unit is not NULL."""
         raw = self._run(_request(relation, unit, (_ROWS,)), by)
         return int(raw.totals["rows"][0])
 
@@ -123,12 +123,12 @@ def _request(relation: Relation, unit: Sequence[str], measures: tuple[Total, ...
 def scan_of(table: TableFacts, names: Sequence[str]) -> Scan:
     """Read some columns of a table as they are declared."""
     wanted = {folded(name) for name in names}
-    columns = ((each.name, each.type) for each in table.columns if folded(each.name) in wanted)
+    columns = ((facts.name, facts.type) for facts in table.columns if folded(facts.name) in wanted)
     return Scan(table.name, tuple(columns))
 
 
 def any_of(conditions: Sequence[Expression]) -> Expression:
-    """Return that at least one condition is true.
+    """Return the condition that at least one of some conditions is true.
 
     >>> any_of([Column("a"), Column("b")]).function
     'OR'
@@ -156,13 +156,13 @@ def _brought_together(schema: Schema, by: Mapping[str, Sequence[str]]) -> Schema
 
 def _flags(conditions: Sequence[Expression]) -> tuple[Total, ...]:
     return tuple(
-        Total(name=f"c{at}", row=Case(((condition, Literal(1)),)), low=0, high=1)
-        for at, condition in enumerate(conditions)
+        Total(name=f"c{number}", row=Case(((condition, Literal(1)),)), low=0, high=1)
+        for number, condition in enumerate(conditions)
     )
 
 
 def _totals(raw: RawTotals, number: int) -> list[int]:
-    return [int(raw.totals[f"c{at}"][0]) for at in range(number)]
+    return [int(raw.totals[f"c{place}"][0]) for place in range(number)]
 
 
 def _chunks(names: Sequence[str]) -> Iterator[Sequence[str]]:
@@ -173,7 +173,7 @@ def _chunks(names: Sequence[str]) -> Iterator[Sequence[str]]:
 @final
 @dataclass(frozen=True, slots=True)
 class _Cells:
-    """What was counted of one column."""
+    """The counts of one column."""
 
     rows: int
     null: int
@@ -190,10 +190,10 @@ def cell_findings(
     counting: ExactCounter, table: TableFacts, declared: frozenset[str]
 ) -> Iterator[Finding]:
     """Check the cells of a table; ``declared`` are the columns that the policy describes."""
-    rows, found = counting.rows(table, {each.name: _conditions(each) for each in table.columns})
+    rows, counts = counting.rows(table, {facts.name: _conditions(facts) for facts in table.columns})
     stored = counting.cells(table)
     for column in table.columns:
-        null, *outside = found[column.name]
+        null, *outside = counts[column.name]
         cells = _Cells(
             rows=rows,
             null=null,
@@ -204,16 +204,16 @@ def cell_findings(
 
 
 def _conditions(column: ColumnFacts) -> list[Expression]:
-    """Return what is counted: NULL, and values that are not what they are declared to be."""
+    """Return the conditions to count: NULL, and values that differ from their declaration."""
     value = Column(column.name)
-    found: list[Expression] = [Call("IS NULL", (value,))]
+    conditions: list[Expression] = [Call("IS NULL", (value,))]
     if column.low is not None and column.high is not None:
         low, high = _ends(column.low, column.high, column.type)
-        found.append(any_of([Call("<", (value, low)), Call(">", (value, high))]))
+        conditions.append(any_of([Call("<", (value, low)), Call(">", (value, high))]))
     if column.categories is not None:
-        listed = tuple(Literal(each) for each in column.categories)
-        found.append(Call("NOT", (Call("IN", (value, *listed)),)))
-    return found
+        listed = tuple(Literal(category) for category in column.categories)
+        conditions.append(Call("NOT", (Call("IN", (value, *listed)),)))
+    return conditions
 
 
 def _ends(low: Fraction, high: Fraction, kind: Type) -> tuple[Literal, Literal]:
@@ -234,21 +234,21 @@ def _of_column(
     lost = None if cells.stored is None else max(cells.stored - cells.there, 0)
     if lost is not None and (said or lost):
         kind = column.type.value.lower()
-        told = "{} of cells are something else, and read as NULL"
-        yield finding(f"can be read as {kind}", lost, cells.stored or 0, told)
+        effect = "{} of cells are something else, and read as NULL"
+        yield finding(f"can be read as {kind}", lost, cells.stored or 0, effect)
     if not table.public and folded(column.name) in map(folded, table.unit):
-        told = "{} of rows name nobody, and are left out"
-        yield finding("names the unit of every row", cells.null, cells.rows, told)
+        effect = "{} of rows name nobody, and are left out"
+        yield finding("names the unit of every row", cells.null, cells.rows, effect)
     elif not column.nullable:
         yield finding("is never NULL", cells.null, cells.rows, "{} of cells are NULL")
     if column.low is not None and column.high is not None:
-        told = "{} of cells are outside, and moved to the nearer bound"
+        effect = "{} of cells are outside, and moved to the nearer bound"
         between = f"lies between {_shown(column.low)} and {_shown(column.high)}"
-        yield finding(between, cells.outside, cells.there, told)
+        yield finding(between, cells.outside, cells.there, effect)
     elif column.categories is not None:
-        told = "{} of cells are something else, and left out where groups are listed"
+        effect = "{} of cells are something else, and left out where groups are listed"
         number = len(column.categories)
-        yield finding(f"is one of {number} categories", cells.outside, cells.there, told)
+        yield finding(f"is one of {number} categories", cells.outside, cells.there, effect)
 
 
 def _shown(bound: Fraction) -> str:

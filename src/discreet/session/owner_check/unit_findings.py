@@ -1,10 +1,10 @@
-"""Whose rows there are: constant columns, links and keys, held against the data.
+"""Whose rows there are: constant columns, links and keys, compared with the data.
 
 Trust: kernel.  Prices rest on constant columns, on those that hold the same in several tables, and
 on links; keys of public tables are enforced where they are joined.
 
 A column is constant if no unit has two values in it, or a value in some rows and NULL in others.
-A key to which other tables point is kept if no value of it belongs to two units.
+A key to which other tables point holds if none of its values belongs to two units.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ __all__ = ["constant_findings", "key_findings", "link_findings", "same_findings"
 
 
 def constant_findings(counting: ExactCounter, table: TableFacts) -> Iterator[Finding]:
-    """Check the columns of a private table in which all rows of a unit are to agree."""
+    """Check the columns of a private table in which all rows of a unit should agree."""
     unit = {folded(name) for name in table.unit}
-    named = [each for each in table.columns if each.constant and folded(each.name) not in unit]
+    named = [facts for facts in table.columns if facts.constant and folded(facts.name) not in unit]
     if not named:
         return
     rows = Binder(counting.schema).bind(Table(table.name))
     outputs: list[tuple[str, Aggregate]] = [("rows", Aggregate("COUNT"))]
     differ = []
-    for at, column in enumerate(named):
+    for place, column in enumerate(named):
         value = Column(_spelled(rows, column.name))
-        outputs += _compared(at, value)
-        differ.append(_differs(at))
+        outputs += _compared(place, value)
+        differ.append(_differs(place))
     units = Aggregated(rows.relation, _unit(rows), tuple(outputs))
     number, broken = counting.units(units, _names(rows), differ)
     for column, count in zip(named, broken, strict=True):
@@ -104,7 +104,7 @@ def link_findings(counting: ExactCounter, table: TableFacts, *, divided: bool) -
 
 
 def key_findings(counting: ExactCounter, table: TableFacts) -> Iterator[Finding]:
-    """Check that no two rows of a table agree in its key."""
+    """Check that no two rows of a table have the same key."""
     if not table.key:
         return
     scan = scan_of(table, table.key)
@@ -113,14 +113,16 @@ def key_findings(counting: ExactCounter, table: TableFacts) -> Iterator[Finding]
     counted = Aggregated(where_not_null(scan, names), keys, (("rows in all", Aggregate("COUNT")),))
     twice = Call(">", (Column("rows in all"), Literal(1)))
     number, (broken,) = counting.units(counted, names, [twice], by={table.name: names})
-    told = "of several rows with one key, one is joined" if table.public else "joins compare units"
+    effect = (
+        "of several rows with one key, one is joined" if table.public else "joins compare units"
+    )
     yield Finding.counted(
         table.name,
         ", ".join(names),
         "is a key: no two rows agree",
         broken=broken,
         of=number,
-        detail=f"{{}} of keys have several rows ({broken} of {number}); {told}",
+        detail=f"{{}} of keys have several rows ({broken} of {number}); {effect}",
     )
 
 
@@ -150,15 +152,15 @@ def _one_unit(counting: ExactCounter, parent: TableFacts, link: Link, *, divided
 
 
 def _orphans(counting: ExactCounter, table: TableFacts, parent: TableFacts, link: Link) -> Finding:
-    """Check that every row points to one that is there."""
+    """Check that every row points to an existing one."""
     child = scan_of(table, [link.column])
     (pointer, _), ((key, _),) = child.columns[0], scan_of(parent, [link.key]).columns
     keys = Distinct(Project(scan_of(parent, [link.key]), (("key", Column(key)),)))
     own = Project(child, (("pointer", Column(pointer)),))
     met = Join(own, keys, "inner", Call("=", (Column("pointer"), Column("key"))))
     by = {table.name: (link.column,), parent.name: (link.key,)}
-    rows, found = counting.rows(table, {pointer: [Call("IS NULL", (Column(pointer),))]})
-    there = rows - found[pointer][0]
+    rows, counts = counting.rows(table, {pointer: [Call("IS NULL", (Column(pointer),))]})
+    there = rows - counts[pointer][0]
     orphans = max(there - counting.number(met, ["pointer"], by), 0)
     return Finding.counted(
         table.name,
@@ -170,24 +172,26 @@ def _orphans(counting: ExactCounter, table: TableFacts, parent: TableFacts, link
     )
 
 
-def _compared(at: int, value: Column) -> tuple[tuple[str, Aggregate], ...]:
+def _compared(number: int, value: Column) -> tuple[tuple[str, Aggregate], ...]:
     return (
-        (f"low{at}", Aggregate("MIN", value)),
-        (f"high{at}", Aggregate("MAX", value)),
-        (f"there{at}", Aggregate("COUNT", value)),
+        (f"low{number}", Aggregate("MIN", value)),
+        (f"high{number}", Aggregate("MAX", value)),
+        (f"there{number}", Aggregate("COUNT", value)),
     )
 
 
-def _differs(at: int) -> Expression:
-    """Return that a unit has two values, or a value in some of its rows only."""
-    there, rows = Column(f"there{at}"), Column("rows")
+def _differs(number: int) -> Expression:
+    """Return the condition that a unit has two values, or a value in only some of its rows."""
+    there, rows = Column(f"there{number}"), Column("rows")
     some = Call("AND", (Call(">", (there, Literal(0))), Call("<", (there, rows))))
-    return any_of([Call("<>", (Column(f"low{at}"), Column(f"high{at}"))), some])
+    return any_of([Call("<>", (Column(f"low{number}"), Column(f"high{number}"))), some])
 
 
 def _spelled(rows: BoundRelation, name: str) -> str:
-    """Return the unique name of a column that can be named."""
-    return next(each.column for each in rows.visible if folded(str(each.name)) == folded(name))
+    """Return the unique name of a visible column."""
+    return next(
+        column.column for column in rows.visible if folded(str(column.name)) == folded(name)
+    )
 
 
 def _held(rows: BoundRelation) -> Sequence[str]:
@@ -195,7 +199,7 @@ def _held(rows: BoundRelation) -> Sequence[str]:
 
 
 def _names(rows: BoundRelation) -> list[str]:
-    return [f"unit{at}" for at, _ in enumerate(_held(rows))]
+    return [f"unit{number}" for number, _ in enumerate(_held(rows))]
 
 
 def _unit(rows: BoundRelation) -> tuple[Output, ...]:

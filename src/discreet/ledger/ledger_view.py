@@ -1,0 +1,148 @@
+"""Looking into a ledger: answers, accounts, what is left, and the entries; nothing changes.
+
+Trust: kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from discreet.accounting.scopes.box import Box, checked_box
+from discreet.ledger.ledger_requests import (
+    LeftRequest,
+    OpenRequest,
+    SnapshotRequest,
+    StatementRequest,
+    checked_account,
+)
+from discreet.ledger.opening_terms import OpeningTerms
+from discreet.ledger.question_requests import checked_answer
+from discreet.ledger.values import (
+    Account,
+    Receipt,
+    StoredAnswer,
+    checked_key,
+    checked_path,
+    path_and_ancestors,
+)
+
+if TYPE_CHECKING:  # handed in, or returned by others
+    from discreet.accounting.budgets.budget import Budget
+    from discreet.accounting.budgets.spending import Left
+    from discreet.ledger.batch import LedgerRequest
+    from discreet.ledger.connection import ForkSafeConnection
+    from discreet.loss import PrivacyLoss
+    from discreet.units import PrivacyUnit
+
+__all__ = ["LedgerView"]
+
+Result = TypeVar("Result")
+
+
+class LedgerView:
+    """What can be seen of a ledger; :class:`discreet.ledger.Ledger` also writes to it."""
+
+    __slots__ = ("_link",)
+
+    _link: ForkSafeConnection
+
+    # --- answers ------------------------------------------------------------------------------
+
+    def find(self, question: str) -> StoredAnswer | None:
+        """Return the first answer to a question, if there is one; this costs nothing."""
+        digest = checked_key(question, name="question")
+        row = self._link.current().read(lambda store: store.first_answer(digest))
+        if row is None:
+            return None
+        return StoredAnswer(
+            key=row.key or "",
+            question=digest,
+            answer=checked_answer(row),
+            receipt=Receipt(self.id, row.seq, row.head),
+            replayed=True,
+        )
+
+    @property
+    def closed(self) -> tuple[str, ...]:
+        """The keys of questions that a failed attempt has closed, the oldest first."""
+        return self._ask(SnapshotRequest()).closed
+
+    def descriptions(self, what: str) -> tuple[Mapping[str, Any], ...]:
+        """Return all descriptions of one kind, in the order in which they were recorded."""
+        recorded = self._ask(SnapshotRequest()).descriptions
+        return tuple(entry.content() for entry in recorded if entry.what == what)
+
+    # --- accounts -----------------------------------------------------------------------------
+
+    def left(self, scope: Box | None = None, *, account: str | None = None) -> Left:
+        """Return what is left for requests about a scope, or about everything.
+
+        The amounts are those of the account, or of the next one above that has limits;
+        ``how_many`` counts requests that all accounts above would accept too.
+        """
+        if scope is not None:
+            checked_box(scope, name="scope")
+        return self._ask(LeftRequest(self._path(account), scope))
+
+    def guarantee(self, account: str | None = None) -> PrivacyLoss:
+        """Return what holds for all answers that an account pays for, whatever will be asked."""
+        path, accounts = self._path(account), self.accounts
+        checked_account(accounts, path)
+        budgets = (accounts[above].budget for above in reversed(path_and_ancestors(path)))
+        return next(budget for budget in budgets if budget is not None).guarantee
+
+    @property
+    def accounts(self) -> Mapping[str, Account]:
+        """All accounts, by their paths."""
+        return self._ask(SnapshotRequest()).accounts
+
+    # --- the record ---------------------------------------------------------------------------
+
+    @property
+    def unit(self) -> PrivacyUnit:
+        """Who is protected."""
+        return self._link.current().opening.unit
+
+    @property
+    def id(self) -> str:
+        """The name of this ledger, drawn when it was opened first."""
+        return self._link.current().opening.ledger
+
+    @property
+    def receipt(self) -> Receipt:
+        """The current end of the ledger; keep it, to show later that nothing was taken away."""
+        return self._ask(SnapshotRequest()).receipt
+
+    def entries(self, after: int = 0) -> Iterator[dict[str, object]]:
+        """Return the contents of the entries after a number, without answers."""
+        for row in self._link.current().rows(after, answers=False):
+            yield row.fields()
+
+    def check_terms(
+        self,
+        *,
+        unit: PrivacyUnit | None = None,
+        budget: Budget | None = None,
+        id: str | None = None,  # noqa: A002  the word of the property
+    ) -> None:
+        """Refuse this ledger if it is recorded for anything but what is given."""
+        self._ask(OpenRequest(OpeningTerms.checked(unit=unit, budget=budget, ledger=id)))
+
+    def __str__(self) -> str:
+        """Show what is left in each account."""
+        opening = self._link.current().opening
+        lines = [f"ledger {opening.ledger}, entry {self.receipt.seq}"]
+        for path, left in self._ask(StatementRequest()):
+            lines.append(f"  {path}: {left or 'as above'}")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        """Show which ledger it is."""
+        return "<closed ledger>" if self._link.closed else f"<ledger {self.id}>"
+
+    def _ask(self, request: LedgerRequest[Result]) -> Result:
+        return self._link.current().call(request)
+
+    def _path(self, account: str | None) -> str:
+        return self._link.current().opening.account if account is None else checked_path(account)
