@@ -69,3 +69,8 @@ def test_every_block_runs_by_itself_and_prints_what_the_page_says(page, capsys):
         program = compile(padding + block[1], str(page), "exec")
         exec(program, {"__name__": page.stem})  # noqa: S102
         assert capsys.readouterr().out == (block[2] or "")
+
+
+def test_every_block_about_sparse_vectors_shows_what_it_prints():
+    found = _CODE.findall((GALLERY / "sparse-vector.md").read_text(encoding="utf-8"))
+    assert [bool(printed) for _, printed in found] == [True] * 7
