@@ -13,21 +13,21 @@ settings.register_profile("fixed", deadline=None, derandomize=True)
 settings.load_profile("fixed")
 
 
+@pytest.hookimpl(wrapper=True)
 def pytest_collection():
-    """Collect without looking for garbage, of which there is none."""
+    """Collect without looking for garbage, and leave what was collected out of later searches."""
     gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
     """Put the tests in order."""
     items[:] = [items[at] for at in in_order([item.nodeid for item in items])]
-
-
-def pytest_collection_finish():
-    """Leave what was collected out of every later search for garbage."""
-    gc.freeze()
-    gc.enable()
 
 
 def pytest_terminal_summary(terminalreporter, config):
