@@ -35,7 +35,7 @@ from tests.servers.java import java_home
 ROOT = Path(__file__).parents[2]
 LOOPBACK, OTHER_LOOPBACK = "127.0.0.1", "127.0.0.2"  # a task is doubled on another host only
 PATIENCE = 120  # seconds until something that was started must run, on a busy machine
-SMALL_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData -XX:-BytecodeVerificationRemote"  # starts in half the time
+SMALL_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"  # starts in half the time
 EXECUTOR = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
 SETTINGS = {
     "spark.default.parallelism": "2",
