@@ -53,7 +53,7 @@ def outcome(tariff, *asked, **how):
         return str(error)
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     trees,
     st.sampled_from([row(), row(relation="replace"), row(relation="either"), person("patient")]),
