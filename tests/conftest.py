@@ -1,14 +1,42 @@
 """Settings of all tests: the same examples on every machine, however slow it is; and servers."""
 
+import gc
 import re
 
 import pytest
 from hypothesis import settings
 
+from tests.order import by_room, in_order
 from tests.servers.postgres import PostgresServer
 
 settings.register_profile("fixed", deadline=None, derandomize=True)
 settings.load_profile("fixed")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Collect without looking for garbage, and leave what was collected out of later searches."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    """Put the tests in order."""
+    items[:] = [items[at] for at in in_order([item.nodeid for item in items])]
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """Tell where the time went, if that was asked for."""
+    if config.option.durations is not None:
+        told = [each for kind in terminalreporter.stats.values() for each in kind]
+        terminalreporter.section("seconds by room")
+        for line in by_room(each for each in told if hasattr(each, "duration")):
+            terminalreporter.write_line(line)
 
 
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")

@@ -3,6 +3,7 @@
 import itertools
 import math
 import random
+from functools import cache
 
 from hypothesis import strategies as st
 
@@ -64,15 +65,22 @@ def charged(asked, cap=4096):
     return paid
 
 
+@cache
+def held(box):
+    """Return the places of the records in a box, which is one of a few hundred."""
+    return [at for at, record in enumerate(RECORDS) if record in box]
+
+
 def debts(asked):
     """Return what each record owes, and the charges that held it."""
     owed = [[0, 0] for _ in RECORDS]
     stories = [0] * len(RECORDS)
     for number, (box, amounts) in enumerate(asked):
-        for at, record in enumerate(RECORDS):
-            if any(amounts) and record in box:
-                owed[at] = [old + new for old, new in zip(owed[at], amounts, strict=True)]
-                stories[at] |= 1 << number
+        if not any(amounts):
+            continue
+        for at in held(box):
+            owed[at] = [old + new for old, new in zip(owed[at], amounts, strict=True)]
+            stories[at] |= 1 << number
     return [tuple(amounts) for amounts in owed], stories
 
 
@@ -104,7 +112,7 @@ def check(asked, cap, scope=None):
         payment = paid.highest(box)
         assert at_most(amounts, payment)
         assert not exact or payment == amounts
-    inside = [at for at, record in enumerate(RECORDS) if scope is None or record in scope]
+    inside = range(len(RECORDS)) if scope is None else held(scope)
     truth = tuple(map(max, zip((0, 0), *(owed[at] for at in inside), strict=True)))
     assert at_most(truth, paid.highest(scope))
     assert not exact or truth == paid.highest(scope)

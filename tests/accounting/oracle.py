@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
+from math import lcm
 
 from discreet.accounting import (
     Group,
@@ -115,17 +116,26 @@ def exact_delta(
     tree: Node, records: Sequence[Record], ratios: Sequence[Fraction], relation: str, most: int = 2
 ) -> list[Fraction]:
     """Return the largest P(S) - a Q(S) over neighbors and outcomes, for each ratio a."""
-    laws: dict[Table, Law] = {}
+    pairs = list(neighbors(len(records), most, relation))
+    laws = {
+        table: law_of(tree, [records[at] for at in table])
+        for table in dict.fromkeys(t for pair in pairs for t in pair)
+    }
+    outcomes = next(iter(laws.values())).keys()
+    scale = lcm(*(chance.denominator for law in laws.values() for chance in law.values()))
+    whole = {table: scaled(law, outcomes, scale) for table, law in laws.items()}
+    different = {(whole[left], whole[right]) for left, right in pairs}  # equal laws lose alike
+    return [max(excess(p, q, a) for p, q in different) / scale for a in ratios]
 
-    def law(table: Table) -> Law:
-        if table not in laws:
-            laws[table] = law_of(tree, [records[index] for index in table])
-        return laws[table]
 
-    worst = [Fraction(0)] * len(ratios)
-    for left, right in neighbors(len(records), most, relation):
-        p, q = law(left), law(right)
-        for at, a in enumerate(ratios):
-            excess = sum((p[s] - a * q[s] for s in p if p[s] > a * q[s]), Fraction(0))
-            worst[at] = max(worst[at], excess)
-    return worst
+def scaled(law: Law, outcomes: Iterable[tuple[int, ...]], scale: int) -> tuple[int, ...]:
+    """Return the chances of all outcomes as multiples of 1 / scale."""
+    assert law.keys() == outcomes
+    chances = (law[outcome] for outcome in outcomes)
+    return tuple(chance.numerator * (scale // chance.denominator) for chance in chances)
+
+
+def excess(p: tuple[int, ...], q: tuple[int, ...], ratio: Fraction) -> Fraction:
+    """Return the sum of p - ratio q wherever that is positive."""
+    n, d = ratio.as_integer_ratio()
+    return Fraction(sum(d * x - n * y for x, y in zip(p, q, strict=True) if d * x > n * y), d)

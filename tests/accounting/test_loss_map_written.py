@@ -70,6 +70,14 @@ def test_a_copy_is_charged_apart():
     assert paid.written() == twin.written()
 
 
+@pytest.fixture(scope="module")
+def data():
+    """What a map writes, and reads."""
+    data = charged(some_charges(1, 30), 30).written()
+    assert LossMap.read(data).written() == data
+    return data
+
+
 def damaged(data, *path, to):
     """Return a copy of written data with one entry changed."""
     copy = json.loads(json.dumps(data))
@@ -147,9 +155,7 @@ COLUMN = ("parts", "columns", 0, 1)
     ],
     ids=steady,
 )
-def test_only_what_was_written_is_read(path, to):
-    data = charged(some_charges(1, 30), 30).written()
-    assert LossMap.read(data).written() == data
+def test_only_what_was_written_is_read(path, to, data):
     with pytest.raises(InputError):
         LossMap.read(damaged(data, *path, to=to))
 

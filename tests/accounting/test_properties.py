@@ -103,8 +103,9 @@ def test_the_order_of_parts_and_alternatives_does_not_matter(
 ) -> None:
     one, two = Parallel("key", {1: a, 2: b}), Parallel("key", {2: b, 1: a})
     other = Parallel("key", {1: b, 2: a})
-    assert same(deltas(one, relation), deltas(two, relation))
-    assert same(deltas(one, relation), deltas(other, relation))
+    found = deltas(one, relation)
+    assert same(found, deltas(two, relation))
+    assert same(found, deltas(other, relation))
     assert same(deltas(Choice(a, b), relation), deltas(Choice(b, a), relation))
 
 

@@ -293,6 +293,8 @@ class Truth:
                     if _name(table) not in laws:
                         laws[_name(table)] = law_of(plain, table, expand)
             self._pairs += [(laws[_name(left)], laws[_name(right)]) for left, right in found]
+        # tables with equal laws lose alike
+        self._pairs = list({(p.tobytes(), q.tobytes()): (p, q) for p, q in self._pairs}.values())
 
     def delta(self, ratio: float) -> float:
         """Return the largest P(S) - ratio Q(S)."""

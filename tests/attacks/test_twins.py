@@ -9,12 +9,13 @@ from discreet_audit.twins import all_twins, catch, caught
 from discreet_audit.twins.sessions import answers_told
 from discreet_audit.twins.sparse_vector import BROKEN, TWINS, VARIANTS
 from discreet_audit.twins.twin import Twin
+from tests.attacks.catches import catch_once
 
 
 @pytest.mark.theorem("audit-bound")
 @pytest.mark.parametrize("twin", all_twins(), ids=lambda twin: twin.name)
 def test_a_twin_is_caught(twin):
-    found = catch(twin, most=100_000)
+    found = catch_once(twin, most=100_000)
     assert found.caught, str(found)
     assert found.lower > found.claimed
     assert found.row.level <= 1.000001e-6

@@ -6,10 +6,9 @@ import sys
 
 import pytest
 
-from tests.house.pages import ROOT
+from tests.house.pages import GALLERY, blocks
+from tests.house.pages import GALLERY_PAGES as PAGES
 
-GALLERY = ROOT / "docs" / "gallery"
-PAGES = sorted(path for path in GALLERY.glob("*.md") if path.name != "index.md")
 PICTURES = sorted(path.name for path in (GALLERY / "pictures").iterdir())
 
 _SHOWN = re.compile(r"^!\[([^\]]+)\]\(pictures/([^)]+)\)$", re.MULTILINE)
@@ -64,8 +63,14 @@ def test_every_block_runs_by_itself_and_prints_what_the_page_says(page, capsys):
     text = page.read_text(encoding="utf-8")
     found = list(_CODE.finditer(text))
     assert found
+    assert len(found) == len(list(blocks(page)))  # no block is left out
     for block in found:
         padding = "\n" * text.count("\n", 0, block.start(1))  # tracebacks name the right line
         program = compile(padding + block[1], str(page), "exec")
         exec(program, {"__name__": page.stem})  # noqa: S102
         assert capsys.readouterr().out == (block[2] or "")
+
+
+def test_every_block_about_sparse_vectors_shows_what_it_prints():
+    found = _CODE.findall((GALLERY / "sparse-vector.md").read_text(encoding="utf-8"))
+    assert [bool(printed) for _, printed in found] == [True] * 7

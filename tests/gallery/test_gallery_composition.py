@@ -14,9 +14,9 @@ from discreet.accounting.budgets.privacy_filter import PrivacyFilter
 from discreet.loss import GaussianDP, Pure, ZeroConcentrated
 from discreet.mechanisms.finite import FiniteMechanism
 from discreet.units import NeighborGraph, person, row, table_distance
-from tests.house.pages import ROOT
+from tests.house.pages import COMPOSITION_GUIDE as GUIDE
+from tests.house.pages import ROOT, blocks
 
-GUIDE = ROOT / "docs" / "guide" / "composition.md"
 FOLDER = GUIDE.parent / "pictures"
 PICTURES = sorted(path.name for path in FOLDER.iterdir())
 
@@ -27,7 +27,7 @@ _CODE = re.compile(r"^```python\n(.*?)^```\n(?:\n^```text\n(.*?)^```\n)?", re.DO
 def test_every_block_of_the_guide_runs_by_itself_and_prints_what_it_says(capsys):
     text = GUIDE.read_text(encoding="utf-8")
     found = list(_CODE.finditer(text))
-    assert len(found) > 20
+    assert len(found) == len(list(blocks(GUIDE))) > 20  # no block is left out
     for block in found:
         padding = "\n" * text.count("\n", 0, block.start(1))  # tracebacks name the right line
         exec(compile(padding + block[1], str(GUIDE), "exec"), {"__name__": "guide"})  # noqa: S102

@@ -7,6 +7,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "discreet"
+GALLERY = ROOT / "docs" / "gallery"
+GALLERY_PAGES = sorted(path for path in GALLERY.glob("*.md") if path.name != "index.md")
+COMPOSITION_GUIDE = ROOT / "docs" / "guide" / "composition.md"
 
 _BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 

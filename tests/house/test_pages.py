@@ -5,9 +5,11 @@ import re
 import pytest
 
 from discreet.errors import DiscreetError
-from tests.house.pages import ROOT, blocks, pages, rooms
+from tests.house.pages import COMPOSITION_GUIDE, GALLERY_PAGES, ROOT, blocks, pages, rooms
+from tests.servers.spark import SMALL_JAVA
 
 ERROR_PAGES = sorted((ROOT / "docs" / "errors").glob("E*.md"))
+ALONE = {*GALLERY_PAGES, COMPOSITION_GUIDE}  # whose blocks run one by one in tests/gallery
 
 
 def name(page):
@@ -22,9 +24,10 @@ def codes(kind=DiscreetError):
     return [code for child in below for code in codes(child)]
 
 
-@pytest.mark.parametrize("page", sorted(set(pages()) - set(ERROR_PAGES)), ids=name)
+@pytest.mark.parametrize("page", sorted(set(pages()) - set(ERROR_PAGES) - ALONE), ids=name)
 def test_every_code_block_runs(page, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("JDK_JAVA_OPTIONS", SMALL_JAVA)
     namespace = {"__name__": name(page)}
     for code, file in blocks(page):
         exec(compile(code, file, "exec"), namespace)  # noqa: S102

@@ -127,11 +127,13 @@ def test_laws_bound_the_profile_from_both_sides(pair, step):
 def test_a_reversed_profile_is_the_reversed_pairs_profile(pair):
     assert pair.reverse().reverse() == pair
     one = Composition(((pair, 1),))
+    reversed_ = one.reverse()
     for eps in (0.3, 0.9):
         a = math.exp(eps)
         flipped = 1 - 1 / a + one.delta(eps).high / a
-        assert one.reverse().delta(-eps).low <= flipped * (1 + 1e-12)
-        assert flipped <= one.reverse().delta(-eps).high * (1 + 1e-6) + 1e-9
+        found = reversed_.delta(-eps)
+        assert found.low <= flipped * (1 + 1e-12)
+        assert flipped <= found.high * (1 + 1e-6) + 1e-9
 
 
 @pytest.mark.theorem("discrete-laplace-loss")

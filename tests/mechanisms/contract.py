@@ -99,11 +99,12 @@ def hashable(answer):
 
 
 _known: dict[Any, Any] = {}
+_whole: dict[int, Any] = {}
 
 
-def owner(mechanism):
-    """Return whose law it is: a twin may have kept that of its original."""
-    kept = isinstance(mechanism, Twin) and "reference_pmf" not in mechanism.faces
+def owner(mechanism, face="reference_pmf"):
+    """Return whose law or loss it is: a twin may have kept that of its original."""
+    kept = isinstance(mechanism, Twin) and face not in mechanism.faces
     return mechanism.mechanism if kept else mechanism
 
 
@@ -122,9 +123,30 @@ def laws_of(mechanism, case):
     return [law_of(mechanism, case, value) for value in case.inputs]
 
 
+@dataclass(frozen=True)
+class Whole:
+    """The ends of all chances of a law, in whole parts of one denominator."""
+
+    low: Mapping[Any, int]
+    high: Mapping[Any, int]
+    parts: int
+
+
+def whole(law):
+    """Return a law in whole numbers, which add up much faster; each law is written so once."""
+    if id(law) not in _whole:
+        ends = [end for chance in law.values() for end in (chance.low, chance.high)]
+        parts = math.lcm(*(end.denominator for end in ends))
+        low = {y: int(chance.low * parts) for y, chance in law.items()}
+        high = {y: int(chance.high * parts) for y, chance in law.items()}
+        _whole[id(law)] = law, Whole(low, high, parts)  # with the law, so that its id stays its own
+    return _whole[id(law)][1]
+
+
 def outside(law):
     """Bound the mass outside the window."""
-    return max(Fraction(0), 1 - sum((chance.low for chance in law.values()), Fraction(0)))
+    known = whole(law)
+    return Fraction(max(0, known.parts - sum(known.low.values())), known.parts)
 
 
 def check_enclosures(mechanism, case):
@@ -200,6 +222,12 @@ def check_sampler_exactly(mechanism, case):
                 )
 
 
+@functools.cache
+def chance_of(law, z):
+    """Enclose the chance of noise."""
+    return law.pmf_bounds(z)
+
+
 def check_noise(mechanism, case, value, chance):
     """Push the law of the noise through ``run``, and compare with the claim."""
     low, high = {}, {}
@@ -207,7 +235,7 @@ def check_noise(mechanism, case, value, chance):
         for noise in itertools.product(range(-case.radius, case.radius + 1), repeat=case.noises):
             script = Script(noise)
             outcome = case.key(mechanism.run(value, entropy=script))
-            parts = [law.pmf_bounds(z) for law, z in zip(script.laws, noise, strict=True)]
+            parts = [chance_of(law, z) for law, z in zip(script.laws, noise, strict=True)]
             low[outcome] = low.get(outcome, 0) + math.prod(part.low for part in parts)
             high[outcome] = high.get(outcome, 0) + math.prod(part.high for part in parts)
     beyond = 1 - sum(low.values())
@@ -237,6 +265,7 @@ def check_sampler(mechanism, case):
             raise Broken(f"{case.name}: the draws do not follow the claimed law")
 
 
+@functools.cache
 def growth(epsilon):
     """Enclose e**epsilon."""
     low, high = exp_neg(Fraction(epsilon), 128)
@@ -245,10 +274,13 @@ def growth(epsilon):
 
 def least_divergence(p, q, epsilon):
     """Bound the hockey-stick divergence of two laws from below."""
-    factor = growth(epsilon)[1]
-    gains = (p[y].low - factor * q[y].high for y in p if y in q)
-    missing = sum((p[y].low for y in p if y not in q and isinstance(q, Total)), Fraction(0))
-    return missing + sum((gain for gain in gains if gain > 0), Fraction(0))
+    n, d = growth(epsilon)[1].as_integer_ratio()
+    here, there = whole(p), whole(q)
+    left, right = d * there.parts, n * here.parts
+    gains = (here.low[y] * left - right * there.high[y] for y in p if y in q)
+    missing = sum(here.low[y] for y in p if y not in q) if isinstance(q, Total) else 0
+    total = missing * left + sum(gain for gain in gains if gain > 0)
+    return Fraction(total, here.parts * left)
 
 
 class Total(dict):
@@ -257,9 +289,11 @@ class Total(dict):
 
 def most_divergence(p, q, epsilon):
     """Bound the hockey-stick divergence of two laws from above."""
-    factor = growth(epsilon)[0]
-    gains = (chance.high - factor * (q[y].low if y in q else 0) for y, chance in p.items())
-    return outside(p) + sum((gain for gain in gains if gain > 0), Fraction(0))
+    n, d = growth(epsilon)[0].as_integer_ratio()
+    here, there = whole(p), whole(q)
+    left, right = d * there.parts, n * here.parts
+    gains = (high * left - right * there.low.get(y, 0) for y, high in here.high.items())
+    return outside(p) + Fraction(sum(gain for gain in gains if gain > 0), here.parts * left)
 
 
 def window_laws(mechanism, case):
@@ -275,13 +309,21 @@ def window_laws(mechanism, case):
     return _known[which]
 
 
-@functools.cache
 def claimed(mechanism, distance, epsilon):
+    return _claimed(owner(mechanism, "loss"), distance, epsilon)
+
+
+@functools.cache
+def _claimed(mechanism, distance, epsilon):
     return mechanism.loss(distance=distance).delta_interval(epsilon=epsilon)
 
 
-@functools.cache
 def claimed_pure(mechanism, distance):
+    return _claimed_pure(owner(mechanism, "loss"), distance)
+
+
+@functools.cache
+def _claimed_pure(mechanism, distance):
     return mechanism.loss(distance=distance).epsilon(delta=0)
 
 
@@ -317,8 +359,10 @@ def check_ratio(mechanism, case, p, q, distance):
     pure = claimed_pure(mechanism, distance)
     if math.isinf(pure):
         return
-    most = growth(pure)[1]
-    if any(p[y].low > most * q[y].high for y in p if y in q):
+    n, d = growth(pure)[1].as_integer_ratio()
+    here, there = whole(p), whole(q)
+    left, right = d * there.parts, n * here.parts
+    if any(here.low[y] * left > right * there.high[y] for y in p if y in q):
         raise Broken(f"{case.name}: an outcome is likelier by more than e**{pure}")
 
 
@@ -326,7 +370,9 @@ def check_ratio_is_attained(mechanism, case, laws):
     """At every distance, some outcome is likelier by as much as the pure bound."""
     best = {}
     for (x, p), (y, q) in itertools.permutations(zip(case.inputs, laws, strict=True), 2):
-        ratio = max(p[z].high / q[z].low for z in p if z in q and q[z].low > 0)
+        here, there = whole(p), whole(q)
+        ratio = max(Fraction(here.high[z], there.low[z]) for z in p if there.low.get(z, 0) > 0)
+        ratio *= Fraction(there.parts, here.parts)
         distance = case.distance(x, y)
         if distance is None:
             continue
@@ -341,15 +387,17 @@ def check_error(mechanism, case):
     """The error holds at every input, and one unit less fails at some input."""
     inputs = case.error_inputs or case.inputs
     laws = [law_of(mechanism, case, value) for value in inputs]
+    misses = [
+        {y: case.miss(y, value) for y in law} for value, law in zip(inputs, laws, strict=True)
+    ]
     for confidence in CONFIDENCES:
         reach = mechanism.error(confidence=confidence)
         least, below = [], []
-        for value, law in zip(inputs, laws, strict=True):
-            misses = {y: case.miss(y, value) for y in law}
-            far = sum((law[y].high for y in law if misses[y] > reach), Fraction(0)) + outside(law)
+        for missed, law in zip(misses, laws, strict=True):
+            high, parts = whole(law).high, whole(law).parts
+            far = Fraction(sum(high[y] for y in law if missed[y] > reach), parts) + outside(law)
             least.append(1 - far)
-            near = sum((law[y].high for y in law if misses[y] < reach), Fraction(0))
-            below.append(near)
+            below.append(Fraction(sum(high[y] for y in law if missed[y] < reach), parts))
         if min(least) < confidence - SLACK:
             raise Broken(f"{case.name}: within {reach} only {float(min(least))} of the time")
         if case.worst and reach > 0 and min(below) >= confidence + SLACK:

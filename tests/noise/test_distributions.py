@@ -3,6 +3,7 @@
 import math
 import pickle
 from fractions import Fraction
+from functools import cache
 
 import mpmath
 import pytest
@@ -66,6 +67,7 @@ def laplace_tail(scale, k):
     return a ** (k + 1) / (1 + a)
 
 
+@cache
 def gaussian_sum(variance, first):
     """Sum exp(-j**2 / 2v) from ``first`` on, term by term."""
     v = number(variance)

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import FrozenInstanceError
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ SOURCE = Path(discreet.__file__).parent
 PROOFS = SOURCE.parents[1] / "docs" / "proofs" / "noise.md"
 
 
+@cache
 def cited():
     """Return every key that a docstring or comment of the code names."""
     pattern = re.compile(r"keys?:?\s+(``[a-z-]+``(?:,\s+``[a-z-]+``)*)")
