@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from discreet import accounting
 from discreet.accounting import Box, Leaf, Parallel, Post, equals
 from discreet.accounting.budgets import price_cache as tariff_module
 from discreet.accounting.budgets.budget import Budget
@@ -21,7 +22,6 @@ from discreet.accounting.budgets.currency import (
 from discreet.accounting.budgets.price_cache import PriceCache
 from discreet.accounting.budgets.privacy_filter import PrivacyFilter
 from discreet.accounting.scopes.contribution import Contribution
-from discreet.accounting.worst_case import accountant
 from discreet.errors import DiscreetError, OutOfRange, WrongKind
 from discreet.loss import GaussianDP, Pure, ZeroConcentrated
 from discreet.mechanisms import Laplace, Mechanism
@@ -36,13 +36,13 @@ SCOPES = [None, Box({"ward": equals("A")}), Box({"ward": equals("B")})]
 def worked(monkeypatch):
     """Count how often the accountant works."""
     seen = []
-    account = accountant.account
+    account = accounting.account
 
     def counted(tree, **rest):
         seen.append(tree)
         return account(tree, **rest)
 
-    monkeypatch.setattr(accountant, "account", counted)
+    monkeypatch.setattr(accounting, "account", counted)
     return seen
 
 
