@@ -37,6 +37,7 @@ from discreet.mechanisms.laplace import Laplace
 from discreet.noise import SYSTEM, Entropy
 from discreet.noise.rare_events import rare_heads
 from discreet.noise.tablefree import SIZES, FreeSizes
+from discreet.noise.two_sided import TwoSidedLaw
 
 __all__ = ["EmptyGroups", "ShownEmptyGroups"]
 
@@ -80,7 +81,7 @@ class EmptyGroups:
 
     def chance(self, bits: int = _BITS) -> Interval:
         """Enclose the chance that one empty group is shown."""
-        return self.noise.law.survival_bounds(self.threshold - 1, bits)
+        return self._law().survival_bounds(self.threshold - 1, bits)
 
     def expected(self) -> Interval:
         """Enclose how many groups are shown on average, if all of them are empty."""
@@ -91,7 +92,7 @@ class EmptyGroups:
         """Return the exact least threshold at which at most ``most`` are shown on average."""
         if most >= self.groups:
             return 1
-        return max(1, self.noise.law.quantile(1 - Fraction(most, self.groups)) + 1)
+        return max(1, self._law().quantile(1 - Fraction(most, self.groups)) + 1)
 
     def run(
         self,
@@ -102,6 +103,9 @@ class EmptyGroups:
     ) -> ShownEmptyGroups:
         """Return the groups that are shown though they are empty: none of those touched."""
         places = rare_heads(coins=self.groups, chance=self.chance, entropy=entropy, sizes=sizes)
-        counts = self.noise.law.beyond(self.threshold, places.size, entropy, sizes=sizes)
+        counts = self._law().beyond(self.threshold, places.size, entropy, sizes=sizes)
         empty = ~np.isin(places, touched)
         return ShownEmptyGroups(places[empty], counts[empty])
+
+    def _law(self) -> TwoSidedLaw:
+        return self.noise.law
