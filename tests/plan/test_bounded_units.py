@@ -192,8 +192,8 @@ def test_the_statement_reads_as_planned():
     [
         (
             (
-                "SELECT COUNT(*) AS n FROM (SELECT patient, ROW_NUMBER() OVER (PARTITION BY patient "
-                "ORDER BY day, city) AS r FROM visits) WHERE r = 1"
+                "SELECT COUNT(*) AS n FROM (SELECT patient, ROW_NUMBER() OVER (PARTITION BY "
+                "patient ORDER BY day, city) AS r FROM visits) WHERE r = 1"
             ),
             "7d3531d1f60b64f4f868c28f0c1285add98f5a4f9b3f51cbc805350491efebc6",
         ),

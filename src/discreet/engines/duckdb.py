@@ -142,7 +142,9 @@ class DuckDB(ClosingEngine):
         return PreparedRequest(
             bounding,
             totals=statements.totals(),
-            distinct={m.name: distinct(bounding, m) for m in measures if isinstance(m, DistinctCount)},
+            distinct={
+                m.name: distinct(bounding, m) for m in measures if isinstance(m, DistinctCount)
+            },
             leaves={m.name: leaves(bounding, m) for m in measures if isinstance(m, Leaves)},
             exact=statements.exact_rows,
         )
