@@ -16,8 +16,9 @@ Proof.  Whether the rows of a unit stay follows from their number and their text
 of them stay as they are.  Every partition of a window lies within the rows of one unit.
 Rows whose unit is NULL belong to nobody, and are dropped here already.
 
-Both limits are the same for every question, so they are no part of its digest.  DuckDB with 400 MB
-computes each of our windows over a unit at either limit; fixed columns it keeps on disk.
+Both limits are the same for every question, so they are no part of its digest.  They come from
+measurement: with 400 MB DuckDB computed ROW_NUMBER, LAG and SUM over one unit of 2**24 rows, all
+other windows over one of 10**7 rows, and each of them over 2**27 bytes of text.
 """
 
 from __future__ import annotations
