@@ -81,6 +81,7 @@ AGGREGATES: Final = (
     "MEDIAN(age)",
     "MAX(age)",
     "APPROX_QUANTILES(age, 4)",
+    "MODE(ward)",
 )
 """One of every kind of aggregate."""
 ONE_AGGREGATE: Final = "SELECT {} AS a FROM visits"

@@ -55,7 +55,8 @@ PAIRS = {
         .max("cost", bounds=(0, 10))
         .median("cost", bounds=(0, 10))
         .percentile("cost", 0.9, bounds=(0, 10), name="p")
-        .quantiles("cost", 4, bounds=(0, 10)),
+        .quantiles("cost", 4, bounds=(0, 10))
+        .mode("ward", where="paid", epsilon="0.1"),
         """SELECT
           COUNT(*, contribution_bounds_per_group => (0, 3), epsilon => 0.1) FILTER (WHERE paid),
           COUNT(DISTINCT id, contribution_bounds_per_group => (0, 1)),
@@ -67,7 +68,8 @@ PAIRS = {
           MAX(cost, contribution_bounds_per_row => (0, 10)),
           MEDIAN(cost, contribution_bounds_per_row => (0, 10)),
           PERCENTILE_CONT(cost, 0.9, contribution_bounds_per_row => (0, 10)) AS p,
-          APPROX_QUANTILES(cost, 4, contribution_bounds_per_row => (0, 10))
+          APPROX_QUANTILES(cost, 4, contribution_bounds_per_row => (0, 10)),
+          MODE(ward, epsilon => 0.1) FILTER (WHERE paid)
         FROM visits""",
     ),
     "what is released": (

@@ -127,6 +127,10 @@ class Asked:
         total = Aggregate("APPROX_QUANTILES", read_expression(of), parameter=Fraction(count))
         return self._value(total, **options)
 
+    def mode(self, of: str, **options: Unpack[_Options]) -> Asked:
+        """Take the most frequent of the public values of an expression."""
+        return self._add(Aggregate("MODE", read_expression(of)), **_known(options, _Options))
+
     def show(self, *items: str, **named: str) -> Asked:
         """Add any expression over keys and aggregates, such as ``"SUM(a) / COUNT(*) AS ratio"``."""
         return self._with(items=(*self.select.items, *read_items(items, named)))

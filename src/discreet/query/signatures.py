@@ -27,6 +27,7 @@ _TEXT: Final = frozenset({Type.TEXT})
 _BOOLEAN: Final = frozenset({Type.BOOLEAN})
 _DATE: Final = frozenset({Type.DATE})
 _TIME: Final = frozenset({Type.DATE, Type.TIMESTAMP})
+_LISTED: Final = _ANY - {Type.FLOAT}
 
 TIME_PARTS: Final = ("HOUR", "MINUTE", "SECOND")
 """Parts that only a TIMESTAMP has."""
@@ -226,6 +227,7 @@ AGGREGATES: Final[dict[str, Function]] = {
             _of_numbers("STDDEV_SAMP", "the square root of VAR_SAMP"),
             _of_numbers("PERCENTILE_CONT", "the value at a fraction"),
             _of_numbers("APPROX_QUANTILES", "n + 1 values at k / n"),
+            Function("MODE", (_LISTED,), "same", "the most frequent of the public values"),
         )
     },
 }

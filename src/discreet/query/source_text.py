@@ -202,13 +202,13 @@ FUNCTIONS: Final[dict[str, Reason]] = {
     **dict.fromkeys(
         (
             *("ARRAY_AGG", "STRING_AGG", "GROUP_CONCAT", "LIST", "ANY_VALUE", "FIRST", "LAST"),
-            *("ARG_MAX", "ARG_MIN", "MAX_BY", "MIN_BY", "MODE"),
+            *("ARG_MAX", "ARG_MIN", "MAX_BY", "MIN_BY"),
         ),
         ("it hands out values of single people.", "count them: GROUP BY the value."),
     ),
-    **dict.fromkeys(
-        ("APPROX_TOP_COUNT", "APPROX_TOP_SUM"),
-        ("there is one way to say it here.", "GROUP BY the value, ORDER BY COUNT(*), LIMIT."),
+    "APPROX_TOP_SUM": (
+        "there is one way to say it here.",
+        "GROUP BY the value, ORDER BY SUM(x), LIMIT.",
     ),
     **dict.fromkeys(
         ("NTILE", "PERCENT_RANK", "CUME_DIST", "LAST_VALUE", "NTH_VALUE"),

@@ -91,6 +91,12 @@ QUESTIONS_AND_PLANS: Final = (
         source="Smith 2011, in its discrete form; proof in discreet.plan.pricing.group_sensitivity",
     ),
     Theorem(
+        key="mode-scores",
+        statement="With n rows, of which c(i) have the candidate value i, one row more or less "
+        "moves every score c(i) - n / 2 by 1/2, and one that is replaced by at most 1.",
+        source="McSherry and Talwar 2007, for counts; proof in discreet.plan.aggregates.modes",
+    ),
+    Theorem(
         key="part-prices",
         statement="The scale of each mechanism of a plan keeps the share of epsilon or rho that it "
         "was given, for all groups of a unit together, also where units are replaced.",

@@ -135,6 +135,7 @@ _AGGREGATES: Final = (
     ("MEDIAN(age)", _SOME),
     ("PERCENTILE_CONT(cost, 0.9)", _SOME),
     ("APPROX_QUANTILES(age, 4)", 10**5),
+    ("MODE(ward)", _SOME),
     ("MIN(age)", _SOME),
     ("MAX(cost)", _SOME),
     ("SUM(cost) FILTER (WHERE age > 40)", _SOME),

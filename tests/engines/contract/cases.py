@@ -416,6 +416,12 @@ CASES = (
         local=("drugs",),
     ),
     *asked_in_sql(
+        "the most frequent value",
+        "quantiles",
+        text="SELECT city, MODE(ward) AS w, MODE(stay) AS s, MODE(paid) AS p, MODE(day) FILTER "
+        "(WHERE day IN (DATE '2000-01-01', DATE '2000-01-02')) AS d FROM visits GROUP BY city",
+    ),
+    *asked_in_sql(
         "a linked table",
         "linked tables",
         text="SELECT v.ward, COUNT(*) AS n, SUM(b.sum) AS s, MEDIAN(b.sum) AS m FROM bills b "

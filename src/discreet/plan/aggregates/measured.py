@@ -17,6 +17,7 @@ from discreet.plan.aggregates.counts import measure_count
 from discreet.plan.aggregates.estimator import Estimator
 from discreet.plan.aggregates.means import measure_mean
 from discreet.plan.aggregates.measurer import Measurer
+from discreet.plan.aggregates.modes import measure_mode
 from discreet.plan.aggregates.quantiles import measure_quantile
 from discreet.plan.aggregates.sums import measure_sum
 from discreet.plan.aggregates.variances import measure_variance
@@ -41,6 +42,7 @@ AGGREGATES: Final[Mapping[str, Callable[[Measurer, Aggregate], Estimator]]] = {
     "MAX": measure_quantile,
     "PERCENTILE_CONT": measure_quantile,
     "APPROX_QUANTILES": measure_quantile,
+    "MODE": measure_mode,
 }
 """How each aggregate is measured."""
 

@@ -201,6 +201,7 @@ def _made_window(
 
 _SYNONYMS: Final = {
     "APPROX_COUNT_DISTINCT": "COUNT",
+    "APPROX_TOP_COUNT": "MODE",
     "COUNTIF": "COUNT",
     "COUNT_IF": "COUNT",
     "MEAN": "AVG",
@@ -299,6 +300,8 @@ def _parameter(word: str, values: list[Expression], span: Span) -> Fraction | No
     """Take the fraction of a percentile, or the number of quantiles, off the values."""
     if word == "MEDIAN":
         return Fraction(1, 2)
+    if word == "APPROX_TOP_COUNT":
+        _take_one(values, span)
     if word not in _WITH_PARAMETER:
         return None
     last = values.pop() if len(values) == 2 else None
@@ -316,3 +319,16 @@ def _parameter(word: str, values: list[Expression], span: Span) -> Fraction | No
         f"{word} takes a column and {'a whole number to 1000' if whole else 'a fraction'}.",
         ("which values are meant must be known before any data is read.", f"write {do}."),
     )
+
+
+def _take_one(values: list[Expression], span: Span) -> None:
+    """Take the number of values off APPROX_TOP_COUNT, which is 1 here."""
+    if len(values) != 2 or values.pop() != Literal(1):
+        raise unsupported(
+            span,
+            "APPROX_TOP_COUNT takes a column and the number 1.",
+            (
+                "a cell of the answer holds one value, and each further one has its own price.",
+                "write APPROX_TOP_COUNT(x, 1); or GROUP BY the value, ORDER BY COUNT(*), LIMIT.",
+            ),
+        )

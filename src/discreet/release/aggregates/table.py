@@ -11,12 +11,14 @@ from typing import Any, Final
 from discreet.plan.aggregates.counts import Count, Units
 from discreet.plan.aggregates.estimator import Estimator
 from discreet.plan.aggregates.means import Mean
+from discreet.plan.aggregates.modes import ModeEstimator
 from discreet.plan.aggregates.quantiles import QuantileEstimator, QuantilesEstimator
 from discreet.plan.aggregates.sums import Sum
 from discreet.plan.aggregates.variances import Variance
 from discreet.release.aggregates.counts import CountKind
 from discreet.release.aggregates.kind import AggregateKind
 from discreet.release.aggregates.means import MeanKind
+from discreet.release.aggregates.modes import ModeKind
 from discreet.release.aggregates.quantiles import QuantileKind, QuantilesKind
 from discreet.release.aggregates.sums import SumKind
 from discreet.release.aggregates.variances import VarianceKind
@@ -31,6 +33,7 @@ KINDS: Final[Mapping[type[Estimator], AggregateKind[Any]]] = {
     Variance: VarianceKind(),
     QuantileEstimator: QuantileKind(),
     QuantilesEstimator: QuantilesKind(),
+    ModeEstimator: ModeKind(),
 }
 """How each estimator is computed."""
 
