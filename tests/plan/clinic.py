@@ -1,8 +1,11 @@
 """A clinic to plan for: its policy, random tables, and what one unit moves in them."""
 
+from fractions import Fraction
+
 from hypothesis import strategies as st
 
 from discreet.engines.hash_order import HashOrder
+from discreet.plan.aggregates.modes import ModeChoice
 from discreet.plan.policy.policy import read_policy
 from discreet.plan.steps import plan
 from discreet.query.sql.parse import read
@@ -156,14 +159,15 @@ def moved(one, other):
 
 
 def scores(choice, leaves):
-    """Return the scores of all leaves of a group, as a choice defines them, in parts of a rank."""
-    parts = choice.level.denominator
+    """Return the scores of all leaves of a group, as a choice defines them."""
     rows = [leaves.get(leaf, 0) for leaf in range(choice.mechanism.candidates)]
-    target = choice.level.numerator * sum(rows) + parts * max(choice.offset, 0)
+    if isinstance(choice, ModeChoice):
+        return [count - Fraction(sum(rows), 2) for count in rows]
+    target = choice.level * sum(rows) + max(choice.offset, 0)
     rows[0 if choice.offset < 0 else -1] += abs(choice.offset)
     found, below = [], 0
     for count in rows:
         up_to = below + count
-        found.append(-max(0, parts * below - target, target - parts * up_to))
+        found.append(-max(Fraction(0), below - target, target - up_to))
         below = up_to
     return found

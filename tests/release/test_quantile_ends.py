@@ -63,10 +63,7 @@ def leaf_of(counts, rank):
 
 def missed_by(choice, counts):
     """Return the chance that an end is on the wrong side of its quantile, at most."""
-    parts = choice.level.denominator
-    law = Exponential(candidates=len(counts), scale=choice.mechanism.scale * parts).reference_pmf(
-        scores(choice, dict(enumerate(counts)))
-    )
+    law = choice.mechanism.reference_pmf(scores(choice, dict(enumerate(counts))))
     low, high = ranks_of(choice.level, sum(counts))
     if choice.side < 0:
         wrong = range(leaf_of(counts, low) + 1, len(counts))
