@@ -20,11 +20,12 @@ from tests.plan.test_neighbors import check
 _WORDS = """
 ALL AND ANTI AS ASC BETWEEN BIGINT BOOLEAN BY C CASE CAST COLLATE CROSS DATE DESC DISTINCT
 DOUBLE ELSE END EXCLUDE EXISTS FALSE FILTER FIRST FROM FULL GROUP HUGEINT IN INNER INTEGER
-INTERVAL IS JOIN LAST LEFT LIKE NOT NULL NULLS ON OR ORDER OVER PARTITION RIGHT SELECT SEMI
-SMALLINT THEN TIMESTAMP TRUE TRY TRY_CAST UNION VARCHAR WHEN WHERE abs c ceil coalesce concat
+HAVING INTERVAL IS JOIN LAST LEFT LIKE MATERIALIZED NOT NULL NULLS ON OR ORDER OVER PARTITION
+RIGHT SELECT SEMI
+SMALLINT THEN TIMESTAMP TRUE TRY TRY_CAST UNION VARCHAR WHEN WHERE WITH abs c ceil coalesce concat
 count date_trunc day dayofweek dayofyear dense_rank e ends_with false first_value floor g
-greatest h hash hour i isfinite lag lambda lead leaf least len length list_transform lower max
-min minute month n nullif place position quarter rank regexp_extract replace round row_number
+greatest h hash hour i isfinite lag lambda large lead leaf least len length list_transform lower max
+min minute month n nullif own place position quarter rank regexp_extract replace round row_number
 second sign sqrt start starts_with strlen substr substring sum translate trim true units upper
 upto year getvariable
 """

@@ -84,6 +84,7 @@ def contribution_bounds(
 ) -> ContributionBounds:
     """Return what one unit may add, or ask for the limit on groups.
 
+    >>> from discreet.plan.policy.policy import Limits
     >>> contribution_bounds((), clause=Clause(), limits=Limits(), available=1, single=False).groups
     1
     """
