@@ -1,10 +1,12 @@
 """Former public names: each warns for one release, and is what it is called now."""
 
+import copy
 import importlib
 import subprocess
 import sys
 import warnings
 
+import pyarrow as pa
 import pytest
 
 import discreet
@@ -63,6 +65,27 @@ def test_only_the_new_name_is_listed(room, former, name):
     for listed in (module.__all__, dir(module)):
         assert name in listed
         assert former not in listed
+
+
+PLAN = {
+    "about": "descriptions",
+    "lowered": "request",
+    "reached": "having_threshold",
+    "shown": "layout",
+    "standing": "budget_preview",
+}
+
+
+def test_attributes_of_a_plan_keep_their_former_names():
+    visits = pa.table({"patient": [1, 1, 2]})
+    policy = 'format = 1\nunit = "patient"\n[tables.visits.columns]\npatient = {type = "integer"}'
+    with discreet.open({"visits": visits}, policy=policy, test_mode=True) as clinic:
+        plan = clinic.plan("SELECT COUNT(DISTINCT patient) AS n FROM visits", epsilon=1)
+    for former, name in PLAN.items():
+        with pytest.warns(DeprecationWarning, match=rf"Plan\.{former} is called {name} now"):
+            assert getattr(plan, former) is getattr(plan, name)
+    assert not hasattr(plan, "other")
+    assert copy.deepcopy(plan) == plan
 
 
 def test_no_new_name_warns():

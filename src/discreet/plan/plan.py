@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from dataclasses import dataclass, field, fields
 from datetime import date
 from fractions import Fraction
@@ -92,6 +93,16 @@ class BudgetPreview:
         )
 
 
+_RENAMED: Final = {
+    "lowered": "request",
+    "shown": "layout",
+    "about": "descriptions",
+    "standing": "budget_preview",
+    "reached": "having_threshold",
+}
+"""Old names of attributes, which work for one more release, and the new ones."""
+
+
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
@@ -141,6 +152,16 @@ class Plan:
     found: tuple[FoundBounds, ...] = ()
     promises: tuple[OwnerPromise, ...] = ()
     budget_preview: BudgetPreview | None = field(default=None, compare=False)
+
+    if not TYPE_CHECKING:  # a checker goes on to refuse names that there are not
+
+        def __getattr__(self, name: str) -> Any:
+            """Return an attribute by its old name, with a warning."""
+            if name not in _RENAMED:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            advice = f"Plan.{name} is called {_RENAMED[name]} now; the old name is about to go."
+            warnings.warn(advice, DeprecationWarning, stacklevel=2)
+            return getattr(self, _RENAMED[name])
 
     @property
     def loss(self) -> PrivacyLoss:
