@@ -144,7 +144,7 @@ def answered(place, lowered, tables, known=None):
     asked = place.taken(
         Asked(
             name="planted",
-            lowered=lowered,
+            request=lowered,
             rows=tables,
             types=types,
             known=clinic.SCHEMA if known is None else known,

@@ -52,7 +52,7 @@ class Asked:
     """A question, the rows that it is asked about, and the features that it needs."""
 
     name: str
-    lowered: EngineRequest
+    request: EngineRequest
     features: frozenset[str] = frozenset()
     rows: dict = field(repr=False)
     types: dict = field(repr=False, default_factory=lambda: TYPES)
@@ -65,7 +65,7 @@ class Asked:
         """Say whose rows the tables hold."""
         if self.known is not None:
             return self.known
-        return schema(tuple(part.name for part in self.lowered.unit))
+        return schema(tuple(part.name for part in self.request.unit))
 
 
 def schema(unit):
@@ -183,7 +183,7 @@ def ask(name, *features, rows=CROWD, local=(), **changes):
     if not fields["unit"]:
         fields["groups"] = None
     lowered = EngineRequest(**fields)
-    return Asked(name=name, features=frozenset(features), rows=rows, lowered=lowered, local=local)
+    return Asked(name=name, features=frozenset(features), rows=rows, request=lowered, local=local)
 
 
 def asked_in_sql(name, *features, text, local=()):
@@ -194,7 +194,7 @@ def asked_in_sql(name, *features, text, local=()):
             name=f"{name} {at}",
             features=frozenset(features),
             rows=rows,
-            lowered=lowered,
+            request=lowered,
             types=clinic.TYPES,
             known=clinic.SCHEMA,
             local=local,
@@ -258,7 +258,7 @@ def many_texts():
         rows={"texts": rows},
         types={"texts": types},
         known=Schema([TableFacts(name="texts", columns=facts, unit=("u",))]),
-        lowered=EngineRequest(
+        request=EngineRequest(
             relation=Scan("texts", tuple(types.items())),
             unit=(U,),
             keys=(),
@@ -470,7 +470,7 @@ def random_cases(count, number=7):
     )
     pairs = [pair for both in zip(plain, free, strict=True) for pair in both]
     return tuple(
-        Asked(name=f"random {number}-{at}", lowered=lowered, rows=rows)
+        Asked(name=f"random {number}-{at}", request=lowered, rows=rows)
         for at, (rows, lowered) in enumerate(pairs[:count])
     )
 

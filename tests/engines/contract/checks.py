@@ -24,7 +24,7 @@ SENTENCE = """EngineFailed[E701]: the engine could not compute the answer.
 
 def expected(asked):
     """Return what the plain reference answers."""
-    return flat(Reference(asked.rows, asked.types).run(asked.lowered, order=PORTABLE))
+    return flat(Reference(asked.rows, asked.types).run(asked.request, order=PORTABLE))
 
 
 def check_agreement(place, cases):
@@ -94,8 +94,8 @@ def check_quiet(place, caplog):
     asked = place.taken(secret())
     with place.opened(asked) as engine:
         engine.learn_schema(asked.schema)
-        engine.check(asked.lowered)
-        raw = engine.run(asked.lowered, order=OWN)
+        engine.check(asked.request)
+        raw = engine.run(asked.request, order=OWN)
         told = [repr(engine), str(engine), repr(raw), str(raw), repr(engine.tables()), caplog.text]
     assert raw.keys[0].to_pylist() == [SECRET]
     assert [text for text in told if SECRET in text] == []
@@ -126,4 +126,4 @@ def check_closing(place):
     engine.learn_schema(asked.schema)
     engine.close()
     engine.close()
-    check_sentence(engine, asked.lowered)
+    check_sentence(engine, asked.request)

@@ -47,7 +47,7 @@ def tried(place, feature, folder):
     if feature in SCENES:
         return SCENES[feature](place, folder)
     asked = place.taken(next(asked for asked in CASES if feature in asked.features))
-    return answered(place.sources(asked), asked.schema, asked.lowered)
+    return answered(place.sources(asked), asked.schema, asked.request)
 
 
 def answered(sources, schema, lowered):
@@ -64,13 +64,13 @@ def answered(sources, schema, lowered):
 def view(place, folder):
     """Ask about a view of the tables."""
     asked = place.taken(ask("view"))
-    return answered(place.view(asked, folder), asked.schema, asked.lowered)
+    return answered(place.view(asked, folder), asked.schema, asked.request)
 
 
 def stream(place, folder):
     """Ask about rows that come once, or never end."""
     asked = ask("stream")
-    return answered(place.stream(asked), asked.schema, asked.lowered)
+    return answered(place.stream(asked), asked.schema, asked.request)
 
 
 def zoned(place, folder):

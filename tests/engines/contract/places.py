@@ -49,8 +49,8 @@ class Place:
         engine = self.opened(asked)
         try:
             engine.learn_schema(asked.schema)
-            engine.check(asked.lowered)
-            return flat(engine.run(asked.lowered, order=order))
+            engine.check(asked.request)
+            return flat(engine.run(asked.request, order=order))
         finally:
             engine.close()
 

@@ -54,7 +54,7 @@ def slow_answer(session, folder, seconds):
     asked = ask("slow")
     with engine_for({"events": slow_frame(session, folder, seconds)}) as engine:
         engine.learn_schema(asked.schema)
-        return flat(engine.run(asked.lowered, order=PORTABLE))
+        return flat(engine.run(asked.request, order=PORTABLE))
 
 
 def asked_once(session, folder, seconds, times=1):
@@ -111,7 +111,7 @@ def secret_answer(session):
     place, asked = SparkPlace(session), secret()
     with place.opened(asked) as engine:
         engine.learn_schema(asked.schema)
-        raw = engine.run(asked.lowered, order=OWN)
+        raw = engine.run(asked.request, order=OWN)
         return raw.keys[0].to_pylist(), [repr(engine), repr(raw), repr(engine.tables())]
 
 
@@ -121,7 +121,7 @@ def failing_tasks(session):
     tables = SparkPlace(session).sources(asked)
     with Spark(tables, SparkPerformance(memory="1KB")) as engine:
         engine.learn_schema(asked.schema)
-        engine.run(asked.lowered, order=OWN)
+        engine.run(asked.request, order=OWN)
 
 
 def failing_rows(session):
@@ -142,4 +142,4 @@ def close_engine_early(session):
     engine.learn_schema(asked.schema)
     engine.close()
     engine.close()
-    engine.run(asked.lowered, order=OWN)
+    engine.run(asked.request, order=OWN)
