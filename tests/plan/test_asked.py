@@ -54,6 +54,14 @@ def test_prices_for_which_no_noise_can_be_computed_are_refused(price, delta, val
             estimate(**{name: price})
 
 
+@pytest.mark.parametrize("price", ["1e201", "1e400"])
+@pytest.mark.parametrize("value", ["COUNT(*)", "PERCENTILE_CONT(age, 0.5)", "MODE(ward)"])
+def test_prices_that_protect_nobody_are_refused(price, value):
+    for name in ("epsilon", "rho"):
+        with pytest.raises(OutOfRange, match=f"{name} is above 1e200"):
+            planned(f"SELECT {value} AS n FROM visits", **{name: price})  # noqa: S608
+
+
 @pytest.mark.parametrize("factors", ["1e308", "1e308 * 1e308"])
 @pytest.mark.parametrize("value", ["COUNT(*)", "SUM(age)"])
 def test_errors_beyond_the_largest_float_are_refused(value, factors):

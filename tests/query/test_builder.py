@@ -215,3 +215,21 @@ def test_nothing_changes_behind_ones_back():
 def test_floats_stand_for_their_decimals():
     bounds = VISITS.sum("cost", bounds=(0.1, 0.3)).question().outputs[0][1].bounds_per_row
     assert bounds == (Fraction(1, 10), Fraction(3, 10))
+
+
+@pytest.mark.parametrize("other", ["visits", 5, None, VISITS.count()])
+def test_only_rows_are_put_beside_or_below_rows(other):
+    with pytest.raises(WrongKind, match="holds no rows"):
+        VISITS.join(other, using="patient")
+    with pytest.raises(WrongKind, match="holds no rows"):
+        VISITS.union_all(other)
+
+
+@pytest.mark.parametrize("using", [5, None, {"patient": 1}])
+def test_columns_that_a_join_uses_are_names(using):
+    with pytest.raises(WrongKind, match="a join has no kind"):
+        VISITS.join(VISITS, using=using)
+
+
+def test_the_mode_of_all_rows():
+    assert VISITS.mode("ward").question() == VISITS.group_by().mode("ward").question()

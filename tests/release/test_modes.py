@@ -310,3 +310,14 @@ def test_one_stream_draws_one_answer():
         for _ in range(2)
     ]
     assert draws[0].tolist() == draws[1].tolist()
+
+
+def test_a_long_expression_is_not_compared_with_many_values():
+    value = "age"
+    for number in range(6):
+        value = f"({value} + MOD(age, {number + 2}) * 3)"
+    listed = ", ".join(map(str, range(0, 3000, 2)))
+    with pytest.raises(UnsupportedSQL, match="a long expression has many values"):
+        planned(f"SELECT MODE({value}) FILTER (WHERE {value} IN ({listed})) AS m FROM visits")  # noqa: S608
+    inner = f"SELECT patient, {value} AS v FROM visits"  # noqa: S608
+    planned(f"SELECT MODE(v) FILTER (WHERE v IN ({listed})) AS m FROM ({inner})", epsilon=1)  # noqa: S608

@@ -17,9 +17,10 @@ from discreet.engines.engine import Columns
 from discreet.engines.execution import run_sanitized
 from discreet.engines.sources.cell_checks import check_cells, check_packed
 from discreet.engines.sources.database import DatabaseTable, collated
-from discreet.engines.sources.files import CsvFiles
+from discreet.engines.sources.files import CsvFiles, ParquetFiles
 from discreet.engines.sources.identity import Identity, identified
 from discreet.engines.sources.open_source import open_source
+from discreet.engines.sources.parquet_statistics import FROM_CELLS, statistics_hold
 from discreet.engines.sources.paths import pattern
 from discreet.engines.sources.source import TableSource, check_names, unreadable
 from discreet.engines.spilling import SpillFolder
@@ -105,6 +106,7 @@ class Connection:
             if isinstance(source, CsvFiles):
                 self._slow.add(view)
             self._native[folded(table)] = self._viewed(source, f"source {number}", view, table)
+        self._check_statistics(sources)
         self.stored: dict[str, dict[str, StoredColumn]] = {
             table: self._stored(source, table) for table, source in sources.items()
         }
@@ -136,6 +138,16 @@ class Connection:
         if not described:
             raise LookupError
         return {column: kind for column, kind, *_ in described}
+
+    def _check_statistics(self, sources: Mapping[str, TableSource]) -> None:
+        """Let DuckDB use no statistics of files if some of them are not true of the cells."""
+        for table, source in sources.items():
+            if isinstance(source, ParquetFiles):
+                native = self._native[folded(table)]
+                if not statistics_hold(self._connection, source.paths, native):
+                    self._read_all_pages()
+                    self._connection.execute(FROM_CELLS)
+                    return
 
     def _stored(self, source: TableSource, table: str) -> dict[str, StoredColumn]:
         """Return how a source holds its columns."""
@@ -227,12 +239,16 @@ class Connection:
             raise
         except duckdb.Error:
             pass
+        self._read_all_pages()
+        return self._connection.sql(statement).to_arrow_table()
+
+    def _read_all_pages(self) -> None:
+        """Keep filters from the readers of all sources."""
         while self._unpruned:
             view, sql = self._unpruned.popitem()
             self._connection.execute(
                 f"CREATE OR REPLACE TEMP VIEW {name(view)} AS SELECT * FROM {sql}"  # noqa: S608
             )
-        return self._connection.sql(statement).to_arrow_table()
 
     def size(self, scan: Scan) -> int | None:
         """Return the number of rows of a table, or None if these would have to be read for it."""

@@ -82,20 +82,21 @@ class Rows:
         kind: str = "inner",
     ) -> Rows:
         """Join with the rows of another table; the kind is one of ``KINDS``."""
-        names = (using,) if isinstance(using, str) else tuple(using)
+        names = (using,) if isinstance(using, str) else using
         wanted = 0 if kind == "cross" else 1
-        if kind not in KINDS or (on is not None) + bool(names) != wanted:
+        known = kind in KINDS and isinstance(names, tuple | list)
+        if not known or (on is not None) + bool(names) != wanted:
             raise WrongKind(
                 what="a join has no kind that is known, or not one condition.",
                 why="which rows stand beside each other must be said once.",
                 do=f"give on= or using=, except for a cross join; kinds: {', '.join(KINDS)}.",
             )
         condition = None if on is None else only_rows(read_expression(on), place="ON")
-        return Rows(Join(self.relation(), other.relation(), kind, condition, names))
+        return Rows(Join(self.relation(), _relation_of(other), kind, condition, tuple(names)))
 
     def union_all(self, *others: Rows) -> Rows:
         """Put the rows of other tables below, column by column."""
-        parts = [part for rows in (self, *others) for part in flat(rows.relation())]
+        parts = [part for rows in (self, *others) for part in flat(_relation_of(rows))]
         return Rows(UnionAll(tuple(parts)))
 
     def per(self, *keys: str, **totals: str) -> Rows:
@@ -162,6 +163,10 @@ class Rows:
         """Take the values that cut all rows into this many equal parts, with both ends."""
         return self._all().quantiles(of, parts, bounds=bounds, name=name)
 
+    def mode(self, of: str, *, name: str | None = None) -> Asked:
+        """Take the most frequent of the public values of all rows."""
+        return self._all().mode(of, name=name)
+
     def relation(self) -> Relation:
         """Return the rows as a relation; with a condition they are a subquery."""
         if self.condition is None:
@@ -182,6 +187,16 @@ class Rows:
         return Select(
             items=items, source=self.source, where=self.condition, group=keys, distinct=distinct
         )
+
+
+def _relation_of(rows: object) -> Relation:
+    if not isinstance(rows, Rows):
+        raise WrongKind(
+            what=f"a {type(rows).__name__} holds no rows.",
+            why="rows are put beside or below the rows of a table.",
+            do="give what table() or subquery() returns.",
+        )
+    return rows.relation()
 
 
 def table(name: str) -> Rows:

@@ -42,7 +42,7 @@ from discreet.plan.statistics.contribution_bounds import ContributionBounds
 from discreet.plan.statistics.fixed_point import MOST_LEAVES
 from discreet.plan.statistics.measure_list import ReleaseInput
 from discreet.query.expression_text import said
-from discreet.query.expressions import Aggregate, Call, Case, Expression, Literal
+from discreet.query.expressions import Aggregate, Call, Case, Expression, Literal, walk
 from discreet.query.source_text import pointed
 from discreet.query.types import Type, type_of
 from discreet.requests.engine_request import Leaves
@@ -52,6 +52,8 @@ __all__ = ["ModeChoice", "ModeEstimator", "ModePart", "measure_mode"]
 
 _MODE: Final = "mode"
 _WEIGHT: Final = Fraction(1, 2)
+_MOST_NODES: Final = 2 * MOST_LEAVES
+"""Parts of all expressions that are compared with candidates."""
 
 
 @final
@@ -153,6 +155,7 @@ def measure_mode(measurer: Measurer, aggregate: Aggregate) -> ModeEstimator:
     """Measure a histogram with a leaf for each candidate."""
     value, facts = measurer.value(aggregate)
     values = _candidates(measurer, aggregate, value, facts)
+    _check_size(aggregate, value, len(values))
     leaves = Leaves(
         name="",
         row=value_where_counted(aggregate, _leaf(value, values)),
@@ -200,6 +203,16 @@ def _check_number(aggregate: Aggregate, count: int) -> None:
             what=pointed(f"there are more than {MOST_LEAVES} values.", aggregate.span),
             why="one of them is chosen privately: of so many, most choices would be chance.",
             do="choose among bins, such as MODE(RANGE_BUCKET(x, [0, 10, 20])).",
+        )
+
+
+def _check_size(aggregate: Aggregate, value: Expression, count: int) -> None:
+    """Refuse a value that takes long to compute, which is compared with every candidate."""
+    if sum(1 for _ in walk(value)) * count > _MOST_NODES:
+        raise UnsupportedSQL(
+            what=pointed("a long expression has many values.", aggregate.span),
+            why="it is computed anew for each value that it is compared with.",
+            do="compute it in a subquery, as a column, and take the MODE of that column.",
         )
 
 

@@ -91,6 +91,8 @@ def check_bounds_price(given: object) -> BoundsPrice | None:
 _NONE = Fraction(0)
 _LEAST_PRICE = Fraction(1, 10**200)
 """Below it, widths of noise are no longer floats; ledgers round prices up to 1e-24 in any case."""
+_MOST_PRICE = Fraction(10**200)
+"""Above it, losses are no longer floats."""
 _MOST_DELTA = Fraction(1, 1000)
 """What a question may have where the policy limits its price, and says nothing of delta."""
 
@@ -274,6 +276,12 @@ def _price(price: Fraction, name: str) -> Fraction:
             what=f"{name} is below 1e-200.",
             why="noise for that price is wider than any number that can be shown.",
             do=f"ask with a larger {name}.",
+        )
+    if price > _MOST_PRICE:
+        raise OutOfRange(
+            what=f"{name} is above 1e200.",
+            why="noise for that price is narrower than any number, and nothing is protected.",
+            do=f"ask with a smaller {name}; 1 is much already.",
         )
     return price
 
