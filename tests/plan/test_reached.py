@@ -281,7 +281,7 @@ def test_no_total_below_the_threshold_meets_the_condition(number, step, sign, ki
     total = Sum(measure="sum", step=step)
     values = vector(kind, kind_of(total).value(total, kind, noisy))
     formulas = Formulas(columns={"a0": values}, keys=(), size=totals.size)
-    met = formulas.true(Call(sign, (Column("a0"), literal)))
+    met = formulas.where_true(Call(sign, (Column("a0"), literal)))
     assert not met[totals < least].any()
     assert met[-1]
 
