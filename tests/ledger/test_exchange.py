@@ -1,9 +1,12 @@
 """Exports hold everything, and what is restored from them is a clone that can be told."""
 
 import contextlib
+import errno
 import json
+import os
 import sqlite3
 import stat
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -236,6 +239,78 @@ def test_an_export_replaces_nothing(study, tmp_path):
     assert study.verify().ok
     with pytest.raises(LedgerUnavailable):
         study.export(tmp_path / "none" / "study.jsonl")
+
+
+def refuse_links(monkeypatch, *numbers):
+    """Behave as a file system without links, or with another failure."""
+
+    def refused(path, target):
+        raise OSError(numbers[0], "no links here", str(path), None, str(target))
+
+    if numbers:
+        monkeypatch.setattr(Path, "hardlink_to", refused)
+
+
+@pytest.mark.parametrize("numbers", [(), (errno.EPERM,), (errno.EOPNOTSUPP,)])
+def test_an_export_replaces_nothing_that_appears_while_it_is_written(
+    study, tmp_path, monkeypatch, numbers
+):
+    refuse_links(monkeypatch, *numbers)
+    place, terms = tmp_path / "study.jsonl", {"unit": row(), "budget": Budget(epsilon=1)}
+
+    def rows():
+        yield from study._link.current().rows(0, answers=True)
+        with Ledger.open(place, **terms) as other:
+            other.charge(Pure(epsilon=1), key="all")
+
+    with pytest.raises(OtherLedger, match="already something"):
+        exchange.export(rows(), study.id, place)
+    with Ledger.open(place) as other:
+        assert other.left().amounts[0] == 0
+    assert not list(tmp_path.glob(".study.jsonl.*"))
+
+
+@pytest.mark.parametrize("number", [errno.EPERM, errno.EOPNOTSUPP])
+def test_an_export_needs_no_links(tmp_path, monkeypatch, number):
+    linked = written(tmp_path / "linked.jsonl")
+    refuse_links(monkeypatch, number)
+    copied = written(tmp_path / "copied.jsonl")
+    assert copied.read_bytes() == linked.read_bytes()
+    for path in (copied, linked):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        assert path.stat().st_nlink == 1
+    assert sorted(tmp_path.iterdir()) == [copied, linked]
+
+
+def test_a_copy_that_stops_half_way_is_no_export(tmp_path, monkeypatch):
+    refuse_links(monkeypatch, errno.EPERM)
+    path, seen = tmp_path / "study.jsonl", tmp_path / "seen"
+
+    def torn(source, file):
+        *lines, _ = source.read().splitlines(keepends=True)
+        file.writelines(lines)
+        file.flush()
+        seen.write_bytes(path.read_bytes())
+        raise OSError(errno.EIO, "broken")
+
+    monkeypatch.setattr("discreet.ledger.exclusive_file.shutil.copyfileobj", torn)
+    with pytest.raises(LedgerUnavailable):
+        written(path)
+    assert not verify_file(seen).ok
+    assert list(tmp_path.iterdir()) == [seen]
+
+
+def test_another_failure_to_link_is_one(tmp_path, monkeypatch):
+    refuse_links(monkeypatch, errno.EIO)
+    with pytest.raises(LedgerUnavailable):
+        written(tmp_path / "study.jsonl")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_backup_has_any_name_that_a_file_can_have(study, tmp_path):
+    path = tmp_path / os.fsdecode(b"b\xff ?%#.jsonl")
+    assert study.backup(path) == study.receipt
+    assert verify_file(path, receipts=[study.receipt]).ok
 
 
 def test_an_export_that_fails_leaves_nothing(tmp_path):

@@ -5,6 +5,7 @@ Trust: public.
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -14,10 +15,11 @@ from discreet import __version__
 from discreet.cli.ask_commands import ask, plan
 from discreet.cli.audit_command import audit
 from discreet.cli.check_command import check
-from discreet.cli.exit_codes import DONE, errors_reported, write_json
+from discreet.cli.exit_codes import DONE, FAILED, errors_reported, stopped_text, write_json
 from discreet.cli.init_command import init
 from discreet.cli.ledger_commands import app as ledger
 from discreet.cli.options import EXAMPLES, JsonOption
+from discreet.cli.streams import flush_output, prepare_streams, tell
 from discreet.demo.tour import PAGE, tour
 
 __all__ = ["app", "demo", "main"]
@@ -74,5 +76,15 @@ def _common(
 
 
 def main() -> None:
-    """Run the command."""
-    app()
+    """Run the command, and end with its code; 1 if its output is lost."""
+    prepare_streams()
+    code: str | int | None = DONE
+    try:
+        app()
+    except SystemExit as ended:
+        code = ended.code
+    except OSError as error:  # help that cannot be written
+        tell(stopped_text(error))
+        code = FAILED
+    written = flush_output()
+    sys.exit(code or (DONE if written else FAILED))

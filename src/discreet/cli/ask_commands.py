@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from contextlib import nullcontext
 from datetime import date
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +17,7 @@ from rich.console import Console
 from discreet.accounting import Left
 from discreet.cli import options
 from discreet.cli.exit_codes import errors_reported, write_result
+from discreet.cli.streams import tell
 from discreet.plan import estimate
 from discreet.session import Session
 from discreet.session import open as open_session
@@ -157,12 +159,13 @@ def ask(  # noqa: PLR0913  the options of a question
             if dry_run:
                 _show_plan(session, _text(question), price, as_json=as_json)
                 return
-            with Console(stderr=True).status("answering ..."):
+            console = Console(stderr=True)
+            with console.status("answering ...") if console.is_terminal else nullcontext():
                 release = session.ask(_text(question), **price)
             left = session.remaining
             write_result("release", release_json(release, left), release, as_json=as_json)
             if left is not None and not as_json:
-                sys.stderr.write(f"{text_bar(left)} of the budget is left: {left}\n")
+                tell(f"{text_bar(left)} of the budget is left: {left}\n")
 
 
 def _show_plan(session: Session, text: str, price: Mapping[str, Any], *, as_json: bool) -> None:

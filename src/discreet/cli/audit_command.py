@@ -24,8 +24,16 @@ from rich.progress import Progress
 from discreet.attacks.claims import ApproximateClaim
 from discreet.attacks.estimate import estimate_epsilon
 from discreet.attacks.subjects import Command
-from discreet.cli.exit_codes import VIOLATION, errors_reported, write_json, write_result
+from discreet.cli.exit_codes import (
+    DONE,
+    VIOLATION,
+    Ending,
+    errors_reported,
+    write_json,
+    write_result,
+)
 from discreet.cli.options import JsonOption
+from discreet.cli.streams import tell
 from discreet.errors import WrongKind
 
 if TYPE_CHECKING:  # the suite brings every mechanism and the engine, which take their time
@@ -62,15 +70,16 @@ def audit(  # noqa: PLR0913  the options of two audits
     as_json: JsonOption = False,
 ) -> None:
     """Attack our own releases, or measure what a program loses."""
-    with errors_reported(as_json=as_json):
+    with errors_reported(as_json=as_json) as ending:
         _check_options(context, of_program=command is not None)
         if command is None:
-            broken = _suite(long=long, jobs=jobs, out=out, as_json=as_json)
+            _suite(ending, long=long, jobs=jobs, out=out, as_json=as_json)
         else:
             program = Command(command, lines=lines)
-            broken = _program(program, _pair(data), epsilon, delta, runs, as_json=as_json)
-        if broken:
-            raise typer.Exit(VIOLATION)
+            claim = ApproximateClaim(delta=delta, epsilon=epsilon)
+            measured = estimate_epsilon(program, _pair(data), runs, claim=claim)
+            ending.code = VIOLATION if measured.violates else DONE
+            write_result("measured", measured.to_json(), measured, as_json=as_json)
 
 
 _OF_PROGRAMS: Final = ("data", "epsilon", "delta", "runs", "lines")
@@ -91,22 +100,6 @@ def _check_options(context: typer.Context, *, of_program: bool) -> None:
             )
 
 
-def _program(  # noqa: PLR0913  what is run, on what, against which claim
-    program: Command,
-    pair: tuple[str, str],
-    epsilon: str | None,
-    delta: str,
-    runs: int,
-    *,
-    as_json: bool,
-) -> bool:
-    """Measure what a program loses; return whether that is more than it claims."""
-    claim = ApproximateClaim(delta=delta, epsilon=epsilon)
-    measured = estimate_epsilon(program, pair, runs, claim=claim)
-    write_result("measured", measured.to_json(), measured, as_json=as_json)
-    return measured.violates
-
-
 def _pair(data: list[str] | None) -> tuple[str, str]:
     if data is None or len(data) != 2:
         raise WrongKind(
@@ -124,19 +117,21 @@ def _pair(data: list[str] | None) -> tuple[str, str]:
     return data[0], data[1]
 
 
-def _suite(*, long: bool, jobs: int | None, out: Path | None, as_json: bool) -> bool:
-    """Run the suite; return whether anything is wrong."""
+def _suite(
+    ending: Ending, *, long: bool, jobs: int | None, out: Path | None, as_json: bool
+) -> None:
+    """Run the suite, and write what came of it."""
     package = _audit_package()
     workers = (os.cpu_count() or 1) if jobs is None else jobs
     with _shown() as progress:
         report: Report = package.run_suite(long=long, jobs=workers, told=progress)
+    ending.code = VIOLATION if report.violations else DONE
     if out is not None:
         _write(report, out, package)
     if as_json:
         write_json("audit", report.to_json())
     else:
         _say(report, out, package)
-    return bool(report.violations)
 
 
 def _audit_package() -> ModuleType:
@@ -172,7 +167,7 @@ def _shown() -> Iterator[ProgressCallback]:
 def _tenths(name: str, done: int, of: int) -> None:
     """Write a line whenever another tenth is done."""
     if done and 10 * done // of > 10 * (done - 1) // of:
-        sys.stderr.write(f"audit: {done} of {of} done, next is {name}\n")
+        tell(f"audit: {done} of {of} done, next is {name}\n")
 
 
 def _say(report: Report, out: Path | None, package: ModuleType) -> None:

@@ -5,12 +5,16 @@ reported in three sentences.
 
     0   done
     1   something failed by nobody's decision: data that cannot be computed, a ledger that cannot
-        be reached, no random bits; or whoever read the output has left, which needs no message
+        be reached, no random bits; or all was done, and the output could not be written: stdout
+        is closed, the disk is full, or whoever read it has left, which needs no message
     2   the command was not understood, or names data, a policy or a ledger that does not exist
     3   the budget does not allow it
     4   the policy does not allow it, or the question cannot be answered
     5   the ledger is damaged, was changed, or belongs to something else
     6   an audit found a violation, or a check a broken promise
+
+Output that is lost changes neither what is charged nor a code other than 0.  JSON is ASCII, so that
+every encoding has its letters.
 """
 
 from __future__ import annotations
@@ -20,10 +24,12 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, final
 
 import typer
 
+from discreet.cli.streams import tell
 from discreet.errors import (
     BudgetError,
     DiscreetError,
@@ -44,8 +50,10 @@ __all__ = [
     "REFUSED",
     "USAGE",
     "VIOLATION",
+    "Ending",
     "code_of",
     "errors_reported",
+    "stopped_text",
     "write_json",
     "write_result",
 ]
@@ -75,34 +83,54 @@ def code_of(error: DiscreetError) -> int:
     return next((code for kind, code in _CODES if isinstance(error, kind)), FAILED)
 
 
-_NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_FULL: Final = "the disk that it goes to is full."
+_UNWRITTEN: Final = {
+    errno.ENOSPC: _FULL,
+    errno.EDQUOT: _FULL,
+    errno.EFBIG: _FULL,
+    errno.EBADF: "stdout is closed.",
+}
+
+
+@final
+@dataclass(slots=True)
+class Ending:
+    """How a command will end; set before its output is written, which may fail."""
+
+    code: int = DONE
 
 
 @contextmanager
-def errors_reported(*, as_json: bool = False) -> Iterator[None]:
+def errors_reported(*, as_json: bool = False) -> Iterator[Ending]:
     """Turn errors into words on stderr, and into the exit status that belongs to them."""
+    ending = Ending()
     try:
-        yield
-        sys.stdout.flush()  # so that a reader who has left is noticed here, and not at the exit
-    except DiscreetError as error:
-        _say(error, as_json=as_json)
-        raise typer.Exit(code_of(error)) from None
-    except (typer.Exit, typer.Abort, KeyboardInterrupt, BrokenPipeError):
-        raise  # a closed pipe ends the command without a word
+        try:
+            yield ending
+        except DiscreetError as error:
+            ending.code = code_of(error)
+            _say(error, as_json=as_json)
+        sys.stdout.flush()  # so that output that is lost is noticed here, and not at the exit
+    except (typer.Exit, typer.Abort, KeyboardInterrupt):
+        raise
+    except BrokenPipeError:
+        ending.code = ending.code or FAILED  # whoever has left hears no word
     except Exception as error:  # noqa: BLE001 (its text may quote the data)
-        sys.stderr.write(_stopped(error))
-        raise typer.Exit(FAILED) from None
+        tell(stopped_text(error))
+        ending.code = ending.code or FAILED
+    if ending.code != DONE:
+        raise typer.Exit(ending.code) from None
 
 
-def _stopped(error: Exception) -> str:
+def stopped_text(error: Exception) -> str:
     """Report an error that is not ours, without its text."""
     what = f"stopped by an unexpected {type(error).__name__}."
     why = "its text is not shown, since it may hold values of the data."
     do = "try again"
-    if isinstance(error, OSError) and error.errno in _NO_ROOM:
+    if isinstance(error, OSError) and error.errno in _UNWRITTEN:
         what = "the output could not be written."
-        why = "the disk that it goes to is full."
-        do = "make room, or send the output elsewhere, and try again"
+        why = _UNWRITTEN[error.errno]
+        do = "send the output elsewhere, or make room, and try again"
     return (
         f"discreet: {what}\n  Why: {why}\n"
         f"  Do:  {do}; what was charged stays charged, and a retry costs nothing more.\n"
@@ -110,7 +138,7 @@ def _stopped(error: Exception) -> str:
 
 
 def _say(error: DiscreetError, *, as_json: bool) -> None:
-    sys.stderr.write(f"{error}\n")
+    tell(f"{error}\n")
     if as_json:
         write_json(
             "error",
@@ -133,6 +161,6 @@ def write_result(kind: str, content: dict[str, object], text: object, *, as_json
 
 
 def write_json(kind: str, content: dict[str, object]) -> None:
-    """Write one JSON object to stdout; its first fields say what it is."""
-    text = json.dumps({"format": 1, "kind": kind, **content}, ensure_ascii=False, allow_nan=False)
+    """Write one JSON object to stdout, in ASCII; its first fields say what it is."""
+    text = json.dumps({"format": 1, "kind": kind, **content}, ensure_ascii=True, allow_nan=False)
     sys.stdout.write(f"{text}\n")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,12 +16,13 @@ from rich.console import Console
 from rich.table import Table
 
 from discreet.accounting.budgets.amounts import format_up
-from discreet.cli.exit_codes import LEDGER, errors_reported, write_json, write_result
+from discreet.cli.exit_codes import DONE, LEDGER, errors_reported, write_json, write_result
 from discreet.cli.options import EXAMPLES, JsonOption, command_inputs
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.stores.store import is_server
 from discreet.ledger.values import Receipt
 from discreet.ledger.verify.readers import verify_file
+from discreet.ledger.verify.report import MOST, Problem
 from discreet.session.display import text_bar
 from discreet.units.unit import describe_unit
 
@@ -60,19 +62,25 @@ def verify(
     receipt: ReceiptsOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Work out everything again from the entries alone."""
-    with errors_reported(as_json=as_json):
+    """Work out everything again from the entries alone.
+
+    The ledger of a policy must also have the id on record there.
+    """
+    with errors_reported(as_json=as_json) as ending:
         address = _address(ledger)
         if is_server(address):
             with Ledger.open(address) as opened:
                 report = opened.verify(receipts=receipt or ())
         else:
             report = verify_file(address, receipts=receipt or ())
+        named = None if ledger is not None else _id_on_record()
+        if named is not None and report.ledger != named:
+            other = Problem(0, "id", "it is not the ledger that the policy names.")
+            report = replace(report, problems=(other, *report.problems)[:MOST])
+        ending.code = DONE if report.ok else LEDGER
         write_result(
             "verification", {"ok": report.ok, "report": str(report)}, report, as_json=as_json
         )
-        if not report.ok:
-            raise typer.Exit(LEDGER)
 
 
 @app.command(epilog=EXAMPLES["export"])
@@ -164,10 +172,13 @@ def _address(given: str | None) -> str:
 
 def _opened(given: str | None) -> Ledger:
     """Open the named ledger; that of the policy must have the id on record there."""
-    if given is not None:
-        return Ledger.open(_address(given))
+    return Ledger.open(_address(given), id=None if given is not None else _id_on_record())
+
+
+def _id_on_record() -> str | None:
+    """Return the id of the ledger that the policy names, if it has one."""
     said = command_inputs().policy.session
-    return Ledger.open(_address(given), id=None if said is None else said.ledger_id)
+    return None if said is None else said.ledger_id
 
 
 def _as_text(ledger: Ledger) -> None:

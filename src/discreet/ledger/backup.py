@@ -4,8 +4,8 @@ Trust: kernel.  A ledger that forgets entries gives spent privacy back.
 
 Definition.  An export is JSON lines: first ``{"export":1,"ledger":...}``, then for each entry its
 line, its head and, for a release, the answer in base 64.  Since it holds the answers, only its
-owner may read it.  It is written beside its place, synced and moved, so that it exists as a whole
-or not at all, and it replaces nothing.
+owner may read it.  It exists as a whole or not at all, and it replaces nothing
+(:mod:`discreet.ledger.exclusive_file`).
 
 What restoring promises: the new ledger begins with the entries of its source, byte for byte and all
 verified; nothing is restored that contradicts a receipt; and an entry says that it was restored,
@@ -24,16 +24,15 @@ import base64
 import json
 import os
 import sqlite3
-import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing
 from pathlib import Path
-from typing import IO, Final
+from typing import Final
 
 from discreet.errors import DamagedLedger, LedgerUnavailable, NewerFormat, NotALedger, OtherLedger
 from discreet.ledger.canonical_lines import NO_HEAD, EntryRow, canonical, digest, now
 from discreet.ledger.entry_kinds import RestoreEntry, row_of
-from discreet.ledger.stores.sqlite_files import sync
+from discreet.ledger.exclusive_file import exclusive_file
 from discreet.ledger.stores.store import LedgerStore
 from discreet.ledger.values import Receipt
 from discreet.ledger.verify.readers import connect_read_only, is_database, verify, verify_file
@@ -50,8 +49,9 @@ def export(rows: Iterable[EntryRow], ledger: str, path: Path) -> Receipt:
     """Write all rows of a ledger, with their answers, to a file, and return where they end."""
     first = canonical({"export": _FORMAT, "ledger": ledger})
     try:
-        _refuse_taken(path)
-        with _beside(path) as file:
+        if os.path.lexists(path):  # not opened: it could be the ledger itself
+            raise _taken()
+        with exclusive_file(path) as file:
             file.write(f"{first}\n".encode("ascii"))
             seq, head = 0, NO_HEAD
             for row in rows:
@@ -59,6 +59,8 @@ def export(rows: Iterable[EntryRow], ledger: str, path: Path) -> Receipt:
                     raise _broken(row.seq)
                 file.write(f"{_written(row)}\n".encode("ascii"))
                 seq, head = row.seq, row.head
+    except FileExistsError:
+        raise _taken() from None
     except OSError:
         raise LedgerUnavailable(
             what="the export cannot be written there.",
@@ -193,31 +195,12 @@ def _number(source: Path) -> int | None:
     return number if type(number) is int else None
 
 
-def _refuse_taken(path: Path) -> None:
-    """Leave an existing file alone, without opening it: it could be the ledger itself."""
-    if os.path.lexists(path):
-        raise OtherLedger(
-            what="there is already something at the path of the export.",
-            why="what is overwritten is lost, and it could be a ledger.",
-            do="give a path at which there is nothing.",
-        )
-
-
-@contextmanager
-def _beside(path: Path) -> Iterator[IO[bytes]]:
-    """Write a file beside its place, and move it there once it is on disk as a whole."""
-    number, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(number, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(number)
-        Path(name).replace(path)
-    except BaseException:
-        with suppress(OSError):
-            Path(name).unlink()
-        raise
-    sync(str(path.parent))
+def _taken() -> OtherLedger:
+    return OtherLedger(
+        what="there is already something at the path of the export.",
+        why="what is overwritten is lost, and it could be a ledger.",
+        do="give a path at which there is nothing.",
+    )
 
 
 def _broken(seq: int) -> DamagedLedger:

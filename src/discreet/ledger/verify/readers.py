@@ -139,7 +139,7 @@ def _cells(row: Any) -> tuple[object, ...]:
 
 def connect_read_only(place: Path) -> sqlite3.Connection:
     """Open for reading; where SQLite cannot write beside the file, as one not in use."""
-    address = f"file:{quote(str(place.absolute()))}"
+    address = f"file:{quote(bytes(place.absolute()))}"
     log = place.with_name(f"{place.name}-wal")
     database = sqlite3.connect(f"{address}?mode=ro", uri=True)
     database.text_factory = _text
