@@ -16,7 +16,7 @@ from chaos.diary import Diary, Event
 from discreet.accounting import Box, Budget, equals
 from discreet.errors import OverBudget
 from discreet.exact import decimal
-from discreet.ledger import Ledger, Release
+from discreet.ledger import Ledger, StoredAnswer
 from discreet.loss import Pure
 from discreet.units import row
 
@@ -106,7 +106,7 @@ class Analyst:
         self.at("after_charge")
         begun = self.ledger.start(question.key)
         self.at("after_start")
-        if not isinstance(begun, Release):
+        if not isinstance(begun, StoredAnswer):
             self.diary.note("read", question.key)
             answer = draw()
             self.at("after_read")
@@ -128,10 +128,10 @@ class TellsFirst(Analyst):
             self.diary.note("refused", question.key)
             return
         begun = self.ledger.start(question.key)
-        answer = begun.answer if isinstance(begun, Release) else draw()
+        answer = begun.answer if isinstance(begun, StoredAnswer) else draw()
         self.diary.note("told", question.key, answer)
         self.at("after_telling")
-        if not isinstance(begun, Release):
+        if not isinstance(begun, StoredAnswer):
             self.ledger.release(question.key, answer)
 
 
@@ -149,7 +149,7 @@ class PaysLast(Analyst):
             question.charge(self.ledger)
         except OverBudget:
             return
-        if not isinstance(self.ledger.start(question.key), Release):
+        if not isinstance(self.ledger.start(question.key), StoredAnswer):
             self.ledger.release(question.key, answer)
 
 
