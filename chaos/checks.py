@@ -23,7 +23,7 @@ from chaos.analyst import PRICE, ROOM, ROOT, Question, draw
 from chaos.diary import Event
 from discreet.accounting import Box, equals
 from discreet.accounting.budgets.amounts import amount_up
-from discreet.ledger import Ledger, Receipt, Release
+from discreet.ledger import Ledger, Receipt, StoredAnswer
 
 KINDS = ("free", "changed", "double", "overspent", "refused", "stuck", "chain", "left")
 
@@ -112,7 +112,7 @@ def _compare_answers(
     for key, told in answers.items():
         if record.releases.get(key):
             begun = ledger.start(key)
-            told.add(begun.answer.hex() if isinstance(begun, Release) else "nothing")
+            told.add(begun.answer.hex() if isinstance(begun, StoredAnswer) else "nothing")
         if len(told) > 1:
             findings.wrong["changed"].append(f"{len(told)} answers: {key}")
 
@@ -145,7 +145,7 @@ def _complete(findings: Findings, ledger: Ledger, record: Record) -> None:
     """Retry what was paid for and not answered: it must work, and cost nothing."""
     for key in [key for key in record.charges if not record.releases.get(key)]:
         Question.read(key).charge(ledger)
-        if not isinstance(ledger.start(key), Release):
+        if not isinstance(ledger.start(key), StoredAnswer):
             ledger.release(key, draw())
         findings.completed += 1
     after = Record.of(ledger)
