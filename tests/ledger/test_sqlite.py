@@ -133,6 +133,7 @@ def test_lookups_use_their_indexes(place):
     store = place.opened()
     for statement, values in (
         (sqlite_rows._OF_KEYS, ('["k"]',)),
+        (sqlite_rows._MISSED, (7, '["k"]')),
         (sqlite_rows._ANSWERED, ("q",)),
         (sqlite_rows._ROWS % "NULL", (7,)),
     ):

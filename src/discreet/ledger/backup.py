@@ -9,7 +9,8 @@ owner may read it.  It exists as a whole or not at all, and it replaces nothing
 
 What restoring promises: the new ledger begins with the entries of its source, byte for byte and all
 verified; nothing is restored that contradicts a receipt; and an entry says that it was restored,
-from which head, why, and by whom.
+from which head, why, and by whom.  Entries are read without an index, so a ledger file whose index
+or card is damaged can be a source.
 It cannot know whether the old ledger went on after that.  So all that was left in the accounts
 counts as spent, the most that can have been charged; two people may raise the limits.  Or they
 vouch for the receipt of the last entry that the old ledger ever had: if the source ends there,
@@ -26,6 +27,7 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -43,6 +45,11 @@ _FORMAT: Final = 1
 _ROWS: Final = "SELECT seq, kind, key, question, line, head, answer FROM entry ORDER BY seq"
 _LONGEST: Final = 1000
 _SMALLEST: Final = 512  # bytes of any database
+_AROUND: Final = (
+    "tables",
+    "index",
+    "card",
+)  # problems of a ledger file that its entries do not share
 
 
 def export(rows: Iterable[EntryRow], ledger: str, path: Path) -> Receipt:
@@ -94,7 +101,8 @@ def restore(  # noqa: PLR0913  two people, and what they say
     """
     _refuse_unknown(source)
     report = verify_file(source, receipts=receipts)
-    report.raise_if_bad()
+    wrong = tuple(problem for problem in report.problems if problem.kind not in _AROUND)
+    replace(report, problems=wrong).raise_if_bad()
     if last is not None and str(last) != report.receipt:
         raise OtherLedger(
             what="the last receipt is not that of the last entry of the source.",
@@ -154,7 +162,7 @@ def _stored(source: Path) -> Iterator[EntryRow]:
         with closing(connect_read_only(source)) as database:
             for cells in database.execute(_ROWS):
                 yield EntryRow(*cells)
-    except (sqlite3.Error, TypeError):
+    except (sqlite3.Error, TypeError, UnicodeDecodeError):
         raise _broken(0) from None
 
 

@@ -110,7 +110,7 @@ class SQLiteStore(SQLiteRows):
         code: int | None = None
         try:
             self._enter()
-        except sqlite3.Error as failure:
+        except (sqlite3.Error, UnicodeDecodeError) as failure:
             self.close()
             code = result_code(failure)
         except OSError as failure:

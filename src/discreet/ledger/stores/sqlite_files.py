@@ -7,7 +7,8 @@ Opening applies missing ones; no migration touches an entry.
 A new ledger is written under another name, with its first entries, synced, and then moved to its
 place: whatever happens, there is a ledger with its entries, or none.  It replaces nothing.
 A file that nobody uses is inspected before anything is written: SQLite would copy the log beside it
-into the file on closing, whatever that log is.
+into the file on closing, whatever that log is.  Every index must agree with its
+table: an answer that its index does not name would be drawn a second time.
 """
 
 from __future__ import annotations
@@ -93,6 +94,7 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
 _WITH_CARD: Final = 3  # the first version of a file that has a card
 _SIDES: Final = ("-wal", "-shm", "-turn")
 _HEAD: Final = "SELECT head FROM entry WHERE seq = ?"
+_WHOLE: Final = "PRAGMA integrity_check(1)"
 
 
 def create_file(path: Path, rows: Iterable[EntryRow], turn: FairLock) -> None:
@@ -171,20 +173,26 @@ def check_is_ledger(path: Path) -> None:
 
 
 def check_unused_file(path: Path, inode: int, birth: int, turn: FairLock) -> int:
-    """Inspect a file that nobody uses and return its version; refuse it if entries are missing."""
+    """Inspect a file that nobody uses and return its version; refuse it if it is not whole."""
     with closing(_looking(path)) as database:
         version = _version(database)
-        if version < _WITH_CARD:
-            return version
-        data = turn.read()
-        card = WitnessCard.read(data)
-        if card is None:
-            raise failures.missing_entries_error() if data else failures.copied_file_error()
-        if not card.is_of(inode, birth):
-            raise failures.copied_file_error()
-        if card.seq and database.execute(_HEAD, (card.seq,)).fetchall() != [(card.head,)]:
-            raise failures.missing_entries_error()
+        if version >= _WITH_CARD:
+            _check_card(database, inode, birth, turn)
+        if database.execute(_WHOLE).fetchall() != [("ok",)]:
+            raise failures.torn_file_error()
     return version
+
+
+def _check_card(database: sqlite3.Connection, inode: int, birth: int, turn: FairLock) -> None:
+    """Refuse a file without its card, and one that lacks entries."""
+    data = turn.read()
+    card = WitnessCard.read(data)
+    if card is None:
+        raise failures.missing_entries_error() if data else failures.copied_file_error()
+    if not card.is_of(inode, birth):
+        raise failures.copied_file_error()
+    if card.seq and database.execute(_HEAD, (card.seq,)).fetchall() != [(card.head,)]:
+        raise failures.missing_entries_error()
 
 
 def _looking(path: Path) -> sqlite3.Connection:

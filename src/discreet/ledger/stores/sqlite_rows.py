@@ -1,6 +1,10 @@
 """The rows of a ledger file: how they are appended, and how they are found again.
 
 Trust: kernel.  No message of the driver is passed on: it could quote what is stored.
+
+A lookup by key trusts an index, which can be damaged after the file was opened.  So the history of
+a key must begin with a charge, and where a key was started and no answer is found, the rows since
+are read without an index: no answer that is stored is drawn a second time.
 """
 
 from __future__ import annotations
@@ -12,7 +16,7 @@ from typing import Any, Final
 
 from discreet.ledger.canonical_lines import EntryRow, canonical, damaged_entry_error
 from discreet.ledger.forks import ForkAware
-from discreet.ledger.stores.failures import file_failure, sqlite_failure
+from discreet.ledger.stores.failures import file_failure, sqlite_failure, torn_file_error
 
 __all__ = ["AT_ONCE", "SQLiteRows", "result_code"]
 
@@ -28,6 +32,10 @@ _OF_KEYS: Final = " UNION ALL ".join(
     f"WHERE kind = '{kind}' AND key IN (SELECT value FROM json_each(?1))"
     for kind in ("charge", "start", "release")
 )
+_MISSED: Final = """
+    SELECT seq FROM entry NOT INDEXED
+    WHERE seq > ? AND kind = 'release' AND key IN (SELECT value FROM json_each(?)) LIMIT 1
+"""
 _ANSWERED: Final = """
     SELECT r.seq, r.kind, r.key, r.question, r.line, r.head, r.answer
     FROM entry AS c JOIN entry AS r ON r.kind = 'release' AND r.key = c.key
@@ -70,7 +78,22 @@ class SQLiteRows(ForkAware):
     def rows_of(self, keys: Collection[str]) -> list[EntryRow]:
         """Return all charges, starts and releases of some keys, with answers, in order."""
         rows = self._rows(_OF_KEYS, (canonical(sorted(keys)),))
+        self._check_found(rows)
         return sorted(rows, key=lambda row: row.seq)
+
+    def _check_found(self, rows: Sequence[EntryRow]) -> None:
+        """Look a second time, without an index, for answers that were not found."""
+        charged, answered = (
+            {row.key for row in rows if row.kind == kind} for kind in ("charge", "release")
+        )
+        if any(row.key not in charged for row in rows):
+            raise torn_file_error()
+        begun = [row for row in rows if row.kind == "start" and row.key not in answered]
+        if begun:
+            first = min(row.seq for row in begun)
+            keys = canonical(sorted({row.key or "" for row in begun}))
+            if self._do(_MISSED, (first, keys)):
+                raise torn_file_error()
 
     def first_answer(self, question: str) -> EntryRow | None:
         """Return the first release, with its answer, whose key was charged for a question."""
@@ -79,9 +102,9 @@ class SQLiteRows(ForkAware):
 
     def checkpoint(self) -> tuple[int, str] | None:
         """Return the last kept state and the number of its entry, if there is one."""
-        match self._do("SELECT seq, state FROM checkpoint"):
-            case [(int(seq), str(state))]:
-                return seq, state
+        match self._do("SELECT seq, CAST(state AS BLOB) FROM checkpoint"):
+            case [(int(seq), bytes(state))]:  # torn text is one whose digest is wrong
+                return seq, state.decode("utf-8", "replace")
         return None
 
     def keep_checkpoint(self, seq: int, state: str) -> None:
@@ -96,7 +119,7 @@ class SQLiteRows(ForkAware):
             raise file_failure(OSError())
         try:
             return self._connection.execute(statement, values).fetchall()
-        except sqlite3.Error as failure:
+        except (sqlite3.Error, UnicodeDecodeError) as failure:
             code = result_code(failure)
         raise sqlite_failure(code)
 
@@ -107,8 +130,11 @@ class SQLiteRows(ForkAware):
                 connection.close()
 
 
-def result_code(failure: sqlite3.Error) -> int | None:
-    """Return SQLite's extended result code, if the driver tells it."""
+def result_code(failure: sqlite3.Error | UnicodeDecodeError) -> int | None:
+    """Return SQLite's extended result code, if the driver tells it.
+
+    It raises UnicodeDecodeError where the message of SQLite quotes bytes that are not text.
+    """
     return getattr(failure, "sqlite_errorcode", None)
 
 

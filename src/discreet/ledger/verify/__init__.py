@@ -18,6 +18,12 @@ What is checked, for every entry:
     sums       of every account within its limits at every moment
     receipts   name existing entries, with the same head, in the same ledger
 
+and for a ledger in a SQLite file:
+
+    tables     with their indexes and triggers are those that a ledger is made with
+    index      every index agrees with its table, and no page is damaged
+    card       is whole; neither card nor checkpoint names an entry that is missing
+
 What cannot be seen from entries alone: that the last ones are missing (hold a receipt against it),
 that data were read without a charge, and whether the names of people are true.
 """

@@ -94,9 +94,9 @@ class Audit:
         """How many entries there were so far."""
         return self._entries
 
-    def add_file_problem(self, message: str) -> None:
-        """Note that the record, or the rest of it, cannot be read."""
-        self._problems.add(0, "file", message)
+    def add_file_problem(self, message: str, kind: str = "file") -> None:
+        """Note what is wrong with the record as a whole, or with what lies around it."""
+        self._problems.add(0, kind, message)
 
     def check_name(self, ledger: object) -> None:
         """Compare the name of the ledger with the one given beside the entries."""

@@ -4,7 +4,8 @@ Trust: kernel.
 
 A database is opened read-only, with Python's driver alone, and may be in use meanwhile.  (Not even
 its first bytes are read in another way: closing the file would release locks that this process may
-have on it.)  Bytes that are not text stay as they are.
+have on it.)  Bytes that are not text stay as they are; where SQLite quotes some in an error, the
+driver raises UnicodeDecodeError.
 Whatever cannot be read is a problem in the report; only a missing file is an error.
 """
 
@@ -13,7 +14,6 @@ from __future__ import annotations
 import base64
 import json
 import operator
-import re
 import sqlite3
 from collections.abc import Iterable
 from contextlib import closing
@@ -24,6 +24,7 @@ from urllib.parse import quote
 from discreet.errors import NotALedger
 from discreet.ledger.verify.audit import Audit
 from discreet.ledger.verify.charges import safely
+from discreet.ledger.verify.file_checks import NamedEntries, file_problems
 from discreet.ledger.verify.report import Report
 
 __all__ = ["connect_read_only", "is_database", "verify", "verify_file"]
@@ -31,9 +32,6 @@ __all__ = ["connect_read_only", "is_database", "verify", "verify_file"]
 _COLUMNS: Final = ("seq", "kind", "key", "question", "line", "head", "answer")
 _ROWS: Final = f"SELECT {', '.join(_COLUMNS)} FROM entry ORDER BY seq"  # noqa: S608
 _EXPORT: Final = 1
-_CARD: Final = re.compile(
-    rb"discreet (?:1|2 [0-9]{20}) [0-9]{20} ([0-9]{18}) [0-9a-f]{64} [0-9a-f]{32}\n"
-)
 
 _named = operator.attrgetter(*_COLUMNS)
 
@@ -89,38 +87,22 @@ def is_database(place: Path) -> bool:
         connect_read_only(place).close()
     except sqlite3.Error as failure:
         return failure.sqlite_errorcode != sqlite3.SQLITE_NOTADB
+    except UnicodeDecodeError:  # SQLite quotes a damaged schema
+        return True
     return True
 
 
 def _take_database(audit: Audit, place: Path) -> None:
     try:
         with closing(connect_read_only(place)) as database:
+            named = NamedEntries.of(database, place)
             _take(audit, database.execute(_ROWS))
-            kept = _kept(database)
-        if max(kept, _on_card(place)) > audit.entries:
-            audit.add_file_problem(
-                "entries at its end are missing: something beside them names more."
-            )
+            for kind, message in file_problems(database, named, audit.entries):
+                audit.add_file_problem(message, kind)
         if place.stat().st_nlink > 1:
             audit.add_file_problem("it has more than one name, by each of which it could be spent.")
-    except (sqlite3.Error, OverflowError):
+    except (sqlite3.Error, OverflowError, UnicodeDecodeError):
         audit.add_file_problem("it is a damaged database, or not one of a ledger.")
-
-
-def _kept(database: sqlite3.Connection) -> int:
-    """Return the number of the entry that the checkpoint covers; 0 without one."""
-    if not database.execute("SELECT 1 FROM sqlite_schema WHERE name = 'checkpoint'").fetchone():
-        return 0
-    last = database.execute("SELECT max(seq) FROM checkpoint").fetchone()[0]
-    return last if type(last) is int else 0
-
-
-def _on_card(place: Path) -> int:
-    """Return the number of the last entry that the card beside a ledger names; 0 without one."""
-    card = place.with_name(f"{place.name}-turn")
-    if not card.is_file():
-        return 0
-    return max((int(match[1]) for match in _CARD.finditer(card.read_bytes())), default=0)
 
 
 def _take(audit: Audit, rows: Iterable[object]) -> None:
@@ -151,7 +133,7 @@ def connect_read_only(place: Path) -> sqlite3.Connection:
             raise
         database = sqlite3.connect(f"{address}?mode=ro&immutable=1", uri=True)
         database.text_factory = _text
-    except sqlite3.Error:
+    except (sqlite3.Error, UnicodeDecodeError):
         database.close()
         raise
     return database

@@ -1,0 +1,211 @@
+"""Damage around the entries of a ledger file: what opens, what is verified, and what is refused."""
+
+import shutil
+import sqlite3
+
+import pytest
+
+from discreet.accounting import Budget
+from discreet.errors import DamagedLedger, LedgerError
+from discreet.ledger import Ledger
+from discreet.ledger.stores.sqlite import SQLiteStore
+from discreet.ledger.verify import __main__ as command
+from discreet.ledger.verify import verify_file
+from discreet.loss import Pure
+from discreet.units import row
+
+KEY = "key number 2"
+HEADS = "sqlite_autoindex_entry_1"
+SLOT = 512
+
+
+@pytest.fixture
+def path(tmp_path):
+    """A ledger with five answers, which nobody uses."""
+    path = tmp_path / "study.ledger"
+    with Ledger.open(path, unit=row(), budget=Budget(epsilon=1)) as ledger:
+        for number in range(5):
+            ask(ledger, f"key number {number}", f"{number}")
+    return path
+
+
+def ask(ledger, key, digit="x"):
+    ledger.charge(Pure(epsilon="0.1"), key=key, question=digit * 64)
+    ledger.start(key)
+    return ledger.release(key, f"answer {digit}".encode())
+
+
+def flip(path, at, bit=1):
+    with path.open("r+b") as file:
+        file.seek(at)
+        byte = file.read(1)[0]
+        file.seek(at)
+        file.write(bytes([byte ^ bit]))
+
+
+def place_in(path, name, data):
+    """Where the page of a table or index holds some bytes."""
+    database = sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)
+    ((size,),) = database.execute("PRAGMA page_size")
+    ((root,),) = database.execute("SELECT rootpage FROM sqlite_schema WHERE name = ?", [name])
+    database.close()
+    return path.read_bytes().index(data, (root - 1) * size, root * size)
+
+
+def kinds(path):
+    return {problem.kind for problem in verify_file(path).problems}
+
+
+# --- indexes --------------------------------------------------------------------------------------
+
+
+def indexed(path, name):
+    """Where an index names the third key, its question or its head."""
+    database = sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)
+    found = database.execute("SELECT head FROM entry WHERE kind = 'charge' AND key = ?", [KEY])
+    head = found.fetchone()[0]
+    database.close()
+    named = {"asked": "2" * 64, HEADS: head}.get(name, KEY)
+    return place_in(path, name, named.encode()) + 5
+
+
+@pytest.mark.parametrize("name", ["one_charge", "starts", "one_release", "asked", HEADS])
+def test_an_index_that_does_not_agree_with_its_table_is_damage(path, name):
+    at = indexed(path, name)
+    flip(path, at)
+    before = path.read_bytes()
+    assert kinds(path) == {"index"}
+    with pytest.raises(DamagedLedger):
+        Ledger.open(path)
+    assert path.read_bytes() == before
+    flip(path, at)
+    assert verify_file(path).ok
+    with Ledger.open(path) as ledger:
+        assert ask(ledger, KEY, "2").replayed
+        assert str(ledger.left()).startswith("epsilon 0.5 of 1")
+
+
+@pytest.mark.theorem("one-answer")
+@pytest.mark.parametrize("name", ["one_charge", "one_release"])
+def test_an_index_damaged_while_the_ledger_is_in_use_yields_no_second_answer(path, name):
+    with Ledger.open(path) as first:
+        entries = first.receipt.seq
+        flip(path, indexed(path, name))
+        store = SQLiteStore(path, timeout=5)
+        store.open()  # in use, so that nobody inspects the file
+        assert len(store.rows_of(["key number 4"])) == 3
+        with pytest.raises(DamagedLedger):
+            store.rows_of([KEY])
+        store.close()
+        assert first.receipt.seq == entries
+
+
+def test_keys_without_an_answer_are_none_the_worse(path):
+    with Ledger.open(path) as ledger:
+        for key in ("a", "b"):
+            ledger.charge(Pure(epsilon="0.1"), key=key)
+            ledger.start(key)
+        ask(ledger, "c")
+        assert ledger.start("a").attempt == 2
+        assert not ledger.release("a", b"late").replayed
+        assert ledger.release("a", b"later").answer == b"late"
+        assert not ledger.release("b", b"late").replayed
+
+
+@pytest.mark.parametrize("damage", ["index", "tables", "card"])
+def test_a_file_whose_entries_are_whole_can_be_restored(path, tmp_path, damage):
+    with Ledger.open(path) as ledger:
+        last = ledger.receipt
+    match damage:
+        case "index":
+            flip(path, indexed(path, "one_release"))
+        case "tables":
+            flip(path, path.read_bytes().index(b"entries are never changed"))
+        case "card":
+            path.with_name("study.ledger-turn").write_bytes(b"torn")
+    assert kinds(path) == {damage}
+    place = tmp_path / "again.ledger"
+    people = {"reason": "a damaged disk", "by": "Ana", "approved_by": "Ben"}
+    with Ledger.restore(place, path, last=last, **people) as ledger:
+        assert ask(ledger, KEY, "2").answer == b"answer 2"
+        assert ask(ledger, KEY, "2").replayed
+
+
+# --- tables, marks and checkpoint -----------------------------------------------------------------
+
+
+def test_bytes_that_are_no_text_in_the_schema_are_damage(path, capsys):
+    flip(path, path.read_bytes().index(b"CREATE TRIGGER never_changed") + 7, 0x80)
+    assert command.main([str(path)]) == 5
+    assert "it is a damaged database" in capsys.readouterr().out
+    with pytest.raises(DamagedLedger):
+        Ledger.open(path)
+
+
+@pytest.mark.parametrize(
+    "words", ["CHECK (only = 1", "CHECK (length(head) = 64", "entries are never deleted"]
+)
+def test_tables_and_triggers_other_than_those_that_were_made_are_not_ok(path, words):
+    flip(path, path.read_bytes().index(words.encode()) + len(words) - 1)
+    assert "tables" in kinds(path)
+
+
+def test_a_table_that_takes_no_entry_takes_no_charge(path):
+    words = b"CHECK (length(head) = 64"
+    flip(path, path.read_bytes().index(words) + len(words) - 1)
+    with pytest.raises(DamagedLedger), Ledger.open(path) as ledger:
+        ask(ledger, "another")
+    assert verify_file(path).charges == 5
+
+
+@pytest.mark.parametrize("at", [60, 71])
+def test_a_file_with_another_mark_or_a_later_version_is_not_ok(path, at):
+    flip(path, at, 0x40)  # user version, application id
+    assert "file" in kinds(path)
+    with pytest.raises(LedgerError):
+        Ledger.open(path)
+
+
+@pytest.mark.parametrize("bit", [1, 0x80])
+def test_a_torn_checkpoint_is_left_out(path, bit):
+    data = path.read_bytes()
+    flip(path, data.index(b'"descriptions":[]', data.index(b'"accounts":{"data":{"book"')), bit)
+    assert verify_file(path).ok
+    with Ledger.open(path) as ledger:
+        assert str(ledger.left()).startswith("epsilon 0.5 of 1")
+
+
+# --- the card -------------------------------------------------------------------------------------
+
+
+def test_another_chain_in_the_place_of_a_ledger_is_not_ok(path, tmp_path):
+    with Ledger.open(path) as ledger:
+        last = ledger.backup(tmp_path / "backup.jsonl")
+        ledger.charge(Pure(epsilon="0.4"), key="forgotten")
+    other = tmp_path / "other.ledger"
+    people = {"reason": "a test", "by": "Ana", "approved_by": "Ben"}
+    Ledger.restore(other, tmp_path / "backup.jsonl", last=last, **people).close()
+    with path.open("r+b") as file:
+        file.truncate(0)
+        file.write(other.read_bytes())
+    assert kinds(path) == {"file"}
+    with pytest.raises(DamagedLedger):
+        Ledger.open(path)
+
+
+@pytest.mark.parametrize("slot", [0, 1])
+def test_one_torn_card_of_two_is_left_out(path, slot):
+    card = path.with_name("study.ledger-turn")
+    data = bytearray(card.read_bytes())
+    data[slot * SLOT + len("discreet 2 ") + 42] = ord("9")  # the first digit of the number
+    card.write_bytes(data)
+    assert verify_file(path).ok
+    Ledger.open(path).close()
+
+
+def test_a_copy_without_its_card_is_verified(path, tmp_path):
+    copy = tmp_path / "copy.ledger"
+    shutil.copy(path, copy)
+    assert verify_file(copy).ok
+    with pytest.raises(DamagedLedger):
+        Ledger.open(copy)
