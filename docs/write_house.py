@@ -19,8 +19,8 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src"
 PAGE = ROOT / "docs/development/house.md"
 LIMITS = {
-    "files": 478,
-    "lines": 84_700,
+    "files": 482,
+    "lines": 85_300,
     "files in the largest folder": 20,
     "longest chain of imports": 20,
     "hidden imports": 22,
