@@ -125,7 +125,7 @@ def plan(  # noqa: PLR0913  the options of a question
             data=options.data_of(data), policy=policy, ledger=ledger
         ).before_asking()
         price = _price(epsilon, rho, delta, error, size, confidence, bounds_epsilon)
-        with _session(project.before_asking(), account, analyst) as session:
+        with _session(project, account, analyst) as session:
             _show_plan(session, _text(question), price, as_json=as_json)
 
 
