@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from discreet.engines.connection import Performance
+from discreet.engines.connection import Connection, Performance
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.hash_order import HashOrder
 from discreet.engines.lowest_cells import lowest_cells, unit_codes
@@ -274,3 +274,21 @@ def test_text_files_are_not_read_twice(tmp_path):
         assert engine._connection.size(VISITS) is None
     with DuckDB({"visits": visits(12)}) as engine:
         assert engine._connection.size(VISITS) == 12
+
+
+def test_units_and_cells_are_counted_once_for_all_questions():
+    statements = []
+    fetch = Connection.fetch
+
+    def listened(connection, statement, *others):
+        statements.append(statement)
+        return fetch(connection, statement, *others)
+
+    with (
+        patch("discreet.engines.duckdb.MANY", 0),
+        patch.object(Connection, "fetch", listened),
+        DuckDB({"visits": visits(50)}) as engine,
+    ):
+        first, second = (flat(engine.run(by_ward(), order=HashOrder(salt=1))) for _ in range(2))
+    assert first == second
+    assert sum("AS cells" in statement for statement in statements) == 1

@@ -42,6 +42,7 @@ SETTINGS: Final[Mapping[str, Any]] = {
 
 _NONE: Final[Mapping[str, pa.Table]] = {}
 _ALL_ROWS: Final = 2**63 - 1
+_ESTIMATES: Final = 256
 
 
 @final
@@ -64,6 +65,7 @@ class Connection:
     __slots__ = (
         "__weakref__",
         "_connection",
+        "_estimates",
         "_native",
         "_slow",
         "_stamps",
@@ -87,6 +89,7 @@ class Connection:
         self._views: dict[str, str] = {}
         self._slow: set[str] = set()
         self._unpruned: dict[str, str] = {}
+        self._estimates: dict[str, pa.Table] = {}
         self._native: dict[str, dict[str, str]] = {}
         try:
             self._view(sources)
@@ -224,6 +227,19 @@ class Connection:
         finally:
             for alias in tables:
                 self._connection.unregister(alias.strip('"'))
+
+    def estimate(self, statement: str, tables: Mapping[str, pa.Table]) -> pa.Table:
+        """Run a statement on which only the speed of others depends, once for all that ask it.
+
+        Sources do not change while they are open; tables in memory may, and are read each time.
+        """
+        if tables:
+            return self.fetch(statement, tables)
+        if statement not in self._estimates:
+            if len(self._estimates) >= _ESTIMATES:
+                self._estimates.clear()
+            self._estimates[statement] = self.fetch(statement)
+        return self._estimates[statement]
 
     def _read(self, statement: str) -> pa.Table:
         """Run a statement; if it fails, run it once more on cells alone.

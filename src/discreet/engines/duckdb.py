@@ -184,7 +184,8 @@ class DuckDB(ClosingEngine):
 
     def _run(self, prepared: PreparedRequest, salt: int) -> RawTotals:
         request, fetch = prepared.request, self._connection.fetch
-        self._connection.set_salt(salt)
+        if request.unit:  # else nothing is put in an order
+            self._connection.set_salt(salt)
         tables = public_tables(request)
         first = self._totals(prepared, tables)
         named = first if request.listed is None else tables[PUBLIC]

@@ -158,7 +158,7 @@ class ThresholdBounding:
 
     def totals(self) -> pa.Table | None:
         """Return the totals of all groups, or None where only the plain statement is exact."""
-        sample = self.connection.fetch(sampled(self._bounding, _SHARE), self.public)
+        sample = self.connection.estimate(sampled(self._bounding, _SHARE), self.public)
         units, cells = (int(numbers(sample.column(name))[0]) for name in ("units", "cells"))
         limit = limit_for(self._most, units, cells)
         few = _SHARE * cells * (1 if limit is None else limit / _PLACES)
