@@ -84,6 +84,15 @@ def test_arithmetic_of_extremes(known, sign, names):
     check(Call("LEAST", pair), *known)
     check(Call("ABS", pair[:1]), *known)
     check(Cast(pair[0], Type.FLOAT), *known)
+    check(Cast(pair[0], Type.INTEGER), *known)
+    check(Cast(Column("b"), Type.INTEGER), *known)
+    check(Call("/", pair), *known)
+    check(Call("SQRT", pair[:1]), *known)
+    check(Call("SIGN", pair[:1]), *known)
+    for whole in ("DIV", "MOD"):
+        check(Call(whole, (Column("i"), Column("j"))), *known)
+        for divisor in (7, -7, -1, 2**62):
+            check(Call(whole, (Column("i"), Literal(divisor))), *known)
 
 
 def test_rounding_widens():

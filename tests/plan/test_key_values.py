@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from discreet.plan.binding.bound_question import bind_question
 from discreet.query.relation_columns import columns
 from discreet.query.sql.parse import read
-from tests.plan.clinic import SCHEMA, databases, public_rows
+from tests.plan.clinic import SCHEMA, databases, planned, public_rows
 from tests.reference.expressions import compiled
 from tests.reference.relations import rows_of
 
@@ -22,8 +22,11 @@ PUBLIC = {
     "EXTRACT(QUARTER FROM day)": (1, 2, 3, 4, None),
     "CASE WHEN age > 60 THEN 'old' WHEN age > 20 THEN 'young' END": ("old", "young", None),
     "CASE WHEN age > 60 THEN 1 ELSE 0 END": (1, 0),
+    "DIV(age, 50)": (0, 1, 2, None),
+    "DIV(age, -50)": (-2, -1, 0, None),
 }
 PRIVATE = ["city", "age", "age > 60", "EXTRACT(YEAR FROM day)", "LOWER(ward)", "born"]
+PRIVATE += ["DIV(born, 10)", "DIV(age, 0)", "DIV(50, age)"]
 LISTED = [
     ("city", "city IN ('x', 'y', 'x')", ("x", "y")),
     ("city", "city = 'x' AND age > 1", ("x",)),
@@ -56,7 +59,8 @@ def test_values_that_a_question_lists(key, where, expected):
     assert values(key, where) == expected
 
 
-COMPUTED = [key for key in PUBLIC if key not in {"ward", "sex", "RANGE_BUCKET(cost, [10, 20])"}]
+DECLARED = {"ward", "sex", "RANGE_BUCKET(cost, [10, 20])", "DIV(age, 50)", "DIV(age, -50)"}
+COMPUTED = [key for key in PUBLIC if key not in DECLARED]
 
 
 @settings(max_examples=25)
@@ -68,3 +72,14 @@ def test_computed_keys_have_no_other_values(tables):
         rule = compiled(found.keys[0].key.expression, dict(columns(found.rows.relation)))
         seen = {rule(row) for row in rows_of(found.rows.relation, tables)}
         assert seen <= set(PUBLIC[key])
+
+
+@pytest.mark.parametrize("key", ["ward", "DIV(age, 50)", "DIV(age, -50)"])
+@settings(max_examples=25)
+@given(tables=databases())
+def test_rows_with_undeclared_values_are_left_out_beside_a_private_key(key, tables):
+    text = f"SELECT {key} AS k, city, COUNT(*) AS n FROM visits GROUP BY {key}, city"  # noqa: S608
+    request = planned(text).request
+    rule = compiled(request.keys[0].expression, dict(columns(request.relation)))
+    seen = {rule(row) for row in rows_of(request.relation, tables)}
+    assert seen <= set(PUBLIC[key])

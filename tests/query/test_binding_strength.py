@@ -149,7 +149,6 @@ def test_what_sqlglot_reads_and_drops_is_refused_here():
     logging.disable(logging.CRITICAL)
     texts = [
         "SELECT COUNT(x,) FROM t",
-        "SELECT COUNT(*), FROM t",
         "FROM t SELECT COUNT(*)",
         "SELECT 1_000, COUNT(*) FROM t",
         "SELECT COUNT(*) FROM t WHERE x == 1",

@@ -51,7 +51,8 @@ def test_no_word_can_be_added(number):
         (at, word)
         for at in range(1, len(words) + 1)
         for word in EXTRA[(at + number) % 25 :: 25]
-        if asked(" ".join([*words[:at], word, *words[at:]])) == whole
+        if [word, *words[at : at + 1]] != [",", "FROM"]  # a comma may end the select list
+        and asked(" ".join([*words[:at], word, *words[at:]])) == whole
     ]
     assert added == []
 

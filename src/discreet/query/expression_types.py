@@ -36,6 +36,7 @@ from discreet.query.types import Type
 __all__ = [
     "AGGREGATES",
     "CASTS",
+    "COMPARED",
     "FUNCTIONS",
     "PARTS",
     "PLAIN",
@@ -239,14 +240,14 @@ def _given(
     function: Function, arguments: tuple[Expression, ...], kinds: Sequence[Type | None]
 ) -> Type | None:
     """Return the type of the result; what is compared must share a type."""
-    compared = function.gives == "same" or function.name in _COMPARED
+    compared = function.gives == "same" or function.name in COMPARED
     shared = _shared(arguments, kinds) if compared else None
     if isinstance(function.gives, Type):
         return function.gives
     return shared if function.gives == "same" else kinds[0]
 
 
-_COMPARED: Final = frozenset({"=", "<>", "<", "<=", ">", ">=", "IN"})
+COMPARED: Final = frozenset({"=", "<>", "<", "<=", ">", ">=", "IN"})
 
 
 def _shared(arguments: Sequence[Expression], kinds: Sequence[Type | None]) -> Type | None:

@@ -37,7 +37,7 @@ from discreet.plan.binding.names import (
 from discreet.plan.binding.scope import scope_name
 from discreet.plan.binding.truth_sets import scope_box
 from discreet.plan.binding.unions import bind_union
-from discreet.plan.binding.value_facts import ColumnSource, Facts, facts_of
+from discreet.plan.binding.value_facts import ColumnSource, Facts, facts_of, total_facts
 from discreet.query.expressions import Column, Expression, Star, Window, walk
 from discreet.query.relations import (
     Aggregated,
@@ -255,7 +255,8 @@ class Binder:
         for name, aggregate in node.outputs:
             value, kind = checked(aggregate, below)
             column = self.fresh(name)
-            fields.append(Field(column=column, name=name, facts=Facts(type=kind)))
+            facts = total_facts(value, below.facts, kind)  # type: ignore[arg-type]
+            fields.append(Field(column=column, name=name, facts=facts))
             outputs.append((column, value))
         unit = tuple(
             next(column for column, value in bound_keys if _holds(value, same))

@@ -23,9 +23,10 @@ from typing import final
 from discreet.accounting import Box
 from discreet.errors import NotPerUnit, UnknownName, UnsupportedSQL, WrongType
 from discreet.plan.binding.value_facts import Facts
-from discreet.query.expression_types import typed
-from discreet.query.expressions import Column, Expression, Star, transformed
+from discreet.query.expression_types import COMPARED, typed
+from discreet.query.expressions import Call, Column, Expression, Literal, Star, transformed
 from discreet.query.relations import Relation, folded
+from discreet.query.scalar_functions import TEXT_CASTS
 from discreet.query.source_text import Span, pointed
 from discreet.query.types import Type
 
@@ -160,9 +161,48 @@ def bound_expression(expression: Expression, fields: Sequence[Field]) -> Express
     def change(node: Expression) -> Expression | None:
         if isinstance(node, Column):
             return Column(_field(node, fields).column, span=node.span)
+        if isinstance(node, Call) and node.function in COMPARED and _texts(node):
+            bound = tuple(transformed(argument, change) for argument in node.arguments)
+            types = {field.column: field.facts.type for field in fields}
+            return replace(node, arguments=with_days(bound, types))
         return None
 
     return transformed(expression, change)
+
+
+def _texts(node: Call) -> bool:
+    """Whether a written text is compared with something else."""
+    written = [_is_text(argument) for argument in node.arguments]
+    return any(written) and not all(written)
+
+
+def _is_text(node: Expression) -> bool:
+    return isinstance(node, Literal) and isinstance(node.value, str)
+
+
+def with_days(
+    arguments: tuple[Expression, ...], types: Mapping[str, Type]
+) -> tuple[Expression, ...]:
+    """Return what is compared; a text that is compared with days is read as a day.
+
+    >>> with_days((Column("day"), Literal("2025-01-31")), {"day": Type.DATE})[1].value
+    datetime.date(2025, 1, 31)
+    """
+    kinds = {typed(node, types) for node in arguments if not isinstance(node, Literal)}
+    kind = next(iter(kinds)) if len(kinds) == 1 else None
+    if kind not in {Type.DATE, Type.TIMESTAMP}:
+        return arguments
+    return tuple(_as_day(node, kind) if _is_text(node) else node for node in arguments)
+
+
+def _as_day(text: Expression, kind: Type) -> Expression:
+    """Return a written text as a literal of a type, a day as its midnight; else the text itself."""
+    written = text.value if isinstance(text, Literal) else None
+    value = TEXT_CASTS[Type.TEXT, kind](written)
+    if value is None and kind is Type.TIMESTAMP:
+        day = TEXT_CASTS[Type.TEXT, Type.DATE](written)
+        value = None if day is None else TEXT_CASTS[Type.DATE, kind](day)
+    return text if value is None else Literal(value, span=text.span)
 
 
 def checked(expression: Expression, below: BoundRelation) -> tuple[Expression, Type]:

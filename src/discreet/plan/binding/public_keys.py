@@ -3,8 +3,9 @@
 Trust: kernel.  A list of groups that came from the data would show who is in it.
 
 Definition.  The values of a key are public if they follow from the question and the schema alone:
-declared categories, truth values, bins, parts of a date, the results that a CASE names, and values
-that the question lists.  Rows with another value are left out before anything is counted.
+declared categories, truth values, bins, parts of a date, quotients of a bounded number, the results
+that a CASE names, and values that the question lists.  Rows with another value are left out before
+anything is counted.
 """
 
 from __future__ import annotations
@@ -14,23 +15,15 @@ from dataclasses import dataclass
 from typing import Any, Final, final
 
 from discreet.plan.binding.joins import conjuncts
-from discreet.plan.binding.value_facts import Facts
+from discreet.plan.binding.value_facts import Facts, facts_of
+from discreet.plan.binding.value_ranges import DATE_PARTS
 from discreet.query.expressions import Call, Case, Column, Expression, Literal
 from discreet.query.types import Type
 from discreet.requests.engine_request import KeyColumn, KeyValue
 
 __all__ = ["GroupKey", "public_values"]
 
-_PARTS: Final = {
-    "MONTH": range(1, 13),
-    "DAY": range(1, 32),
-    "QUARTER": range(1, 5),
-    "DAYOFWEEK": range(1, 8),
-    "DAYOFYEAR": range(1, 367),
-    "HOUR": range(24),
-    "MINUTE": range(60),
-    "SECOND": range(60),
-}
+_MOST_VALUES: Final = 1000
 
 
 @final
@@ -67,12 +60,22 @@ def public_values(  # noqa: PLR0911  one for each kind of key
         case Call(function="RANGE_BUCKET", arguments=(_, *edges)):
             return _and_null(range(len(edges) + 1), nullable=_nullable(key, facts))
         case Call(function="EXTRACT", arguments=(Literal(value=str() as part), _)):
-            known = _PARTS.get(part)
+            known = DATE_PARTS.get(part)
             return None if known is None else _and_null(known, nullable=_nullable(key, facts))
+        case Call(function="DIV", arguments=(_, Literal())):
+            return _between(facts_of(key, facts))
         case Call(function="IS NULL" | "IS TRUE" | "IS FALSE"):
             return (False, True)
         case _:
             return None
+
+
+def _between(known: Facts) -> tuple[KeyValue, ...] | None:
+    """Return all whole numbers between public bounds, unless there are too many."""
+    if known.bounds is None or known.bounds[1] - known.bounds[0] >= _MOST_VALUES:
+        return None
+    low, high = map(int, known.bounds)
+    return _and_null(range(low, high + 1), nullable=known.nullable)
 
 
 def _listed(key: Expression, predicates: Sequence[Expression]) -> tuple[KeyValue, ...] | None:

@@ -8,8 +8,7 @@ counts, by clamping and by leaving out rows, so no guarantee rests on their bein
 ``source`` names the column of the table whose value it is, unchanged.
 Facts belong to the expression that they were derived for: an expression over a column has only what
 a rule below derives from the column's own facts, and everything else is unknown.
-Theorem (key ``fact-rules``).  If arguments lie within their facts, what a function returns lies
-within the facts derived here.  Bounds of FLOAT results are widened by what rounding can move them.
+The rules are in :mod:`discreet.plan.binding.value_ranges`.
 
 A condition on an aggregate becomes a CASE: rows for which it is not true have NULL for a value, and
 NULL contributes nothing.
@@ -17,18 +16,17 @@ NULL contributes nothing.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final, final
 
+from discreet.plan.binding.value_ranges import value_range
 from discreet.query.expression_types import ColumnTypes, typed
 from discreet.query.expressions import (
     Aggregate,
     Call,
     Case,
-    Cast,
     Column,
     Expression,
     Literal,
@@ -40,16 +38,14 @@ __all__ = [
     "ONE",
     "ColumnSource",
     "Facts",
+    "UnitTotal",
     "argument_of",
     "counting_conditions",
     "facts_of",
     "one_where_all",
+    "total_facts",
     "value_where_counted",
 ]
-
-_ROUNDING: Final = Fraction(1, 2**52)
-_SMALLEST_STEP: Final = Fraction(1, 2**1074)
-_LARGEST_FLOAT: Final = Fraction(2**1024 - 2**970)
 
 
 @final
@@ -75,6 +71,20 @@ class ColumnSource:
 
 
 @final
+@dataclass(frozen=True, slots=True)
+class UnitTotal:
+    """What a column of a subquery adds up for a unit: which values, and their bounds.
+
+    >>> UnitTotal("COUNT", (Column("cost"), None), None).function
+    'COUNT'
+    """
+
+    function: str
+    values: tuple[Expression | None, Expression | None]
+    bounds: tuple[Fraction, Fraction] | None
+
+
+@final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
     """What is known of a value.
@@ -90,6 +100,7 @@ class Facts:
     nullable: bool = True
     constant: bool = False
     source: ColumnSource | None = None
+    total: UnitTotal | None = None
 
     @property
     def bounds(self) -> tuple[Fraction, Fraction] | None:
@@ -98,7 +109,7 @@ class Facts:
 
     def or_null(self) -> Facts:
         """Return what holds of the value where an outer join may have put NULL instead."""
-        return replace(self, nullable=True, constant=False, source=None)
+        return replace(self, nullable=True, constant=False, source=None, total=None)
 
 
 def facts_of(expression: Expression, known: Mapping[str, Facts]) -> Facts:
@@ -119,7 +130,7 @@ def _facts(expression: Expression, known: Mapping[str, Facts], types: ColumnType
         return known[expression.name]
     kind = typed(expression, types)
     below = [_facts(child, known, types) for child in expression.children()]
-    low, high, nullable = _range(expression, kind, below)
+    low, high, nullable = value_range(expression, kind, below)
     row_by_row = not isinstance(expression, Window | Aggregate)  # others differ from row to row
     return Facts(
         type=kind,
@@ -130,89 +141,19 @@ def _facts(expression: Expression, known: Mapping[str, Facts], types: ColumnType
     )
 
 
-Range = tuple[Fraction | None, Fraction | None, bool]
+def total_facts(aggregate: Aggregate, known: Mapping[str, Facts], kind: Type) -> Facts:
+    """Return what is known of an aggregate of a unit's rows: extremes lie between the bounds.
 
-
-def _range(  # noqa: PLR0911  one for each kind of node
-    expression: Expression, kind: Type, below: list[Facts]
-) -> Range:
-    """Return bounds, and whether the value may be NULL; without a rule anything may happen."""
-    match expression:
-        case Literal(value=None):
-            return None, None, True
-        case Literal(value=int() | Fraction() as value) if kind.is_number:
-            return _widened(Fraction(value), Fraction(value), kind, False)
-        case Literal():
-            return None, None, False
-        case Case():
-            values = [*below[1::2][: len(expression.branches)]]
-            values += below[-1:] if expression.default is not None else []
-            low, high = _hull(values)
-            missing = expression.default is None or any(value.nullable for value in values)
-            return low, high, missing
-        case Cast(to=Type.FLOAT) if below[0].type is Type.INTEGER and below[0].bounds:
-            return _widened(*below[0].bounds, Type.FLOAT, below[0].nullable)
-        case Call(function=name):
-            return _called(name, kind, below)
-        case _:
-            return None, None, True
-
-
-def _called(  # noqa: C901, PLR0911, PLR0912  one rule a function
-    name: str, kind: Type, below: list[Facts]
-) -> Range:
-    if name in {"IS NULL", "IS TRUE", "IS FALSE"}:
-        return None, None, False
-    if name == "RANGE_BUCKET":
-        return Fraction(0), Fraction(len(below) - 1), below[0].nullable
-    if name == "COALESCE":
-        low, high = _hull(below)
-        return low, high, all(part.nullable for part in below)
-    bounds = [part.bounds for part in below]
-    nullable = any(part.nullable for part in below)
-    pairs = [pair for pair in bounds if pair is not None]
-    if not kind.is_number or len(pairs) != len(bounds) or not bounds:
-        return None, None, True
-    match name, pairs:
-        case "+", [(a, b), (c, d)]:
-            return _widened(a + c, b + d, kind, True)
-        case "-", [(a, b), (c, d)]:
-            return _widened(a - d, b - c, kind, True)
-        case "*", [(a, b), (c, d)]:
-            corners = (a * c, a * d, b * c, b * d)
-            return _widened(min(corners), max(corners), kind, True)
-        case "NEGATE", [(a, b)]:
-            return _widened(-b, -a, kind, True)
-        case "ABS", [(a, b)]:
-            least = Fraction(0) if a <= 0 <= b else min(abs(a), abs(b))
-            return _widened(least, max(abs(a), abs(b)), kind, True)
-        case "FLOOR" | "CEIL" | "ROUND", [(a, b)]:
-            return Fraction(math.floor(a)), Fraction(math.ceil(b)), True
-        case "LEAST", pairs:
-            return min(a for a, _ in pairs), min(b for _, b in pairs), nullable
-        case "GREATEST", pairs:
-            return max(a for a, _ in pairs), max(b for _, b in pairs), nullable
-        case _:
-            return None, None, True
-
-
-def _hull(values: list[Facts]) -> tuple[Fraction | None, Fraction | None]:
-    """Return bounds on all values that are not NULL for sure; a written NULL adds none."""
-    low = [value.low for value in values]
-    high = [value.high for value in values]
-    if not values or None in low or None in high:
-        return None, None
-    return min(a for a in low if a is not None), max(b for b in high if b is not None)
-
-
-def _widened(low: Fraction, high: Fraction, kind: Type, nullable: bool) -> Range:  # noqa: FBT001
-    """Widen exact bounds by what rounding to a FLOAT can move them."""
-    if kind is not Type.FLOAT:
-        return low, high, nullable
-    wide = [abs(end) * _ROUNDING + _SMALLEST_STEP for end in (low, high)]
-    if max(abs(low), abs(high)) > _LARGEST_FLOAT / 2:
-        return None, None, True
-    return low - wide[0], high + wide[1], nullable
+    >>> age = Facts(type=Type.INTEGER, low=Fraction(0), high=Fraction(110))
+    >>> total_facts(Aggregate("MAX", Column("age")), {"age": age}, Type.INTEGER).bounds
+    (Fraction(0, 1), Fraction(110, 1))
+    """
+    argument = aggregate.argument
+    below = None if argument is None else facts_of(argument, known)
+    bounds = None if below is None else below.bounds
+    low, high = bounds if bounds and aggregate.function in {"MIN", "MAX"} else (None, None)
+    values = (argument, aggregate.where)
+    return Facts(type=kind, low=low, high=high, total=UnitTotal(aggregate.function, values, bounds))
 
 
 ONE: Final = Literal(1)

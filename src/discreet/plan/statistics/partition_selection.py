@@ -108,9 +108,14 @@ def within_categories(relation: Relation, keys: tuple[GroupKey, ...]) -> Relatio
     Table(name='visits')
     """
     for asked in keys:
-        if asked.values is not None and isinstance(asked.key.expression, Column):
+        if asked.values is not None and _is_declared(asked.key.expression):
             relation = Filter(relation, _one_of(asked.key.expression, asked.values))
     return relation
+
+
+def _is_declared(key: Expression) -> bool:
+    """Whether the values of a key follow from what is declared, and the data may hold others."""
+    return isinstance(key, Column) or (isinstance(key, Call) and key.function == "DIV")
 
 
 def _one_of(key: Expression, values: tuple[KeyValue, ...]) -> Expression:

@@ -207,7 +207,9 @@ _SYNONYMS: Final = {
     "MEAN": "AVG",
     "MEDIAN": "PERCENTILE_CONT",
     "QUANTILE_CONT": "PERCENTILE_CONT",
+    "STD": "STDDEV_SAMP",
     "STDDEV": "STDDEV_SAMP",
+    "VAR": "VAR_SAMP",
     "VARIANCE": "VAR_SAMP",
 }
 AGGREGATES: Final = frozenset({*signatures.AGGREGATES, *_SYNONYMS})
@@ -216,6 +218,7 @@ AGGREGATES: Final = frozenset({*signatures.AGGREGATES, *_SYNONYMS})
 _TAKES_GROUP: Final = ("COUNT", "SUM", "AVG")
 _TAKES_ROW: Final = tuple(name for name, each in signatures.AGGREGATES.items() if each.clamps)
 _CONDITIONAL: Final = frozenset({"COUNTIF", "COUNT_IF"})
+_PLACES: Final = frozenset({"OFFSET", "SAFE_OFFSET", "ORDINAL", "SAFE_ORDINAL"})
 _WITH_PARAMETER: Final = frozenset({"PERCENTILE_CONT", "QUANTILE_CONT", "APPROX_QUANTILES"})
 
 
@@ -236,9 +239,10 @@ def aggregate(cursor: Cursor, name: Token, read: Reader) -> Expression:
             f"{name.word} has no OVER.",
             ("it is a function of a window.", f"write {name.word}(...) OVER (PARTITION BY ...)."),
         )
-    if cursor.sees("WITHIN") or cursor.sees("["):
+    if cursor.sees("WITHIN") or (cursor.sees("[") and name.word != "APPROX_QUANTILES"):
         raise unsupported(cursor.token.span, "this is not answered here.", CLAUSES["WITHIN"])
-    return _made(parts, cursor.since(start))
+    made = _made(parts, cursor.since(start))
+    return _picked(cursor, made, start) if cursor.accept("[") else made
 
 
 def _made(parts: Arguments, span: Span) -> Aggregate:
@@ -318,6 +322,27 @@ def _parameter(word: str, values: list[Expression], span: Span) -> Fraction | No
         span,
         f"{word} takes a column and {'a whole number to 1000' if whole else 'a fraction'}.",
         ("which values are meant must be known before any data is read.", f"write {do}."),
+    )
+
+
+def _picked(cursor: Cursor, quantiles: Aggregate, start: int) -> Aggregate:
+    """Read [OFFSET(k)] or [ORDINAL(k)] behind a list of n quantiles: the quantile k / n."""
+    form = "write APPROX_QUANTILES(x, 100)[OFFSET(50)]."
+    word = cursor.take().word
+    cursor.expect("(", form)
+    place, span = signed(cursor, "a place in the list")
+    cursor.expect(")", form)
+    cursor.expect("]", form)
+    place -= word in {"ORDINAL", "SAFE_ORDINAL"}
+    count = quantiles.parameter or Fraction(1)
+    if word not in _PLACES or place.denominator != 1 or not 0 <= place <= count:
+        raise unsupported(
+            span,
+            "there is no such place in the list.",
+            (f"it has {count + 1} quantiles, from OFFSET(0) to OFFSET({count}).", form),
+        )
+    return replace(
+        quantiles, function="PERCENTILE_CONT", parameter=place / count, span=cursor.since(start)
     )
 
 

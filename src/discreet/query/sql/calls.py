@@ -18,7 +18,7 @@ from discreet.query.node_checks import check_size
 from discreet.query.signatures import FUNCTIONS, PARTS
 from discreet.query.source_text import unknown, unreadable, unsupported
 from discreet.query.sql.aggregates import AGGREGATES, WINDOWS, aggregate
-from discreet.query.sql.cursor import Cursor, negated, read_type
+from discreet.query.sql.cursor import Cursor, negated, read_cast
 from discreet.query.sql.tokens import Token, TokenKind
 from discreet.query.types import NUMBERS, Type
 
@@ -32,9 +32,19 @@ SYNONYMS: Final = {
     "CHARACTER_LENGTH": "LENGTH",
     "IFNULL": "COALESCE",
     "SAFE_DIVIDE": "/",
-    "SUBSTRING": "SUBSTR",
 }
 """Other names of functions."""
+
+_ELSEWHERE: Final = {
+    "AVERAGE": "AVG",
+    "ISNULL": "COALESCE",
+    "LEN": "LENGTH",
+    "NVL": "COALESCE",
+    "STDEV": "STDDEV",
+    "TOTAL": "SUM",
+    "VARP": "VAR_POP",
+}
+"""Names that other dialects have, and what to write here."""
 
 _WORDS: Final = frozenset({"AND", "OR", "NOT", "IN", "LIKE", "NEGATE"})
 _UNITS: Final = {"DAY": 1, "WEEK": 7}
@@ -67,7 +77,7 @@ def _ordinary(cursor: Cursor, name: Token, read: Reader, start: int) -> Expressi
     target = SYNONYMS.get(name.word, name.word)
     function = None if target in _WORDS else FUNCTIONS.get(target)
     if function is None:
-        near = get_close_matches(name.word, [*FUNCTIONS, *AGGREGATES, *WINDOWS], n=1, cutoff=0.75)
+        near = [_ELSEWHERE[name.word]] if name.word in _ELSEWHERE else _similar(name.word)
         do = "see the list of functions; compute other things beforehand."
         raise unknown(
             name.span,
@@ -85,6 +95,10 @@ def _ordinary(cursor: Cursor, name: Token, read: Reader, start: int) -> Expressi
     return Call(target, arguments, span=cursor.since(start))
 
 
+def _similar(word: str) -> list[str]:
+    return get_close_matches(word, [*FUNCTIONS, *AGGREGATES, *WINDOWS], n=1, cutoff=0.75)
+
+
 def _arguments(cursor: Cursor, name: Token, read: Reader) -> tuple[Expression, ...]:
     """Read expressions with commas between them, up to the parenthesis."""
 
@@ -97,9 +111,10 @@ def _arguments(cursor: Cursor, name: Token, read: Reader) -> tuple[Expression, .
 
 
 def _cast(cursor: Cursor, name: Token, read: Reader) -> Expression:  # noqa: ARG001 (one shape)
+    start = cursor.at
     inner = read(cursor)
     cursor.expect("AS")
-    return Cast(inner, read_type(cursor))
+    return read_cast(cursor, inner, start)
 
 
 def _if(cursor: Cursor, name: Token, read: Reader) -> Expression:
@@ -116,6 +131,19 @@ def _nullif(cursor: Cursor, name: Token, read: Reader) -> Expression:
 def _date(cursor: Cursor, name: Token, read: Reader) -> Expression:
     (inner,) = _exactly(1, cursor, name, read)
     return Cast(inner, Type.DATE)
+
+
+def _substring(cursor: Cursor, name: Token, read: Reader) -> Expression:  # noqa: ARG001
+    """Read (text, place, count), or (text FROM place FOR count)."""
+    text = read(cursor)
+    first: Expression = Literal(1, span=text.span)
+    if cursor.accept("FROM") or cursor.accept(","):
+        first = read(cursor)
+    elif not cursor.sees("FOR"):
+        raise cursor.stray("the first letter is missing here.", "write SUBSTR(text, 1, 3).")
+    if cursor.accept("FOR") or cursor.accept(","):
+        return Call("SUBSTR", (text, first, read(cursor)))
+    return Call("SUBSTR", (text, first))
 
 
 def _exactly(count: int, cursor: Cursor, name: Token, read: Reader) -> tuple[Expression, ...]:
@@ -233,6 +261,7 @@ _SPECIAL: Final[dict[str, Callable[[Cursor, Token, Reader], Expression]]] = {
     **dict.fromkeys(("CAST", "SAFE_CAST", "TRY_CAST"), _cast),
     **dict.fromkeys(("DATE_TRUNC", "DATETIME_TRUNC", "TIMESTAMP_TRUNC"), _date_trunc),
     **dict.fromkeys(("DATE_ADD", "DATE_SUB"), _date_add),
+    **dict.fromkeys(("SUBSTR", "SUBSTRING"), _substring),
     **dict.fromkeys(("YEAR", "MONTH", "DAY", "QUARTER"), _year),
     "DATE": _date,
     "DATE_DIFF": _date_diff,

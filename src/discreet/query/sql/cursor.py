@@ -12,13 +12,13 @@ from fractions import Fraction
 from typing import Final, TypeVar, final
 
 from discreet.errors import QuestionError
-from discreet.query.expressions import Call, Expression, Literal
+from discreet.query.expressions import Call, Cast, Expression, Literal
 from discreet.query.node_checks import DEEPEST_NESTING, LARGEST_TREE, too_much
 from discreet.query.source_text import CLAUSES, Span, unreadable, unsupported
 from discreet.query.sql.tokens import RESERVED, Token, TokenKind, number, tokens
 from discreet.query.types import TYPES_BY_NAME, Type
 
-__all__ = ["Cursor", "dated", "moment", "negated", "read_type", "signed"]
+__all__ = ["Cursor", "dated", "moment", "negated", "read_cast", "signed"]
 
 Entry = TypeVar("Entry")
 
@@ -157,6 +157,8 @@ class Cursor:
         return unreadable(token.span, what, do)
 
 
+_TEXTS: Final = frozenset({"CHAR", "CHARACTER", "STRING", "VARCHAR"})
+_MOST_LETTERS: Final = 10**6
 _DAY: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d{1,6})?", re.ASCII)
 
@@ -230,15 +232,31 @@ def signed(cursor: Cursor, what: str) -> tuple[Fraction, Span]:
     return (-value if minus else value), cursor.since(start)
 
 
-def read_type(cursor: Cursor) -> Type:
-    """Read the name of a type.
+def read_cast(cursor: Cursor, inner: Expression, start: int) -> Expression:
+    """Read the type that an expression is cast to; texts of n letters are cut after the n-th.
 
-    >>> read_type(Cursor("INT64"))
-    INTEGER
+    >>> read_cast(Cursor("INT64"), Literal("7"), 0)
+    Cast(argument=Literal(value='7'), to=INTEGER)
     """
+    kind, letters = _type(cursor)
+    cast = Cast(inner, kind, span=cursor.since(start))
+    if letters is None:
+        return cast
+    return Call("SUBSTR", (cast, Literal(1), Literal(letters)), span=cast.span)
+
+
+def _type(cursor: Cursor) -> tuple[Type, int | None]:
+    """Read the name of a type, and how many letters a text may have."""
     token = cursor.take()
     if token.word == "DOUBLE":
         cursor.accept("PRECISION")
+    if token.word in _TEXTS and cursor.sees("(") and cursor.ahead(1).kind is TokenKind.NUMBER:
+        cursor.take()
+        letters, span = signed(cursor, "a number of letters")
+        if letters.denominator != 1 or not 1 <= letters <= _MOST_LETTERS:
+            raise unreadable(span, "this is no number of letters.", "write VARCHAR(10), or TEXT.")
+        cursor.expect(")")
+        return Type.TEXT, int(letters)
     kind = TYPES_BY_NAME.get(token.word)
     if kind is None or cursor.token.word in {"WITH", "WITHOUT", "(", "["}:
         raise unsupported(
@@ -249,4 +267,4 @@ def read_type(cursor: Cursor) -> Type:
                 "use INTEGER, FLOAT, TEXT, BOOLEAN, DATE or TIMESTAMP.",
             ),
         )
-    return kind
+    return kind, None

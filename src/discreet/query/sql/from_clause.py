@@ -6,17 +6,31 @@ Trust: kernel.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Final
 
-from discreet.query.relations import Join, Named, Relation, Table, UnionAll, folded
+from discreet.query.expressions import Star
+from discreet.query.relations import (
+    Distinct,
+    Join,
+    Named,
+    Project,
+    Relation,
+    Table,
+    UnionAll,
+    folded,
+)
 from discreet.query.row_level import only_rows
-from discreet.query.source_text import unsupported
+from discreet.query.source_text import Span, unreadable, unsupported
 from discreet.query.sql.cursor import Cursor
 from discreet.query.sql.operators import expression
 
-__all__ = ["flat", "source", "union"]
+__all__ = ["column_names", "flat", "renamed", "source", "union"]
 
 Subquery = Callable[[Cursor, Mapping[str, Relation]], Relation]
+
+Names = tuple[tuple[str, ...], Span] | None
+"""New names for the columns of a subquery, and where they stand."""
 
 _KINDS: Final = {"LEFT": "left", "RIGHT": "right", "FULL": "full", "INNER": "inner"}
 
@@ -147,12 +161,55 @@ def _under_alias(cursor: Cursor, inner: Relation, name: str | None, start: int) 
     """Read an alias, if there is one, and put the relation under it."""
     if cursor.accept("AS") or cursor.sees_name():
         name = cursor.plain_name("a name for the table")[0]
-        if cursor.sees("("):
-            raise unsupported(
-                cursor.token.span,
-                "an alias does not rename columns.",
-                ("there is one way to say it here.", "name columns with AS inside the subquery."),
-            )
+        inner = renamed(inner, column_names(cursor))
     if name is None:
         return inner
     return Named(inner, name, span=cursor.since(start))
+
+
+def column_names(cursor: Cursor) -> Names:
+    """Read (a, b) behind the name of a subquery, if it comes next.
+
+    >>> column_names(Cursor("(a, b)"))[0]
+    ('a', 'b')
+    """
+    start = cursor.at
+    if not cursor.accept("("):
+        return None
+    names = cursor.listed(lambda inner: inner.name("a column")[0])
+    cursor.expect(")")
+    span = cursor.since(start)
+    if len({folded(name) for name in names}) < len(names):
+        raise unreadable(span, "two columns get one name.", "use different names.")
+    return names, span
+
+
+def renamed(relation: Relation, names: Names) -> Relation:
+    """Return a subquery with other names for its columns.
+
+    >>> from discreet.query.expressions import Column
+    >>> ward = Project(Table("visits"), (("ward", Column("ward")),))
+    >>> renamed(ward, (("w",), None)).outputs
+    (('w', Column(name='ward', table=None)),)
+    """
+    if names is None:
+        return relation
+    match relation:
+        case Distinct(child=child):
+            return replace(relation, child=renamed(child, names))
+        case UnionAll(parts=parts):
+            return replace(relation, parts=tuple(renamed(part, names) for part in parts))
+        case Project(outputs=outputs) if len(outputs) == len(names[0]) and not any(
+            isinstance(value, Star) for _, value in outputs
+        ):
+            values = [value for _, value in outputs]
+            return replace(relation, outputs=tuple(zip(names[0], values, strict=True)))
+        case _:
+            raise unsupported(
+                names[1],
+                "these names do not fit the columns of a subquery.",
+                (
+                    "only a SELECT that lists its columns, one for each name, says which is which.",
+                    "name columns with AS inside the subquery.",
+                ),
+            )

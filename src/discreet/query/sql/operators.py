@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from discreet.query.expressions import Call, Case, Cast, Column, Expression, Literal
+from discreet.query.expressions import Call, Case, Column, Expression, Literal
 from discreet.query.node_checks import check_size
 from discreet.query.source_text import FUNCTIONS, unreadable, unsupported
 from discreet.query.sql import calls
@@ -22,7 +22,7 @@ from discreet.query.sql.conditions import (
     flat_operands,
     subquery_refused,
 )
-from discreet.query.sql.cursor import Cursor, dated, negated, read_type
+from discreet.query.sql.cursor import Cursor, dated, negated, read_cast
 from discreet.query.sql.tokens import TokenKind, number
 
 __all__ = ["expression"]
@@ -108,7 +108,7 @@ def _prefix(cursor: Cursor, above: int) -> Expression:
         return inner if word == "+" else negated(inner, cursor.since(start))
     value = _primary(cursor)
     while cursor.accept("::"):
-        value = Cast(value, read_type(cursor), span=cursor.since(start))
+        value = read_cast(cursor, value, start)
     return value
 
 

@@ -35,6 +35,9 @@ def read(text: object) -> Question:
     ((('ward', Column(name='ward', table=None)),), ('ward', Grouped(at=0)))
     """
     cursor = Cursor(text)
+    enclosing = 0
+    while cursor.accept("("):
+        enclosing += 1
     if cursor.token.word not in {"SELECT", "WITH"}:
         raise _no_question(cursor)
     tables = with_tables(cursor, {})
@@ -48,6 +51,8 @@ def read(text: object) -> Question:
                 "ask them one by one, or write FROM (... UNION ALL ...).",
             ),
         )
+    for _ in range(enclosing):
+        cursor.expect(")", "close the parenthesis behind the question.")
     if cursor.ahead(1).kind is TokenKind.END:
         cursor.accept(";")
     cursor.end()

@@ -12,15 +12,15 @@ from discreet.query.expressions import Expression, Literal, Star
 from discreet.query.node_checks import MOST_ENTRIES
 from discreet.query.question import check_relation_size
 from discreet.query.relations import Relation, UnionAll, folded
-from discreet.query.source_text import unreadable, unsupported
+from discreet.query.source_text import Span, unreadable, unsupported
 from discreet.query.sql.conditions import order_by
 from discreet.query.sql.cursor import Cursor
-from discreet.query.sql.from_clause import flat, source, union
+from discreet.query.sql.from_clause import column_names, flat, renamed, source, union
 from discreet.query.sql.operators import expression
 from discreet.query.sql.privacy_clause import clause
 from discreet.query.sql.select_syntax import Item, Select
 from discreet.query.sql.subqueries import no_order, subquery_relation
-from discreet.query.sql.tokens import TokenKind
+from discreet.query.sql.tokens import TokenKind, number
 
 __all__ = ["Tables", "select", "subquery", "with_tables"]
 
@@ -47,9 +47,10 @@ def with_tables(cursor: Cursor, known: Tables) -> Tables:
         name, span = cursor.plain_name("a name for a subquery")
         if folded(name) in here:
             raise unreadable(span, f"{name} is named twice.", "use different names.")
+        names = column_names(cursor)
         cursor.expect("AS", "write WITH name AS (SELECT ...).")
         cursor.expect("(", "write WITH name AS (SELECT ...).")
-        tables[folded(name)] = subquery(cursor, tables)
+        tables[folded(name)] = renamed(subquery(cursor, tables), names)
         cursor.expect(")")
         here.add(folded(name))
         if not cursor.accept(","):
@@ -108,7 +109,8 @@ def select(cursor: Cursor, tables: Tables) -> Select:
             "rows are tables of columns, not structures.",
             ("values are numbers, text, dates and truth values.", "leave AS STRUCT or VALUE out."),
         )
-    items = cursor.listed(_item)
+    top = _top(cursor)
+    items = _items(cursor)
     cursor.expect("FROM", "write FROM and a table; commas stand between columns.")
     tables_read = source(cursor, tables, subquery)
     cursor.weigh(check_relation_size(tables_read))
@@ -117,7 +119,9 @@ def select(cursor: Cursor, tables: Tables) -> Select:
     having = expression(cursor) if cursor.accept("HAVING") else None
     order = order_by(cursor, expression) if cursor.accept("ORDER", "BY") else ()
     before_limit = cursor.at
-    limit = _limit(cursor) if cursor.accept("LIMIT") else None
+    if top is not None and cursor.sees("LIMIT"):
+        raise unreadable(cursor.token.span, "TOP and LIMIT are both given.", "leave one out.")
+    limit = _limit(cursor) if cursor.accept("LIMIT") else top
     return Select(
         items=items,
         source=tables_read,
@@ -132,6 +136,32 @@ def select(cursor: Cursor, tables: Tables) -> Select:
         span=cursor.since(start),
         limit_span=None if limit is None else cursor.since(before_limit),
     )
+
+
+def _top(cursor: Cursor) -> int | None:
+    """Read TOP 5 or TOP (5), if it comes next: elsewhere TOP is a name."""
+    enclosed = cursor.ahead(1).word == "("
+    if not cursor.sees("TOP") or cursor.ahead(1 + enclosed).kind is not TokenKind.NUMBER:
+        return None
+    cursor.at += 1 + enclosed
+    token = cursor.take()
+    if enclosed:
+        cursor.expect(")")
+    if cursor.sees("PERCENT"):
+        raise unsupported(
+            cursor.token.span,
+            "a share of the groups is asked for.",
+            ("how many groups there are may be private.", "write LIMIT and a number of groups."),
+        )
+    return _number_of_groups(Literal(number(token), span=token.span), token.span)
+
+
+def _items(cursor: Cursor) -> tuple[Item, ...]:
+    """Read the select list; a comma may stand behind its last entry."""
+    items = [_item(cursor)]
+    while cursor.accept(",") and not cursor.sees("FROM"):
+        items.append(_item(cursor))
+    return tuple(items)
 
 
 def _item(cursor: Cursor) -> Item:
@@ -183,11 +213,14 @@ def _key(cursor: Cursor) -> Item:
 
 
 def _limit(cursor: Cursor) -> int:
-    written = expression(cursor)
+    return _number_of_groups(expression(cursor), cursor.token.span)
+
+
+def _number_of_groups(written: Expression, span: Span) -> int:
     value = written.value if isinstance(written, Literal) else None
     if type(value) is not int or not 0 <= value < _LARGEST_LIMIT:
         raise unsupported(
-            written.span or cursor.token.span,
+            written.span or span,
             "LIMIT is not a written whole number.",
             ("it counts groups.", "write a number of groups, such as LIMIT 10."),
         )
