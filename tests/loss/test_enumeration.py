@@ -20,6 +20,7 @@ from discreet.loss.engine.connect_the_dots import RenyiPart
 from discreet.loss.engine.enumeration import Enumeration, enumeration, listed_product, sampled_list
 from discreet.loss.engine.lattice_search import LatticeSearch
 from discreet.loss.engine.line_search import MomentBound, moment_deltas
+from discreet.loss.pairs.bounded_range import BoundedRangePair
 from discreet.loss.pairs.distribution import LossList
 from discreet.loss.pairs.finite import FinitePair
 from discreet.loss.pairs.gaussian import DiscreteGaussianPair, GaussianPair
@@ -151,6 +152,23 @@ def test_beside_continuous_laplace_noise():
         value = sum(mass * each for (_, mass), each in zip(places, values, strict=True))
         assert known.delta(eps).low <= value * (1 + 1e-14) + 1e-15
         assert known.delta(eps).high >= value * (1 - 1e-14) - 1e-15
+
+
+@pytest.mark.theorem("bounded-range-pair")
+@pytest.mark.parametrize("e", [F(1, 7), F(3, 2)])
+def test_beside_a_bounded_range(e):
+    known = enumeration(((ResponsePair(F(1, 3)), 1), (BoundedRangePair(e), 1)))
+    for eps in (*EPSILONS[:4], float(e) + 1 / 3 - 1e-6):
+        with mpmath.workdps(40):
+            range_, value = mpmath.mpf(e.numerator) / e.denominator, mpmath.mpf(0)
+            for loss, mass in atoms(ResponsePair(F(1, 3))):
+                x = eps - loss
+                rest = 1 - mpmath.exp((x - range_) / 2)
+                curve = rest**2 / (1 - mpmath.exp(-range_)) if abs(x) <= range_ else 0
+                value += mass * (1 - mpmath.exp(x) if x < -range_ else curve)
+        bracket = known.delta(eps)
+        assert bracket.low <= value <= bracket.high
+        assert bracket.width <= 1e-7 * bracket.high
 
 
 # Broken twins
