@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import itertools
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from benchmarks.measure import Contender, Race, timed
+from benchmarks.measure import ROOT, Contender, Race, timed
 from benchmarks.peers.environment import Peers
 from benchmarks.report import OURS
 from benchmarks.truth import Truth
-from discreet.loss import GaussianDP
+from discreet.accounting import Leaf, Parallel, Repeat, Sampled, Sequential, account
+from discreet.accounting.worst_case.statement import Statement
+from discreet.loss import GaussianDP, PrivacyLoss
 from discreet.loss.bracket import Bracket
 from discreet.loss.calibration import least_scale
 from discreet.loss.composition import Composition
@@ -23,6 +27,7 @@ from discreet.loss.pairs.randomized_response import ResponsePair
 from discreet.loss.profile import Profile
 from discreet.loss.sampling.poisson_sampling import Direction, SampledPair
 from discreet.loss.sampling.sampled_gaussian import sampled_gaussian
+from discreet.mechanisms import Gaussian, Laplace, RandomizedResponse
 
 GOOGLE, PRV = "dp_accounting", "prv"
 DELTAS = (1e-6, 1e-9, 1e-12)
@@ -140,6 +145,7 @@ class Field:
         yield from self.add()
         yield self.add_and_ask()
         yield self.calibrate()
+        yield from small()
 
     def epsilon(self, case: Case, delta: float) -> Race:
         """Build a composition and find its epsilon, where the code is warm."""
@@ -262,3 +268,81 @@ def _account(case: Case) -> str:
     """Describe a running account as a string, by which the other process keeps it."""
     asked = case.request()
     return json.dumps([asked["events"], asked["rate"]])
+
+
+FEW = "two answers off one lattice"
+README = "the README's tree"
+PRINTED = "the README's tree, printed"
+CORPUS = "the slowest stored tree of at most five leaves"
+COLD = "the first price of a process"
+
+_FIRST_PRICE = """
+import time
+from discreet.mechanisms import Laplace
+start = time.process_time()
+Laplace(scale=2).loss().compose(Laplace(scale=3).loss()).epsilon(delta="1e-6")
+print(time.process_time() - start)
+"""
+
+_STORED_TREES = """
+import json, time
+from discreet.accounting import Leaf, account, decode
+from discreet.errors import DiscreetError
+from discreet.mechanisms import Gaussian
+
+def leaves(node):
+    return sum(leaves(child) for _, child in node.branches()) or 1
+
+def seconds(tree):
+    start = time.process_time()
+    try:
+        account(tree, relation="add_remove").epsilon(delta="1e-6")
+    except DiscreetError:
+        pass
+    return time.process_time() - start
+
+seconds(Leaf(Gaussian(sigma=10**6)))  # loads what is loaded once
+trees = [decode(form) for form, _ in json.load(open("tests/earlier/files/trees.json"))]
+print(max(seconds(tree) for tree in trees if leaves(tree) <= 5))
+"""
+
+
+def small() -> Iterator[Race]:
+    """Ask for prices of few losses, never asked for before; nobody else takes part."""
+    count = itertools.count(1)
+    work = {
+        FEW: lambda: two_answers(next(count)).epsilon(delta=1e-6),
+        README: lambda: readme(next(count)).epsilon(delta=1e-6),
+        PRINTED: lambda: str(readme(next(count))),
+    }
+    for name, ours in work.items():
+        yield Race(kind="few", name=name, contenders={OURS: timed(ours, units=1)}, unit="ms")
+    for name, program in ((CORPUS, _STORED_TREES), (COLD, _FIRST_PRICE)):
+        yield Race(kind="few", name=name, contenders={OURS: _started(program)}, unit="ms")
+
+
+def two_answers(change: int) -> PrivacyLoss:
+    """Compose two answers whose losses have no common divisor worth the name."""
+    scale = Fraction(3, 2) + Fraction(change, 10**6)
+    answer = RandomizedResponse(epsilon="0.3", categories=["a", "b", "c"]).loss()
+    return answer.compose(Laplace(scale=scale).loss())
+
+
+def readme(change: int) -> Statement:
+    """Price the README's tree, with other noise each time."""
+    scale = 2 + Fraction(change, 10**6)
+    wards = {"A": Repeat(Leaf(Gaussian(sigma=scale)), 4), "B": Leaf(Laplace(scale=scale / 2))}
+    sample = Sampled(Leaf(Gaussian(sigma=scale / 2)), rate=RATE)
+    tree = Sequential(Leaf(Laplace(scale=scale)), Parallel("ward", wards), sample)
+    return account(tree, relation="add_remove")
+
+
+def _started(program: str) -> Contender:
+    """Make a contender that starts Python and runs a program, which prints its own seconds."""
+
+    def contender() -> float:
+        command = [sys.executable, "-c", program]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True)
+        return float(done.stdout)
+
+    return contender

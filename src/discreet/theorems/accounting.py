@@ -157,6 +157,13 @@ ACCOUNTING: Final = (
         source="Mills' ratio; proof in discreet.loss.engine.smoothed_contour",
     ),
     Theorem(
+        key="few-losses",
+        statement="If one part of a product has the losses x_i with masses p_i, the finite profile "
+        "is the sum of p_i D(eps - x_i), D being that of the other part; of a list in rising order "
+        "D follows from two sums whose terms are at least zero.",
+        source="conditioning on the first loss; " + _ACCOUNTING,
+    ),
+    Theorem(
         key="sampled-groups",
         statement="If k records enter a Poisson sample independently, the mixture over how many "
         "did has a profile of at most the weighted sum of theirs, at any ratios that average to "

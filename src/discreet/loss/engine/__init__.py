@@ -1,4 +1,4 @@
-"""The engines that answer delta(eps) and eps(delta): closed forms, contour, lattice, moments.
+"""The engines for delta(eps) and eps(delta): closed forms, lists, contour, lattice, moments.
 
 Trust: kernel.
 """
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from discreet.doors import late_names
 
 if TYPE_CHECKING:  # loaded when first used: closed forms are enough for most questions
-    from discreet.loss.engine import connect_the_dots, contour, lattice_search
+    from discreet.loss.engine import connect_the_dots, contour, enumeration, lattice_search
 
-__all__ = ["connect_the_dots", "contour", "lattice_search"]
+__all__ = ["connect_the_dots", "contour", "enumeration", "lattice_search"]
 
 if not TYPE_CHECKING:  # to which every name would be one of this room
     __getattr__, __dir__ = late_names(__name__, {}, rooms=__all__)

@@ -49,6 +49,7 @@ def gammaln(x: Floats) -> Floats:
 FAINTEST: Final = 2.0**-400
 """The least square of mu that is computed with: a smaller one is between nothing and this."""
 
+_FEW: Final = 64
 _CLEAR: Final = 1e12  # sizes up to which a difference of floats tells one density from another
 _ROOT: Final = math.sqrt(0.5)
 _HALF_PI: Final = math.sqrt(math.pi / 2)
@@ -139,12 +140,17 @@ class ResponseProfile:
         j = np.arange(count + 1, dtype=np.float64)
         heads = -math.log1p(math.exp(-e))
         tails = heads - e
-        rising = gammaln(j + 1.0)
-        whole = float(rising[-1])
         self.count, self._epsilon, self._e = count, epsilon, e
-        self._mass = np.exp(whole - rising - rising[::-1] + j * heads + j[::-1] * tails)
+        powers = j * heads + j[::-1] * tails
+        if count <= _FEW:  # each coefficient is rounded once, and SciPy is not needed
+            self._mass = np.exp(powers) * [float(math.comb(count, k)) for k in range(count + 1)]
+            size = 2 * UNIT
+        else:
+            rising = gammaln(j + 1.0)
+            whole = float(rising[-1])
+            self._mass = np.exp(whole - rising - rising[::-1] + powers)
+            size = 4 * SPECIAL * max(whole, 1.0)
         self._losses = (2 * j - count) * e
-        size = 4 * SPECIAL * max(whole, 1.0)
         self._relative = size + UNIT * (64 * count * (abs(tails) + 1) + 64)
 
     def bracket(self, eps: float) -> Bracket:

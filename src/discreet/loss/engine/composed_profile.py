@@ -11,7 +11,8 @@ Finite laws have corners, which know everything.  Otherwise the pairs of a compo
 product; and where pairs know a Rényi curve of their releases as well, so do other products, in
 which curves take the place of some pairs.  Every such product bounds the composition, so the
 smallest answer from above is returned, whichever products are asked (key ``two-bounds``).  From
-below, each such pair is replaced by one that its two bounds allow.
+below, each such pair is replaced by one that its two bounds allow, and a curve beside pairs by a
+Gaussian below it; independent releases attain that product.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from discreet.exact import float_down, float_up
 from discreet.loss.bracket import Bracket
 from discreet.loss.engine.finite_part import FinitePart, infinite_mass
 from discreet.loss.engine.rounding import PRODUCT_MARGIN, TINIEST, UNIT
+from discreet.loss.pairs.gaussian import GaussianPair
 from discreet.loss.pairs.pair import Counted, Pair, knows_curve
 from discreet.loss.pairs.products import FiniteProfile, finite_profile, split_product
 
@@ -68,6 +70,8 @@ class ProductProfile:
         least, most = float_down(delta - most_lost), float_up(delta - least_lost)
         if most < 0:
             return Bracket(math.inf, math.inf)
+        if 0 < least == most and self._kept.low == 1.0:
+            return self.part.epsilon(least, low=low, lattice=lattice)
         bottom = self._least_epsilon(most) if low else 0.0
         if least <= 0:
             known = least == 0 and most_lost == least_lost
@@ -186,17 +190,18 @@ class CompositionProfile:
         if exact is not None:
             return exact.epsilon(delta)
         bracket = self._product().epsilon(delta)
-        if not self._two_bounds() or delta == 0:
+        curved = self._renyi is not None and self._pairs
+        if delta == 0 or not (self._two_bounds() or curved):
             return bracket
-        high = self._beside_epsilon(delta, bracket.high)
+        high = self._beside_epsilon(delta, bracket.high) if self._two_bounds() else bracket.high
         return Bracket(min(self._attained().epsilon(delta).low, high), high)
 
     def upper_epsilon(self, delta: Fraction) -> float:
         """Bound that epsilon from above: the upper end of ``epsilon``, for less work.
 
-        Beside Gaussian noise, continuous or discrete, the lower end says nothing about the upper.
+        Beside Gaussian noise, and where losses are few, the lower end says nothing about the upper.
         """
-        if delta >= 1 or self._corners() is not None or not self._product().part.gaussian:
+        if delta >= 1 or self._corners() is not None or not self._product().part.one_sided:
             return self.epsilon(delta).high
         high = self._product().epsilon(delta, low=False).high
         return self._beside_epsilon(delta, high) if self._two_bounds() and delta else high
@@ -267,5 +272,16 @@ class CompositionProfile:
                 (pair.attained() if knows_curve(pair) else pair, count)
                 for pair, count in self._pairs
             )
-            self._least = ProductProfile(least, self._renyi)
+            square = _attained_rho(self._renyi) * 2 if self._renyi is not None else Fraction(0)
+            gaussian = ((GaussianPair(square), 1),) if square else ()
+            self._least = ProductProfile((*least, *gaussian), None)
         return self._least
+
+
+def _attained_rho(curve: RenyiCurve) -> Fraction:
+    """Return the largest rho whose Gaussian stays below a curve: its D_a is a rho, both ways.
+
+    At the orders at which a curve is known it may be asked for; in between it follows from them.
+    """
+    known = zip(curve.orders, curve.values, strict=True)
+    return curve.rho + min((value / order for order, value in known), default=Fraction(0))

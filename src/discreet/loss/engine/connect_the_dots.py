@@ -29,7 +29,8 @@ from typing import ClassVar, Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.loss.engine.line_search import log_constant
+from discreet.exact import float_down, float_up
+from discreet.loss.engine.line_search import log_constant, moment_deltas
 from discreet.loss.engine.rounding import CUT_MARGIN, MOMENT_MARGIN, NODE_MARGIN, UNIT
 from discreet.loss.pairs.distribution import Floats, PrivacyLossDistribution
 from discreet.loss.pairs.polygon import Polygon
@@ -221,6 +222,18 @@ class RenyiPart:
         mirrored = -np.expm1(left) + np.exp(left) * high
         upper = np.minimum(np.where(x >= 0, high, mirrored) * (1 + NODE_MARGIN), 1.0)
         return above_knots(start, x, upper, step)
+
+    def finite_parts(self, eps: Floats) -> tuple[Floats, Floats]:
+        """Bound what the curve allows at many real eps, by the best order of each."""
+        orders = np.array([float_down(order - 1) for order in self.curve.orders])
+        moments = [
+            float_up((order - 1) * value)
+            for order, value in zip(self.curve.orders, self.curve.values, strict=True)
+        ]
+        high = moment_deltas(float_up(self.curve.rho), orders, np.array(moments), np.abs(eps))
+        left = np.minimum(eps, 0.0)
+        mirrored = (-np.expm1(left) + np.exp(left) * high) * (1 + NODE_MARGIN)
+        return np.zeros(len(eps)), np.minimum(np.where(eps >= 0, high, mirrored), 1.0)
 
     def below(self, step: Fraction) -> PrivacyLossDistribution | None:  # noqa: ARG002  (a curve bounds from above only)
         """Nothing is known."""

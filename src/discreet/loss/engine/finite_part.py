@@ -1,18 +1,19 @@
-"""The finite part of a profile: closed forms, then contour, then lattice.
+"""The finite part of a profile: closed forms, then lists of few losses, then contour, then lattice.
 
 Trust: kernel.
 
 Definition.  The finite part of a product is E_P[(1 - e**(eps - L))+ ; L < inf].  Every engine
 encloses it.  Where a part is known by a Rényi curve alone, moments give the upper end, or the curve
-joins the lattice, and the lower end is zero.  Contour and lattice are loaded when first used:
-closed forms are enough for most questions.
+joins the lattice, and the lower end is zero.  All but closed forms are loaded when first used:
+they are enough for most questions.
 
-Theorem keys: ``contour-aliasing``, ``tilted-lattice``, ``renyi-to-approximate``.
+Theorem keys: ``few-losses``, ``contour-aliasing``, ``tilted-lattice``, ``renyi-to-approximate``.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, final
 
@@ -28,7 +29,11 @@ if TYPE_CHECKING:  # for annotations alone: a curve arrives with its methods
 
 __all__ = ["FinitePart", "infinite_mass"]
 
+End = Callable[[float], float]
+"""A bound on a profile, from one side."""
+
 _GOOD: Final = 1e-7  # a bracket this narrow needs no second engine
+_CLOSE: Final = 1e-12  # of an epsilon, where lists answer
 _FEW: Final = 8
 _UNKNOWN: Final = object()
 
@@ -40,6 +45,7 @@ class FinitePart:
     __slots__ = (
         "_closed",
         "_contour",
+        "_few",
         "_largest",
         "_pairs",
         "_renyi",
@@ -53,6 +59,7 @@ class FinitePart:
         self._pairs, self._renyi = pairs, renyi
         self._closed: ProfileCurve | object | None = _UNKNOWN
         self._contour: engine.contour.Contour | object | None = _UNKNOWN
+        self._few: engine.enumeration.Enumeration | object | None = _UNKNOWN
         self._search: engine.lattice_search.LatticeSearch | None = None
         self._largest: float | None = None
         self._through: MomentBound | None = None
@@ -66,9 +73,11 @@ class FinitePart:
         return self._largest
 
     @property
-    def gaussian(self) -> bool:
-        """Whether all noise is Gaussian, continuous or discrete."""
-        return all(pair.gaussian_noise for pair, _ in self._pairs)
+    def one_sided(self) -> bool:
+        """Whether the lower end says nothing about the upper: Gaussian noise, or few losses."""
+        gaussian = all(pair.gaussian_noise for pair, _ in self._pairs)
+        closed = self._renyi is None and self._curve() is not None
+        return gaussian or (not closed and self._listed() is not None)
 
     def largest_below(self) -> float:
         """Bound the largest finite loss from below; it is below 0 only beside infinite losses."""
@@ -97,20 +106,34 @@ class FinitePart:
 
         Beside a curve the lattice takes long; without ``lattice`` moments have to do.
         """
-        if delta >= 1.0:
+        curved = self._renyi is not None
+        if delta >= 1.0 or not (curved or (self._pairs and self.largest)):
             return Bracket(0.0, 0.0)
-        if self._renyi is not None:
-            contour, rho = self._beside_curve()
-            moments = self._moments
-            ceiling = moments().epsilon(delta) if contour is None else contour.ceiling(delta, rho)
-            if not (lattice and self._pairs):
-                return Bracket(0.0, ceiling)
-            on_lattice = self._lattice(min(ceiling, 60.0)).epsilon(delta, ceiling, low=False)
-            return Bracket(0.0, ceiling if on_lattice is None else min(ceiling, on_lattice.high))
-        if not self._pairs or self.largest == 0.0:
-            return Bracket(0.0, 0.0)
-        if self._curve() is not None:
-            return self._invert(delta)
+        curve = None if curved else self._curve()
+        if curve is not None:
+            return self._invert(lambda eps: curve(eps).high, lambda eps: curve(eps).low, delta)
+        few = self._listed()
+        if few is not None and few.complete(delta):
+            lower = few.lower if low and not curved else None
+            known = self._invert(few.upper, lower, delta, _CLOSE)
+            if math.isfinite(known.high):
+                return known
+        if curved:
+            return self._curved_epsilon(delta, lattice=lattice)
+        return self._epsilon(delta, low=low)
+
+    def _curved_epsilon(self, delta: float, *, lattice: bool) -> Bracket:
+        """Bound the same beside a curve, through moments and the lattice."""
+        contour, rho = self._beside_curve()
+        moments = self._moments
+        ceiling = moments().epsilon(delta) if contour is None else contour.ceiling(delta, rho)
+        if not (lattice and self._pairs):
+            return Bracket(0.0, ceiling)
+        on_lattice = self._lattice(min(ceiling, 60.0)).epsilon(delta, ceiling, low=False)
+        return Bracket(0.0, ceiling if on_lattice is None else min(ceiling, on_lattice.high))
+
+    def _epsilon(self, delta: float, *, low: bool) -> Bracket:
+        """Enclose the same on the contour and the lattice."""
         contour = self._line()
         ceiling = self._moments().epsilon(delta) if contour is None else contour.ceiling(delta)
         best = Bracket(0.0, min(ceiling, self.largest))
@@ -121,42 +144,49 @@ class FinitePart:
             best = best if on_lattice is None else best.meet(on_lattice)
         return best
 
-    def _invert(self, delta: float) -> Bracket:
-        """Invert the closed form; small answers as accurately as large ones."""
-        curve = self._curve()
-        assert curve is not None  # noqa: S101  (for the type checker: the caller asked first)
+    def _invert(self, upper: End, lower: End | None, delta: float, close: float = 1e-10) -> Bracket:
+        """Invert bounds that are known everywhere; small answers as accurately as large ones."""
         high = min(math.sqrt(-2 * math.log(delta)), self.largest)
-        while high < self.largest and curve(high).high > delta:
+        while high < self.largest and upper(high) > delta:
             high = min(2 * high, self.largest)
-        tolerance = 1e-10 * max(1.0, high)
+        if math.isinf(high):  # a bound that does not fall so low
+            return Bracket(0.0, high)
+        tolerance = close * max(1.0, high)
         top, guess = high, 0.7 * high
         for _ in range(2):
-            top = smallest_epsilon(
-                lambda eps: curve(eps).high, delta, high=top, guess=guess, tolerance=tolerance
-            )
+            top = smallest_epsilon(upper, delta, high=top, guess=guess, tolerance=tolerance)
             if top >= 1.0:
                 break
-            guess, tolerance = top, 1e-10 * top
-        bottom = largest_epsilon_above(
-            lambda eps: curve(eps).low, delta, high=top, tolerance=tolerance
-        )
-        return Bracket(bottom, top)
+            guess, tolerance = top, close * top
+        if lower is None:
+            return Bracket(0.0, top)
+        return Bracket(largest_epsilon_above(lower, delta, high=top, tolerance=tolerance), top)
 
     def delta(self, eps: float, *, low: bool = True, lattice: bool = True) -> Bracket:
         """Enclose the finite part at eps >= 0; without ``low``, from above."""
         if eps >= self.largest or math.isinf(eps):
             return Bracket(0.0, 0.0)
-        if self._renyi is not None:
-            contour, rho = self._beside_curve()
-            moments = self._moments
-            ceiling = moments().delta(eps) if contour is None else contour.delta_ceiling(eps, rho)
-            if not (lattice and self._pairs):
-                return Bracket(0.0, ceiling)
-            on_lattice = self._lattice(max(eps, 1.0)).delta(eps, low=False)
-            return Bracket(0.0, ceiling if on_lattice is None else min(ceiling, on_lattice.high))
-        curve = self._curve()
+        curved = self._renyi is not None
+        curve = None if curved else self._curve()
         if curve is not None:
             return curve(eps)
+        few = self._listed()
+        if few is not None:
+            known = few.delta(eps, low=low and not curved)
+            if curved or few.complete(known.high):
+                return known
+        return self._curved_delta(eps, lattice=lattice) if curved else self._delta(eps, low=low)
+
+    def _curved_delta(self, eps: float, *, lattice: bool) -> Bracket:
+        contour, rho = self._beside_curve()
+        moments = self._moments
+        ceiling = moments().delta(eps) if contour is None else contour.delta_ceiling(eps, rho)
+        if not (lattice and self._pairs):
+            return Bracket(0.0, ceiling)
+        on_lattice = self._lattice(max(eps, 1.0)).delta(eps, low=False)
+        return Bracket(0.0, ceiling if on_lattice is None else min(ceiling, on_lattice.high))
+
+    def _delta(self, eps: float, *, low: bool) -> Bracket:
         contour = self._line()
         best = Bracket(0.0, self._moments().delta(eps)) if contour is None else contour.delta(eps)
         if best.width > _GOOD * best.high:
@@ -192,6 +222,16 @@ class FinitePart:
             single = len(self._pairs) == 1
             self._closed = self._pairs[0][0].closed_form(self._pairs[0][1]) if single else None
         return self._closed  # type: ignore[return-value]
+
+    def _listed(self) -> engine.enumeration.Enumeration | None:
+        """The losses one by one, where they are few."""
+        if self._few is _UNKNOWN:
+            if self._renyi is None or not self._pairs:
+                self._few = engine.enumeration.enumeration(self._pairs)
+            else:
+                curve = engine.connect_the_dots.RenyiPart(self._renyi)
+                self._few = engine.enumeration.beside_curve(self._pairs, curve.finite_parts)
+        return self._few  # type: ignore[return-value]
 
     def _line(self) -> engine.contour.Contour | None:
         """The contour engine, where every family has a transform."""

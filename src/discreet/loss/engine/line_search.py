@@ -14,7 +14,9 @@ Theorem (key ``renyi-to-approximate``).  For every t > 0, (1 - e**-u)+ <= C(t) e
 C(t) = t**t / (1 + t)**(1 + t), so delta(eps) <= P[L = inf] + C(t) e**(K(t) - t eps), where
 K(t) = ln E_P[e**(tL); L < inf] (Canonne, Kamath and Steinke 2020, proposition 12).
 
-Every order gives a valid bound, so an optimizer may stop anywhere.
+Every order gives a valid bound, so an optimizer may stop anywhere.  Where K is quadratic between
+some orders, K(t) = rho t (t + 1) + a + bt, the best t of the piece is where
+2 rho t + rho + b - eps + ln(t / (1 + t)), which rises with t, passes zero.
 """
 
 from __future__ import annotations
@@ -22,11 +24,22 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Final, final
 
-from discreet.loss.engine.rounding import LOG_MARGIN, PRODUCT_MARGIN
+import numpy as np
 
-__all__ = ["MomentBound", "largest_epsilon_above", "log_constant", "minimizer", "smallest_epsilon"]
+from discreet.loss.engine.rounding import LOG_MARGIN, PRODUCT_MARGIN, TINIEST
+from discreet.loss.pairs.distribution import Floats
+
+__all__ = [
+    "MomentBound",
+    "largest_epsilon_above",
+    "log_constant",
+    "minimizer",
+    "moment_deltas",
+    "smallest_epsilon",
+]
 
 _ROUNDS: Final = 60
 
@@ -222,3 +235,50 @@ class MomentBound:
         return min(
             math.exp(minimizer(lambda x: objective(min(math.exp(x), capped)), low, top)), capped
         )
+
+
+_HALVINGS: Final = 12
+_NEWTON: Final = 3
+_LAST: Final = 1e7
+_FIRST: Final = 1e-9
+
+
+def moment_deltas(rho: float, orders: Floats, moments: Floats, eps: Floats) -> Floats:
+    """Bound a profile at many eps >= 0 through K(t) <= rho t (t + 1) + k(t).
+
+    k joins the ``moments`` at the ``orders`` t by straight lines, from zero at zero on; there may
+    be none, so that k is zero.  k is a cumulant, hence rises: a smaller value at a larger order
+    holds at a smaller one too.
+
+    >>> float(moment_deltas(0.5, np.zeros(0), np.zeros(0), np.array([4.0]))[0]) < 1e-3
+    True
+    """
+    if len(orders):
+        places, heights = np.append(0.0, orders), np.append(0.0, moments)
+        heights = np.minimum.accumulate(heights[::-1])[::-1]
+    else:
+        places, heights = np.array([0.0, _LAST]), np.zeros(2)
+    best = np.zeros(len(eps))
+    for (left, right), (low, high) in zip(
+        pairwise(places.tolist()), pairwise(heights.tolist()), strict=True
+    ):
+        slope = (high - low) / (right - left)
+        below = np.full(len(eps), math.log(max(left, min(_FIRST, right / 2))))
+        above = np.full(len(eps), math.log(right))
+        for _ in range(_HALVINGS):
+            x = (below + above) / 2
+            t = np.exp(x)
+            falls = 2 * rho * t + rho + slope - eps + x - np.log1p(t) < 0
+            below, above = np.where(falls, x, below), np.where(falls, above, x)
+        x = (below + above) / 2
+        for _ in range(_NEWTON):
+            t = np.exp(x)
+            miss = 2 * rho * t + rho + slope - eps + x - np.log1p(t)
+            x = np.clip(x - miss / (2 * rho * t + 1 / (1 + t)), below, above)
+        t = np.clip(np.exp(x), left, right)
+        line = low + (high - low) * np.minimum((t - left) / (right - left), 1.0)
+        moment = rho * t * (t + 1) + line
+        factor = t * np.log(t) - (1 + t) * np.log1p(t)
+        size = 1 + moment + t * eps + t * np.abs(np.log(t)) + t
+        best = np.minimum(best, moment - t * eps + factor + 2 * LOG_MARGIN * size)
+    return np.minimum(np.exp(best) * (1 + LOG_MARGIN) + TINIEST, 1.0)

@@ -95,6 +95,16 @@ class BoundedRangePair(PairFamily):
         slack = 96 * UNIT
         return Bracket.within(value * (1 - slack), value * (1 + slack) + _LEAST, ceil=1.0)
 
+    def finite_parts(self, eps: Floats) -> tuple[Floats, Floats]:
+        """Evaluate the closed form at many points; below -epsilon it is 1 - e**eps."""
+        e = max(float(self.epsilon), _LEAST)
+        moved = 2 * UNIT * (np.abs(eps) + e)  # of the exponent, and so of the rest
+        rest, whole = -np.expm1(np.minimum((eps - e) / 2, 0.0)), -math.expm1(-e)
+        inside = eps >= -e
+        value = np.where(inside, rest * (rest / whole), -np.expm1(np.minimum(eps, 0.0)))
+        wrong = np.where(inside, (2 * rest + moved) * (moved / whole), moved) + 96 * UNIT * value
+        return np.maximum(value - wrong, 0.0), np.minimum(value + wrong + _LEAST, 1.0)
+
     def above(self, step: Fraction) -> PrivacyLossDistribution:
         """Spread the cells, as for the Laplace pair; a wider range allows more mechanisms."""
         if not self.epsilon:

@@ -22,14 +22,15 @@ import numpy as np
 from discreet.loss.bracket import Bracket
 from discreet.loss.composition import Composition
 from discreet.loss.engine.closed_forms import gaussian_deltas
-from discreet.loss.engine.connect_the_dots import above_knots, below_knots, knots
+from discreet.loss.engine.connect_the_dots import RenyiPart, above_knots, below_knots, knots
 from discreet.loss.engine.contour import Contour
+from discreet.loss.engine.enumeration import enumeration
 from discreet.loss.engine.lattice_search import LatticeSearch, OnLattice
 from discreet.loss.engine.rounding import MOMENT_MARGIN, PRODUCT_MARGIN, SUM_MARGIN, TINIEST, UNIT
 from discreet.loss.pairs.curved_pair import CurvedPair, LossEnds
 from discreet.loss.pairs.distribution import Floats, PrivacyLossDistribution
 from discreet.loss.pairs.gaussian import GaussianPair
-from discreet.loss.pairs.pair import Pair, knows_curve, transforms
+from discreet.loss.pairs.pair import Pair, ProfileCurve, knows_curve, transforms
 from discreet.loss.pairs.polygon import Bounds, HalfProfile, tabulated_profile
 from discreet.loss.pairs.products import finite_profile
 from discreet.loss.pairs.profile_table import ProfileTable
@@ -66,10 +67,20 @@ def profiles_at(composition: Composition, eps: Floats) -> tuple[Floats, Floats]:
         case ((GaussianPair(mu_squared=square), 1),) if composition.renyi is None:
             value, error = gaussian_deltas(float(square), eps)
             return np.maximum(value - error, 0.0), np.minimum(value + error, 1.0)
-    reader = None if has_closed_form(composition) or _leaks(composition) else _reader(composition)
-    ask = composition.delta if reader is None else reader.delta
+        case () if composition.renyi is not None:
+            return RenyiPart(composition.renyi).finite_parts(eps)
+    known = has_closed_form(composition) or _leaks(composition) or enumeration(composition.pairs)
+    ask = _closed_form(composition) or (composition if known else _reader(composition)).delta
     brackets = [ask(float(e)) for e in eps]
     return np.array([b.low for b in brackets]), np.array([b.high for b in brackets])
+
+
+def _closed_form(composition: Composition) -> ProfileCurve | None:
+    """The closed form of one run without infinite losses: the composition, for less work."""
+    match composition.pairs:
+        case ((pair, 1),) if composition.renyi is None and not pair.infinity().high:
+            return pair.closed_form(1)
+    return None
 
 
 def has_closed_form(composition: Composition) -> bool:

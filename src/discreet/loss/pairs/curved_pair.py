@@ -28,7 +28,7 @@ from discreet.loss.bracket import Bracket
 from discreet.loss.composition import Composition
 from discreet.loss.engine.line_search import log_constant
 from discreet.loss.engine.rounding import LOG_MARGIN, MOMENT_MARGIN, NODE_MARGIN
-from discreet.loss.pairs.distribution import PrivacyLossDistribution
+from discreet.loss.pairs.distribution import Floats, PrivacyLossDistribution
 from discreet.loss.pairs.pair import PairFamily, ProfileCurve
 from discreet.loss.pairs.polygon import HalfProfile
 from discreet.loss.pairs.profile_table import ProfileTable
@@ -151,6 +151,10 @@ class CurvedPair(PairFamily):
     def grain(self) -> Fraction | None:
         """Ask the shape."""
         return _ends(self).grain
+
+    def finite_parts(self, eps: Floats) -> tuple[Floats, Floats]:
+        """Read the table."""
+        return self.table().finite_parts(eps, self.infinity())
 
     def above(self, step: Fraction) -> PrivacyLossDistribution | None:
         """Connect the dots of the table."""

@@ -31,7 +31,7 @@ from discreet.errors import OutOfRange
 from discreet.exact import float_down, float_up
 from discreet.loss.bracket import Bracket
 from discreet.loss.engine.rounding import UNIT
-from discreet.loss.pairs.distribution import PrivacyLossDistribution
+from discreet.loss.pairs.distribution import LossList, PrivacyLossDistribution
 from discreet.loss.pairs.loss_transforms import AtomTransform, LossAtoms
 from discreet.loss.pairs.pair import PairFamily
 
@@ -165,6 +165,10 @@ class FinitePair(PairFamily):
     def atoms(self) -> LossAtoms:
         """The finite losses."""
         return _atoms(self)
+
+    def listed(self) -> LossList | None:
+        """The same."""
+        return self.atoms().listed()
 
     def above(self, step: Fraction) -> PrivacyLossDistribution | None:
         """Spread the atoms over the lattice."""

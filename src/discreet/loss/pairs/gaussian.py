@@ -28,9 +28,9 @@ from typing import ClassVar, Final, Self, final
 import numpy as np
 
 from discreet.errors import OutOfRange
-from discreet.loss.engine.closed_forms import gaussian_delta
+from discreet.loss.engine.closed_forms import gaussian_delta, gaussian_deltas
 from discreet.loss.engine.rounding import TINIEST, UNIT, quotient_up
-from discreet.loss.pairs.distribution import CumulantLine, Floats, PrivacyLossDistribution
+from discreet.loss.pairs.distribution import CumulantLine, Floats, LossList, PrivacyLossDistribution
 from discreet.loss.pairs.loss_transforms import LossAtoms
 from discreet.loss.pairs.pair import NormalPair, PairFamily, ProfileCurve
 
@@ -80,6 +80,11 @@ class GaussianPair(PairFamily):
         square = self.mu_squared * count
         return lambda eps: gaussian_delta(square, eps)
 
+    def finite_parts(self, eps: Floats) -> tuple[Floats, Floats]:
+        """Evaluate the normal law."""
+        value, error = gaussian_deltas(float(self.mu_squared), eps)
+        return np.maximum(value - error, 0.0), np.minimum(value + error, 1.0)
+
     @classmethod
     def transform_of(cls, pairs: Sequence[tuple[Self, int]]) -> _Transform:
         """Add up the squares."""
@@ -111,6 +116,7 @@ class _Transform:
 
 
 _MOST_LOSSES: Final = 1 << 18
+_MOST_LISTED: Final = 1 << 13  # on each side
 _DEVIATIONS: Final = 39.0  # standard deviations on each side; beyond lies less than e**-760
 
 
@@ -177,6 +183,11 @@ class DiscreteGaussianPair(PairFamily):
         index = j + self.distance // 2 if self.distance % 2 == 0 else 2 * j + self.distance
         error = UNIT * (8 * _DEVIATIONS**2 + 2 * reach + 64)
         return LossAtoms(index, mass, self.grain(), error)
+
+    def listed(self) -> LossList | None:
+        """The same, if they are not many."""
+        atoms = self.atoms() if self._reach() < _MOST_LISTED else None
+        return None if atoms is None else atoms.listed(TINIEST)
 
     def above(self, step: Fraction) -> PrivacyLossDistribution | None:
         """Spread the atoms over the lattice; what lies beyond them counts as infinite."""

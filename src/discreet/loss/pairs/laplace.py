@@ -37,7 +37,7 @@ from discreet.errors import OutOfRange
 from discreet.exact import float_down, float_up
 from discreet.loss.engine.closed_forms import laplace_delta
 from discreet.loss.engine.rounding import UNIT
-from discreet.loss.pairs.distribution import CumulantLine, Floats, PrivacyLossDistribution
+from discreet.loss.pairs.distribution import CumulantLine, Floats, LossList, PrivacyLossDistribution
 from discreet.loss.pairs.loss_transforms import (
     AtomTransform,
     LossAtoms,
@@ -90,6 +90,13 @@ class LaplacePair(PairFamily):
     def grain(self) -> Fraction | None:
         """The atoms lie at plus and minus epsilon."""
         return self.epsilon
+
+    def finite_parts(self, eps: Floats) -> tuple[Floats, Floats]:
+        """Evaluate the closed form, at negative eps too."""
+        e = float(self.epsilon)
+        value = -np.expm1(np.where(eps < -e, eps, np.minimum((eps - e) / 2, 0.0)))
+        wrong = UNIT * (32 * value + 4 * (np.abs(eps) + e))  # both forms meet at -e
+        return np.maximum(value - wrong, 0.0), np.minimum(value + wrong, 1.0)
 
     def above(self, step: Fraction) -> PrivacyLossDistribution:
         """Spread the cells; a larger distance loses more."""
@@ -225,6 +232,10 @@ class DiscreteLaplacePair(PairFamily):
         return LossAtoms(
             index / 2 if even else index, mass, self.grain(), UNIT * (64 + 8 * d * width)
         )
+
+    def listed(self) -> LossList | None:
+        """All of them, if they are not many."""
+        return self.atoms().listed() if self.distance <= _MOST_LOSSES else None
 
     def above(self, step: Fraction) -> PrivacyLossDistribution | None:
         """Spread the atoms over the lattice."""

@@ -31,6 +31,7 @@ from discreet.loss.pairs.distribution import (
     Complexes,
     CumulantLine,
     Floats,
+    LossList,
     PrivacyLossDistribution,
 )
 
@@ -46,6 +47,7 @@ __all__ = [
 ]
 
 _LONGEST: Final = 1 << 26
+_MOST_LISTED: Final = 1 << 14
 
 
 @final
@@ -83,6 +85,21 @@ class LossAtoms:
         moved = np.where(near, 32 * UNIT * share + 16 * UNIT * size, 0.0)
         wrong = float((self.mass * moved).sum()) + value * (self.error + UNIT * (2 * len(x) + 16))
         return Bracket.within(value - wrong, value + wrong + TINIEST, ceil=1.0)
+
+    def listed(self, missing: float = 0.0) -> LossList | None:
+        """List the losses; None where there are many.  Atoms beyond have the mass ``missing``."""
+        error = self.error + 4 * UNIT
+        if not len(self.mass) or len(self.mass) > _MOST_LISTED:
+            return None
+        if self.grain is None:
+            drift = 16 * UNIT * float(np.abs(self.index).max())
+            return LossList.merged(self.index, self.mass, error=error, drift=drift, missing=missing)
+        place = self.index.astype(np.int64)
+        start = int(place.min())
+        if int(place.max()) - start > _MOST_LISTED:
+            return None
+        mass = np.asarray(np.bincount(place - start, weights=self.mass), np.float64)
+        return LossList.on_lattice(start, mass, self.grain, error=error, missing=missing)
 
     def above(self, step: Fraction, infinite: float = 0.0) -> PrivacyLossDistribution | None:
         """Spread each atom over its two neighbors on the lattice."""

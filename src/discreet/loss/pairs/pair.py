@@ -33,7 +33,12 @@ from discreet.loss.bracket import Bracket
 from discreet.loss.engine.rounding import UNIT
 
 if TYPE_CHECKING:  # for annotations alone: the curve and the distributions know no pair
-    from discreet.loss.pairs.distribution import PrivacyLossDistribution, Transform
+    from discreet.loss.pairs.distribution import (
+        Floats,
+        LossList,
+        PrivacyLossDistribution,
+        Transform,
+    )
     from discreet.loss.renyi.curve import RenyiCurve
 
 __all__ = [
@@ -106,6 +111,14 @@ class Pair(Protocol):
 
     def ratios(self) -> dict[Fraction, Fraction] | None:
         """Give the mass under P of each finite ratio P/Q; None where they are not finitely many."""
+        ...
+
+    def listed(self) -> LossList | None:
+        """List all finite losses; None where they are not few."""
+        ...
+
+    def finite_parts(self, eps: Floats) -> tuple[Floats, Floats] | None:
+        """Bound E_P[(1 - e**(eps - L))+ ; L < inf] at many real eps; None if that takes long."""
         ...
 
     def grain(self) -> Fraction | None:
@@ -183,6 +196,14 @@ class PairFamily:
 
     def ratios(self) -> dict[Fraction, Fraction] | None:
         """There are more than finitely many."""
+        return None
+
+    def listed(self) -> LossList | None:
+        """There are too many to list."""
+        return None
+
+    def finite_parts(self, eps: Floats) -> tuple[Floats, Floats] | None:  # noqa: ARG002
+        """One point takes as long as many."""
         return None
 
     def grain(self) -> Fraction | None:

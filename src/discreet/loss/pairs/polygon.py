@@ -99,14 +99,8 @@ def _bends(x: list[float], value: list[float], left: int, middle: int, right: in
     return value[middle] < value[left] * near + value[right] * far
 
 
-def floor_under(
-    x: Floats, low: Floats, high: Floats, *, first: float = 1.0
-) -> tuple[Polygon, Floats]:
-    """Return a polygon below every profile within the bounds, and how far each cell sags.
-
-    The bounds hold at the nodes x, from x_0 = 0 on; ``first`` is the most by which the profile
-    falls there per unit of a, which is 1 for every profile.
-    """
+def _crossings(x: Floats, low: Floats, high: Floats, first: float) -> tuple[Floats, Floats, Floats]:
+    """Return where the neighbors' chords meet in each cell, how low, and how far the cell sags."""
     gap = np.diff(x)
     width = np.expm1(gap)  # of a cell, in units of its left ratio
     before = -np.expm1(-gap)  # the same in units of its right ratio
@@ -120,6 +114,18 @@ def floor_under(
     bottom = np.maximum(bottom - moved, right * (1 - NODE_MARGIN))
     share = where / width
     sag = high[:-1] * (1 - share) + high[1:] * share - bottom
+    return where, bottom, sag
+
+
+def floor_under(
+    x: Floats, low: Floats, high: Floats, *, first: float = 1.0
+) -> tuple[Polygon, Floats]:
+    """Return a polygon below every profile within the bounds, and how far each cell sags.
+
+    The bounds hold at the nodes x, from x_0 = 0 on; ``first`` is the most by which the profile
+    falls there per unit of a, which is 1 for every profile.
+    """
+    where, bottom, sag = _crossings(x, low, high, first)
     places = np.concatenate([x, x[:-1] + np.log1p(where)])
     bounds = np.concatenate([low, bottom])
     order = np.lexsort((bounds, places))
@@ -222,7 +228,7 @@ def _end(bounds: Bounds, largest: float, infinite: float) -> float:
 def _excess(x: Floats, low: Floats, high: Floats, infinite: float) -> Floats:
     """Return how far apart the polygons are in each cell, in units of what counts there."""
     first = 1.5 * (high[0] - high[1]) / math.expm1(x[1])  # a guess: the other side knows
-    sag = floor_under(x, high, high, first=min(1.0, first))[1]  # upper bounds are what counts
+    sag = _crossings(x, high, high, min(1.0, first))[2]  # upper bounds are what counts
     left, right = high[:-1] - infinite, high[1:] - infinite
     gap = np.diff(x)
     depth = np.maximum(1.0, (1e-5 / np.maximum(left, TINIEST)) ** 0.25)  # rarely met

@@ -89,6 +89,12 @@ class ProfileTable:
         right, left = self.floor_forward.at(np.maximum(eps, 0.0)), self.floor_backward.at(-eps)
         return np.asarray(np.where(eps >= 0, right, _mirrored(eps, left)) * (1 - CHORD_MARGIN))
 
+    def finite_parts(self, eps: Floats, infinite: Bracket) -> tuple[Floats, Floats]:
+        """Bound h_PQ(e**eps) without the mass of infinite losses, from both sides."""
+        low = self.lower(eps) * (1 - UNIT) - infinite.high * (1 + UNIT)
+        high = self.upper(eps) * (1 + UNIT) - infinite.low * (1 - UNIT)
+        return np.maximum(low, 0.0), np.maximum(high, 0.0)
+
     def cumulant(self, t: float, infinite: float) -> tuple[float, float]:
         """Bound ln E_P[e**(tL); L < inf] as far as the table goes, and give its last finite loss.
 

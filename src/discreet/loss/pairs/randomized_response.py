@@ -23,7 +23,7 @@ from discreet.exact import float_down, float_up
 from discreet.loss.bracket import Bracket
 from discreet.loss.engine.closed_forms import ResponseProfile
 from discreet.loss.engine.rounding import UNIT
-from discreet.loss.pairs.distribution import CumulantLine, Floats, PrivacyLossDistribution
+from discreet.loss.pairs.distribution import CumulantLine, Floats, LossList, PrivacyLossDistribution
 from discreet.loss.pairs.loss_transforms import LossAtoms, on_line, on_real, on_reals, summed_line
 from discreet.loss.pairs.pair import PairFamily, ProfileCurve
 
@@ -102,6 +102,10 @@ class ResponsePair(PairFamily):
         stay = float(1 - self.delta)
         mass = np.array([stay * math.exp(-e) / (1 + math.exp(-e)), stay / (1 + math.exp(-e))])
         return LossAtoms(np.array([-1.0, 1.0]), mass, self.epsilon, UNIT * (32 + 4 * e))
+
+    def listed(self) -> LossList | None:
+        """The two finite losses."""
+        return self.atoms().listed() if self.delta < 1 else None
 
     def above(self, step: Fraction) -> PrivacyLossDistribution | None:
         """Spread the atoms over the lattice."""

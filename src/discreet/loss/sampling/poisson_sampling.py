@@ -14,6 +14,7 @@ theorem 8; Zhu, Dong and Wang 2022, proposition 30 for dominating pairs at every
 from __future__ import annotations
 
 import enum
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,9 +29,15 @@ from discreet.loss.bracket import Bracket
 from discreet.loss.composition import Composition
 from discreet.loss.engine.closed_forms import FAINTEST, gaussian_deltas
 from discreet.loss.engine.connect_the_dots import above_knots, below_knots, knots
+from discreet.loss.engine.enumeration import listed_product, sampled_list
 from discreet.loss.engine.rounding import UNIT
 from discreet.loss.pairs.composition_curve import as_one_pair, table_of_composition
-from discreet.loss.pairs.distribution import Floats, PrivacyLossDistribution, Transform
+from discreet.loss.pairs.distribution import (
+    Floats,
+    LossList,
+    PrivacyLossDistribution,
+    Transform,
+)
 from discreet.loss.pairs.gaussian import GaussianPair
 from discreet.loss.pairs.pair import Pair, PairFamily, ProfileCurve
 from discreet.loss.pairs.profile_table import ProfileTable
@@ -175,8 +182,20 @@ class SampledPair(PairFamily):
         return growth(inner)
 
     def closed_form(self, count: int) -> ProfileCurve | None:
-        """Map the inner profile, for one run."""
-        return (lambda eps: self._without_infinity(self.profile(eps))) if count == 1 else None
+        """Map the inner profile, for one run; a list of all losses is closer."""
+        if count > 1 or self.listed() is not None:
+            return None
+        return lambda eps: self._without_infinity(self.profile(eps))
+
+    def listed(self) -> LossList | None:
+        """Map the inner losses, where they are few."""
+        return _listed(self)
+
+    def finite_parts(self, eps: Floats) -> tuple[Floats, Floats] | None:
+        """Map the inner profile, or read the table of what runs on the sample."""
+        if self.square is None:
+            return self._table().finite_parts(eps, self.infinity())
+        return self._profiles(eps)
 
     def grain(self) -> Fraction | None:
         """The losses lie on no known lattice."""
@@ -203,8 +222,7 @@ class SampledPair(PairFamily):
 
     def _table(self) -> ProfileTable:
         """Map the polygons around the inner profile; a rate of nearly 1 is taken for 1."""
-        inner = table_of_composition(self.inner)
-        mapped = inner.sampled(self.rate) if self.rate < NEARLY_ALL else inner
+        mapped = _sampled_table(self.inner, self.rate)
         return mapped if self.direction is Direction.REMOVE else mapped.reverse()
 
     def above(self, step: Fraction) -> PrivacyLossDistribution | None:
@@ -246,3 +264,20 @@ class SampledPair(PairFamily):
             sign = 1 if pair.direction is Direction.REMOVE else -1
             items.append((sampled_gaussian(float(pair.rate), float(square), sign), count))
         return SampledGaussianTransform(tuple(items))
+
+
+@functools.lru_cache(maxsize=128)
+def _sampled_table(inner: Composition, rate: Fraction) -> ProfileTable:
+    table = table_of_composition(inner)
+    return table.sampled(rate) if rate < NEARLY_ALL else table
+
+
+@functools.lru_cache(maxsize=128)
+def _listed(pair: SampledPair) -> LossList | None:
+    other = pair.inner.reverse()
+    removed = pair.direction is Direction.REMOVE
+    if pair.inner.renyi is not None:
+        return None
+    forward = listed_product(pair.inner.pairs) if removed else None
+    backward = listed_product(other.pairs) if forward is not None or not removed else None
+    return backward and sampled_list(pair.rate, forward, backward, other.infinity())

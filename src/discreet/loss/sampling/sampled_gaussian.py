@@ -25,6 +25,7 @@ import numpy as np
 
 from discreet.loss.engine.rounding import TINIEST, UNIT, reduced
 from discreet.loss.pairs.distribution import Complexes, CumulantLine, Floats
+from discreet.loss.sampling.characteristic_decay import Decay, Nodes, Tilted, sampled_loss
 
 __all__ = ["SampledGaussianCumulants", "SampledGaussianTransform", "sampled_gaussian"]
 
@@ -33,23 +34,6 @@ _DROPPED: Final = (
     1e-22  # weights below this part of the largest are dropped, and added to the error
 )
 _BEND_ERROR: Final = 1e-12  # of l' at an end (section 5, ends)
-_NEAR_ERROR: Final = 1e-12  # of |phi|**2 near zero, from moments (section 5, decay)
-_GRID_ERROR: Final = 1e-9  # of |phi|**2 on the grid (section 5, decay)
-_MOMENT_SLACK: Final = 1e-6  # on moments that err by less than 1e-12 (section 5, decay)
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class _Nodes:
-    """A tilted loss on nodes: values, weights (largest one), logarithm of scale, relative error."""
-
-    loss: Floats
-    weight: Floats
-    scale: float
-    error: float
-    slope: float  # of the error in the height t
-    step: float
-    y: Floats
 
 
 @final
@@ -62,9 +46,13 @@ class SampledGaussianCumulants:
     sign: int  # +1: REMOVE, w = 1 + z;  -1: ADD, w = -z
     _reals: dict[bytes, tuple[Floats, Floats]] = field(default_factory=dict)
     _lines: dict[tuple[float, float], tuple[Complexes, Floats]] = field(default_factory=dict)
-    _decays: dict[float, _Decay] = field(default_factory=dict)
+    _decays: dict[float, Decay] = field(default_factory=dict)
 
-    def nodes(self, c: float, height: float) -> _Nodes:
+    def tilted(self, c: float) -> Tilted:
+        """Name the law of the loss under the tilt c."""
+        return Tilted(self.q, self.mu, 1 + c if self.sign > 0 else -c)
+
+    def nodes(self, c: float, height: float) -> Nodes:
         """Lay the nodes out for the order c and heights up to the given one."""
         q, mu = self.q, self.mu
         w = 1 + c if self.sign > 0 else -c
@@ -77,7 +65,7 @@ class SampledGaussianCumulants:
         left = 11.0 + (0.0 if w > 0 else -w * mu * min(1.0, q / (1 - q)) if q < 1 else -w * mu)
         y = np.arange(-math.ceil(left / step), math.ceil(right / step) + 1) * step
         x = mu * y - mu * mu / 2
-        loss = _loss(q, x)
+        loss = sampled_loss(q, x)
         log_weight = w * loss - y * y / 2
         top = float(log_weight.max())
         weight = np.exp(log_weight - top)
@@ -90,7 +78,7 @@ class SampledGaussianCumulants:
         slope = 24 * UNIT * float(weight @ (np.abs(loss - center) + np.abs(x) + 1)) / total
         error = quadrature + cut + rounding + len(y) * _DROPPED
         scale = top + math.log(step / math.sqrt(2 * math.pi))
-        return _Nodes(loss[keep], weight[keep], scale, error, slope, step, y[keep])
+        return Nodes(loss[keep], weight[keep], scale, error, slope, step, y[keep])
 
     def _cut(self, w: float, y: Floats, loss: Floats, weight: Floats, step: float) -> float:
         """Bound the weights beyond both ends by geometric series."""
@@ -150,75 +138,8 @@ class SampledGaussianCumulants:
         if c not in self._decays:
             if len(self._decays) > 64:
                 self._decays.clear()
-            self._decays[c] = _Decay.of(self, c)
+            self._decays[c] = Decay.of(self.tilted(c), lambda height: self.nodes(c, height))
         return self._decays[c].log_bound(height)
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class _Decay:
-    """A certified decreasing majorant of |phi|**2, in three pieces.
-
-    Near zero |phi(s)|**2 = E cos(sD) <= 1 - s**2 v + s**4 d4 / 24 for the difference D of two
-    independent losses, with E D**2 = 2v.  In the middle the second derivative is at most 2v, so
-    values on a grid of width g bound it up to v g**2 / 4.  Far out |phi(s)| <= TV / s, where the
-    total variation of the density is at most 4 times its maximum: its logarithm in y has slope
-    -y - mu + (w + 1) mu r(y) with r logistic, hence at most two maxima.
-    """
-
-    variance: float
-    fourth: float
-    first: float
-    grid: Floats
-    sup: Floats
-
-    @classmethod
-    def of(cls, pair: SampledGaussianCumulants, c: float) -> _Decay:
-        nodes = pair.nodes(c, 0.0)
-        g = nodes.weight / nodes.weight.sum()
-        loss = nodes.loss - float(g @ nodes.loss)
-        slack = 1 + _MOMENT_SLACK + 1e3 * nodes.error
-        variance = float(g @ loss**2)
-        fourth = slack * (2 * float(g @ loss**4) + 6 * variance**2)
-        variance /= slack
-        first = math.sqrt(12 * variance / fourth)
-        far = 4 * cls._peak(pair, c, nodes) * slack
-        last = max(2 * first, min(far / 0.5, 1e9))
-        points = int(min(800, max(64, (last - first) * math.sqrt(variance) / 0.1)))
-        s = np.linspace(first, last, points)
-        square = np.abs(np.exp(1j * np.outer(s, loss)) @ g) ** 2 + _GRID_ERROR
-        cell = np.maximum(square[1:], square[:-1]) + slack**2 * variance * (s[1] - s[0]) ** 2 / 4
-        pieces = np.append(cell, min(1.0, far / last) ** 2)
-        return cls(variance, fourth, first, s, np.maximum.accumulate(pieces[::-1])[::-1])
-
-    @staticmethod
-    def _peak(pair: SampledGaussianCumulants, c: float, nodes: _Nodes) -> float:
-        """Bound the largest value of the density of the tilted loss; maxima lie in [-mu, w mu]."""
-        q, mu, step = pair.q, pair.mu, nodes.step
-        w = 1 + c if pair.sign > 0 else -c
-        y = np.arange(min(-mu, w * mu) - 1, max(-mu, w * mu) + 1 + step, step)
-        x = mu * y - mu * mu / 2
-        loss = _loss(q, x)
-        total = nodes.scale + math.log(float(nodes.weight.sum())) + math.log(2 * math.pi) / 2
-        log_density = w * loss - y * y / 2 - (x + math.log(q) - loss) - math.log(mu) - total
-        bend = step**2 / 8 * (1 + abs(w + 1) * mu**2 / 4)
-        return math.exp(min(float(log_density.max()) + bend, 300.0))
-
-    def log_bound(self, s: float) -> float:
-        if s < self.first:
-            near = 1 - (s * s * self.variance - s**4 * self.fourth / 24) + _NEAR_ERROR
-            bound = max(near, float(self.sup[0]))
-        else:
-            index = int(np.searchsorted(self.grid, s, side="right")) - 1
-            bound = float(self.sup[min(max(index, 0), len(self.sup) - 1)])
-        return 0.5 * math.log(min(1.0, bound))
-
-
-def _loss(q: float, x: Floats) -> Floats:
-    """ln(1 - q + q e**x), accurate near zero and without overflow."""
-    near = np.log1p(q * np.expm1(np.minimum(x, 30.0)))
-    far = x + math.log(q) + np.log1p((1 - q) / q * np.exp(-np.maximum(x, 30.0)))
-    return np.where(x > 30.0, far, near)
 
 
 @functools.lru_cache(maxsize=256)
