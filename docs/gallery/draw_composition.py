@@ -32,8 +32,8 @@ from discreet.accounting.budgets.budget import Budget
 from discreet.accounting.budgets.privacy_filter import PrivacyFilter
 from discreet.accounting.budgets.workload import Workload, compare
 from discreet.charts import Axis, Chart
-from discreet.loss import GaussianDP, Profile, Pure
-from discreet.loss.pairs.laplace import LaplacePair
+from discreet.loss import GaussianDP, Pure
+from discreet.loss import Laplace as ContinuousLaplace
 from discreet.mechanisms import Laplace
 from discreet.units import person, row, table_distance
 
@@ -82,7 +82,7 @@ def within_part() -> Tree:
 
 def laplace(epsilon: str) -> Leaf:
     """Return continuous Laplace noise."""
-    return Leaf(Profile.of(LaplacePair(Fraction(epsilon))), name=f"Laplace, ε = {epsilon}")
+    return Leaf(ContinuousLaplace(scale=1 / Fraction(epsilon)), name=f"Laplace, ε = {epsilon}")
 
 
 def nested_tree() -> object:

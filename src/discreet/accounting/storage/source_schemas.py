@@ -124,6 +124,7 @@ LOSS_SCHEMAS: Final = (
     ),
     _loss("ZeroConcentrated", rho=POSITIVE),
     _loss("GaussianDP", mu_squared=POSITIVE),
+    _pair("continuous_laplace", "ContinuousLaplace", scale=POSITIVE),
     _loss("RenyiDP", orders=tuple_schema(POSITIVE), values=tuple_schema(POSITIVE)),
     _loss("Profile", remove=_SIDE, add=_SIDE),
 )
