@@ -22,7 +22,7 @@ does not look at the data again leaves every one of these bounds true, so there 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Final
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import float_down
 from discreet.loss.bracket import Bracket
+from discreet.loss.curves import PrivacyCurve
 from discreet.loss.elementary import exp
 from discreet.loss.parameters import checked_count, checked_delta
 
@@ -87,12 +88,12 @@ def _largest(bound: Callable[[float], Fraction]) -> Fraction:
     return max(values[best], at_left, at_right)
 
 
-class PrivacyLoss(ABC):
+class PrivacyLoss(PrivacyCurve):
     """A bound on how much one unit can change what is released.
 
     >>> from discreet.loss import Pure
-    >>> Pure(epsilon=1).epsilon(delta=0)
-    1.0
+    >>> Pure(epsilon=1).epsilon(delta=0), Pure(epsilon=1).epsilon(0)
+    (1.0, 1.0)
     """
 
     __slots__ = ()
@@ -116,27 +117,27 @@ class PrivacyLoss(ABC):
         False means that it was not proved.
         """
 
-    def delta(self, *, epsilon: object) -> float:
+    def delta(self, epsilon: object) -> float:
         """Return the chance of failure at an epsilon, rounded up."""
         return self.delta_interval(epsilon=epsilon).high
 
-    def epsilon(self, *, delta: object) -> float:
+    def epsilon(self, delta: object) -> float:
         """Return the least epsilon at a delta, rounded up."""
         return self.interval(delta=delta).high
 
-    def delta_interval(self, *, epsilon: object) -> Bracket:
+    def delta_interval(self, epsilon: object) -> Bracket:
         """Enclose the chance of failure at an epsilon."""
         return self.profile().delta_interval(epsilon=epsilon)
 
-    def interval(self, *, delta: object) -> Bracket:
+    def interval(self, delta: object) -> Bracket:
         """Enclose the least epsilon at a delta."""
         return self.profile().interval(delta=delta)
 
-    def renyi(self, *, order: object) -> float:
+    def renyi(self, order: object) -> float:
         """Return the Rényi divergence of an order, rounded up."""
         return self.profile().renyi(order=order)
 
-    def tradeoff(self, *, false_alarm: object) -> float:
+    def tradeoff(self, false_alarm: object) -> float:
         """Return the least chance of a missed detection, rounded down."""
         alarm = checked_delta(false_alarm, name="false_alarm")
 

@@ -84,12 +84,12 @@ class Profile(PrivacyLoss):
     def _all(self) -> tuple[Composition, ...]:
         return tuple(dict.fromkeys((*self.remove, *self.add)))
 
-    def delta(self, *, epsilon: object) -> float:
+    def delta(self, epsilon: object) -> float:
         """Return the largest delta over alternatives and directions, rounded up."""
         target = float_down(checked_epsilon(epsilon))
         return max(composition.delta_above(target) for composition in self._all())
 
-    def delta_interval(self, *, epsilon: object) -> Bracket:
+    def delta_interval(self, epsilon: object) -> Bracket:
         """Enclose the largest delta over alternatives and directions."""
         exact = checked_epsilon(epsilon)
         bracket = Bracket.largest(
@@ -100,14 +100,14 @@ class Profile(PrivacyLoss):
         low = max(composition.delta(right).low for composition in self._all())
         return Bracket(min(low, bracket.high), bracket.high)
 
-    def epsilon(self, *, delta: object) -> float:
+    def epsilon(self, delta: object) -> float:
         """Return the largest epsilon over alternatives and directions, rounded up."""
         chance = checked_delta(delta)
         largest = max(composition.epsilon_above(chance) for composition in self._all())
         bound = self.pure_bound() if chance == 0 else None
         return largest if bound is None else min(largest, float_up(bound))
 
-    def interval(self, *, delta: object) -> Bracket:
+    def interval(self, delta: object) -> Bracket:
         """Enclose the largest epsilon over alternatives and directions."""
         chance = checked_delta(delta)
         bracket = Bracket.largest(composition.epsilon(chance) for composition in self._all())
@@ -129,14 +129,14 @@ class Profile(PrivacyLoss):
         known = [rho for rho in rhos if rho is not None]
         return max(known) if len(known) == len(rhos) else None
 
-    def renyi(self, *, order: object) -> float:
+    def renyi(self, order: object) -> float:
         """Return the largest divergence, rounded up; it grows with the order."""
         t = float_up(checked_order(order) - 1)
         return max(
             math.nextafter(composition.log_moment(t) / t, math.inf) for composition in self._all()
         )
 
-    def tradeoff(self, *, false_alarm: object) -> float:
+    def tradeoff(self, false_alarm: object) -> float:
         """Return the least chance of a miss over alternatives and directions, rounded down."""
         alarm = checked_delta(false_alarm, name="false_alarm")
         return min(
