@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # each is loaded when first used, because most questions need
     from discreet.loss.continuous_laplace import Laplace
     from discreet.loss.conversions import CONVERSIONS, Conversion, convert
     from discreet.loss.gaussian_dp import GaussianDP
+    from discreet.loss.plots import plot
     from discreet.loss.privacy_loss import PrivacyLoss
     from discreet.loss.profile import Profile
     from discreet.loss.pure_and_approximate import Approximate, Pure, optimal_delta
@@ -54,6 +55,7 @@ __all__ = [
     "most_queries",
     "most_repeats",
     "optimal_delta",
+    "plot",
 ]
 
 if not TYPE_CHECKING:  # to which every name would be one of this room
@@ -72,6 +74,7 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "continuous_laplace": ("Laplace",),
             "conversions": ("CONVERSIONS", "Conversion", "convert"),
             "gaussian_dp": ("GaussianDP",),
+            "plots": ("plot",),
             "privacy_loss": ("PrivacyLoss",),
             "profile": ("Profile",),
             "pure_and_approximate": ("Approximate", "Pure", "optimal_delta"),

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
@@ -37,7 +37,13 @@ from discreet.loss.parameters import checked_count, checked_delta
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
     from discreet.loss.profile import Profile
 
-__all__ = ["PrivacyLoss", "checked_loss", "missed_detections", "no_pure_bound"]
+__all__ = [
+    "PrivacyLoss",
+    "checked_loss",
+    "missed_detections",
+    "missed_on_grid",
+    "no_pure_bound",
+]
 
 Curve = Callable[[float], float]
 
@@ -64,6 +70,29 @@ def missed_detections(forward: Curve, backward: Curve, false_alarm: Fraction) ->
 
     bound = max(_largest(direct), _largest(swapped), Fraction(0))
     return float_down(min(bound, 1 - false_alarm))
+
+
+def missed_on_grid(
+    forward: Curve, backward: Curve, false_alarms: Sequence[Fraction], grid: Sequence[float]
+) -> list[float]:
+    """Bound the chances of a miss from below, for many false alarms, by epsilons of a grid alone.
+
+    >>> from discreet.loss import Pure
+    >>> curve = lambda e: Pure(epsilon=1).delta(epsilon=e)
+    >>> [round(miss, 4) for miss in missed_on_grid(curve, curve, [Fraction(1, 10)], [0, 1])]
+    [0.7282]
+    """
+    lines = [
+        (1 - Fraction(forward(e)), 1 - Fraction(backward(e)), exp(Fraction(e)).high) for e in grid
+    ]
+    return [
+        float_down(
+            max(*(max(f - a * alarm, (b - alarm) / a) for f, b, a in lines), Fraction(0))
+            if alarm < 1
+            else Fraction(0)
+        )
+        for alarm in false_alarms
+    ]
 
 
 def _largest(bound: Callable[[float], Fraction]) -> Fraction:

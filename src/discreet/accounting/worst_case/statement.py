@@ -12,11 +12,14 @@ t.  Once that bound falls below an epsilon already computed, the rest cannot be 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from typing import Final, final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from discreet.accounting.scopes.atoms import ColumnAtoms
 from discreet.accounting.scopes.box import Box
@@ -156,6 +159,10 @@ class Statement(PrivacyCurve):
     def tradeoff(self, false_alarm: object) -> float:
         """Return the least chance of a missed detection over scenarios, rounded down."""
         return self.loss.tradeoff(false_alarm)
+
+    def tradeoffs(self, false_alarms: Iterable[object]) -> NDArray[np.float64]:
+        """Return the least chance of a missed detection for each false alarm, rounded down."""
+        return self.loss.tradeoffs(false_alarms)
 
     def gap(self, delta: object) -> float:
         """Return how far the price may lie above the truth."""
