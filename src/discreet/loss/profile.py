@@ -174,7 +174,7 @@ class Profile(PrivacyLoss):
             missed_on_grid(c.delta_above, c.reverse().delta_above, alarms, grid)
             for c in self._all()
         ]
-        return np.min(np.array(curves, float), axis=0)
+        return np.asarray(np.min(np.array(curves, float), axis=0))
 
     def compose(self, other: PrivacyLoss) -> Profile:
         """Multiply, direction by direction."""

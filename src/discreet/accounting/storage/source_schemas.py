@@ -89,7 +89,9 @@ def _routed(of: type, *, parts: tuple[tuple[Composition, int], ...]) -> object:
 def _pair(
     file: str, name: str, *, make: Callable[..., Any] | None = None, **fields: FieldSchema
 ) -> ClassSchema:
-    return lazy_class_schema(f"discreet.loss.{file}", name, make=make, kept=None, **fields)
+    return lazy_class_schema(
+        f"discreet.loss.{file}", name, make=make, kept=None, marks=(), **fields
+    )
 
 
 _DIRECTION: Final = lazy_enum_schema("discreet.loss.sampling.poisson_sampling", "Direction")

@@ -136,11 +136,11 @@ class AdaptiveGame:
 
     def joined(self) -> PrivacyLoss:
         """Return the loss in which each round costs the most that one of its mechanisms can."""
-        losses = (
-            functools.reduce(PrivacyLoss.join, (option.loss() for option in menu))
-            for menu in self.rounds
-        )
-        return functools.reduce(PrivacyLoss.compose, losses, Pure(epsilon=0))
+        total: PrivacyLoss = Pure(epsilon=0)
+        for menu in self.rounds:
+            losses = [option.loss() for option in menu]
+            total = total.compose(functools.reduce(lambda one, two: one.join(two), losses))
+        return total
 
     def strategy(self, *, odds: object) -> dict[tuple[object, ...], int]:
         """Return which mechanism a best strategy picks after each list of outputs, by its place.
