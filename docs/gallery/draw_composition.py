@@ -32,8 +32,9 @@ from discreet.accounting.budgets.budget import Budget
 from discreet.accounting.budgets.privacy_filter import PrivacyFilter
 from discreet.accounting.budgets.workload import Workload, compare
 from discreet.charts import Axis, Chart
-from discreet.loss import GaussianDP, Profile, Pure
-from discreet.loss.pairs.laplace import LaplacePair
+from discreet.loss import GaussianDP, Pure, plot
+from discreet.loss import Laplace as ContinuousLaplace
+from discreet.loss.plots import CurvePlot
 from discreet.mechanisms import Laplace
 from discreet.units import person, row, table_distance
 
@@ -82,7 +83,7 @@ def within_part() -> Tree:
 
 def laplace(epsilon: str) -> Leaf:
     """Return continuous Laplace noise."""
-    return Leaf(Profile.of(LaplacePair(Fraction(epsilon))), name=f"Laplace, ε = {epsilon}")
+    return Leaf(ContinuousLaplace(scale=1 / Fraction(epsilon)), name=f"Laplace, ε = {epsilon}")
 
 
 def nested_tree() -> object:
@@ -267,10 +268,23 @@ def worst_part() -> Chart:
     return chart
 
 
+NOISES = {"Laplace": ContinuousLaplace(scale=1), "Gauss": GaussianDP(mu=1), "coin": Pure(epsilon=1)}
+
+
+def curves() -> CurvePlot:
+    """Return the profiles of three kinds of noise."""
+    return plot(NOISES)
+
+
+def tests() -> CurvePlot:
+    """Return the trade-offs of the same."""
+    return plot(NOISES, "tradeoff")
+
+
 COMPOSITION = {"distances": distances, "two-largest": two_largest, "worst-part": worst_part}
 """Pictures of the gallery."""
 
-GUIDE: dict[str, Callable[[], Chart | Tree]] = {
+GUIDE: dict[str, Callable[[], Chart | CurvePlot | Tree]] = {
     "sequential": sequential,
     "parallel": parallel,
     "parallel-replace": parallel_replace,
@@ -286,6 +300,8 @@ GUIDE: dict[str, Callable[[], Chart | Tree]] = {
     "choice": choice,
     "loss-map": loss_map,
     "planning": planning,
+    "curves": curves,
+    "tests": tests,
 }
 """Pictures of the guide."""
 

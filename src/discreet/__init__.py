@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from discreet import errors, exact, noise, units
 from discreet.doors import late_names
+from discreet.errors import DiscreetError
 from discreet.units import person, row
 
 if TYPE_CHECKING:  # loaded when first used, because SciPy and DuckDB take their time
@@ -39,6 +40,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Budget",
+    "DiscreetError",
     "__version__",
     "accounting",
     "attacks",

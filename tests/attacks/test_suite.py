@@ -10,7 +10,7 @@ from itertools import product
 import pytest
 
 from discreet import continual, mechanisms
-from discreet.attacks.estimate import guessed
+from discreet.attacks.guessed_bits import guessed
 from discreet.attacks.measured import Measured
 from discreet.errors import OutOfRange, WrongKind
 from discreet.noise import KeyedEntropy

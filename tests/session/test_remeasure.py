@@ -1,9 +1,11 @@
 """Another draw: paid for once, and combined as well as can be."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
+import discreet as dp
 import discreet.session as sessions
 from discreet.errors import OverBudget, WrongKind
 from tests.session.clinic import BY_WARD, COUNT, POLICY, in_test_mode, opened, visits
@@ -88,6 +90,16 @@ def test_what_cannot_be_combined_is_refused_before_it_is_charged(tmp_path):
         with pytest.raises(WrongKind):
             session.remeasure(first, epsilon="0.1")
         assert spent(session) == Fraction(1, 10)
+
+
+def test_an_answer_without_a_plan_is_refused_before_it_is_charged(tmp_path):
+    with opened(tmp_path, policy=RICH) as session:
+        first = session.ask(COUNT, epsilon="0.1")
+        with pytest.raises(dp.DiscreetError, match="a release has no plan"):
+            session.remeasure(replace(first, plans=()), epsilon="0.1")
+        assert spent(session) == Fraction(1, 10)
+        session.remeasure(replace(first), epsilon="0.1")
+        assert spent(session) == Fraction(1, 5)
 
 
 def test_a_draw_that_is_too_dear_changes_nothing(tmp_path):

@@ -43,15 +43,18 @@ if TYPE_CHECKING:  # each is loaded when first used, because most questions need
     from discreet.accounting.tree.parallel import Parallel, Part, Where
     from discreet.accounting.tree.processing import Group, Post, Sampled, Shuffled
     from discreet.accounting.worst_case.accountant import account
+    from discreet.accounting.worst_case.adaptive_game import AdaptiveGame, GameValue
     from discreet.accounting.worst_case.statement import Place, Statement, Witness
 
 __all__ = [
     "UNPROTECTED",
+    "AdaptiveGame",
     "Box",
     "Budget",
     "Charge",
     "Choice",
     "Contribution",
+    "GameValue",
     "Group",
     "Leaf",
     "Left",
@@ -125,6 +128,7 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "tree.parallel": ("Parallel", "Part", "Where"),
             "tree.processing": ("Group", "Post", "Sampled", "Shuffled"),
             "worst_case.accountant": ("account",),
+            "worst_case.adaptive_game": ("AdaptiveGame", "GameValue"),
             "worst_case.statement": ("Place", "Statement", "Witness"),
         },
         renamed={

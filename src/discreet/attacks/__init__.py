@@ -16,8 +16,9 @@ from discreet.doors import late_names
 
 if TYPE_CHECKING:  # loaded when first used: SciPy and DuckDB take their time
     from discreet.attacks import claims
-    from discreet.attacks.estimate import estimate_epsilon, guessed
+    from discreet.attacks.estimate import estimate_epsilon
     from discreet.attacks.exact import Enumerated, exact_epsilon
+    from discreet.attacks.guessed_bits import guessed
     from discreet.attacks.measured import Measured
     from discreet.attacks.neighbors import removals, shifts, without_units
     from discreet.attacks.questions import Asked, Question
@@ -46,8 +47,9 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
     __getattr__, __dir__ = late_names(
         __name__,
         {
-            "estimate": ("estimate_epsilon", "guessed"),
+            "estimate": ("estimate_epsilon",),
             "exact": ("Enumerated", "exact_epsilon"),
+            "guessed_bits": ("guessed",),
             "measured": ("Measured",),
             "neighbors": ("removals", "shifts", "without_units"),
             "questions": ("Asked", "Question"),

@@ -1,6 +1,9 @@
 """Privacy loss: what a release costs, in every notion, with certified answers.
 
 Trust: kernel.
+
+``Laplace(scale=...)`` and ``GaussianDP(mu=...)`` are the losses of continuous noise, as in papers.
+The mechanisms that run, ``discreet.mechanisms.Laplace`` and ``Gaussian``, add integers.
 """
 
 from __future__ import annotations
@@ -19,8 +22,10 @@ if TYPE_CHECKING:  # each is loaded when first used, because most questions need
         most_repeats,
     )
     from discreet.loss.composition import Composition
+    from discreet.loss.continuous_laplace import Laplace
     from discreet.loss.conversions import CONVERSIONS, Conversion, convert
     from discreet.loss.gaussian_dp import GaussianDP
+    from discreet.loss.plots import plot
     from discreet.loss.privacy_loss import PrivacyLoss
     from discreet.loss.profile import Profile
     from discreet.loss.pure_and_approximate import Approximate, Pure, optimal_delta
@@ -35,6 +40,7 @@ __all__ = [
     "Composition",
     "Conversion",
     "GaussianDP",
+    "Laplace",
     "PrivacyLoss",
     "Profile",
     "Pure",
@@ -49,6 +55,7 @@ __all__ = [
     "most_queries",
     "most_repeats",
     "optimal_delta",
+    "plot",
 ]
 
 if not TYPE_CHECKING:  # to which every name would be one of this room
@@ -64,8 +71,10 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
                 "most_repeats",
             ),
             "composition": ("Composition",),
+            "continuous_laplace": ("Laplace",),
             "conversions": ("CONVERSIONS", "Conversion", "convert"),
             "gaussian_dp": ("GaussianDP",),
+            "plots": ("plot",),
             "privacy_loss": ("PrivacyLoss",),
             "profile": ("Profile",),
             "pure_and_approximate": ("Approximate", "Pure", "optimal_delta"),

@@ -80,18 +80,18 @@ class GaussianDP(PrivacyLoss):
         """Return the Gaussian pair."""
         return Profile.of(GaussianPair(self.mu_squared))
 
-    def delta_interval(self, *, epsilon: object) -> Bracket:
+    def delta_interval(self, epsilon: object) -> Bracket:
         """Evaluate the closed form."""
         target = checked_epsilon(epsilon)
         if target > _FAR:  # e**epsilon has too many digits to write down
             return self.profile().delta_interval(epsilon=target)
         return Bracket(*gaussian_profile(self.mu_squared, target).floats())
 
-    def renyi(self, *, order: object) -> float:
+    def renyi(self, order: object) -> float:
         """Return order * mu**2 / 2, rounded up."""
         return gaussian_renyi(mu_squared=self.mu_squared, order=order)
 
-    def tradeoff(self, *, false_alarm: object) -> float:
+    def tradeoff(self, false_alarm: object) -> float:
         """Return Phi(Phi^-1(1 - alpha) - mu), rounded down."""
         alarm = checked_delta(false_alarm, name="false_alarm")
         if alarm in (0, 1):

@@ -12,7 +12,9 @@ import math
 from fractions import Fraction
 from typing import Final
 
-from discreet.errors import OutOfRange
+import numpy as np
+
+from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import decimal, float_up, whole
 
 __all__ = [
@@ -30,9 +32,20 @@ _LARGEST_PARAMETER: Final = 10**18
 _LARGEST_COUNT: Final = 10**12
 
 
+def _one(value: object, name: str) -> Fraction:
+    """Read one number, or say how to ask for several."""
+    if isinstance(value, list | tuple | np.ndarray):
+        raise WrongKind(
+            what=f"{name} is a {type(value).__name__}, not a number.",
+            why="one number goes in, and one bound comes out.",
+            do="give one; losses and prices take several at once in epsilons(...) and deltas(...).",
+        )
+    return decimal(value, name=name)
+
+
 def checked_epsilon(value: object, *, name: str = "epsilon") -> Fraction:
     """Read an epsilon: zero or more, finite."""
-    number = decimal(value, name=name)
+    number = _one(value, name)
     if not 0 <= number <= _LARGEST:
         raise OutOfRange(
             what=f"{name} is not between 0 and {_LARGEST}.",
@@ -44,7 +57,7 @@ def checked_epsilon(value: object, *, name: str = "epsilon") -> Fraction:
 
 def checked_delta(value: object, *, name: str = "delta") -> Fraction:
     """Read a delta: a probability."""
-    number = decimal(value, name=name)
+    number = _one(value, name)
     if not 0 <= number <= 1:
         raise OutOfRange(
             what=f"{name} is not between 0 and 1.",

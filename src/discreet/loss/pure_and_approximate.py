@@ -158,21 +158,21 @@ class Pure(PrivacyLoss):
         """Return the profile of randomized response."""
         return Profile.of(ResponsePair(self.bound, Fraction(0)))
 
-    def delta_interval(self, *, epsilon: object) -> Bracket:
+    def delta_interval(self, epsilon: object) -> Bracket:
         """Evaluate the profile of randomized response."""
         target = checked_epsilon(epsilon)
         exact = response_delta(epsilon=self.bound, delta=Fraction(0), target=target)
         return Bracket(*exact.floats())
 
-    def interval(self, *, delta: object) -> Bracket:
+    def interval(self, delta: object) -> Bracket:
         """Invert the profile of randomized response."""
         return Bracket(*response_epsilon(self.bound, checked_delta(delta)).floats())
 
-    def renyi(self, *, order: object) -> float:
+    def renyi(self, order: object) -> float:
         """Return the divergence of randomized response, rounded up."""
         return pure_renyi(epsilon=self.bound, order=order)
 
-    def tradeoff(self, *, false_alarm: object) -> float:
+    def tradeoff(self, false_alarm: object) -> float:
         """Return that of randomized response: 1 - e**eps a or e**-eps (1 - a), rounded down."""
         alarm = checked_delta(false_alarm, name="false_alarm")
         if self.bound > _LARGEST:
@@ -238,14 +238,14 @@ class Approximate(PrivacyLoss):
         """Return the profile of the (epsilon, delta) randomized response."""
         return Profile.of(ResponsePair(self.epsilon_bound, self.delta_bound))
 
-    def delta_interval(self, *, epsilon: object) -> Bracket:
+    def delta_interval(self, epsilon: object) -> Bracket:
         """Evaluate the profile of randomized response."""
         exact = response_delta(
             epsilon=self.epsilon_bound, delta=self.delta_bound, target=checked_epsilon(epsilon)
         )
         return Bracket(*exact.floats())
 
-    def interval(self, *, delta: object) -> Bracket:
+    def interval(self, delta: object) -> Bracket:
         """Invert the profile of randomized response; infinite below this delta."""
         wanted = checked_delta(delta)
         if wanted < self.delta_bound:
@@ -255,7 +255,7 @@ class Approximate(PrivacyLoss):
         rest = (wanted - self.delta_bound) / (1 - self.delta_bound)
         return Bracket(*response_epsilon(self.epsilon_bound, rest).floats())
 
-    def renyi(self, *, order: object) -> float:
+    def renyi(self, order: object) -> float:
         """Return infinity, unless delta is 0."""
         wanted = checked_order(order)
         return (

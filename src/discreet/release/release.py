@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, final
 
 import pyarrow as pa
 
-from discreet.errors import UnknownName
+from discreet.errors import UnknownName, WrongKind
 from discreet.release.columns import columns_of
 from discreet.release.display import bars, html_of, rich_table, text_of
 from discreet.release.frames import (
@@ -61,6 +61,15 @@ class Release:
     replayed: bool = False
     private: bool = True
     sources: tuple[tuple[str, str], ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse an answer that does not say how it was computed."""
+        if not self.plans:
+            raise WrongKind(
+                what="a release has no plan.",
+                why="without one it has no price and no error bars, and no other draw can join it.",
+                do="leave plans as they came, or ask the question anew.",
+            )
 
     @classmethod
     def of(

@@ -15,6 +15,14 @@ _ACCOUNTING = "proof in docs/proofs/accounting.md"
 
 ACCOUNTING: Final = (
     Theorem(
+        key="adaptive-game",
+        statement="With V_0(x) = (1 - a x)+ and V_k(x) the largest over mechanisms of the sum of "
+        "p(y) V_(k-1)(x q(y) / p(y)), V_k(1) is the largest delta at odds a that a strategy of k "
+        "rounds reaches which picks mechanisms in view of outputs; it lies between that of plans "
+        "and the joined price.",
+        source="backward induction; proof in discreet.accounting.worst_case.adaptive_game",
+    ),
+    Theorem(
         key="dominating-pair",
         statement="If each mechanism is dominated by its pair at every real epsilon, an "
         "adaptive composition is dominated by the product of the pairs, whose losses "

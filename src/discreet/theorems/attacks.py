@@ -61,7 +61,22 @@ ATTACKS: Final = (
         "number of bits that are guessed is stochastically at most that of n coins with chance "
         "e^epsilon / (1 + e^epsilon).",
         source="Steinke, Nasr and Jagielski 2023, Privacy Auditing with One Training Run; proof in "
-        "discreet.attacks.estimate",
+        "discreet.attacks.guessed_bits",
+    ),
+    Theorem(
+        key="guessed-bits-approximate",
+        statement="From answers that are (epsilon, delta)-private when one of m fair bits changes, "
+        "at least v of at most r guesses are right with a chance of at most that of v heads of r "
+        "coins with chance c = e^epsilon / (1 + e^epsilon), plus m delta (1 - c) times the mean of "
+        "the chances of the likeliest number of heads of 0 to r - 1 coins.",
+        source="after Steinke, Nasr and Jagielski 2023, Privacy Auditing with One Training Run; "
+        "proof in discreet.attacks.guessed_bits",
+    ),
+    Theorem(
+        key="one-run-audit",
+        statement="The lower bound on epsilon from bits that were guessed in one run is above the "
+        "true epsilon with a chance of at most its level.",
+        source="guessed-bits and guessed-bits-approximate; proof in discreet.attacks.guessed_bits",
     ),
     Theorem(
         key="fourier-attack",

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.attacks.estimate import guessed
+from discreet.attacks.guessed_bits import guessed
 from discreet.attacks.measured import Measured
 from discreet.attacks.reconstruction import differencing, fourier, linear, releasing, tracker
 from discreet.attacks.reconstruction.curators import Ask, privately

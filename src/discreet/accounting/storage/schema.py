@@ -64,13 +64,17 @@ class FieldSchema:
 @final
 @dataclass(frozen=True, slots=True)
 class ClassSchema:
-    """A class by its name, the forms of what its constructor takes, and as what it keeps that."""
+    """A class by its name, the forms of what its constructor takes, and as what it keeps that.
+
+    ``marks`` are true or false, and written only where they are true.
+    """
 
     name: str
     load: Callable[[], type]
     fields: Mapping[str, FieldSchema]
     kept: Mapping[str, str]
     make: Callable[..., Any] | None
+    marks: tuple[str, ...] = ()
 
     @property
     def of(self) -> type:
@@ -82,13 +86,15 @@ class ClassSchema:
         data: dict[str, object] = {"kind": self.name}
         for name, form in self.fields.items():
             data[name] = form.write(getattr(value, self.kept.get(name, name)), depth)
-        return data
+        return data | {name: True for name in self.marks if getattr(value, name)}
 
     def read(self, data: dict[str, object], depth: int) -> Any:
         """Read one value of the class, from exactly its fields."""
-        if data.keys() != self.fields.keys() | {"kind"}:
+        marked = {name: True for name in self.marks if data.get(name) is True}
+        if data.keys() != self.fields.keys() | {"kind"} | marked.keys():
             raise undecodable(f"the fields of a {self.name} are not {', '.join(self.fields)}")
         values = {name: form.read(data[name], depth) for name, form in self.fields.items()}
+        values |= marked
         return self.of(**values) if self.make is None else self.make(self.of, **values)
 
 
@@ -116,6 +122,7 @@ def lazy_class_schema(
     *,
     make: Callable[..., Any] | None = None,
     kept: Mapping[str, str] | None = None,
+    marks: tuple[str, ...] = (),
     **fields: FieldSchema,
 ) -> ClassSchema:
     """Describe a class by its room or file and its name; it is loaded when it is met.
@@ -124,7 +131,7 @@ def lazy_class_schema(
     >>> lazy_class_schema("discreet.mechanisms", "Sparse", answers=WHOLE).of
     <class 'discreet.mechanisms.sparse_vector.sparse.Sparse'>
     """
-    return ClassSchema(name, lambda: _loaded(home, name), fields, kept or {}, make)
+    return ClassSchema(name, lambda: _loaded(home, name), fields, kept or {}, make, marks)
 
 
 def _loaded(home: str, name: str) -> Any:

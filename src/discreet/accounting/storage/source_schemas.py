@@ -2,8 +2,9 @@
 
 Trust: kernel.
 
-Every notion of loss can be written, and every profile whose pairs are known by name; of mechanisms,
-all that are plain data.
+Every notion of loss can be written, and every profile: its pairs and the shapes of curved ones
+(samples of fixed size, shuffles, envelopes, groups) are plain data all the way down; of mechanisms,
+those that are.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ from discreet.accounting.storage.schema import (
     tuple_schema,
     union_schema,
 )
-from discreet.loss.pairs.pair import Pair
+from discreet.loss.composition import Composition
+from discreet.loss.parameters import checked_rate
 from discreet.mechanisms import ScoreChange
 from discreet.noise.grid import DyadicGrid
 from discreet.units import Relation
@@ -50,41 +52,87 @@ _CURVE: Final = union_schema(
 _LAW: Final = tuple_schema(POSITIVE, low=1)
 
 
+def _read_rate(data: object, depth: int) -> Fraction:
+    return checked_rate(NUMBER.read(data, depth))
+
+
+_RATE: Final = FieldSchema(NUMBER.write, _read_rate)
+
+
 def _response(of: type, *, epsilon: Fraction, delta: Fraction) -> object:
     if delta > 1:
         raise undecodable("a delta is above one")
     return of(epsilon, delta)
 
 
-def _write_counted(counted: tuple[Pair, int], depth: int) -> list[object]:
-    pair, count = counted
-    return [_PAIR.write(pair, depth), WHOLE.write(count, depth)]
+def _counted(form: Callable[[], FieldSchema], what: str) -> FieldSchema:
+    """Return the form of something beside how often it occurs."""
+
+    def write(counted: tuple[object, int], depth: int) -> list[object]:
+        return [form().write(counted[0], depth), WHOLE.write(counted[1], depth)]
+
+    def read(data: object, depth: int) -> tuple[Any, int]:
+        match data:
+            case [value, count]:
+                return form().read(value, depth), WHOLE.read(count, depth)
+        raise undecodable(f"{what} does not stand beside its count")
+
+    return FieldSchema(write, read)
 
 
-def _read_counted(data: object, depth: int) -> tuple[Pair, int]:
-    match data:
-        case [pair, count]:
-            return _PAIR.read(pair, depth), WHOLE.read(count, depth)
-    raise undecodable("a pair of laws does not stand beside its count")
+def _routed(of: type, *, parts: tuple[tuple[Composition, int], ...]) -> object:
+    if any(count < 1 for _, count in parts):
+        raise undecodable("a part occurs less than once")
+    return of(parts)
 
 
 def _pair(
     file: str, name: str, *, make: Callable[..., Any] | None = None, **fields: FieldSchema
 ) -> ClassSchema:
-    return lazy_class_schema(f"discreet.loss.{file}", name, make=make, kept=None, **fields)
+    return lazy_class_schema(
+        f"discreet.loss.{file}", name, make=make, kept=None, marks=(), **fields
+    )
 
 
 _DIRECTION: Final = lazy_enum_schema("discreet.loss.sampling.poisson_sampling", "Direction")
-_COUNTED: Final = tuple_schema(FieldSchema(_write_counted, _read_counted))
+_COUNTED: Final = tuple_schema(_counted(lambda: _PAIR, "a pair of laws"))
 _COMPOSITION: Final = union_schema(
     "a product of pairs", [_loss("Composition", pairs=_COUNTED, renyi=optional_schema(_CURVE))]
 )
 _SIDE: Final = tuple_schema(_COMPOSITION, low=1)
 
+_PARTS: Final = tuple_schema(_counted(lambda: _COMPOSITION, "a product of pairs"), low=1)
+_SHUFFLE: Final = union_schema(
+    "a shuffle",
+    [_loss("Shuffle", epsilon=POSITIVE, population=WHOLE, binary=FLAG, kept={"epsilon": "local"})],
+)
+_SHAPE: Final = union_schema(
+    "a shape",
+    [
+        _pair("pairs.composition_curve", "CompositionShape", composition=_COMPOSITION),
+        _pair("pairs.envelope", "EnvelopeShape", parts=_SIDE),
+        _pair("pairs.two_steps", "TwoStepShape", first=_COMPOSITION, second=_COMPOSITION),
+        _pair("sampling.mixtures", "RoutedShape", make=_routed, parts=_PARTS),
+        _pair("sampling.mixtures", "SampledGroupShape", towards=_SIDE, rate=_RATE, turned=FLAG),
+        _pair("sampling.replaced_record", "FixedSizeShape", parts=_SIDE, rate=_RATE),
+        _pair(
+            "sampling.replaced_record",
+            "ReplacedShape",
+            removed=_COMPOSITION,
+            inserted=_COMPOSITION,
+            replaced=_COMPOSITION,
+            rate=_RATE,
+        ),
+        _pair("sampling.shuffle_shape", "ShuffledShape", shuffle=_SHUFFLE),
+    ],
+)
+"""Adding a shape of curved pairs is one line here."""
+
 _PAIR: FieldSchema = union_schema(
     "a pair of laws",
     [
         _pair("pairs.bounded_range", "BoundedRangePair", epsilon=POSITIVE),
+        _pair("pairs.curved_pair", "CurvedPair", shape=_SHAPE),
         _pair("pairs.gaussian", "DiscreteGaussianPair", variance=POSITIVE, distance=WHOLE),
         _pair("pairs.laplace", "DiscreteLaplacePair", scale=POSITIVE, distance=WHOLE),
         _pair("pairs.finite", "FinitePair", p=_LAW, q=_LAW),
@@ -124,8 +172,9 @@ LOSS_SCHEMAS: Final = (
     ),
     _loss("ZeroConcentrated", rho=POSITIVE),
     _loss("GaussianDP", mu_squared=POSITIVE),
+    _pair("continuous_laplace", "ContinuousLaplace", scale=POSITIVE),
     _loss("RenyiDP", orders=tuple_schema(POSITIVE), values=tuple_schema(POSITIVE)),
-    _loss("Profile", remove=_SIDE, add=_SIDE),
+    _loss("Profile", remove=_SIDE, add=_SIDE, marks=("indivisible",)),
 )
 """Adding a notion of loss is one line here."""
 

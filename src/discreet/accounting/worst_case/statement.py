@@ -12,11 +12,14 @@ t.  Once that bound falls below an epsilon already computed, the rest cannot be 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from typing import Final, final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from discreet.accounting.scopes.atoms import ColumnAtoms
 from discreet.accounting.scopes.box import Box
@@ -31,11 +34,12 @@ from discreet.accounting.worst_case.frontier import (
     Scenario,
 )
 from discreet.accounting.worst_case.tree_terms import AFTER, BEFORE
-from discreet.exact import float_down
+from discreet.exact import float_down, float_up
 from discreet.loss import PrivacyLoss, Pure
 from discreet.loss.bracket import Bracket
 from discreet.loss.composition import Composition
-from discreet.loss.parameters import checked_delta
+from discreet.loss.curves import PrivacyCurve
+from discreet.loss.parameters import checked_delta, checked_epsilon
 from discreet.loss.profile import Profile
 from discreet.units import PrivacyUnit
 
@@ -90,14 +94,15 @@ class Witness:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(PrivacyCurve):
     """The price of a tree for a unit.
 
     >>> from discreet.accounting import Leaf, Parallel, account
     >>> from discreet.loss import Pure
     >>> wards = Parallel("ward", {"A": Leaf(Pure(epsilon=1)), "B": Leaf(Pure(epsilon="1/2"))})
-    >>> account(wards, relation="add_remove").epsilon(delta=0)
-    1.0
+    >>> price = account(wards, relation="add_remove")
+    >>> price.epsilon(delta=0), price.epsilon(0), price.epsilons([0, 1]).tolist()
+    (1.0, 1.0, [1.0, 0.0])
     """
 
     tree: Node
@@ -120,15 +125,15 @@ class Statement:
         )
         return Profile(remove=remove, add=add, indivisible=True)  # of parts unknown
 
-    def epsilon(self, *, delta: object) -> float:
+    def epsilon(self, delta: object) -> float:
         """Return the least epsilon at a delta, rounded up."""
         return self._worst(checked_delta(delta))[1]
 
-    def delta(self, *, epsilon: object) -> float:
+    def delta(self, epsilon: object) -> float:
         """Return the chance of failure at an epsilon, rounded up."""
         return self.loss.delta(epsilon=epsilon)
 
-    def interval(self, *, delta: object) -> Bracket:
+    def interval(self, delta: object) -> Bracket:
         """Enclose the price at a delta: the lower end is that of a scenario that exists."""
         chance = checked_delta(delta)
         worst, high = self._worst(chance)
@@ -139,7 +144,27 @@ class Statement:
         low = max((composition.epsilon(chance).low for composition in attained), default=0.0)
         return Bracket(min(low, high), high)
 
-    def gap(self, *, delta: object) -> float:
+    def delta_interval(self, epsilon: object) -> Bracket:
+        """Enclose the chance of failure at an epsilon: the lower end is that of a scenario."""
+        exact = checked_epsilon(epsilon)
+        high, right = self.loss.delta(exact), float_up(exact)
+        attained = (self._frontier.composition(o) for o in self._all() if o.attained)
+        low = max((composition.delta(right).low for composition in attained), default=0.0)
+        return Bracket(min(low, high), high)
+
+    def renyi(self, order: object) -> float:
+        """Return the largest Rényi divergence of an order over scenarios, rounded up."""
+        return self.loss.renyi(order)
+
+    def tradeoff(self, false_alarm: object) -> float:
+        """Return the least chance of a missed detection over scenarios, rounded down."""
+        return self.loss.tradeoff(false_alarm)
+
+    def tradeoffs(self, false_alarms: Iterable[object]) -> NDArray[np.float64]:
+        """Return the least chance of a missed detection for each false alarm, rounded down."""
+        return self.loss.tradeoffs(false_alarms)
+
+    def gap(self, delta: object) -> float:
         """Return how far the price may lie above the truth."""
         return self.interval(delta=delta).width
 
@@ -148,7 +173,7 @@ class Statement:
         """The worst neighbor at a delta of one in a million."""
         return self.witness_at(delta=_SHOWN)
 
-    def witness_at(self, *, delta: object) -> Witness:
+    def witness_at(self, delta: object) -> Witness:
         """Return the worst neighbor at a delta."""
         option, _ = self._worst(checked_delta(delta))
         if option is None:

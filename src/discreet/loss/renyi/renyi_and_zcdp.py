@@ -64,15 +64,15 @@ class ZeroConcentrated(PrivacyLoss):
         """Return what the divergences imply; nothing is known from below."""
         return Profile.symmetric(Composition(pairs=(), renyi=RenyiCurve(rho=self.rho)))
 
-    def delta_interval(self, *, epsilon: object) -> Bracket:
+    def delta_interval(self, epsilon: object) -> Bracket:
         """Bound delta through the best order."""
         return Bracket(0.0, concentrated_delta(rho=self.rho, epsilon=epsilon))
 
-    def interval(self, *, delta: object) -> Bracket:
+    def interval(self, delta: object) -> Bracket:
         """Bound epsilon through the best order."""
         return Bracket(0.0, concentrated_epsilon(rho=self.rho, delta=delta))
 
-    def renyi(self, *, order: object) -> float:
+    def renyi(self, order: object) -> float:
         """Return rho times the order, rounded up."""
         return float_up(self.rho * checked_order(order))
 
@@ -136,17 +136,17 @@ class RenyiDP(PrivacyLoss):
         """Return what the divergences imply; nothing is known from below."""
         return Profile.symmetric(Composition(pairs=(), renyi=self.curve))
 
-    def delta_interval(self, *, epsilon: object) -> Bracket:
+    def delta_interval(self, epsilon: object) -> Bracket:
         """Bound delta through the best of the orders."""
         known = zip(self.orders, self.values, strict=True)
         return Bracket(0.0, min(renyi_delta(order=a, value=r, epsilon=epsilon) for a, r in known))
 
-    def interval(self, *, delta: object) -> Bracket:
+    def interval(self, delta: object) -> Bracket:
         """Bound epsilon through the best of the orders."""
         known = zip(self.orders, self.values, strict=True)
         return Bracket(0.0, min(renyi_epsilon(order=a, value=r, delta=delta) for a, r in known))
 
-    def renyi(self, *, order: object) -> float:
+    def renyi(self, order: object) -> float:
         """Return the chord between known orders, rounded up; infinite above the largest."""
         value = self.curve.at(checked_order(order))
         return math.inf if value is None else float_up(value)

@@ -66,11 +66,11 @@ class Shuffle:
         object.__setattr__(self, "population", count)
         object.__setattr__(self, "binary", bool(binary))
 
-    def delta(self, *, epsilon: object) -> float:
+    def delta(self, epsilon: object) -> float:
         """Return delta at a central epsilon, rounded up."""
         return float_up(self.delta_up(exp(min(checked_epsilon(epsilon), _FAR)).low))
 
-    def epsilon(self, *, delta: object) -> float:
+    def epsilon(self, delta: object) -> float:
         """Return a central epsilon at which delta is certified, within 2**-30 of the least."""
         chance = checked_delta(delta)
         low, high = Fraction(0), Fraction(float_up(self.local))  # at high no delta is needed
