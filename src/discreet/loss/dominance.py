@@ -23,6 +23,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from discreet.loss.elementary import log
 from discreet.loss.pairs.bounded_range import BoundedRangePair
 from discreet.loss.pairs.gaussian import DiscreteGaussianPair, GaussianPair
 from discreet.loss.pairs.laplace import DiscreteLaplacePair, LaplacePair
@@ -56,11 +57,20 @@ def largest_loss(composition: Composition) -> Fraction | None:
             case DiscreteLaplacePair(scale=scale, distance=distance):
                 total += count * distance / scale
             case _:
-                largest = pair.largest()
-                if math.isinf(largest):
+                largest = _largest_of(pair)
+                if largest is None:
                     return None
-                total += count * Fraction(largest)
+                total += count * largest
     return total
+
+
+def _largest_of(pair: Pair) -> Fraction | None:
+    """Bound the largest loss of a pair: closely where all ratios are known, else by a float."""
+    ratios = pair.ratios()
+    if ratios:
+        return log(max(ratios)).high
+    largest = pair.largest()
+    return None if math.isinf(largest) else Fraction(largest)
 
 
 def dominates(larger: Composition, smaller: Composition) -> bool:

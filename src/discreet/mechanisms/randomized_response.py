@@ -9,6 +9,11 @@ epsilon-DP between any two truths, and no smaller epsilon will do.  For two cate
 is the largest of all epsilon-DP mechanisms; with more, lies to third categories reveal nothing
 about which of two truths is the case, and the profile is smaller.  No epsilon-DP mechanism in the
 local model is right more often on its worst input.
+
+Rounding.  In place of e^-epsilon stands a rational a above it, so that all chances are rational and
+their largest ratio, 1/a, is below e^epsilon: the loss is at most what was asked for, and its bounds
+too.  Up to an epsilon of 100 a exceeds e^-epsilon by 2**-140 to 2**-125 of itself, beyond by less
+than 2**-270.
 Theorem (key ``response-estimate``).  If a share s of n people answer a category, then
 (s - q) / (p - q) is an unbiased estimate of the share that belongs to it, where p and q are the
 chances of the true and of one other category.
@@ -17,7 +22,7 @@ chances of the true and of one other category.
 from __future__ import annotations
 
 import functools
-import itertools
+import math
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -31,7 +36,6 @@ from discreet.certified import exp_neg
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import Interval, whole
 from discreet.loss import PrivacyLoss, Profile, Pure
-from discreet.loss.elementary import exp
 from discreet.loss.pairs.finite import FinitePair
 from discreet.mechanisms.mechanism import Mechanism, Number, at_confidence, factor, steps_at
 from discreet.noise import SYSTEM, Entropy, Uniform
@@ -40,7 +44,7 @@ from discreet.noise.table import TableSizes
 
 __all__ = ["RandomizedResponse"]
 
-_BITS: Final = 64
+_BITS: Final = 128
 _LARGEST: Final = 100
 _SIZES: Final = TableSizes(guide_bits=8)
 
@@ -77,33 +81,27 @@ class RandomizedResponse(Mechanism[Hashable, Any]):
         object.__setattr__(self, "epsilon", factor(epsilon, name="epsilon"))
         object.__setattr__(self, "categories", chosen)
 
-    def keep(self, *, bits: int = _BITS) -> Interval:
-        """Enclose the chance of the true category."""
-        return self._chance(1, bits)
+    def keep(self) -> Interval:
+        """Return the chance of the true category."""
+        return self._chances()[0]
 
     def loss(self, *, distance: Number = 1) -> PrivacyLoss:
         """Return the loss between any two truths: they are all neighbors.  It is tight.
 
-        With more than two categories e^epsilon is rounded up, by less than 2**-60 of itself; above
-        an epsilon of 100 the loss of two categories is charged.
+        Above an epsilon of 100 the loss of two categories is charged.
         """
         if steps_at(distance) == 0:
             return Pure(epsilon=0)
         others = len(self.categories) - 1
         if others == 1 or self.epsilon == 0 or self.epsilon > _LARGEST:
             return Pure(epsilon=self.epsilon)
-        total = (odds := exp(self.epsilon).high) + others
-        kept, lied, rest = odds / total, 1 / total, (others - 1) / total
+        kept, lied = (chance.low for chance in self._chances())
+        rest = (others - 1) * lied
         return Profile.of(FinitePair((kept, lied, rest), (lied, kept, rest)))
 
     def error(self, *, confidence: Number) -> int:
         """Return 0 if the answer is the truth with this chance, else 1."""
-        chance = at_confidence(confidence)
-        for bits in (_BITS << doubling for doubling in itertools.count()):
-            kept = self.keep(bits=bits)
-            if kept.low >= chance or kept.high < chance:  # e^epsilon is irrational, or one
-                return int(kept.high < chance)
-        raise AssertionError  # the loop above has no end
+        return int(self.keep().low < at_confidence(confidence))
 
     def run(self, value: Hashable, *, entropy: Entropy = SYSTEM) -> Any:
         """Return one answer."""
@@ -123,7 +121,7 @@ class RandomizedResponse(Mechanism[Hashable, Any]):
     def reference_pmf(self, value: Hashable) -> dict[Any, Interval]:
         """Return the chance of every answer."""
         _place({category: index for index, category in enumerate(self.categories)}, value)
-        kept, lied = self.keep(), self._chance(0, _BITS)
+        kept, lied = self._chances()
         return {category: kept if category == value else lied for category in self.categories}
 
     def estimate(self, *, count: int, total: int) -> float:
@@ -134,26 +132,21 @@ class RandomizedResponse(Mechanism[Hashable, Any]):
         """
         people = whole(total, name="total", low=1)
         share = Fraction(whole(count, name="count", low=0, high=people), people)
-        if self.epsilon == 0:
+        p, q = (chance.low for chance in self._chances())
+        if p == q:
             raise OutOfRange(
-                what="epsilon is zero.",
+                what="epsilon is zero, or so close to it that truth and lies are equally likely.",
                 why="the answers do not depend on the truth, so nothing can be estimated.",
-                do="give an epsilon above zero.",
+                do="give a larger epsilon.",
             )
-        p, q = (self._chance(kept, 4 * _BITS) for kept in (1, 0))
-        ends = [
-            (share - q_end) / (p_end - q_end) for p_end, q_end in ((p.low, q.high), (p.high, q.low))
-        ]
-        return Interval(min(ends), max(ends)).nearest()
+        estimate = (share - q) / (p - q)
+        return Interval(estimate, estimate).nearest()
 
-    def _chance(self, kept: int, bits: int) -> Interval:
-        """Enclose 1 or e^-epsilon over 1 + (k - 1) e^-epsilon."""
-        one = 1 << (bits + 32)
-        low, high = exp_neg(self.epsilon, bits + 32)
-        others = len(self.categories) - 1
-        if kept:
-            return Interval(Fraction(one, one + others * high), Fraction(one, one + others * low))
-        return Interval(Fraction(low, one + others * low), Fraction(high, one + others * high))
+    def _chances(self) -> tuple[Interval, Interval]:
+        """Return the chances of the true category and of one other."""
+        decay = _decay(self.epsilon)
+        kept = 1 / (1 + (len(self.categories) - 1) * decay)
+        return Interval(kept, kept), Interval(decay * kept, decay * kept)
 
     def _moves(self, count: int, entropy: Entropy) -> NDArray[np.int64]:
         """Draw how far each answer moves around the circle of categories; 0 is the truth.
@@ -177,11 +170,19 @@ def _place(places: dict[Hashable, int], value: Hashable) -> int:
 
 
 @functools.lru_cache(maxsize=64)
+def _decay(epsilon: Fraction) -> Fraction:
+    """Return e^-epsilon, rounded up by at least one step."""
+    bits = _BITS + math.ceil(3 * min(epsilon, Fraction(_LARGEST)) / 2)
+    return Fraction(min(exp_neg(epsilon, bits)[1] + 1, 1 << bits), 1 << bits)
+
+
+@functools.lru_cache(maxsize=64)
 def _lies(epsilon: Fraction, others: int) -> WeightedTable:
-    """Return a coin with odds of 1 to ``others`` * e^-epsilon: 1 is a lie."""
+    """Return a coin with odds of 1 to ``others`` times the decay: 1 is a lie."""
+    odds = others * _decay(epsilon)
 
     def weights(bits: int) -> tuple[list[int], list[int]]:
-        low, high = exp_neg(epsilon, bits)
-        return [1 << bits, others * low], [1 << bits, others * high]
+        one, scaled = 1 << bits, odds * (1 << bits)
+        return [one, math.floor(scaled)], [one, math.ceil(scaled)]
 
     return WeightedTable(weights, _SIZES)

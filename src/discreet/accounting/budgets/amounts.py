@@ -36,6 +36,7 @@ __all__ = [
 
 _PLACES: Final = 24
 _DIGITS: Final = 4
+_HARDLY: Final = 1000
 
 QUANTUM: Final = Fraction(1, 10**_PLACES)
 """The unit in which privacy is counted."""
@@ -74,8 +75,13 @@ def amount_value(amount: int) -> Fraction:
 def format_up(amount: int) -> str:
     """Show what is spent: to four digits, never less than it is.
 
+    What hardly exceeds a number of four digits is shown with the digit that exceeds it, since that
+    digit may be why it does not fit.
+
     >>> format_up(amount_up(Fraction(1, 3))), format_up(amount_up(Fraction(1, 10**9)))
     ('0.3334', '1e-09')
+    >>> format_up(amount_up(1 + Fraction(16, 10**16)))
+    '1.000000000000002'
     """
     return _shown(amount, up=True)
 
@@ -83,8 +89,12 @@ def format_up(amount: int) -> str:
 def format_down(amount: int) -> str:
     """Show what is left, or a limit: to four digits, never more than it is.
 
+    What hardly falls short of a number of four digits is shown with the digit that falls short.
+
     >>> format_down(amount_down(Fraction(2, 3))), format_down(-1), format_down(12345 * 10**24)
     ('0.6666', '0', '12340')
+    >>> format_down(amount_down(1 - Fraction(1, 10**9)))
+    '0.999999999'
     """
     return _shown(max(amount, 0), up=False)
 
@@ -93,6 +103,9 @@ def _shown(amount: int, *, up: bool) -> str:
     if amount >= NEVER:
         return "infinity"
     spare = max(len(str(amount)) - _DIGITS, 0)
+    gap = (amount if up else -amount) % 10**spare  # what rounding to four digits would hide
+    if 0 < _HARDLY * gap < 10**spare:
+        spare = len(str(gap)) - 1
     digits, rest = divmod(amount, 10**spare)
     digits = (digits + (up and rest > 0)) * 10**spare
     if 0 < digits < 10 ** (_PLACES - 5):

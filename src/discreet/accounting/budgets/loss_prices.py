@@ -66,14 +66,23 @@ def point_price(loss: PrivacyLoss, delta: Fraction | None = None) -> Price | Non
     4.377178096
     """
     if delta is not None:
-        epsilon = loss.epsilon(delta=delta)
-        return None if math.isinf(epsilon) else (Fraction(epsilon), delta)
+        return _point_at(loss, delta)
     bound = loss.pure_bound()
     if bound is not None:
         return bound, _NONE
     if isinstance(loss, Approximate):
         return loss.epsilon_bound, loss.delta_bound
     return _worst_of(loss, _pair_point)
+
+
+def _point_at(loss: PrivacyLoss, delta: Fraction) -> Price | None:
+    """Return an epsilon at a delta: a float, or the sum of exact ones where that is less."""
+    epsilon = loss.epsilon(delta=delta)
+    if math.isinf(epsilon):
+        return None
+    exact = point_price(loss)
+    bounds = [Fraction(epsilon), *([exact[0]] if exact is not None and exact[1] <= delta else [])]
+    return min(bounds), delta
 
 
 def concentrated_price(loss: PrivacyLoss, delta: Fraction | None = None) -> Price | None:
@@ -153,9 +162,27 @@ def _divergence(loss: PrivacyLoss, order: Fraction) -> Fraction | None:
             return square * order / 2
         case RenyiDP():
             return loss.curve.at(order)
+        case Profile():
+            exact = [_straight_sum(product, order) for product in (*loss.remove, *loss.add)]
+            sums = [value for value in exact if value is not None]
+            return _least(loss, order, max(sums) if len(sums) == len(exact) else None)
         case _:
-            value = loss.renyi(order=order)
-            return Fraction(value) if math.isfinite(value) else None
+            return _least(loss, order)
+
+
+def _least(loss: PrivacyLoss, order: Fraction, exact: Fraction | None = None) -> Fraction | None:
+    """Return the divergence as a float that was rounded up, or an exact bound that is less."""
+    value = loss.renyi(order=order)
+    if math.isinf(value):
+        return exact
+    return Fraction(value) if exact is None else min(Fraction(value), exact)
+
+
+def _straight_sum(product: Composition, order: Fraction) -> Fraction | None:
+    """Add up exact divergences: those of a curve, and of pairs whose rho is known."""
+    rho = concentration(Composition(product.pairs))
+    curve = _NONE if product.renyi is None else product.renyi.at(order)
+    return None if rho is None or curve is None else rho * order + curve
 
 
 def _unknown(curve: RenyiCurve) -> Fraction | None:  # noqa: ARG001  (whatever it is)

@@ -149,7 +149,7 @@ def _up(value: int, bits: int) -> int:
 
 _CHUNK: Final = 1 << 19
 _BITS: Final = 128
-_MARGIN: Final = 1 - Fraction(1, 1 << 30)
+_MARGIN: Final = 1 - Fraction(1, 1 << 30)  # sums of shares stay below delta in floats too
 
 
 @final
@@ -209,8 +209,9 @@ class OptimalKeys(PartitionSelectionMechanism[NDArray[np.bool_]]):
     ) -> Self:
         """Return the choice of keys that spends a total epsilon and delta on all groups of a unit.
 
-        Of two ways to split them the one that shows smaller groups is taken: epsilon in equal
-        shares, with all of delta for units seen alone; or half of delta for the sum of the losses.
+        Of two ways to split them the one that shows smaller groups is taken: both in equal shares;
+        or half of delta for units seen alone, and half for the sum of the losses, which then costs
+        epsilon at just this delta.
 
         >>> keys = OptimalKeys.within(epsilon=1, delta=1e-6, groups=4, relation="add_remove")
         >>> keys.epsilon, keys.loss().epsilon(delta=1e-6) <= 1
@@ -221,13 +222,12 @@ class OptimalKeys(PartitionSelectionMechanism[NDArray[np.bool_]]):
         _, places = worst_move(
             distance=1, groups=whole(groups, name="groups", low=1), relation=kind
         )
-        equal = root_complement(1 - chance * _MARGIN, places, _BITS).low
         half = root_complement(1 - chance / 2, places, _BITS).low
 
         def loss_at(scale: Fraction) -> PrivacyLoss:
             return Approximate(epsilon=1 / scale, delta=half).power(places)
 
-        splits = [(total / places, equal)]
+        splits = [(total / places, chance * _MARGIN / places)]
         if places > 1 and total:
             splits.append((1 / least_scale(loss_at, epsilon=total, delta=chance), half))
 
