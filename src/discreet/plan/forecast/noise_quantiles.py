@@ -21,12 +21,12 @@ an offset of minus that many ranks (:mod:`discreet.plan.pricing.group_sensitivit
 higher than the one of the quantile, except with a chance of at most m; and one with an offset of
 plus that many is no lower.
 Proof.  Let T be the ranks below, t = q n - T.  With T more rows in the first leaf the ranks of the
-leaves cover all numbers from 0 to n + T, so one of them holds q n, and the best score is 0.  A leaf
-is too high if more than q (n - 1) rows lie below it: then it is none of the values that define the
-quantile.  It is not the first leaf, and is T - q + 1 / d >= R or more beside its rank, since ranks
-are whole numbers, and q n a multiple of 1 / d.  So each of at most k - 1 such leaves has
-at most exp(-R / scale) times the chance of the best, and all of them at most m.  Above the quantile
-it is the same with the order of the values reversed.
+leaves cover all numbers from 0 to n + T, so one of them holds q n, and the best score is at least
+0.  A leaf is too high if more than q (n - 1) rows lie below it: then it is none of the values that
+define the quantile.  It is not the first leaf, and is T - q + 1 / d >= R or more beside its rank,
+since ranks are whole numbers, and q n a multiple of 1 / d.  So each of at most k - 1 such leaves
+has at most exp(-R / scale) times the chance of the best, and all of them at most m.  Above the
+quantile it is the same with the order of the values reversed.
 No number of rows is needed: where there are fewer than the ranks aside, the first or the last leaf
 is chosen, and the interval ends at the bounds of the values.
 """

@@ -26,7 +26,9 @@ u(i) and n, and is chosen with a probability proportional to exp(score / scale).
 choice bounds by how much one row more or less moves every score; one row that is replaced moves
 every score by at most 1, and by at most twice the weight.  The score of a ``QuantileChoice`` is
 
-    -max(0, b(i) - t, t - u(i)),    t = level n + offset.
+    min(t - b(i), u(i) - t),    t = level n + offset:
+
+how deep the rank t lies among those of leaf i, or minus how far beside them.
 
 Where the offset is not zero, as many rows more are counted: in the first leaf if it is negative,
 which moves all ranks up and t with them, and in the last leaf if it is positive.  So t is never
@@ -234,7 +236,7 @@ class LeafChoice(ABC):
 
     @abstractmethod
     def misses(self, below: NDArray[Any], upto: NDArray[Any], rows: NDArray[Any]) -> NDArray[Any]:
-        """Return how far scores are below the best that there can be, in parts of a row.
+        """Return minus the scores, up to what all leaves of a group share, in parts of a row.
 
         Args:
             below: the rows below each leaf, those that are counted besides among them.
@@ -311,10 +313,9 @@ class QuantileChoice(LeafChoice):
         return self.side == 0 or not 0 < self.level < 1
 
     def misses(self, below: NDArray[Any], upto: NDArray[Any], rows: NDArray[Any]) -> NDArray[Any]:
-        """Return how far ranks are from the one that is aimed at."""
+        """Return how far ranks are from the one that is aimed at, below 0 inside a leaf."""
         target = rows * self.level.numerator + self.parts * max(self.offset, 0)
-        beside = np.maximum(below * self.parts - target, target - upto * self.parts)
-        misses: NDArray[Any] = np.maximum(beside, 0)
+        misses: NDArray[Any] = np.maximum(below * self.parts - target, target - upto * self.parts)
         return misses
 
 
