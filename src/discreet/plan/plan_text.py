@@ -242,6 +242,8 @@ def _releases(plan: Plan) -> Iterator[Branch]:
 def _noise(noise: Noise, plan: Plan, about: dict[str, str], step: Fraction) -> str:
     """Show noise, and how far one unit moves what it hides, in the units of the answer."""
     relation, far = plan.unit.relation, noise.distances
+    if not far.moved(relation):
+        return f"{noise.measure}: {about[noise.measure]}, a public number that costs nothing"
     if isinstance(noise.mechanism, Gaussian):
         deviation = Fraction(noise.mechanism.width)
         width = f"Gaussian noise of deviation {_short(deviation * step)}"

@@ -134,7 +134,8 @@ def _laplace(part: Part, relation: Relation, epsilon: float, miss: float) -> flo
     """Return the scale of a part for a share of epsilon, or the error of a choice."""
     match part:
         case NoisyTotals(distances=far):
-            return far.moved(relation) / epsilon
+            moved = far.moved(relation)
+            return moved / epsilon if moved else 0.0
         case LeafPart(groups=groups, leaves=leaves):
             far_off = 2 * groups * float(part.moved(relation)) * math.log(leaves / miss)
             return far_off / (epsilon * float(part.value_share))
@@ -147,7 +148,8 @@ def _gaussian(part: Part, relation: Relation, rho: float, miss: float) -> float:
     root = math.sqrt(2 * rho)
     match part:
         case NoisyTotals(distances=far):
-            return math.sqrt(far.moved_squared(relation)) / root
+            square = far.moved_squared(relation)
+            return math.sqrt(square) / root if square else 0.0
         case LeafPart(groups=groups, leaves=leaves):
             far_off = float(part.moved(relation)) * math.log(leaves / miss)
             return math.sqrt(groups / float(part.value_share)) * far_off / root
