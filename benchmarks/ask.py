@@ -21,11 +21,14 @@ from benchmarks.report import NOTHING, aligned, bar_list, figures, table, write_
 from benchmarks.rows.ask import BOUNDED, OPENDP, PEERS, PLAIN, ROW_COUNTS, Field
 from benchmarks.rows.ask_errors import OTHERS, Errors, Row
 from benchmarks.rows.ask_paced import Paced
+from benchmarks.rows.ask_quantiles import QuantileRow, quantile_rows
 from benchmarks.rows.ask_tables import Tables
 
 COLUMNS = {BOUNDED: "bounded SQL", PLAIN: "plain SQL", **NAMES}
 LIMIT, QUICK_LIMIT = 90.0, 30.0
 """CPU seconds that one answer of another library may take."""
+DRAWS, QUICK_DRAWS = 400, 100
+"""Tables of which quantiles are chosen, a thousand rows each."""
 REPEATS, QUICK_REPEATS = 20, 5
 """Answers of a hundred groups each, from which errors are measured."""
 
@@ -46,10 +49,13 @@ def main() -> int:
         results = run_all(Field(tables, sizes, paced, stack).races(), options.rounds)
         judged = Errors(peers.get(OPENDP), QUICK_REPEATS if options.quick else REPEATS)
         errors = list(judged.rows())
+        draws = QUICK_DRAWS if options.quick else DRAWS
+        quantiles = list(quantile_rows(peers.get(OPENDP), draws))
     said = [note for peer in paced for note in peer.notes] + judged.notes
-    verdict, targets = bars(results, errors), notes(results)
+    verdict, targets = bars(results, errors, quantiles), notes(results)
     print_report(described, results, missing, said)
     print(f"\n{error_table(errors)}")
+    print(f"\n{quantile_table(quantiles)}")
     print(f"\nBars\n{bar_list(verdict)}")
     print(f"\nTargets in absolute time, which depend on the machine\n{bar_list(targets)}")
     if options.json:
@@ -59,6 +65,7 @@ def main() -> int:
             results=results,
             bars=[*verdict, *targets],
             errors=[{**asdict(row), "case": row.case.name} for row in errors],
+            quantiles=[asdict(row) for row in quantiles],
             notes=said,
         )
     return int(bool(missing) or any(bar.passed is False for bar in verdict))
@@ -109,6 +116,18 @@ def error_table(errors: Sequence[Row]) -> str:
             mark = " <" if who in row.worse_than else ""
             cells.append(NOTHING if error is None else figures(error) + mark)
         rows.append(cells)
+    return aligned(head, rows)
+
+
+def quantile_table(quantiles: Sequence[QuantileRow]) -> str:
+    """Lay out rank errors at the same price; a mark says where OpenDP errs less."""
+    head = ["epsilon 1, 1,000 rows", "quantile", "ranks missed", "OpenDP"]
+    rows = []
+    for row in quantiles:
+        other = NOTHING if row.opendp is None else figures(row.opendp)
+        rows.append(
+            [row.values, row.level, figures(row.ours), other + (" <" if row.behind else "")]
+        )
     return aligned(head, rows)
 
 

@@ -11,6 +11,7 @@ from benchmarks.report import OURS, PER_SECOND, Bar, figures
 from benchmarks.rows.ask import BOUNDED, OPENDP, PIPELINEDP, PLAIN, SMARTNOISE
 from benchmarks.rows.ask_errors import NEARLY, Row
 from benchmarks.rows.ask_others import SHOWN
+from benchmarks.rows.ask_quantiles import QuantileRow
 from benchmarks.rows.ask_tables import PERSON, ROW
 
 BEHIND = 1.3
@@ -23,11 +24,13 @@ DEVIATIONS = 5
 """How many standard deviations a share of measured errors may be off."""
 
 
-def bars(results: Sequence[Result], errors: Sequence[Row]) -> list[Bar]:
+def bars(
+    results: Sequence[Result], errors: Sequence[Row], quantiles: Sequence[QuantileRow]
+) -> list[Bar]:
     """Return the bars that decide the run."""
     speed = [bounded(results), plain(results), *(ahead(results, who) for who in NAMES)]
     exact = [smallest(errors, public=True), smallest(errors, public=False), shown(errors)]
-    return [*speed, *exact, kept(errors)]
+    return [*speed, *exact, kept(errors), ranks(quantiles)]
 
 
 def bounded(results: Sequence[Result]) -> Bar:
@@ -123,6 +126,19 @@ def kept(errors: Sequence[Row]) -> Bar:
         text="95 % of measured errors are within what was promised, but for chance",
         measured=f"{name} at worst",
         passed=worst >= 0,
+        binding=True,
+    )
+
+
+def ranks(quantiles: Sequence[QuantileRow]) -> Bar:
+    """Compare rank errors of quantiles with those of OpenDP."""
+    rows = [row for row in quantiles if row.opendp is not None]
+    behind = [f"{row.level} of {row.values}" for row in rows if row.behind]
+    return Bar(
+        text="quantiles miss by no more ranks than OpenDP's, with ties and without, but for chance",
+        measured=f"{len(rows) - len(behind)} of {len(rows)}"
+        + "".join(f"; not {name}" for name in behind),
+        passed=not behind if rows else None,
         binding=True,
     )
 

@@ -3,6 +3,7 @@
 Each line of standard input is a request: the name of some work and its parameters.  The answer to
 ``person`` and ``row`` is the CPU time of one answer, from a Parquet file to a table with noise.
 The answer to ``noise`` is what the library would add: the law, the scale and the threshold.
+The answer to ``quantiles`` is one quantile for each of some tables.
 """
 
 from __future__ import annotations
@@ -90,7 +91,20 @@ def rho(*, epsilon: float, delta: float) -> float:
     return 1 / (2 * dp.binary_search(fits, bounds=(0.01, 1e6)) ** 2)
 
 
-WORK = {"person": person, "row": row, "noise": noise, "rho": rho}
+def quantiles(*, tables: list[list[int]], level: float, places: int) -> list[int]:
+    """Choose a quantile of each table, among whole numbers, at epsilon 1; rows come and go."""
+    space = dp.vector_domain(dp.atom_domain(T=int)), dp.symmetric_distance()
+
+    def selection(scale: float) -> dp.Measurement:
+        law = dp.max_divergence()
+        return space >> dp.m.then_private_quantile(law, list(range(places)), level, scale)
+
+    scale = dp.binary_search(lambda scale: selection(scale).map(1) <= 1, bounds=(0.01, 100.0))
+    select = selection(scale)
+    return [int(select(table)) for table in tables]
+
+
+WORK = {"person": person, "row": row, "noise": noise, "rho": rho, "quantiles": quantiles}
 
 
 def main() -> None:

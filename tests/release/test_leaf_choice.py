@@ -49,8 +49,7 @@ def scores(choice, counts):
     counts = list(counts)
     counts[0 if choice.offset < 0 else -1] += abs(choice.offset)
     return [
-        -max(Fraction(0), sum(counts[:i]) - target, target - sum(counts[: i + 1]))
-        for i in range(len(counts))
+        min(target - sum(counts[:i]), sum(counts[: i + 1]) - target) for i in range(len(counts))
     ]
 
 
@@ -129,7 +128,7 @@ def test_mutants_of_the_runs_have_another_law(mutant, monkeypatch):
     real = leaf_choice._Runs.of
     monkeypatch.setattr(leaf_choice._Runs, "of", lambda *args, **kw: mutant(real(*args, **kw)))
     with pytest.raises(WrongLaw):
-        check_one(choice_of(leaves=5), [0, 0, 0, 2, 0])
+        check_one(choice_of(leaves=5, level="1/4"), [0, 0, 0, 2, 0])
 
 
 def test_floats_and_integers_choose_alike(monkeypatch):

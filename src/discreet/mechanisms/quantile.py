@@ -2,14 +2,20 @@
 
 Trust: kernel.
 
-Definition.  For a level p, a candidate c misses its rank in n values by
-max(0, #(x < c) - p n, p n - #(x <= c)); the score is minus that.  Candidates with score 0 are
+Definition.  For a level p, the values equal to c take the ranks from #(x < c) to #(x <= c), and the
+score of c is min(p n - #(x < c), #(x <= c) - p n): how deep the rank p n lies among them, and minus
+the ranks by which it is missed where it does not.  Candidates whose score is not below 0 are
 p-quantiles.  One is selected with probability proportional to exp(score / scale).
 Theorem (key ``quantile-score``; Smith 2011, in its discrete form).  Adding or removing a value
 moves every score by at most max(p, 1 - p), and replacing one by at most 1.  Proof.  Adding x moves
-#(x < c) - p n by 1 - p or -p, and p n - #(x <= c) by p or p - 1; replacing leaves n alone and moves
-each count by at most 1; a maximum moves no more than its largest part.  The rest is the
+p n - #(x < c) by p - 1 or p, and #(x <= c) - p n by -p or 1 - p; replacing leaves n alone and moves
+each count by at most 1; a minimum moves no more than its largest part.  The rest is the
 ``exponential-mechanism``.
+Ties.  The score is the mid-rank score -|m - p n|, m = (#(x < c) + #(x <= c)) / 2, plus half of the
+number of values equal to c.  Cut off at 0 it would say of a value that many people share no more
+than that it is right; not cut off, at the same price, it is as far above its neighbors as these are
+away from it: twice as far.  The mid-rank score alone prefers an empty place beside such a value to
+the value itself, where p n is not near the middle of its ranks.
 """
 
 from __future__ import annotations
@@ -128,7 +134,4 @@ class Quantile(Mechanism[Values, int]):
         below = np.searchsorted(ordered, self.candidates, side="left").tolist()
         upto = np.searchsorted(ordered, self.candidates, side="right").tolist()
         rank = self.level * array.size
-        return [
-            -max(Fraction(0), less - rank, rank - least)
-            for less, least in zip(below, upto, strict=True)
-        ]
+        return [min(rank - less, least - rank) for less, least in zip(below, upto, strict=True)]

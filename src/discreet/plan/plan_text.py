@@ -7,8 +7,10 @@ may be shown.
 from __future__ import annotations
 
 import html
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, final
 
@@ -240,10 +242,12 @@ def _releases(plan: Plan) -> Iterator[Branch]:
 def _noise(noise: Noise, plan: Plan, about: dict[str, str], step: Fraction) -> str:
     """Show noise, and how far one unit moves what it hides, in the units of the answer."""
     relation, far = plan.unit.relation, noise.distances
+    if not far.moved(relation):
+        return f"{noise.measure}: {about[noise.measure]}, a public number that costs nothing"
     if isinstance(noise.mechanism, Gaussian):
-        square, variance = far.moved_squared(relation), noise.mechanism.variance
-        width = f"Gaussian noise of deviation {_short(variance * step * step, root=True)}"
-        moved = f"{_short(root_up(square) * step)} in L2"
+        deviation = Fraction(noise.mechanism.width)
+        width = f"Gaussian noise of deviation {_short(deviation * step)}"
+        moved = f"{_short(root_up(far.moved_squared(relation)) * step)} in L2"
     else:
         steps, scale = far.moved(relation), noise.mechanism.scale
         width = f"Laplace noise of scale {_short(scale * step)}"
@@ -304,9 +308,11 @@ def _percent(chance: Fraction) -> str:
     return f"{float(100 * chance):.6g} %"
 
 
-def _short(number: Fraction, *, root: bool = False) -> str:
-    value = float(number) ** 0.5 if root else float(number)
-    return f"{value:.4g}"
+def _short(number: Fraction) -> str:
+    """Show a number to four digits, even where no float is as large."""
+    if number > sys.float_info.max:
+        return f"{Decimal(number.numerator) / Decimal(number.denominator):.4g}"
+    return f"{float(number):.4g}"
 
 
 def _lines(branch: Branch, first: str, rest: str) -> Iterator[str]:

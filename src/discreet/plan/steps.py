@@ -48,6 +48,7 @@ from discreet.plan.statistics.partition_selection import (
 )
 from discreet.query.expressions import Column
 from discreet.query.question import Question
+from discreet.query.relations import Scan
 from discreet.query.source_text import pointed
 from discreet.requests.engine_request import EngineRequest
 from discreet.requests.key_product import Product
@@ -179,7 +180,25 @@ def bound_contributions(draft: Draft) -> Draft:
         available=required(draft.groups).available,
         single=not known.rows.unit,
     )
-    return replace(draft, contributions=limits)
+    return replace(draft, contributions=replace(limits, all_rows=_all_rows_count(draft)))
+
+
+def _all_rows_count(draft: Draft) -> bool:
+    """Whether the number of rows is public: one row replaces another, and no condition hides one.
+
+    Where there are several private tables, a row of one may be replaced by a row of another.
+    """
+    known = required(draft.bound)
+    whole = isinstance(known.rows.relation, Scan) and not (known.rows.unit or known.keys)
+    private = [table for table in draft.schema.tables if not table.public]
+    searching = draft.given.bounds is not None or draft.found
+    return (
+        whole
+        and len(private) == 1
+        and draft.unit.relation is Relation.REPLACE
+        and not draft.unit.columns
+        and not searching
+    )
 
 
 def measure_aggregates(draft: Draft) -> Draft:

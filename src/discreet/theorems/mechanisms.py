@@ -183,7 +183,7 @@ MECHANISMS: Final = (
     ),
     Theorem(
         key="quantile-score",
-        statement="The rank error of a candidate for the p-quantile moves by at most max(p, "
+        statement="The rank score of a candidate for the p-quantile moves by at most max(p, "
         "1-p) when a value is added or removed, and by at most 1 when one is "
         "replaced.",
         source="Smith 2011, Privacy-preserving Statistical Estimation with Optimal "

@@ -91,6 +91,13 @@ QUESTIONS_AND_PLANS: Final = (
         source="proof in discreet.plan.pricing.group_sensitivity",
     ),
     Theorem(
+        key="always-there",
+        statement="If every unit adds a number from low to high to each of g groups, and there are "
+        "no others, replacing one moves totals by at most g W in L1 and g W^2 in squared L2, "
+        "W = high - low; the number of all rows does not move.",
+        source="proof in discreet.plan.pricing.group_sensitivity",
+    ),
+    Theorem(
         key="leaf-scores",
         statement="One row more or less moves the rank score of every leaf by at most "
         "max(level, 1 - level), and one that is replaced by at most 1.",

@@ -5,7 +5,8 @@ Trust: kernel.
 Definition.  Where a count of the same rows is measured anyway, SUM is the centered sum and the
 count: h**2 + c**2 <= (h + |c|)**2, h half the range and c its middle, so that is never worse; else
 it is the sum.  A count is measured anyway if it is asked for, or if groups are chosen by it: that
-is a count of all rows, where no number of units is asked for.
+is a count of all rows, where no number of units is asked for.  A public number of all rows costs
+nothing, and is measured for any sum of them.
 
 The error is that of the noise, exactly.  In terms of bounds to be found: a sum of h X + c Y, X and
 Y the noises of a centered sum and of a count, has h + |c| = b; it is spread no wider than the wider
@@ -115,6 +116,8 @@ def _known_count(measurer: Measurer, aggregate: Aggregate, bounds: Pair, most: i
     One that is not asked for is of no use to a sum around zero.
     """
     total = Total(name="", row=measurer.counted_row(aggregate), low=0, high=most)
+    if measurer.limits.all_rows and total in UNIT_COUNTS:
+        return measurer.known.add_units()
     units = measurer.known.counts_units
     if units and total in UNIT_COUNTS:
         return UNITS

@@ -51,10 +51,20 @@ class ErrorTargets:
         least: dict[int, Fraction] = {}
         for name, target in self.ask.errors:
             output = self._named(name)
+            needed = self.needs[output.name]
+            if needed and not any(base[place] for place in needed):
+                continue  # nobody moves it
             factor = self._factor(output, target, law)
-            for place in self.needs[output.name]:
+            for place in needed:
                 least[place] = max(least.get(place, Fraction(0)), factor * base[place])
-        ratio = min(share / base[place] for place, share in least.items())
+        known = [share / base[place] for place, share in least.items() if base[place]]
+        if not known and any(base):
+            raise WrongKind(
+                what="no price follows from the errors: what they are about is public.",
+                why="the other outputs need noise, and nothing says how much.",
+                do="give the error of another output, or an epsilon.",
+            )
+        ratio = min(known, default=Fraction(0))
         given = [least.get(place, ratio * share) for place, share in enumerate(base)]
         return _given(self.sketch, given, self.ask.delta, law)
 

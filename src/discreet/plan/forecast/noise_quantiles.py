@@ -6,8 +6,9 @@ Theorem (key ``lattice-spread``).  Let X be a sum of k independent terms, and q 
 the nearest multiple of u.  Then |X| <= |sum of q(terms)| + k u / 2, so that if the latter exceeds r
 with chance at most b, X exceeds r + k u / 2 with chance at most b.
 One term has its exact error.  Several are rounded to a lattice with u a 256th of the widest, and
-their laws convolved in floating point; b is request by more than all rounding can matter, and where
-it is so small that this cannot be said, errors at shares of b are added up.
+their laws convolved in floating point; b is lowered by more than all rounding can matter, and where
+it is so small that this cannot be said, or a term is nothing beside another, errors at shares of b
+are added up.
 
 Two choices have to aim beside a rank so that the quantile lies between what they choose.
 Definition.  The quantile at level q of n values is any number between those of ranks
@@ -20,12 +21,12 @@ an offset of minus that many ranks (:mod:`discreet.plan.pricing.group_sensitivit
 higher than the one of the quantile, except with a chance of at most m; and one with an offset of
 plus that many is no lower.
 Proof.  Let T be the ranks below, t = q n - T.  With T more rows in the first leaf the ranks of the
-leaves cover all numbers from 0 to n + T, so one of them holds q n, and the best score is 0.  A leaf
-is too high if more than q (n - 1) rows lie below it: then it is none of the values that define the
-quantile.  It is not the first leaf, and is T - q + 1 / d >= R or more beside its rank, since ranks
-are whole numbers, and q n a multiple of 1 / d.  So each of at most k - 1 such leaves has
-at most exp(-R / scale) times the chance of the best, and all of them at most m.  Above the quantile
-it is the same with the order of the values reversed.
+leaves cover all numbers from 0 to n + T, so one of them holds q n, and the best score is at least
+0.  A leaf is too high if more than q (n - 1) rows lie below it: then it is none of the values that
+define the quantile.  It is not the first leaf, and is T - q + 1 / d >= R or more beside its rank,
+since ranks are whole numbers, and q n a multiple of 1 / d.  So each of at most k - 1 such leaves
+has at most exp(-R / scale) times the chance of the best, and all of them at most m.  Above the
+quantile it is the same with the order of the values reversed.
 No number of rows is needed: where there are fewer than the ranks aside, the first or the last leaf
 is chosen, and the interval ends at the bounds of the values.
 """
@@ -56,6 +57,7 @@ _GAUSSIAN_REACH: Final = 8.0
 _NARROW: Final = 4096.0
 _SLACK: Final = 1e-8
 _RAREST: Final = 1e-5
+_SLIGHT: Final = Fraction(1, 1 << 500)
 
 Floats = NDArray[np.float64]
 
@@ -76,17 +78,20 @@ def noise_half_width(terms: tuple[Term, ...], confidence: Fraction) -> Fraction:
             (factor * noise.error(confidence=confidence) for factor, noise in known), Fraction(0)
         )
     miss = float(1 - confidence)
-    if miss < _RAREST:
+    sizes = [factor for factor, _ in known]
+    largest, smallest = max(sizes), min(sizes)
+    if miss < _RAREST or smallest < largest * _SLIGHT:
         single = 1 - (1 - confidence) / len(known)
         return sum(
             (factor * noise.error(confidence=single) for factor, noise in known), Fraction(0)
         )
-    step = max(float(factor) * noise.width for factor, noise in known) / _FINE
-    laws = sorted((_rounded(noise, step / float(factor)) for factor, noise in known), key=len)
+    unit = Fraction(2) ** (largest.numerator.bit_length() - largest.denominator.bit_length())
+    factors = [(float(factor / unit), noise) for factor, noise in known]  # none is out of range
+    step = max(factor * noise.width for factor, noise in factors) / _FINE
+    laws = sorted((_rounded(noise, step / factor) for factor, noise in factors), key=len)
     reach = _quantile(functools.reduce(_convolved, laws[:-1]), laws[-1], miss - _SLACK)
-    return Fraction(
-        float_up(Fraction(step) * (reach + Fraction(len(known), 2)) * (1 + Fraction(1, 10**9)))
-    )
+    spread = Fraction(step) * (reach + Fraction(len(known), 2)) * (1 + Fraction(1, 10**9))
+    return unit * Fraction(float_up(spread))
 
 
 def _rounded(noise: Laplace | Gaussian, step: float) -> Floats:

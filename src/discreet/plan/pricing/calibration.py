@@ -29,6 +29,7 @@ from discreet.accounting import Leaf, Node, Repeat
 from discreet.accounting.budgets.loss_prices import point_price
 from discreet.accounting.budgets.request import RequestPricer
 from discreet.errors import OutOfRange
+from discreet.exact import float_up
 from discreet.loss import PrivacyLoss, Pure, ZeroConcentrated
 from discreet.loss.calibration import least_fitting, least_scale
 from discreet.loss.gaussian_dp import GaussianDP
@@ -201,6 +202,8 @@ _PATIENCE: Final = 20  # then steps double: choices have a delta that falls with
 _NEARLY: Final = 1 - Fraction(1, 1 << 20)
 _HINT: Final = 0.95  # which part of delta to aim at
 _LEAST: Final = 1e-6
+_WEAK: Final = 50
+_OFTEN: Final = Fraction(1, 100)  # a delta above this is worth no second of work
 
 
 @final
@@ -243,13 +246,13 @@ def counted_in_epsilon(releases: Releases, unit: PrivacyUnit) -> Calibrated:
 def counted_in_rho(releases: Releases, unit: PrivacyUnit, delta: Fraction) -> Calibrated:
     """Add up rhos, and read off epsilon where there is a delta.
 
-    It is that of all releases together, or, since choices by rank take long to be worked out, of
-    any releases with that rho.
+    It is that of all releases together, or, since choices by rank and an epsilon in the hundreds
+    take long to be worked out, of any releases with that rho.
     """
     tree = composition_of(releases, unit)
     rho, beside = rho_sum(tree, unit)
     epsilon = None
-    if delta > beside and releases.choices:
+    if delta > beside and (releases.choices or rho > _WEAK):
         rest = (delta - beside) / (1 - beside)
         epsilon = Fraction(ZeroConcentrated(rho=rho).epsilon(delta=rest))
     elif delta:
@@ -270,7 +273,8 @@ def by_point(sketch: UnpricedRelease, epsilon: Fraction, delta: Fraction) -> Cal
     while best is None or tries < _TRIES:
         releases = sketch.by_rho(Fraction(rho), apart)
         tree = composition_of(releases, sketch.unit)
-        reached = loss_of(tree, sketch.unit).delta(epsilon=epsilon)
+        quick = bool(releases.choices) and delta > _OFTEN
+        reached = _delta_reached(tree, sketch.unit, epsilon, quick=quick)
         if reached <= delta and (best is None or rho > best[0]):
             best = rho, releases, tree
         tries += 1
@@ -286,6 +290,14 @@ def by_point(sketch: UnpricedRelease, epsilon: Fraction, delta: Fraction) -> Cal
     total, beside = rho_sum(tree, sketch.unit)
     price = Price(epsilon=epsilon, delta=delta, rho=total, beside=beside)
     return Calibrated(releases=releases, tree=tree, price=price, delta=delta)
+
+
+def _delta_reached(tree: Node, unit: PrivacyUnit, epsilon: Fraction, *, quick: bool) -> float:
+    """Return a delta that releases keep, of all together, or, quickly, of any with their rho."""
+    if not quick:
+        return loss_of(tree, unit).delta(epsilon=epsilon)
+    rho, beside = rho_sum(tree, unit)
+    return float_up(Fraction(ZeroConcentrated(rho=rho).delta(epsilon=epsilon)) + beside)
 
 
 @functools.lru_cache(maxsize=256)

@@ -17,7 +17,9 @@ scales a_1, ..., a_k.  Then P[|X| > x] is the sum of w_i exp(-x / a_i), where w_
 a_i**2 / (a_i**2 - a_j**2) over all other j.
 Proof.  The characteristic function of X is the product of 1 / (1 + a_i**2 t**2), which as a
 fraction in t**2 is the sum of w_i / (1 + a_i**2 t**2): X is a mixture, with weights of either sign.
-Scales that are equal are moved apart by less than one part in a thousand.
+Scales that are equal are moved apart by less than one part in a thousand, and scales below one part
+in 10**100 of the largest are left out: weights are squares of scales over the largest, which then
+neither overflow nor vanish, whatever the unit of measurement.
 """
 
 from __future__ import annotations
@@ -46,6 +48,7 @@ __all__ = ["choose_noise", "laplace_error"]
 
 _LARGEST: Final = 10**4
 _APART: Final = 1e-3
+_SLIGHT: Final = 1e-100
 _TURNS: Final = 60
 
 
@@ -97,7 +100,9 @@ def laplace_error(scales: Iterable[float], miss: float) -> float:
     >>> round(laplace_error([2.0], 0.05), 3), round(laplace_error([1.0, 1.0], 0.05), 2)
     (5.991, 4.11)
     """
-    known = _different(sorted((scale for scale in scales if scale), reverse=True))
+    falling = sorted((scale for scale in scales if scale), reverse=True)
+    top = falling[0] if falling else 0.0
+    known = _different([scale / top for scale in falling if scale > top * _SLIGHT])
     terms = [
         (math.prod(a * a / (a * a - b * b) for j, b in enumerate(known) if j != i), a)
         for i, a in enumerate(known)
@@ -110,7 +115,7 @@ def laplace_error(scales: Iterable[float], miss: float) -> float:
     for _ in range(_TURNS):
         middle = (low + high) / 2
         low, high = (low, middle) if beyond(middle) <= miss else (middle, high)
-    return high
+    return top * high
 
 
 def _different(falling: Sequence[float]) -> list[float]:
@@ -129,7 +134,8 @@ def _laplace(part: Part, relation: Relation, epsilon: float, miss: float) -> flo
     """Return the scale of a part for a share of epsilon, or the error of a choice."""
     match part:
         case NoisyTotals(distances=far):
-            return far.moved(relation) / epsilon
+            moved = far.moved(relation)
+            return moved / epsilon if moved else 0.0
         case LeafPart(groups=groups, leaves=leaves):
             far_off = 2 * groups * float(part.moved(relation)) * math.log(leaves / miss)
             return far_off / (epsilon * float(part.value_share))
@@ -142,7 +148,8 @@ def _gaussian(part: Part, relation: Relation, rho: float, miss: float) -> float:
     root = math.sqrt(2 * rho)
     match part:
         case NoisyTotals(distances=far):
-            return math.sqrt(far.moved_squared(relation)) / root
+            square = far.moved_squared(relation)
+            return math.sqrt(square) / root if square else 0.0
         case LeafPart(groups=groups, leaves=leaves):
             far_off = float(part.moved(relation)) * math.log(leaves / miss)
             return math.sqrt(groups / float(part.value_share)) * far_off / root

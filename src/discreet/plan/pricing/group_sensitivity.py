@@ -19,6 +19,11 @@ by at most D.  Then 2 a + s <= 2 g and a + s <= N, and a linear function is larg
 what these allow.  As g <= N, the corners other than zero are those above, all of them whole.
 For a count of different values low = 0: units that are replaced hide and show at most ``high``.
 
+Definition.  Units are *always there* if each of them adds to every one of g = N groups.
+Theorem (key ``always-there``).  Where such a unit is replaced, totals move by at most g W in L1 and
+by g W**2 in the square of L2.  In particular the number of all rows, 1 for each, does not move.
+Proof.  Both units add to all groups, so s = 0 and a = g above.
+
 Definition.  ``Noise`` is added to the totals of a measure, drawn anew in every group.  A
 ``LeafChoice`` selects one leaf of a histogram in every group.  With n rows in the leaves of a
 group, of which b(i) lie below leaf i and u(i) up to it, leaf i has a score that follows from b(i),
@@ -26,7 +31,9 @@ u(i) and n, and is chosen with a probability proportional to exp(score / scale).
 choice bounds by how much one row more or less moves every score; one row that is replaced moves
 every score by at most 1, and by at most twice the weight.  The score of a ``QuantileChoice`` is
 
-    -max(0, b(i) - t, t - u(i)),    t = level n + offset.
+    min(t - b(i), u(i) - t),    t = level n + offset:
+
+how deep the rank t lies among those of leaf i, or minus how far beside them.
 
 Where the offset is not zero, as many rows more are counted: in the first leaf if it is negative,
 which moves all ranks up and t with them, and in the last leaf if it is positive.  So t is never
@@ -77,19 +84,24 @@ _SIDES: Final = {0: "", -1: ", from below", 1: ", from above"}
 class GroupSensitivity:
     """What a unit adds to a group, and to how many groups, of how many.
 
-    ``available`` is None where nobody knows how many groups there are.
+    ``available`` is None where nobody knows how many groups there are.  ``always`` is claimed for
+    the number of all rows of a table alone, of which a request can say that nothing hides one
+    (:func:`discreet.plan.pricing.release_composition.check_claims`).
 
     >>> visits = GroupSensitivity(low=0, high=5, groups=2, available=None)
     >>> visits.added, visits.replaced, visits.added_squared
     (10, 20, 50)
     >>> GroupSensitivity(low=0, high=5, groups=1, available=1).replaced
     5
+    >>> GroupSensitivity(low=1, high=1, groups=1, available=1, always=True).replaced
+    0
     """
 
     low: int
     high: int
     groups: int
     available: int | None
+    always: bool = False
 
     @property
     def most(self) -> int:
@@ -122,11 +134,16 @@ class GroupSensitivity:
 
     def moved(self, relation: Relation) -> int:
         """Return the L1 distance of one step of a relation."""
-        return self.replaced if relation.replaces else self.added
+        if not relation.replaces:
+            return self.added
+        return max(self.replaced, self.added) if relation.adds else self.replaced
 
     def moved_squared(self, relation: Relation) -> int:
         """Return the square of the L2 distance of one step of a relation."""
-        return self.replaced_squared if relation.replaces else self.added_squared
+        if not relation.replaces:
+            return self.added_squared
+        far = self.replaced_squared
+        return max(far, self.added_squared) if relation.adds else far
 
     @property
     def _single(self) -> int:
@@ -135,6 +152,8 @@ class GroupSensitivity:
         return twice if self.available is None else min(twice, self.available)
 
     def _largest(self, alone: int, both: int) -> int:
+        if self.always and self.groups == self.available:
+            return self.groups * both
         corners = [self._single * alone, self.groups * both]
         if self.available is not None and self.available < 2 * self.groups:
             rest = self.available - self.groups
@@ -234,7 +253,7 @@ class LeafChoice(ABC):
 
     @abstractmethod
     def misses(self, below: NDArray[Any], upto: NDArray[Any], rows: NDArray[Any]) -> NDArray[Any]:
-        """Return how far scores are below the best that there can be, in parts of a row.
+        """Return minus the scores, up to what all leaves of a group share, in parts of a row.
 
         Args:
             below: the rows below each leaf, those that are counted besides among them.
@@ -311,10 +330,9 @@ class QuantileChoice(LeafChoice):
         return self.side == 0 or not 0 < self.level < 1
 
     def misses(self, below: NDArray[Any], upto: NDArray[Any], rows: NDArray[Any]) -> NDArray[Any]:
-        """Return how far ranks are from the one that is aimed at."""
+        """Return how far ranks are from the one that is aimed at, below 0 inside a leaf."""
         target = rows * self.level.numerator + self.parts * max(self.offset, 0)
-        beside = np.maximum(below * self.parts - target, target - upto * self.parts)
-        misses: NDArray[Any] = np.maximum(beside, 0)
+        misses: NDArray[Any] = np.maximum(below * self.parts - target, target - upto * self.parts)
         return misses
 
 

@@ -45,6 +45,7 @@ from discreet.plan.statistics.partition_selection import SelectionCount, Selecti
 from discreet.query.expressions import Column, walk
 from discreet.query.source_text import pointed
 from discreet.requests.engine_request import DistinctCount, Leaves, Measure, Total
+from discreet.units import Relation
 
 __all__ = ["check_kept", "needs_of", "scale_noise", "unpriced_release"]
 
@@ -62,6 +63,10 @@ def unpriced_release(draft: Draft) -> UnpricedRelease:
     first = len(parts)
     parts += [_part(draft, use) for use, place in uses.items() if place >= first]
     weights, fixed = _weights(draft, uses, len(parts))
+    weights = tuple(
+        0 if _is_still(part, draft.unit.relation) else weight
+        for part, weight in zip(parts, weights, strict=True)
+    )
     estimators = required(draft.measured).estimators
     columns = tuple(
         tuple((uses[use], factor) for use, factor in single.error_terms().items())
@@ -131,7 +136,7 @@ def _part(draft: Draft, use: ReleaseInput) -> Part:
     measure = next((each for each in measured.measures if each.name == use[0]), None)
     match measure:
         case None:
-            return _totals(UNITS, (1, 1), limits)
+            return _totals(UNITS, (1, 1), limits, always=limits.all_rows)
         case Total(name=name, low=low, high=high):
             return _totals(name, (low, high), limits)
         case DistinctCount(name=name, most=most):
@@ -143,9 +148,18 @@ def _part(draft: Draft, use: ReleaseInput) -> Part:
             return replace(needs.leaf_part(use, measure, limits), confidence=sure)
 
 
-def _totals(name: str, bounds: tuple[int, int], limits: ContributionBounds) -> NoisyTotals:
+def _is_still(part: Part, relation: Relation) -> bool:
+    """Whether no unit moves a part, which then needs no share of the price."""
+    return isinstance(part, NoisyTotals) and not part.distances.moved(relation)
+
+
+def _totals(
+    name: str, bounds: tuple[int, int], limits: ContributionBounds, *, always: bool = False
+) -> NoisyTotals:
     low, high = bounds
-    far = GroupSensitivity(low=low, high=high, groups=limits.groups, available=limits.available)
+    far = GroupSensitivity(
+        low=low, high=high, groups=limits.groups, available=limits.available, always=always
+    )
     return NoisyTotals(measure=name, distances=far)
 
 

@@ -14,6 +14,10 @@ Theorem (key ``bounded-contribution``).  If every claim covers its measure, one 
 that is released further than it is priced for, however the claim was inferred.
 Proof.  The engine keeps a unit in at most ``groups`` groups, of those that are public where they
 are, and bounds what it adds to each by the measure alone.  A larger claim is never cheaper.
+That units are always there (key ``always-there``) is believed of no question: it is claimed only
+for the number of units, where each row is one, and the request is for one group of a whole table,
+with no node above it that could drop a row.  The engine then counts the rows of the table,
+whatever they hold, and these are as many in all neighbors under ``replace``.
 """
 
 from __future__ import annotations
@@ -36,6 +40,7 @@ from discreet.plan.pricing.group_sensitivity import (
     root_up,
     steps_up,
 )
+from discreet.query.relations import Scan
 from discreet.requests.engine_request import DistinctCount, EngineRequest, Leaves, Measure, Total
 from discreet.units import PrivacyUnit, Relation
 
@@ -123,6 +128,16 @@ def check_claims(request: EngineRequest, releases: Releases) -> None:
         )
 
 
+def counts_all_rows(request: EngineRequest) -> bool:
+    """Whether units are the rows of a whole table, in one group, and nothing can drop one.
+
+    >>> counts_all_rows(
+    ...     EngineRequest(relation=Scan("visits", ()), unit=(), keys=(), groups=None, measures=()))
+    True
+    """
+    return isinstance(request.relation, Scan) and not (request.unit or request.keys)
+
+
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Enforced:
@@ -131,6 +146,7 @@ class _Enforced:
     groups: int
     available: int | None
     measures: dict[str, Measure]
+    all_rows: bool
 
     @classmethod
     def by(cls, request: EngineRequest) -> _Enforced:
@@ -143,6 +159,7 @@ class _Enforced:
             groups=groups if available is None else min(groups, available),
             available=available,
             measures={measure.name: measure for measure in request.measures},
+            all_rows=counts_all_rows(request),
         )
 
     def within(self, groups: int, available: int | None) -> bool:
@@ -154,6 +171,8 @@ class _Enforced:
     def covered(self, name: str, far: GroupSensitivity) -> bool:
         """Whether distances cover a measure, or the number of units."""
         measure = self.measures.get(name)
+        if far.always and not (self.all_rows and name == UNITS):
+            return False
         match measure:
             case None:
                 added = name == UNITS and far.low <= 1 <= far.high

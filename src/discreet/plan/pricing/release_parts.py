@@ -62,6 +62,7 @@ __all__ = [
     "LAPLACE",
     "OPTIMAL",
     "SMALLEST",
+    "STILL",
     "VALUE_SHARE",
     "LeafPart",
     "NoisyTotals",
@@ -84,6 +85,9 @@ KEYS_USE: Final = ("", None)
 VALUE_SHARE: Final = Fraction(1, 2)
 """The part of the price of a quantile that goes to the value, and not to its interval."""
 
+STILL: Final = Fraction(1, 64)
+"""The scale of noise on a number that no unit moves: it is zero, but for a chance of 2**-91."""
+
 _BITS: Final = 40
 _LARGEST: Final = Fraction(50)  # more hides nobody and shows nothing more
 _FARTHEST: Final = 1 << 60
@@ -105,14 +109,14 @@ class NoisyTotals:
 
     def within_epsilon(self, epsilon: Fraction, relation: Relation) -> Noise:
         """Return Laplace noise for a share of epsilon."""
-        scale = steps_up(self.distances.moved(relation)) / epsilon
-        return self._noise(Laplace(scale=scale))
+        moved = self.distances.moved(relation)
+        return self._noise(Laplace(scale=steps_up(moved) / epsilon if moved else STILL))
 
     def within_rho(self, rho: Fraction, relation: Relation, law: str) -> Noise:
         """Return noise for a share of rho."""
-        if law == LAPLACE:
-            return self.within_epsilon(root_down(2 * rho), relation)
         square = self.distances.moved_squared(relation)
+        if law == LAPLACE or not square:
+            return self.within_epsilon(root_down(2 * rho) if square else rho, relation)
         return self._noise(Gaussian(variance=dyadic_up(square / (2 * rho))))
 
     def _noise(self, mechanism: Laplace | Gaussian) -> Noise:

@@ -89,6 +89,7 @@ def check_bounds_price(given: object) -> BoundsPrice | None:
 
 
 _NONE = Fraction(0)
+_LEAST_DELTA = Fraction(1, 10**100)
 _LEAST_PRICE = Fraction(1, 10**200)
 """Below it, widths of noise are no longer floats; ledgers round prices up to 1e-24 in any case."""
 _MOST_PRICE = Fraction(10**200)
@@ -292,6 +293,12 @@ def _below_one(delta: Fraction) -> Fraction:
             what="delta is not from 0 up to 1.",
             why="it is the chance that the promise fails, and at 1 nothing is promised.",
             do="give a delta far below one over the number of people.",
+        )
+    if 0 < delta < _LEAST_DELTA:
+        raise OutOfRange(
+            what="delta is below 1e-100.",
+            why="a chance that small hides no more than 0 does, and is worked out slowly.",
+            do="give delta=0, or a larger one such as 1e-9.",
         )
     return delta
 

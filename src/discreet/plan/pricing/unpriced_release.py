@@ -2,8 +2,8 @@
 
 Trust: kernel.  Shares add up to the price, whatever they are; how good they are is about accuracy.
 
-Definition.  The weight w of a part is the number of aggregates that need it, and one for a choice
-of keys.
+Definition.  The weight w of a part is the number of aggregates that need it, one for a choice of
+keys, and zero for a number that no unit moves (key ``always-there``).
 Theorem (key ``split-shares``).  Let the error of a part with share s be c / s, in units of
 what one unit contributes, with the same c for all parts.  Of all shares that add up to S, those
 proportional to the roots of the weights have the smallest weighted sum of errors, (sum of the
@@ -40,13 +40,13 @@ _BITS: Final = 10
 
 
 def price_shares(weights: Sequence[int], total: Fraction) -> tuple[Fraction, ...]:
-    """Divide a total in proportion to the roots of weights, to three digits.
+    """Divide a total in proportion to the roots of weights, to three digits; 0 gets nothing.
 
     >>> price_shares([1, 1, 4], Fraction(1))
     (Fraction(1, 4), Fraction(1, 4), Fraction(1, 2))
     """
     roots = [math.isqrt(weight << 2 * _BITS) for weight in weights]
-    whole = sum(roots)
+    whole = sum(roots) or 1
     return tuple(total * Fraction(root, whole) for root in roots)
 
 
@@ -60,7 +60,7 @@ def divide_epsilon(
     """
     left = total - sum((share for share in fixed if share is not None), Fraction(0))
     open_ = [weight for weight, share in zip(weights, fixed, strict=True) if share is None]
-    if left < 0 or (open_ and left == 0):
+    if left < 0 or (any(open_) and left == 0):
         raise WrongKind(
             what="the epsilons of single aggregates use up more than the whole epsilon.",
             why="all of them together are what the question costs.",

@@ -46,7 +46,7 @@ class ContributionBounds:
     """What one unit may add to an answer.
 
     ``available`` is how many groups there are, where that is public; ``single`` says that each row
-    is a unit.
+    is a unit, ``all_rows`` that nothing hides one: their number is public, and does not move.
 
     >>> ContributionBounds(groups=1, rows=1, available=None, single=True).rows
     1
@@ -56,6 +56,7 @@ class ContributionBounds:
     rows: int | None
     available: int | None
     single: bool
+    all_rows: bool = False
 
     @property
     def cap(self) -> int | None:
