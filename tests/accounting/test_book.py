@@ -658,4 +658,4 @@ def test_a_sequence_is_priced_by_what_it_is():
 def test_charges_with_a_delta_use_up_the_reserve():
     book = open_book(epsilon=2, delta="1e-9")
     ask = Approximate(epsilon="0.01", delta="5e-11")
-    assert book.left().how_many(ask) == 2
+    assert book.left().how_many(ask) == 5

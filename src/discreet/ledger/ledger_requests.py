@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, final
 
-from discreet.accounting.budgets.budget import checked_raise
+from discreet.accounting.budgets.budget_raise import checked_raise, is_recorded
 from discreet.accounting.budgets.request import Priceable
 from discreet.accounting.budgets.spending import Left
 from discreet.accounting.scopes.box import Box
@@ -115,7 +115,7 @@ class AccountRequest(_LedgerRequest):
         if there is None:
             checked_account(accounts, parent_account(path))
             batch.append(self.entry)
-        elif there.budget != self.entry.budget:
+        elif not is_recorded(there.budget, self.entry.budget):
             raise OtherLedger(
                 what=f"account {path} is recorded with another budget.",
                 why="limits on record are raised by two people, or stay.",
@@ -140,8 +140,8 @@ class RaiseRequest(_LedgerRequest):
                 why="a limit where there was none would lower what may be asked.",
                 do="raise the limits of an account above it.",
             )
-        checked_raise(batch.state.filter_of(path).budget, self.entry.budget)
-        batch.append(self.entry)
+        budget = checked_raise(batch.state.filter_of(path).budget, self.entry.budget)
+        batch.append(replace(self.entry, budget=budget))
         return SnapshotRequest().act(batch)
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self, final
 
 from discreet.accounting.budgets.budget import Budget
+from discreet.accounting.budgets.budget_raise import is_recorded
 from discreet.accounting.scopes.contribution import Contribution
 from discreet.errors import OtherLedger, OutOfRange, WrongKind
 from discreet.ledger.canonical_lines import NO_HEAD, EntryRow, now
@@ -105,7 +106,8 @@ class OpeningTerms:
         other = {
             "unit": unit is not None
             and (unit.columns, unit.relation) != (first.unit.columns, first.unit.relation),
-            "budget": self.budget is not None and self.budget not in (first.budget, now),
+            "budget": self.budget is not None
+            and not any(is_recorded(known, self.budget) for known in (first.budget, now)),
             "account": self.account is not None and self.account != first.account,
             "constant": self.constant is not None and self.constant != first.constant,
             "contribution": self.contribution is not None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from discreet.errors import UnsupportedSQL, WrongKind
@@ -60,6 +61,8 @@ if TYPE_CHECKING:  # loaded when first used, because a plain question needs none
 
 __all__ = ["STEPS", "plan", "run_steps"]
 
+_NO_DELTA: Final = Fraction(0)
+
 
 def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost
     question: Question,
@@ -77,6 +80,7 @@ def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost
     bounds: BoundsPrice | None = None,
     found_bounds: tuple[FoundBounds, ...] = (),
     concentrated: bool = False,
+    own_delta: Fraction = _NO_DELTA,
     ceiling: bool = True,
 ) -> Plan:
     """Plan how to answer a question, and what that costs; nothing is read and nothing spent.
@@ -96,6 +100,7 @@ def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost
         bounds: what finding missing bounds may cost, in addition to the answer.
         found_bounds: bounds that were found and paid for before.
         concentrated: whether the budget that pays counts rho, mu or divergences, not epsilon.
+        own_delta: what is spent on choosing groups privately, where nobody names a delta.
         ceiling: whether the limits of the policy on the price hold; they do, except in tests.
     """
     if type(question) is not Question:  # a subclass could change between plan and engine
@@ -119,6 +124,7 @@ def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost
             confidence=confidence,
             bounds=check_bounds_price(bounds),
             concentrated=concentrated,
+            own_delta=own_delta,
         ),
         ceiling=ceiling,
         found=found_bounds,

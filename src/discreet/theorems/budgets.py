@@ -119,7 +119,14 @@ BUDGETS: Final = (
         key="filter-either",
         statement="Let R-concentrated releases be (E, D)-private. If on every path of answers the "
         "epsilons sum to at most E or the rhos to at most R, all answers are (E, D)-private.",
-        source="proof in discreet.accounting.budgets.budget_limits",
+        source="proof in discreet.accounting.budgets.two_routes",
+    ),
+    Theorem(
+        key="filter-joint",
+        statement="Let R-concentrated releases be (E, D')-private. If on every path of answers the "
+        "epsilons sum to at most E and their deltas to at most C, or the rhos to at most R, all "
+        "answers are (E, C + D')-private.",
+        source="proof in discreet.accounting.budgets.two_routes; enumeration of all strategies",
     ),
     Theorem(
         key="filter-admission",

@@ -174,7 +174,11 @@ def scale_noise(draft: Draft) -> Draft:
     """Choose noise that costs what was asked, or that errs as little as was asked."""
     ask, sketch = required(draft.ask), required(draft.unpriced)
     if sketch.keys is not None and ask.delta == 0:
-        raise _needs_delta(draft)
+        named = draft.given.delta is not None or draft.clause.delta is not None
+        if named or draft.given.own_delta == 0:
+            raise _needs_delta(draft)
+        ask = replace(ask, delta=draft.given.own_delta)
+        draft = replace(draft, ask=ask)
     law = draft.clause.noise
     if ask.errors:
         calibrated = _by_errors(draft, law)
