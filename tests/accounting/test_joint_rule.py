@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from discreet.accounting import Box, Budget, Leaf, PrivacyFilter, Sequential, equals
 from discreet.accounting.budgets.amounts import NEVER, amount_up, amount_value
-from discreet.accounting.budgets.budget_raise import as_recorded, checked_raise, is_recorded
+from discreet.accounting.budgets.budget import checked_raise
 from discreet.accounting.budgets.two_routes import JointCurrency
-from discreet.errors import OutOfRange, OverBudget, WrongKind
+from discreet.errors import OverBudget, WrongKind
 from discreet.loss import Approximate, GaussianDP, Pure, ZeroConcentrated
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.units import row
@@ -257,24 +257,9 @@ def test_a_raise_keeps_the_delta_at_which_losses_have_an_epsilon():
     assert (raised.limit, raised.promise) == (new.limit, new.promise)
     assert raised.currency == old.currency
     assert Budget.read(raised.written()) == raised
-    assert is_recorded(raised, new)
-    assert not is_recorded(old, new)
-
-
-def test_budgets_of_the_earlier_rule_are_raised_by_it():
-    old = Budget(epsilon=1, delta="1e-9", currency="either")
-    assert checked_raise(old, Budget(epsilon=2, delta="1e-9")) == Budget(
-        epsilon=2, delta="1e-9", currency="either"
-    )
-    half = Budget(epsilon=1, delta="1e-9", currency="either", reserve="0.5")
-    assert as_recorded(half, Budget(epsilon=1, delta="1e-9", reserve="0.5")) == half
-    assert is_recorded(old, Budget(epsilon=1, delta="1e-9"))
-    assert not is_recorded(old, Budget(epsilon=1, delta="1e-8"))
-    assert not is_recorded(old, Budget(epsilon=1, delta="1e-9", currency="zcdp"))
-    with pytest.raises(OutOfRange):
-        checked_raise(old, Budget(epsilon="0.5", delta="1e-9"))
-    with pytest.raises(WrongKind):
-        Budget(rho=1).kept_in(JointCurrency(1))
+    book = PrivacyFilter(old, unit=row())
+    book.charge(GaussianDP(mu="0.05"))
+    assert book.with_budget(new).budget == raised
 
 
 def test_stored_filters_go_on_where_they_were():

@@ -89,10 +89,8 @@ def test_private_groups_can_be_asked_for_after_init(tmp_path):
     asked = run(tmp_path, "ask", BY_WARD, "--epsilon=0.01", "--json")
     assert asked.exit_code == 0, asked.output
     with Ledger.open(tmp_path / "visits.ledger") as ledger:
-        (entry,) = (entry for entry in ledger.entries() if entry.kind == "charge")
         left = ledger.left()
-    assert 100 * (left.budget.limit[-1] - left.amounts[-1]) <= left.budget.limit[-1]
-    assert entry.account == "data"
+    assert 0 < 100 * (left.budget.limit[-1] - left.amounts[-1]) <= left.budget.limit[-1]
 
 
 def test_init_asks_six_questions(tmp_path, monkeypatch):

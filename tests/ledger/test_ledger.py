@@ -21,6 +21,7 @@ from discreet.errors import (
     OverBudget,
 )
 from discreet.ledger import Ledger, Receipt, Started, StoredAnswer
+from discreet.ledger.opening_terms import is_recorded
 from discreet.ledger.stores.sqlite import SQLiteStore
 from discreet.loss import Approximate, GaussianDP, Pure, ZeroConcentrated
 from discreet.mechanisms import Laplace
@@ -421,6 +422,24 @@ def test_a_ledger_of_the_earlier_rule_is_opened_and_raised_by_its_promise(path):
         again.verify().raise_if_bad()
     with pytest.raises(OtherLedger):
         Ledger.open(path, unit=row(), budget=Budget(epsilon=5, delta="1e-8"))
+
+
+def test_which_budgets_are_those_on_record():
+    old = Budget(epsilon=1, delta="1e-9", currency="either")
+    assert is_recorded(old, Budget(epsilon=1, delta="1e-9"))
+    half = Budget(epsilon=1, delta="1e-9", currency="either", reserve="0.5")
+    assert is_recorded(half, Budget(epsilon=1, delta="1e-9", reserve="0.5"))
+    raised = Budget(epsilon=2, delta="1e-6").counted_like(Budget(epsilon=1, delta="1e-9"))
+    assert is_recorded(raised, Budget(epsilon=2, delta="1e-6"))
+    for recorded, other in [
+        (old, Budget(epsilon=1, delta="1e-8")),
+        (old, Budget(epsilon=1, delta="1e-9", currency="zcdp")),
+        (half, Budget(epsilon=1, delta="1e-9")),
+        (Budget(epsilon=1, delta="1e-9"), old),
+        (Budget(epsilon=1, delta="1e-9"), Budget(epsilon=1, delta="1e-9", reserve="0.5")),
+        (None, old),
+    ]:
+        assert not is_recorded(recorded, other)
 
 
 def test_a_closed_ledger_says_so(ledger):

@@ -20,6 +20,7 @@ max_groups = 4
 max_rows = 10
 """
 WARDS = "SELECT ward, COUNT(*) AS visits FROM visits GROUP BY ward"
+NO_DELTA = "WITH DIFFERENTIAL_PRIVACY OPTIONS(delta = 0)"
 AFTER_INIT = {"epsilon": 1, "delta": "1e-9"}  # what ``discreet init`` proposes
 
 

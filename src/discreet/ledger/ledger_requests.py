@@ -11,13 +11,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, final
 
-from discreet.accounting.budgets.budget_raise import checked_raise, is_recorded
+from discreet.accounting.budgets.budget import checked_raise
 from discreet.accounting.budgets.request import Priceable
 from discreet.accounting.budgets.spending import Left
 from discreet.accounting.scopes.box import Box
 from discreet.errors import OtherLedger, OutOfRange
 from discreet.ledger.canonical_lines import DescriptionEntry
 from discreet.ledger.entry_kinds import AccountEntry, OpenEntry, RaiseEntry
+from discreet.ledger.opening_terms import as_recorded, is_recorded
 from discreet.ledger.values import Account, Receipt, parent_account
 
 if TYPE_CHECKING:  # both are handed in
@@ -140,7 +141,8 @@ class RaiseRequest(_LedgerRequest):
                 why="a limit where there was none would lower what may be asked.",
                 do="raise the limits of an account above it.",
             )
-        budget = checked_raise(batch.state.filter_of(path).budget, self.entry.budget)
+        now = batch.state.filter_of(path).budget
+        budget = checked_raise(now, as_recorded(now, self.entry.budget))
         batch.append(replace(self.entry, budget=budget))
         return SnapshotRequest().act(batch)
 

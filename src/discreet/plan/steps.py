@@ -61,8 +61,6 @@ if TYPE_CHECKING:  # loaded when first used, because a plain question needs none
 
 __all__ = ["STEPS", "plan", "run_steps"]
 
-_NO_DELTA: Final = Fraction(0)
-
 
 def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost
     question: Question,
@@ -80,7 +78,7 @@ def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost
     bounds: BoundsPrice | None = None,
     found_bounds: tuple[FoundBounds, ...] = (),
     concentrated: bool = False,
-    own_delta: Fraction = _NO_DELTA,
+    own_delta: Callable[[], Fraction] = Fraction,
     ceiling: bool = True,
 ) -> Plan:
     """Plan how to answer a question, and what that costs; nothing is read and nothing spent.
@@ -100,7 +98,7 @@ def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost
         bounds: what finding missing bounds may cost, in addition to the answer.
         found_bounds: bounds that were found and paid for before.
         concentrated: whether the budget that pays counts rho, mu or divergences, not epsilon.
-        own_delta: what is spent on choosing groups privately, where nobody names a delta.
+        own_delta: says what choosing groups privately may spend, where nobody names a delta.
         ceiling: whether the limits of the policy on the price hold; they do, except in tests.
     """
     if type(question) is not Question:  # a subclass could change between plan and engine
@@ -124,9 +122,9 @@ def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost
             confidence=confidence,
             bounds=check_bounds_price(bounds),
             concentrated=concentrated,
-            own_delta=own_delta,
         ),
         ceiling=ceiling,
+        own_delta=own_delta,
         found=found_bounds,
     )
     return run_steps(draft)

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, TypeAlias, final
@@ -272,12 +272,12 @@ class SessionPlanner:
         *,
         found: tuple[FoundBounds, ...],
         concentrated: bool,
-        own_delta: Fraction,
+        own_delta: Callable[[], Fraction],
     ) -> Plan:
         """Plan a question, with bounds that were found for it before.
 
         ``concentrated`` says that the budget that pays is counted in something other than epsilon,
-        and ``own_delta`` what it lends to a question that needs a delta and has none.
+        and ``own_delta`` says what it lends to a question that needs a delta and has none.
         """
         plan = plan_question(
             question,

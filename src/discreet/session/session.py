@@ -310,13 +310,12 @@ class Session:
     ) -> Plan:
         """Plan a question, with bounds that were found for it before."""
         self._open_pipeline()
-        named = price.get("delta") is not None or self._policy.limits.delta is not None
         plan = self._planning.plan(
             question,
             price,
             found=found,
             concentrated=bool(price.get("error")) and self._concentrated(),
-            own_delta=self._own_delta() if question.keys and not named else Fraction(0),
+            own_delta=self._own_delta,
         )
         self._plans.keep(plan)
         return plan

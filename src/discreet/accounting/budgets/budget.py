@@ -20,6 +20,21 @@ holds (keys ``filter-basic``, ``filter-concentrated``, ``filter-gaussian``, ``fi
 ``filter-either``, ``filter-joint`` and ``filter-approximate``).  It comes from the limits, not from
 what was spent.  A budget that is stored and read again has the limits that it had
 (:mod:`discreet.accounting.budgets.budget_limits`).
+
+Definition.  A budget is raised to another of the same currency, with no limit lower and at least
+one higher.  What was spent stays spent, and counts against the new limits.
+Theorem (keys ``filter-basic``, ``filter-concentrated``, ``filter-gaussian``, ``filter-renyi``,
+``filter-either``, ``filter-joint`` and ``filter-approximate``).  Let the limits of all raises be
+fixed without a look at answers, or at what was asked in view of answers.  Then the guarantee of the
+last budget holds for all answers, including those from before the raise.
+    Proof.  The last limits could have been fixed from the start: the earlier ones refuse whatever
+    the last ones refuse, and perhaps more, so that on every path the sums stay within the last.
+If whether or how far a budget is raised does depend on answers, or on how fast it was spent, the
+proof goes through for the highest limits that could have come about: their guarantee holds, and
+that of the limits in force may not.
+Limits on epsilons alone (basic, with a delta of 0) need no proviso.  The ratio of the chances of
+any path of answers is bounded by the epsilons that were charged on that very path, and so by e to
+the last limit of that path, however it was decided.
 """
 
 from __future__ import annotations
@@ -39,9 +54,11 @@ from discreet.accounting.budgets.amounts import (
 )
 from discreet.accounting.budgets.budget_limits import (
     decode_limits,
+    delta_below_one,
     encode_limits,
     limits_named,
     limits_within,
+    only_kind,
     refuse_currency_or_reserve,
 )
 from discreet.accounting.budgets.currency import Amounts, BasicCurrency, Currency, price_in_currency
@@ -53,7 +70,7 @@ from discreet.loss import Approximate, PrivacyLoss
 from discreet.loss.parameters import checked_delta, checked_epsilon
 from discreet.loss.privacy_loss import checked_loss
 
-__all__ = ["Budget"]
+__all__ = ["Budget", "checked_raise"]
 
 Number = object
 """An exact number, or a float that stands for its decimal text."""
@@ -112,8 +129,8 @@ class Budget:
                 quarter unless given, and a tenth in the other currencies.
         """
         given = dict(zip(_KINDS, (epsilon, rho, mu, mu_squared, renyi), strict=True))
-        kind = _only(given)
-        chance = _below_one(delta)
+        kind = only_kind(given)
+        chance = delta_below_one(delta)
         promise = None
         if kind == "epsilon":
             exact = checked_epsilon(epsilon)
@@ -236,21 +253,16 @@ class Budget:
         budget._fix(currency, limit, promise)
         return budget
 
-    def kept_in(self, currency: JointCurrency) -> Budget:
-        """Return the same limits, with another delta at which losses have an epsilon.
+    def counted_like(self, other: Budget) -> Budget:
+        """Return this budget, with losses counted in epsilon at the delta of another, if jointly.
 
-        >>> Budget(epsilon=2, delta=1e-9).kept_in(JointCurrency(10)).currency
-        JointCurrency(conversion=10)
+        >>> old, new = Budget(epsilon=2, delta="1e-9"), Budget(epsilon=2, delta="1e-6")
+        >>> new.counted_like(old).currency == old.currency
+        True
         """
-        if not isinstance(self.currency, JointCurrency):
-            raise WrongKind(
-                what=f"a budget kept in {self.currency.name} is to be counted in another currency.",
-                why="its limits are about what it counts.",
-                do="make a new budget, with currency='joint'.",
-            )
-        budget = object.__new__(Budget)
-        budget._fix(currency, self.limit, self.promise)
-        return budget
+        if not all(isinstance(each.currency, JointCurrency) for each in (self, other)):
+            return self
+        return Budget.read(self.written() | {"conversion": other.written()["conversion"]})
 
     def split(self, weights: Sequence[Number]) -> tuple[Budget, ...]:
         """Divide into budgets that together never exceed this one, in proportion to weights.
@@ -277,23 +289,26 @@ class Budget:
         )
 
 
-def _only(given: Mapping[str, object]) -> str:
-    named = [name for name, value in given.items() if value is not None]
-    if len(named) != 1:
+def checked_raise(old: Budget, new: object) -> Budget:
+    """Return the new budget, in the currency of the old one, if it raises it.
+
+    >>> print(checked_raise(Budget(rho=1), Budget(rho=2)))
+    rho 2, kept in zcdp
+    """
+    if isinstance(new, Budget):
+        new = new.counted_like(old)
+    if not isinstance(new, Budget) or new.currency != old.currency:
         raise WrongKind(
-            what=f"a budget is given by {' and '.join(named) or 'nothing'}.",
-            why="one number limits the loss, and two could disagree.",
-            do="give one of epsilon, rho, mu and renyi, perhaps with a delta.",
+            what="a budget is to be raised to something that is not kept in its currency.",
+            why="what was spent is counted in the currency of the first budget alone.",
+            do=f"give a Budget that counts {', '.join(old.components)}, kept in "
+            f"{old.currency.name}.",
         )
-    return named[0]
-
-
-def _below_one(delta: object) -> Fraction:
-    chance = checked_delta(delta)
-    if chance == 1:
+    lower = any(there < here for here, there in zip(old.limit, new.limit, strict=True))
+    if lower or new.limit == old.limit:
         raise OutOfRange(
-            what="the delta of a budget is 1.",
-            why="a promise that may always fail is none.",
-            do="give delta < 1; useful values are below one over the number of people.",
+            what=f"a budget ({old}) is to be raised to one that is not above it ({new}).",
+            why="limits that are lowered may lie below what was spent already.",
+            do="give a budget of which no limit is lower, and one is higher.",
         )
-    return chance
+    return new

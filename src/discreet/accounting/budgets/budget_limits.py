@@ -48,9 +48,11 @@ from discreet.loss.parameters import checked_delta, checked_order, checked_param
 
 __all__ = [
     "decode_limits",
+    "delta_below_one",
     "encode_limits",
     "limits_named",
     "limits_within",
+    "only_kind",
     "refuse_currency_or_reserve",
 ]
 
@@ -178,9 +180,9 @@ def encode_limits(
     ['100000000000000000000000', '0']
     """
     orders = currency.orders if isinstance(currency, RenyiCurrency) else ()
-    joint = isinstance(currency, JointCurrency)
+    point = {"conversion": str(currency.conversion)} if isinstance(currency, JointCurrency) else {}
     return {
-        **({"conversion": str(currency.conversion)} if joint else {}),
+        **point,
         "currency": currency.name,
         "orders": _NUMBERS.write(orders, 0),
         "limit": encode_amounts(limit),
@@ -257,3 +259,35 @@ def _loss(name: str, bound: Fraction) -> PrivacyLoss:
     if name == GaussianCurrency.name:
         return GaussianDP(mu_squared=bound)
     return ZeroConcentrated(rho=bound)
+
+
+def only_kind(given: Mapping[str, object]) -> str:
+    """Return the one kind of limit that is given.
+
+    >>> only_kind({"epsilon": 1, "rho": None})
+    'epsilon'
+    """
+    named = [name for name, value in given.items() if value is not None]
+    if len(named) != 1:
+        raise WrongKind(
+            what=f"a budget is given by {' and '.join(named) or 'nothing'}.",
+            why="one number limits the loss, and two could disagree.",
+            do="give one of epsilon, rho, mu and renyi, perhaps with a delta.",
+        )
+    return named[0]
+
+
+def delta_below_one(delta: object) -> Fraction:
+    """Refuse a delta of 1.
+
+    >>> delta_below_one("0.5")
+    Fraction(1, 2)
+    """
+    chance = checked_delta(delta)
+    if chance == 1:
+        raise OutOfRange(
+            what="the delta of a budget is 1.",
+            why="a promise that may always fail is none.",
+            do="give delta < 1; useful values are below one over the number of people.",
+        )
+    return chance

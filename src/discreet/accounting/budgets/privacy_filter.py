@@ -29,8 +29,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NoReturn, final
 
 from discreet.accounting.budgets.amounts import decode_amounts, encode_amounts, format_down
-from discreet.accounting.budgets.budget import Budget
-from discreet.accounting.budgets.budget_raise import checked_raise
+from discreet.accounting.budgets.budget import Budget, checked_raise
 from discreet.accounting.budgets.cell_balances import (
     CellBalances,
     ChargedBox,
@@ -226,6 +225,7 @@ class PrivacyFilter:
             budget=self._budget,
             unit=self.unit,
             amounts=tuple(max(amount, 0) for amount in amounts),
+            spent=spent,
             fitting=lambda what, delta: _fitting(owed, self.pieces(what, scope=scope, delta=delta)),
         )
 
@@ -234,7 +234,7 @@ class PrivacyFilter:
 
         This one charges nothing more: two filters of the same people would each spend a budget.
 
-        Which guarantee holds then, and when: :mod:`discreet.accounting.budgets.budget_raise`.
+        Which guarantee holds then, and when: :mod:`discreet.accounting.budgets.budget`.
 
         >>> from discreet.loss import Pure
         >>> from discreet.units import row
