@@ -568,7 +568,12 @@ def test_no_strategy_beats_two_cells():
 @pytest.mark.parametrize("scope", [None, state("A"), state("B", "C")])
 @pytest.mark.parametrize(
     "limits",
-    [{"epsilon": 1}, {"rho": "0.3"}, {"epsilon": 2, "delta": "1e-6", "currency": "either"}],
+    [
+        {"epsilon": 1},
+        {"rho": "0.3"},
+        {"epsilon": 2, "delta": "1e-6", "currency": "either"},
+        {"epsilon": 2, "delta": "1e-6", "currency": "joint"},
+    ],
 )
 def test_how_many_is_how_many_can_be_charged(relation, scope, limits):
     book = open_book(relation, **limits)

@@ -6,12 +6,13 @@ The games are solved exactly, with fractions: all strategies, as long as the fil
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.accounting import Box, Budget, Leaf, PrivacyFilter, Sequential, equals
+from discreet.accounting import Box, Budget, Leaf, PrivacyFilter, Sequential, equals, one_of
 from discreet.accounting.budgets.amounts import NEVER, amount_up, amount_value
 from discreet.accounting.budgets.budget import checked_raise
+from discreet.accounting.budgets.price_cache import PriceCache
 from discreet.accounting.budgets.two_routes import JointCurrency
 from discreet.errors import OverBudget, WrongKind
 from discreet.loss import Approximate, GaussianDP, Pure, ZeroConcentrated
@@ -171,6 +172,7 @@ LOSSES = st.one_of(
 
 @pytest.mark.theorem("filter-joint")
 @pytest.mark.theorem("filter-admission")
+@settings(max_examples=40)
 @given(loss=LOSSES, delta=st.sampled_from([None, "1e-7", "1e-5"]))
 def test_the_point_of_a_price_is_true_of_its_loss(loss, delta):
     price = Budget(epsilon=1, delta="1e-6").price(loss, delta=delta)
@@ -187,6 +189,14 @@ def test_a_delta_that_is_named_is_spent_on_epsilon_alone():
     assert named[0] < plain[0]
     assert named[1] == amount_up(Fraction(1, 10**11))
     assert named[2:] == plain[2:] == (amount_up(Fraction(1, 200)), 0)
+
+
+def test_without_a_delta_for_conversions_rho_has_no_epsilon():
+    price = JointCurrency(0).price(ZeroConcentrated(rho="0.1"))
+    assert price == (NEVER, 0, 10**23, 0)
+    assert Budget(epsilon=1, delta="1e-22").currency == JointCurrency(0)
+    huge = Budget(epsilon=1, delta="1e-9").price(ZeroConcentrated(rho=10**18))
+    assert huge[0] == NEVER
 
 
 def test_what_is_pure_costs_what_it_did():
@@ -234,6 +244,49 @@ def test_each_cell_has_routes_of_its_own():
     with pytest.raises(OverBudget):
         book.charge(Pure(epsilon="0.05"))
     assert book.left(one).how_many(Pure(epsilon="0.1")) == 1
+
+
+STATES = "ABC"
+TARIFFS = {name: PriceCache(unit=row(relation=name)) for name in ("add_remove", "replace")}
+REQUESTS = st.lists(
+    st.tuples(
+        st.sampled_from(
+            [Pure(epsilon="0.4"), GaussianDP(mu="0.04"), Approximate(epsilon="0.1", delta="1e-10")]
+        ),
+        st.sets(st.sampled_from(STATES), max_size=2),
+    ),
+    min_size=3,
+    max_size=12,
+)
+
+
+@pytest.mark.theorem("filter-joint")
+@pytest.mark.theorem("cell-filters")
+@pytest.mark.theorem("cell-pairs")
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
+@settings(max_examples=30)
+@given(requests=REQUESTS)
+def test_the_sums_of_everybody_stay_on_a_route(relation, requests):
+    tariff = TARIFFS[relation]  # prices are worked out once
+    book = PrivacyFilter(
+        Budget(epsilon=1, delta="1e-9"), unit=row(relation=relation), tariff=tariff
+    )
+    fits, limit = book.budget.currency.fits, book.budget.limit
+    owed = dict.fromkeys(((x, y) for x in STATES for y in STATES), (0, 0, 0, 0))
+    for what, states in requests:
+        scope = Box({"state": one_of(*states)}) if states else None
+        pieces = book.pieces(what, scope=scope)
+        if not book.fits(pieces):
+            continue
+        book.add(pieces)
+        ((one, both),) = ((piece.added, piece.replaced) for piece in pieces)
+        for x, y in owed:
+            held = sum(not states or state in states for state in (x, y))
+            price = {0: (0, 0, 0, 0), 1: one, 2: both if relation == "replace" else one}[held]
+            owed[x, y] = tuple(map(sum, zip(owed[x, y], price, strict=True)))
+    for (x, y), total in owed.items():
+        if relation == "replace" or x == y:
+            assert fits(total, limit)
 
 
 def test_a_tree_with_both_kinds_of_noise_fits_on_both_routes():

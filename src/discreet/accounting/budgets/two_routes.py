@@ -36,6 +36,7 @@ of such a budget that are spent apart may break it, one in epsilon and another i
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, NoReturn, final
@@ -50,6 +51,7 @@ __all__ = ["EitherCurrency", "JointCurrency"]
 
 _NONE = Fraction(0)
 _NEVER = amount_value(NEVER)
+_MOST = 10**9  # a rho that promises nothing, and is not converted
 
 
 @final
@@ -110,9 +112,9 @@ class JointCurrency(Currency):
 
         A delta that is named is spent on epsilon alone, where rho needs none.
         """
-        known = concentrated_price(loss)
         point = point_price(loss, delta)
-        if point is not None and delta and known is not None and known[1] == 0:
+        known = concentrated_price(loss) if point is None or delta else None
+        if point is not None and known is not None and known[1] == 0:
             return *point, *known
         if point is not None:
             epsilon, rho, chance = _both_numbers(loss, point, delta)
@@ -121,8 +123,8 @@ class JointCurrency(Currency):
             return None
         rho, chance = known  # outside its event the release is concentrated, and so has a point
         spent = amount_value(self.conversion)
-        epsilon = Fraction(ZeroConcentrated(rho=rho).epsilon(delta=spent)) if spent else _NEVER
-        return epsilon, spent, rho, chance
+        epsilon = math.inf if rho > _MOST else ZeroConcentrated(rho=rho).epsilon(delta=spent)
+        return _NEVER if math.isinf(epsilon) else Fraction(epsilon), spent, rho, chance
 
     def arguments(self, amounts: Amounts) -> dict[str, object]:  # noqa: ARG002  (no amounts work)
         """Refuse, since parts that are spent apart may each fit in another way."""
