@@ -264,7 +264,7 @@ REQUESTS = st.lists(
 @pytest.mark.theorem("cell-filters")
 @pytest.mark.theorem("cell-pairs")
 @pytest.mark.parametrize("relation", ["add_remove", "replace"])
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(requests=REQUESTS)
 def test_the_sums_of_everybody_stay_on_a_route(relation, requests):
     tariff = TARIFFS[relation]  # prices are worked out once
