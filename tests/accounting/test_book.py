@@ -568,7 +568,12 @@ def test_no_strategy_beats_two_cells():
 @pytest.mark.parametrize("scope", [None, state("A"), state("B", "C")])
 @pytest.mark.parametrize(
     "limits",
-    [{"epsilon": 1}, {"rho": "0.3"}, {"epsilon": 2, "delta": "1e-6", "currency": "either"}],
+    [
+        {"epsilon": 1},
+        {"rho": "0.3"},
+        {"epsilon": 2, "delta": "1e-6", "currency": "either"},
+        {"epsilon": 2, "delta": "1e-6", "currency": "joint"},
+    ],
 )
 def test_how_many_is_how_many_can_be_charged(relation, scope, limits):
     book = open_book(relation, **limits)
@@ -658,4 +663,4 @@ def test_a_sequence_is_priced_by_what_it_is():
 def test_charges_with_a_delta_use_up_the_reserve():
     book = open_book(epsilon=2, delta="1e-9")
     ask = Approximate(epsilon="0.01", delta="5e-11")
-    assert book.left().how_many(ask) == 2
+    assert book.left().how_many(ask) == 5

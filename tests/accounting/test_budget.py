@@ -45,7 +45,7 @@ def charge(budget, losses):
 # --- what is promised ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("currency", ["zcdp", "gaussian", "either", "basic"])
+@pytest.mark.parametrize("currency", ["zcdp", "gaussian", "either", "joint", "basic"])
 @pytest.mark.parametrize(("epsilon", "delta"), [(1, "1e-6"), (2, 1e-9), ("0.1", "1e-3"), (20, 0.2)])
 def test_a_budget_promises_what_it_was_made_for(epsilon, delta, currency):
     budget = Budget(epsilon=epsilon, delta=delta, currency=currency)
@@ -79,8 +79,11 @@ def test_what_holds_of_a_budget_in_its_own_terms():
     assert beside.epsilon(delta="1e-6") > ZeroConcentrated(rho="0.1").epsilon(delta="1e-6")
 
 
-def test_the_reserve_is_a_tenth_of_delta():
-    assert Budget(epsilon=1, delta="1e-6").limit[-1] * QUANTUM == Fraction(1, 10**7)
+def test_the_reserve_is_a_quarter_of_delta_and_a_tenth_in_other_currencies():
+    assert Budget(epsilon=1, delta="1e-6").limit[-1] * QUANTUM == Fraction(1, 4 * 10**6)
+    for currency in ("zcdp", "gaussian", "either"):
+        budget = Budget(epsilon=1, delta="1e-6", currency=currency)
+        assert budget.limit[-1] * QUANTUM == Fraction(1, 10**7)
     assert Budget(epsilon=1, delta="1e-6", reserve=0).limit[-1] == 0
 
 
@@ -104,9 +107,10 @@ def test_fifty_questions_one_by_one():
 @pytest.mark.theorem("filter-concentrated")
 def test_the_limit_for_that_epsilon_accepts_them_all_and_no_smaller_one_does():
     losses = [Pure(epsilon="0.1")] * 40 + [Pure(epsilon="0.2")] * 10
-    enough = Budget(epsilon="4.59906804", delta=1e-6, reserve=0)
+    enough = Budget(epsilon="4.59906804", delta=1e-6, reserve=0, currency="either")
     assert charge(enough, losses)[1] == 50
-    assert charge(Budget(epsilon="4.5990680", delta=1e-6, reserve=0), losses)[1] < 50
+    less = Budget(epsilon="4.5990680", delta=1e-6, reserve=0, currency="either")
+    assert charge(less, losses)[1] < 50
 
 
 @pytest.mark.theorem("filter-gaussian")
@@ -170,7 +174,7 @@ def test_a_larger_loss_never_costs_less(budget, first, second):
 
 @given(
     st.lists(st.fractions(min_value=0, max_value=10, max_denominator=1000), min_size=1, max_size=6),
-    st.sampled_from([b for b in EVERY if b.currency.name != "either"]),
+    st.sampled_from([b for b in EVERY if len(b.currency.routes) == 1]),
 )
 def test_parts_never_add_up_to_more_than_the_whole(weights, budget):
     assume(any(weights))
@@ -187,9 +191,10 @@ def test_half_and_half():
     assert one == other == Budget(epsilon="0.5", delta="5e-7", currency="basic")
 
 
-def test_a_budget_of_either_kind_is_not_split():
+@pytest.mark.parametrize("currency", ["either", "joint"])
+def test_a_budget_of_either_kind_is_not_split(currency):
     with pytest.raises(WrongKind, match="either"):
-        Budget(epsilon=1, delta="1e-6", currency="either").split([1, 1])
+        Budget(epsilon=1, delta="1e-6", currency=currency).split([1, 1])
 
 
 @pytest.mark.theorem("filter-either")
@@ -283,6 +288,9 @@ def test_a_budget_is_a_value(budget):
     assert budget.components[-1] == "delta"
 
 
+SHOWN_LIMITS = "epsilon 2, conversion delta 5e-11, rho 0.05508, delta 2.5e-10"
+
+
 @pytest.mark.parametrize(
     ("budget", "text"),
     [
@@ -290,6 +298,10 @@ def test_a_budget_is_a_value(budget):
         (Budget(epsilon=1, delta=1e-6, currency="basic"), "epsilon 1, delta 1e-06, kept in basic"),
         (
             Budget(epsilon=2, delta=1e-9),
+            f"epsilon 2 at delta 1e-09, kept in joint: {SHOWN_LIMITS}",
+        ),
+        (
+            Budget(epsilon=2, delta=1e-9, currency="either"),
             "epsilon 2 at delta 1e-09, kept in either: epsilon 2, rho 0.05581, delta 1e-10",
         ),
         (Budget(mu=1), "mu squared 1, kept in gaussian"),

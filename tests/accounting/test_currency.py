@@ -17,7 +17,6 @@ from discreet.accounting.budgets.amounts import (
     format_up,
 )
 from discreet.accounting.budgets.budget import Budget
-from discreet.accounting.budgets.budget_limits import EitherCurrency
 from discreet.accounting.budgets.currency import (
     BasicCurrency,
     ConcentratedCurrency,
@@ -30,6 +29,7 @@ from discreet.accounting.budgets.loss_prices import (
     gaussian_price,
     point_price,
 )
+from discreet.accounting.budgets.two_routes import EitherCurrency
 from discreet.loss import (
     Approximate,
     GaussianDP,

@@ -38,7 +38,7 @@ def test_and_still_loses_more_than_it_promised():
 @pytest.mark.theorem("filter-basic")
 @pytest.mark.theorem("filter-concentrated")
 @pytest.mark.theorem("filter-gaussian")
-@pytest.mark.parametrize("currency", ["basic", "zcdp", "gaussian", "either"])
+@pytest.mark.parametrize("currency", ["basic", "zcdp", "gaussian", "either", "joint"])
 def test_our_rules_refuse_that_strategy(currency):
     epsilon, delta = filters.NATURAL_TARGET
     budget = Budget(epsilon=epsilon, delta=delta, currency=currency)

@@ -83,6 +83,16 @@ def test_init_writes_a_policy_that_can_be_followed(clinic):
     assert policy.tables[0].column("cost").high == 100
 
 
+def test_private_groups_can_be_asked_for_after_init(tmp_path):
+    pyarrow.csv.write_csv(visits(), tmp_path / "visits.csv")
+    assert run(tmp_path, "init", "visits.csv", "--unit=patient", "--yes").exit_code == 0
+    asked = run(tmp_path, "ask", BY_WARD, "--epsilon=0.01", "--json")
+    assert asked.exit_code == 0, asked.output
+    with Ledger.open(tmp_path / "visits.ledger") as ledger:
+        left = ledger.left()
+    assert 0 < 100 * (left.budget.limit[-1] - left.amounts[-1]) <= left.budget.limit[-1]
+
+
 def test_init_asks_six_questions(tmp_path, monkeypatch):
     pyarrow.csv.write_csv(visits(), tmp_path / "visits.csv")
     monkeypatch.setattr("discreet.cli.init_command._at_a_terminal", lambda: True)

@@ -16,10 +16,12 @@ from discreet.errors import (
     KeyReused,
     LedgerUnavailable,
     NotCharged,
+    OtherLedger,
     OutOfRange,
     OverBudget,
 )
 from discreet.ledger import Ledger, Receipt, Started, StoredAnswer
+from discreet.ledger.opening_terms import is_recorded
 from discreet.ledger.stores.sqlite import SQLiteStore
 from discreet.loss import Approximate, GaussianDP, Pure, ZeroConcentrated
 from discreet.mechanisms import Laplace
@@ -389,6 +391,55 @@ def test_a_ledger_is_opened_again_with_what_it_knows(path):
         again.raise_limit("data", budget=Budget(epsilon=3, delta=1e-9), **PEOPLE)
     for known in (budget, Budget(epsilon=3, delta=1e-9)):
         Ledger.open(path, unit=row(), budget=known, account="data", constant=[]).close()
+
+
+def test_a_ledger_keeps_two_routes_across_restarts_and_raises(path):
+    budget = Budget(epsilon=5, delta="1e-9")
+    with Ledger.open(path, unit=row(), budget=budget) as ledger:
+        ledger.charge(ZeroConcentrated(rho="0.00075"), key="small")
+        assert ledger.left().how_many(Pure(epsilon=1)) == 4
+        ledger.open_account("data/flu", budget=Budget(epsilon=2, delta="1e-6"), by="ana")
+        raised = ledger.raise_limit("data", budget=Budget(epsilon=6, delta="1e-8"), **PEOPLE)
+        assert raised.budget.currency == budget.currency
+        ledger.charge(GaussianDP(mu="0.05"), key="both", account="data/flu")
+        left = ledger.left().amounts
+    with Ledger.open(path, unit=row(), budget=Budget(epsilon=6, delta="1e-8")) as again:
+        assert again.left().amounts == left
+        assert again.left().how_many(Pure(epsilon=1)) == 5
+        again.open_account("data/flu", budget=Budget(epsilon=2, delta="1e-6"), by="ana")
+        again.verify().raise_if_bad()
+
+
+def test_a_ledger_of_the_earlier_rule_is_opened_and_raised_by_its_promise(path):
+    old = Budget(epsilon=5, delta="1e-9", currency="either")
+    with Ledger.open(path, unit=row(), budget=old) as ledger:
+        ledger.charge(ZeroConcentrated(rho="0.00075"), key="small")
+    with Ledger.open(path, unit=row(), budget=Budget(epsilon=5, delta="1e-9")) as again:
+        assert again.accounts["data"].budget == old
+        assert again.left().how_many(Pure(epsilon=1)) == 0  # as it was
+        again.raise_limit("data", budget=Budget(epsilon=6, delta="1e-9"), **PEOPLE)
+        assert again.accounts["data"].budget.currency == old.currency
+        again.verify().raise_if_bad()
+    with pytest.raises(OtherLedger):
+        Ledger.open(path, unit=row(), budget=Budget(epsilon=5, delta="1e-8"))
+
+
+def test_which_budgets_are_those_on_record():
+    old = Budget(epsilon=1, delta="1e-9", currency="either")
+    assert is_recorded(old, Budget(epsilon=1, delta="1e-9"))
+    half = Budget(epsilon=1, delta="1e-9", currency="either", reserve="0.5")
+    assert is_recorded(half, Budget(epsilon=1, delta="1e-9", reserve="0.5"))
+    raised = Budget(epsilon=2, delta="1e-6").counted_like(Budget(epsilon=1, delta="1e-9"))
+    assert is_recorded(raised, Budget(epsilon=2, delta="1e-6"))
+    for recorded, other in [
+        (old, Budget(epsilon=1, delta="1e-8")),
+        (old, Budget(epsilon=1, delta="1e-9", currency="zcdp")),
+        (half, Budget(epsilon=1, delta="1e-9")),
+        (Budget(epsilon=1, delta="1e-9"), old),
+        (Budget(epsilon=1, delta="1e-9"), Budget(epsilon=1, delta="1e-9", reserve="0.5")),
+        (None, old),
+    ]:
+        assert not is_recorded(recorded, other)
 
 
 def test_a_closed_ledger_says_so(ledger):

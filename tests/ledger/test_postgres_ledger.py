@@ -17,7 +17,7 @@ from discreet.errors import (
     QuestionClosed,
 )
 from discreet.ledger import Ledger, Started
-from discreet.loss import Pure
+from discreet.loss import Pure, ZeroConcentrated
 from discreet.units import row
 from tests.ledger.processes import forked
 
@@ -53,6 +53,17 @@ def test_the_three_steps(ledger):
     with pytest.raises(OverBudget):
         ledger.charge(Pure(epsilon="0.7"), key="too much")
     assert "0.6 of 1" in str(ledger.left())
+
+
+def test_two_routes_across_connections_and_raises(address):
+    people = {"reason": "more questions", "by": "ana", "approved_by": "bo"}
+    with Ledger.open(address, unit=row(), budget=Budget(epsilon=5, delta="1e-9")) as ledger:
+        ledger.charge(ZeroConcentrated(rho="0.00075"), key="small")
+        assert ledger.left().how_many(Pure(epsilon=1)) == 4
+        ledger.raise_limit("data", budget=Budget(epsilon=6, delta="1e-8"), **people)
+    with Ledger.open(address, unit=row(), budget=Budget(epsilon=6, delta="1e-8")) as again:
+        assert again.left().how_many(Pure(epsilon=1)) == 5
+        again.verify().raise_if_bad()
 
 
 def test_closed_questions_and_descriptions(address, ledger):

@@ -94,18 +94,19 @@ def test_units_of_several_rows_pass():
     assert verify(chain.rows()).problems == ()
 
 
-def test_what_fits_in_two_ways_in_two_places_passes():
+@pytest.mark.parametrize(("currency", "variance", "rho"), [("either", 100, 1), ("joint", 10, 2)])
+def test_what_fits_in_two_ways_in_two_places_passes(currency, variance, rho):
     """One cell stays within epsilon, another within rho, and a box holds both."""
     both, one, other = (Box({"state": one_of(*which)}) for which in (["CA", "NY"], ["CA"], ["NY"]))
-    chain = Chain(Budget(epsilon=2, delta="1e-9"))
+    chain = Chain(Budget(epsilon=2, delta="1e-9", currency=currency))
     chain.ask("a", Pure(epsilon="0.01"), scope=both)
-    chain.ask("b", Leaf(Gaussian(variance=100)), scope=one)
+    chain.ask("b", Leaf(Gaussian(variance=variance)), scope=one)
     chain.ask("c", Pure(epsilon="1.9"), scope=other)
     report = verify(chain.rows())
     assert report.problems == ()
     spent, limit = report.accounts[0].spent, report.accounts[0].limit
     assert spent[0] > limit[0]
-    assert spent[1] > limit[1]
+    assert spent[rho] > limit[rho]
     chain.ask("d", Pure(epsilon="0.2"), scope=other)
     assert kinds(chain.rows()) == ["sum"]
 

@@ -261,9 +261,10 @@ def test_a_price_in_rho(tmp_path):
 def test_an_epsilon_budget_pays_for_a_rho_at_a_delta(tmp_path):
     policy = POLICY.replace('epsilon = "4"', 'epsilon = "4"\ndelta = "1e-6"')
     with opened(tmp_path, policy=policy) as session:
-        before = session.remaining.amounts[1]
+        rho = session.remaining.budget.components.index("rho")
+        before = session.remaining.amounts[rho]
         session.ask(MEAN, rho="0.05", delta="1e-8", bounds=dp.estimate(rho="0.005"))
-        used = Fraction(before - session.remaining.amounts[1], 10**24)
+        used = Fraction(before - session.remaining.amounts[rho], 10**24)
         assert Fraction(54, 1000) < used <= Fraction(55, 1000)
 
 

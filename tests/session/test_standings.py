@@ -72,6 +72,22 @@ def test_whether_a_plan_fits_is_what_asking_finds(tmp_path, budget):
                 clinic.ask(plan)
 
 
+def test_a_plan_says_that_it_closes_a_route(tmp_path):
+    rules = POLICY.replace('[budget]\nepsilon = "2"\n', "")
+    rules = rules.replace('max_epsilon_per_question = "1"\n', "")
+    closes = "closes the route of {}: later questions have to fit in {}"
+    with opened(tmp_path, budget=Budget(epsilon=2, delta="1e-6"), policy=rules) as clinic:
+        assert clinic.plan(COUNT, rho="0.01").budget_preview.notes == ()
+        plan = clinic.plan(COUNT, epsilon="1.5")
+        assert plan.budget_preview.notes == (closes.format("rho", "epsilon"),)
+        assert f"├── {closes.format('rho', 'epsilon')}\n" in str(plan)
+        plan = clinic.plan(COUNT, rho="0.06")
+        assert plan.budget_preview.notes == (closes.format("epsilon", "rho"),)
+        clinic.ask(plan)
+        assert clinic.plan(COUNT, rho="0.005").budget_preview.notes == ()
+        assert not clinic.plan(COUNT, epsilon="0.5").budget_preview.fits
+
+
 def test_without_a_ledger_there_is_nothing_to_say(tmp_path):
     with in_test_mode() as clinic:
         assert clinic.plan(COUNT, epsilon=1).budget_preview is None

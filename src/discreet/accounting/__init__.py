@@ -11,6 +11,7 @@ from discreet.doors import late_names
 
 if TYPE_CHECKING:  # each is loaded when first used, because most questions need few of them
     from discreet.accounting.budgets.budget import Budget
+    from discreet.accounting.budgets.odometer import Odometer
     from discreet.accounting.budgets.privacy_filter import Charge, PrivacyFilter
     from discreet.accounting.budgets.spending import Left
     from discreet.accounting.budgets.workload import (
@@ -60,6 +61,7 @@ __all__ = [
     "Left",
     "LossMap",
     "Node",
+    "Odometer",
     "Parallel",
     "Part",
     "Place",
@@ -101,6 +103,7 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
         __name__,
         {
             "budgets.budget": ("Budget",),
+            "budgets.odometer": ("Odometer",),
             "budgets.privacy_filter": ("Charge", "PrivacyFilter"),
             "budgets.spending": ("Left",),
             "budgets.workload": ("Slots", "Workload", "WorkloadComparison", "compare"),

@@ -88,7 +88,12 @@ def _standing(preview: BudgetPreview | None) -> dict[str, object] | None:
     """Return what the ledger says of a plan: its entry if it was answered, and what it leaves."""
     if preview is None:
         return None
-    return {"answered": preview.entry, "fits": preview.fits, "left": preview.left or None}
+    return {
+        "answered": preview.entry,
+        "fits": preview.fits,
+        "left": preview.left or None,
+        "notes": list(preview.notes),
+    }
 
 
 def _price_json(price: Price) -> dict[str, str | None]:

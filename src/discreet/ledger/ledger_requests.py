@@ -18,6 +18,7 @@ from discreet.accounting.scopes.box import Box
 from discreet.errors import OtherLedger, OutOfRange
 from discreet.ledger.canonical_lines import DescriptionEntry
 from discreet.ledger.entry_kinds import AccountEntry, OpenEntry, RaiseEntry
+from discreet.ledger.opening_terms import as_recorded, is_recorded
 from discreet.ledger.values import Account, Receipt, parent_account
 
 if TYPE_CHECKING:  # both are handed in
@@ -115,7 +116,7 @@ class AccountRequest(_LedgerRequest):
         if there is None:
             checked_account(accounts, parent_account(path))
             batch.append(self.entry)
-        elif there.budget != self.entry.budget:
+        elif not is_recorded(there.budget, self.entry.budget):
             raise OtherLedger(
                 what=f"account {path} is recorded with another budget.",
                 why="limits on record are raised by two people, or stay.",
@@ -140,8 +141,9 @@ class RaiseRequest(_LedgerRequest):
                 why="a limit where there was none would lower what may be asked.",
                 do="raise the limits of an account above it.",
             )
-        checked_raise(batch.state.filter_of(path).budget, self.entry.budget)
-        batch.append(self.entry)
+        now = batch.state.filter_of(path).budget
+        budget = checked_raise(now, as_recorded(now, self.entry.budget))
+        batch.append(replace(self.entry, budget=budget))
         return SnapshotRequest().act(batch)
 
 

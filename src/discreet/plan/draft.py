@@ -5,7 +5,9 @@ Trust: kernel.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar, final
 
 from discreet.query.question import Clause, Question
@@ -47,6 +49,7 @@ class Draft:
     public_rows: PublicRows
     given: PriceArguments
     ceiling: bool
+    own_delta: Callable[[], Fraction] = Fraction  # what a question may spend that names no delta
     ask: RequestedPrice | None = None
     bound: BoundQuestion | None = None
     groups: GroupSelection | None = None

@@ -70,7 +70,8 @@ class BudgetPreview:
     """Whether a plan was answered before, whether it fits, and what is left after it.
 
     ``entry`` is the number of the entry that holds its answer; ``left`` is what would be left for
-    questions about the same units, and what is left now where the plan does not fit.
+    questions about the same units, and what is left now where the plan does not fit.  ``notes``
+    say what later questions can no longer do.
 
     >>> print(BudgetPreview(entry=None, fits=True, left="epsilon 2.5 of 3"))
     leaves epsilon 2.5 of 3
@@ -83,14 +84,15 @@ class BudgetPreview:
     entry: int | None
     fits: bool
     left: str
+    notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """Say it in a line."""
         if self.entry is not None:
             return f"was answered before, in entry {self.entry}, and costs nothing again"
-        return (
-            f"leaves {self.left}" if self.fits else f"does not fit into what is left: {self.left}"
-        )
+        if not self.fits:
+            return f"does not fit into what is left: {self.left}"
+        return f"leaves {self.left}"
 
 
 _RENAMED: Final = {

@@ -147,6 +147,7 @@ def _standing(plan: Plan) -> Iterator[Branch]:
     if preview is not None:
         there = "" if preview.entry is not None or plan.scope == Box.everything() else " there"
         yield Branch(f"{preview}{there}")
+        yield from map(Branch, preview.notes)
 
 
 def shown_question(plan: Plan) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from discreet.errors import UnsupportedSQL, WrongKind
@@ -78,6 +79,7 @@ def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost
     bounds: BoundsPrice | None = None,
     found_bounds: tuple[FoundBounds, ...] = (),
     concentrated: bool = False,
+    own_delta: Callable[[], Fraction] = Fraction,
     ceiling: bool = True,
 ) -> Plan:
     """Plan how to answer a question, and what that costs; nothing is read and nothing spent.
@@ -97,6 +99,7 @@ def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost
         bounds: what finding missing bounds may cost, in addition to the answer.
         found_bounds: bounds that were found and paid for before.
         concentrated: whether the budget that pays counts rho, mu or divergences, not epsilon.
+        own_delta: says what choosing groups privately may spend, where nobody names a delta.
         ceiling: whether the limits of the policy on the price hold; they do, except in tests.
     """
     if type(question) is not Question:  # a subclass could change between plan and engine
@@ -122,6 +125,7 @@ def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost
             concentrated=concentrated,
         ),
         ceiling=ceiling,
+        own_delta=own_delta,
         found=found_bounds,
     )
     return run_steps(draft)

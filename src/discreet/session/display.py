@@ -2,8 +2,8 @@
 
 Trust: kernel.  Notebooks and tracebacks show what is returned here.
 
-A budget may limit several numbers.  Where one of them has to fit, the bar shows the one with the
-most left; otherwise the one with the least left.
+A budget may limit several numbers.  The bar shows the one with the least left; where there are
+several routes, of which one has to fit, that of the route with the most left.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from discreet.units.unit import describe_unit
 
 __all__ = ["about_column", "as_html", "as_line", "part_left", "svg_bar", "text_bar"]
 
-_ANY: Final = "either"
 _WIDTH: Final = 240
 
 
@@ -34,10 +33,13 @@ def part_left(left: Left) -> Fraction:
     >>> part_left(spending.left())
     Fraction(3, 4)
     """
-    pairs = list(zip(left.amounts, left.budget.limit, strict=True))[:-1]  # all but delta
-    parts = [Fraction(max(amount, 0), limit) for amount, limit in pairs if limit]
-    chosen = max if left.budget.currency.name == _ANY else min
-    return min(chosen(parts, default=Fraction(0)), Fraction(1))
+    pairs = list(zip(left.amounts, left.budget.limit, strict=True))
+    routes = [[pairs[at] for at in route] for route in left.budget.currency.routes]
+    least = (
+        min((Fraction(max(have, 0), limit) for have, limit in route if limit), default=Fraction(0))
+        for route in routes
+    )
+    return min(max(least), Fraction(1))
 
 
 def text_bar(left: Left, width: int = 24) -> str:

@@ -17,6 +17,7 @@ from discreet.engines.dispatch import engine_for
 from discreet.engines.engine import Columns
 from discreet.engines.postgres.address import Address, address_of, is_address
 from discreet.errors import BadPolicy, NotAllowed, WrongKind
+from discreet.ledger.opening_terms import is_recorded
 from discreet.plan.policy.policy import Policy, read_policy
 from discreet.query.relations import folded
 from discreet.units import PrivacyUnit
@@ -190,9 +191,14 @@ def budget_of(budget: object, policy: Policy) -> Budget | None:
             why="it limits what may be lost in total, in terms that can be counted.",
             do="give dp.Budget(epsilon=2, delta=1e-9), say.",
         )
-    if budget is not None and policy.budget is not None and budget != policy.budget:
+    ruled = policy.budget
+    if budget is None or ruled is None:
+        return budget or ruled
+    if is_recorded(ruled, budget):
+        return ruled
+    if not is_recorded(budget, ruled):
         raise _differs("budget")
-    return budget or policy.budget
+    return budget
 
 
 def check_analyst(analyst: object, policy: Policy) -> None:

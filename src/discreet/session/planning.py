@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, TypeAlias, final
@@ -215,8 +215,23 @@ def budget_preview(plan: Plan, ledger: Ledger, account: str | None) -> BudgetPre
         fits, price = _priced(plan, left)
     except (LedgerError, WrongKind):
         return None
+    if not fits:
+        return BudgetPreview(entry=None, fits=False, left=_shown(left, left.amounts))
     after = tuple(max(have - pay, 0) for have, pay in zip(left.amounts, price, strict=True))
-    return BudgetPreview(entry=None, fits=fits, left=_shown(left, after if fits else left.amounts))
+    notes = tuple(_notes(left, price))
+    return BudgetPreview(entry=None, fits=True, left=_shown(left, after), notes=notes)
+
+
+def _notes(left: Left, price: Amounts) -> Iterator[str]:
+    """Say which route a plan closes for later questions, and whether it takes most of delta."""
+    names, routes = left.budget.components, left.budget.currency.routes
+    for route in routes:
+        was_open = all(left.amounts[at] for at in route)
+        if was_open and any(price[at] > left.amounts[at] for at in route):
+            others = " or ".join(names[other[0]] for other in routes if other != route)
+            yield f"closes the route of {names[route[0]]}: later questions have to fit in {others}"
+    if 2 * price[-1] > left.amounts[-1]:
+        yield "takes more than half of the delta that is left"
 
 
 def _priced(plan: Plan, left: Left) -> tuple[bool, Amounts]:
@@ -257,10 +272,12 @@ class SessionPlanner:
         *,
         found: tuple[FoundBounds, ...],
         concentrated: bool,
+        own_delta: Callable[[], Fraction],
     ) -> Plan:
         """Plan a question, with bounds that were found for it before.
 
-        ``concentrated`` says that the budget that pays is counted in something other than epsilon.
+        ``concentrated`` says that the budget that pays is counted in something other than epsilon,
+        and ``own_delta`` says what it lends to a question that needs a delta and has none.
         """
         plan = plan_question(
             question,
@@ -270,6 +287,7 @@ class SessionPlanner:
             public_rows=self._public_rows,
             found_bounds=found,
             concentrated=concentrated,
+            own_delta=own_delta,
             ceiling=self.ceiling,
             **price,
         )

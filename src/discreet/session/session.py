@@ -14,6 +14,7 @@ import os
 import threading
 from collections.abc import Mapping
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Self, Unpack, final
@@ -291,6 +292,12 @@ class Session:
         budget = self._policy.budget if left is None else left.budget
         return budget is not None and not isinstance(budget.currency, BasicCurrency)
 
+    def _own_delta(self) -> Fraction:
+        """Return what the budget that pays lends to a question that needs a delta."""
+        left = self._left()
+        budget = left.budget if isinstance(left, Left) else self._policy.budget
+        return Fraction(0) if budget is None else budget.own_delta
+
     def _plan(self, question: QuestionLike, price: PriceOptions) -> Plan:
         """Plan a question, or find a plan of this session."""
         self._open_pipeline()
@@ -308,6 +315,7 @@ class Session:
             price,
             found=found,
             concentrated=bool(price.get("error")) and self._concentrated(),
+            own_delta=self._own_delta,
         )
         self._plans.keep(plan)
         return plan

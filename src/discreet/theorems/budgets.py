@@ -119,7 +119,24 @@ BUDGETS: Final = (
         key="filter-either",
         statement="Let R-concentrated releases be (E, D)-private. If on every path of answers the "
         "epsilons sum to at most E or the rhos to at most R, all answers are (E, D)-private.",
-        source="proof in discreet.accounting.budgets.budget_limits",
+        source="proof in discreet.accounting.budgets.two_routes",
+    ),
+    Theorem(
+        key="filter-joint",
+        statement="Let R-concentrated releases be (E, D')-private. If on every path of answers the "
+        "epsilons sum to at most E and their deltas to at most C, or the rhos to at most R, all "
+        "answers are (E, C + D')-private.",
+        source="proof in discreet.accounting.budgets.two_routes; enumeration of all strategies",
+    ),
+    Theorem(
+        key="odometer",
+        statement="At any time that answers may choose, what was lost so far is at most the sum of "
+        "epsilons, while their deltas sum to at most C, or the least over orders a_k fixed in "
+        "advance of the sum of divergences plus log(1/w_k)/(a_k - 1); outside an event whose "
+        "chance is at most the sum of the w_k, C, and the limit on events.",
+        source="Whitehouse, Ramdas, Rogers and Wu 2023, for bounds that hold at all times; Rogers, "
+        "Roth, Ullman and Vadhan 2016, for odometers; proof in "
+        "discreet.accounting.budgets.odometer",
     ),
     Theorem(
         key="filter-admission",

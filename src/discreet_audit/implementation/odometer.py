@@ -39,7 +39,8 @@ _EPSILONS: Final = tuple(Fraction(at, 10) for at in (0, 2, 5, 10, 15))
 _ONE: Final = 1 << 128
 _BUDGETS: Final = {
     "basic": Budget(epsilon=1),
-    "either": Budget(epsilon=1, delta="0.05"),
+    "joint": Budget(epsilon=1, delta="0.05"),
+    "either": Budget(epsilon=1, delta="0.05", currency="either"),
     "zcdp": Budget(epsilon=1, delta="0.05", currency="zcdp"),
     "gaussian": Budget(epsilon="0.5", delta="0.2", currency="gaussian"),
     "rho": Budget(rho="0.2"),

@@ -8,23 +8,25 @@ Definition.  A budget fixes its currency and its limits when it is made:
     Budget(epsilon=2, delta=1e-9)     epsilons or rhos, whichever fits: epsilons to 2, rhos to the
                                       largest R for which R-concentrated privacy is proved to imply
                                       (2, delta').  A share of delta, the reserve, is set aside for
-                                      requests with a delta of their own; delta' is the rest.  With
-                                      currency="zcdp" rhos alone, with "basic" epsilons and deltas,
-                                      with "gaussian" squares of mu.
+                                      requests with a delta of their own, another one for losses
+                                      that have an epsilon only at a delta; delta' is the rest.
+                                      With currency="zcdp" rhos alone, with "basic" epsilons and
+                                      deltas, with "gaussian" squares of mu.  "either" is the rule
+                                      of earlier versions, in which such losses have no epsilon.
     Budget(rho=0.1), Budget(mu=1), Budget(renyi={2: 1, 16: 4}),  each perhaps with a delta beside
 
 Theorem.  Whatever is asked within the limits, one by one and in view of all answers, the guarantee
 holds (keys ``filter-basic``, ``filter-concentrated``, ``filter-gaussian``, ``filter-renyi``,
-``filter-either`` and ``filter-approximate``).  It comes from the limits, not from what was spent.
-A budget that is stored and read again has the limits that it had
+``filter-either``, ``filter-joint`` and ``filter-approximate``).  It comes from the limits, not from
+what was spent.  A budget that is stored and read again has the limits that it had
 (:mod:`discreet.accounting.budgets.budget_limits`).
 
 Definition.  A budget is raised to another of the same currency, with no limit lower and at least
 one higher.  What was spent stays spent, and counts against the new limits.
 Theorem (keys ``filter-basic``, ``filter-concentrated``, ``filter-gaussian``, ``filter-renyi``,
-``filter-either`` and ``filter-approximate``).  Let the limits of all raises be fixed without a look
-at answers, or at what was asked in view of answers.  Then the guarantee of the last budget holds
-for all answers, including those from before the raise.
+``filter-either``, ``filter-joint`` and ``filter-approximate``).  Let the limits of all raises be
+fixed without a look at answers, or at what was asked in view of answers.  Then the guarantee of the
+last budget holds for all answers, including those from before the raise.
     Proof.  The last limits could have been fixed from the start: the earlier ones refuse whatever
     the last ones refuse, and perhaps more, so that on every path the sums stay within the last.
 If whether or how far a budget is raised does depend on answers, or on how fast it was spent, the
@@ -52,12 +54,15 @@ from discreet.accounting.budgets.amounts import (
 )
 from discreet.accounting.budgets.budget_limits import (
     decode_limits,
+    delta_below_one,
     encode_limits,
     limits_named,
     limits_within,
+    only_kind,
     refuse_currency_or_reserve,
 )
 from discreet.accounting.budgets.currency import Amounts, BasicCurrency, Currency, price_in_currency
+from discreet.accounting.budgets.two_routes import JointCurrency
 from discreet.accounting.storage.decoding import undecodable
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import decimal
@@ -70,9 +75,11 @@ __all__ = ["Budget", "checked_raise"]
 Number = object
 """An exact number, or a float that stands for its decimal text."""
 
-_DEFAULT: Final = "either"
+_DEFAULT: Final = JointCurrency.name
 _KINDS: Final = ("epsilon", "rho", "mu", "mu_squared", "renyi")
 _ZERO: Final = Fraction(0)
+_REQUESTS: Final = 250
+"""How many requests with a delta of their own fit, if nobody says how much they may spend."""
 
 
 @final
@@ -81,8 +88,9 @@ class Budget:
     """A ceiling on the loss of everything that is asked.
 
     >>> budget = Budget(epsilon=2, delta=1e-9)
-    >>> print(budget)
-    epsilon 2 at delta 1e-09, kept in either: epsilon 2, rho 0.05581, delta 1e-10
+    >>> print(budget)  # doctest: +NORMALIZE_WHITESPACE
+    epsilon 2 at delta 1e-09, kept in joint:
+    epsilon 2, conversion delta 5e-11, rho 0.05508, delta 2.5e-10
     >>> budget.guarantee.epsilon(delta=1e-9)
     2.0
     >>> Budget(rho="0.1").guarantee
@@ -115,13 +123,14 @@ class Budget:
             mu: the largest mu of Gaussian privacy.
             mu_squared: the same, as a square.
             renyi: the largest divergence for each of some orders.
-            currency: for (epsilon, delta), how it is kept: "either", "zcdp", "basic", "gaussian".
-            reserve: the share of delta set aside for requests that have a delta of their own, one
-                tenth unless given.
+            currency: for (epsilon, delta), how it is kept: "joint" unless given, "zcdp", "basic",
+                "gaussian", or "either", as earlier versions did.
+            reserve: the share of delta set aside for requests that have a delta of their own: a
+                quarter unless given, and a tenth in the other currencies.
         """
         given = dict(zip(_KINDS, (epsilon, rho, mu, mu_squared, renyi), strict=True))
-        kind = _only(given)
-        chance = _below_one(delta)
+        kind = only_kind(given)
+        chance = delta_below_one(delta)
         promise = None
         if kind == "epsilon":
             exact = checked_epsilon(epsilon)
@@ -176,6 +185,17 @@ class Budget:
     def guarantee(self) -> PrivacyLoss:
         """What holds of all answers together, whatever was asked."""
         return self.currency.loss(self.limit) if self.promise is None else self.promise
+
+    @property
+    def own_delta(self) -> Fraction:
+        """What one request may spend of delta if it needs some and nobody says how much.
+
+        It follows from the limit alone, so that a question that is asked again costs the same.
+
+        >>> float(Budget(epsilon=1, delta="1e-9").own_delta)
+        1e-12
+        """
+        return amount_value(self.limit[-1] // _REQUESTS)
 
     def price(self, loss: PrivacyLoss, *, delta: Number = None) -> Amounts:
         """Return what a loss costs, component by component, rounded up.
@@ -233,6 +253,17 @@ class Budget:
         budget._fix(currency, limit, promise)
         return budget
 
+    def counted_like(self, other: Budget) -> Budget:
+        """Return this budget, with losses counted in epsilon at the delta of another, if jointly.
+
+        >>> old, new = Budget(epsilon=2, delta="1e-9"), Budget(epsilon=2, delta="1e-6")
+        >>> new.counted_like(old).currency == old.currency
+        True
+        """
+        if not all(isinstance(each.currency, JointCurrency) for each in (self, other)):
+            return self
+        return Budget.read(self.written() | {"conversion": other.written()["conversion"]})
+
     def split(self, weights: Sequence[Number]) -> tuple[Budget, ...]:
         """Divide into budgets that together never exceed this one, in proportion to weights.
 
@@ -259,11 +290,13 @@ class Budget:
 
 
 def checked_raise(old: Budget, new: object) -> Budget:
-    """Return the new budget if it raises the old one.
+    """Return the new budget, in the currency of the old one, if it raises it.
 
     >>> print(checked_raise(Budget(rho=1), Budget(rho=2)))
     rho 2, kept in zcdp
     """
+    if isinstance(new, Budget):
+        new = new.counted_like(old)
     if not isinstance(new, Budget) or new.currency != old.currency:
         raise WrongKind(
             what="a budget is to be raised to something that is not kept in its currency.",
@@ -279,25 +312,3 @@ def checked_raise(old: Budget, new: object) -> Budget:
             do="give a budget of which no limit is lower, and one is higher.",
         )
     return new
-
-
-def _only(given: Mapping[str, object]) -> str:
-    named = [name for name, value in given.items() if value is not None]
-    if len(named) != 1:
-        raise WrongKind(
-            what=f"a budget is given by {' and '.join(named) or 'nothing'}.",
-            why="one number limits the loss, and two could disagree.",
-            do="give one of epsilon, rho, mu and renyi, perhaps with a delta.",
-        )
-    return named[0]
-
-
-def _below_one(delta: object) -> Fraction:
-    chance = checked_delta(delta)
-    if chance == 1:
-        raise OutOfRange(
-            what="the delta of a budget is 1.",
-            why="a promise that may always fail is none.",
-            do="give delta < 1; useful values are below one over the number of people.",
-        )
-    return chance

@@ -2,27 +2,13 @@
 
 Trust: kernel.  A limit that is read as a higher one lets more be lost than was promised.
 
-A budget can be counted two ways, in epsilon and in rho; a question must fit one.  A few large
-questions are cheap in epsilon, many small ones in rho, and nobody knows in advance which it will
-be.  Both sums are kept, and one of them has to stay within its limit.
-
-Theorem (key ``filter-either``).  Let E, R and D' be fixed in advance, such that R-concentrated
-releases are (E, D')-private.  If on every path of answers the epsilons sum to at most E or the rhos
-to at most R, where answers may decide which of the two, all answers together are (E, D')-private.
-    Proof.  Fix two neighbors.  delta(E) is the mean of (1 - e**(E - l))+ under P, with l the loss
-    of all answers.  Where the epsilons sum to at most E, l is at most E, and nothing is added.  Now
-    stop before each request that would lift the sum of rhos above R: the stopped process is
-    R-concentrated (key ``filter-concentrated``), so that its mean is at most D'.  Each path whose
-    rhos sum to at most R is a path of it, with the same chances and the same loss.
-Events of known chance are added as ever (key ``filter-approximate``); outside them a request has to
-obey both of its numbers.  What holds is the one point (E, D): not the whole curve of R, and parts
-of such a budget that are spent apart may break it, one in epsilon and another in rho.
-
 A limit is fixed when the budget is made, and never afterwards.  To promise (epsilon, delta), part
 of delta is set aside for requests with a delta of their own, and the limit is the largest for which
 the currency is proved to imply epsilon at the rest: aside + (1 - aside) rest = delta (key
-``filter-approximate``).  The search only proposes; what is returned was checked, and smaller limits
-imply no less.
+``filter-approximate``).  Of a budget that is kept jointly in epsilon and rho, a further share C
+pays for losses that are known by their rho and counted in epsilon: aside + (1 - aside) (C + rest)
+= delta (key ``filter-joint``).  The search only proposes; what is returned was checked, and smaller
+limits imply no less.
 
 Limits are read as they were written.  A later version may find others for the same promise, and
 those would change which requests an old filter accepts.  But no limit is believed: it is read
@@ -35,13 +21,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Final, final
+from typing import Any, Final
 
 import discreet.loss  # for least_scale, which most budgets do without
 from discreet.accounting.budgets.amounts import (
-    NEVER,
     amount_down,
     amount_value,
     decode_amounts,
@@ -54,74 +38,38 @@ from discreet.accounting.budgets.currency import (
     Currency,
     GaussianCurrency,
     RenyiCurrency,
-    with_delta,
 )
-from discreet.accounting.budgets.loss_prices import concentrated_price, point_price
+from discreet.accounting.budgets.two_routes import EitherCurrency, JointCurrency
 from discreet.accounting.storage.decoding import undecodable
 from discreet.accounting.storage.schema import NUMBER, tuple_schema
 from discreet.errors import OutOfRange, WrongKind
-from discreet.loss import Approximate, GaussianDP, PrivacyLoss, Pure, ZeroConcentrated
+from discreet.loss import Approximate, GaussianDP, PrivacyLoss, ZeroConcentrated
 from discreet.loss.parameters import checked_delta, checked_order, checked_parameter
 
 __all__ = [
-    "EitherCurrency",
     "decode_limits",
+    "delta_below_one",
     "encode_limits",
     "limits_named",
     "limits_within",
+    "only_kind",
     "refuse_currency_or_reserve",
 ]
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class EitherCurrency(Currency):
-    """Epsilons and rhos; one of the two has to fit (key ``filter-either``).
-
-    >>> EitherCurrency().fits((3, 1, 0), (2, 2, 0)), EitherCurrency().fits((3, 3, 0), (2, 2, 0))
-    (True, False)
-    """
-
-    name: ClassVar[str] = "either"
-    components: ClassVar[tuple[str, ...]] = ("epsilon", "rho", "delta")
-
-    def _numbers(self, loss: PrivacyLoss, delta: Fraction | None) -> tuple[Fraction, ...] | None:
-        """Return epsilon and rho outside one event, and the chance of that event."""
-        point = point_price(loss, delta)
-        if point is None:
-            known = concentrated_price(loss, delta)
-            return None if known is None else (amount_value(NEVER), *known)
-        epsilon, chance = point
-        rho = Pure(epsilon=epsilon).concentrated()
-        if chance == 0:  # with events the two could be about different ones
-            known = concentrated_price(loss, delta)
-            if known is not None and known[1] == 0:
-                rho = min(rho, known[0])
-        return epsilon, rho, chance
-
-    def arguments(self, amounts: Amounts) -> dict[str, object]:  # noqa: ARG002  (no amounts work)
-        """Refuse, since parts that are spent apart may each fit in another way."""
-        raise WrongKind(
-            what="a budget of either epsilon or rho is split.",
-            why="one part could be spent in epsilon and another in rho, and together break both.",
-            do="split a budget with currency='zcdp' or currency='basic'.",
-        )
-
-    def loss(self, amounts: Amounts) -> PrivacyLoss:
-        """Return the larger of what can be paid in epsilon and what can be paid in rho."""
-        epsilon, rho, delta = map(amount_value, amounts)
-        if Pure(epsilon=epsilon).concentrated() <= rho:
-            return with_delta(ZeroConcentrated(rho=rho), delta)
-        return Approximate(epsilon=epsilon, delta=delta) if delta else Pure(epsilon=epsilon)
-
-    def fits(self, total: Amounts, limit: Amounts) -> bool:
-        """Say whether delta fits, and one of the others."""
-        epsilon, rho, delta = (a <= b for a, b in zip(total, limit, strict=True))
-        return delta and (epsilon or rho)
-
-
 _RESERVE: Final = Fraction(1, 10)
+_JOINT_RESERVE: Final = Fraction(1, 4)
+_CONVERSIONS: Final = Fraction(1, 15)  # of what is not in reserve, so one twentieth of delta
+_CONVERSION: Final = Fraction(1, 1000)
 _SEARCH_BITS: Final = 48  # of the search alone: what it returns was checked
+
+_SHARES: Final = {
+    ConcentratedCurrency.name: _RESERVE,
+    GaussianCurrency.name: _RESERVE,
+    EitherCurrency.name: _RESERVE,
+    JointCurrency.name: _JOINT_RESERVE,
+}
+"""The part of delta that is set aside for events, by currency; those of old budgets stay."""
 
 Limits = tuple[Currency, tuple[Fraction, ...]]
 """A currency, and the limits of its components but delta; or of all of them."""
@@ -165,13 +113,13 @@ def limits_within(epsilon: Fraction, delta: Fraction, name: str, reserve: object
     if name == BasicCurrency.name:
         refuse_currency_or_reserve(BasicCurrency(), None, reserve)
         return BasicCurrency(), (epsilon, delta)
-    if name not in {ConcentratedCurrency.name, GaussianCurrency.name, EitherCurrency.name}:
+    if name not in _SHARES:
         raise WrongKind(
             what=f"no currency for epsilon and delta is called {str(name)[:40]!r}.",
             why="the rule by which requests are accepted depends on it.",
-            do="give 'zcdp', 'basic', 'gaussian' or 'either'.",
+            do="give 'joint', 'zcdp', 'basic', 'gaussian' or 'either'.",
         )
-    share = _RESERVE if reserve is None else checked_delta(reserve, name="reserve")
+    share = _SHARES[name] if reserve is None else checked_delta(reserve, name="reserve")
     aside = amount_value(amount_down(share * delta))
     rest = (delta - aside) / (1 - aside)
     if rest == 0:
@@ -182,6 +130,10 @@ def limits_within(epsilon: Fraction, delta: Fraction, name: str, reserve: object
         )
     if name == GaussianCurrency.name:
         return GaussianCurrency(), (_largest(name, epsilon, rest), aside)
+    if name == JointCurrency.name:
+        points = amount_value(amount_down(_CONVERSIONS * (delta - aside)))
+        rho = _largest(ConcentratedCurrency.name, epsilon, rest - points)
+        return JointCurrency(amount_down(_CONVERSION * points)), (epsilon, points, rho, aside)
     rho = _largest(ConcentratedCurrency.name, epsilon, rest)
     if name == ConcentratedCurrency.name:
         return ConcentratedCurrency(), (rho, aside)
@@ -213,7 +165,9 @@ _NAMED: Final[dict[str, Currency]] = {
     each.name: each
     for each in (BasicCurrency(), ConcentratedCurrency(), GaussianCurrency(), EitherCurrency())
 }
-_PROMISING: Final = (ConcentratedCurrency, GaussianCurrency, EitherCurrency)
+_TWO_ROUTES: Final = (EitherCurrency, JointCurrency)
+_PROMISING: Final = (ConcentratedCurrency, GaussianCurrency, *_TWO_ROUTES)
+_FIELDS: Final = {"currency", "orders", "limit", "promise"}
 _NUMBERS: Final = tuple_schema(NUMBER)
 
 
@@ -226,7 +180,9 @@ def encode_limits(
     ['100000000000000000000000', '0']
     """
     orders = currency.orders if isinstance(currency, RenyiCurrency) else ()
+    point = {"conversion": str(currency.conversion)} if isinstance(currency, JointCurrency) else {}
     return {
+        **point,
         "currency": currency.name,
         "orders": _NUMBERS.write(orders, 0),
         "limit": encode_amounts(limit),
@@ -247,12 +203,13 @@ def decode_limits(data: object) -> tuple[Currency, Amounts, Approximate | None]:
     >>> decode_limits(encode_limits(ConcentratedCurrency(), (10**23, 0), None))
     (ConcentratedCurrency(), (100000000000000000000000, 0), None)
     """
-    if not isinstance(data, dict) or set(data) != {"currency", "orders", "limit", "promise"}:
+    joint = isinstance(data, dict) and data.get("currency") == JointCurrency.name
+    if not isinstance(data, dict) or set(data) != _FIELDS | ({"conversion"} if joint else set()):
         raise undecodable("a budget does not hold a currency, its orders, a limit and a promise")
-    currency = _currency(data["currency"], data["orders"])
+    currency = _currency(data["currency"], data["orders"], data.get("conversion"))
     limit = decode_amounts(data["limit"], width=len(currency.components))
     promise = _promise(data["promise"])
-    if promise is None and isinstance(currency, EitherCurrency):
+    if promise is None and isinstance(currency, _TWO_ROUTES):
         raise undecodable("the limits of a budget promise nothing")
     if promise is not None and not isinstance(currency, _PROMISING):
         raise undecodable("a budget of this currency promises its limits")
@@ -263,9 +220,11 @@ def decode_limits(data: object) -> tuple[Currency, Amounts, Approximate | None]:
     return currency, limit, promise
 
 
-def _currency(name: object, orders: object) -> Currency:
+def _currency(name: object, orders: object, conversion: object) -> Currency:
     if name == RenyiCurrency.name:
         return RenyiCurrency(_NUMBERS.read(orders, 0))
+    if name == JointCurrency.name and orders == []:
+        return JointCurrency(*decode_amounts([conversion], width=1))
     if not isinstance(name, str) or name not in _NAMED or orders != []:
         raise undecodable("a budget is kept in an unknown currency")
     return _NAMED[name]
@@ -288,8 +247,10 @@ def _implied(currency: Currency, limit: Amounts, promise: Approximate) -> bool:
     if all(here <= amount_down(there) for here, there in zip(limit, most, strict=True)):
         return True
     rest = (delta - aside) / (1 - aside)
-    if isinstance(currency, EitherCurrency) and limit[0] > amount_down(epsilon):
+    if isinstance(currency, _TWO_ROUTES) and limit[0] > amount_down(epsilon):
         return False
+    if isinstance(currency, JointCurrency):
+        rest -= amount_value(limit[1])
     return _loss(currency.name, amount_value(limit[-2])).delta(epsilon=epsilon) <= rest
 
 
@@ -298,3 +259,35 @@ def _loss(name: str, bound: Fraction) -> PrivacyLoss:
     if name == GaussianCurrency.name:
         return GaussianDP(mu_squared=bound)
     return ZeroConcentrated(rho=bound)
+
+
+def only_kind(given: Mapping[str, object]) -> str:
+    """Return the one kind of limit that is given.
+
+    >>> only_kind({"epsilon": 1, "rho": None})
+    'epsilon'
+    """
+    named = [name for name, value in given.items() if value is not None]
+    if len(named) != 1:
+        raise WrongKind(
+            what=f"a budget is given by {' and '.join(named) or 'nothing'}.",
+            why="one number limits the loss, and two could disagree.",
+            do="give one of epsilon, rho, mu and renyi, perhaps with a delta.",
+        )
+    return named[0]
+
+
+def delta_below_one(delta: object) -> Fraction:
+    """Refuse a delta of 1.
+
+    >>> delta_below_one("0.5")
+    Fraction(1, 2)
+    """
+    chance = checked_delta(delta)
+    if chance == 1:
+        raise OutOfRange(
+            what="the delta of a budget is 1.",
+            why="a promise that may always fail is none.",
+            do="give delta < 1; useful values are below one over the number of people.",
+        )
+    return chance

@@ -84,6 +84,11 @@ class Currency(ABC):
     def components(self) -> tuple[str, ...]:
         """What is counted; the last component is delta."""
 
+    @property
+    def routes(self) -> tuple[tuple[int, ...], ...]:
+        """The components that have to fit together, beside delta; one of these routes has to."""
+        return (tuple(range(len(self.components) - 1)),)
+
     @abstractmethod
     def _numbers(self, loss: PrivacyLoss, delta: Fraction | None) -> tuple[Fraction, ...] | None:
         """Return the numbers of a loss, one for each component; None where they are not known."""
@@ -103,8 +108,9 @@ class Currency(ABC):
         return dict(zip(names, map(amount_value, amounts), strict=True))
 
     def fits(self, total: Amounts, limit: Amounts) -> bool:
-        """Say whether a total stays within a limit."""
-        return all(spent <= most for spent, most in zip(total, limit, strict=True))
+        """Say whether a total stays within a limit: delta does, and all of some route."""
+        within = [spent <= most for spent, most in zip(total, limit, strict=True)]
+        return within[-1] and any(all(within[at] for at in route) for route in self.routes)
 
 
 @final

@@ -225,6 +225,7 @@ class PrivacyFilter:
             budget=self._budget,
             unit=self.unit,
             amounts=tuple(max(amount, 0) for amount in amounts),
+            spent=spent,
             fitting=lambda what, delta: _fitting(owed, self.pieces(what, scope=scope, delta=delta)),
         )
 

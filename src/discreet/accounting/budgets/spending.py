@@ -84,7 +84,7 @@ _MOST: Final = 10**9
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Left:
-    """The amounts that are left, and what they buy.
+    """The amounts that are left, and what they buy; ``spent`` is what was spent so far.
 
     >>> from discreet.accounting import Budget, PrivacyFilter
     >>> from discreet.loss import GaussianDP
@@ -98,6 +98,7 @@ class Left:
     budget: Budget
     unit: PrivacyUnit
     amounts: Amounts
+    spent: Amounts
     fitting: Callable[[Priceable, object], Callable[[int], bool]] = field(repr=False, compare=False)
 
     @property

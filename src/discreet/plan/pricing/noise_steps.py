@@ -188,7 +188,8 @@ def scale_noise(draft: Draft) -> Draft:
     """Choose noise that costs what was asked, or that errs as little as was asked."""
     ask, sketch = required(draft.ask), required(draft.unpriced)
     if sketch.keys is not None and ask.delta == 0:
-        raise _needs_delta(draft)
+        draft = _with_own_delta(draft)
+        ask = required(draft.ask)
     law = draft.clause.noise
     if ask.errors:
         calibrated = _by_errors(draft, law)
@@ -201,6 +202,16 @@ def scale_noise(draft: Draft) -> Draft:
     if draft.ceiling:
         check_price(ask, draft.policy.limits, epsilon=price.epsilon, rho=price.rho)
     return replace(draft, calibrated=calibrated)
+
+
+def _with_own_delta(draft: Draft) -> Draft:
+    """Let a question spend what the budget lends to it, unless it names a delta, be it 0."""
+    named = draft.given.delta is not None or draft.clause.delta is not None
+    own = Fraction(0) if named else draft.own_delta()
+    if own == 0:
+        raise _needs_delta(draft)
+    given = replace(draft.given, delta=own)  # which a second stage is planned with
+    return replace(draft, given=given, ask=replace(required(draft.ask), delta=own))
 
 
 def check_kept(ask: RequestedPrice, price: Price) -> None:

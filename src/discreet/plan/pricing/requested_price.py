@@ -8,6 +8,8 @@ with the confidence.  Then the budget that pays decides between laws of noise: o
 epsilon by the smaller epsilon, and one in rho, mu or divergences takes Gaussian noise, which costs
 least there, unless the policy limits epsilon and no delta is given.  What is not given in the
 call stands in the clause of the question; delta and the confidence may come from the policy.
+Groups that are chosen privately need a delta: where nobody names one, it is a small share of what
+the budget that pays has set aside.
 A policy may limit what one question costs.  An asked price is held against the limit in its own
 currency before anything else is done, and otherwise the price of the plan is, once it is known.
 """

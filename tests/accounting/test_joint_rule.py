@@ -1,0 +1,324 @@
+"""The joint rule of epsilon and rho, against the best that any adaptive strategy can do.
+
+The games are solved exactly, with fractions: all strategies, as long as the filter admits.
+"""
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.accounting import Box, Budget, Leaf, PrivacyFilter, Sequential, equals, one_of
+from discreet.accounting.budgets.amounts import NEVER, amount_up, amount_value
+from discreet.accounting.budgets.budget import checked_raise
+from discreet.accounting.budgets.price_cache import PriceCache
+from discreet.accounting.budgets.two_routes import JointCurrency
+from discreet.errors import OverBudget, WrongKind
+from discreet.loss import Approximate, GaussianDP, Pure, ZeroConcentrated
+from discreet.mechanisms import Gaussian, Laplace
+from discreet.units import row
+from tests.accounting.games import Ask, largest_loss, leaking, response, two_point, value
+from tests.accounting.test_currency import both_ways, rho_of
+
+E = Fraction(27182, 10000)  # hardly below e: the games are about an epsilon of 1
+
+# --- two routes and their sum -------------------------------------------------------------------
+#
+# A rare answer says a little, after which a second question in rho says much; after the usual
+# answer, everything is told with a small chance.  Prices are (epsilons, deltas, rhos) in whole
+# numbers: the first route admits one rare question and one leak, the second one both questions.
+
+RARE, SECOND = two_point(Fraction(1, 50), 2), response(Fraction(27, 10))
+
+
+def leak(chance):
+    """Tell everything with some chance, and otherwise nothing."""
+    return ((chance, Fraction(0)), (1 - chance, 1 - chance), (Fraction(0), chance))
+
+
+def questions(chance):
+    rare = Ask(RARE, (1, 0, 1))
+    return [rare, rare.swapped(), Ask(SECOND, (2, 0, 2)), Ask(leak(chance), (0, 1, NEVER))]
+
+
+def in_epsilon(total):
+    return total[0] <= 1 and total[1] <= 1
+
+
+def in_rho(total):
+    return total[2] <= 3
+
+
+def jointly(total):
+    return JointCurrency(0).fits((*total, 0), (1, 1, 3, 0))
+
+
+@pytest.mark.theorem("filter-joint")
+def test_a_strategy_gains_what_both_routes_lose_and_no_more():
+    lost_in_rho = value(questions(Fraction(0)), in_rho, E, 3)
+    menu = questions(lost_in_rho)  # as large a leak: the routes lose the same
+    lost_in_epsilon = value(menu, in_epsilon, E, 3)
+    assert lost_in_epsilon == lost_in_rho
+    together = value(menu, jointly, E, 3)
+    assert together <= lost_in_epsilon + lost_in_rho
+    # a whole delta for each route, or the larger of the two, would promise half of what is lost
+    assert together > Fraction(19, 10) * max(lost_in_epsilon, lost_in_rho)
+
+
+@pytest.mark.theorem("filter-joint")
+def test_questions_that_pay_on_one_route_each_lose_more():
+    """A twin that lets each question choose its route, so that it may leave one and return."""
+    lost_in_rho = value(questions(Fraction(0)), in_rho, E, 3)
+    menu = questions(lost_in_rho)
+    split = [
+        Ask(ask.law, price) for ask in menu for price in ((*ask.price[:2], 0), (0, 0, ask.price[2]))
+    ]
+    twin = value(split, lambda total: in_epsilon(total) and in_rho(total), E, 3)
+    assert twin > Fraction(14, 10) * (2 * lost_in_rho)
+
+
+# --- budgets ------------------------------------------------------------------------------------
+
+AT_TWO = two_point(Fraction(1, 50), 4)  # (log 2, 1/100)-private: 1/50 - 2 * 1/200
+
+
+def at_a_point(law):
+    """Price a law by what is true of it: an epsilon, perhaps at a delta, and a rho."""
+    if law == AT_TWO:
+        epsilon, chance = largest_loss(response(2)), Fraction(1, 100)
+    else:
+        epsilon, chance = largest_loss(law), Fraction(0)
+    return (amount_up(epsilon), amount_up(chance), amount_up(rho_of(law)), 0)
+
+
+@pytest.mark.theorem("filter-joint")
+@pytest.mark.parametrize("delta", ["0.15", "0.3"])
+def test_no_strategy_beats_a_joint_budget(delta):
+    budget = Budget(epsilon=1, delta=delta, reserve=0)
+    menu = both_ways([response(2), AT_TWO], at_a_point)
+
+    def accepts(total):
+        return budget.currency.fits(total, budget.limit)
+
+    found = value(menu, accepts, E, 4)
+    assert 0 < found <= Fraction(delta)
+
+
+@pytest.mark.theorem("filter-joint")
+@pytest.mark.theorem("filter-approximate")
+def test_no_strategy_beats_a_joint_budget_with_events():
+    budget = Budget(epsilon=1, delta="0.15", reserve="0.3")
+    leaky = leaking(response(2), "0.02")
+
+    def priced(law):
+        if law != leaky:
+            return at_a_point(law)
+        return (*at_a_point(response(2))[:3], amount_up(Fraction(1, 50)))
+
+    menu = both_ways([leaky, AT_TWO], priced)
+    found = value(menu, lambda total: budget.currency.fits(total, budget.limit), E, 4)
+    assert Fraction(2, 100) <= found <= Fraction(15, 100)
+
+
+@pytest.mark.theorem("filter-joint")
+@pytest.mark.parametrize("reserve", [None, 0, "0.5", "0.99"])
+@pytest.mark.parametrize(("epsilon", "delta"), [(1, "1e-6"), (2, "1e-9"), ("0.1", "1e-3")])
+def test_the_shares_of_delta_add_up_to_the_promise(epsilon, delta, reserve):
+    budget = Budget(epsilon=epsilon, delta=delta, reserve=reserve)
+    most, points, rho, aside = map(amount_value, budget.limit)
+    rest = Fraction(ZeroConcentrated(rho=rho).delta(epsilon=epsilon))
+    whole = aside + (1 - aside) * (points + rest)
+    assert most == Fraction(epsilon)
+    assert Fraction(999, 1000) * Fraction(delta) < whole <= Fraction(delta)
+    assert amount_value(budget.currency.conversion) * 1000 <= points
+
+
+@pytest.mark.theorem("filter-joint")
+def test_limits_that_spend_a_share_twice_are_not_read():
+    budget = Budget(epsilon=1, delta="1e-6")
+    assert Budget.read(budget.written()) == budget
+    for place, share in [(1, 10**18), (2, 24 * 10**21), (0, 10**24 + 1), (3, 4 * 10**17)]:
+        limit = list(budget.written()["limit"])
+        limit[place] = str(share)
+        with pytest.raises(WrongKind):
+            Budget.read(budget.written() | {"limit": limit})
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [{"conversion": "-1"}, {"conversion": 5}, {"conversion": None}, {"currency": "either"}],
+)
+def test_damaged_joint_budgets_are_not_read(damage):
+    with pytest.raises(WrongKind):
+        Budget.read(Budget(epsilon=1, delta="1e-6").written() | damage)
+
+
+# --- prices -------------------------------------------------------------------------------------
+
+LOSSES = st.one_of(
+    st.fractions(min_value="0.0001", max_value=2, max_denominator=10**4).map(
+        lambda mu: GaussianDP(mu=mu)
+    ),
+    st.fractions(min_value="0.0001", max_value=2, max_denominator=10**4).map(
+        lambda rho: ZeroConcentrated(rho=rho)
+    ),
+    st.fractions(min_value="0.0001", max_value=2, max_denominator=10**4).map(
+        lambda epsilon: Approximate(epsilon=epsilon, delta="1e-8")
+    ),
+    st.sampled_from([Gaussian(sigma=7).loss(), Laplace(scale=3).loss().power(4)]),
+)
+
+
+@pytest.mark.theorem("filter-joint")
+@pytest.mark.theorem("filter-admission")
+@settings(max_examples=40)
+@given(loss=LOSSES, delta=st.sampled_from([None, "1e-7", "1e-5"]))
+def test_the_point_of_a_price_is_true_of_its_loss(loss, delta):
+    price = Budget(epsilon=1, delta="1e-6").price(loss, delta=delta)
+    epsilon, chance, rho, beside = map(amount_value, price)
+    shown = beside + (1 - beside) * chance  # what delta returns lies a little above the truth
+    assert loss.delta(epsilon=epsilon) <= shown + Fraction(1, 10**12)
+    shown = beside + (1 - beside) * Fraction(ZeroConcentrated(rho=rho).delta(epsilon=1))
+    assert loss.delta(epsilon=1) <= shown + Fraction(1, 10**12)
+
+
+def test_a_delta_that_is_named_is_spent_on_epsilon_alone():
+    budget = Budget(epsilon=2, delta="1e-9")
+    plain, named = (budget.price(GaussianDP(mu="0.1"), delta=d) for d in (None, "1e-11"))
+    assert named[0] < plain[0]
+    assert named[1] == amount_up(Fraction(1, 10**11))
+    assert named[2:] == plain[2:] == (amount_up(Fraction(1, 200)), 0)
+
+
+def test_without_a_delta_for_conversions_rho_has_no_epsilon():
+    price = JointCurrency(0).price(ZeroConcentrated(rho="0.1"))
+    assert price == (NEVER, 0, 10**23, 0)
+    assert Budget(epsilon=1, delta="1e-22").currency == JointCurrency(0)
+    huge = Budget(epsilon=1, delta="1e-9").price(ZeroConcentrated(rho=10**18))
+    assert huge[0] == NEVER
+
+
+def test_what_is_pure_costs_what_it_did():
+    new, old = (Budget(epsilon=2, delta="1e-9", currency=c) for c in ("joint", "either"))
+    for loss in (Pure(epsilon="0.3"), Approximate(epsilon="0.3", delta="1e-11")):
+        epsilon, points, *others = new.price(loss)
+        assert (epsilon, *others) == old.price(loss)
+        assert points == 0
+
+
+# --- the cliff ----------------------------------------------------------------------------------
+
+
+def test_one_question_in_rho_does_not_close_the_route_of_epsilon():
+    counts = {}
+    for currency in ("either", "joint"):
+        book = PrivacyFilter(Budget(epsilon=5, delta="1e-9", currency=currency), unit=row())
+        before = book.left().how_many(Pure(epsilon=1))
+        book.charge(ZeroConcentrated(rho="0.00075"))
+        counts[currency] = before, book.left().how_many(Pure(epsilon=1))
+    assert counts == {"either": (5, 0), "joint": (5, 4)}
+
+
+def test_a_route_that_is_left_stays_left():
+    book = PrivacyFilter(Budget(epsilon=1, delta="1e-9"), unit=row())
+    book.charge(Pure(epsilon="0.9"))  # now too much in rho
+    assert book.left().how_many(ZeroConcentrated(rho="0.0005")) == 0
+    assert book.left().how_many(Pure(epsilon="0.05")) == 2
+    other = PrivacyFilter(Budget(epsilon=1, delta="1e-9"), unit=row())
+    for _ in range(10):
+        other.charge(ZeroConcentrated(rho="0.001"))  # now too much in epsilon
+    assert other.left().how_many(Pure(epsilon="0.1")) == 0
+    assert other.left().how_many(ZeroConcentrated(rho="0.001")) == 4
+
+
+@pytest.mark.theorem("cell-filters")
+def test_each_cell_has_routes_of_its_own():
+    book = PrivacyFilter(Budget(epsilon=1, delta="1e-9"), unit=row())
+    one, other = (Box({"state": equals(name)}) for name in ("A", "B"))
+    book.charge(Pure(epsilon="0.9"), scope=one)
+    for _ in range(10):
+        book.charge(ZeroConcentrated(rho="0.001"), scope=other)
+    assert book.left(one).how_many(Pure(epsilon="0.1")) == 1
+    assert book.left(other).how_many(ZeroConcentrated(rho="0.001")) == 4
+    with pytest.raises(OverBudget):
+        book.charge(Pure(epsilon="0.05"))
+    assert book.left(one).how_many(Pure(epsilon="0.1")) == 1
+
+
+STATES = "ABC"
+TARIFFS = {name: PriceCache(unit=row(relation=name)) for name in ("add_remove", "replace")}
+REQUESTS = st.lists(
+    st.tuples(
+        st.sampled_from(
+            [Pure(epsilon="0.4"), GaussianDP(mu="0.04"), Approximate(epsilon="0.1", delta="1e-10")]
+        ),
+        st.sets(st.sampled_from(STATES), max_size=2),
+    ),
+    min_size=3,
+    max_size=12,
+)
+
+
+@pytest.mark.theorem("filter-joint")
+@pytest.mark.theorem("cell-filters")
+@pytest.mark.theorem("cell-pairs")
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
+@settings(max_examples=15)
+@given(requests=REQUESTS)
+def test_the_sums_of_everybody_stay_on_a_route(relation, requests):
+    tariff = TARIFFS[relation]  # prices are worked out once
+    book = PrivacyFilter(
+        Budget(epsilon=1, delta="1e-9"), unit=row(relation=relation), tariff=tariff
+    )
+    fits, limit = book.budget.currency.fits, book.budget.limit
+    owed = dict.fromkeys(((x, y) for x in STATES for y in STATES), (0, 0, 0, 0))
+    for what, states in requests:
+        scope = Box({"state": one_of(*states)}) if states else None
+        pieces = book.pieces(what, scope=scope)
+        if not book.fits(pieces):
+            continue
+        book.add(pieces)
+        ((one, both),) = ((piece.added, piece.replaced) for piece in pieces)
+        for x, y in owed:
+            held = sum(not states or state in states for state in (x, y))
+            price = {0: (0, 0, 0, 0), 1: one, 2: both if relation == "replace" else one}[held]
+            owed[x, y] = tuple(map(sum, zip(owed[x, y], price, strict=True)))
+    for (x, y), total in owed.items():
+        if relation == "replace" or x == y:
+            assert fits(total, limit)
+
+
+def test_a_tree_with_both_kinds_of_noise_fits_on_both_routes():
+    tree = Sequential(Leaf(Laplace(scale=10)), Leaf(Gaussian(sigma=50)))
+    book = PrivacyFilter(Budget(epsilon=1, delta="1e-9"), unit=row())
+    book.charge(tree)
+    epsilon, points, rho, beside = book.spent
+    assert 0 < epsilon < NEVER
+    assert points == book.budget.currency.conversion
+    assert 0 < rho < book.budget.limit[2]
+    assert beside == 0
+
+
+# --- budgets on record --------------------------------------------------------------------------
+
+
+def test_a_raise_keeps_the_delta_at_which_losses_have_an_epsilon():
+    old, new = Budget(epsilon=1, delta="1e-9"), Budget(epsilon=2, delta="1e-6")
+    assert old.currency != new.currency
+    raised = checked_raise(old, new)
+    assert (raised.limit, raised.promise) == (new.limit, new.promise)
+    assert raised.currency == old.currency
+    assert Budget.read(raised.written()) == raised
+    book = PrivacyFilter(old, unit=row())
+    book.charge(GaussianDP(mu="0.05"))
+    assert book.with_budget(new).budget == raised
+
+
+def test_stored_filters_go_on_where_they_were():
+    book = PrivacyFilter(Budget(epsilon=3, delta="1e-9"), unit=row())
+    book.charge(Pure(epsilon=1))
+    book.charge(GaussianDP(mu="0.05"))
+    again = PrivacyFilter.read(book.written(), budget=book.budget, unit=row())
+    assert again.written() == book.written()
+    assert again.left().how_many(Pure(epsilon=1)) == book.left().how_many(Pure(epsilon=1)) == 1
