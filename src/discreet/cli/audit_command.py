@@ -29,11 +29,11 @@ from discreet.cli.exit_codes import (
     VIOLATION,
     Ending,
     errors_reported,
+    tell,
     write_json,
     write_result,
 )
 from discreet.cli.options import JsonOption
-from discreet.cli.streams import tell
 from discreet.errors import WrongKind
 
 if TYPE_CHECKING:  # the suite brings every mechanism and the engine, which take their time
