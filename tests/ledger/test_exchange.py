@@ -293,7 +293,7 @@ def test_a_copy_that_stops_half_way_is_no_export(tmp_path, monkeypatch):
         seen.write_bytes(path.read_bytes())
         raise OSError(errno.EIO, "broken")
 
-    monkeypatch.setattr("discreet.ledger.exclusive_file.shutil.copyfileobj", torn)
+    monkeypatch.setattr("discreet.ledger.backup.shutil.copyfileobj", torn)
     with pytest.raises(LedgerUnavailable):
         written(path)
     assert not verify_file(seen).ok

@@ -209,7 +209,7 @@ LEDGER: Final = (
         statement="At any time, all who use a ledger file use the same side files, by whatever "
         "names they opened it.",
         source="Linux manual, fcntl_locking(2), open file description locks; proof in "
-        "discreet.ledger.stores.inode_lock",
+        "discreet.ledger.stores.file_locks",
     ),
     Theorem(
         key="witness-card",

@@ -25,8 +25,8 @@ from urllib.parse import quote
 
 from discreet.ledger.canonical_lines import NO_HEAD, EntryRow
 from discreet.ledger.stores import failures
-from discreet.ledger.stores.fair_lock import FairLock
 from discreet.ledger.stores.file_identity import WitnessCard, birth_time
+from discreet.ledger.stores.file_locks import FairLock
 
 __all__ = [
     "APPLICATION_ID",
