@@ -14,7 +14,7 @@ from discreet.query.relation_columns import columns
 from discreet.query.relations import Aggregated, Distinct, Filter, Join, Project, Scan, UnionAll
 from discreet.query.types import Type
 from discreet.requests.engine_request import DistinctCount, EngineRequest, KeyColumn, Leaves, Total
-from discreet.requests.key_product import Product
+from discreet.requests.table_schema import Product
 from tests.engines.edges import EDGES
 
 EVENTS = {

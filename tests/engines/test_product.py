@@ -5,7 +5,7 @@ import pytest
 from discreet.engines.connection import Performance
 from discreet.engines.duckdb import MANY, DuckDB
 from discreet.engines.hash_order import HashOrder
-from discreet.requests.key_product import Product
+from discreet.requests.table_schema import Product
 from tests.engines.answers import by_group, flat
 from tests.engines.visits import by_ward, visits
 

@@ -25,8 +25,7 @@ from discreet.release.formulas import Formulas
 from discreet.release.noisy_totals import Noisy, NoisyTotal, Run
 from discreet.release.value_arrays import vector
 from discreet.requests.engine_request import EngineRequest, KeyColumn
-from discreet.requests.key_product import Product
-from discreet.requests.table_schema import Schema
+from discreet.requests.table_schema import Product, Schema
 from discreet.units import person
 from tests.plan.clinic import PEOPLE, answers, databases, planned, without
 from tests.plan.test_neighbors import check

@@ -23,8 +23,7 @@ from discreet.query.relations import (
 )
 from discreet.query.types import Type
 from discreet.requests.engine_request import DistinctCount, EngineRequest, KeyColumn, Leaves, Total
-from discreet.requests.key_product import Product
-from discreet.requests.table_schema import ColumnFacts, Schema, TableFacts
+from discreet.requests.table_schema import ColumnFacts, Product, Schema, TableFacts
 from tests.engines.edges import EDGES
 from tests.engines.questions import (
     EVENTS,

@@ -259,7 +259,7 @@ def public_tables(request: EngineRequest) -> dict[str, pa.Table]:
     """Return the tables that the statements of a question name.
 
     >>> from discreet.requests.engine_request import KeyColumn
-    >>> from discreet.requests.key_product import Product
+    >>> from discreet.requests.table_schema import Product
     >>> from discreet.query.expressions import Column
     >>> from discreet.query.relations import Scan
     >>> from discreet.query.types import Type
