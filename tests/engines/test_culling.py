@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from discreet.engines.connection import Performance
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.engine import Performance
 from discreet.engines.hash_order import HashOrder
 from discreet.engines.lowest_cells import lowest_cells, unit_codes
 from discreet.engines.threshold_bounding import limit_for, source_of

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.engines.connection import Performance
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.engine import Performance
 from discreet.engines.hash_order import HashOrder
 from discreet.engines.sources.identity import FileStamp
 from discreet.errors import EngineFailed

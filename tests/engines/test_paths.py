@@ -9,10 +9,10 @@ import pyarrow.fs as pf
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.engines.connection import Performance
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.engine import Performance
+from discreet.engines.sources.files import pattern
 from discreet.engines.sources.identity import found_files
-from discreet.engines.sources.paths import pattern
 from discreet.errors import SourceChanged, UnreadableSource
 from discreet.query.relations import Scan
 from discreet.query.types import Type
@@ -149,7 +149,7 @@ def test_folders_that_are_there_are_no_patterns(tmp_path):
 def test_a_folder_that_cannot_be_listed_is_refused_at_opening(tmp_path, monkeypatch):
     """DuckDB finds a name with signs of a pattern by listing its folder."""
     write_csv(tmp_path / "a[1].csv", 1)
-    monkeypatch.setattr("discreet.engines.sources.paths._found", lambda *_: [])
+    monkeypatch.setattr("discreet.engines.sources.files._found", lambda *_: [])
     with pytest.raises(UnreadableSource, match="cannot be found"):
         read(tmp_path / "a[1].csv")
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from discreet.engines.connection import Performance
 from discreet.engines.duckdb import MANY, DuckDB
+from discreet.engines.engine import Performance
 from discreet.engines.hash_order import HashOrder
 from discreet.requests.table_schema import Product
 from tests.engines.answers import by_group, flat

@@ -4,8 +4,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.engines.connection import Performance
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.engine import Performance
 from discreet.engines.hash_order import HashOrder
 from tests.engines.answers import flat
 from tests.engines.visits import by_ward, visits

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.engines.connection import Performance
+from discreet.engines.engine import Performance
 from discreet.errors import EngineFailed, NotAllowed, UnsupportedSQL
 from discreet.plan.binding import bounded_units
 from discreet.plan.binding.fan_out import MOST_FAN_OUT

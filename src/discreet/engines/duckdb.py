@@ -24,8 +24,8 @@ from typing import Final, final
 import duckdb
 import pyarrow as pa
 
-from discreet.engines.connection import Connection, Performance
-from discreet.engines.engine import ClosingEngine, Columns
+from discreet.engines.connection import Connection
+from discreet.engines.engine import ClosingEngine, Columns, Performance
 from discreet.engines.execution import run_interruptibly, run_sanitized, stopped_error
 from discreet.engines.hash_order import HashOrder
 from discreet.engines.sources.identity import Identity, run_if_unchanged, scanned_tables

@@ -9,7 +9,7 @@ import traceback
 
 import pytest
 
-from discreet.engines.connection import Performance
+from discreet.engines.engine import Performance
 from discreet.engines.hash_order import HashOrder
 from discreet.engines.postgres import row_reader as reading
 from discreet.engines.postgres.engine import Postgres

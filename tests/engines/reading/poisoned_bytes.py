@@ -18,8 +18,8 @@ import pyarrow.dataset as ds
 import pyarrow.ipc
 import pyarrow.parquet as pq
 
-from discreet.engines.connection import Performance
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.engine import Performance
 from discreet.engines.hash_order import HashOrder
 from discreet.engines.sources.database import Database
 from discreet.errors import UnreadableSource

@@ -7,8 +7,8 @@ import time
 import duckdb
 import pytest
 
-from discreet.engines.connection import Performance
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.engine import Performance
 from discreet.engines.sources.csv_structure import CHUNK, LONGEST_RECORD, CsvStructure
 from discreet.errors import UnreadableSource
 from discreet.query.relations import Scan

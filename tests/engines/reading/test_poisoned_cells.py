@@ -12,8 +12,8 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.engines.connection import Performance
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.engine import Performance
 from discreet.engines.sources.database import Database
 from discreet.errors import UnreadableSource
 from discreet.query.relations import Scan

@@ -5,11 +5,11 @@ from contextlib import contextmanager
 import pytest
 from pyspark.errors import PySparkException
 
+from discreet.engines.engine import SparkPerformance
 from discreet.engines.spark import aggregation as sums
 from discreet.engines.spark import partitioning as parts
 from discreet.engines.spark import workers
 from discreet.engines.spark.engine import Spark
-from discreet.engines.spark.performance import SparkPerformance
 from discreet.errors import EngineFailed, UnreadableSource
 from discreet.requests.engine_request import Total
 from tests.engines.answers import flat

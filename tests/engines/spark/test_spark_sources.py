@@ -7,11 +7,10 @@ from subprocess import run
 import pyarrow as pa
 import pytest
 
-from discreet.engines.connection import Performance
 from discreet.engines.dispatch import engine_for
+from discreet.engines.engine import Performance, SparkPerformance
 from discreet.engines.spark import task_tables as public
 from discreet.engines.spark.engine import Spark
-from discreet.engines.spark.performance import SparkPerformance
 from discreet.errors import OutOfRange, UnreadableSource, WrongKind
 from discreet.query.expressions import Column, Literal
 from discreet.query.relations import Scan

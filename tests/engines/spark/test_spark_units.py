@@ -5,8 +5,8 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
+from discreet.engines.engine import SparkPerformance
 from discreet.engines.spark import task
-from discreet.engines.spark.performance import SparkPerformance
 from discreet.errors import BadPolicy, NotPerUnit, UnknownName
 from discreet.query.expressions import Call, Column, Literal
 from discreet.query.relations import Distinct as DistinctRows

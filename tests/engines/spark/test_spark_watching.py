@@ -10,7 +10,7 @@ from pyspark.errors import PySparkException
 from pyspark.logger import PySparkLogger
 
 import discreet as dp
-from discreet.engines.spark.performance import SparkPerformance
+from discreet.engines.engine import SparkPerformance
 from discreet.errors import EngineFailed, EngineStopped
 from tests.engines.spark.sparks import ORDER, engine, facts
 from tests.engines.visits import TYPES, by_ward

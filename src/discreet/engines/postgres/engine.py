@@ -20,9 +20,8 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, final
 
-from discreet.engines.connection import Performance
 from discreet.engines.duckdb import DuckDB, PreparedRequest
-from discreet.engines.engine import ClosingEngine, Columns
+from discreet.engines.engine import ClosingEngine, Columns, Performance
 from discreet.engines.execution import run_sanitized
 from discreet.engines.hash_order import HashOrder
 from discreet.engines.postgres.catalogue import (

@@ -13,8 +13,8 @@ from typing import Final, final
 import duckdb
 from duckdb import DuckDBPyConnection
 
+from discreet.engines.sources.files import check_path
 from discreet.engines.sources.identity import FileStamp
-from discreet.engines.sources.paths import check_path
 from discreet.engines.sources.source import TableSource, unreadable
 from discreet.engines.sql.fragments import name, text
 

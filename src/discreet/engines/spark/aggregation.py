@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pyarrow as pa
 
-from discreet.engines.connection import Connection, Performance
+from discreet.engines.connection import Connection
+from discreet.engines.engine import Performance
 from discreet.engines.spark.data_frames import functions_of
 from discreet.engines.spark.statements import (
     GROUP,

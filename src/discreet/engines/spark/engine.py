@@ -15,9 +15,9 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, TypeVar, final
 
-from discreet.engines.connection import Connection, Performance
+from discreet.engines.connection import Connection
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.engine import ClosingEngine, Columns
+from discreet.engines.engine import ClosingEngine, Columns, Performance, SparkPerformance
 from discreet.engines.execution import run_sanitized
 from discreet.engines.hash_order import HashOrder
 from discreet.engines.sources.identity import Identity, identified, run_if_unchanged, scanned_tables
@@ -34,7 +34,6 @@ from discreet.engines.spark.partitioning import (
     private_tables,
     shuffled_by_unit,
 )
-from discreet.engines.spark.performance import SparkPerformance
 from discreet.engines.spark.task_tables import CollectedTables
 from discreet.engines.spark.workers import check_settings, check_workers, in_tasks, spark_schema
 from discreet.errors import BadPolicy, WrongKind

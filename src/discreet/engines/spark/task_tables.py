@@ -12,8 +12,8 @@ from typing import Final, final
 import pyarrow as pa
 
 from discreet.engines.backends import reason
-from discreet.engines.connection import Connection, Performance
-from discreet.engines.engine import Engine
+from discreet.engines.connection import Connection
+from discreet.engines.engine import Engine, Performance
 from discreet.engines.hash_order import HashOrder
 from discreet.engines.sources.source import unreadable
 from discreet.engines.spark.data_frames import SparkSource
