@@ -14,8 +14,7 @@ import pytest
 from discreet.engines import duckdb as duckdb_engine
 from discreet.engines.hash_order import HashOrder
 from discreet.engines.sql import totals as totals_printed
-from discreet.engines.sql.expressions import expression
-from discreet.engines.sql.whole_floats import WholeFloat
+from discreet.engines.sql.expressions import WholeFloat, expression
 from discreet.errors import OutOfRange
 from discreet.plan import steps
 from discreet.plan.binding import joins

@@ -30,8 +30,7 @@ from discreet.engines.execution import run_interruptibly, run_sanitized, stopped
 from discreet.engines.hash_order import HashOrder
 from discreet.engines.sources.identity import Identity, run_if_unchanged, scanned_tables
 from discreet.engines.sql.contribution_bounding import PUBLIC, ContributionBounding, public_tables
-from discreet.engines.sql.distinct_and_quantiles import distinct, leaves
-from discreet.engines.sql.totals import TotalStatements
+from discreet.engines.sql.totals import TotalStatements, distinct, leaves
 from discreet.engines.threshold_bounding import ThresholdBounding, source_of
 from discreet.errors import UnsupportedSQL
 from discreet.query.scalar_functions import LONGEST_TEXT

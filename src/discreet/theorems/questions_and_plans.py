@@ -176,7 +176,7 @@ QUESTIONS_AND_PLANS: Final = (
         key="whole-floats",
         statement="A sum of n whole numbers of size at most m, held in floats of 53 bits, is exact "
         "in every order if n m <= 2^53.",
-        source="proof in discreet.engines.sql.whole_floats",
+        source="proof in discreet.engines.sql.expressions",
     ),
     Theorem(
         key="culling",

@@ -28,8 +28,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from discreet.engines.sql.contribution_bounding import ContributionBounding, listed, value_text
-from discreet.engines.sql.distinct_and_quantiles import counted_leaves, shown_values
-from discreet.engines.sql.totals import TotalStatements
+from discreet.engines.sql.totals import TotalStatements, counted_leaves, shown_values
 from discreet.query.expression_types import typed
 from discreet.query.relation_columns import columns
 from discreet.requests.engine_request import DistinctCount, EngineRequest, Leaves, Total

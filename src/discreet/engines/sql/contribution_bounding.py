@@ -25,10 +25,9 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.engines.hash_order import GROUPS, LEAVES, VALUES
-from discreet.engines.sql.expressions import OpenColumns, expression
+from discreet.engines.sql.expressions import OpenColumns, WholeFloat, expression
 from discreet.engines.sql.fragments import text
 from discreet.engines.sql.relations import PrintScan, relation
-from discreet.engines.sql.whole_floats import WholeFloat
 from discreet.query.expression_types import ColumnTypes, typed
 from discreet.query.expressions import Expression
 from discreet.query.relation_columns import columns
