@@ -20,7 +20,7 @@ from discreet.plan.statistics.having_threshold import least_total
 from discreet.query.expressions import Call, Column, Literal
 from discreet.query.relations import Scan
 from discreet.query.types import Type
-from discreet.release.aggregates.table import kind_of
+from discreet.release.aggregates import kind_of
 from discreet.release.formulas import Formulas
 from discreet.release.noisy_totals import Noisy, NoisyTotal, Run
 from discreet.release.value_arrays import vector

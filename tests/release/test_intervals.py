@@ -15,12 +15,11 @@ from discreet.plan.aggregates.means import Mean
 from discreet.plan.aggregates.sums import Sum
 from discreet.plan.aggregates.variances import Variance
 from discreet.query.types import Type
+from discreet.release.aggregates import kind_of
 from discreet.release.aggregates import means as ratios
-from discreet.release.aggregates.table import kind_of
 from discreet.release.aggregates.variances import variance_range
-from discreet.release.confidence_intervals.half_width import coordinate_confidence
-from discreet.release.confidence_intervals.intervals import Intervals
-from discreet.release.noisy_totals import Noisy, NoisyTotal, Run
+from discreet.release.half_width import coordinate_confidence
+from discreet.release.noisy_totals import Intervals, Noisy, NoisyTotal, Run
 from tests.noise.laws import stream
 from tests.release.draws import CONFIDENCES, LAWS, drawn, enough, held, interval_of, lowered
 

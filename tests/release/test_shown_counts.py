@@ -9,15 +9,14 @@ from scipy import stats
 from discreet.mechanisms import Gaussian, Laplace, NoisyKeys
 from discreet.plan.aggregates.means import Mean
 from discreet.plan.aggregates.sums import Sum
-from discreet.release.aggregates.table import kind_of
-from discreet.release.confidence_intervals.half_width import (
+from discreet.release.aggregates import kind_of
+from discreet.release.half_width import (
     OTHERS,
     clear_counts,
     clear_miss_chance,
     selected_count_intervals,
 )
-from discreet.release.confidence_intervals.intervals import Intervals
-from discreet.release.noisy_totals import Noisy, NoisyTotal, Run
+from discreet.release.noisy_totals import Intervals, Noisy, NoisyTotal, Run
 from tests.noise.laws import stream
 from tests.release.draws import enough, held, interval_of, lowered
 from tests.release.test_reach import law_of

@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 
 from discreet.query.expressions import Column, Expression, Grouped, walk
 from discreet.query.types import Type
-from discreet.release.aggregates.table import kind_of
-from discreet.release.confidence_intervals.intervals import Intervals
+from discreet.release.aggregates import kind_of
 from discreet.release.formula_ranges import Ranges
 from discreet.release.formulas import Formulas
 from discreet.release.frames import ReleasedColumn
 from discreet.release.interval_arithmetic import Ends, everything
+from discreet.release.noisy_totals import Intervals
 from discreet.release.value_arrays import Vector, vector
 from discreet.requests.raw_totals import Integers, arrow_numbers, numbers, taken
 

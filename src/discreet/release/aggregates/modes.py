@@ -16,9 +16,8 @@ import numpy as np
 from discreet.plan.aggregates.modes import ModeEstimator
 from discreet.query.types import Type
 from discreet.release.aggregates.kind import AggregateKind, Box, Values
-from discreet.release.confidence_intervals.intervals import Intervals
 from discreet.release.interval_arithmetic import Ends, everything
-from discreet.release.noisy_totals import Noisy
+from discreet.release.noisy_totals import Intervals, Noisy
 
 __all__ = ["ModeKind"]
 

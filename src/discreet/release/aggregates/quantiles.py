@@ -30,10 +30,9 @@ from discreet.plan.forecast.noise_quantiles import ranks_aside
 from discreet.plan.statistics.fixed_point import Grid
 from discreet.query.types import Type
 from discreet.release.aggregates.kind import AggregateKind, Box, Values, typed_values
-from discreet.release.confidence_intervals.half_width import coordinate_confidence
-from discreet.release.confidence_intervals.intervals import Intervals
+from discreet.release.half_width import coordinate_confidence
 from discreet.release.interval_arithmetic import Ends, everything
-from discreet.release.noisy_totals import Chosen, Noisy
+from discreet.release.noisy_totals import Chosen, Intervals, Noisy
 from discreet.release.value_arrays import weighted
 from discreet.requests.raw_totals import Integers
 
