@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.attacks.distinguishers.answer_columns import columns_of
-from discreet.attacks.distinguishers.features import Feature, feature_values, features_of
+from discreet.attacks.answer_columns import columns_of
+from discreet.attacks.features import Feature, feature_values, features_of
 from discreet.attacks.subjects import Raised
 from discreet.errors import WrongKind
 

@@ -183,7 +183,7 @@ QUESTIONS_AND_PLANS: Final = (
         statement="A unit with at least g cells below a limit keeps the same g cells with the "
         "lowest places, whether the others are known or not; only the cells of the one zone of "
         "places in which its last kept cell may lie need to be sorted.",
-        source="proofs in discreet.engines.threshold_bounding and discreet.engines.lowest_cells",
+        source="proofs in discreet.engines.threshold_bounding and discreet.engines.hash_order",
     ),
     Theorem(
         key="division-by-unit",

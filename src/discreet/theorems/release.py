@@ -31,8 +31,7 @@ RELEASE: Final = (
         statement="If independent variables that are stochastically larger than the weighted "
         "noises, rounded up to a grid of step h, exceed m in sum with chance at most (1 - c) / 2, "
         "the sum of the weighted noises stays within m h with chance at least c.",
-        source="stochastic order is kept by independent sums; proof in "
-        "discreet.release.half_width",
+        source="stochastic order is kept by independent sums; proof in discreet.release.half_width",
     ),
     Theorem(
         key="reach-rises",
@@ -54,8 +53,7 @@ RELEASE: Final = (
         statement="Given that a group is shown by a noisy count that reached a threshold, the "
         "chance that this count is far above the threshold and an error of chance m (1 - h) occurs "
         "is at most m, where h is the chance that a group far above it is hidden.",
-        source="likelihood ratios of log-concave noise rise; proof in "
-        "discreet.release.half_width",
+        source="likelihood ratios of log-concave noise rise; proof in discreet.release.half_width",
     ),
     Theorem(
         key="ratio-interval",

@@ -21,7 +21,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.attacks.distinguishers.answer_columns import Columns
+from discreet.attacks.answer_columns import Columns
 
 __all__ = ["Feature", "feature_values", "features_of"]
 
