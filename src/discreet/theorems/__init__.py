@@ -6,40 +6,7 @@ Code cites a key in a docstring, a test is marked with it (``@pytest.mark.theore
 documentation prints the statement.  A key that no test is marked with fails the build.
 """
 
-from __future__ import annotations
-
-from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Final
-
-from discreet.theorems.accounting import ACCOUNTING
-from discreet.theorems.attacks import ATTACKS
-from discreet.theorems.budgets import BUDGETS, COMPOSITION, LEDGER
-from discreet.theorems.continual import CONTINUAL, SPARSE_VECTOR
-from discreet.theorems.foundations import NOISE, NOTIONS
-from discreet.theorems.mechanisms import MECHANISMS, PARTITION_SELECTION, UNITS_AND_MATRICES
-from discreet.theorems.questions_and_plans import QUESTIONS_AND_PLANS
-from discreet.theorems.release import RELEASE
+from discreet.theorems.registry import THEOREMS
 from discreet.theorems.theorem import Theorem
 
 __all__ = ["THEOREMS", "Theorem"]
-
-_ALL: Final = (
-    *ACCOUNTING,
-    *ATTACKS,
-    *BUDGETS,
-    *COMPOSITION,
-    *CONTINUAL,
-    *PARTITION_SELECTION,
-    *LEDGER,
-    *MECHANISMS,
-    *NOISE,
-    *NOTIONS,
-    *QUESTIONS_AND_PLANS,
-    *RELEASE,
-    *SPARSE_VECTOR,
-    *UNITS_AND_MATRICES,
-)
-
-THEOREMS: Mapping[str, Theorem] = MappingProxyType({theorem.key: theorem for theorem in _ALL})
-"""All theorems, by key."""
