@@ -35,8 +35,6 @@ from discreet.attacks.scorers import (
     WholeScorer,
 )
 
-__all__ = ["Event", "Sides", "choose"]
-
 Floats = NDArray[np.float64]
 
 _THRESHOLDS: Final = 256

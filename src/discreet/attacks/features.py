@@ -23,8 +23,6 @@ from numpy.typing import NDArray
 
 from discreet.attacks.answer_columns import Columns
 
-__all__ = ["Feature", "feature_values", "features_of"]
-
 Floats = NDArray[np.float64]
 
 _MANTISSA: Final = np.int64((1 << 52) - 1)

@@ -22,17 +22,6 @@ from numpy.typing import NDArray
 from discreet.attacks.answer_columns import Columns
 from discreet.attacks.features import Feature, feature_values
 
-__all__ = [
-    "AdditiveScorer",
-    "Bins",
-    "CellScorer",
-    "LinearScorer",
-    "OrderedScorer",
-    "Scorer",
-    "WholeScorer",
-    "log_odds",
-]
-
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 

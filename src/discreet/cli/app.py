@@ -29,8 +29,6 @@ from discreet.cli.options import EXAMPLES, JsonOption
 from discreet.cli.policy_commands import check, init
 from discreet.demo.tour import PAGE, tour
 
-__all__ = ["app", "demo", "main"]
-
 
 def demo(
     *,

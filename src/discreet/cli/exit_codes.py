@@ -44,25 +44,6 @@ from discreet.errors import (
     UnreadableSource,
 )
 
-__all__ = [
-    "BUDGET",
-    "DONE",
-    "FAILED",
-    "LEDGER",
-    "REFUSED",
-    "USAGE",
-    "VIOLATION",
-    "Ending",
-    "code_of",
-    "errors_reported",
-    "flush_output",
-    "prepare_streams",
-    "stopped_text",
-    "tell",
-    "write_json",
-    "write_result",
-]
-
 _STREAMS: Final = 3
 _FAILING: Final = frozenset({"strict", "surrogateescape"})
 

@@ -33,8 +33,6 @@ from discreet.session import describe
 from discreet.session.opening_arguments import unit_of, without_password
 from discreet.session.schemas import schema_of
 
-__all__ = ["check", "init"]
-
 
 def check(
     policy: Annotated[

@@ -13,8 +13,6 @@ from discreet.engines.postgres.address import is_address
 from discreet.engines.spark.data_frames import is_spark
 from discreet.errors import WrongKind
 
-__all__ = ["engine_for"]
-
 
 def engine_for(
     tables: Mapping[str, object], performance: Performance | SparkPerformance | None = None

@@ -20,16 +20,6 @@ from discreet.requests.engine_request import EngineRequest
 from discreet.requests.raw_totals import RawTotals
 from discreet.requests.table_schema import Schema, StoredColumn
 
-__all__ = [
-    "CellCounts",
-    "ClosingEngine",
-    "Columns",
-    "Engine",
-    "Performance",
-    "Progress",
-    "SparkPerformance",
-]
-
 Columns = Mapping[str, Type | None]
 """The columns of a table; a column that no question can name has type None."""
 

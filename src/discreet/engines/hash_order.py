@@ -36,18 +36,6 @@ from numpy.typing import NDArray
 from discreet.exact import whole
 from discreet.requests.raw_totals import numbers
 
-__all__ = [
-    "GROUPS",
-    "LEAVES",
-    "VALUES",
-    "Codes",
-    "HashOrder",
-    "Value",
-    "lowest_cells",
-    "unit_codes",
-    "value_text",
-]
-
 Value = bool | int | float | str | date | None
 """A value of a table (a datetime is a date to the type checker); None is NULL."""
 

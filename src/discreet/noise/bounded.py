@@ -34,8 +34,6 @@ from discreet.noise.entropy import Entropy
 from discreet.noise.table import TableSizes
 from discreet.noise.two_sided import TwoSidedLaw
 
-__all__ = ["Bounded", "Truncated"]
-
 _MOST_OUTCOMES: Final = 1 << 16
 _MOMENT_BITS: Final = 256
 _NONE: Final = Interval(Fraction(0), Fraction(0))

@@ -20,8 +20,6 @@ from discreet.certified import exp_neg, log
 from discreet.errors import OutOfRange
 from discreet.exact import ExactNumber, Interval, probability, rational, whole
 
-__all__ = ["Chance", "ExpNeg", "Logistic", "Ratio", "ScaledExponential", "ratio"]
-
 _DEEPEST: Final = 1 << 16
 _FAR: Final = 512
 

@@ -19,8 +19,6 @@ from typing import final
 
 from discreet.certified import exp_neg
 
-__all__ = ["Decay", "Progression"]
-
 
 @final
 @dataclass(frozen=True, slots=True)

@@ -40,8 +40,6 @@ from discreet.noise.rare_events import gaussian_beyond_into
 from discreet.noise.tablefree import FreeSizes, Parameters, gaussian_into
 from discreet.noise.two_sided import TwoSidedLaw
 
-__all__ = ["DiscreteGaussian", "normalizer", "tail_ratio", "variance_bounds"]
-
 _NARROW_TAIL: Final = 1 << 11  # tails of variances up to here are summed term by term
 _SHORT: Final = 32
 _EVEN: Final = 64  # from here on the variance of the law is its parameter to 2**-1500

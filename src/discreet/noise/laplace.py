@@ -28,8 +28,6 @@ from discreet.noise.rare_events import laplace_beyond_into
 from discreet.noise.tablefree import FreeSizes, Parameters, geometric_into, laplace_into
 from discreet.noise.two_sided import TwoSidedLaw
 
-__all__ = ["DiscreteLaplace", "Geometric"]
-
 _ONE = Interval(Fraction(1), Fraction(1))
 _NONE = Interval(Fraction(0), Fraction(0))
 

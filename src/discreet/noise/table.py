@@ -31,16 +31,6 @@ from numpy.typing import NDArray
 from discreet.noise.decay import Decay
 from discreet.noise.entropy import Entropy
 
-__all__ = [
-    "Boundaries",
-    "Law",
-    "SignedLaw",
-    "SignedSampler",
-    "Table",
-    "TableSizes",
-    "boundaries",
-]
-
 CHUNK: Final = 1 << 16
 VOID: Final = int(np.iinfo(np.int64).min)
 

@@ -23,8 +23,6 @@ from discreet.noise.distribution import Distribution, empty
 from discreet.noise.entropy import SYSTEM, Entropy, checked_count, checked_entropy
 from discreet.noise.tablefree import SIZES, FreeSizes
 
-__all__ = ["TABLE_FROM", "TwoSidedLaw"]
-
 TABLE_FROM: Final = 1 << 16
 """Draws of one call from which on a table is used.
 

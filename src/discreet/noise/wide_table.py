@@ -38,8 +38,6 @@ from discreet.noise.table import (
     boundaries,
 )
 
-__all__ = ["BlockLaw", "BlockSampler", "table_sampler"]
-
 _GUARD_BITS: Final = 64
 
 

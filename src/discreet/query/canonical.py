@@ -53,8 +53,6 @@ from discreet.query.relations import (
     folded,
 )
 
-__all__ = ["VERSION", "Scope", "canonical", "form", "relation_form", "visible"]
-
 Scope = Sequence[frozenset[str]]
 """The folded names of each visible table, from left to right; a subquery may have none."""
 

@@ -37,8 +37,6 @@ if TYPE_CHECKING:  # for annotations alone
     from discreet.plan.statistics.answer_layout import AnswerColumn
     from discreet.release.noisy_totals import Noisy
 
-__all__ = ["columns_of", "order_of"]
-
 Sorted = tuple[pa.Array, bool, bool]
 """What to sort by, whether in descending order, and whether NULL comes first."""
 

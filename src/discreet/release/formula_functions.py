@@ -21,8 +21,6 @@ from discreet.query.scalar_functions import DATE_FUNCTIONS, TEXT_CASTS, TEXT_FUN
 from discreet.query.types import Type
 from discreet.release.value_arrays import Mask, Vector, half_away, vector
 
-__all__ = ["CASTS", "NUMBERS", "VALUES", "as_float", "as_integer"]
-
 Array = NDArray[Any]
 Computed = tuple[Array, Mask]
 """Results, and where they are NULL for reasons of their own."""

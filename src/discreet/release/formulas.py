@@ -21,8 +21,6 @@ from discreet.query.types import Type
 from discreet.release.formula_functions import CASTS, NUMBERS, VALUES, as_float, as_integer
 from discreet.release.value_arrays import Mask, Vector, constant, vector
 
-__all__ = ["Formulas", "cast"]
-
 _COMPARE: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "=": np.equal,
     "<>": np.not_equal,

@@ -36,8 +36,6 @@ from discreet.noise.entropy import checked_entropy
 from discreet.plan.pricing.group_sensitivity import LeafChoice
 from discreet.requests.raw_totals import Integers, SparseLeaves
 
-__all__ = ["chosen_leaves"]
-
 _BATCH: Final = 1 << 14
 _STEEPEST: Final = Fraction(1 << 200)  # from here on a gap of one is decided
 _SAFE: Final = 1 << 62

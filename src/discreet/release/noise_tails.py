@@ -50,16 +50,6 @@ from discreet.exact import float_up
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.release.value_arrays import Floats
 
-__all__ = [
-    "Additive",
-    "exact_tail_quantile",
-    "normal_cdf",
-    "paired_half_widths",
-    "tail_bounds",
-    "tail_quantile",
-    "tails_above",
-]
-
 Additive = Laplace | Gaussian
 _Floats = NDArray[np.float64]
 

@@ -55,8 +55,6 @@ if TYPE_CHECKING:  # for annotations alone
     from discreet.plan.plan import Plan
     from discreet.plan.statistics.having_threshold import HavingThreshold
 
-__all__ = ["bounds_from_bins", "groups_above_threshold", "private_bounds"]
-
 
 def private_bounds(
     search: BoundsSearch, raw: RawTotals, *, entropy: Entropy = SYSTEM

@@ -43,8 +43,6 @@ from discreet.units import Relation
 if TYPE_CHECKING:  # for annotations alone
     from discreet.plan.plan import Plan
 
-__all__ = ["Odds", "odds_of", "odds_of_plans"]
-
 _ALARM: Final = Fraction(1, 100)
 _LARGEST: Final = 64
 _MOST: Final = 16

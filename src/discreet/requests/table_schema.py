@@ -31,19 +31,6 @@ from typing import Final, final
 from discreet.query.relations import folded
 from discreet.query.types import Scalar, Type
 
-__all__ = [
-    "EXACT",
-    "MOST_GROUPS",
-    "ColumnFacts",
-    "KeyValue",
-    "Link",
-    "Product",
-    "SameColumns",
-    "Schema",
-    "StoredColumn",
-    "TableFacts",
-]
-
 MOST_GROUPS: Final = 1 << 62
 """Groups are numbered by integers of 64 bits, with room to add two of them."""
 

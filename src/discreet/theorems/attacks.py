@@ -9,8 +9,6 @@ from typing import Final
 
 from discreet.theorems.theorem import Theorem
 
-__all__ = ["ATTACKS"]
-
 ATTACKS: Final = (
     Theorem(
         key="clopper-pearson",

@@ -9,8 +9,6 @@ from typing import Final
 
 from discreet.theorems.theorem import Theorem
 
-__all__ = ["BUDGETS", "COMPOSITION", "LEDGER"]
-
 _GENERAL = (
     "Guerra-Balboa, Miranda-Pascual, Parra-Arnau and Strufe 2024, Composition in Differential "
     "Privacy for General Granularity Notions, CSF"

@@ -9,8 +9,6 @@ from typing import Final
 
 from discreet.theorems.theorem import Theorem
 
-__all__ = ["NOISE", "NOTIONS"]
-
 _PROOFS: Final = "proof in docs/proofs/noise.md"
 
 NOISE: Final = (

@@ -9,8 +9,6 @@ from typing import Final
 
 from discreet.theorems.theorem import Theorem
 
-__all__ = ["QUESTIONS_AND_PLANS"]
-
 QUESTIONS_AND_PLANS: Final = (
     Theorem(
         key="unit-local",

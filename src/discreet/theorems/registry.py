@@ -19,8 +19,6 @@ from discreet.theorems.questions_and_plans import QUESTIONS_AND_PLANS
 from discreet.theorems.release import RELEASE
 from discreet.theorems.theorem import Theorem
 
-__all__ = ["THEOREMS"]
-
 _ALL: Final = (
     *ACCOUNTING,
     *ATTACKS,

@@ -9,8 +9,6 @@ from typing import Final
 
 from discreet.theorems.theorem import Theorem
 
-__all__ = ["RELEASE"]
-
 RELEASE: Final = (
     Theorem(
         key="answer-loss",

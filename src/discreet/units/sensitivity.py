@@ -30,14 +30,6 @@ from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import decimal, whole
 from discreet.units.relation import Relation, table_distance
 
-__all__ = [
-    "NeighborGraph",
-    "Sensitivity",
-    "average_sensitivity",
-    "count_sensitivity",
-    "sum_sensitivity",
-]
-
 _MOST_VERTICES = 1 << 12
 
 

@@ -26,17 +26,6 @@ from discreet.errors import UnreadableSource, WrongKind
 if TYPE_CHECKING:  # an optional driver
     from adbc_driver_manager.dbapi import Connection
 
-__all__ = [
-    "Address",
-    "address_of",
-    "begin",
-    "is_address",
-    "open_connection",
-    "opening_error",
-    "query_rows",
-    "quiet",
-]
-
 SCHEMES: Final = ("postgresql://", "postgres://")
 _SCHEMA: Final = "public"
 _LONGEST: Final = 63
@@ -277,8 +266,4 @@ def opening_error(error: Exception, address: Address) -> UnreadableSource:
     elif "FATAL" in said:
         why = "the server refuses it: it may not know the role or the database, or be busy"
         do = "check role and database; psql, with the same address up to the table, says more."
-    return UnreadableSource(
-        what=f"there is no connection to {address}.",
-        why=f"{why}.",
-        do=do,
-    )
+    return UnreadableSource(what=f"there is no connection to {address}.", why=f"{why}.", do=do)

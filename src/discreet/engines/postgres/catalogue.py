@@ -37,8 +37,6 @@ from discreet.requests.table_schema import StoredColumn
 if TYPE_CHECKING:  # an optional driver
     from adbc_driver_manager.dbapi import Connection
 
-__all__ = ["TableDescription", "addresses_of", "cell_counts", "described", "look_up_tables"]
-
 _OLDEST: Final = 120_000
 _SERVER: Final = (
     "SELECT CAST(current_setting('server_version_num') AS int8), current_setting('server_encoding')"

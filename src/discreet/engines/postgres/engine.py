@@ -48,8 +48,6 @@ from discreet.requests.engine_request import EngineRequest, KeyColumn
 from discreet.requests.raw_totals import RawTotals
 from discreet.requests.table_schema import Schema, StoredColumn, TableFacts
 
-__all__ = ["Postgres"]
-
 _FIRST: Final = HashOrder(salt=0)
 
 

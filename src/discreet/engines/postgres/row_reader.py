@@ -37,8 +37,6 @@ from discreet.query.relations import folded
 if TYPE_CHECKING:  # an optional driver
     from adbc_driver_manager.dbapi import Connection, Cursor
 
-__all__ = ["ReadRequest", "RowReader"]
-
 _BATCHES: Final = {"adbc.postgresql.batch_size_hint_bytes": str(2**23)}
 _WAITING: Final = 2  # batches
 _PATIENCE: Final = 0.05  # seconds

@@ -38,8 +38,6 @@ from discreet.engines.sql.casts import base_type
 from discreet.engines.sql.fragments import name, text
 from discreet.errors import UnreadableSource
 
-__all__ = ["FROM_CELLS", "check_cells", "check_packed", "statistics_hold"]
-
 FROM_CELLS: Final = "SET disabled_optimizers = 'statistics_propagation'"
 """Makes DuckDB leave all statistics of columns alone."""
 _FROM_BOTH: Final = "SET disabled_optimizers = ''"

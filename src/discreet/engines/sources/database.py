@@ -18,8 +18,6 @@ from discreet.engines.sources.identity import FileStamp
 from discreet.engines.sources.source import TableSource, unreadable
 from discreet.engines.sql.fragments import name, text
 
-__all__ = ["Database", "DatabaseTable", "collated"]
-
 _ALIKE: Final = (("a", "A"), ("a", "\u00e1"), ("\u00e9", "e\u0301"), ("a", "a\u00ad"))
 """Pairs of texts: every collation but the bytewise one takes some pair for equal."""
 

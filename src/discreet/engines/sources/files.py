@@ -36,8 +36,6 @@ from discreet.engines.sources.identity import FileStamp
 from discreet.engines.sources.source import TableSource, check_names, type_name, unreadable
 from discreet.engines.sql.fragments import text
 
-__all__ = ["CSV_ENDINGS", "CsvFiles", "ParquetFiles", "check_path", "listed", "pattern"]
-
 _CLASSES: Final = str.maketrans({sign: f"[{sign}]" for sign in "*?["})
 
 

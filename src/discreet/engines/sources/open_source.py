@@ -29,8 +29,6 @@ from discreet.engines.sources.source import Stamp, TableSource, check_names, typ
 if TYPE_CHECKING:  # loaded by whoever makes a dataset, because it takes pandas along
     import pyarrow.dataset as ds
 
-__all__ = ["from_dataset", "open_source"]
-
 
 def from_dataset(dataset: ds.Dataset) -> Frame:
     """Take a dataset all of whose columns can be read."""

@@ -20,8 +20,6 @@ from discreet.engines.sources.source import TableSource, check_names
 from discreet.engines.sql.fragments import SQL_TYPES, name
 from discreet.query.types import Type
 
-__all__ = ["StagingTable"]
-
 _BATCH: Final = "rows to be staged"
 
 

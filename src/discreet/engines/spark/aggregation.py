@@ -50,8 +50,6 @@ from discreet.requests.raw_totals import (
 if TYPE_CHECKING:  # an optional library
     from pyspark.sql import DataFrame
 
-__all__ = ["group_totals", "raw_answer", "summed"]
-
 _BROKEN: Final = "the rows of a unit were not brought together"
 _PARTS: Final = "parts added"
 

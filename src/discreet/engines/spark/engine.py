@@ -45,8 +45,6 @@ from discreet.requests.table_schema import Schema, StoredColumn
 if TYPE_CHECKING:  # an optional library
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["Spark"]
-
 T = TypeVar("T")
 
 

@@ -21,8 +21,6 @@ from discreet.engines.spark.workers import silenced_loggers
 if TYPE_CHECKING:  # an optional library
     from pyspark.sql import SparkSession
 
-__all__ = ["JobMonitor"]
-
 _NUMBERS: Final = itertools.count()
 
 T = TypeVar("T")

@@ -34,8 +34,6 @@ from discreet.requests.engine_request import EngineRequest
 from discreet.requests.raw_totals import ARROW_TYPES
 from discreet.requests.table_schema import Link, Schema, TableFacts
 
-__all__ = ["JobBuilder", "PreparedJob"]
-
 _ONE_CORE: Final[Mapping[str, Any]] = {**SETTINGS, "threads": 1}  # which Spark gives to a task
 
 

@@ -33,23 +33,6 @@ from discreet.query.expression_types import typed
 from discreet.query.relation_columns import columns
 from discreet.requests.engine_request import DistinctCount, EngineRequest, Leaves, Total
 
-__all__ = [
-    "BITS",
-    "GROUP",
-    "LIMBS",
-    "MEASURES",
-    "MOST_PARTS",
-    "SEEN",
-    "SUMS",
-    "added",
-    "group_sums",
-    "joined_limbs",
-    "limb_names",
-    "names",
-    "others",
-    "split_limbs",
-]
-
 BITS: Final = 42
 LIMBS: Final = 3
 MOST_PARTS: Final = 2**20

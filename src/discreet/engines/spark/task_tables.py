@@ -23,9 +23,6 @@ from discreet.query.relations import Scan
 from discreet.requests.engine_request import EngineRequest
 from discreet.requests.raw_totals import RawTotals
 
-__all__ = ["MOST_ROWS", "CollectedTables"]
-
-
 MOST_ROWS: Final = 2**22
 MOST_BYTES: Final = 2**26
 """The most rows of a public table, and the most bytes of the columns that a question reads."""
@@ -94,8 +91,7 @@ def _collected(table: str, source: SparkSource, run_job: RunJob) -> pa.Table:
         collected = run_job(source.selected(places).limit(MOST_ROWS + 1).toArrow)
     if collected is None:
         raise unreadable(
-            f"the public table {table} cannot be collected.",
-            do="see whether Spark can compute it.",
+            f"the public table {table} cannot be collected.", do="see whether Spark can compute it."
         )
     if collected.num_rows > MOST_ROWS:
         raise _too_large(table)

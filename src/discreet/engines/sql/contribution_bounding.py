@@ -36,17 +36,6 @@ from discreet.query.types import Type
 from discreet.requests.engine_request import EngineRequest
 from discreet.requests.raw_totals import ARROW_TYPES, arrow_numbers, arrow_values
 
-__all__ = [
-    "PUBLIC",
-    "ContributionBounding",
-    "below",
-    "listed",
-    "number",
-    "place",
-    "public_tables",
-    "value_text",
-]
-
 Typed = tuple[str, Type]
 """The text of a value, short enough to be repeated, and its type."""
 

@@ -14,21 +14,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, final
 
-from discreet.engines.sql.fragments import (
-    Printed,
-    cast,
-    closed,
-    converted,
-    name,
-    printed_literal,
-)
+from discreet.engines.sql.fragments import Printed, cast, closed, converted, name, printed_literal
 from discreet.engines.sql.functions import PRINTERS
 from discreet.engines.sql.ranges import clamp_of, clamped, kind_of, lies_inside, range_of, shared
 from discreet.query.expression_types import FUNCTIONS, ColumnTypes
 from discreet.query.expressions import Call, Case, Cast, Column, Expression, Literal
 from discreet.query.types import Type
-
-__all__ = ["EXACT", "OpenColumns", "WholeFloat", "expression", "printed", "whole_float"]
 
 Columns = Mapping[str, Type]
 

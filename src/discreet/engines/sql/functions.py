@@ -18,8 +18,6 @@ from discreet.engines.sql.fragments import SQL_TYPES, Printed, closed, literal, 
 from discreet.query.scalar_functions import LONGEST_TEXT
 from discreet.query.types import Type
 
-__all__ = ["PRINTERS"]
-
 Printer = Callable[..., Printed]
 
 

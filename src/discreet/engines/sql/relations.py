@@ -38,8 +38,6 @@ from discreet.query.relations import (
 )
 from discreet.query.types import Type
 
-__all__ = ["PrintScan", "relation"]
-
 PrintScan = Callable[[Scan], str]
 """How a table is read: a SELECT of the columns of a scan, as values of our types."""
 

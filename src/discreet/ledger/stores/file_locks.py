@@ -41,8 +41,6 @@ from typing import Final, final
 from discreet.ledger.forks import ForkAware
 from discreet.ledger.stores.failures import replaced_file_error, sqlite_failure
 
-__all__ = ["FairLock", "InodeLock", "inode_lock_of"]
-
 _LONGEST: Final = 4096
 _FLAGS: Final = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 

@@ -20,8 +20,6 @@ from discreet.errors import DamagedLedger, NotALedger
 from discreet.ledger.stores.failures import newer_version_error
 from discreet.ledger.stores.postgres_server import PostgresSession
 
-__all__ = ["create_tables", "has_tables"]
-
 _APPLICATION: Final = "discreet ledger"
 _FORMAT: Final = 1
 _ALONE: Final = "SELECT pg_advisory_xact_lock(hashtextextended('discreet ledger {schema}', 0))"

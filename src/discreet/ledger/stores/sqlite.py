@@ -36,8 +36,6 @@ from discreet.ledger.stores.file_locks import FairLock, InodeLock, inode_lock_of
 from discreet.ledger.stores.sqlite_files import sync as _sync
 from discreet.ledger.stores.sqlite_rows import AT_ONCE, SQLiteRows, result_code
 
-__all__ = ["SQLiteStore"]
-
 _OLDEST: Final = (3, 37, 0)  # the first with STRICT tables
 _SMALLEST: Final = 512  # bytes; SQLite overwrites what is smaller than any database
 _SETTINGS: Final = (

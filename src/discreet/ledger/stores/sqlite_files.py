@@ -28,20 +28,6 @@ from discreet.ledger.stores import failures
 from discreet.ledger.stores.file_identity import WitnessCard, birth_time
 from discreet.ledger.stores.file_locks import FairLock
 
-__all__ = [
-    "APPLICATION_ID",
-    "MIGRATIONS",
-    "check_is_ledger",
-    "check_unused_file",
-    "create_file",
-    "refuse_empty",
-    "refuse_leftovers",
-    "side_files_of",
-    "sqlite_uri",
-    "sync",
-    "write_card",
-]
-
 APPLICATION_ID: Final = 0x44504C31
 """The application id of a ledger file: the letters DPL1."""
 

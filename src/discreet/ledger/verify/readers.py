@@ -37,15 +37,6 @@ from discreet.ledger.verify.audit import Audit
 from discreet.ledger.verify.charges import safely
 from discreet.ledger.verify.report import Report
 
-__all__ = [
-    "NamedEntries",
-    "connect_read_only",
-    "file_problems",
-    "is_database",
-    "verify",
-    "verify_file",
-]
-
 _LEDGER: Final = 0x44504C31
 _UNMARKED: Final = 0  # entries in a database that somebody made by hand
 _LATEST: Final = 3

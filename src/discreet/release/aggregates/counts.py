@@ -13,8 +13,6 @@ from discreet.release.aggregates.kind import AggregateKind, Box, Values, typed_v
 from discreet.release.interval_arithmetic import Ends
 from discreet.release.noisy_totals import Intervals, Noisy
 
-__all__ = ["CountKind"]
-
 
 @final
 class CountKind(AggregateKind[Count | Units]):

@@ -49,8 +49,6 @@ from discreet.release.noisy_totals import Intervals, Noisy, NoisyTotal
 from discreet.release.value_arrays import Floats
 from discreet.requests.raw_totals import Integers
 
-__all__ = ["MeanKind", "mean_interval"]
-
 _CELLS: Final = 48
 _POINTS: Final = 1 << 10
 _REST: Final = Fraction(1, 50)

@@ -19,8 +19,6 @@ from discreet.release.aggregates.kind import AggregateKind, Box, Values
 from discreet.release.interval_arithmetic import Ends, everything
 from discreet.release.noisy_totals import Intervals, Noisy
 
-__all__ = ["ModeKind"]
-
 _ARRAYS: Final[dict[Type, Any]] = {Type.INTEGER: np.int64, Type.BOOLEAN: np.bool_}
 
 

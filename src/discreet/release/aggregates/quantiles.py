@@ -36,8 +36,6 @@ from discreet.release.noisy_totals import Chosen, Intervals, Noisy
 from discreet.release.value_arrays import weighted
 from discreet.requests.raw_totals import Integers
 
-__all__ = ["QuantileKind", "QuantilesKind", "quantile_interval"]
-
 _EDGE_ROUNDING: Final = Fraction(1, 1 << 48)
 _HALF: Final = Fraction(1, 2)
 

@@ -15,8 +15,6 @@ from discreet.release.interval_arithmetic import Ends, added, multiplied
 from discreet.release.noisy_totals import Intervals, Noisy
 from discreet.release.value_arrays import Rationals, weighted
 
-__all__ = ["SumKind"]
-
 
 @final
 class SumKind(RatioKind[Sum]):

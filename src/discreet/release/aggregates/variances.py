@@ -30,8 +30,6 @@ from discreet.release.interval_arithmetic import Ends, hull, multiplied, widened
 from discreet.release.noisy_totals import Intervals, Noisy
 from discreet.release.value_arrays import Floats
 
-__all__ = ["VarianceKind", "variance_range"]
-
 _VARIANCE_ROUNDING: Final = 2.0**-44
 
 
