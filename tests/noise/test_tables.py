@@ -6,7 +6,7 @@ import flint
 import numpy as np
 import pytest
 
-from discreet.noise.decay import Decay
+from discreet.noise.chance import Decay
 from discreet.noise.table import SignedLaw, Table, TableSizes, signed
 from discreet.noise.wide_table import BlockLaw, block_number
 

@@ -32,8 +32,7 @@ from numpy.typing import NDArray
 
 from discreet.certified import exp_neg, pi, sqrt
 from discreet.exact import ExactNumber, Interval
-from discreet.noise.chance import ScaledExponential
-from discreet.noise.decay import Decay
+from discreet.noise.chance import Decay, ScaledExponential
 from discreet.noise.distribution import BITS, Moments, checked_scale
 from discreet.noise.entropy import Entropy
 from discreet.noise.rare_events import gaussian_beyond_into

@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.exact import ExactNumber, Interval
-from discreet.noise.chance import ScaledExponential, complement, ratio
-from discreet.noise.decay import Decay
+from discreet.noise.chance import Decay, ScaledExponential, complement, ratio
 from discreet.noise.distribution import BITS, Distribution, Moments, checked_scale, empty
 from discreet.noise.entropy import Entropy
 from discreet.noise.rare_events import laplace_beyond_into

@@ -28,7 +28,7 @@ from typing import Any, Final, Protocol, final
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.noise.decay import Decay
+from discreet.noise.chance import Decay
 from discreet.noise.entropy import Entropy
 
 CHUNK: Final = 1 << 16
