@@ -101,10 +101,10 @@ def _ending(number: NDArray[Any]) -> Floats:
     return _where_finite(number, (mantissa & 15).astype(np.float64))
 
 
-def _where_finite(number: NDArray[Any], found: Floats) -> Floats:
+def _where_finite(number: NDArray[Any], values: Floats) -> Floats:
     if number.dtype.kind == "f":
-        found[~np.isfinite(number)] = np.nan
-    return found
+        values[~np.isfinite(number)] = np.nan
+    return values
 
 
 def _class(number: NDArray[Any]) -> Floats:

@@ -43,7 +43,7 @@ not find a filter that one who plans ahead would break.
 
 Nobody outside the project has repeated any of this.
 """
-WEAKNESSES: Final = tuple(" ".join(each.split()) for each in _UNSEEN.split("\n\n"))
+WEAKNESSES: Final = tuple(" ".join(paragraph.split()) for paragraph in _UNSEEN.split("\n\n"))
 """What the suite does not cover."""
 
 HEADS: Final = ("what", "parameter", "claimed", "measured", "answers", "verdict")

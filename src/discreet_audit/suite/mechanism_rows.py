@@ -61,7 +61,7 @@ _MODERATE: Final = (
     Sparse,
     Staircase,
 )
-_COUNTS: Final = tuple((at, at + 1) for at in range(4))
+_COUNTS: Final = tuple((count, count + 1) for count in range(4))
 
 
 def _halved(answer: int) -> int:

@@ -244,7 +244,7 @@ class _Judge:
         kept = _Kept(Question(sql=asked.sql, price=asked.price, options=asked.options))
         pairs = list(visitors(by_row=asked.options is _BY_ROW))
         plan, _ = kept.totals(pairs[0][0])
-        ranked = [each for each in plan.choices if isinstance(each, QuantileChoice)]
+        ranked = [choice for choice in plan.choices if isinstance(choice, QuantileChoice)]
         if ranked:
             pairs = list(watersheds(ranked))
         return estimate_epsilon(kept, pairs, n, claim=plan.loss, level=level)

@@ -125,8 +125,8 @@ def file_problems(
         yield "file", "entries at its end are missing: something beside them names more."
     seq, head = named.card
     if 0 < seq <= entries:
-        found = database.execute("SELECT head FROM entry WHERE seq = ?", (seq,)).fetchall()
-        if found != [(head,)]:
+        heads = database.execute("SELECT head FROM entry WHERE seq = ?", (seq,)).fetchall()
+        if heads != [(head,)]:
             yield "file", f"entry {seq} is not the one that the card beside the file names."
     if named.torn:
         yield "card", "the card beside the file is torn, and cannot tell which entry was the last."

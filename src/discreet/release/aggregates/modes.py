@@ -29,7 +29,7 @@ class ModeKind(AggregateKind[ModeEstimator]):
     def value(self, estimator: ModeEstimator, kind: Type, noisy: Noisy) -> Values:
         """Return the candidate in every group."""
         (place,) = estimator.inputs()
-        (chosen,) = (each for each in noisy.chosen if each.choice.use == place)
+        (chosen,) = (leaf for leaf in noisy.chosen if leaf.choice.use == place)
         candidates = np.empty(len(estimator.values), object)
         candidates[:] = estimator.values
         values: Values = candidates.astype(_ARRAYS.get(kind, object))[chosen.leaves]
@@ -40,7 +40,7 @@ class ModeKind(AggregateKind[ModeEstimator]):
     ) -> Ends:
         """Return the lowest and the highest candidate, if they are numbers."""
         del box, coordinates
-        numbers = [Fraction(each) for each in estimator.values if type(each) is int]
+        numbers = [Fraction(value) for value in estimator.values if type(value) is int]
         if not numbers:
             return everything(known.noisy.size)
         return known.constant(min(numbers))[0], known.constant(max(numbers))[1]

@@ -63,8 +63,8 @@ class QuantileKind(AggregateKind[QuantileEstimator]):
         self, estimator: QuantileEstimator, known: Intervals, box: Box, coordinates: int = 0
     ) -> Ends:
         """Return the interval at the confidence of one of several coordinates."""
-        each = coordinate_confidence(known.confidence, coordinates or len(box)).high
-        return quantile_interval(estimator, known.noisy, each)
+        share = coordinate_confidence(known.confidence, coordinates or len(box)).high
+        return quantile_interval(estimator, known.noisy, share)
 
 
 @final
@@ -90,7 +90,7 @@ class QuantilesKind(AggregateKind[QuantilesEstimator]):
 def _chosen_by_side(quantile: QuantileEstimator, noisy: Noisy) -> dict[int, Chosen]:
     """Return what was chosen at, below and above a quantile; the lowest value has one side."""
     place = quantile.measure, quantile.level
-    return {each.choice.side: each for each in noisy.chosen if each.choice.use == place}
+    return {chosen.choice.side: chosen for chosen in noisy.chosen if chosen.choice.use == place}
 
 
 def quantile_interval(quantile: QuantileEstimator, noisy: Noisy, confidence: Fraction) -> Ends:
