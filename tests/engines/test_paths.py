@@ -142,8 +142,8 @@ def test_folders_that_are_there_are_no_patterns(tmp_path):
     both = tuple(str(tmp_path.resolve() / name / "x.csv") for name in ("a1", "a2"))
     assert found_files(str(tmp_path / "a[12]" / "*.csv")) == both
     for end in ("x.csv", "*.csv", "**/x.csv"):
-        found = found_files(str(tmp_path / "b[1]" / end))
-        assert found == (str(tmp_path.resolve() / "b[1]" / "x.csv"),)
+        files = found_files(str(tmp_path / "b[1]" / end))
+        assert files == (str(tmp_path.resolve() / "b[1]" / "x.csv"),)
 
 
 def test_a_folder_that_cannot_be_listed_is_refused_at_opening(tmp_path, monkeypatch):
@@ -155,12 +155,13 @@ def test_a_folder_that_cannot_be_listed_is_refused_at_opening(tmp_path, monkeypa
 
 
 def test_a_pattern_matches_one_path():
-    with duckdb.connect() as found:
+    with duckdb.connect() as connection:
         for name in NAMES:
             matches = [
                 other
                 for other in NAMES
-                if found.execute("SELECT ? GLOB ?", [other, pattern(name)]).fetchall() == [(True,)]
+                if connection.execute("SELECT ? GLOB ?", [other, pattern(name)]).fetchall()
+                == [(True,)]
             ]
             assert matches == [name]
 

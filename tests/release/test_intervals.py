@@ -209,7 +209,7 @@ def test_the_range_of_a_variance_is_that_of_all_points_of_the_box():
             np.append(each, pair)
             for each, pair in zip((n, s, q), (rows, sums, squares), strict=True)
         ]
-        n, s, q = (np.concatenate([each[:3000], source.choice(each[3000:], 3000)]) for each in ends)
+        n, s, q = (np.concatenate([end[:3000], source.choice(end[3000:], 3000)]) for end in ends)
         found = np.clip(1250 + q / n - (s / n) ** 2, 0, 2500)
         assert low[0] <= found.min() + 1e-9
         assert found.max() <= high[0] + 1e-9

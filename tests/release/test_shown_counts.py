@@ -64,9 +64,9 @@ def test_wide_noise_is_never_held_narrower_than_exact():
 
 def test_chances_that_floats_do_not_know_are_decided_exactly():
     keys, rare = keys_of(Laplace(scale=2), 10), 1 - Fraction(1, 10**12)
-    found = selected_count_intervals(keys, np.array([10, 90]), rare)
+    ends = selected_count_intervals(keys, np.array([10, 90]), rare)
     exact = keys.intervals(np.array([10, 90]), confidence=rare)
-    assert [end.tolist() for end in found] == [end.tolist() for end in exact]
+    assert [end.tolist() for end in ends] == [end.tolist() for end in exact]
 
 
 @pytest.mark.theorem("clear-count")

@@ -105,8 +105,8 @@ def test_the_tables_of_the_policy(postgres, clinic, owner):
 
 
 def test_columns_are_described(clinic):
-    found = sessions.describe(f"{clinic}/clinic.visits")
-    assert found == {
+    described = sessions.describe(f"{clinic}/clinic.visits")
+    assert described == {
         "visits": {
             "patient": Type.INTEGER,
             "visit": Type.INTEGER,
