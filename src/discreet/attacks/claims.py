@@ -43,6 +43,16 @@ from discreet.loss import Approximate as ApproximateLoss
 from discreet.loss import GaussianDP, PrivacyLoss, ZeroConcentrated
 from discreet.loss.parameters import checked_delta, checked_epsilon, checked_parameter
 
+__all__ = [
+    "ORDERS",
+    "ApproximateClaim",
+    "Concentrated",
+    "Curve",
+    "GaussianMu",
+    "PureClaim",
+    "claim_of",
+]
+
 if not TYPE_CHECKING:  # to which every name would be one of this file
     __getattr__, __dir__ = late_names(
         __name__, {}, renamed={"Approximate": "ApproximateClaim", "Pure": "PureClaim"}

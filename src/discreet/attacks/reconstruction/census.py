@@ -19,6 +19,8 @@ from typing import Any, Final, final
 from discreet.exact import decimal, whole
 from discreet.release.frames import missing_extra
 
+__all__ = ["OLDEST", "SEVEN_PEOPLE", "SEVEN_TRAITS", "Person", "Statistic", "reconstruct"]
+
 Person = tuple[int | str, ...]
 """An age, and a value of every trait."""
 

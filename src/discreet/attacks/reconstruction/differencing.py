@@ -14,6 +14,8 @@ from discreet.attacks.reconstruction.curators import Ask
 from discreet.exact import whole
 from discreet.noise import Distribution
 
+__all__ = ["attack", "averaged", "success"]
+
 
 def attack(ask: Ask, *, table: str, secret: str, person: str) -> bool:
     """Guess whether a person has a secret; both are conditions on rows.

@@ -24,6 +24,8 @@ from numpy.typing import NDArray
 from discreet.attacks.reconstruction.curators import Answers, Curator, Sets
 from discreet.exact import whole
 
+__all__ = ["attack", "guess", "questions", "transform"]
+
 
 def questions(people: int) -> Sets:
     """Return the questions, one row each.

@@ -27,6 +27,8 @@ from discreet.attacks.reconstruction.curators import Answers, Curator, Sets
 from discreet.exact import whole
 from discreet.noise import SYSTEM, Entropy
 
+__all__ = ["Fit", "attack", "expected", "least_squares", "linear_program", "random_halves"]
+
 _STEPS = 2000
 _CHECKED = 20
 

@@ -17,6 +17,8 @@ from collections.abc import Iterable
 from discreet.attacks.reconstruction.curators import Ask, Refused
 from discreet.errors import OutOfRange
 
+__all__ = ["attack", "counted", "find"]
+
 
 def attack(ask: Ask, *, table: str, secret: str, person: str, trackers: Iterable[str]) -> bool:
     """Guess whether a person has a secret, with the first condition that is a tracker."""
