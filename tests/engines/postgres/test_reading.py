@@ -13,7 +13,7 @@ from discreet.engines.engine import Performance
 from discreet.engines.hash_order import HashOrder
 from discreet.engines.postgres import row_reader as reading
 from discreet.engines.postgres.engine import Postgres
-from discreet.engines.sources.staging_table import StagingTable
+from discreet.engines.sources.database import StagingTable
 from discreet.errors import EngineFailed, EngineStopped, SourceChanged
 from discreet.query.expressions import Call, Column, Literal
 from discreet.query.relations import Join, Project, Scan, UnionAll

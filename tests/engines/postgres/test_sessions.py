@@ -14,7 +14,7 @@ import discreet as dp
 import discreet.session as sessions
 from discreet.cli import app
 from discreet.engines.postgres import row_reader as reading
-from discreet.engines.sources.staging_table import StagingTable
+from discreet.engines.sources.database import StagingTable
 from discreet.errors import BadPolicy, EngineStopped, UnreadableSource, WrongKind
 from discreet.query.types import Type
 from discreet.session.answer_pipeline import AnswerPipeline

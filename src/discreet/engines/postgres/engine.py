@@ -32,6 +32,7 @@ from discreet.engines.postgres.catalogue import (
 )
 from discreet.engines.postgres.row_reader import ReadRequest, RowReader
 from discreet.engines.required_columns import required_columns
+from discreet.engines.sources.database import StagingTable
 from discreet.engines.sources.identity import (
     Identity,
     changed,
@@ -39,7 +40,6 @@ from discreet.engines.sources.identity import (
     run_if_unchanged,
     scanned_tables,
 )
-from discreet.engines.sources.staging_table import StagingTable
 from discreet.errors import UnreadableSource
 from discreet.query.expressions import Column
 from discreet.query.relations import Join, Scan, descend, folded

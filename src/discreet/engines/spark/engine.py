@@ -27,14 +27,13 @@ from discreet.engines.spark import task
 from discreet.engines.spark.aggregation import group_totals, raw_answer, summed
 from discreet.engines.spark.data_frames import SparkSource, is_spark
 from discreet.engines.spark.job_monitor import JobMonitor
-from discreet.engines.spark.jobs import JobBuilder, PreparedJob
+from discreet.engines.spark.jobs import CollectedTables, JobBuilder, PreparedJob
 from discreet.engines.spark.partitioning import (
     check_shape,
     left_in_place,
     private_tables,
     shuffled_by_unit,
 )
-from discreet.engines.spark.task_tables import CollectedTables
 from discreet.engines.spark.workers import check_settings, check_workers, in_tasks, spark_schema
 from discreet.errors import BadPolicy, WrongKind
 from discreet.query.relations import folded
