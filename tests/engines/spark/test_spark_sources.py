@@ -9,7 +9,7 @@ import pytest
 
 from discreet.engines.dispatch import engine_for
 from discreet.engines.engine import Performance, SparkPerformance
-from discreet.engines.spark import task_tables as public
+from discreet.engines.spark import jobs as public
 from discreet.engines.spark.engine import Spark
 from discreet.errors import OutOfRange, UnreadableSource, WrongKind
 from discreet.query.expressions import Column, Literal
