@@ -37,8 +37,6 @@ from discreet.mechanisms import (
 )
 from discreet.noise import DyadicGrid
 
-__all__ = ["CASES", "Case"]
-
 
 def _same(answer: Any) -> Hashable:
     return tuple(answer.tolist()) if isinstance(answer, np.ndarray) else answer

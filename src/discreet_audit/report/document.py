@@ -13,8 +13,6 @@ from typing import Final
 from discreet_audit.report.numbers import audited_share, claimed, interval, judged, parameter
 from discreet_audit.suite.report import Report
 
-__all__ = ["HEADS", "WEAKNESSES", "document"]
-
 _UNSEEN: Final = """
 A bound below a claim does not prove the claim. Other neighbors, other parameters or another
 event may lose more. What mechanisms lose is computed from their laws to the last digit; for

@@ -46,8 +46,6 @@ from discreet.units import NeighborGraph
 from discreet_audit.cases import CASES, Case
 from discreet_audit.suite.rows import Row
 
-__all__ = ["mechanism_rows"]
-
 _PART: Final = "mechanisms"
 _FAST: Final = (Laplace, Gaussian, RandomizedResponse)
 _MODERATE: Final = (

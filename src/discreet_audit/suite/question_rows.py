@@ -34,8 +34,6 @@ from discreet.units import row
 from discreet_audit.clinic import POLICY, row_of, visits
 from discreet_audit.suite.rows import Row
 
-__all__ = ["question_rows", "visitors", "watersheds"]
-
 _PEOPLE: Final = 60
 _ROWS: Final = 3
 _HIGH: Final = {"cost": 100.0, "age": 110}
