@@ -37,8 +37,6 @@ from discreet.mechanisms import (
 )
 from discreet.noise import DyadicGrid
 
-__all__ = ["CASES", "Case"]
-
 
 def _same(answer: Any) -> Hashable:
     return tuple(answer.tolist()) if isinstance(answer, np.ndarray) else answer
@@ -105,12 +103,12 @@ CASES: Final = (
     Case(
         name="TruncatedGeometric",
         mechanism=TruncatedGeometric(scale=1, low=0, high=5),
-        pairs=[(at, at + 1) for at in range(5)],
+        pairs=[(count, count + 1) for count in range(5)],
     ),
     Case(
         name="BoundedGeometric",
         mechanism=BoundedGeometric(scale=1, low=0, high=5),
-        pairs=[(at, at + 1) for at in range(5)],
+        pairs=[(count, count + 1) for count in range(5)],
     ),
     Case(name="Exponential", mechanism=Exponential(candidates=3, scale=1), pairs=_SCORES),
     Case(name="PermuteAndFlip", mechanism=PermuteAndFlip(candidates=3, scale=1), pairs=_SCORES),
@@ -140,13 +138,13 @@ CASES: Final = (
     Case(
         name="OptimalKeys",
         mechanism=OptimalKeys(epsilon=1, delta="1/10", groups=1, relation="add_remove"),
-        pairs=[((at,), (at + 1,)) for at in range(5)],
+        pairs=[((count,), (count + 1,)) for count in range(5)],
     ),
     Case(
         name="NoisyKeys",
         mechanism=NoisyKeys(noise=Laplace(scale=1), threshold=3, groups=1, relation="add_remove"),
-        pairs=[((at,), (at + 1,)) for at in range(4)],
-        outcomes=[(None,), *((at,) for at in range(3, 36))],
+        pairs=[((count,), (count + 1,)) for count in range(4)],
+        outcomes=[(None,), *((count,) for count in range(3, 36))],
         key=_shown,
     ),
     Case(
@@ -182,8 +180,8 @@ CASES: Final = (
         pairs=[((0, 1), (1, 0)), ((1, 0), (0, 1))],
         outcomes=[
             (None, None),
-            *((at,) for at in range(-14, 16)),
-            *((None, at) for at in range(-14, 16)),
+            *((count,) for count in range(-14, 16)),
+            *((None, count) for count in range(-14, 16)),
         ],
     ),
     Case(

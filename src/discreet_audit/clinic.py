@@ -25,20 +25,6 @@ from discreet.plan.plan import Plan
 from discreet.session import Session
 from discreet.session import open as opened
 
-__all__ = [
-    "AGGREGATES",
-    "ONE_AGGREGATE",
-    "POLICY",
-    "QUESTIONS",
-    "Moved",
-    "clinic",
-    "moves",
-    "rehearsed",
-    "row_of",
-    "totals_of",
-    "visits",
-]
-
 POLICY: Final = """
 format = 1
 unit = "patient"

@@ -12,8 +12,6 @@ from typing import Any, final
 
 from discreet.attacks.measured import Measured
 
-__all__ = ["Finding"]
-
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,16 +21,6 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "ALLOWED_AREA",
-    "ALLOWED_CORRELATION",
-    "DEVIATIONS",
-    "RankTest",
-    "area",
-    "rank_test",
-    "two_areas",
-]
-
 ALLOWED_CORRELATION: Final = 0.02
 ALLOWED_AREA: Final = 0.01
 DEVIATIONS: Final = 5

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.attacks.distinguishers.answer_columns import columns_of
-from discreet.attacks.distinguishers.features import Feature, feature_values, features_of
+from discreet.attacks.answer_columns import columns_of
+from discreet.attacks.features import Feature, feature_values, features_of
 from discreet.attacks.subjects import Raised
 from discreet.errors import WrongKind
 
@@ -44,10 +44,10 @@ def same(one, other):
 def test_an_answer_looks_the_same_in_any_company(answers, data):
     together = columns_of(answers)
     features = features_of(together, together)
-    at = data.draw(st.integers(0, len(answers) - 1))
+    drawn = data.draw(st.integers(0, len(answers) - 1))
     others = data.draw(st.lists(ANSWER, max_size=3))
-    elsewhere = columns_of([*others, answers[at]])
-    assert same(described(together, features)[at], described(elsewhere, features)[-1])
+    elsewhere = columns_of([*others, answers[drawn]])
+    assert same(described(together, features)[drawn], described(elsewhere, features)[-1])
 
 
 @pytest.mark.theorem("held-out-event")
@@ -60,8 +60,10 @@ def test_masked_arrays_look_the_same_in_any_company(whole, real):
 
     def batch(rows):
         columns = {
-            "a": np.ma.MaskedArray([whole[at][0] for at in rows], [whole[at][1] for at in rows]),
-            "b": np.ma.MaskedArray([real[at][0] for at in rows], [real[at][1] for at in rows]),
+            "a": np.ma.MaskedArray(
+                [whole[row][0] for row in rows], [whole[row][1] for row in rows]
+            ),
+            "b": np.ma.MaskedArray([real[row][0] for row in rows], [real[row][1] for row in rows]),
         }
         return {name: column for name, column in columns.items() if not column.mask.all()}
 
@@ -70,10 +72,10 @@ def test_masked_arrays_look_the_same_in_any_company(whole, real):
         return
     together = columns_of(parts)
     features = features_of(together, together)
-    for at in range(n):
-        if batch([at]):
-            alone = columns_of(batch([at]))
-            assert same(described(together, features)[at], described(alone, features)[0])
+    for number in range(n):
+        if batch([number]):
+            alone = columns_of(batch([number]))
+            assert same(described(together, features)[number], described(alone, features)[0])
 
 
 def test_equal_answers_have_equal_labels_and_others_do_not():
@@ -84,10 +86,10 @@ def test_equal_answers_have_equal_labels_and_others_do_not():
 
 
 def test_numbers_in_texts_are_numbers():
-    found = columns_of(["count: 12 (-0.5)", "count: 7 (1e3)"])
-    assert found.numbers["#0#"][0].tolist() == [12, 7]
-    assert found.numbers["#1"][0].tolist() == [-0.5, 1000.0]
-    assert len(set(found.shape.tolist())) == 1
+    columns = columns_of(["count: 12 (-0.5)", "count: 7 (1e3)"])
+    assert columns.numbers["#0#"][0].tolist() == [12, 7]
+    assert columns.numbers["#1"][0].tolist() == [-0.5, 1000.0]
+    assert len(set(columns.shape.tolist())) == 1
 
 
 @pytest.mark.parametrize(
@@ -105,9 +107,9 @@ def test_numbers_in_texts_are_numbers():
 )
 def test_numbers_in_tables_keep_all_their_bits(pack):
     x = 1.2345678901234567
-    found = columns_of([pack(x), pack(2 * x)])
-    assert [values.tolist() for values, _ in found.numbers.values()] == [[x, 2 * x]]
-    assert len(set(found.shape.tolist())) == 1
+    columns = columns_of([pack(x), pack(2 * x)])
+    assert [values.tolist() for values, _ in columns.numbers.values()] == [[x, 2 * x]]
+    assert len(set(columns.shape.tolist())) == 1
 
 
 def test_the_grain_of_numbers():
@@ -128,8 +130,8 @@ def test_a_number_is_an_odd_multiple_of_its_grain(x):
 
 def test_classes_of_numbers_differ():
     numbers = np.array([math.nan, -math.inf, math.inf, 0.0, -0.0, 1.0])
-    found = feature_values(columns_of(numbers), Feature("class"))
-    assert len(set(found.tolist())) == 6
+    values = feature_values(columns_of(numbers), Feature("class"))
+    assert len(set(values.tolist())) == 6
 
 
 def test_summaries():

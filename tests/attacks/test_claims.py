@@ -42,8 +42,8 @@ def test_knowing_less_never_gives_more(family, p, low, q, high):
 def test_the_worst_coins_of_each_promise_reach_it_and_no_more(size, q):
     epsilon = float(size)
     p = min(math.exp(epsilon) * float(q), 1 - math.exp(-epsilon) * (1 - float(q)))
-    found = claims.PureClaim().lower(Fraction(p), q).lower
-    assert found == pytest.approx(epsilon, rel=1e-6)
+    bound = claims.PureClaim().lower(Fraction(p), q).lower
+    assert bound == pytest.approx(epsilon, rel=1e-6)
     normal = NormalDist()
     p = normal.cdf(normal.inv_cdf(float(q)) + epsilon)
     assume(p < 1 - 1e-9)
@@ -53,8 +53,8 @@ def test_the_worst_coins_of_each_promise_reach_it_and_no_more(size, q):
 @given(st.fractions("0.01", "0.99"), st.fractions("0.01", "0.99"), st.sampled_from([2, 3, 8]))
 def test_the_divergence_of_two_coins(p, q, order):
     total = p**order / q ** (order - 1) + (1 - p) ** order / (1 - q) ** (order - 1)
-    found = renyi_coins(p, q, Fraction(order))
-    assert float(found) == pytest.approx(math.log(total) / (order - 1), abs=1e-12)
+    divergence = renyi_coins(p, q, Fraction(order))
+    assert float(divergence) == pytest.approx(math.log(total) / (order - 1), abs=1e-12)
 
 
 @pytest.mark.theorem("event-bounds")
@@ -70,11 +70,11 @@ def test_rho_is_below_what_a_gaussian_that_gives_these_coins_has(p, q):
 @pytest.mark.parametrize("family", FAMILIES[:4], ids=lambda family: type(family).__name__)
 def test_guesses_are_near_what_is_certified(family, p, q):
     guess = float(family.guess(np.array([float(p)]), np.array([float(q)]))[0])
-    found = family.lower(p, q).lower
+    bound = family.lower(p, q).lower
     if isinstance(family, claims.Concentrated):
-        assert guess <= found * 1.02 + 1e-9
+        assert guess <= bound * 1.02 + 1e-9
     else:
-        assert found == pytest.approx(guess, rel=1e-6, abs=1e-6)
+        assert bound == pytest.approx(guess, rel=1e-6, abs=1e-6)
 
 
 def test_what_cannot_happen_is_an_infinite_loss():
@@ -87,8 +87,8 @@ def test_what_cannot_happen_is_an_infinite_loss():
 
 def test_a_curve_shows_the_delta_at_which_the_claim_fails():
     claim = claims.Curve(GaussianDP(mu=1))
-    found = claim.lower(Fraction(1, 2), Fraction(1, 100))
-    assert found.lower > found.claimed == GaussianDP(mu=1).epsilon(delta=Fraction(found.delta))
+    bound = claim.lower(Fraction(1, 2), Fraction(1, 100))
+    assert bound.lower > bound.claimed == GaussianDP(mu=1).epsilon(delta=Fraction(bound.delta))
     normal = NormalDist()
     p, q = Fraction(normal.cdf(1.5)), Fraction(normal.cdf(0.5))
     kept = claim.lower(p, q)

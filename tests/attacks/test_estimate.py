@@ -91,17 +91,17 @@ def test_the_whole_procedure_is_wrong_at_most_at_its_level(truth):
     wrong = total = Fraction(0)
     for chosen in itertools.product((0, 1), repeat=4):  # one, other; twice
         weight = math.prod(
-            (p if bit else 1 - p) if at % 2 == 0 else (q if bit else 1 - q)
-            for at, bit in enumerate(chosen)
+            (p if bit else 1 - p) if index % 2 == 0 else (q if bit else 1 - q)
+            for index, bit in enumerate(chosen)
         )
         for k, l in itertools.product(range(n + 1), repeat=2):
             judged = [1] * k + [0] * (n - k) + [1] * l + [0] * (n - l)
-            found = estimate_epsilon(
+            measured = estimate_epsilon(
                 Scripted([*chosen, *judged]), (0, 1), n, level=level, learned=2
             )
             chance = weight * binomial(k, n, p) * binomial(l, n, q)
             total += chance
-            wrong += chance * (found.lower > epsilon)
+            wrong += chance * (measured.lower > epsilon)
     assert total == 1
     assert wrong <= level
 
@@ -145,27 +145,27 @@ def test_what_the_best_event_shows_of_laplace_noise(n, bound):
 
 @pytest.mark.parametrize(("n", "least"), [(10**3, 0.6), (10**4, 0.88), (10**5, 0.96)])
 def test_the_event_that_is_found_is_nearly_the_best(n, least):
-    found = estimate_epsilon(smooth_laplace(), (0, 1000), n, claim=1, level=0.05)
-    assert least < found.lower < 1.02
+    measured = estimate_epsilon(smooth_laplace(), (0, 1000), n, claim=1, level=0.05)
+    assert least < measured.lower < 1.02
     assert not estimate_epsilon(smooth_laplace(), (0, 1000), n, claim=1).violates
 
 
 @pytest.mark.parametrize("n", [10**3, 10**4])
 def test_float_noise_is_seen_by_its_bits(n):
     noisy = seeded(lambda rng, data, n: data + rng.laplace(size=n))
-    found = estimate_epsilon(noisy, (0.0, 1.0), n, claim=1)
-    assert found.violates
-    assert found.lower > (2.5 if n == 10**3 else 5)
-    assert found.hits[1] == 0
+    measured = estimate_epsilon(noisy, (0.0, 1.0), n, claim=1)
+    assert measured.violates
+    assert measured.lower > (2.5 if n == 10**3 else 5)
+    assert measured.hits[1] == 0
     rounded = seeded(lambda rng, data, n: np.rint(16 * (data + rng.laplace(size=n))) / 16)
     assert not estimate_epsilon(rounded, (0.0, 1.0), n, claim=1.1).violates
 
 
 @pytest.mark.parametrize("factor", [0.5, 0.8])
 def test_noise_that_is_too_small_is_seen(factor):
-    found = estimate_epsilon(smooth_laplace(1000 * factor), (0, 1000), 20_000, claim=1)
-    assert found.violates
-    assert 1 < found.lower < 1 / factor + 0.05
+    measured = estimate_epsilon(smooth_laplace(1000 * factor), (0, 1000), 20_000, claim=1)
+    assert measured.violates
+    assert 1 < measured.lower < 1 / factor + 0.05
 
 
 def test_a_nan_or_an_error_tells_everything():
@@ -175,22 +175,24 @@ def test_a_nan_or_an_error_tells_everything():
         return 5.0
 
     for subject in (mean, lambda rows: math.nan if not rows else 5.0):
-        found = estimate_epsilon(subject, ([1], []), 1000, claim=1)
-        assert found.violates
-        assert found.hits == (1000, 0)
+        measured = estimate_epsilon(subject, ([1], []), 1000, claim=1)
+        assert measured.violates
+        assert measured.hits == (1000, 0)
 
 
 def test_vectors_are_taken_as_a_whole():
     """Each place alone shows a tenth of the loss, and all of them together most of it."""
     noisy = seeded(lambda rng, d, n: np.rint(1000 * (np.array(d) + rng.laplace(size=(n, 10)))))
-    found = estimate_epsilon(noisy, ([0] * 10, [1] * 10), 20_000)
-    assert 4 < found.lower <= 10
+    measured = estimate_epsilon(noisy, ([0] * 10, [1] * 10), 20_000)
+    assert 4 < measured.lower <= 10
 
 
 def test_many_coordinates_of_normal_noise_add_up():
     noisy = seeded(lambda rng, d, n: np.rint(1000 * (np.array(d) + rng.normal(size=(n, 16)))))
-    found = estimate_epsilon(noisy, ([0] * 16, [0.25] * 16), 20_000, claim=claims.GaussianMu(mu=1))
-    assert 0.85 < found.lower < 1.02
+    measured = estimate_epsilon(
+        noisy, ([0] * 16, [0.25] * 16), 20_000, claim=claims.GaussianMu(mu=1)
+    )
+    assert 0.85 < measured.lower < 1.02
 
 
 @pytest.mark.parametrize(
@@ -203,9 +205,9 @@ def test_many_coordinates_of_normal_noise_add_up():
 )
 def test_normal_noise_in_all_notions(claim, least):
     noisy = seeded(lambda rng, data, n: data + np.rint(1000 * rng.normal(size=n)))
-    found = estimate_epsilon(noisy, (0, 1000), 50_000, claim=claim)
-    assert least < found.lower
-    assert not found.violates
+    measured = estimate_epsilon(noisy, (0, 1000), 50_000, claim=claim)
+    assert least < measured.lower
+    assert not measured.violates
     half = seeded(lambda rng, data, n: data + np.rint(500 * rng.normal(size=n)))
     if not isinstance(claim, claims.ApproximateClaim):
         assert estimate_epsilon(half, (0, 1000), 50_000, claim=claim).violates
@@ -215,9 +217,9 @@ def test_a_tight_curve_is_refuted_where_it_is_weakest():
     noisy = seeded(lambda rng, data, n: data + np.rint(800 * rng.normal(size=n)))
     claim = claim_of(Gaussian(sigma=1000).loss(distance=1000))
     assert isinstance(claim, claims.Curve)
-    found = estimate_epsilon(noisy, (0, 1000), 50_000, claim=claim)
-    assert found.violates
-    assert found.delta > 0
+    measured = estimate_epsilon(noisy, (0, 1000), 50_000, claim=claim)
+    assert measured.violates
+    assert measured.delta > 0
 
 
 def test_the_worst_pair_is_searched():
@@ -225,10 +227,12 @@ def test_the_worst_pair_is_searched():
     noisy = seeded(
         lambda rng, d, n: np.array(d) + np.rint(rng.laplace(scale=[3000, 3000, 300], size=(n, 3)))
     )
-    pairs = [((0, 0, 0), tuple(1000 * (at == place) for at in range(3))) for place in range(3)]
-    found = estimate_epsilon(noisy, pairs, 5000, claim=1)
-    assert found.violates
-    assert found.pair == "pair 3 of 3"
+    pairs = [
+        ((0, 0, 0), tuple(1000 * (number == place) for number in range(3))) for place in range(3)
+    ]
+    measured = estimate_epsilon(noisy, pairs, 5000, claim=1)
+    assert measured.violates
+    assert measured.pair == "pair 3 of 3"
 
 
 # --- it blames nobody ---------------------------------------------------------------------------
@@ -252,9 +256,9 @@ HONEST = [
 def test_mechanisms_keep_their_promises(mechanism, pair, distance):
     """Real noise: the chance of a false alarm is at most 1e-6 for each."""
     claim = claim_of(mechanism.loss(distance=distance))
-    found = estimate_epsilon(mechanism, pair, 3000, claim=claim, level=ALPHA)
-    assert not found.violates
-    assert found.lower > 0 or isinstance(mechanism, AboveThreshold)  # which hides it longest
+    measured = estimate_epsilon(mechanism, pair, 3000, claim=claim, level=ALPHA)
+    assert not measured.violates
+    assert measured.lower > 0 or isinstance(mechanism, AboveThreshold)  # which hides it longest
 
 
 def test_neighbors_of_query_answers():
@@ -287,9 +291,9 @@ def test_what_cannot_be_audited_is_refused(mechanism, neighbors):
 
 
 def test_results_can_be_shown_and_stored():
-    found = estimate_epsilon(lambda data: data, (0, 1), 100, claim=1)
-    assert "VIOLATED" in str(found)
-    stored = found.to_json()
+    measured = estimate_epsilon(lambda data: data, (0, 1), 100, claim=1)
+    assert "VIOLATED" in str(measured)
+    stored = measured.to_json()
     assert stored["violates"] is True
     assert stored["hits"] == [100, 0]
     assert stored["level"] == pytest.approx(1e-6)

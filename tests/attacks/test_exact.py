@@ -32,25 +32,25 @@ def continuous(belows, aboves, **noise):
 )
 def test_above_threshold_at_threshold_zero(belows, loss):
     law, pair = continuous(belows, 1, threshold=0, threshold_scale=2, query_scale=4)
-    found = exact_epsilon(law, pair, claim=1)
-    assert found.lower == pytest.approx(loss, abs=1e-8)
-    assert not found.violates
+    measured = exact_epsilon(law, pair, claim=1)
+    assert measured.lower == pytest.approx(loss, abs=1e-8)
+    assert not measured.violates
 
 
 @pytest.mark.parametrize(("answers", "bound"), [(1, 1.75), (2, 3.25), (5, 7.75)])
 def test_variant_four_reaches_a_multiple_of_its_claim(answers, bound):
     law, pair = continuous(50, answers, threshold=-30, threshold_scale=4, query_scale=4 / 3)
-    found = exact_epsilon(law, pair, claim=1)
-    assert found.violates
-    assert bound - 1e-3 < found.lower < bound + ROUNDING
+    measured = exact_epsilon(law, pair, claim=1)
+    assert measured.violates
+    assert bound - 1e-3 < measured.lower < bound + ROUNDING
 
 
 @pytest.mark.parametrize(("each", "loss"), [(1, 0.743), (2, 1.543), (5, 4.061), (10, 8.397)])
 def test_variant_six_grows_with_the_number_of_answers(each, loss):
     law, pair = continuous(each, each, threshold=0.5, threshold_scale=2, query_scale=2)
-    found = exact_epsilon(law, pair, claim=1)
-    assert found.lower == pytest.approx(loss, abs=1e-3)
-    assert found.violates == (each > 1)
+    measured = exact_epsilon(law, pair, claim=1)
+    assert measured.lower == pytest.approx(loss, abs=1e-3)
+    assert measured.violates == (each > 1)
 
 
 @pytest.mark.parametrize(
@@ -66,8 +66,8 @@ def test_ten_queries_at_a_tenth(belows, aboves, noise, loss):
 @pytest.mark.theorem("likeliest-first")
 @pytest.mark.parametrize("variant", PRIVATE, ids=str)
 def test_the_private_variants_are_not_refuted(variant):
-    found = exact_epsilon(variant.law, list(neighbors(2, (-1, 0, 1))), claim=1)
-    assert 0.3 < found.lower <= 1
+    measured = exact_epsilon(variant.law, list(neighbors(2, (-1, 0, 1))), claim=1)
+    assert 0.3 < measured.lower <= 1
 
 
 PAIRS = {
@@ -80,10 +80,10 @@ PAIRS = {
 
 @pytest.mark.parametrize("variant", BROKEN, ids=str)
 def test_the_broken_variants_are_refuted(variant):
-    found = exact_epsilon(variant.law, PAIRS[variant.number], claim=1)
-    assert found.violates, found
-    assert found.level == found.n == 0
-    assert (found.lower == math.inf) == (variant.number == 5)
+    measured = exact_epsilon(variant.law, PAIRS[variant.number], claim=1)
+    assert measured.violates, measured
+    assert measured.level == measured.n == 0
+    assert (measured.lower == math.inf) == (variant.number == 5)
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
@@ -101,10 +101,10 @@ def test_sampling_agrees_with_the_laws(variant):
         rest = max(1 - sum(chances), 0)  # outcomes outside the window look all alike
         return generator.choice([*places, -1], size=n, p=np.array([*chances, rest]) / 1)
 
-    found = estimate_epsilon(Batches(draw), pair, 50_000, claim=1)
-    assert 0.6 * min(exact.lower, 4) < found.lower <= exact.lower
-    assert found.violates == (found.lower > 1)
-    assert found.violates == exact.violates
+    measured = estimate_epsilon(Batches(draw), pair, 50_000, claim=1)
+    assert 0.6 * min(exact.lower, 4) < measured.lower <= exact.lower
+    assert measured.violates == (measured.lower > 1)
+    assert measured.violates == exact.violates
 
 
 # --- notions ------------------------------------------------------------------------------------
@@ -117,8 +117,8 @@ MATRIX = [["0.5", "0.3", "0.2"], ["0.2", "0.3", "0.5"], ["0.4", "0.4", "0.2"]]
 def test_epsilon_at_a_delta_is_that_of_the_loss(delta):
     mechanism = FiniteMechanism(matrix=MATRIX)
     pairs = [(i, j) for i in range(3) for j in range(i)]
-    found = exact_epsilon(mechanism, pairs, claim=claims.ApproximateClaim(delta=delta))
-    assert found.lower == pytest.approx(mechanism.loss().epsilon(delta=delta), abs=1e-9)
+    measured = exact_epsilon(mechanism, pairs, claim=claims.ApproximateClaim(delta=delta))
+    assert measured.lower == pytest.approx(mechanism.loss().epsilon(delta=delta), abs=1e-9)
 
 
 @pytest.mark.theorem("likeliest-first")
@@ -126,28 +126,28 @@ def test_mu_is_that_of_the_trade_off():
     """No set of outcomes shows more than those in order of their ratios."""
     mechanism = FiniteMechanism(matrix=MATRIX)
     p, q = mechanism.matrix[:2]
-    found = exact_epsilon(mechanism, (0, 1), claim=claims.GaussianMu()).lower
-    sets = [[at for at in range(3) if code >> at & 1] for code in range(1, 7)]
+    bound = exact_epsilon(mechanism, (0, 1), claim=claims.GaussianMu()).lower
+    sets = [[number for number in range(3) if code >> number & 1] for code in range(1, 7)]
     single = [
         claims.GaussianMu().lower(sum(p[y] for y in s), sum(q[y] for y in s)).lower for s in sets
     ]
-    assert found == max(single)
+    assert bound == max(single)
 
 
 def test_rho_of_the_discrete_gaussian_is_nearly_reached():
-    found = exact_epsilon(
+    measured = exact_epsilon(
         Gaussian(sigma=2), (0, 1), claim=claims.Concentrated(rho="1/8"), outcomes=range(-40, 41)
     )
-    assert not found.violates
-    assert found.lower == pytest.approx(1 / 8, rel=1e-3)
+    assert not measured.violates
+    assert measured.lower == pytest.approx(1 / 8, rel=1e-3)
 
 
 def test_a_law_with_infinitely_many_outcomes_needs_a_list():
     with pytest.raises(WrongKind):
         exact_epsilon(Laplace(scale=1), (0, 1))
-    found = exact_epsilon(Laplace(scale=1), (0, 1), claim=1, outcomes=range(-5, 5))
-    assert found.lower == pytest.approx(1, abs=1e-9)
-    assert not found.violates
+    measured = exact_epsilon(Laplace(scale=1), (0, 1), claim=1, outcomes=range(-5, 5))
+    assert measured.lower == pytest.approx(1, abs=1e-9)
+    assert not measured.violates
 
 
 def test_no_law_no_refutation():
@@ -159,9 +159,9 @@ def test_no_law_no_refutation():
 def test_programs_are_enumerated():
     """A coin that lies once in four, drawn bit by bit."""
     coin = Enumerated(program=lambda data, entropy: data ^ (entropy.bits(2) == 0))
-    found = exact_epsilon(coin, (0, 1), claim=1)
-    assert found.lower == pytest.approx(math.log(3), abs=1e-9)
-    assert found.violates
+    measured = exact_epsilon(coin, (0, 1), claim=1)
+    assert measured.lower == pytest.approx(math.log(3), abs=1e-9)
+    assert measured.violates
     endless = Enumerated(
         program=lambda data, entropy: data if entropy.bits(1) else 1 - data,
         unexplored=Fraction(1, 2),
@@ -171,21 +171,21 @@ def test_programs_are_enumerated():
 
 def test_enclosures_are_read_from_the_safe_side():
     wide = Interval(Fraction(1, 4), Fraction(1, 2))
-    found = exact_epsilon(lambda data: {0: wide, 1: wide}, (0, 1))
-    assert found.lower == 0
+    measured = exact_epsilon(lambda data: {0: wide, 1: wide}, (0, 1))
+    assert measured.lower == 0
 
 
 @pytest.mark.parametrize("epsilon", ["0.1", 1, 5])
 def test_randomized_response_and_sparse_vector_are_tight(epsilon):
-    found = exact_epsilon(RandomizedResponse(epsilon=epsilon), (0, 1), claim=epsilon)
-    assert found.lower == pytest.approx(float(epsilon), abs=1e-9)
-    assert not found.violates
+    measured = exact_epsilon(RandomizedResponse(epsilon=epsilon), (0, 1), claim=epsilon)
+    assert measured.lower == pytest.approx(float(epsilon), abs=1e-9)
+    assert not measured.violates
     plan = AboveThreshold(threshold=0, epsilon=epsilon)
     assert not exact_epsilon(plan, ((0, 0, 1), (1, 1, 0)), claim=epsilon).violates
 
 
 def test_a_loss_of_its_own_kind_is_a_claim():
     claim = GaussianDP(mu=1)
-    found = exact_epsilon(Gaussian(sigma=1), (0, 1), claim=claim, outcomes=range(-20, 21))
-    assert found.parameter == "mu"
-    assert found.violates  # noise on integers is told apart a little better than on the line
+    measured = exact_epsilon(Gaussian(sigma=1), (0, 1), claim=claim, outcomes=range(-20, 21))
+    assert measured.parameter == "mu"
+    assert measured.violates  # noise on integers is told apart a little better than on the line

@@ -25,10 +25,10 @@ def exact_tail(k, n, p):
 def test_the_tail_is_enclosed_from_above(n, k, p):
     k = min(k, n)
     true = exact_tail(k, n, p)
-    found = tail(k, n, p)
-    assert true <= found
+    bounds = tail(k, n, p)
+    assert true <= bounds
     if k > n * p + 1:
-        assert found <= true * (1 + Fraction(1, 2**30))
+        assert bounds <= true * (1 + Fraction(1, 2**30))
 
 
 @pytest.mark.theorem("clopper-pearson")
@@ -38,7 +38,9 @@ def test_the_chance_that_a_bound_is_wrong_is_at_most_the_level(n, level):
     lows = [at_least(k, n, level=level) for k in range(n + 1)]
     highs = [at_most(k, n, level=level) for k in range(n + 1)]
     ends = {low + shift for low in lows for shift in (0, Fraction(-1, 10**9))}
-    for p in {Fraction(at, 64) for at in range(65)} | {end for end in ends if 0 <= end <= 1}:
+    for p in {Fraction(number, 64) for number in range(65)} | {
+        end for end in ends if 0 <= end <= 1
+    }:
         assert sum(pmf(k, n, p) for k in range(n + 1) if lows[k] > p) <= level
         assert sum(pmf(k, n, p) for k in range(n + 1) if highs[k] < p) <= level
 
@@ -56,7 +58,7 @@ def test_a_bound_that_is_off_by_one_count_is_seen():
     lows = [at_least(min(k + 1, n), n, level=level) for k in range(n + 1)]
     chances = [
         sum(pmf(k, n, p) for k in range(n + 1) if lows[k] > p)
-        for p in (Fraction(at, 64) for at in range(65))
+        for p in (Fraction(number, 64) for number in range(65))
     ]
     assert max(chances) > level
 

@@ -47,10 +47,10 @@ def test_errors_are_answers():
 @pytest.mark.parametrize("mechanism", [Laplace(scale=1), Gaussian(sigma=1)])
 def test_noise_is_drawn_anew_for_every_answer(mechanism):
     assert Runs(mechanism).draw(5, 1000).shape == (1000,)
-    found = Runs(mechanism).draw([0, 100], 1000)
-    assert found.shape == (1000, 2)
-    assert len(set(found[:, 0].tolist())) > 3
-    assert 50 < found[:, 1].mean() < 150
+    drawn = Runs(mechanism).draw([0, 100], 1000)
+    assert drawn.shape == (1000, 2)
+    assert len(set(drawn[:, 0].tolist())) > 3
+    assert 50 < drawn[:, 1].mean() < 150
 
 
 def test_categories_are_drawn_together():
@@ -95,9 +95,9 @@ def test_a_program_is_audited_by_what_it_prints(place, tables, tmp_path):
         if place == "argument"
         else Command(words, variable="TABLE", lines=2000)
     )
-    found = estimate_epsilon(command, tables, 6000, claim=1)
-    assert found.violates
-    assert found.lower < 3.2
+    measured = estimate_epsilon(command, tables, 6000, claim=1)
+    assert measured.violates
+    assert measured.lower < 3.2
     assert not estimate_epsilon(command, tables, 6000, claim="3.2").violates
 
 
@@ -112,10 +112,10 @@ def test_exit_codes_and_timeouts_are_answers(tmp_path):
     told = Command(["sh", "-c", "echo 7; exit 3"]).draw(tmp_path, 1)
     assert told == [Raised("exit code 3", told="7")]
     assert Command("sleep 5", timeout=0.05).draw(tmp_path, 1) == [Raised("timeout")]
-    found = estimate_epsilon(
+    measured = estimate_epsilon(
         Command("test -e {data}"), (os.fspath(tmp_path), "no such file"), 40, claim=0, level=0.01
     )
-    assert found.violates
+    assert measured.violates
 
 
 @pytest.mark.parametrize("command", ["", "no-such-program-anywhere {data}"])
@@ -192,9 +192,9 @@ def test_a_question_keeps_its_promise_and_a_dearer_one_does_not(sql, price):
     pair = visits(5), visits(4)
     loss = question.loss(pair[0])
     assert isinstance(loss, PrivacyLoss)
-    found = estimate_epsilon(question, pair, 50_000, claim=loss)
-    assert not found.violates
-    assert found.lower > 0.1
+    measured = estimate_epsilon(question, pair, 50_000, claim=loss)
+    assert not measured.violates
+    assert measured.lower > 0.1
     dearer = {name: 12 if name != "delta" else value for name, value in price.items()}
     cheat = Question(sql=sql, price=dearer, options=OPTIONS)
     assert estimate_epsilon(cheat, pair, 50_000, claim=loss).violates
@@ -209,9 +209,9 @@ def test_the_unit_that_is_told_most_easily_is_found():
         ({"visits": here}, {"visits": there})
         for here, there in without_units(visits(5)["visits"], "patient")
     ]
-    found = estimate_epsilon(question, pairs, 20_000, claim=question.loss(pairs[0][0]))
-    assert found.pair in {f"pair {at} of 5" for at in (3, 4, 5)}
-    assert 1 < found.lower <= 2
+    measured = estimate_epsilon(question, pairs, 20_000, claim=question.loss(pairs[0][0]))
+    assert measured.pair in {f"pair {number} of 5" for number in (3, 4, 5)}
+    assert 1 < measured.lower <= 2
 
 
 def test_short_and_long_draws_have_one_law():
@@ -220,16 +220,16 @@ def test_short_and_long_draws_have_one_law():
     options = {"sql": sql, "price": price, "options": OPTIONS}
 
     either = Batches(lambda copies, n: Question(**options, copies=copies).draw(visits(4), n))
-    found = estimate_epsilon(either, (1, None), 1500, claim=0)
-    assert not found.violates
+    measured = estimate_epsilon(either, (1, None), 1500, claim=0)
+    assert not measured.violates
 
 
 def test_answers_are_aligned_by_their_groups():
     sql, price = QUESTIONS[5]
     question = Question(sql=sql, price={**price, "epsilon": 20}, options=OPTIONS)
-    found = question.draw(visits(40), 50)
-    assert {name.partition("(")[2] for name in found} == {"'A')", "'B')"}
-    counts = next(values for name, values in found.items() if name.startswith("count"))
+    drawn = question.draw(visits(40), 50)
+    assert {name.partition("(")[2] for name in drawn} == {"'A')", "'B')"}
+    counts = next(values for name, values in drawn.items() if name.startswith("count"))
     assert 30 < counts.mean() < 50
     alone = question.draw(visits(1), 50)
     assert {name.partition("(")[2] for name in alone} == {"'A')"}
@@ -243,8 +243,10 @@ def test_the_whole_way_from_a_ledger_to_an_answer(epsilon, caught, n):
         options={"unit": row(), "tables": "people"},
     )
     pair = pa.table({"age": [34, 71]}), pa.table({"age": [34]})
-    found = estimate_epsilon(question, pair, n, claim=1, learned=6, level=1e-2 if caught else 1e-6)
-    assert found.violates == caught
+    measured = estimate_epsilon(
+        question, pair, n, claim=1, learned=6, level=1e-2 if caught else 1e-6
+    )
+    assert measured.violates == caught
 
 
 def test_a_refusal_is_an_answer():
@@ -253,5 +255,5 @@ def test_a_refusal_is_an_answer():
         price={"epsilon": 10**5},
         options={"unit": row(), "tables": "people"},
     )
-    (found,) = question.draw(pa.table({"age": [34]}), 1)
-    assert isinstance(found, Raised)
+    (drawn,) = question.draw(pa.table({"age": [34]}), 1)
+    assert isinstance(drawn, Raised)

@@ -31,9 +31,9 @@ def crowd(count, traits, *, strangers=2000):
 )
 def test_exact_averages_give_members_away(count, traits, share, area):
     chances, members, others = crowd(count, traits)
-    found = trace(members.mean(axis=0), chances, members=members, strangers=others)
-    assert abs(found.share - share) <= 5 * sqrt(0.25 / count)
-    assert abs(found.area - area) <= 0.05
+    traced = trace(members.mean(axis=0), chances, members=members, strangers=others)
+    assert abs(traced.share - share) <= 5 * sqrt(0.25 / count)
+    assert abs(traced.area - area) <= 0.05
     assert abs(expected(count, traits) - share) <= 0.06
 
 
@@ -54,10 +54,10 @@ def test_a_private_release_of_averages_traces_no_more_than_proven(epsilon):
     chances, members, others = crowd(100, traits)
     sums = members.sum(axis=0, dtype=np.int64)
     noisy = np.asarray(Laplace(scale=traits / epsilon).run(sums)) / 100
-    found = trace(noisy, chances, members=members, strangers=others)
-    bound = min(1, exp(epsilon) * found.alarms)
-    assert found.share <= bound + 5 * sqrt(0.25 / 100)
-    assert abs(found.area - 0.5) <= 0.25
+    traced = trace(noisy, chances, members=members, strangers=others)
+    bound = min(1, exp(epsilon) * traced.alarms)
+    assert traced.share <= bound + 5 * sqrt(0.25 / 100)
+    assert abs(traced.area - 0.5) <= 0.25
 
 
 # --- marginals ----------------------------------------------------------------------------------
@@ -96,5 +96,5 @@ def test_private_tables_of_pairs_trace_no_more_than_proven():
     chances, members, others = crowd(100, 70)
     sums = marginals(members).sum(axis=0, dtype=np.int64)
     noisy = np.asarray(Laplace(scale=len(sums)).run(sums)) / 100
-    found = trace(noisy, chances, members=members, strangers=others)
-    assert found.share <= exp(1) * found.alarms + 5 * sqrt(0.25 / 100)
+    traced = trace(noisy, chances, members=members, strangers=others)
+    assert traced.share <= exp(1) * traced.alarms + 5 * sqrt(0.25 / 100)

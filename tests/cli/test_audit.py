@@ -47,10 +47,10 @@ def test_a_program_that_keeps_its_promise(program, tmp_path):
 def test_a_program_that_does_not(program, tmp_path):
     done = run(tmp_path, *program(4), "--epsilon=1", "--json")
     assert done.exit_code == VIOLATION == 6
-    found = json.loads(done.stdout)
-    assert (found["format"], found["kind"], found["violates"]) == (1, "measured", True)
-    assert found["lower"] > 1
-    assert found["hits"][0] + found["hits"][1] <= 2 * found["n"]
+    parsed = json.loads(done.stdout)
+    assert (parsed["format"], parsed["kind"], parsed["violates"]) == (1, "measured", True)
+    assert parsed["lower"] > 1
+    assert parsed["hits"][0] + parsed["hits"][1] <= 2 * parsed["n"]
 
 
 def test_a_program_with_a_delta(program, tmp_path):
@@ -142,8 +142,8 @@ def test_a_program_that_always_fails_is_refused(tmp_path):
 
 def test_a_log_hears_of_every_tenth(capsys):
     with auditing._shown() as told:
-        for at in range(37):
-            told(f"part {at}", at, 37)
+        for number in range(37):
+            told(f"part {number}", number, 37)
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 9
     assert lines[0] == "audit: 4 of 37 done, next is part 4"

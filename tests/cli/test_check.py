@@ -60,13 +60,13 @@ def test_json_begins_with_the_warning(folder):
     (folder / "visits.csv").write_text(BROKEN)
     done = run("clinic.toml", "--json")
     assert done.exit_code == 6
-    found = json.loads(done.stdout)
-    assert list(found)[:3] == ["format", "kind", "warning"]
-    assert found["kind"] == "check"
-    assert found["warning"] == WARNING
-    assert not found["holds"]
+    parsed = json.loads(done.stdout)
+    assert list(parsed)[:3] == ["format", "kind", "warning"]
+    assert parsed["kind"] == "check"
+    assert parsed["warning"] == WARNING
+    assert not parsed["holds"]
     assert {"born"} == {
-        each["column"] for each in found["findings"] if each["trusted"] and each["holds"] is False
+        each["column"] for each in parsed["findings"] if each["trusted"] and each["holds"] is False
     }
 
 
@@ -79,7 +79,7 @@ def test_the_policy_of_the_folder_and_data_elsewhere(folder):
 
 def test_no_ledger_is_made_or_needed(folder):
     run("clinic.toml")
-    assert sorted(each.name for each in folder.iterdir()) == ["clinic.toml", "visits.csv"]
+    assert sorted(file.name for file in folder.iterdir()) == ["clinic.toml", "visits.csv"]
 
 
 def test_help_says_that_it_is_not_private():
@@ -110,5 +110,5 @@ def test_a_plan_names_promises_in_its_json(folder):
     done = CliRunner().invoke(app, arguments)
     assert done.exit_code == 0, done.output
     promises = json.loads(done.stdout)["promises"]
-    assert [each["kind"] for each in promises] == ["names", "constant"]
+    assert [promise["kind"] for promise in promises] == ["names", "constant"]
     assert promises[1]["column"] == "born"

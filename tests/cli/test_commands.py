@@ -95,7 +95,7 @@ def test_private_groups_can_be_asked_for_after_init(tmp_path):
 
 def test_init_asks_six_questions(tmp_path, monkeypatch):
     pyarrow.csv.write_csv(visits(), tmp_path / "visits.csv")
-    monkeypatch.setattr("discreet.cli.init_command._at_a_terminal", lambda: True)
+    monkeypatch.setattr("discreet.cli.policy_commands._at_a_terminal", lambda: True)
     said = ["patient", "5", "2", "", "north,south", "A,B,C", "", "ana", "3", "1e-8"]
     done = run(tmp_path, "init", "visits.csv", stdin="\n".join(said) + "\n")
     assert done.exit_code == 0, done.stderr

@@ -2,7 +2,7 @@
 
 import atexit
 
-from discreet.engines.connection import Performance
+from discreet.engines.engine import Performance
 from tests.engines.edges import filled, opened
 from tests.engines.questions import TYPES
 from tests.reference.engine import Reference

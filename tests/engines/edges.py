@@ -117,7 +117,7 @@ def arrow_table(rows, types):
 def products(kinds, values=EDGES):
     """Return rows with all combinations of edge values in columns c0, c1, ..."""
     return [
-        {"id": number, **{f"c{at}": value for at, value in enumerate(combination)}}
+        {"id": number, **{f"c{index}": value for index, value in enumerate(combination)}}
         for number, combination in enumerate(itertools.product(*(values[kind] for kind in kinds)))
     ]
 
@@ -137,14 +137,14 @@ def both(node, tables, types, engine=None):
             return both(node, tables, types, fresh)
     filled(engine, tables, types)
     connection = engine._connection
-    found = connection.fetch(relation(node, connection.scan))
-    assert found.schema.types == [ARROW[kind] for _, kind in columns(node)]
-    return sorted(map(shown, found.to_pylist())), sorted(map(shown, rows_of(node, tables)))
+    rows = connection.fetch(relation(node, connection.scan))
+    assert rows.schema.types == [ARROW[kind] for _, kind in columns(node)]
+    return sorted(map(shown, rows.to_pylist())), sorted(map(shown, rows_of(node, tables)))
 
 
 def opened(types, **options):
     """Open an engine with empty tables of these types."""
-    return DuckDB({name: arrow_table([], found) for name, found in types.items()}, **options)
+    return DuckDB({name: arrow_table([], value) for name, value in types.items()}, **options)
 
 
 def filled(engine, tables, types):

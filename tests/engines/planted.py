@@ -75,7 +75,9 @@ cost = {{type = "float", low = 0, high = 100}}
 {SHARED}
 """
 )
-TYPES = {table.name: {each.name: each.type for each in table.columns} for table in POLICY.tables}
+TYPES = {
+    table.name: {column.name: column.type for column in table.columns} for table in POLICY.tables
+}
 ARROW = {
     Type.INTEGER: pa.int64(),
     Type.FLOAT: pa.float64(),
@@ -159,8 +161,8 @@ def record(row, policy=POLICY):
     """Return what a row says of its unit, by the names of a box and as engines read it."""
     columns = ("patient", *SHARED_COLUMNS)
     return {
-        known_as(each, policy): exact(read_value(row[each], TYPES["visits"][each]))
-        for each in columns
+        known_as(column, policy): exact(read_value(row[column], TYPES["visits"][column]))
+        for column in columns
     }
 
 

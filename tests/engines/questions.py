@@ -14,7 +14,7 @@ from discreet.query.relation_columns import columns
 from discreet.query.relations import Aggregated, Distinct, Filter, Join, Project, Scan, UnionAll
 from discreet.query.types import Type
 from discreet.requests.engine_request import DistinctCount, EngineRequest, KeyColumn, Leaves, Total
-from discreet.requests.key_product import Product
+from discreet.requests.table_schema import Product
 from tests.engines.edges import EDGES
 
 EVENTS = {
@@ -88,7 +88,7 @@ def expressions(kind, types, depth=2):
 @cache
 def _expressions(kind, columns, depth):
     types = dict(columns)
-    names = [Column(name) for name, found in types.items() if found is kind]
+    names = [Column(name) for name, value in types.items() if value is kind]
     leaves = [_literals(kind), st.just(Cast(Literal(None), kind))]
     if names:
         leaves = [st.sampled_from(names), st.sampled_from(names), leaves[0]]
@@ -256,7 +256,9 @@ def relations(draw, owner="u", depth=2):  # noqa: PLR0911 (one for each kind of 
             return Filter(below, draw(expressions(Type.BOOLEAN, types)))
         case "project":
             kinds = draw(st.lists(st.sampled_from(list(Type)), min_size=1, max_size=4))
-            outputs = [(f"p{at}", draw(expressions(kind, types))) for at, kind in enumerate(kinds)]
+            outputs = [
+                (f"p{index}", draw(expressions(kind, types))) for index, kind in enumerate(kinds)
+            ]
             swapped = draw(st.permutations([name for name in types if name != owner][:2]))
             kept = [(name, Column(other)) for name, other in zip(sorted(swapped), swapped)]  # noqa: B905
             return Project(below, ((owner, Column(owner)), *kept, *outputs))
@@ -295,12 +297,12 @@ def _grouped(draw, below, types, owner):
     keys = ((owner, Column(owner)),) + (((key, Column(key)),) if key != owner else ())
     where = draw(st.none() | expressions(Type.BOOLEAN, types, 1))
     outputs = [("n", Aggregate("COUNT", where=where))]
-    for at, kind in enumerate([Type.INTEGER, Type.FLOAT, Type.TEXT]):
+    for index, kind in enumerate([Type.INTEGER, Type.FLOAT, Type.TEXT]):
         functions = ["COUNT", "MIN", "MAX"] + (["SUM"] if kind.is_number else [])
         function = draw(st.sampled_from(functions))
         distinct = draw(st.booleans()) if function in {"COUNT", "SUM"} else False
         value = draw(expressions(kind, types, 1))
-        outputs.append((f"a{at}", Aggregate(function, value, distinct=distinct, where=where)))
+        outputs.append((f"a{index}", Aggregate(function, value, distinct=distinct, where=where)))
     taken = {name for name, _ in keys}
     renamed = [(f"{name} again" if name in taken else name, value) for name, value in outputs]
     return Aggregated(below, keys, tuple(renamed))
@@ -318,8 +320,8 @@ def lowered_questions(draw, depth=1, by_row=None):
         )
     )
     keys = tuple(
-        KeyColumn(f"key {at}", draw(expressions(kind, types, at)), kind)
-        for at, kind in enumerate(kinds)
+        KeyColumn(f"key {index}", draw(expressions(kind, types, index)), kind)
+        for index, kind in enumerate(kinds)
     )
     by_row = draw(st.integers(0, 4)) == 0 if by_row is None else by_row
     return EngineRequest(
@@ -352,12 +354,12 @@ def _public(kinds):
 def measures(draw, types):
     """Draw one measure of every kind, and some more totals."""
     found = [Total(name="ones", row=Literal(1), low=0, high=draw(st.integers(1, 4)))]
-    for at in range(draw(st.integers(0, 3))):
+    for number in range(draw(st.integers(0, 3))):
         low = draw(st.integers(-(2**63), 2**63 - 1) | st.integers(-9, 9))
         high = draw(st.integers(low, min(low + 2**40, 2**63 - 1)) | st.just(2**63 - 1))
         rows = draw(st.none() | st.integers(1, 4))
         row = draw(expressions(Type.INTEGER, types) | st.just(Literal(1)))
-        found.append(Total(name=f"total {at}", row=row, low=low, high=high, rows=rows))
+        found.append(Total(name=f"total {number}", row=row, low=low, high=high, rows=rows))
     kind = draw(st.sampled_from(list(Type)))
     values = draw(expressions(kind, types, 1))
     found.append(DistinctCount(name="values", expression=values, most=draw(st.integers(1, 3))))

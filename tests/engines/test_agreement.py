@@ -30,8 +30,8 @@ MANY = settings(max_examples=1500, suppress_health_check=list(HealthCheck))
 @given(rows=tables(), node=relations(depth=2))
 @FEW
 def test_relations_agree(rows, node):
-    found, expected = both(node, rows, TYPES, ENGINE)
-    assert found == expected
+    actual, expected = both(node, rows, TYPES, ENGINE)
+    assert actual == expected
 
 
 @given(rows=crowded_tables(), lowered=plain_questions(), order=orders())
@@ -51,21 +51,21 @@ def test_floats_are_added_from_the_lowest_to_the_highest(distinct):
     values = [1e16, 1.0, -1e16, 0.1, 3.0, 1e-9, -1.0, 0.3, 1e8, None] * 40
     types = {"id": Type.INTEGER, "u": Type.INTEGER, "x": Type.FLOAT}
     rows = [
-        {"id": at, "u": at % 7, "x": None if value is None else value * (1 + at % 13)}
-        for at, value in enumerate(values)
+        {"id": index, "u": index % 7, "x": None if value is None else value * (1 + index % 13)}
+        for index, value in enumerate(values)
     ]
     added = Aggregate("SUM", Column("x"), distinct=distinct)
     node = Aggregated(Scan("t", tuple(types.items())), (("u", Column("u")),), (("s", added),))
-    found, expected = both(node, {"t": rows}, {"t": types})
-    assert found == expected
+    actual, expected = both(node, {"t": rows}, {"t": types})
+    assert actual == expected
 
 
 def test_a_constant_is_added_up_like_any_other_float():
     types = {"u": Type.INTEGER}
     added = Aggregate("SUM", Literal(Fraction(1, 10)))
     node = Aggregated(Scan("t", (("u", Type.INTEGER),)), (("u", Column("u")),), (("s", added),))
-    found, expected = both(node, {"t": [{"u": at % 2} for at in range(25)]}, {"t": types})
-    assert found == expected
+    actual, expected = both(node, {"t": [{"u": number % 2} for number in range(25)]}, {"t": types})
+    assert actual == expected
 
 
 def test_zero_has_one_sign_in_the_portable_order():
@@ -92,8 +92,8 @@ def test_zero_has_one_sign_in_the_portable_order():
 @given(rows=tables(), node=relations(depth=3))
 @MANY
 def test_many_relations_agree(rows, node):
-    found, expected = both(node, rows, TYPES, ENGINE)
-    assert found == expected
+    actual, expected = both(node, rows, TYPES, ENGINE)
+    assert actual == expected
 
 
 @pytest.mark.slow

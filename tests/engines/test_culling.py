@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from discreet.engines.connection import Connection, Performance
+from discreet.engines.connection import Connection
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.hash_order import HashOrder
-from discreet.engines.lowest_cells import lowest_cells, unit_codes
+from discreet.engines.engine import Performance
+from discreet.engines.hash_order import HashOrder, lowest_cells, unit_codes
 from discreet.engines.threshold_bounding import limit_for, source_of
 from discreet.query.expressions import Call, Cast, Column, Literal, Window
 from discreet.query.relations import Distinct, Filter, Project, Scan

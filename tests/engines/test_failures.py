@@ -6,8 +6,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.engines.connection import Performance
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.engine import Performance
 from discreet.engines.hash_order import HashOrder
 from discreet.engines.sources.identity import FileStamp
 from discreet.errors import EngineFailed
@@ -31,13 +31,13 @@ def poisoned():
     most = max(map(len, EDGES.values()))
     return [
         {
-            "id": at * 7 + shift,
+            "id": number * 7 + shift,
             **{
-                kind.value: values[(at * (1 + shift * place)) % len(values)]
+                kind.value: values[(number * (1 + shift * place)) % len(values)]
                 for place, (kind, values) in enumerate(EDGES.items())
             },
         }
-        for at in range(most)
+        for number in range(most)
         for shift in range(7)
     ]
 
@@ -46,12 +46,14 @@ def conditions():
     """Return a condition for every function and cast, each true or false by its value."""
     for function in FUNCTIONS.values():
         kinds = [min(kind, key=lambda each: each.value) for kind in function.takes]
-        written = {at: kind for at, kind in enumerate(kinds) if at in function.written}
+        written = {index: kind for index, kind in enumerate(kinds) if index in function.written}
         arguments = [
-            Literal(PARTS.get(function.name, WRITTEN.get(kind, [1]))[0] if at in written else None)
-            if at in written
+            Literal(
+                PARTS.get(function.name, WRITTEN.get(kind, [1]))[0] if index in written else None
+            )
+            if index in written
             else Column(kind.value)
-            for at, kind in enumerate(kinds)
+            for index, kind in enumerate(kinds)
         ]
         if function.name == "SUBSTR":
             arguments = [Column("TEXT"), Literal(2**63 - 1), Literal(2**63 - 1)]
@@ -61,13 +63,16 @@ def conditions():
 
 
 def test_all_functions_at_once_over_poisoned_rows():
-    outputs = [("id", Column("id")), *((f"o{at}", each) for at, each in enumerate(conditions()))]
+    outputs = [
+        ("id", Column("id")),
+        *((f"o{index}", condition) for index, condition in enumerate(conditions())),
+    ]
     node = Filter(
         Project(SCAN, tuple(outputs)), Call("OR", tuple(Column(name) for name, _ in outputs[1:]))
     )
-    found, expected = both(node, {"t": poisoned()}, {"t": TYPES})
-    assert found == expected
-    assert len(found) > 200
+    actual, expected = both(node, {"t": poisoned()}, {"t": TYPES})
+    assert actual == expected
+    assert len(actual) > 200
 
 
 def test_a_guard_cannot_be_moved_behind_what_it_guards():
@@ -87,8 +92,8 @@ def test_a_guard_cannot_be_moved_behind_what_it_guards():
     node = Project(
         Filter(SCAN, Call("OR", (guarded, Call("IS NULL", (chosen,))))), (("c", chosen),)
     )
-    found, expected = both(node, {"t": poisoned()}, {"t": TYPES})
-    assert found == expected
+    actual, expected = both(node, {"t": poisoned()}, {"t": TYPES})
+    assert actual == expected
 
 
 @pytest.mark.parametrize("rows", [None, 1, 3])
@@ -159,7 +164,8 @@ def test_answers_do_not_show_themselves():
 
 def test_too_much_memory_fails_with_the_same_words():
     table = arrow_table(
-        [{"x": "a" * 500, "u": at} for at in range(2000)], {"x": Type.TEXT, "u": Type.INTEGER}
+        [{"x": "a" * 500, "u": number} for number in range(2000)],
+        {"x": Type.TEXT, "u": Type.INTEGER},
     )
     scan = Scan("t", (("u", Type.INTEGER), ("x", Type.TEXT)))
     twice = Call("CONCAT", (Column("x"),) * 16)

@@ -53,8 +53,8 @@ def test_both_engines_agree_in_every_order():
         for _ in range(150):
             data = rows(rng)
             for node in (SUMS, NUMBERED):
-                found, expected = both(node, {"t": data}, TYPES, engine)
-                assert found == expected
+                actual, expected = both(node, {"t": data}, TYPES, engine)
+                assert actual == expected
                 rng.shuffle(data)
                 assert both(node, {"t": data}, TYPES, engine)[0] == expected
 

@@ -41,10 +41,14 @@ def written_values(function, kind):
 
 def calls(function, kinds):
     """Yield the calls with these types: columns, and literals where they must be written."""
-    places = [min(at, len(function.takes) - 1) in function.written for at in range(len(kinds))]
+    places = [
+        min(number, len(function.takes) - 1) in function.written for number in range(len(kinds))
+    ]
     options = [
-        [Literal(value) for value in written_values(function, kind)] if must else [Column(f"c{at}")]
-        for at, (kind, must) in enumerate(zip(kinds, places, strict=True))
+        [Literal(value) for value in written_values(function, kind)]
+        if must
+        else [Column(f"c{index}")]
+        for index, (kind, must) in enumerate(zip(kinds, places, strict=True))
     ]
     yield from (Call(function.name, arguments) for arguments in itertools.product(*options))
 
@@ -53,7 +57,7 @@ def calls(function, kinds):
 def test_a_function_agrees_on_all_edges(name):
     function, compared = FUNCTIONS[name], 0
     for kinds in signatures(function):
-        types = {"id": Type.INTEGER, **{f"c{at}": kind for at, kind in enumerate(kinds)}}
+        types = {"id": Type.INTEGER, **{f"c{index}": kind for index, kind in enumerate(kinds)}}
         outputs = []
         for call in calls(function, kinds):
             try:
@@ -64,14 +68,16 @@ def test_a_function_agrees_on_all_edges(name):
         if not outputs:
             continue
         free = [
-            kind if any(Column(f"c{at}") in call.arguments for _, call in outputs) else Type.BOOLEAN
-            for at, kind in enumerate(kinds)
+            kind
+            if any(Column(f"c{index}") in call.arguments for _, call in outputs)
+            else Type.BOOLEAN
+            for index, kind in enumerate(kinds)
         ]
-        types |= {f"c{at}": kind for at, kind in enumerate(free)}
+        types |= {f"c{index}": kind for index, kind in enumerate(free)}
         rows = products(free, EDGES if len(kinds) < 3 else SMALL)
         node = Project(Scan("t", tuple(types.items())), (("id", Column("id")), *outputs))
-        found, expected = both(node, {"t": rows}, {"t": types})
-        assert found == expected
+        actual, expected = both(node, {"t": rows}, {"t": types})
+        assert actual == expected
         compared += len(rows) * len(outputs)
     assert compared > 0
 
@@ -85,8 +91,8 @@ def test_a_cast_agrees_on_all_edges(start, to):
     node = Project(
         Scan("t", tuple(types.items())), (("id", Column("id")), ("o", Cast(Column("c0"), to)))
     )
-    found, expected = both(node, {"t": products([start])}, {"t": types})
-    assert found == expected
+    actual, expected = both(node, {"t": products([start])}, {"t": types})
+    assert actual == expected
 
 
 def written_exactly(value):
@@ -96,13 +102,15 @@ def written_exactly(value):
 
 @pytest.mark.parametrize("kind", Type)
 def test_literals_are_exact(kind):
-    values = [each for each in EDGES[kind] if each not in (math.inf, -math.inf) and each == each]  # noqa: PLR0124
+    values = [edge for edge in EDGES[kind] if edge not in (math.inf, -math.inf) and edge == edge]  # noqa: PLR0124
     values = [*map(written_exactly, values), *WRITTEN.get(kind, ())]
     literals = [Literal(value) for value in values if value is not None]
-    outputs = tuple((f"o{at}", each) for at, each in enumerate(literals) if each.type is kind)
+    outputs = tuple(
+        (f"o{index}", literal) for index, literal in enumerate(literals) if literal.type is kind
+    )
     node = Project(Scan("t", (("id", Type.INTEGER),)), outputs)
-    found, expected = both(node, {"t": [{"id": 1}]}, {"t": {"id": Type.INTEGER}})
-    assert found == expected
+    actual, expected = both(node, {"t": [{"id": 1}]}, {"t": {"id": Type.INTEGER}})
+    assert actual == expected
 
 
 def test_a_bare_null_fits_everywhere():
@@ -121,8 +129,8 @@ def test_a_bare_null_fits_everywhere():
     )
     types = {"id": Type.INTEGER, "c0": Type.INTEGER}
     node = Project(Scan("t", tuple(types.items())), outputs)
-    found, expected = both(node, {"t": products([Type.INTEGER])}, {"t": types})
-    assert found == expected
+    actual, expected = both(node, {"t": products([Type.INTEGER])}, {"t": types})
+    assert actual == expected
 
 
 NUMBERS = [None, 0.0, 1.0, -2.5, 0.1, 1e308, -1e308, 5e-324, 3.0, 1e200]
@@ -148,12 +156,12 @@ def test_what_is_not_finite_is_null_wherever_it_arises():
     below = [Call(sign, (Column("c0"), Column("c1"))) for sign in SIGNS]
     below += [Call("SQRT", (Call("-", (Column("c0"), Column("c1"))),))]
     twice = [above for value in below for above in over(value)]
-    outputs = tuple((f"o{at}", value) for at, value in enumerate(twice))
+    outputs = tuple((f"o{index}", value) for index, value in enumerate(twice))
     types = {"id": Type.INTEGER, "c0": Type.FLOAT, "c1": Type.FLOAT, "c2": Type.FLOAT}
     rows = products([Type.FLOAT] * 3, {Type.FLOAT: NUMBERS[:8]})
     node = Project(Scan("t", tuple(types.items())), (("id", Column("id")), *outputs))
-    found, expected = both(node, {"t": rows}, {"t": types})
-    assert found == expected
+    actual, expected = both(node, {"t": rows}, {"t": types})
+    assert actual == expected
 
 
 LITERALS = {
@@ -180,8 +188,8 @@ def test_literals_may_stand_in_every_place(kind):
                     typed(call, types)
                     outputs.append((f"o{len(outputs)}", call))
     node = Project(Scan("t", tuple(types.items())), tuple(outputs))
-    found, expected = both(node, {"t": products([kind])}, {"t": types})
-    assert found == expected
+    actual, expected = both(node, {"t": products([kind])}, {"t": types})
+    assert actual == expected
     assert len(outputs) > 10
 
 
@@ -200,12 +208,12 @@ def test_constants_are_computed_like_columns(kind):
                 with contextlib.suppress(WrongType):
                     typed(call, {})
                     outputs.append((f"o{len(outputs)}", call))
-    casts = [Cast(each, to) for each in literals for to in CASTS[kind]]
+    casts = [Cast(literal, to) for literal in literals for to in CASTS[kind]]
     with contextlib.suppress(WrongType):
-        outputs += [(f"c{at}", each) for at, each in enumerate(casts) if typed(each, {})]
+        outputs += [(f"c{index}", cast) for index, cast in enumerate(casts) if typed(cast, {})]
     node = Project(Scan("t", (("id", Type.INTEGER),)), tuple(outputs))
-    found, expected = both(node, {"t": [{"id": 1}]}, {"t": {"id": Type.INTEGER}})
-    assert found == expected
+    actual, expected = both(node, {"t": [{"id": 1}]}, {"t": {"id": Type.INTEGER}})
+    assert actual == expected
 
 
 @pytest.mark.parametrize(
@@ -220,5 +228,5 @@ def test_clamps_are_what_they_are_made_of(low, high):
         greatest = Call("LEAST", (Call("GREATEST", (column, low)), high))
         outputs += [(f"o{len(outputs)}", least), (f"p{len(outputs)}", greatest)]
     node = Project(Scan("t", tuple(types.items())), tuple(outputs))
-    found, expected = both(node, {"t": products([Type.INTEGER, Type.FLOAT])}, {"t": types})
-    assert found == expected
+    actual, expected = both(node, {"t": products([Type.INTEGER, Type.FLOAT])}, {"t": types})
+    assert actual == expected

@@ -13,8 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import fs
 
-from discreet.engines.connection import Connection, Performance
+from discreet.engines.connection import Connection
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.engine import Performance
 from discreet.engines.hash_order import HashOrder
 from discreet.engines.sources.csv_structure import check_header
 from discreet.engines.sources.frames import MemoryStamp, copy_table
@@ -219,7 +220,7 @@ def test_the_log_of_a_database_belongs_to_it(tmp_path):
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_a_pattern_reads_the_files_that_it_was_opened_with(tmp_path, kind):
-    paths = [tmp_path / f"part-{at}.{kind}" for at in range(3)]
+    paths = [tmp_path / f"part-{number}.{kind}" for number in range(3)]
     for path in paths[:2]:
         WRITERS[kind](path, ROWS)
     with DuckDB({"people": str(tmp_path / f"part-*.{kind}")}, ONE) as engine:
@@ -367,7 +368,7 @@ def test_a_copy_has_all_types():
 def test_what_lies_under_a_null_is_not_content():
     known = pa.py_buffer(b"\x01")
     values = [pa.array([7, under]).buffers()[1] for under in (8, 9)]
-    one, other = (pa.Array.from_buffers(pa.int64(), 2, [known, each]) for each in values)
+    one, other = (pa.Array.from_buffers(pa.int64(), 2, [known, value]) for value in values)
     assert (
         MemoryStamp(pa.table({"a": one})).content() == MemoryStamp(pa.table({"a": other})).content()
     )

@@ -9,10 +9,10 @@ import pyarrow.fs as pf
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.engines.connection import Performance
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.engine import Performance
+from discreet.engines.sources.files import pattern
 from discreet.engines.sources.identity import found_files
-from discreet.engines.sources.paths import pattern
 from discreet.errors import SourceChanged, UnreadableSource
 from discreet.query.relations import Scan
 from discreet.query.types import Type
@@ -142,25 +142,26 @@ def test_folders_that_are_there_are_no_patterns(tmp_path):
     both = tuple(str(tmp_path.resolve() / name / "x.csv") for name in ("a1", "a2"))
     assert found_files(str(tmp_path / "a[12]" / "*.csv")) == both
     for end in ("x.csv", "*.csv", "**/x.csv"):
-        found = found_files(str(tmp_path / "b[1]" / end))
-        assert found == (str(tmp_path.resolve() / "b[1]" / "x.csv"),)
+        files = found_files(str(tmp_path / "b[1]" / end))
+        assert files == (str(tmp_path.resolve() / "b[1]" / "x.csv"),)
 
 
 def test_a_folder_that_cannot_be_listed_is_refused_at_opening(tmp_path, monkeypatch):
     """DuckDB finds a name with signs of a pattern by listing its folder."""
     write_csv(tmp_path / "a[1].csv", 1)
-    monkeypatch.setattr("discreet.engines.sources.paths._found", lambda *_: [])
+    monkeypatch.setattr("discreet.engines.sources.files._found", lambda *_: [])
     with pytest.raises(UnreadableSource, match="cannot be found"):
         read(tmp_path / "a[1].csv")
 
 
 def test_a_pattern_matches_one_path():
-    with duckdb.connect() as found:
+    with duckdb.connect() as connection:
         for name in NAMES:
             matches = [
                 other
                 for other in NAMES
-                if found.execute("SELECT ? GLOB ?", [other, pattern(name)]).fetchall() == [(True,)]
+                if connection.execute("SELECT ? GLOB ?", [other, pattern(name)]).fetchall()
+                == [(True,)]
             ]
             assert matches == [name]
 

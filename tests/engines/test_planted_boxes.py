@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from discreet.accounting import Box
-from discreet.engines.connection import Performance
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.engine import Performance
 from discreet.plan.pricing.requested_price import BoundsPrice
 from discreet.query.relations import Filter, Scan
 from tests.engines.answers import flat

@@ -14,8 +14,7 @@ import pytest
 from discreet.engines import duckdb as duckdb_engine
 from discreet.engines.hash_order import HashOrder
 from discreet.engines.sql import totals as totals_printed
-from discreet.engines.sql.expressions import expression
-from discreet.engines.sql.whole_floats import WholeFloat
+from discreet.engines.sql.expressions import WholeFloat, expression
 from discreet.errors import OutOfRange
 from discreet.plan import steps
 from discreet.plan.binding import joins
@@ -51,22 +50,22 @@ def visits():
     """Three people, who break everything that is planted: many rows, everywhere, far outside."""
     rows = []
     for who in clinic.PEOPLE:
-        for at in range(12 * who):
+        for number in range(12 * who):
             rows.append(
                 {
                     "visit": len(rows),
                     "patient": who,
-                    "ward": "ABCD"[at % 4],
-                    "city": "xyzuvw"[at % 6],
-                    "sex": "fm"[at % 2],
-                    "height": 1.5 + at,
-                    "born": 1900 + at,
+                    "ward": "ABCD"[number % 4],
+                    "city": "xyzuvw"[number % 6],
+                    "sex": "fm"[number % 2],
+                    "height": 1.5 + number,
+                    "born": 1900 + number,
                     "day": None,
-                    "cost": [100.0, -1e9, 1e300, None][at % 4],
-                    "age": [110, 10**9, -(10**9), 55][at % 4],
-                    "stay": [10, -(10**6), 10**6][at % 3],
+                    "cost": [100.0, -1e9, 1e300, None][number % 4],
+                    "age": [110, 10**9, -(10**9), 55][number % 4],
+                    "stay": [10, -(10**6), 10**6][number % 3],
                     "note": 1e12,
-                    "paid": at % 2 == 0,
+                    "paid": number % 2 == 0,
                 }
             )
     return rows
@@ -80,7 +79,7 @@ def changed(**facts_of_columns):
     tables = []
     for table in clinic.SCHEMA.tables:
         columns = tuple(
-            replace(each, **facts_of_columns.get(each.name, {})) for each in table.columns
+            replace(column, **facts_of_columns.get(column.name, {})) for column in table.columns
         )
         tables.append(replace(table, columns=columns) if table.name == "visits" else table)
     return {"schema": Schema(tables)}
@@ -150,14 +149,14 @@ def answered(place, lowered, tables, known=None):
             known=clinic.SCHEMA if known is None else known,
         )
     )
-    found = place.answer(asked, ORDER)
-    by = list(zip(*found["keys"], strict=True)) if found["keys"] else [()] * len(found["units"])
-    totals = {"units": found["units"], **found["totals"]}
-    leaves = {name: {} for name in found["leaves"]}
-    for name, parts in found["leaves"].items():
+    raw = place.answer(asked, ORDER)
+    by = list(zip(*raw["keys"], strict=True)) if raw["keys"] else [()] * len(raw["units"])
+    totals = {"units": raw["units"], **raw["totals"]}
+    leaves = {name: {} for name in raw["leaves"]}
+    for name, parts in raw["leaves"].items():
         for group, leaf, count in zip(*parts, strict=True):
             leaves[name].setdefault(by[group], {})[leaf] = count
-    return {name: dict(zip(by, each, strict=True)) for name, each in totals.items()}, leaves
+    return {name: dict(zip(by, value, strict=True)) for name, value in totals.items()}, leaves
 
 
 def check_people(place, plan, tables=TABLES, people=clinic.PEOPLE):
@@ -233,13 +232,15 @@ def test_the_plants_lower_the_price(name, monkeypatch):
 def test_a_twin_that_does_not_enforce_is_caught(name, monkeypatch):
     """The twin computes what the honest plan would have enforced, at the price of the wrong one."""
     honest, wrong = clinic.planned(PLANTS[name][0]), plan_with(name, monkeypatch)
-    measures = {each.name: each for each in honest.request.measures}
+    measures = {measure.name: measure for measure in honest.request.measures}
     twin = replace(
         wrong,
         request=replace(
             wrong.request,
             groups=honest.request.groups,
-            measures=tuple(measures.get(each.name, each) for each in wrong.request.measures),
+            measures=tuple(
+                measures.get(measure.name, measure) for measure in wrong.request.measures
+            ),
         ),
     )
     with pytest.raises(AssertionError):
@@ -332,7 +333,7 @@ JOINS = [
 SEVERAL = [{"ward": ward, "beds": beds} for ward in "AB" for beds in (2, 3, 4)]
 
 
-ROW_TYPES = {each.name: {c.name: c.type for c in each.columns} for each in ROWS.tables}
+ROW_TYPES = {table.name: {c.name: c.type for c in table.columns} for table in ROWS.tables}
 
 
 def check_rows(text, place, monkeypatch, **patch):
@@ -343,10 +344,10 @@ def check_rows(text, place, monkeypatch, **patch):
         for name, value in {"_one_match": lambda *_: True, **patch}.items():
             wrong.setattr(joins, name, value)
         plan = clinic.planned(text, policy=ROWS, schema=schema, unit=row(), epsilon=1)
-    rows = [{"ward": "ABC"[at % 3], "age": at % 4} for at in range(9)]
+    rows = [{"ward": "ABC"[number % 3], "age": number % 4} for number in range(9)]
     found = [
         answered(place, plan.request, {"visits": some, "wards": SEVERAL}, schema)
-        for some in (rows, *(rows[:at] + rows[at + 1 :] for at in range(len(rows))))
+        for some in (rows, *(rows[:number] + rows[number + 1 :] for number in range(len(rows))))
     ]
     for rest in found[1:]:
         check(plan, found[0], rest, replaced=False)

@@ -2,14 +2,14 @@
 
 import pytest
 
-from discreet.engines.connection import Performance
 from discreet.engines.duckdb import MANY, DuckDB
+from discreet.engines.engine import Performance
 from discreet.engines.hash_order import HashOrder
-from discreet.requests.key_product import Product
+from discreet.requests.table_schema import Product
 from tests.engines.answers import by_group, flat
 from tests.engines.visits import by_ward, visits
 
-WARDS = (*(f"ward {at}" for at in range(0, 30, 2)), "empty", None)
+WARDS = (*(f"ward {number}" for number in range(0, 30, 2)), "empty", None)
 
 
 @pytest.mark.parametrize("rows", [500, MANY + 1])
@@ -29,7 +29,7 @@ def test_touched_groups_are_those_of_the_list(rows):
 
 
 def test_statements_hold_no_group():
-    product = Product((tuple(f"ward {at}" for at in range(10_000)),))
+    product = Product((tuple(f"ward {number}" for number in range(10_000)),))
     with DuckDB({"visits": visits(10)}) as engine:
         statements = engine.prepare(by_ward(public=product))
     for text in (statements.totals, *statements.distinct.values(), *statements.leaves.values()):

@@ -136,22 +136,22 @@ def test_an_answer_by_hand():
 
 
 def test_public_groups_stand_in_their_order_and_may_be_empty():
-    found = answer(question(public=(("z",), ("a",), (None,))))
-    assert found["keys"] == [["z", "a", None]]
-    assert found["units"] == [0, 2, 1]
-    assert found["totals"]["x"] == [0, 7, 1]
-    assert found["leaves"]["leaves"] == [[1, 1, 2], [5, 7, 1], [1, 1, 1]]
+    totals = answer(question(public=(("z",), ("a",), (None,))))
+    assert totals["keys"] == [["z", "a", None]]
+    assert totals["units"] == [0, 2, 1]
+    assert totals["totals"]["x"] == [0, 7, 1]
+    assert totals["leaves"]["leaves"] == [[1, 1, 2], [5, 7, 1], [1, 1, 1]]
 
 
 def test_rows_that_are_units_touch_one_group_each():
-    found = answer(question(unit=(), groups=None))
-    assert found["units"] == [1, 4, 1]
-    assert found["totals"]["x"] == [1, 5 + 7 - 5 + 20, 0]
+    totals = answer(question(unit=(), groups=None))
+    assert totals["units"] == [1, 4, 1]
+    assert totals["totals"]["x"] == [1, 5 + 7 - 5 + 20, 0]
 
 
 def test_without_keys_there_is_one_group_even_of_nothing():
-    found = answer(question(keys=(), groups=1, relation=Filter(SCAN, Literal(False))))
-    assert (found["keys"], found["units"], found["totals"]["x"]) == ([], [0], [0])
+    totals = answer(question(keys=(), groups=1, relation=Filter(SCAN, Literal(False))))
+    assert (totals["keys"], totals["units"], totals["totals"]["x"]) == ([], [0], [0])
 
 
 def test_a_unit_keeps_the_groups_with_the_lowest_hashes():
@@ -165,7 +165,7 @@ def test_a_unit_keeps_the_groups_with_the_lowest_hashes():
 
 
 def test_a_unit_shows_few_of_its_values():
-    rows = [{"u": 1, "k": "a", "x": at} for at in range(9)]
+    rows = [{"u": 1, "k": "a", "x": number} for number in range(9)]
     for most in (1, 4, 9, 20):
         measure = DistinctCount(name="values", expression=Column("x"), most=most)
         engine = Reference({"t": rows}, {"t": TYPES})

@@ -15,8 +15,8 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.engines.connection import Performance
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.engine import Performance
 from discreet.engines.hash_order import HashOrder
 from discreet.engines.sources.database import Database
 from discreet.errors import UnreadableSource
@@ -46,9 +46,9 @@ def columns(data):
 def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("sources")
     pq.write_table(ROWS, path / "visits.parquet")
-    for at in range(2):
-        pq.write_table(ROWS.slice(200 * at, 200), path / f"part-{at}.parquet")
-        ROWS.slice(200 * at, 200).to_pandas().to_csv(path / f"part-{at}.csv", index=False)
+    for number in range(2):
+        pq.write_table(ROWS.slice(200 * number, 200), path / f"part-{number}.parquet")
+        ROWS.slice(200 * number, 200).to_pandas().to_csv(path / f"part-{number}.csv", index=False)
     ROWS.to_pandas().to_csv(path / "visits.csv", index=False)
     ROWS.to_pandas().to_csv(path / "visits.tsv", index=False, sep="\t")
     with gzip.open(path / "packed.csv.gz", "wt") as file:
@@ -138,10 +138,10 @@ def test_the_types_of_a_database_are_read_as_ours(tmp_path):
         "TIME": ("'12:00:00'", None, None),
     }
     with duckdb.connect(path) as made:
-        wanted = ", ".join(f'"c{at}" {native}' for at, native in enumerate(cases))
+        wanted = ", ".join(f'"c{index}" {native}' for index, native in enumerate(cases))
         made.execute(f"CREATE TABLE t ({wanted})")
         made.execute(f"INSERT INTO t VALUES ({', '.join(value for value, _, _ in cases.values())})")
-    expected = {f"c{at}": kind for at, (_, kind, _) in enumerate(cases.values())}
+    expected = {f"c{index}": kind for index, (_, kind, _) in enumerate(cases.values())}
     assert columns(path) == expected
     named = {name: kind for name, kind in expected.items() if kind is not None}
     values = [value for _, kind, value in cases.values() if kind is not None]
@@ -188,8 +188,8 @@ def test_no_line_of_a_csv_file_can_disturb(tmp_path):
         b'\xef\xbb\xbfa,b\r\n1,x\r\n2\r\n3,y,z\r\n5,"two\nlines"\r\n6,"say ""hi"""\r\n'
         b"twelve,\r\n8,a\0b\r\n\r\n9,last"
     )
-    found = contents(path, a=Type.INTEGER, b=Type.TEXT)
-    assert [tuple(row.values()) for row in found] == [
+    rows = contents(path, a=Type.INTEGER, b=Type.TEXT)
+    assert [tuple(row.values()) for row in rows] == [
         *((1, "x"), (2, None), (3, "y"), (5, "two\nlines"), (6, 'say "hi"'), (None, None)),
         *((8, "a\0b"), (9, "last")),
     ]
@@ -198,8 +198,8 @@ def test_no_line_of_a_csv_file_can_disturb(tmp_path):
 def test_declared_types_are_read_from_text(tmp_path):
     path = tmp_path / "typed.csv"
     path.write_text("i,f,d,m\n12,1e3,2024-02-29,2024-02-29 12:00:00\n1.5,inf,2023-02-29,noon\n")
-    found = contents(path, i=Type.INTEGER, f=Type.FLOAT, d=Type.DATE, m=Type.TIMESTAMP)
-    assert [tuple(row.values()) for row in found] == [
+    rows = contents(path, i=Type.INTEGER, f=Type.FLOAT, d=Type.DATE, m=Type.TIMESTAMP)
+    assert [tuple(row.values()) for row in rows] == [
         (12, 1000.0, date(2024, 2, 29), datetime(2024, 2, 29, 12)),
         (None, None, None, None),
     ]
@@ -213,8 +213,8 @@ def test_text_is_compared_by_code_points_whatever_a_table_declares(tmp_path):
         )
         made.execute("INSERT INTO visits VALUES (1, 'a', 0), (2, 'A', 0), (3, 'a', 0)")
     with DuckDB({"visits": path}, ONE) as engine:
-        found = flat(engine.run(by_ward(), order=ORDER))
-    assert (found["keys"], found["units"]) == ([["A", "a"]], [1, 2])
+        actual = flat(engine.run(by_ward(), order=ORDER))
+    assert (actual["keys"], actual["units"]) == ([["A", "a"]], [1, 2])
 
 
 @pytest.mark.parametrize(

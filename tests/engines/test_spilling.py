@@ -11,7 +11,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from discreet.engines.connection import Connection, Performance
+from discreet.engines.connection import Connection
+from discreet.engines.engine import Performance
 from discreet.engines.spilling import SpillFolder
 
 ROOT = Path(__file__).parents[2]

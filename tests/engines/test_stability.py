@@ -4,8 +4,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.engines.connection import Performance
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.engine import Performance
 from discreet.engines.hash_order import HashOrder
 from tests.engines.answers import flat
 from tests.engines.visits import by_ward, visits
@@ -29,7 +29,9 @@ def test_the_order_of_rows_does_not_matter(seed):
 
 
 def test_threads_and_chunks_do_not_matter():
-    chunked = pa.concat_tables([ROWS.slice(at, 1000) for at in range(0, ROWS.num_rows, 1000)])
+    chunked = pa.concat_tables(
+        [ROWS.slice(number, 1000) for number in range(0, ROWS.num_rows, 1000)]
+    )
     assert answered(chunked, threads=4) == EXPECTED
 
 

@@ -5,8 +5,8 @@
 import duckdb
 import pytest
 
-from discreet.engines.connection import Performance
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.engine import Performance
 from discreet.engines.hash_order import HashOrder
 from discreet.engines.sql.expressions import expression
 from discreet.engines.sql.relations import relation

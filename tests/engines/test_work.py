@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.engines.connection import Performance
+from discreet.engines.engine import Performance
 from discreet.errors import EngineFailed, NotAllowed, UnsupportedSQL
 from discreet.plan.binding import bounded_units
 from discreet.plan.binding.fan_out import MOST_FAN_OUT
@@ -95,8 +95,12 @@ QUESTIONS = {
 
 def visits(rows, *, present):
     """Return two plain rows of each person, and those of the one who has the property."""
-    plain = [(at // 2, at, "y", 1.0, 40, "", "") for at in range(2 * PEOPLE)]
-    own = [(999, 10**6 + at, "x", at / 7, 120, NOTE, MEMO) for at in range(rows)] if present else []
+    plain = [(number // 2, number, "y", 1.0, 40, "", "") for number in range(2 * PEOPLE)]
+    own = (
+        [(999, 10**6 + number, "x", number / 7, 120, NOTE, MEMO) for number in range(rows)]
+        if present
+        else []
+    )
     names = ("patient", "visit", "tag", "cost", "age", "note", "memo")
     return pa.table(dict(zip(names, map(list, zip(*plain, *own, strict=True)), strict=True)))
 
@@ -143,7 +147,7 @@ def held(question, rows, memory, *, present=True):
     size = plain + (rows if present else 0)
     table = pa.table(
         {
-            "patient": [*(at // 2 for at in range(plain)), *[999] * (size - plain)],
+            "patient": [*(number // 2 for number in range(plain)), *[999] * (size - plain)],
             "visit": range(size),
             "tag": ["y"] * size,
             "cost": [1.0] * size,
@@ -204,8 +208,10 @@ def test_the_owner_may_allow_more():
 
 
 def test_a_question_that_makes_too_many_texts_is_refused():
-    many = ", ".join(f"COUNT(LOWER(note || '{at}')) AS n{at}" for at in range(MOST_TEXTS))
-    copies = ", ".join(f"note AS n{at}" for at in range(MOST_TEXTS + 2))
+    many = ", ".join(
+        f"COUNT(LOWER(note || '{number}')) AS n{number}" for number in range(MOST_TEXTS)
+    )
+    copies = ", ".join(f"note AS n{number}" for number in range(MOST_TEXTS + 2))
     copied = f"(SELECT DISTINCT patient, {copies} FROM visits)"
     with opened(1, present=True) as session:
         for question in (

@@ -16,7 +16,8 @@ VISITS = Scan("visits", tuple(TYPES.items()))
 def visits(count, *, patients=50, wards=12, start=0):
     """Return an Arrow table of visits that looks random and is always the same."""
     numbers = [
-        (7919 * at + 104729 * (at // 11) + 13) % 1000003 for at in range(start, start + count)
+        (7919 * number + 104729 * (number // 11) + 13) % 1000003
+        for number in range(start, start + count)
     ]
     return pa.table(
         {

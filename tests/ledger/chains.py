@@ -86,8 +86,8 @@ class Chain:
             delta=delta,
             boxes=[piece.box.written() for piece in some],
             amounts={
-                path: [[list(map(str, p.added)), list(map(str, p.replaced))] for p in each]
-                for path, each in pieces.items()
+                path: [[list(map(str, p.added)), list(map(str, p.replaced))] for p in value]
+                for path, value in pieces.items()
             },
         )
 

@@ -82,7 +82,7 @@ def test_another_file_is_left_alone(path, content, given):
     with pytest.raises(NotALedger):
         Ledger.open(path, **given)
     assert path.read_bytes() == content
-    assert [each.name for each in path.parent.iterdir()] == [path.name]
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
 def test_another_database_is_left_alone(path):

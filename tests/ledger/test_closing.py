@@ -26,8 +26,8 @@ def path(tmp_path):
 
 @pytest.fixture
 def ledger(path):
-    with Ledger.open(path, unit=row(), budget=Budget(epsilon=1)) as found:
-        yield found
+    with Ledger.open(path, unit=row(), budget=Budget(epsilon=1)) as opened:
+        yield opened
 
 
 def failed(ledger, key="k"):
@@ -171,7 +171,7 @@ def problems(*steps):
     chain = Chain()
     for verb, *arguments in steps:
         getattr(chain, verb)(*arguments)
-    return [(each.seq, each.kind) for each in verify(chain.rows()).problems]
+    return [(problem.seq, problem.kind) for problem in verify(chain.rows()).problems]
 
 
 BEGUN = (("charge", "k"), ("start", "k"))

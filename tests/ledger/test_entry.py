@@ -151,8 +151,8 @@ def test_a_head_depends_on_all_that_came_before():
     for line in lines:
         heads.append(head_after(heads[-1], line))
     assert len(set(heads)) == 5
-    for at in range(4):
-        other = [*lines[:at], lines[at].replace("attempt", "Attempt"), *lines[at + 1 :]]
+    for number in range(4):
+        other = [*lines[:number], lines[number].replace("attempt", "Attempt"), *lines[number + 1 :]]
         head = NO_HEAD
         for line in other:
             head = head_after(head, line)

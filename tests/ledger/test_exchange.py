@@ -62,9 +62,9 @@ def ask(ledger, key, what, **more):
 def cells(path):
     """What is stored, byte for byte."""
     with sqlite3.connect(path) as database:
-        found = database.execute("SELECT * FROM entry ORDER BY seq").fetchall()
+        rows = database.execute("SELECT * FROM entry ORDER BY seq").fetchall()
     database.close()
-    return found
+    return rows
 
 
 # --- ledgers --------------------------------------------------------------------------------------
@@ -96,10 +96,10 @@ def test_every_ledger_that_can_be_made_passes(tmp_path_factory, charges, relatio
     with Ledger.open(path, unit=row(relation=relation), budget=Budget(epsilon=3)) as ledger:
         ledger.open_account("data/a", by="ana")
         ledger.open_account("data/a/b", budget=Budget(rho=1), by="ana")
-        for number, (at, scope, tenths) in enumerate(charges):
+        for number, (index, scope, tenths) in enumerate(charges):
             what = Pure(epsilon=f"0.{tenths}")
             with contextlib.suppress(OverBudget):
-                ledger.charge(what, key=str(number), scope=SCOPES[scope], account=accounts[at])
+                ledger.charge(what, key=str(number), scope=SCOPES[scope], account=accounts[index])
         assert ledger.verify([ledger.receipt]).problems == ()
 
 
@@ -213,7 +213,7 @@ def test_many_entries_are_copied(tmp_path):
 
 
 def written(path, chain=HONEST):
-    exchange.export((EntryRow(*each) for each in chain.rows()), NAME, path)
+    exchange.export((EntryRow(*row) for row in chain.rows()), NAME, path)
     return path
 
 
@@ -222,8 +222,8 @@ def test_an_export_is_lines_of_json_for_its_owner(tmp_path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     first, *others = map(json.loads, path.read_text(encoding="ascii").splitlines())
     assert first == {"export": 1, "ledger": NAME}
-    assert [(each["line"], each["head"]) for each in others] == [r[4:6] for r in HONEST.rows()]
-    assert [each["answer"] is None for each in others] == [r[6] is None for r in HONEST.rows()]
+    assert [(other["line"], other["head"]) for other in others] == [r[4:6] for r in HONEST.rows()]
+    assert [other["answer"] is None for other in others] == [r[6] is None for r in HONEST.rows()]
     assert exchange.export([], NAME, tmp_path / "none.jsonl").seq == 0
 
 
@@ -293,7 +293,7 @@ def test_a_copy_that_stops_half_way_is_no_export(tmp_path, monkeypatch):
         seen.write_bytes(path.read_bytes())
         raise OSError(errno.EIO, "broken")
 
-    monkeypatch.setattr("discreet.ledger.exclusive_file.shutil.copyfileobj", torn)
+    monkeypatch.setattr("discreet.ledger.backup.shutil.copyfileobj", torn)
     with pytest.raises(LedgerUnavailable):
         written(path)
     assert not verify_file(seen).ok
@@ -314,7 +314,7 @@ def test_a_backup_has_any_name_that_a_file_can_have(study, tmp_path):
 
 
 def test_an_export_that_fails_leaves_nothing(tmp_path):
-    rows = [EntryRow(*each) for each in HONEST.rows()]
+    rows = [EntryRow(*row) for row in HONEST.rows()]
     with pytest.raises(DamagedLedger):
         exchange.export([*rows[:5], *rows[6:]], NAME, tmp_path / "study.jsonl")
 
@@ -385,13 +385,15 @@ def test_a_changed_export_is_refused(tmp_path_factory, data):
     path = written(folder / "study.jsonl")
     text = path.read_bytes()
     if data.draw(st.booleans()):
-        at = data.draw(st.integers(0, len(text) - 1))
-        text = text[:at] + bytes([text[at] ^ data.draw(st.integers(1, 255))]) + text[at + 1 :]
+        drawn = data.draw(st.integers(0, len(text) - 1))
+        text = (
+            text[:drawn] + bytes([text[drawn] ^ data.draw(st.integers(1, 255))]) + text[drawn + 1 :]
+        )
     else:
         lines = text.splitlines(keepends=True)
-        at = data.draw(st.integers(0, len(lines) - 1))
+        drawn = data.draw(st.integers(0, len(lines) - 1))
         change = data.draw(st.sampled_from(["drop", "repeat", "cut"]))
-        lines[at] = {"drop": b"", "repeat": 2 * lines[at], "cut": lines[at][:-3]}[change]
+        lines[drawn] = {"drop": b"", "repeat": 2 * lines[drawn], "cut": lines[drawn][:-3]}[change]
         text = b"".join(lines)
     path.write_bytes(text)
     with pytest.raises((Tampered, NotALedger, NewerFormat)):

@@ -287,7 +287,9 @@ class Uses(RuleBasedStateMachine):
             assert back.verify(older).ok
             assert all(not back.verify([receipt]).ok for receipt in newer[:2])
         if go_on:
-            self.exports = [each for each in self.exports if len(each[1].story) <= len(past.story)]
+            self.exports = [
+                export for export in self.exports if len(export[1].story) <= len(past.story)
+            ]
             self.model, self.receipts = past.copy(), older
             self.model.story.append(("restore", ""))
             self.go_on(path)

@@ -114,7 +114,7 @@ def test_the_auditor_sees_other_names_and_entries_that_are_missing_at_the_end(pa
     assert not verify_file(other).ok
     other.unlink()
     beside(path, "-wal").unlink()
-    assert [each.kind for each in verify_file(path).problems] == ["file"]
+    assert [problem.kind for problem in verify_file(path).problems] == ["file"]
 
 
 def mounted(path, place):
@@ -330,7 +330,7 @@ def test_where_making_a_ledger_was_cut_short_one_can_be_made(path):
     path.with_name(f".{path.name}.123.new").write_bytes(b"half of a ledger")
     with Ledger.open(path, **TERMS) as ledger:
         ledger.charge(LITTLE, key="k")
-    assert sorted(each.name for each in path.parent.iterdir()) == [
+    assert sorted(file.name for file in path.parent.iterdir()) == [
         path.name + name for name in ("", "-next", "-turn")
     ]
 
@@ -431,4 +431,6 @@ def test_the_auditor_sees_charges_after_everything_was_spent(relation):
     assert verify(chain.rows()).ok
     assert verify(chain.rows()).accounts[0].spent == (10**24, 0)
     chain.charge("l", Pure(epsilon="0.1"))
-    assert [(each.seq, each.kind) for each in verify(chain.rows()).problems] == [(4, "sum")]
+    assert [(problem.seq, problem.kind) for problem in verify(chain.rows()).problems] == [
+        (4, "sum")
+    ]

@@ -18,7 +18,7 @@ def test_what_is_above_a_path_are_its_beginnings(parts):
     above = path_and_ancestors(path)
     assert above[-1] == path
     assert [len(each.split("/")) for each in above] == list(range(1, len(parts) + 1))
-    assert all(parent_account(below) == each for each, below in itertools.pairwise(above))
+    assert all(parent_account(below) == itertool for itertool, below in itertools.pairwise(above))
     assert parent_account(above[0]) == ""
     assert list(above) == sorted(above)
 

@@ -156,7 +156,7 @@ def test_a_session_that_was_begun_again_reads_the_same_ledger():
         LedgerConnection(lambda disk=disk: DiskStore(disk), terms, timeout=20, seen=LastSeenEntry())
         for disk in disks
     )
-    assert [each.kind for each in ours.rows(0, answers=False)] == ["open"]
+    assert [row.kind for row in ours.rows(0, answers=False)] == ["open"]
     ours._reader.disk = disks[1]
     with pytest.raises(DamagedLedger):
         ours.read(lambda store: store.first_answer("asked"))

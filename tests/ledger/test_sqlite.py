@@ -43,10 +43,10 @@ def direct(path, *statements):
     connection = sqlite3.connect(path, isolation_level=None)
     try:
         for statement in statements:
-            found = connection.execute(statement).fetchall()
+            rows = connection.execute(statement).fetchall()
     finally:
         connection.close()
-    return found
+    return rows
 
 
 # --- what SQLite is told ------------------------------------------------------------------------
@@ -220,7 +220,7 @@ def test_another_database_is_left_alone(path, place, create):
     with pytest.raises(NotALedger):
         (made if create else SQLiteStore.open)(place.store())
     assert len(path.read_bytes()) == len(before)
-    assert sorted(each.name for each in path.parent.iterdir()) == [path.name]
+    assert sorted(file.name for file in path.parent.iterdir()) == [path.name]
 
 
 def test_an_empty_file_or_database_is_no_place_for_a_ledger(path, place):
@@ -242,7 +242,7 @@ def test_a_link_leads_to_the_same_ledger(path, place, tmp_path):
     write(store, chain.add("start", key="k"))
     store.close()
     assert stored(place.opened()) == chain.rows
-    assert [each.name for each in other.parent.iterdir()] == ["link"]
+    assert [file.name for file in other.parent.iterdir()] == ["link"]
 
 
 def test_an_old_library_is_refused(path, place, monkeypatch):

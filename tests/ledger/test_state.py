@@ -62,9 +62,9 @@ class Written:
 
     def charge(self, key, what=ONE, *, path="data", scope=None):
         priced = self.pricer.price(what, self.state.accounts, path, scope=scope, delta=None)
-        for each, pieces in priced.pieces:
-            if not self.state.filter_of(each).fits(pieces):
-                raise self.state.filter_of(each).refusal(pieces)
+        for account, pieces in priced.pieces:
+            if not self.state.filter_of(account).fits(pieces):
+                raise self.state.filter_of(account).refusal(pieces)
         self.add(priced.charge(key, ""))
 
     def account(self, path, budget=None):
@@ -73,8 +73,8 @@ class Written:
 
 def replayed(rows, state=None):
     state = LedgerState() if state is None else state
-    for each in rows:
-        state.apply_row(each)
+    for entry in rows:
+        state.apply_row(entry)
     return state
 
 
@@ -215,28 +215,28 @@ def test_rows_that_were_changed_taken_out_or_swapped_do_not_follow(data):
     for number in range(4):
         ledger.charge(f"k{number}", path="data/flu")
     rows = list(ledger.rows)
-    at = data.draw(st.integers(0, len(rows) - 1))
+    drawn = data.draw(st.integers(0, len(rows) - 1))
     match data.draw(st.sampled_from(["line", "head", "out", "swap", "seq"])):
         case "line":
-            place = data.draw(st.integers(0, len(rows[at].line) - 1))
-            line = rows[at].line
+            place = data.draw(st.integers(0, len(rows[drawn].line) - 1))
+            line = rows[drawn].line
             other = data.draw(st.sampled_from("x0 é").filter(lambda sign: sign != line[place]))
             changed = line[:place] + other + line[place + 1 :]
-            old = rows[at]
-            rows[at] = EntryRow(old.seq, old.kind, old.key, old.question, changed, old.head)
+            old = rows[drawn]
+            rows[drawn] = EntryRow(old.seq, old.kind, old.key, old.question, changed, old.head)
         case "head":
-            old = rows[at]
-            rows[at] = EntryRow(old.seq, old.kind, old.key, old.question, old.line, "0" * 64)
+            old = rows[drawn]
+            rows[drawn] = EntryRow(old.seq, old.kind, old.key, old.question, old.line, "0" * 64)
         case "out":
-            if at == len(rows) - 1:
+            if drawn == len(rows) - 1:
                 return  # the last entry is missed by whoever holds a receipt for it
-            del rows[at]
+            del rows[drawn]
         case "swap":
-            other = (at + 1) % len(rows)
-            rows[at], rows[other] = rows[other], rows[at]
+            other = (drawn + 1) % len(rows)
+            rows[drawn], rows[other] = rows[other], rows[drawn]
         case "seq":
-            old = rows[at]
-            rows[at] = EntryRow(old.seq + 1, old.kind, old.key, old.question, old.line, old.head)
+            old = rows[drawn]
+            rows[drawn] = EntryRow(old.seq + 1, old.kind, old.key, old.question, old.line, old.head)
     with pytest.raises(DamagedLedger):
         replayed(rows)
 
@@ -278,9 +278,9 @@ def histories(draw):
 def test_a_checkpoint_and_the_rest_come_to_what_all_entries_come_to(ledger):
     whole = replayed(ledger.rows)
     assert whole.written() == ledger.state.written()
-    for at in range(len(ledger.rows) + 1):
-        kept = replayed(ledger.rows[:at]).written()
-        state = replayed(ledger.rows[at:], LedgerState.read(kept))
+    for number in range(len(ledger.rows) + 1):
+        kept = replayed(ledger.rows[:number]).written()
+        state = replayed(ledger.rows[number:], LedgerState.read(kept))
         assert state.written() == whole.written()
         assert (state.seq, state.head) == (whole.seq, whole.head)
         assert dict(state.accounts) == dict(whole.accounts)
@@ -295,8 +295,8 @@ def test_a_checkpoint_and_the_rest_come_to_what_all_entries_come_to(ledger):
 def test_a_state_that_was_read_decides_as_the_one_that_was_written(ledger, what, scope):
     read = LedgerState.read(ledger.state.written())
     for path in ledger.state.accounts:
-        for each in ledger.state.limited_accounts(path):
-            one, other = ledger.state.filter_of(each), read.filter_of(each)
+        for account in ledger.state.limited_accounts(path):
+            one, other = ledger.state.filter_of(account), read.filter_of(account)
             pieces = one.pieces(what, scope=scope)
             assert one.fits(pieces) == other.fits(pieces)
             assert one.left(scope).amounts == other.left(scope).amounts

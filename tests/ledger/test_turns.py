@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from discreet.ledger.stores.fair_lock import FairLock
+from discreet.ledger.stores.file_locks import FairLock
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def process(code):
 def test_a_process_that_is_killed_gives_its_turn_back(path):
     held = process(f"""
         import time
-        from discreet.ledger.stores.fair_lock import FairLock
+        from discreet.ledger.stores.file_locks import FairLock
         turn = FairLock({path!r})
         with turn.held():
             print("taken", flush=True)
@@ -114,7 +114,7 @@ def test_a_process_that_is_killed_gives_its_turn_back(path):
 def test_a_forked_process_does_not_keep_the_turn_of_its_parent(path):
     held = process(f"""
         import os, time
-        from discreet.ledger.stores.fair_lock import FairLock
+        from discreet.ledger.stores.file_locks import FairLock
         turn = FairLock({path!r})
         with turn.held():
             child = os.fork()

@@ -88,7 +88,7 @@ def test_the_quick_way_never_says_more_than_the_slow_way(data):
 @pytest.mark.parametrize("kind", ["charge", "start", "release"])
 def test_looks_do_not_deceive(kind):
     """What looks nearly right, and is not canonical or not in shape, is left to the slow way."""
-    line = next(each for each in LINES if f'"kind":"{kind}"' in each)
+    line = next(line for line in LINES if f'"kind":"{kind}"' in line)
     changes = [('"key":"a"', f'"key":"{key}"') for key in ("\x7f", "\t", "é", "\\u0061", '"', "  ")]
     changes += [('"seq":', '"seq":0'), ('"seq":', '"seq":-'), ('"format":1', '"format":1.0')]
     changes += [('"attempt":', '"attempt":0'), ('"size":', '"size":0'), ('"scope":{', '"scope":{ ')]

@@ -71,7 +71,8 @@ def test_limits_above_what_is_promised_are_seen():
     assert kinds(forge(set_field(0, "budget", promised), chain=Chain())) == []
     for place in range(3):
         limits = [
-            str(int(limit) + 10**24 * (at == place)) for at, limit in enumerate(promised["limit"])
+            str(int(limit) + 10**24 * (index == place))
+            for index, limit in enumerate(promised["limit"])
         ]
         higher = {**promised, "limit": limits}
         assert kinds(forge(set_field(0, "budget", higher), chain=Chain())) == ["budget"]

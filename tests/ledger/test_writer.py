@@ -365,8 +365,8 @@ def test_checkpoints_are_kept_along_the_way_and_at_the_end(disk, steps, monkeypa
     writer.stop()
     assert disk.kept[0] == 13
     state = LedgerState()
-    for each in disk.rows:
-        state.apply_row(each)
+    for entry in disk.rows:
+        state.apply_row(entry)
     assert disk.kept[1] == state.written()
     before = disk.written
     again = Writer(DiskStore(disk, steps), first=None, timeout=20, seen=LastSeenEntry())

@@ -66,7 +66,7 @@ def stream(label):
 
 def cells_of(law, cells):
     """Return the edges of cells of about equal chance, fixed before any draw is seen."""
-    edges = sorted({law.quantile(Fraction(at, cells)) for at in range(1, cells)})
+    edges = sorted({law.quantile(Fraction(number, cells)) for number in range(1, cells)})
     return [edge for edge in edges if law.survival_bounds(edge).high > 0]
 
 

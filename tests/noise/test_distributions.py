@@ -115,8 +115,8 @@ def test_gaussian(variance, depth):
 @pytest.mark.parametrize("bits", [64, 100])
 def test_wide_gaussian_tails_do_not_need_their_terms(variance, depth, bits):
     k = math.floor(depth * math.isqrt(math.floor(variance)))
-    found = tail_ratio(variance, k, bits)
-    assert (found.high - found.low) * 2**bits <= found.low
+    ratio = tail_ratio(variance, k, bits)
+    assert (ratio.high - ratio.low) * 2**bits <= ratio.low
     # the oracle: Euler-Maclaurin at 60 digits with far more orders, and mpmath's own erfc
     v = number(variance)
     start = mpmath.mpf(k) / mpmath.sqrt(2 * v)
@@ -126,7 +126,7 @@ def test_wide_gaussian_tails_do_not_need_their_terms(variance, depth, bits):
         total -= mpmath.bernoulli(order + 1) / mpmath.factorial(order + 1) * here
         for n in (order, order + 1):
             before, here = here, -(k * here + n * before) / v
-    encloses(found, total)
+    encloses(ratio, total)
 
 
 @pytest.mark.theorem("gaussian-tail")

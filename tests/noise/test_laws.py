@@ -188,7 +188,7 @@ def test_uniform(below):
 def test_categorical(weights):
     law = Categorical(weights=weights)
     positive = [int(Fraction(weight) * 7) for weight in weights if Fraction(weight)]
-    kept = [at for at, weight in enumerate(weights) if Fraction(weight)]
+    kept = [index for index, weight in enumerate(weights) if Fraction(weight)]
     table = WeightedTable(lambda _: (positive, positive), TINY_TABLE)
     check_law(lambda entropy: kept[table.sample(1, entropy)[0]], law.pmf_bounds)
 

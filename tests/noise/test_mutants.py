@@ -22,7 +22,7 @@ from discreet.noise import (
 from discreet.noise import bernoulli as coins
 from discreet.noise import wide_table as blocks
 from discreet.noise.bernoulli import CoinSizes, CoinWords
-from discreet.noise.decay import Decay
+from discreet.noise.chance import Decay
 from discreet.noise.table import SignedSampler
 from discreet.noise.tablefree import Parameters
 from tests.noise.laws import TINY_COINS, TINY_FREE, TINY_TABLE, WrongLaw, check_law

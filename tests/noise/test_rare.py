@@ -129,8 +129,9 @@ def test_the_number_and_the_gaps_of_very_many_coins():
     expected = float(coins * chance(64).high)
     places = np.concatenate(
         [
-            rare_heads(coins=coins, chance=chance, entropy=stream(f"rare {at}")) + at * coins
-            for at in range(20)
+            rare_heads(coins=coins, chance=chance, entropy=stream(f"rare {number}"))
+            + number * coins
+            for number in range(20)
         ]
     )
     assert (np.diff(places) > 0).all()
@@ -268,7 +269,7 @@ def test_draws_that_start_elsewhere_are_found(law, least):
 
 def p_value(law, least, sample, cells=40):
     reached = law.survival_bounds(least - 1).high
-    steps = (1 - reached * Fraction(cells - at, cells) for at in range(1, cells))
+    steps = (1 - reached * Fraction(cells - number, cells) for number in range(1, cells))
     edges = sorted({law.quantile(step) for step in steps})
     beyond_edge = [1.0, *(float(law.survival_bounds(edge).high / reached) for edge in edges), 0.0]
     chances = -np.diff(beyond_edge)
@@ -292,7 +293,7 @@ def test_the_lower_half_of_a_law_is_refused(law):
 
 def test_all_places_are_reached():
     found = itertools.chain.from_iterable(
-        rare_heads(coins=5, chance=exactly("2/5"), entropy=stream(f"all {at}")).tolist()
-        for at in range(200)
+        rare_heads(coins=5, chance=exactly("2/5"), entropy=stream(f"all {number}")).tolist()
+        for number in range(200)
     )
     assert set(found) == set(range(5))

@@ -65,11 +65,13 @@ def test_floats_and_integers_select_the_same_candidate(size):
 
 def test_words_on_a_boundary_are_left_to_integers():
     gaps = np.zeros(4, np.int64)  # boundaries at exactly 1/4, 1/2, 3/4
-    for at in (1, 2, 3):
-        assert selection._by_floats(np.zeros(4), at << 51, 53) is None
-        exact = selection._by_integers(gaps, Fraction(1), at << 51, stream("edge"), selection.SIZES)
-        assert exact == at
-        assert selection._by_floats(np.zeros(4), (at << 51) + (1 << 20), 53) == at
+    for number in (1, 2, 3):
+        assert selection._by_floats(np.zeros(4), number << 51, 53) is None
+        exact = selection._by_integers(
+            gaps, Fraction(1), number << 51, stream("edge"), selection.SIZES
+        )
+        assert exact == number
+        assert selection._by_floats(np.zeros(4), (number << 51) + (1 << 20), 53) == number
 
 
 @pytest.mark.parametrize("choose", CHOOSERS)

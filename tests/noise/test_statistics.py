@@ -81,9 +81,11 @@ def test_each_element_follows_its_own_law(kind):
         sample = gaussian_each(variances=repeated, denominator=3, entropy=stream("each"))
         laws = [DiscreteGaussian(variance=Fraction(int(n), 3)) for n in numerators]
     columns = sample.reshape(FEW, len(numerators))
-    for at, law in enumerate(laws):
-        assert chi_square(columns[:, at], law) > ALPHA
-        assert chi_square(columns[:, at], laws[at - 1]) < ALPHA  # mutant: the neighbor's scale
+    for index, law in enumerate(laws):
+        assert chi_square(columns[:, index], law) > ALPHA
+        assert (
+            chi_square(columns[:, index], laws[index - 1]) < ALPHA
+        )  # mutant: the neighbor's scale
 
 
 @pytest.mark.parametrize("below", [6, 1000, 10**9 + 7, 2**63 - 1])

@@ -6,7 +6,7 @@ import flint
 import numpy as np
 import pytest
 
-from discreet.noise.decay import Decay
+from discreet.noise.chance import Decay
 from discreet.noise.table import SignedLaw, Table, TableSizes, signed
 from discreet.noise.wide_table import BlockLaw, block_number
 
@@ -43,8 +43,8 @@ def weight(decay, k):
 
 def prefix_sums(weights):
     sums, total = [], flint.arb(0)
-    for each in weights:
-        total += each
+    for weight in weights:
+        total += weight
         sums.append(total)
     return sums
 
@@ -64,8 +64,8 @@ def block_sums(decay, law, width):
         flat.append(small)
         residual.append(large - small)
     order = flat[: law.near] + residual[: law.near]
-    for at in range(law.near, len(flat)):
-        order += flat[at], residual[at]
+    for index in range(law.near, len(flat)):
+        order += flat[index], residual[index]
     return prefix_sums(order)
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from discreet.plan.aggregates import estimator, measured
 from discreet.query.signatures import AGGREGATES
-from discreet.release.aggregates.table import KINDS
+from discreet.release.aggregates import KINDS
 
 
 def test_every_aggregate_is_measured():

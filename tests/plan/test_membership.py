@@ -19,7 +19,8 @@ from discreet.accounting.scopes.column_conditions import (
     nothing,
     one_of,
 )
-from discreet.engines.connection import Connection, Performance
+from discreet.engines.connection import Connection
+from discreet.engines.engine import Performance
 from discreet.engines.sql.expressions import expression
 from discreet.plan.binding.value_sets import membership
 from discreet.query.expression_text import said

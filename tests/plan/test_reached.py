@@ -20,13 +20,12 @@ from discreet.plan.statistics.having_threshold import least_total
 from discreet.query.expressions import Call, Column, Literal
 from discreet.query.relations import Scan
 from discreet.query.types import Type
-from discreet.release.aggregates.table import kind_of
+from discreet.release.aggregates import kind_of
 from discreet.release.formulas import Formulas
 from discreet.release.noisy_totals import Noisy, NoisyTotal, Run
 from discreet.release.value_arrays import vector
 from discreet.requests.engine_request import EngineRequest, KeyColumn
-from discreet.requests.key_product import Product
-from discreet.requests.table_schema import Schema
+from discreet.requests.table_schema import Product, Schema
 from discreet.units import person
 from tests.plan.clinic import PEOPLE, answers, databases, planned, without
 from tests.plan.test_neighbors import check

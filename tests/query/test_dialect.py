@@ -9,9 +9,10 @@ import pytest
 from discreet.errors import QuestionError, UnreadableSQL, UnsupportedSQL
 from discreet.query import drawn, read
 from discreet.query import source_text as refusals
+from discreet.query.question import STRATEGIES
 from discreet.query.signatures import AGGREGATES, FUNCTIONS, PARTS, WINDOWS
 from discreet.query.sql.calls import SYNONYMS
-from discreet.query.sql.privacy_clause import OPTIONS, STRATEGIES
+from discreet.query.sql.privacy_clause import OPTIONS
 from discreet.query.types import TYPES_BY_NAME
 from tests.query.dialect import ACCEPTED, REFUSED, underlined
 

@@ -60,22 +60,22 @@ def mutated(draw):
     """Change a known text in a few places: leave out, double, swap, insert, or graft."""
     words = pieces(draw(st.sampled_from(TEXTS)))
     for _ in range(draw(st.integers(1, 4))):
-        at = draw(st.integers(0, max(len(words) - 1, 0)))
+        drawn = draw(st.integers(0, max(len(words) - 1, 0)))
         match draw(st.integers(0, 4)):
             case 0:
-                del words[at : at + 1]
+                del words[drawn : drawn + 1]
             case 1:
-                words[at:at] = words[at : at + draw(st.integers(1, 6))]
+                words[drawn:drawn] = words[drawn : drawn + draw(st.integers(1, 6))]
             case 2:
                 to = draw(st.integers(0, max(len(words) - 1, 0)))
                 if words:
-                    words[at], words[to] = words[to], words[at]
+                    words[drawn], words[to] = words[to], words[drawn]
             case 3:
-                words.insert(at, draw(st.sampled_from(WORDS)))
+                words.insert(drawn, draw(st.sampled_from(WORDS)))
             case _:
                 other = pieces(draw(st.sampled_from(TEXTS)))
                 begin = draw(st.integers(0, max(len(other) - 1, 0)))
-                words[at:at] = other[begin : begin + draw(st.integers(1, 12))]
+                words[drawn:drawn] = other[begin : begin + draw(st.integers(1, 12))]
     return " ".join(words)
 
 

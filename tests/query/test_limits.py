@@ -41,10 +41,13 @@ TOO_DEEP = {
     + " FROM t)",
     "aggregates": "SELECT " + nested("SUM(", "a", ")", 1000) + " FROM t",
     "common tables": "WITH a0 AS (SELECT * FROM t)"
-    + "".join(f", a{at} AS (SELECT * FROM a{at - 1})" for at in range(1, 1000))
+    + "".join(f", a{number} AS (SELECT * FROM a{number - 1})" for number in range(1, 1000))
     + " SELECT COUNT(*) FROM a999",
     "doubled tables": "WITH a0 AS (SELECT * FROM t)"
-    + "".join(f", a{at} AS (SELECT 1 AS x FROM a{at - 1}, a{at - 1} AS b)" for at in range(1, 60))
+    + "".join(
+        f", a{number} AS (SELECT 1 AS x FROM a{number - 1}, a{number - 1} AS b)"
+        for number in range(1, 60)
+    )
     + " SELECT COUNT(*) FROM a59",
     "joins": "SELECT COUNT(*) FROM " + ", ".join(["t"] * 2000),
     "aliases": f"SELECT {' AND '.join(['a'] * 300)} AS x, COUNT(*) FROM t GROUP BY x HAVING "
@@ -53,9 +56,9 @@ TOO_DEEP = {
     + ", ".join(["x"] * 200),
     "keys": f"SELECT COUNT(*) FROM t GROUP BY {', '.join(['a'] * 5000)}",
     "a large table again and again": "WITH a AS (SELECT "
-    + ", ".join(f"x{at}" for at in range(4000))
+    + ", ".join(f"x{number}" for number in range(4000))
     + " FROM t)"
-    + "".join(f", b{at} AS (SELECT x1 FROM a)" for at in range(1000))
+    + "".join(f", b{number} AS (SELECT x1 FROM a)" for number in range(1000))
     + " SELECT COUNT(*) FROM a",
     "length": COUNT + "a " + " " * LONGEST_QUESTION,
 }
@@ -94,17 +97,17 @@ def test_long_nonsense_is_refused_soon(name):
 
 
 WITHIN = {
-    "conditions": COUNT + " AND ".join(f"a{at} > {at}" for at in range(4000)),
-    "alternatives": COUNT + " OR ".join(f"(a = {at} AND b)" for at in range(3000)),
+    "conditions": COUNT + " AND ".join(f"a{number} > {number}" for number in range(4000)),
+    "alternatives": COUNT + " OR ".join(f"(a = {number} AND b)" for number in range(3000)),
     "a list": COUNT + f"a IN ({', '.join(map(str, range(10_000)))})",
     "outputs": f"SELECT {', '.join(f'SUM(a{at})' for at in range(2000))} FROM t",
     "parentheses": COUNT + nested("(", "a", ")", DEEPEST_NESTING - 2),
     "a sum": COUNT + " + ".join(["a"] * (TALLEST_TREE - 2)) + " = 1",
     "tables": "WITH a0 AS (SELECT * FROM t)"
-    + "".join(f", a{at} AS (SELECT * FROM a{at - 1})" for at in range(1, 45))
+    + "".join(f", a{number} AS (SELECT * FROM a{number - 1})" for number in range(1, 45))
     + " SELECT COUNT(*) FROM a44",
     "everything at once": "WITH a0 AS (SELECT * FROM t)"
-    + "".join(f", a{at} AS (SELECT * FROM a{at - 1})" for at in range(1, 45))
+    + "".join(f", a{number} AS (SELECT * FROM a{number - 1})" for number in range(1, 45))
     + " SELECT COUNT(*) FROM a44 WHERE "
     + " + ".join(["a"] * (TALLEST_TREE - 2))
     + " = 1",

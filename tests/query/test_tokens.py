@@ -87,11 +87,11 @@ def test_adjacent_texts_stay_apart():
 @given(st.text(max_size=60))
 def test_nothing_is_skipped_but_space_and_comments(text):
     try:
-        found = tokens(text)
+        parts = tokens(text)
     except QuestionError:
         return
     at = 0
-    for token in found[:-1]:
+    for token in parts[:-1]:
         between = text[at : token.span.start]
         assert not between.strip() or between.lstrip()[0] in "-#/"
         assert token.span.words
@@ -132,5 +132,5 @@ def test_the_place_of_a_refusal():
     ],
 )
 def test_days_and_moments(text, kind, day):
-    found = moment(text, kind)
-    assert (None if found is None else str(found)) == day
+    parsed = moment(text, kind)
+    assert (None if parsed is None else str(parsed)) == day

@@ -121,7 +121,7 @@ HOSTILE = [
     *((Column, (name,)) for name in NAMES),
     *((Column, ("a", name)) for name in NAMES if name is not None),
     *((Star, (name,)) for name in NAMES if name is not None),
-    *((Grouped, (at,)) for at in (-1, True, Whole(0), 0.0, "0", None, 2**40)),
+    *((Grouped, (number,)) for number in (-1, True, Whole(0), 0.0, "0", None, 2**40)),
     *((Literal, (value,)) for value in (0.5, Text("a"), Whole(1), Ratio(1, 2), changed())),
     *((Literal, (value,)) for value in (Day(2025, 1, 1), datetime.now(UTC), b"a", [1], A, type)),
     *((Literal, (value,)) for value in ("\ud800", "a\udfffb", 2**9000, Fraction(1, 2**9000), 1j)),

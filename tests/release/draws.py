@@ -9,7 +9,7 @@ from discreet.mechanisms import Gaussian, Laplace
 from discreet.query.expressions import Column, Literal
 from discreet.query.relations import Scan
 from discreet.query.types import Type
-from discreet.release.aggregates.table import kind_of
+from discreet.release.aggregates import kind_of
 from discreet.release.noisy_totals import Noisy, NoisyTotal, Run
 from discreet.requests.engine_request import EngineRequest, KeyColumn, Total
 from tests.noise.laws import ALPHA, stream

@@ -69,15 +69,15 @@ def test_an_answer_is_one_run_of_each_mechanism_of_the_plan(sql):
 
 
 def test_without_noise_to_speak_of_the_answer_is_the_truth():
-    found = asked(COUNTS, **SURE)
-    assert listed(found, "ward") == [None, "A", "B", "C"]
+    release = asked(COUNTS, **SURE)
+    assert listed(release, "ward") == [None, "A", "B", "C"]
     plan = plan_of(COUNTS, **SURE)
     raw = raw_of(plan)
     known = dict(zip(raw.keys[0].to_pylist(), raw.totals["count"].tolist(), strict=True))
-    exact = [known[ward] for ward in listed(found, "ward")]
-    assert listed(found, "n") == exact
+    exact = [known[ward] for ward in listed(release, "ward")]
+    assert listed(release, "n") == exact
     assert exact[0] == 0
-    assert listed(found, "n_low") == listed(found, "n_high") == exact
+    assert listed(release, "n_low") == listed(release, "n_high") == exact
 
 
 def test_public_groups_are_all_shown_and_private_ones_are_chosen():
@@ -94,53 +94,53 @@ ORDERED = (
 
 
 def test_having_order_and_limit_look_at_released_numbers():
-    found = asked(ORDERED, epsilon=1, delta="1e-9")
+    release = asked(ORDERED, epsilon=1, delta="1e-9")
     everything = asked(COUNTS, epsilon=1, delta="1e-9", label="asked")
-    assert len(found) == 2
+    assert len(release) == 2
     noisy = dict(zip(listed(everything, "ward"), listed(everything, "n"), strict=True))
     kept = sorted(
         (ward for ward, n in noisy.items() if n > 5), key=lambda ward: (-noisy[ward], ward)
     )
-    assert listed(found, "ward") == kept[:2]
-    assert listed(found, "n") == [noisy[ward] for ward in kept[:2]]
-    assert listed(found, "w") == [f"{ward}!" for ward in kept[:2]]
-    assert found.names == ("ward", "n", "m", "w")
-    assert "w_low" not in found.to_arrow().column_names
-    assert found.to_arrow().schema.field("m_low").type == pa.float64()
+    assert listed(release, "ward") == kept[:2]
+    assert listed(release, "n") == [noisy[ward] for ward in kept[:2]]
+    assert listed(release, "w") == [f"{ward}!" for ward in kept[:2]]
+    assert release.names == ("ward", "n", "m", "w")
+    assert "w_low" not in release.to_arrow().column_names
+    assert release.to_arrow().schema.field("m_low").type == pa.float64()
 
 
 def test_a_condition_is_about_groups_wherever_they_are_in_the_order():
     sql = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward HAVING COUNT(*) > 9 ORDER BY n"
-    found = asked(sql, **SURE)
-    counts = listed(found, "n")
+    release = asked(sql, **SURE)
+    counts = listed(release, "n")
     assert counts == sorted(counts)
-    assert set(listed(found, "ward")) == {"A", "B", "C"}  # nobody has no ward
+    assert set(listed(release, "ward")) == {"A", "B", "C"}  # nobody has no ward
 
 
 def test_a_condition_that_no_group_meets_gives_an_empty_answer():
     sql = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward HAVING COUNT(*) > 100000"
-    found = asked(sql, epsilon=1, delta="1e-9")
-    assert len(found) == 0
-    assert found.to_arrow().column_names == ["ward", "n", "n_low", "n_high"]
-    assert str(found)
-    assert found._repr_html_()
+    release = asked(sql, epsilon=1, delta="1e-9")
+    assert len(release) == 0
+    assert release.to_arrow().column_names == ["ward", "n", "n_low", "n_high"]
+    assert str(release)
+    assert release._repr_html_()
 
 
 def test_nobody_at_all_is_answered_like_everybody():
     empty = {"visits": [], "drugs": [], "bills": [], "wards": []}
     for sql in QUESTIONS:
         plan = plan_of(sql, epsilon=1, delta="1e-9")
-        found = answer(plan, raw_of(plan, empty))
+        release = answer(plan, raw_of(plan, empty))
         public = plan.request.public
         expected = 1 if not plan.request.keys else 0 if public is None else len(public)
-        assert len(found) == expected
+        assert len(release) == expected
 
 
 @pytest.mark.parametrize("at", range(len(QUESTIONS)))
 def test_every_question_of_the_planner_is_answered(at):
-    found = asked(QUESTIONS[at], **({"epsilon": 2} if at % 2 else {"rho": "1/2"}), delta="1e-9")
-    assert found.names == tuple(name for name, _ in found.plan.question.outputs)
-    for column in found.columns:
+    release = asked(QUESTIONS[at], **({"epsilon": 2} if at % 2 else {"rho": "1/2"}), delta="1e-9")
+    assert release.names == tuple(name for name, _ in release.plan.question.outputs)
+    for column in release.columns:
         if column.low is None or column.listed:
             continue
         for low, high in zip(column.low.to_pylist(), column.high.to_pylist(), strict=True):
@@ -224,24 +224,24 @@ def test_a_release_holds_no_reference_to_totals():
     plan = plan_of(PEOPLE, epsilon=4, delta="1e-9")
     raw = raw_of(plan)
     watched = [raw.units, *raw.totals.values()]
-    found = answer(plan, raw)
-    reached, waiting = {id(found)}, [found]
+    release = answer(plan, raw)
+    reached, waiting = {id(release)}, [release]
     while waiting:
-        for each in gc.get_referents(waiting.pop()):
-            if id(each) not in reached and not isinstance(each, type | type(gc)):
-                reached.add(id(each))
-                waiting.append(each)
+        for referent in gc.get_referents(waiting.pop()):
+            if id(referent) not in reached and not isinstance(referent, type | type(gc)):
+                reached.add(id(referent))
+                waiting.append(referent)
     assert not {id(array) for array in watched} & reached
     for array in watched:
-        for total in found.parts[0].totals.values():
+        for total in release.parts[0].totals.values():
             assert not any(np.shares_memory(run.values, array) for run in total.runs)
 
 
 def test_no_canary_is_in_anything_that_a_release_shows():
     """The noise of this stream is not zero, and brings no end of an interval back to the totals."""
     plan = plan_of(COUNTS, epsilon=1, delta="1e-9")
-    found = answer(plan, marked(raw_of(plan)), entropy=stream("canary"))
-    shown = [repr(found), str(found), found._repr_html_(), found.written().decode()]
+    release = answer(plan, marked(raw_of(plan)), entropy=stream("canary"))
+    shown = [repr(release), str(release), release._repr_html_(), release.written().decode()]
     assert str(CANARY) not in "\n".join(shown)
 
 
@@ -327,9 +327,9 @@ def test_no_totals_whatsoever_make_it_fail(at):
                 for name, (group, leaf, _) in raw.leaves.items()
             },
         )
-        found = answer(plan, other, entropy=stream("ends"))
-        assert Release.read(found.written(), plan).rows() == found.rows()
-        assert str(found)
+        release = answer(plan, other, entropy=stream("ends"))
+        assert Release.read(release.written(), plan).rows() == release.rows()
+        assert str(release)
 
 
 def test_many_groups_take_about_a_second_for_a_million():
@@ -339,11 +339,11 @@ def test_many_groups_take_about_a_second_for_a_million():
         epsilon=1,
         delta="1e-9",
     )
-    keys = pa.array([f"{at:07d}" for at in range(groups)])
-    values = {each.name: np.full(groups, 10**6) for each in plan.request.measures}
+    keys = pa.array([f"{number:07d}" for number in range(groups)])
+    values = {measure.name: np.full(groups, 10**6) for measure in plan.request.measures}
     raw = RawTotals(keys=(keys,), units=np.full(groups, 1000), totals=values, leaves={})
     started = time.process_time()
-    found = answer(plan, raw)
-    assert len(found) == groups
+    release = answer(plan, raw)
+    assert len(release) == groups
     assert time.process_time() - started < 5
-    assert found.confidence == Fraction(19, 20)
+    assert release.confidence == Fraction(19, 20)

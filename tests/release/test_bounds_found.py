@@ -85,7 +85,7 @@ def test_the_law_of_bounds_is_private(scale):
         here = law(counts, scale)
         assert sum(here.values()) == pytest.approx(1)
         for place in range(5):
-            there = law(tuple(n + (at == place) for at, n in enumerate(counts)), scale)
+            there = law(tuple(n + (index == place) for index, n in enumerate(counts)), scale)
             for outcome in here.keys() | there.keys():
                 one, other = here.get(outcome, 0.0), there.get(outcome, 0.0)
                 assert max(one, other) <= most * min(one, other) * (1 + 1e-9) + 1e-300
@@ -143,5 +143,5 @@ def test_what_fails_on_the_way_says_nothing():
         frames.append(trace.tb_frame)
         trace = trace.tb_next
     assert not any(
-        isinstance(value, RawTotals) for each in frames[1:] for value in each.f_locals.values()
+        isinstance(value, RawTotals) for frame in frames[1:] for value in frame.f_locals.values()
     )

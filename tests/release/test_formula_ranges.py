@@ -62,18 +62,18 @@ def test_the_value_of_every_point_lies_in_the_range(expression, first, second, s
     values = formulas_of(whole, real).value(expression)
     middle = formulas_of([whole[0]], [real[0]])
     ranges = Ranges(middle, {"a0": box_of(*first), "a1": box_of(*second)})
-    found = ranges.range_of(expression)
+    ends = ranges.range_of(expression)
     for value in values.to_list():
         if value is None:
-            assert found.null[0], (expression, found)
+            assert ends.null[0], (expression, ends)
         else:
-            assert found.low[0] <= value <= found.high[0], (expression, value, found)
+            assert ends.low[0] <= value <= ends.high[0], (expression, value, ends)
 
 
 def one(expression, first=(34, 46), second=(1, 2)):
     ranges = Ranges(formulas_of([40], [1.5]), {"a0": box_of(*first), "a1": box_of(*second)})
-    found = ranges.range_of(expression)
-    return found.low[0], found.high[0], bool(found.null[0])
+    ends = ranges.range_of(expression)
+    return ends.low[0], ends.high[0], bool(ends.null[0])
 
 
 @pytest.mark.parametrize(
@@ -130,5 +130,5 @@ def test_a_range_from_one_end_alone_is_noticed(function, monkeypatch):
 def test_columns_that_are_null_are_no_numbers():
     column = Vector(Type.INTEGER, np.zeros(1, np.int64), np.ones(1, np.bool_))
     formulas = Formulas(columns={"a0": column, "k": column}, keys=(), size=1)
-    found = Ranges(formulas, {"a0": box_of(1, 2)}).range_of(Call("+", (Column("a0"), Column("k"))))
-    assert found.null[0]
+    ends = Ranges(formulas, {"a0": box_of(1, 2)}).range_of(Call("+", (Column("a0"), Column("k"))))
+    assert ends.null[0]

@@ -34,16 +34,16 @@ def agree(expression, rows, types):
     rows = [{name: read(row[name], kind) for name, kind in types.items()} for row in rows]
     rule = compiled(expression, types)
     formulas = Formulas(columns=columns_of(rows, types), keys=(), size=len(rows))
-    found = formulas.value(expression)
-    assert shown(found.to_list()) == shown(rule(row) for row in rows), expression
-    assert found.type in {typed(expression, types), None}
+    values = formulas.value(expression)
+    assert shown(values.to_list()) == shown(rule(row) for row in rows), expression
+    assert values.type in {typed(expression, types), None}
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_function_agrees_on_all_edges(name):
     function, compared = FUNCTIONS[name], 0
     for kinds in signatures(function):
-        types = {f"c{at}": kind for at, kind in enumerate(kinds)}
+        types = {f"c{index}": kind for index, kind in enumerate(kinds)}
         rows = products(kinds, SMALL if len(kinds) < 3 else {k: v[:6] for k, v in EDGES.items()})
         for call in calls(function, kinds):
             try:
@@ -94,8 +94,8 @@ NULL = Literal(None)
     ],
 )
 def test_a_bare_null_is_understood(expression, expected):
-    found = Formulas(columns={}, keys=(), size=2).value(expression)
-    assert found.to_list() == [expected, expected]
+    values = Formulas(columns={}, keys=(), size=2).value(expression)
+    assert values.to_list() == [expected, expected]
 
 
 def test_keys_are_columns_too():

@@ -15,12 +15,11 @@ from discreet.plan.aggregates.means import Mean
 from discreet.plan.aggregates.sums import Sum
 from discreet.plan.aggregates.variances import Variance
 from discreet.query.types import Type
+from discreet.release.aggregates import kind_of
 from discreet.release.aggregates import means as ratios
-from discreet.release.aggregates.table import kind_of
 from discreet.release.aggregates.variances import variance_range
-from discreet.release.confidence_intervals.half_width import coordinate_confidence
-from discreet.release.confidence_intervals.intervals import Intervals
-from discreet.release.noisy_totals import Noisy, NoisyTotal, Run
+from discreet.release.half_width import coordinate_confidence
+from discreet.release.noisy_totals import Intervals, Noisy, NoisyTotal, Run
 from tests.noise.laws import stream
 from tests.release.draws import CONFIDENCES, LAWS, drawn, enough, held, interval_of, lowered
 
@@ -210,7 +209,7 @@ def test_the_range_of_a_variance_is_that_of_all_points_of_the_box():
             np.append(each, pair)
             for each, pair in zip((n, s, q), (rows, sums, squares), strict=True)
         ]
-        n, s, q = (np.concatenate([each[:3000], source.choice(each[3000:], 3000)]) for each in ends)
+        n, s, q = (np.concatenate([end[:3000], source.choice(end[3000:], 3000)]) for end in ends)
         found = np.clip(1250 + q / n - (s / n) ** 2, 0, 2500)
         assert low[0] <= found.min() + 1e-9
         assert found.max() <= high[0] + 1e-9

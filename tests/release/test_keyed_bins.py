@@ -31,12 +31,12 @@ def raw_with(plan, names, units=LARGE):
     size = len(names)
     exact = np.full(size, units)
     keys = (pa.array(names), *(pa.array(["f"] * size) for _ in plan.request.keys[1:]))
-    totals = {each.name: exact for each in plan.request.measures}
+    totals = {measure.name: exact for measure in plan.request.measures}
     return RawTotals(keys=keys, units=exact, totals=totals, leaves={})
 
 
 def names_of(count, start="c"):
-    return [f"{start}{at:06}" for at in range(count)]
+    return [f"{start}{number:06}" for number in range(count)]
 
 
 @pytest.mark.theorem("keyed-bins")
@@ -45,14 +45,14 @@ def test_a_bin_is_finished_by_the_mechanisms_with_the_words_of_its_stream(sql):
     plan = plan_of(sql, **PRICE)
     finish = KeyedBins(plan=plan, key=bytes(32), bins=16)
     raw = raw_with(plan, names_of(40))
-    for at in (0, 7):
-        entropy = KeyedEntropy(key=bytes(32), label=f"bin {at} of 16")
+    for number in (0, 7):
+        entropy = KeyedEntropy(key=bytes(32), label=f"bin {number} of 16")
         noisy = noised(plan, raw, entropy=entropy)
-        again = answer(plan, raw, entropy=KeyedEntropy(key=bytes(32), label=f"bin {at} of 16"))
+        again = answer(plan, raw, entropy=KeyedEntropy(key=bytes(32), label=f"bin {number} of 16"))
         for name, total in noisy.totals.items():
             found = again.parts[0].totals[name]
             assert found.runs[0].values.tolist() == total.runs[0].values.tolist()
-        assert finish(raw, at).equals(again.to_arrow())
+        assert finish(raw, number).equals(again.to_arrow())
 
 
 @pytest.mark.theorem("keyed-bins")
@@ -68,14 +68,14 @@ def test_a_bin_that_is_finished_again_elsewhere_is_the_same():
 def noise_in_bins(finish, plan, bins, size=500):
     """Return the noise of a count in every bin, on groups that are sure to be shown."""
     raw = raw_with(plan, names_of(size))
-    return [finish(raw, at).column("n").to_numpy() - LARGE for at in range(bins)]
+    return [finish(raw, number).column("n").to_numpy() - LARGE for number in range(bins)]
 
 
 def scaled(plan, factor):
     """Return a plan with wider or narrower noise than it claims."""
     noises = [
-        replace(each, mechanism=Laplace(scale=each.mechanism.scale * factor))
-        for each in plan.noises
+        replace(noise, mechanism=Laplace(scale=noise.mechanism.scale * factor))
+        for noise in plan.noises
     ]
     return replace(plan, noises=tuple(noises))
 

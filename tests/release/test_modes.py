@@ -33,8 +33,8 @@ def choice_of(*, leaves, scale=1, rows=1):
 
 def check_counts(choice, counts, law):
     def program(entropy):
-        found = chosen_leaves(choice, sparse_of([counts]), groups=1, entropy=entropy, sizes=TINY)
-        return int(found[0])
+        leaves = chosen_leaves(choice, sparse_of([counts]), groups=1, entropy=entropy, sizes=TINY)
+        return int(leaves[0])
 
     check_law(program, lambda leaf: law[leaf], unexplored=Fraction(1, 20), max_runs=2500)
 
@@ -65,8 +65,8 @@ def test_mutants_of_the_scores_have_another_law(mutant, monkeypatch):
 
 @pytest.mark.parametrize("counts", [[0, 0, 0], [2, 2, 2]])
 def test_ties_and_empty_groups_are_even(counts):
-    found = choice_of(leaves=3).mechanism.reference_pmf(counts)
-    assert all(chance.low <= Fraction(1, 3) <= chance.high for chance in found.values())
+    law = choice_of(leaves=3).mechanism.reference_pmf(counts)
+    assert all(chance.low <= Fraction(1, 3) <= chance.high for chance in law.values())
 
 
 def test_counts_beyond_64_bits_are_chosen_by():
@@ -91,7 +91,8 @@ def step(one, other):
 def test_rows_move_scores(counts):
     choice = choice_of(leaves=len(counts))
     more = [
-        [count + (at == place) for at, count in enumerate(counts)] for place in range(len(counts))
+        [count + (index == place) for index, count in enumerate(counts)]
+        for place in range(len(counts))
     ]
     assert {step(counts, other) for other in more} == {Fraction(1, 2)} == {choice.added}
     assert all(step(one, other) <= 1 for one in more for other in more)
@@ -194,7 +195,7 @@ def plan_of_error(rows):
 def clinic_of(*rows):
     """Return visits of one person each, from rows that name what they differ in."""
     usual = tables()["visits"][0]
-    visits = [usual | row | {"patient": at, "visit": at} for at, row in enumerate(rows)]
+    visits = [usual | row | {"patient": index, "visit": index} for index, row in enumerate(rows)]
     return {**tables(), "visits": visits}
 
 
@@ -225,8 +226,8 @@ def test_values_of_every_type():
 def test_a_group_without_rows_shows_any_value():
     sql = "SELECT ward, MODE(sex) AS m FROM visits GROUP BY ward"
     shown = [
-        {row["ward"]: row["m"] for row in asked(sql, label=f"draw {at}", epsilon=8)}
-        for at in range(40)
+        {row["ward"]: row["m"] for row in asked(sql, label=f"draw {number}", epsilon=8)}
+        for number in range(40)
     ]
     assert {row[None] for row in shown} == {"f", "m"}  # nobody is without a ward
     assert all(None not in row.values() for row in shown)
@@ -284,7 +285,7 @@ def test_values_that_are_not_public_are_refused(value, error, words):
     for sql in ("SELECT MODE({}) AS m FROM visits", "SELECT APPROX_TOP_COUNT({}, 1) FROM visits"):
         with pytest.raises(error) as refused:
             planned(sql.format(value), epsilon=1)
-        assert all(each in str(refused.value) for each in words)
+        assert all(word in str(refused.value) for word in words)
 
 
 def test_bounds_are_not_searched_for():

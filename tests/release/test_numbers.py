@@ -55,8 +55,8 @@ def test_what_is_no_farther_away_and_in_the_same_steps_lies_within(terms, far):
 
 
 def test_whole_numbers_and_halves_stay_as_they_are():
-    found = weighted([(Fraction(1, 2), np.array([3, -8]))])
-    assert found.down().tolist() == found.up().tolist() == [1.5, -4.0]
+    exact = weighted([(Fraction(1, 2), np.array([3, -8]))])
+    assert exact.down().tolist() == exact.up().tolist() == [1.5, -4.0]
 
 
 NUMBERS = st.floats(-1e6, 1e6) | st.sampled_from([0.0, 1.0, -1.0, math.inf, -math.inf, 1e299])

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.release.confidence_intervals.noise_tails import (
+from discreet.release.noise_tails import (
     exact_tail_quantile,
     paired_half_widths,
     tail_bounds,
@@ -34,8 +34,8 @@ def missed(step, first, second, weight, far):
 @pytest.mark.parametrize("chance", [0.5, 0.05, 0.001])
 def test_no_more_is_missed_at_any_smaller_weight(first, second, chance):
     for step in (Fraction(1), Fraction(1, 3), Fraction(5, 2)):
-        found = paired_half_widths((step, first), second, WEIGHTS, chance)
-        for weight, far in zip(WEIGHTS, found, strict=True):
+        widths = paired_half_widths((step, first), second, WEIGHTS, chance)
+        for weight, far in zip(WEIGHTS, widths, strict=True):
             for part in (0.0, 0.3, 0.8, 0.99, 1.0):
                 assert missed(float(step), first, second, part * weight, far) <= chance
             nearer = 0.97 * far - 2 * float(step) - weight  # steps of both noises, and little more
@@ -71,7 +71,7 @@ def test_continuous_noise_of_the_same_size_is_at_most_one_step_nearer(noise):
 )
 def test_little_is_wasted_where_noise_is_wide(fine, coarse, weight):
     """Both laws are as good as continuous: draws of them tell what is missed."""
-    (found,) = paired_half_widths(fine, coarse, np.array([weight]), 0.05)
+    (widths,) = paired_half_widths(fine, coarse, np.array([weight]), 0.05)
     source = np.random.default_rng(1)
 
     def draws(noise):
@@ -81,7 +81,7 @@ def test_little_is_wasted_where_noise_is_wide(fine, coarse, weight):
 
     error = np.abs(float(fine[0]) * draws(fine[1]) - weight * np.rint(draws(coarse)))
     exact = float(np.quantile(error, 0.95))
-    assert 0.995 * exact < found < 1.015 * exact
+    assert 0.995 * exact < widths < 1.015 * exact
 
 
 def test_what_is_not_known_is_left_to_others():
@@ -95,8 +95,8 @@ def test_what_is_not_known_is_left_to_others():
 def test_single_reaches_agree_with_the_exact_ones(noise, chance):
     exact = noise.error(confidence=1 - chance)
     assert exact <= tail_quantile(noise, float(chance)) <= exact + 2
-    found = exact_tail_quantile(noise, float(chance))
-    assert found == exact if isinstance(noise, Gaussian) and exact else found in (None, exact)
+    quantile = exact_tail_quantile(noise, float(chance))
+    assert quantile == exact if isinstance(noise, Gaussian) and exact else quantile in (None, exact)
 
 
 @pytest.mark.parametrize("noise", [*NOISES, Gaussian(sigma=2000)])

@@ -17,11 +17,10 @@ from discreet.plan.pricing.group_sensitivity import QuantileChoice
 from discreet.plan.pricing.release_parts import VALUE_SHARE, QuantileLevel
 from discreet.plan.statistics.fixed_point import Grid
 from discreet.query.types import Type
+from discreet.release.aggregates import kind_of
 from discreet.release.aggregates.quantiles import quantile_interval
-from discreet.release.aggregates.table import kind_of
-from discreet.release.confidence_intervals.intervals import Intervals
 from discreet.release.leaf_choice import chosen_leaves
-from discreet.release.noisy_totals import Chosen, Noisy
+from discreet.release.noisy_totals import Chosen, Intervals, Noisy
 from discreet.units import Relation
 from tests.noise.laws import stream
 from tests.plan.clinic import scores

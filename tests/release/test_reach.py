@@ -12,8 +12,8 @@ from scipy import stats
 
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.noise import DiscreteGaussian, DiscreteLaplace
-from discreet.release.confidence_intervals.half_width import coordinate_confidence, half_width
-from discreet.release.confidence_intervals.noise_tails import tails_above
+from discreet.release.half_width import coordinate_confidence, half_width
+from discreet.release.noise_tails import tails_above
 
 C95 = Fraction(19, 20)
 
@@ -175,9 +175,9 @@ def test_tails_are_bounded_from_above_and_closely(noise):
     law = law_of(noise)
     spread = max(1, law.quantile("0.9"))
     places = sorted({k * spread // 3 for k in range(-9, 15)} | {-1, 0, 1, 2})
-    found = tails_above(noise, np.array(places, float))
-    assert (np.diff(found) <= 0).all()
-    for place, bound in zip(places, found, strict=True):
+    tails = tails_above(noise, np.array(places, float))
+    assert (np.diff(tails) <= 0).all()
+    for place, bound in zip(places, tails, strict=True):
         exact = law.survival_bounds(place - 1)
         assert bound >= exact.low
         closest = law.survival_bounds(place - 2 if isinstance(noise, Gaussian) else place - 1).high

@@ -108,7 +108,8 @@ def shown(drawn, label, **price):
     least = drawn.having_threshold.zeros.threshold
     names, found = all_groups(**price)
     one = [
-        [(names[at], int(n[at]), int(k[at])) for at in np.flatnonzero(n >= least)] for n, k in found
+        [(names[number], int(n[number]), int(k[number])) for number in np.flatnonzero(n >= least)]
+        for n, k in found
     ]
     other = []
     for _ in range(DRAWS):
@@ -182,8 +183,8 @@ def test_nothing_is_kept_of_touched_groups_below_the_threshold(few):
     _, drawn = few(BOTH, epsilon=1)
     raw = raw_of(drawn, FEW)
     seen = set()
-    for at in range(60):
-        release = answer(drawn, raw, entropy=stream(f"kept {at}"))
+    for number in range(60):
+        release = answer(drawn, raw, entropy=stream(f"kept {number}"))
         (part,) = release.parts
         values = part.totals["count"].runs[0].values
         assert (values >= drawn.having_threshold.zeros.threshold).all()
@@ -200,8 +201,8 @@ def test_groups_stand_in_the_order_of_the_product(few):
     _, drawn = few(BOTH, epsilon="0.01")
     raw = raw_of(drawn, FEW)
     product = drawn.request.product
-    for at in range(20):
-        part = noised(drawn, raw, entropy=stream(f"order {at}"))
+    for number in range(20):
+        part = noised(drawn, raw, entropy=stream(f"order {number}"))
         places = [product.index(group) for group in by_group(part)]
         assert places == sorted(set(places))
 
@@ -210,7 +211,7 @@ def test_no_group_is_touched(few):
     _, drawn = few(BOTH, epsilon="0.01")
     raw = raw_of(drawn, tables(0))
     assert raw.units.size == 0
-    sizes = {len(answer(drawn, raw, entropy=stream(f"none {at}"))) for at in range(40)}
+    sizes = {len(answer(drawn, raw, entropy=stream(f"none {number}"))) for number in range(40)}
     assert max(sizes) > 1
 
 

@@ -275,12 +275,12 @@ def test_plots_have_a_bar_for_every_group(release):
 
 @pytest.mark.parametrize("sql", QUESTIONS[1:10])
 def test_an_answer_comes_back_bit_for_bit(sql):
-    found = asked(sql, **PRICE)
-    data = found.written()
-    again = Release.read(data, found.plan)
+    release = asked(sql, **PRICE)
+    data = release.written()
+    again = Release.read(data, release.plan)
     assert again.written() == data
-    assert again.to_arrow().equals(found.to_arrow())
-    assert Release.of(found.plan, again.parts).written() == data  # intervals too follow from them
+    assert again.to_arrow().equals(release.to_arrow())
+    assert Release.of(release.plan, again.parts).written() == data  # intervals too follow from them
     assert json.dumps(json.loads(data), sort_keys=True, separators=(",", ":")).encode() == data
 
 

@@ -9,15 +9,14 @@ from scipy import stats
 from discreet.mechanisms import Gaussian, Laplace, NoisyKeys
 from discreet.plan.aggregates.means import Mean
 from discreet.plan.aggregates.sums import Sum
-from discreet.release.aggregates.table import kind_of
-from discreet.release.confidence_intervals.half_width import (
+from discreet.release.aggregates import kind_of
+from discreet.release.half_width import (
     OTHERS,
     clear_counts,
     clear_miss_chance,
     selected_count_intervals,
 )
-from discreet.release.confidence_intervals.intervals import Intervals
-from discreet.release.noisy_totals import Noisy, NoisyTotal, Run
+from discreet.release.noisy_totals import Intervals, Noisy, NoisyTotal, Run
 from tests.noise.laws import stream
 from tests.release.draws import enough, held, interval_of, lowered
 from tests.release.test_reach import law_of
@@ -65,9 +64,9 @@ def test_wide_noise_is_never_held_narrower_than_exact():
 
 def test_chances_that_floats_do_not_know_are_decided_exactly():
     keys, rare = keys_of(Laplace(scale=2), 10), 1 - Fraction(1, 10**12)
-    found = selected_count_intervals(keys, np.array([10, 90]), rare)
+    ends = selected_count_intervals(keys, np.array([10, 90]), rare)
     exact = keys.intervals(np.array([10, 90]), confidence=rare)
-    assert [end.tolist() for end in found] == [end.tolist() for end in exact]
+    assert [end.tolist() for end in ends] == [end.tolist() for end in exact]
 
 
 @pytest.mark.theorem("clear-count")

@@ -57,7 +57,7 @@ def check_counts(claim, relation, conditions, overlap, rows):
     pairs = neighbors(bags(units, 2 if len(units) < 20 else 1), relation)
 
     def query(table):
-        return [sum(unit[at] for unit in table) for at in range(conditions)]
+        return [sum(unit[number] for unit in table) for number in range(conditions)]
 
     said = claim(relation, conditions=conditions, overlap=overlap, rows=rows)
     assert (said.l0, said.l1, said.l2_squared, said.linf) == norms(query, pairs)

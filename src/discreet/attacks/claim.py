@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 from discreet.exact import float_down
 from discreet.loss.elementary import exp, log, normal_cdf
 
-__all__ = ["Claim", "Floats", "Level", "log_ratio", "log_ratios", "normal_gap", "renyi_coins"]
-
 _HALF: Final = Fraction(1, 2)
 
 

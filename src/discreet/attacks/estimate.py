@@ -19,10 +19,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from discreet.attacks.answer_columns import Columns, columns_of
 from discreet.attacks.claim import Claim
 from discreet.attacks.claims import claim_of
-from discreet.attacks.distinguishers.answer_columns import Columns, columns_of
-from discreet.attacks.distinguishers.events import Event, Sides, choose
+from discreet.attacks.events import Event, Sides, choose
 from discreet.attacks.measured import Measured
 from discreet.attacks.neighbors import Pair, pairs_of, worst_pair
 from discreet.attacks.proportions import at_least, at_most

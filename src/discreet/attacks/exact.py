@@ -35,8 +35,6 @@ from discreet.loss.elementary import exp, log
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.noise import ExactLaw, ReplayEntropy, exact_law
 
-__all__ = ["Enumerated", "exact_epsilon"]
-
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)

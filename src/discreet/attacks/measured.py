@@ -9,8 +9,6 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any, final
 
-__all__ = ["Measured"]
-
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,8 +14,6 @@ from typing import Any, Final
 
 from discreet.errors import WrongKind
 
-__all__ = ["Pair", "pairs_of", "removals", "shifts", "without_units", "worst_pair"]
-
 Pair = tuple[Any, Any]
 """Two data sets that differ in one unit."""
 

@@ -25,8 +25,6 @@ from discreet.errors import OutOfRange
 from discreet.exact import decimal, whole
 from discreet.loss.elementary import exp, log
 
-__all__ = ["at_least", "at_most", "tail"]
-
 _BITS: Final = 160
 _FIXED: Final = 128
 _GRID: Final = 1 << 60

@@ -36,8 +36,6 @@ from discreet.requests.raw_totals import RawTotals, SparseLeaves
 from discreet.session import Session
 from discreet.session import open as opened
 
-__all__ = ["Asked", "Question", "noisy_copies"]
-
 _CELLS: Final = 1 << 20
 Column = np.ma.MaskedArray[Any, Any]
 """Numbers, and where there are none."""

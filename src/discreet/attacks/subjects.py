@@ -36,8 +36,6 @@ from discreet.mechanisms.additive import AdditiveNoise
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.randomized_response import RandomizedResponse
 
-__all__ = ["Answers", "Batches", "Calls", "Command", "Raised", "Runs", "Subject", "subject_of"]
-
 Answers = NDArray[Any] | Mapping[str, NDArray[Any]] | Sequence[Any]
 """Many answers: an array, named arrays, or a sequence."""
 

@@ -30,8 +30,6 @@ from numpy.typing import NDArray
 from discreet.exact import whole
 from discreet.noise import SYSTEM, Entropy, Uniform
 
-__all__ = ["Traced", "expected", "marginals", "people", "scores", "trace"]
-
 Rows = NDArray[np.uint8]
 Averages = NDArray[np.float64]
 

@@ -14,15 +14,20 @@ import typer
 from discreet import __version__
 from discreet.cli.ask_commands import ask, plan
 from discreet.cli.audit_command import audit
-from discreet.cli.check_command import check
-from discreet.cli.exit_codes import DONE, FAILED, errors_reported, stopped_text, write_json
-from discreet.cli.init_command import init
+from discreet.cli.exit_codes import (
+    DONE,
+    FAILED,
+    errors_reported,
+    flush_output,
+    prepare_streams,
+    stopped_text,
+    tell,
+    write_json,
+)
 from discreet.cli.ledger_commands import app as ledger
 from discreet.cli.options import EXAMPLES, JsonOption
-from discreet.cli.streams import flush_output, prepare_streams, tell
+from discreet.cli.policy_commands import check, init
 from discreet.demo.tour import PAGE, tour
-
-__all__ = ["app", "demo", "main"]
 
 
 def demo(

@@ -16,8 +16,7 @@ from rich.console import Console
 
 from discreet.accounting import Left
 from discreet.cli import options
-from discreet.cli.exit_codes import errors_reported, write_result
-from discreet.cli.streams import tell
+from discreet.cli.exit_codes import errors_reported, tell, write_result
 from discreet.plan import estimate
 from discreet.session import Session
 from discreet.session import open as open_session

@@ -29,19 +29,17 @@ from discreet.cli.exit_codes import (
     VIOLATION,
     Ending,
     errors_reported,
+    tell,
     write_json,
     write_result,
 )
 from discreet.cli.options import JsonOption
-from discreet.cli.streams import tell
 from discreet.errors import WrongKind
 
 if TYPE_CHECKING:  # the suite brings every mechanism and the engine, which take their time
     from types import ModuleType
 
     from discreet_audit import ProgressCallback, Report
-
-__all__ = ["audit"]
 
 
 def audit(  # noqa: PLR0913  the options of two audits
@@ -51,8 +49,7 @@ def audit(  # noqa: PLR0913  the options of two audits
         bool, typer.Option("--long/--quick", help="Millions of answers, or a minute's worth.")
     ] = False,
     command: Annotated[
-        str | None,
-        typer.Option(help="A program that prints an answer about the file {data}."),
+        str | None, typer.Option(help="A program that prints an answer about the file {data}.")
     ] = None,
     data: Annotated[
         list[str] | None, typer.Option(help="A file of the program; given twice, for neighbors.")

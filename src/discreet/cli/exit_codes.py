@@ -13,23 +13,25 @@ reported in three sentences.
     5   the ledger is damaged, was changed, or belongs to something else
     6   an audit found a violation, or a check a broken promise
 
-Output that is lost changes neither what is charged nor a code other than 0.  JSON is ASCII, so that
-every encoding has its letters.
+A caller may close a stream, give it an encoding that lacks half of the letters, or send it to a
+full disk.  None of this changes what is charged, or a code other than 0: a closed stdout takes
+nothing, and letters that an encoding lacks are written as escapes.  JSON is ASCII.
 """
 
 from __future__ import annotations
 
 import errno
+import io
 import json
+import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Final, final
+from typing import Final, TextIO, final
 
 import typer
 
-from discreet.cli.streams import tell
 from discreet.errors import (
     BudgetError,
     DiscreetError,
@@ -42,21 +44,58 @@ from discreet.errors import (
     UnreadableSource,
 )
 
-__all__ = [
-    "BUDGET",
-    "DONE",
-    "FAILED",
-    "LEDGER",
-    "REFUSED",
-    "USAGE",
-    "VIOLATION",
-    "Ending",
-    "code_of",
-    "errors_reported",
-    "stopped_text",
-    "write_json",
-    "write_result",
-]
+_STREAMS: Final = 3
+_FAILING: Final = frozenset({"strict", "surrogateescape"})
+
+
+def prepare_streams() -> None:
+    """Stand in for closed streams, and make every text one that stdout can write.
+
+    A closed stream is None, and the next file that is opened would take its number.  So all three
+    numbers are taken first, by something that cannot be written.
+    """
+    number = 0
+    while number < _STREAMS:
+        number = os.open(os.devnull, os.O_RDONLY)
+    os.close(number)
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: PTH123, SIM115
+    if sys.stdout is None:  # what is written to it fails, as it should
+        unwritable = os.open(os.devnull, os.O_RDONLY)
+        sys.stdout = open(unwritable, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors in _FAILING:
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def tell(text: str) -> None:
+    """Write to stderr; if that is lost too, the exit code has to say it."""
+    with suppress(OSError):
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+
+def flush_output() -> bool:
+    """Write what waits for stdout and stderr, and return whether all of stdout arrived.
+
+    What cannot be written is thrown away: the interpreter would try again, and end with 120.
+    """
+    _flush(sys.stderr)
+    return _flush(sys.stdout)
+
+
+def _flush(stream: TextIO) -> bool:
+    try:
+        stream.flush()
+    except (OSError, ValueError):
+        with suppress(OSError, ValueError):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stream.fileno())
+            os.close(nowhere)
+        return False
+    return True
+
 
 DONE: Final = 0
 FAILED: Final = 1

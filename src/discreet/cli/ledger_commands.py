@@ -26,8 +26,6 @@ from discreet.ledger.verify.report import MOST, Problem
 from discreet.session.display import text_bar
 from discreet.units.unit import describe_unit
 
-__all__ = ["app"]
-
 app = typer.Typer(
     help="What was charged and answered.",
     epilog=EXAMPLES["ledger"],
@@ -57,10 +55,7 @@ def show(ledger: LedgerArgument = None, *, as_json: JsonOption = False) -> None:
 
 @app.command(epilog=EXAMPLES["verify"])
 def verify(
-    ledger: LedgerArgument = None,
-    *,
-    receipt: ReceiptsOption = None,
-    as_json: JsonOption = False,
+    ledger: LedgerArgument = None, *, receipt: ReceiptsOption = None, as_json: JsonOption = False
 ) -> None:
     """Work out everything again from the entries alone.
 

@@ -24,30 +24,6 @@ from discreet.ledger.ledger import Ledger
 from discreet.ledger.stores.store import is_server
 from discreet.plan.policy.policy import Policy, read_policy
 
-__all__ = [
-    "EXAMPLES",
-    "POLICY",
-    "SERVERS",
-    "AccountOption",
-    "AnalystOption",
-    "BoundsOption",
-    "CommandInputs",
-    "ConfidenceOption",
-    "DataOption",
-    "DeltaOption",
-    "EpsilonOption",
-    "ErrorOption",
-    "JsonOption",
-    "LedgerOption",
-    "PolicyOption",
-    "QuestionArgument",
-    "RhoOption",
-    "SizeOption",
-    "command_inputs",
-    "data_of",
-    "name_value_pairs",
-]
-
 POLICY: Final = "policy.toml"
 SERVERS: Final = ("postgresql://", "postgres://")
 

@@ -29,8 +29,6 @@ from discreet.query.types import TYPES_BY_NAME, Scalar, Type
 from discreet.requests.table_schema import ColumnFacts, TableFacts
 from discreet.units import PrivacyUnit, custom, row
 
-__all__ = ["Answers", "Ask", "Columns", "policy_from"]
-
 Columns = Mapping[str, Type | None]
 Ask = Callable[[str, str], str]
 """Asks a question, with a default answer, and returns what was said."""

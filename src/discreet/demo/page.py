@@ -12,8 +12,6 @@ from html import escape
 from pathlib import Path
 from typing import Final, final
 
-__all__ = ["IntervalMark", "Stop", "error_bars", "write_page"]
-
 _WIDTH: Final = 640
 _LEFT: Final = 130
 _RIGHT: Final = 600

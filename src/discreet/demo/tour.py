@@ -28,8 +28,6 @@ from discreet.session.display import svg_bar, text_bar
 if TYPE_CHECKING:  # handed in
     from discreet.release.release import Release
 
-__all__ = ["PAGE", "POLICY", "REGIONS", "WARDS", "tour", "visits"]
-
 REGIONS: Final = ("north", "south", "east", "west")
 WARDS: Final = ("cardiology", "maternity", "orthopedics", "pediatrics", "surgery")
 _COSTS: Final = (620, 480, 390, 210, 840)

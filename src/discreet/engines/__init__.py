@@ -8,15 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from discreet.doors import late_names
-from discreet.engines.connection import Performance
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.engine import Columns, Engine
+from discreet.engines.engine import Columns, Engine, Performance, SparkPerformance
 from discreet.engines.hash_order import HashOrder
 from discreet.engines.sources.database import Database
 
 if TYPE_CHECKING:  # another engine is loaded when first used
     from discreet.engines.spark.engine import Spark
-    from discreet.engines.spark.performance import SparkPerformance
 
 __all__ = [
     "Columns",
@@ -30,7 +28,4 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:  # to which every name would be one of this room
-    __getattr__, __dir__ = late_names(
-        __name__,
-        {"spark.engine": ("Spark",), "spark.performance": ("SparkPerformance",)},
-    )
+    __getattr__, __dir__ = late_names(__name__, {"spark.engine": ("Spark",)})

@@ -17,8 +17,6 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Final, final
 
-__all__ = ["DONE", "ENGINES", "MATRIX", "NEVER", "SECTIONS", "FeatureSupport", "reason"]
-
 
 class SupportLevel(Enum):
     """How far an engine supports a feature."""
@@ -86,20 +84,12 @@ SECTIONS: Final[Mapping[str, Mapping[str, Mapping[str, FeatureSupport]]]] = {
         "row units": _EVERYWHERE,
         "units of several columns": _EVERYWHERE,
         "units named by floats": {
-            "Spark": FeatureSupport(NOTIMPL, "the rows of a unit could not be brought together."),
+            "Spark": FeatureSupport(NOTIMPL, "the rows of a unit could not be brought together.")
         },
         "linked tables": _EVERYWHERE,
     },
     "What is measured": dict.fromkeys(
-        (
-            "COUNT",
-            "SUM",
-            "AVG",
-            "VARIANCE",
-            "COUNT(DISTINCT unit)",
-            "COUNT(DISTINCT)",
-            "quantiles",
-        ),
+        ("COUNT", "SUM", "AVG", "VARIANCE", "COUNT(DISTINCT unit)", "COUNT(DISTINCT)", "quantiles"),
         _EVERYWHERE,
     ),
     "Of which rows and groups": dict.fromkeys(

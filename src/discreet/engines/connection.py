@@ -6,22 +6,24 @@ Trust: kernel.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, final
 from weakref import finalize
 
 import duckdb
 import pyarrow as pa
 
-from discreet.engines.engine import Columns
+from discreet.engines.engine import Columns, Performance
 from discreet.engines.execution import run_sanitized
-from discreet.engines.sources.cell_checks import check_cells, check_packed
+from discreet.engines.sources.cell_checks import (
+    FROM_CELLS,
+    check_cells,
+    check_packed,
+    statistics_hold,
+)
 from discreet.engines.sources.database import DatabaseTable, collated
-from discreet.engines.sources.files import CsvFiles, ParquetFiles
+from discreet.engines.sources.files import CsvFiles, ParquetFiles, pattern
 from discreet.engines.sources.identity import Identity, identified
 from discreet.engines.sources.open_source import open_source
-from discreet.engines.sources.parquet_statistics import FROM_CELLS, statistics_hold
-from discreet.engines.sources.paths import pattern
 from discreet.engines.sources.source import TableSource, check_names, unreadable
 from discreet.engines.spilling import SpillFolder
 from discreet.engines.sql.casts import UUID_TEXT, TableView, base_type, print_scan, stored_form
@@ -29,7 +31,7 @@ from discreet.engines.sql.fragments import name, text
 from discreet.query.relations import Scan, folded
 from discreet.requests.table_schema import Schema, StoredColumn
 
-__all__ = ["SETTINGS", "Connection", "Performance"]
+__all__ = ["SETTINGS", "Connection"]
 
 SETTINGS: Final[Mapping[str, Any]] = {
     "autoinstall_known_extensions": False,
@@ -43,19 +45,6 @@ SETTINGS: Final[Mapping[str, Any]] = {
 _NONE: Final[Mapping[str, pa.Table]] = {}
 _ALL_ROWS: Final = 2**63 - 1
 _ESTIMATES: Final = 256
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Performance:
-    """What changes how fast an answer comes, and never the answer.
-
-    >>> Performance(threads=1).memory is None
-    True
-    """
-
-    threads: int | None = None
-    memory: str | None = None
 
 
 @final

@@ -7,15 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from discreet.engines.connection import Performance
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.engine import Engine
+from discreet.engines.engine import Engine, Performance, SparkPerformance
 from discreet.engines.postgres.address import is_address
 from discreet.engines.spark.data_frames import is_spark
-from discreet.engines.spark.performance import SparkPerformance
 from discreet.errors import WrongKind
-
-__all__ = ["engine_for"]
 
 
 def engine_for(

@@ -24,14 +24,13 @@ from typing import Final, final
 import duckdb
 import pyarrow as pa
 
-from discreet.engines.connection import Connection, Performance
-from discreet.engines.engine import ClosingEngine, Columns
+from discreet.engines.connection import Connection
+from discreet.engines.engine import ClosingEngine, Columns, Performance
 from discreet.engines.execution import run_interruptibly, run_sanitized, stopped_error
 from discreet.engines.hash_order import HashOrder
 from discreet.engines.sources.identity import Identity, run_if_unchanged, scanned_tables
 from discreet.engines.sql.contribution_bounding import PUBLIC, ContributionBounding, public_tables
-from discreet.engines.sql.distinct_and_quantiles import distinct, leaves
-from discreet.engines.sql.totals import TotalStatements
+from discreet.engines.sql.totals import TotalStatements, distinct, leaves
 from discreet.engines.threshold_bounding import ThresholdBounding, source_of
 from discreet.errors import UnsupportedSQL
 from discreet.query.scalar_functions import LONGEST_TEXT

@@ -19,8 +19,6 @@ from typing import Final, TypeVar
 
 from discreet.errors import DiscreetError, EngineFailed, EngineStopped
 
-__all__ = ["PAUSE", "run_in_thread", "run_interruptibly", "run_sanitized", "stopped_error"]
-
 T = TypeVar("T")
 
 PAUSE: Final = 0.2

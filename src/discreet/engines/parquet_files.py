@@ -30,16 +30,6 @@ from discreet.errors import UnreadableSource
 if TYPE_CHECKING:  # loaded with Parquet itself
     import pyarrow as pa
 
-__all__ = [
-    "PrivateFolder",
-    "ReleasedFile",
-    "copy_file",
-    "digest_of",
-    "read_table",
-    "sync_folder",
-    "write_table",
-]
-
 _DIGITS: Final = 16
 _FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -31,8 +31,6 @@ from discreet.query.relations import (
 )
 from discreet.requests.engine_request import DistinctCount, EngineRequest, Leaves, Total
 
-__all__ = ["required_columns"]
-
 RequiredColumns = Iterator[tuple[str, frozenset[str]]]
 
 

@@ -20,8 +20,6 @@ import struct
 import tempfile
 from pathlib import Path
 
-__all__ = ["SpillFolder"]
-
 _PREFIX = "discreet-spill-"
 _NEW = "discreet-new-"
 _LOCK = "in-use"

@@ -29,8 +29,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.engines.connection import Connection
-from discreet.engines.hash_order import GROUPS
-from discreet.engines.lowest_cells import Codes, lowest_cells, unit_codes
+from discreet.engines.hash_order import GROUPS, Codes, lowest_cells, unit_codes
 from discreet.engines.sql.contribution_bounding import ContributionBounding, listed, number
 from discreet.engines.sql.totals import TotalStatements
 from discreet.query.expression_types import typed

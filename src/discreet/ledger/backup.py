@@ -4,8 +4,14 @@ Trust: kernel.  A ledger that forgets entries gives spent privacy back.
 
 Definition.  An export is JSON lines: first ``{"export":1,"ledger":...}``, then for each entry its
 line, its head and, for a release, the answer in base 64.  Since it holds the answers, only its
-owner may read it.  It exists as a whole or not at all, and it replaces nothing
-(:mod:`discreet.ledger.exclusive_file`).
+owner may read it.
+
+An export exists as a whole or not at all, and replaces nothing, since that could be a ledger.
+It is written under another name beside its place, synced, and then linked to its place.  A link is
+refused if anything is there: between a look and a rename somebody could make a ledger there.
+Some file systems have no links (those of USB sticks, some network shares).  There the place is
+taken by creating a file that must be new, and the content is copied into it, its first byte last:
+until then it begins with a zero byte, and is neither an export nor a database.
 
 What restoring promises: the new ledger begins with the entries of its source, byte for byte and all
 verified; nothing is restored that contradicts a receipt; and an entry says that it was restored,
@@ -22,34 +28,91 @@ gives receipts that the other does not match: whoever holds one of each can show
 from __future__ import annotations
 
 import base64
+import errno
 import json
 import os
+import shutil
 import sqlite3
+import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from discreet.errors import DamagedLedger, LedgerUnavailable, NewerFormat, NotALedger, OtherLedger
 from discreet.ledger.canonical_lines import NO_HEAD, EntryRow, canonical, digest, now
 from discreet.ledger.entry_kinds import RestoreEntry, row_of
-from discreet.ledger.exclusive_file import exclusive_file
+from discreet.ledger.stores.sqlite_files import sync
 from discreet.ledger.stores.store import LedgerStore
 from discreet.ledger.values import Receipt
 from discreet.ledger.verify.readers import connect_read_only, is_database, verify, verify_file
 
-__all__ = ["check_backup", "export", "restore", "verify"]
+__all__ = ["check_backup", "exclusive_file", "export", "restore", "verify"]
+
+_NO_LINKS: Final = frozenset(
+    {errno.EPERM, errno.EACCES, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL}
+)
+
+
+@contextmanager
+def exclusive_file(path: Path) -> Iterator[IO[bytes]]:
+    """Write a file, for its owner alone, that is at its path once it is on disk as a whole.
+
+    Raises:
+        FileExistsError: if something is at the path by then; it stays as it is.
+    """
+    number, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    place = Path(name)
+    try:
+        with os.fdopen(number, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(number)
+        _publish(place, path)
+    finally:
+        with suppress(OSError):
+            place.unlink()
+    sync(str(path.parent))
+
+
+def _publish(place: Path, path: Path) -> None:
+    """Give a finished file its name, unless something else bears it."""
+    try:
+        path.hardlink_to(place)
+    except OSError as failure:
+        if failure.errno not in _NO_LINKS:
+            raise
+        _copy(place, path)
+
+
+def _copy(place: Path, path: Path) -> None:
+    """Copy a finished file to a new one, its first byte last."""
+    number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    made = os.fstat(number)
+    try:
+        with place.open("rb") as source, os.fdopen(number, "wb") as file:
+            first = source.read(1)
+            file.seek(1)
+            shutil.copyfileobj(source, file)
+            file.flush()
+            os.fsync(number)
+            file.seek(0)
+            file.write(first)
+            file.flush()
+            os.fsync(number)
+    except BaseException:
+        with suppress(OSError):
+            if os.path.samestat(made, path.lstat()):
+                path.unlink()
+        raise
+
 
 _FORMAT: Final = 1
 _ROWS: Final = "SELECT seq, kind, key, question, line, head, answer FROM entry ORDER BY seq"
 _LONGEST: Final = 1000
 _SMALLEST: Final = 512  # bytes of any database
-_AROUND: Final = (
-    "tables",
-    "index",
-    "card",
-)  # problems of a ledger file that its entries do not share
+_AROUND: Final = ("tables", "index", "card")  # what may be wrong while all entries are right
 
 
 def export(rows: Iterable[EntryRow], ledger: str, path: Path) -> Receipt:

@@ -36,20 +36,6 @@ if TYPE_CHECKING:  # both are handed in
     from discreet.ledger.state import LedgerState
     from discreet.ledger.stores.store import LedgerStore
 
-__all__ = [
-    "Batch",
-    "KeyHistory",
-    "LastSeenEntry",
-    "LedgerRequest",
-    "RestOrder",
-    "Ticket",
-    "catch_up",
-    "closed_ledger_error",
-    "copy_of_error",
-    "explain_failure",
-    "late_error",
-]
-
 
 def catch_up(state: LedgerState, store: LedgerStore) -> Iterator[int]:
     """Apply all entries that a state does not know yet, and yield their numbers."""

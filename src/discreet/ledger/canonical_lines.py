@@ -27,18 +27,6 @@ from typing import Any, ClassVar, Final, Self, final
 
 from discreet.errors import DamagedLedger, NewerFormat, OutOfRange, WrongKind
 
-__all__ = [
-    "FORMAT",
-    "NO_HEAD",
-    "DescriptionEntry",
-    "EntryRow",
-    "canonical",
-    "digest",
-    "head_after",
-    "line_of",
-    "now",
-]
-
 FORMAT: Final = 1
 """The version of the entries that are written."""
 

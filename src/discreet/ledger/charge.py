@@ -29,8 +29,6 @@ from discreet.ledger.entry_kinds import ChargeEntry, Pieces
 from discreet.ledger.values import Account, path_and_ancestors
 from discreet.loss.parameters import checked_delta
 
-__all__ = ["Costs", "PricedRequest", "Pricer"]
-
 Costs = tuple[tuple[str, Amounts], ...]
 """For each account that is debited, the most that a record pays, or two of one box."""
 

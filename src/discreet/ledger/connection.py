@@ -37,8 +37,6 @@ from discreet.ledger.values import Account
 from discreet.ledger.writer import Writer
 from discreet.noise import SYSTEM
 
-__all__ = ["ForkSafeConnection", "LedgerConnection"]
-
 _PAGE: Final = 500
 
 Result = TypeVar("Result")

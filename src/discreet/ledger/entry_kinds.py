@@ -44,23 +44,6 @@ from discreet.ledger.canonical_lines import (
 )
 from discreet.units import PrivacyUnit
 
-__all__ = [
-    "PARSE_ERRORS",
-    "AccountEntry",
-    "ChargeEntry",
-    "Entry",
-    "FailEntry",
-    "OpenEntry",
-    "Pieces",
-    "RaiseEntry",
-    "ReleaseEntry",
-    "ReopenEntry",
-    "RestoreEntry",
-    "StartEntry",
-    "read_entry",
-    "row_of",
-]
-
 Pieces = tuple[tuple[str, tuple[ChargedBox, ...]], ...]
 """For each account that is debited, the root first, what its records pay."""
 

@@ -17,8 +17,6 @@ import weakref
 from collections.abc import Callable
 from typing import Final
 
-__all__ = ["ForkAware", "never_finalize"]
-
 _LIVING: Final[weakref.WeakValueDictionary[int, ForkAware]] = weakref.WeakValueDictionary()
 _forking = threading.Lock()
 

@@ -69,8 +69,6 @@ from discreet.units import PrivacyUnit
 if TYPE_CHECKING:  # the auditor is loaded when it is called
     from discreet.ledger.verify import Report
 
-__all__ = ["Ledger"]
-
 _TIMEOUT: Final = 60.0
 
 
@@ -224,9 +222,7 @@ class Ledger(LedgerView):
             by: who decides it.
         """
         entry = ReopenEntry(
-            key=checked_key(key),
-            reason=checked_reason(reason),
-            by=checked_person(by),
+            key=checked_key(key), reason=checked_reason(reason), by=checked_person(by)
         )
         self._ask(ReopenRequest(entry))
 

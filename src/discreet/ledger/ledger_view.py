@@ -35,8 +35,6 @@ if TYPE_CHECKING:  # handed in, or returned by others
     from discreet.loss import PrivacyLoss
     from discreet.units import PrivacyUnit
 
-__all__ = ["LedgerView"]
-
 Result = TypeVar("Result")
 
 

@@ -50,16 +50,6 @@ if TYPE_CHECKING:  # all are handed in
     from discreet.ledger.batch import Batch, KeyHistory
     from discreet.ledger.charge import PricedRequest
 
-__all__ = [
-    "ChargeRequest",
-    "FailRequest",
-    "ReleaseRequest",
-    "ReopenRequest",
-    "StartRequest",
-    "checked_answer",
-    "refuse_closed",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class _KeyRequest:

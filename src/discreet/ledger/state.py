@@ -65,8 +65,6 @@ if TYPE_CHECKING:  # a store is handed in
     from discreet.ledger.charge import Costs
     from discreet.ledger.stores.store import LedgerStore
 
-__all__ = ["LedgerState", "restore_state"]
-
 _VERSION: Final = 2
 
 

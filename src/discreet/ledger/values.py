@@ -23,22 +23,6 @@ from discreet.accounting.budgets.budget import Budget
 from discreet.accounting.budgets.currency import Amounts
 from discreet.errors import OutOfRange, WrongKind
 
-__all__ = [
-    "Account",
-    "Charged",
-    "Receipt",
-    "Started",
-    "StoredAnswer",
-    "check_two_people",
-    "checked_key",
-    "checked_path",
-    "checked_person",
-    "checked_reason",
-    "checked_text",
-    "parent_account",
-    "path_and_ancestors",
-]
-
 _LONGEST_KEY: Final = 200
 _LONGEST_TEXT: Final = 1000
 

@@ -41,8 +41,6 @@ from discreet.ledger.canonical_lines import EntryRow
 from discreet.ledger.state import LedgerState, restore_state
 from discreet.ledger.stores.store import LedgerStore
 
-__all__ = ["Writer"]
-
 _MOST: Final = 512
 _KEPT_EVERY: Final = 1000
 

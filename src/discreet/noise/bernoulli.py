@@ -33,8 +33,6 @@ from discreet.noise.chance import Chance, ExpNeg, Logistic, Ratio, chance_scaled
 from discreet.noise.distribution import BITS, Distribution, Moments
 from discreet.noise.entropy import SYSTEM, Entropy, checked_count, checked_entropy
 
-__all__ = ["Bernoulli", "CoinSizes", "exp_coins", "flip", "settle"]
-
 Enclosure = Callable[[int], tuple[int, int]]
 
 

@@ -27,14 +27,11 @@ from discreet.arrays import INT64_MAX, INT64_MIN
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import Interval, whole
 from discreet.noise.categorical import WeightedTable
-from discreet.noise.chance import ScaledExponential, log_of
-from discreet.noise.decay import Progression
+from discreet.noise.chance import Progression, ScaledExponential, log_of
 from discreet.noise.distribution import Distribution, Moments
 from discreet.noise.entropy import Entropy
 from discreet.noise.table import TableSizes
 from discreet.noise.two_sided import TwoSidedLaw
-
-__all__ = ["Bounded", "Truncated"]
 
 _MOST_OUTCOMES: Final = 1 << 16
 _MOMENT_BITS: Final = 256

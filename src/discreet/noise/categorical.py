@@ -30,8 +30,6 @@ from discreet.noise.distribution import Distribution, Moments, empty
 from discreet.noise.entropy import Entropy
 from discreet.noise.table import CHUNK, Boundaries, Table, TableSizes, boundaries
 
-__all__ = ["Categorical", "Uniform", "WeightedTable"]
-
 _CHUNK = 1 << 16
 
 

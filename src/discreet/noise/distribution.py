@@ -36,8 +36,6 @@ from discreet.exact import ExactNumber, Interval, positive, rational, whole
 from discreet.noise.chance import checked_bits, log_of
 from discreet.noise.entropy import SYSTEM, Entropy, checked_count, checked_entropy, process_stamp
 
-__all__ = ["Distribution", "Moments", "checked_scale", "draw_from_pool", "empty"]
-
 BLOCK: Final = 256
 MOST_LAWS: Final = 64
 

@@ -19,8 +19,6 @@ from discreet.exact import whole
 from discreet.noise.entropy import SYSTEM, Entropy, checked_entropy
 from discreet.noise.tablefree import Parameters, gaussian_into, laplace_into
 
-__all__ = ["gaussian_each", "laplace_each"]
-
 _LARGEST_SCALE: Final = 1 << 57
 
 

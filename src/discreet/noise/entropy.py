@@ -44,8 +44,6 @@ from discreet.errors import (
 )
 from discreet.exact import whole
 
-__all__ = ["SYSTEM", "Entropy", "KeyedEntropy", "SystemEntropy"]
-
 Words = NDArray[np.unsignedinteger[Any]]
 """An array of words in the narrowest unsigned type."""
 

@@ -25,8 +25,6 @@ from discreet.errors import EntropyExhausted, OutOfRange, WrongKind
 from discreet.exact import ExactNumber, probability, whole
 from discreet.noise.entropy import checked_count, word_type
 
-__all__ = ["ExactLaw", "ReplayEntropy", "exact_law"]
-
 Outcome = TypeVar("Outcome", bound="Hashable")
 
 _WIDEST_BRANCH = 16

@@ -32,15 +32,12 @@ from numpy.typing import NDArray
 
 from discreet.certified import exp_neg, pi, sqrt
 from discreet.exact import ExactNumber, Interval
-from discreet.noise.chance import ScaledExponential
-from discreet.noise.decay import Decay
+from discreet.noise.chance import Decay, ScaledExponential
 from discreet.noise.distribution import BITS, Moments, checked_scale
 from discreet.noise.entropy import Entropy
 from discreet.noise.rare_events import gaussian_beyond_into
 from discreet.noise.tablefree import FreeSizes, Parameters, gaussian_into
 from discreet.noise.two_sided import TwoSidedLaw
-
-__all__ = ["DiscreteGaussian", "normalizer", "tail_ratio", "variance_bounds"]
 
 _NARROW_TAIL: Final = 1 << 11  # tails of variances up to here are summed term by term
 _SHORT: Final = 32

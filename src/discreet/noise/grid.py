@@ -31,8 +31,6 @@ from discreet.certified import sqrt
 from discreet.errors import NotExact, OutOfRange, TooLarge, WrongKind
 from discreet.exact import ExactNumber, positive, whole
 
-__all__ = ["DyadicGrid"]
-
 _FINE_BITS: Final = 24
 _LARGEST: Final = 2.0**62
 

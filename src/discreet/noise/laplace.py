@@ -20,15 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.exact import ExactNumber, Interval
-from discreet.noise.chance import ScaledExponential, complement, ratio
-from discreet.noise.decay import Decay
+from discreet.noise.chance import Decay, ScaledExponential, complement, ratio
 from discreet.noise.distribution import BITS, Distribution, Moments, checked_scale, empty
 from discreet.noise.entropy import Entropy
 from discreet.noise.rare_events import laplace_beyond_into
 from discreet.noise.tablefree import FreeSizes, Parameters, geometric_into, laplace_into
 from discreet.noise.two_sided import TwoSidedLaw
-
-__all__ = ["DiscreteLaplace", "Geometric"]
 
 _ONE = Interval(Fraction(1), Fraction(1))
 _NONE = Interval(Fraction(0), Fraction(0))

@@ -52,18 +52,12 @@ from discreet.noise.tablefree import (
     repeated,
 )
 
-__all__ = ["gaussian_beyond_into", "laplace_beyond_into", "rare_heads"]
-
 _WIDEST: Final = Fraction(1 << 57)
 _GUARD_BITS: Final = 8
 
 
 def rare_heads(
-    *,
-    coins: int,
-    chance: Callable[[int], Interval],
-    entropy: Entropy,
-    sizes: FreeSizes = SIZES,
+    *, coins: int, chance: Callable[[int], Interval], entropy: Entropy, sizes: FreeSizes = SIZES
 ) -> NDArray[np.int64]:
     """Return the places of the coins that show heads, lowest first.
 
@@ -118,11 +112,7 @@ def _stays(chance: Callable[[int], Interval], scale: Fraction) -> Enclosure:
 
 
 def laplace_beyond_into(
-    out: NDArray[np.int64],
-    scale: Fraction,
-    least: int,
-    entropy: Entropy,
-    sizes: FreeSizes = SIZES,
+    out: NDArray[np.int64], scale: Fraction, least: int, entropy: Entropy, sizes: FreeSizes = SIZES
 ) -> None:
     """Overwrite ``out`` with discrete Laplace draws that reach ``least``, which is not negative.
 
@@ -146,9 +136,7 @@ def gaussian_beyond_into(
     center = _center(variance, least)
     scale = Parameters.same(variance / (least + center))
     repeated(
-        out,
-        scale,
-        lambda part, count: _attempt(part, count, variance, center, entropy, sizes),
+        out, scale, lambda part, count: _attempt(part, count, variance, center, entropy, sizes)
     )
     out[:] = saturating_add(out, np.full(out.shape, least, np.int64))
 

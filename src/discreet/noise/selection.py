@@ -33,8 +33,6 @@ from discreet.noise.bernoulli import SIZES, CoinSizes, exp_coins
 from discreet.noise.categorical import Uniform
 from discreet.noise.entropy import SYSTEM, Entropy, checked_entropy
 
-__all__ = ["exponential_weights", "permute_and_flip"]
-
 _STEEPEST: Final = Fraction(
     1 << 200
 )  # from here on a gap of one unit is decided; products stay finite

@@ -28,18 +28,8 @@ from typing import Any, Final, Protocol, final
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.noise.decay import Decay
+from discreet.noise.chance import Decay
 from discreet.noise.entropy import Entropy
-
-__all__ = [
-    "Boundaries",
-    "Law",
-    "SignedLaw",
-    "SignedSampler",
-    "Table",
-    "TableSizes",
-    "boundaries",
-]
 
 CHUNK: Final = 1 << 16
 VOID: Final = int(np.iinfo(np.int64).min)

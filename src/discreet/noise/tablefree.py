@@ -31,19 +31,6 @@ from discreet.noise.bernoulli import SIZES as COIN_SIZES
 from discreet.noise.bernoulli import CoinSizes, exp_coins
 from discreet.noise.entropy import Entropy
 
-__all__ = [
-    "Attempt",
-    "FreeSizes",
-    "Parameters",
-    "WideIntegers",
-    "gaussian_into",
-    "geometric_into",
-    "laplace_into",
-    "magnitudes",
-    "repeated",
-    "settle_geometric",
-]
-
 CHUNK: Final = 1 << 16
 BLOCK_BITS: Final = 5  # Q has a scale in [16, 32), so R is accepted at least 15 times in 16
 

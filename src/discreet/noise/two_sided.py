@@ -17,13 +17,10 @@ from numpy.typing import NDArray
 
 from discreet.arrays import INT64_MAX
 from discreet.exact import Interval, whole
-from discreet.noise.chance import ScaledExponential, complement, log_of
-from discreet.noise.decay import Decay
+from discreet.noise.chance import Decay, ScaledExponential, complement, log_of
 from discreet.noise.distribution import Distribution, empty
 from discreet.noise.entropy import SYSTEM, Entropy, checked_count, checked_entropy
 from discreet.noise.tablefree import SIZES, FreeSizes
-
-__all__ = ["TABLE_FROM", "TwoSidedLaw"]
 
 TABLE_FROM: Final = 1 << 16
 """Draws of one call from which on a table is used.

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from discreet.arrays import INT64_MAX, INT64_MIN
 from discreet.certified import exp_neg
 from discreet.noise.bernoulli import SIZES, CoinSizes, flip
-from discreet.noise.decay import Decay
+from discreet.noise.chance import Decay
 from discreet.noise.entropy import Entropy
 from discreet.noise.table import (
     CHUNK,
@@ -37,8 +37,6 @@ from discreet.noise.table import (
     TableSizes,
     boundaries,
 )
-
-__all__ = ["BlockLaw", "BlockSampler", "table_sampler"]
 
 _GUARD_BITS: Final = 64
 

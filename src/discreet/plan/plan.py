@@ -53,7 +53,7 @@ from discreet.requests.engine_request import (
     PublicGroups,
     Total,
 )
-from discreet.requests.key_product import Product
+from discreet.requests.table_schema import Product
 from discreet.units import PrivacyUnit
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it

@@ -52,8 +52,7 @@ from discreet.query.question import Question
 from discreet.query.relations import Scan
 from discreet.query.source_text import pointed
 from discreet.requests.engine_request import EngineRequest
-from discreet.requests.key_product import Product
-from discreet.requests.table_schema import Schema
+from discreet.requests.table_schema import Product, Schema
 from discreet.requests.text_limits import check_text_work
 from discreet.units import PrivacyUnit, Relation
 

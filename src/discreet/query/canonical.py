@@ -33,6 +33,7 @@ from discreet.query.expressions import (
     Expression,
     Grouped,
     Literal,
+    Order,
     Star,
     Window,
 )
@@ -52,8 +53,6 @@ from discreet.query.relations import (
     UnionAll,
     folded,
 )
-
-__all__ = ["VERSION", "Scope", "canonical", "form", "relation_form", "visible"]
 
 Scope = Sequence[frozenset[str]]
 """The folded names of each visible table, from left to right; a subquery may have none."""
@@ -104,13 +103,7 @@ def _place(table: str | None, scope: Scope) -> int | str | None:
 
 
 def _written(value: object) -> str:
-    match value:
-        case str():
-            return value
-        case date():
-            return value.isoformat()
-        case _:
-            return str(value)
+    return value.isoformat() if isinstance(value, date) else str(value)
 
 
 def _call(call: Call, scope: Scope) -> Form:
@@ -153,11 +146,12 @@ def _window(window: Window, scope: Scope) -> Form:
         window.function,
         [form(part, scope) for part in window.arguments],
         _sorted([form(part, scope) for part in window.partition]),
-        [
-            [form(item.expression, scope), item.descending, item.nulls_first]
-            for item in window.order
-        ],
+        _order(window.order, scope),
     ]
+
+
+def _order(order: Sequence[Order], scope: Scope) -> list[Form]:
+    return [[form(item.expression, scope), item.descending, item.nulls_first] for item in order]
 
 
 def _aggregate(total: Aggregate, scope: Scope) -> Form:
@@ -197,11 +191,8 @@ def canonical(question: Question) -> str:
         "relation": relation_form(question.relation),
         "keys": [form(value, scope) for _, value in question.keys],
         "outputs": _outputs(question.outputs, scope),
-        "having": None if question.having is None else form(question.having, scope),
-        "order": [
-            [form(item.expression, scope), item.descending, item.nulls_first]
-            for item in question.order
-        ],
+        "having": _perhaps(question.having, scope),
+        "order": _order(question.order, scope),
         "limit": question.limit,
         "clause": {} if question.clause is None else _clause(question.clause, scope),
     }
@@ -228,9 +219,7 @@ def visible(relation: Relation) -> Scope:
             return [frozenset()]
 
 
-def relation_form(  # noqa: C901, PLR0911 (one for each kind of node)
-    relation: Relation,
-) -> list[Any]:
+def relation_form(relation: Relation) -> Form:  # noqa: C901, PLR0911 (one for each kind of node)
     """Return the one form of a relation: a nested list.
 
     >>> relation_form(Named(Table("Visits"), "v"))

@@ -30,8 +30,6 @@ from discreet.query.expressions import (
 from discreet.query.sql.tokens import RESERVED
 from discreet.query.types import Scalar
 
-__all__ = ["quoted", "said", "said_number", "said_order", "said_value"]
-
 _PLAIN: Final = re.compile(r"[^\W\d]\w*")
 _POWERS: Final = {
     "OR": 1,

@@ -34,23 +34,6 @@ from discreet.query.signatures import AGGREGATES, FUNCTIONS, PLAIN, WINDOWS, Fun
 from discreet.query.source_text import Span, pointed
 from discreet.query.types import Scalar, Type, type_of
 
-__all__ = [
-    "Aggregate",
-    "Call",
-    "Case",
-    "Cast",
-    "Column",
-    "Expression",
-    "Grouped",
-    "Literal",
-    "Order",
-    "Star",
-    "Window",
-    "check_expression",
-    "transformed",
-    "walk",
-]
-
 Pair = tuple[Fraction, Fraction]
 
 

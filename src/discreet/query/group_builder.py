@@ -17,8 +17,6 @@ from discreet.query.sql.parse import as_question, read_expression, read_item, re
 from discreet.query.sql.privacy_clause import clause_of
 from discreet.query.sql.select_syntax import Item, Select
 
-__all__ = ["Asked", "Bounds", "read_items"]
-
 Bounds = tuple[Any, Any]
 """The lowest and the highest value: exact numbers, or floats that stand for their decimal text."""
 

@@ -21,26 +21,6 @@ from discreet.query.source_text import Span, pointed
 if TYPE_CHECKING:  # expressions make these checks
     from discreet.query.expressions import Expression
 
-__all__ = [
-    "DEEPEST_NESTING",
-    "LARGEST_TREE",
-    "LONGEST_QUESTION",
-    "MOST_ENTRIES",
-    "TALLEST_TREE",
-    "check_flag",
-    "check_name",
-    "check_names",
-    "check_place",
-    "check_size",
-    "check_span",
-    "check_tuple",
-    "fraction_of",
-    "pair_of",
-    "scalar_of",
-    "too_much",
-    "wrong",
-]
-
 LONGEST_QUESTION: Final = 100_000
 """Characters of a text."""
 DEEPEST_NESTING: Final = 80

@@ -37,15 +37,6 @@ from discreet.query.relations import (
 from discreet.query.row_level import check_group, check_row
 from discreet.query.source_text import Span
 
-__all__ = [
-    "NOISES",
-    "STRATEGIES",
-    "Clause",
-    "Question",
-    "aggregates",
-    "check_relation_size",
-]
-
 
 def check_relation_size(relation: Relation) -> int:
     """Return the number of nodes of a relation and its expressions, unless it is too much.
@@ -115,10 +106,7 @@ class Clause:
         for name in _COUNTS:
             if getattr(self, name) is not None:
                 check_place(getattr(self, name), name, low=1, span=self.span)
-        for value, known in (
-            (self.group_selection_strategy, STRATEGIES),
-            (self.noise, NOISES),
-        ):
+        for value, known in ((self.group_selection_strategy, STRATEGIES), (self.noise, NOISES)):
             if value is not None and (type(value) is not str or value not in known):
                 raise wrong(f"an option is none of {', '.join(known)}.", self.span)
         if self.privacy_unit_column is not None and type(self.privacy_unit_column) is not Column:

@@ -28,8 +28,6 @@ from discreet.query.relations import (
     UnionAll,
 )
 
-__all__ = ["drawn", "drawn_relation"]
-
 
 def drawn(question: Question) -> str:
     """Return a question as text, one part a line, the relation below.

@@ -29,8 +29,6 @@ from discreet.query.relations import (
 from discreet.query.source_text import pointed
 from discreet.query.types import Type
 
-__all__ = ["check_bound", "check_names", "columns"]
-
 Columns = tuple[tuple[str, Type], ...]
 
 

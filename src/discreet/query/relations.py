@@ -29,27 +29,6 @@ from discreet.query.signatures import PLAIN
 from discreet.query.source_text import Span
 from discreet.query.types import Type
 
-__all__ = [
-    "KINDS",
-    "Aggregated",
-    "BoundedUnits",
-    "Distinct",
-    "Filter",
-    "Join",
-    "Named",
-    "Output",
-    "Project",
-    "Relation",
-    "Scan",
-    "Table",
-    "UnionAll",
-    "check_outputs",
-    "check_relation",
-    "descend",
-    "expressions_in",
-    "folded",
-]
-
 Output = tuple[str, Expression]
 """A column of a result: its name and what it holds."""
 

@@ -26,8 +26,6 @@ from discreet.query.expressions import (
 from discreet.query.node_checks import wrong
 from discreet.query.source_text import CLAUSES, Span, unsupported
 
-__all__ = ["check_group", "check_row", "only_rows"]
-
 _ROW: Final = frozenset({Column, Literal, Call, Case, Cast})
 _GROUP: Final = frozenset({Literal, Call, Case, Cast})
 

@@ -22,8 +22,6 @@ from typing import Any, Final
 
 from discreet.query.types import Type
 
-__all__ = ["DATE_FUNCTIONS", "LONGEST_TEXT", "TEXT_CASTS", "TEXT_FUNCTIONS"]
-
 LONGEST_TEXT: Final = 2**13
 
 _LOWER: Final = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}

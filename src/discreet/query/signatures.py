@@ -17,8 +17,6 @@ from typing import Final, final
 
 from discreet.query.types import NUMBERS, Type
 
-__all__ = ["AGGREGATES", "FUNCTIONS", "PARTS", "PLAIN", "TIME_PARTS", "WINDOWS", "Function"]
-
 AcceptedTypes = frozenset[Type]
 
 _ANY: Final = frozenset(Type)
@@ -33,10 +31,7 @@ TIME_PARTS: Final = ("HOUR", "MINUTE", "SECOND")
 """Parts that only a TIMESTAMP has."""
 
 PARTS: Final[dict[str, tuple[str, ...]]] = {
-    "EXTRACT": (
-        *("YEAR", "MONTH", "DAY", "QUARTER", "DAYOFWEEK", "DAYOFYEAR"),
-        *TIME_PARTS,
-    ),
+    "EXTRACT": (*("YEAR", "MONTH", "DAY", "QUARTER", "DAYOFWEEK", "DAYOFYEAR"), *TIME_PARTS),
     "DATE_TRUNC": ("DAY", "MONTH", "QUARTER", "YEAR"),
     "DATE_DIFF": ("DAY",),
 }

@@ -10,17 +10,6 @@ from typing import Final, final
 
 from discreet.errors import UnknownName, UnreadableSQL, UnsupportedSQL
 
-__all__ = [
-    "CLAUSES",
-    "FUNCTIONS",
-    "Span",
-    "pointed",
-    "underlined",
-    "unknown",
-    "unreadable",
-    "unsupported",
-]
-
 _WIDEST: Final = 100
 
 
@@ -115,10 +104,7 @@ CLAUSES: Final[dict[str, Reason]] = {
         "write COUNTIF or FILTER (WHERE ...) for each column.",
     ),
     "UNPIVOT": ("it turns columns into values.", "write a UNION ALL of several SELECTs."),
-    "LATERAL": (
-        "a subquery for each row cannot be checked.",
-        "write a join with a condition.",
-    ),
+    "LATERAL": ("a subquery for each row cannot be checked.", "write a join with a condition."),
     "NATURAL": (
         "which columns it joins on changes with the tables.",
         "write JOIN ... USING (column).",
@@ -178,10 +164,7 @@ CLAUSES: Final[dict[str, Reason]] = {
     "GROUPS": ("frames are those of SQL.", "leave the frame out."),
     "IGNORE": ("values are taken as they come.", "filter the rows first."),
     "RESPECT": ("values are taken as they come.", "leave it out."),
-    "WITHIN": (
-        "there is one way to say it here.",
-        "write PERCENTILE_CONT(x, 0.5) or MEDIAN(x).",
-    ),
+    "WITHIN": ("there is one way to say it here.", "write PERCENTILE_CONT(x, 0.5) or MEDIAN(x)."),
 }
 """Words that begin something which is not answered."""
 

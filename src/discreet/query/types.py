@@ -15,16 +15,6 @@ from enum import Enum
 from fractions import Fraction
 from typing import Final, final
 
-__all__ = [
-    "LARGEST",
-    "NUMBERS",
-    "SMALLEST",
-    "TYPES_BY_NAME",
-    "Scalar",
-    "Type",
-    "type_of",
-]
-
 Scalar = bool | int | Fraction | str | date | None
 """A value as written in a question (a datetime is a date to the type checker); None is NULL."""
 

@@ -15,13 +15,7 @@ if TYPE_CHECKING:  # each is loaded when first used, because a plan needs none o
     from discreet.release.odds import Odds, odds_of
     from discreet.release.release import Release
 
-__all__ = [
-    "Odds",
-    "Release",
-    "ReleasedColumn",
-    "noised",
-    "odds_of",
-]
+__all__ = ["Odds", "Release", "ReleasedColumn", "noised", "odds_of"]
 
 if not TYPE_CHECKING:  # to which every name would be one of this room
     __getattr__, __dir__ = late_names(

@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 
 from discreet.query.expressions import Column, Expression, Grouped, walk
 from discreet.query.types import Type
-from discreet.release.aggregates.table import kind_of
-from discreet.release.confidence_intervals.intervals import Intervals
+from discreet.release.aggregates import kind_of
 from discreet.release.formula_ranges import Ranges
 from discreet.release.formulas import Formulas
 from discreet.release.frames import ReleasedColumn
 from discreet.release.interval_arithmetic import Ends, everything
+from discreet.release.noisy_totals import Intervals
 from discreet.release.value_arrays import Vector, vector
 from discreet.requests.raw_totals import Integers, arrow_numbers, numbers, taken
 
@@ -36,8 +36,6 @@ if TYPE_CHECKING:  # for annotations alone
     from discreet.plan.plan import Plan
     from discreet.plan.statistics.answer_layout import AnswerColumn
     from discreet.release.noisy_totals import Noisy
-
-__all__ = ["columns_of", "order_of"]
 
 Sorted = tuple[pa.Array, bool, bool]
 """What to sort by, whether in descending order, and whether NULL comes first."""

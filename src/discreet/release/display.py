@@ -27,8 +27,6 @@ if TYPE_CHECKING:  # for annotations alone
     from discreet.plan.plan import Plan
     from discreet.release.release import Release
 
-__all__ = ["bars", "html_of", "plain", "rich_table", "text_of"]
-
 WEAK: Final = 0.25
 _LOPSIDED: Final = 0.1
 _LONGEST: Final = 60

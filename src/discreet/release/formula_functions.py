@@ -17,11 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import INT64_MIN
-from discreet.query.scalar_functions import DATE_FUNCTIONS, TEXT_CASTS, TEXT_FUNCTIONS
+from discreet.query.scalar_functions import DATE_FUNCTIONS, TEXT_FUNCTIONS
 from discreet.query.types import Type
 from discreet.release.value_arrays import Mask, Vector, half_away, vector
-
-__all__ = ["CASTS", "NUMBERS", "VALUES", "as_float", "as_integer"]
 
 Array = NDArray[Any]
 Computed = tuple[Array, Mask]
@@ -147,6 +145,3 @@ NUMBERS: Final[dict[str, Callable[..., Computed]]] = {
 
 VALUES: Final[dict[str, Callable[..., Any]]] = {**TEXT_FUNCTIONS, **DATE_FUNCTIONS}
 """Functions that are computed one value at a time."""
-
-CASTS: Final = TEXT_CASTS
-"""Casts that are made one value at a time."""

@@ -27,8 +27,6 @@ from discreet.release.formulas import Formulas
 from discreet.release.interval_arithmetic import RANGES, Ends, Range, fitting, rounded
 from discreet.release.value_arrays import Mask
 
-__all__ = ["Ranges"]
-
 _EXACT: Final = 2.0**53
 
 

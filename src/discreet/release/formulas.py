@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 
 from discreet.query.expression_types import FUNCTIONS, ColumnTypes
 from discreet.query.expressions import Call, Case, Cast, Column, Expression, Grouped, Literal
+from discreet.query.scalar_functions import TEXT_CASTS
 from discreet.query.types import Type
-from discreet.release.formula_functions import CASTS, NUMBERS, VALUES, as_float, as_integer
+from discreet.release.formula_functions import NUMBERS, VALUES, as_float, as_integer
 from discreet.release.value_arrays import Mask, Vector, constant, vector
-
-__all__ = ["Formulas", "cast"]
 
 _COMPARE: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "=": np.equal,
@@ -161,7 +160,7 @@ def cast(column: Vector, to: Type) -> Vector:
         case Type.INTEGER, Type.BOOLEAN:
             return Vector(to, column.values != 0, column.null)
         case _:
-            return _applied(CASTS[column.type, to], [column], to)
+            return _applied(TEXT_CASTS[column.type, to], [column], to)
 
 
 def _negated(column: Vector) -> Vector:

@@ -15,15 +15,6 @@ from discreet.errors import WrongKind
 from discreet.query.types import Type
 from discreet.release.value_arrays import ARROW
 
-__all__ = [
-    "ReleasedColumn",
-    "columns_in",
-    "missing_extra",
-    "pandas_frame",
-    "polars_frame",
-    "table_of",
-]
-
 _ENDS: Final = ("_low", "_high")
 
 

@@ -21,20 +21,6 @@ import numpy as np
 
 from discreet.release.value_arrays import Floats, Mask, half_away
 
-__all__ = [
-    "RANGES",
-    "Ends",
-    "Range",
-    "added",
-    "divided",
-    "everything",
-    "fitting",
-    "hull",
-    "multiplied",
-    "rounded",
-    "widened",
-]
-
 Ends = tuple[Floats, Floats]
 """The lower and the upper ends of intervals."""
 

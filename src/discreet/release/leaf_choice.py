@@ -36,8 +36,6 @@ from discreet.noise.entropy import checked_entropy
 from discreet.plan.pricing.group_sensitivity import LeafChoice
 from discreet.requests.raw_totals import Integers, SparseLeaves
 
-__all__ = ["chosen_leaves"]
-
 _BATCH: Final = 1 << 14
 _STEEPEST: Final = Fraction(1 << 200)  # from here on a gap of one is decided
 _SAFE: Final = 1 << 62
@@ -74,13 +72,13 @@ def chosen_leaves(
     runs = _Runs.of(sparse, leaves=leaves, groups=groups)
     gaps = _gaps(runs, choice)
     unit = 1 / (choice.mechanism.scale * choice.parts)
-    found = np.empty(groups, np.int64)
+    picked = np.empty(groups, np.int64)
     for first, last in _batches(runs.first):
         part = slice(runs.first[first], runs.first[last])
         starts = runs.first[first:last] - runs.first[first]
         batch = _Batch(runs.length[part], gaps[part], starts, unit)
-        found[first:last] = batch.chosen(entropy, sizes) + runs.first[first]
-    return runs.start[found] + _below(runs.length[found], entropy)
+        picked[first:last] = batch.chosen(entropy, sizes) + runs.first[first]
+    return runs.start[picked] + _below(runs.length[picked], entropy)
 
 
 @final
@@ -106,15 +104,16 @@ class _Runs:
         upto = np.cumsum(count)
         before_group = np.concatenate([[0], upto])[np.concatenate([[0], ends[:-1]])[group]]
         inside = upto - before_group
-        at = 2 * np.arange(group.size) + group
+        gap = 2 * np.arange(group.size) + group
         opens = np.ones(group.size, np.bool_)
         opens[1:] = group[1:] != group[:-1]
         previous = np.where(opens, 0, np.concatenate([[0], leaf[:-1] + 1])[: group.size])
         start = np.zeros(first[-1], np.int64)
         stop = np.full(first[-1], leaves, np.int64)
         below, total = np.zeros_like(start), np.zeros_like(start)
-        start[at], stop[at], below[at], total[at] = previous, leaf, inside - count, inside - count
-        own = at + 1
+        start[gap], stop[gap] = previous, leaf
+        below[gap] = total[gap] = inside - count
+        own = gap + 1
         start[own], stop[own], below[own], total[own] = leaf, leaf + 1, inside - count, inside
         last, filled = first[1:] - 1, ends > np.concatenate([[0], ends[:-1]])
         rest = last[filled]
@@ -129,8 +128,12 @@ def _with_more(sparse: SparseLeaves, place: int, more: int, *, groups: int) -> S
     there = leaf == place
     count = count + np.where(there, more, 0)
     others = np.setdiff1d(np.arange(groups), group[there], assume_unique=True)
-    at = np.searchsorted(group, others, side="left" if place == 0 else "right")
-    return np.insert(group, at, others), np.insert(leaf, at, place), np.insert(count, at, more)
+    into = np.searchsorted(group, others, side="left" if place == 0 else "right")
+    return (
+        np.insert(group, into, others),
+        np.insert(leaf, into, place),
+        np.insert(count, into, more),
+    )
 
 
 def _gaps(runs: _Runs, choice: LeafChoice) -> NDArray[Any]:
@@ -148,8 +151,8 @@ def _gaps(runs: _Runs, choice: LeafChoice) -> NDArray[Any]:
     )
     top = gaps.max()
     best = np.minimum.reduceat(np.where(runs.length > 0, gaps, top), runs.first[:-1])
-    found: NDArray[Any] = np.maximum(gaps - np.repeat(best, sizes), 0)
-    return found
+    below_best: NDArray[Any] = np.maximum(gaps - np.repeat(best, sizes), 0)
+    return below_best
 
 
 def _batches(first: Integers) -> Iterator[tuple[int, int]]:
@@ -183,10 +186,10 @@ class _Batch:
     def chosen(self, entropy: Entropy, sizes: CoinSizes) -> Integers:
         """Return the run that is chosen in each group."""
         words = entropy.words(self.starts.size, sizes.word_bits)
-        found, sure = self.by_floats(words, sizes.word_bits)
-        for at in np.flatnonzero(~sure).tolist():
-            found[at] = self.by_integers(at, int(words[at]), entropy, sizes)
-        return found
+        picked, sure = self.by_floats(words, sizes.word_bits)
+        for group in np.flatnonzero(~sure).tolist():
+            picked[group] = self.by_integers(group, int(words[group]), entropy, sizes)
+        return picked
 
     def by_floats(
         self, words: NDArray[np.unsignedinteger[Any]], bits: int
@@ -199,12 +202,12 @@ class _Batch:
         sums = np.concatenate([[0.0], np.cumsum(share)])
         low = words * 2.0**-bits + sums[starts]
         high = low + 2.0**-bits
-        found = np.clip(np.searchsorted(sums[1:], low, side="right"), starts, ends)
+        run = np.clip(np.searchsorted(sums[1:], low, side="right"), starts, ends)
         # rounding of weights and totals, of running sums of one for each group, of low and high
         radius = (2.0 * weight.size * (starts.size + 2.0) + 4096.0) * 2.0**-52
-        above = (found == starts) | (low - sums[found] > radius)
-        below = (found == ends) | (sums[found + 1] - high > radius)
-        return found, above & below & (self.length[found] > 0)
+        above = (run == starts) | (low - sums[run] > radius)
+        below = (run == ends) | (sums[run + 1] - high > radius)
+        return run, above & below & (self.length[run] > 0)
 
     def by_integers(self, group: int, word: int, entropy: Entropy, sizes: CoinSizes) -> int:
         """Find the run that U selects, revealing more bits of U as long as needed."""
@@ -217,9 +220,9 @@ class _Batch:
                 ends = exp_neg(int(self.gaps[run]) * self.unit, bits + 64)
                 low.append(low[-1] + size * ends[0])
                 high.append(high[-1] + size * ends[1])
-            for at, run in enumerate(filled, start=1):
-                above = at == 1 or word * low[-1] >= high[at - 1] << bits
-                if above and (at == filled.size or (word + 1) * high[-1] <= low[at] << bits):
+            for rank, run in enumerate(filled, start=1):
+                above = rank == 1 or word * low[-1] >= high[rank - 1] << bits
+                if above and (rank == filled.size or (word + 1) * high[-1] <= low[rank] << bits):
                     return int(run)
             word = word << sizes.step_bits | entropy.bits(sizes.step_bits)
             bits += sizes.step_bits
@@ -227,7 +230,7 @@ class _Batch:
 
 def _below(limits: Integers, entropy: Entropy) -> Integers:
     """Return a whole number below each limit, all equally likely."""
-    found = np.zeros_like(limits)
+    drawn = np.zeros_like(limits)
     waiting = np.flatnonzero(limits > 1)
     width = int(limits.max(initial=1) - 1).bit_length()
     widths = np.frexp((limits - 1).astype(np.float64))[1]  # enough bits for the largest outcome
@@ -235,6 +238,6 @@ def _below(limits: Integers, entropy: Entropy) -> Integers:
         words = entropy.words(waiting.size, width).astype(np.int64)
         words &= (np.int64(1) << widths[waiting].astype(np.int64)) - 1
         fits = words < limits[waiting]
-        found[waiting[fits]] = words[fits]
+        drawn[waiting[fits]] = words[fits]
         waiting = waiting[~fits]
-    return found
+    return drawn

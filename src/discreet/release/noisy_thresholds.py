@@ -40,7 +40,6 @@ from discreet.plan.bounds_search.bounds_search import (
 )
 from discreet.plan.pricing.group_sensitivity import UNITS, Noise
 from discreet.release.noisy_totals import Run
-from discreet.requests.key_product import Product
 from discreet.requests.raw_totals import (
     ARROW_TYPES,
     Integers,
@@ -50,12 +49,11 @@ from discreet.requests.raw_totals import (
     arrow_values,
     numbers,
 )
+from discreet.requests.table_schema import Product
 
 if TYPE_CHECKING:  # for annotations alone
     from discreet.plan.plan import Plan
     from discreet.plan.statistics.having_threshold import HavingThreshold
-
-__all__ = ["bounds_from_bins", "groups_above_threshold", "private_bounds"]
 
 
 def private_bounds(

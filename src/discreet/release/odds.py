@@ -43,8 +43,6 @@ from discreet.units import Relation
 if TYPE_CHECKING:  # for annotations alone
     from discreet.plan.plan import Plan
 
-__all__ = ["Odds", "odds_of", "odds_of_plans"]
-
 _ALARM: Final = Fraction(1, 100)
 _LARGEST: Final = 64
 _MOST: Final = 16
@@ -132,7 +130,9 @@ def _losses(plans: tuple[Plan, ...]) -> Iterator[PrivacyLoss]:
     leaves = [(plan, leaf, count) for plan in plans for leaf, count in _leaves(plan.tree, 1)]
     if len(leaves) == 1 and leaves[0][2] == 1 and plans[0].selection is None:
         yield plans[0].loss
-    points = [point_price(leaf.price(1, _inserted(plan))) for plan, leaf, _ in leaves]
+    points = [
+        point_price(leaf.price(1, int(plan.unit.relation.replaces))) for plan, leaf, _ in leaves
+    ]
     counted = [
         (point, count)
         for point, (_, _, count) in zip(points, leaves, strict=True)
@@ -183,11 +183,6 @@ def _leaves(node: Node, count: int) -> Iterator[tuple[Leaf, int]]:
     times = node.count if isinstance(node, Repeat) else 1
     for _, child in node.branches():
         yield from _leaves(child, count * times)
-
-
-def _inserted(plan: Plan) -> int:
-    """Return how many units a step of the relation inserts where it removes one."""
-    return int(plan.unit.relation.replaces)
 
 
 def _point(epsilon: Fraction, delta: Fraction) -> PrivacyLoss:

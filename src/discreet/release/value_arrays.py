@@ -30,18 +30,6 @@ from discreet.requests.raw_totals import (
     numbers,
 )
 
-__all__ = [
-    "ARROW",
-    "Floats",
-    "Mask",
-    "Rationals",
-    "Vector",
-    "constant",
-    "half_away",
-    "vector",
-    "weighted",
-]
-
 Floats = NDArray[np.float64]
 
 _SAFE: Final = 1 << 62

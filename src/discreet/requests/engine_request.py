@@ -36,7 +36,7 @@ from discreet.query.expressions import Expression
 from discreet.query.relation_columns import check_bound, check_names
 from discreet.query.relations import Relation
 from discreet.query.types import LARGEST, SMALLEST, Type
-from discreet.requests.key_product import KeyValue, Product
+from discreet.requests.table_schema import KeyValue, Product
 
 __all__ = [
     "KEY_TYPES",

@@ -19,21 +19,6 @@ from numpy.typing import NDArray
 
 from discreet.query.types import Type
 
-__all__ = [
-    "ARROW_TYPES",
-    "LARGEST_TOTAL",
-    "Integers",
-    "RawTotals",
-    "SparseLeaves",
-    "arrow_numbers",
-    "arrow_values",
-    "integers",
-    "nulls",
-    "numbers",
-    "sparse_leaves",
-    "taken",
-]
-
 LARGEST_TOTAL: Final = 2**62
 """Answers are clamped to this size, so that noise can be added without a thought."""
 

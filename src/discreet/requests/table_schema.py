@@ -13,19 +13,80 @@ Bounds and categories are enforced: values are clamped, and rows of other catego
 (NULL among them, unless the column is declared to hold it).
 ``constant``, ``key`` and links are promises of the owner about all possible tables.  That a column
 is constant is said of one table: that it holds the same in another one is a promise by itself.
+
+Definition.  The groups of several keys with public values are all their combinations, however many,
+none of them written down.  They are numbered from 0 on, and the values of the last key change
+fastest.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import date
 from fractions import Fraction
 from typing import Final, final
 
 from discreet.query.relations import folded
 from discreet.query.types import Scalar, Type
 
-__all__ = ["EXACT", "ColumnFacts", "Link", "SameColumns", "Schema", "StoredColumn", "TableFacts"]
+MOST_GROUPS: Final = 1 << 62
+"""Groups are numbered by integers of 64 bits, with room to add two of them."""
+
+KeyValue = bool | int | str | date | None
+"""One value of a key (a datetime is a date to the type checker); None is NULL."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Product:
+    """The groups that have one of the public values in every key.
+
+    >>> wards = Product((("A", "B", None), (False, True)))
+    >>> len(wards), wards.item(3), wards.index((None, True)), ("C", True) in wards
+    (6, ('B', True), 5, False)
+    """
+
+    lists: tuple[tuple[KeyValue, ...], ...]
+    _places: tuple[dict[KeyValue, int], ...] = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Number the values of every key."""
+        places = tuple(
+            {value: place for place, value in enumerate(values)} for values in self.lists
+        )
+        object.__setattr__(self, "_places", places)
+
+    def __len__(self) -> int:
+        """Return the number of groups."""
+        return math.prod(map(len, self.lists))
+
+    def item(self, index: int) -> tuple[KeyValue, ...]:
+        """Return the group with a number."""
+        picked: list[KeyValue] = []
+        for values in reversed(self.lists):
+            index, place = divmod(index, len(values))
+            picked.append(values[place])
+        return tuple(reversed(picked))
+
+    def index(self, group: tuple[KeyValue, ...]) -> int:
+        """Return the number of a group."""
+        index = 0
+        for value, places in zip(group, self._places, strict=True):
+            index = index * len(places) + places[value]
+        return index
+
+    def __contains__(self, group: object) -> bool:
+        """Say whether a tuple of values is one of the groups."""
+        if not isinstance(group, tuple) or len(group) != len(self._places):
+            return False
+        return all(value in places for value, places in zip(group, self._places, strict=True))
+
+    def __repr__(self) -> str:
+        """Show how many values each key has; the values may be very many."""
+        return f"Product({' x '.join(str(len(values)) for values in self.lists)} groups)"
+
 
 EXACT: Final = frozenset({"integer", "text", "uuid", "boolean", "date"})
 """Forms that keep every value; floats, decimals and moments may be rounded when they are stored."""

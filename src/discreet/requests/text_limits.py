@@ -35,8 +35,6 @@ from discreet.query.relations import (
 from discreet.query.types import Type
 from discreet.requests.engine_request import DistinctCount, EngineRequest, Leaves, Total
 
-__all__ = ["LONGEST_HELD", "MOST_TEXTS", "check_text_work", "text_work", "with_short_texts"]
-
 LONGEST_HELD: Final = 2**14
 """Code points of a text that is held."""
 MOST_TEXTS: Final = 100

@@ -9,10 +9,8 @@ import os
 from collections.abc import Mapping, Sequence
 
 from discreet.accounting import Budget
-from discreet.engines.connection import Performance
 from discreet.engines.dispatch import engine_for
-from discreet.engines.engine import Engine
-from discreet.engines.spark.performance import SparkPerformance
+from discreet.engines.engine import Engine, Performance, SparkPerformance
 from discreet.errors import NotAllowed, WrongKind
 from discreet.ledger.ledger import Ledger
 from discreet.plan.policy.policy import Policy

@@ -9,8 +9,6 @@ from typing import Final
 
 from discreet.theorems.theorem import Theorem
 
-__all__ = ["ACCOUNTING"]
-
 _ACCOUNTING = "proof in docs/proofs/accounting.md"
 
 ACCOUNTING: Final = (

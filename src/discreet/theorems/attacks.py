@@ -9,8 +9,6 @@ from typing import Final
 
 from discreet.theorems.theorem import Theorem
 
-__all__ = ["ATTACKS"]
-
 ATTACKS: Final = (
     Theorem(
         key="clopper-pearson",
@@ -32,8 +30,7 @@ ATTACKS: Final = (
         key="held-out-event",
         statement="If an event, or a pair of neighbors, is chosen before the answers that judge it "
         "are drawn, its bounds hold at their level, however many others were tried.",
-        source="conditioning; Bichsel and others 2021, DP-Sniper; proof in "
-        "discreet.attacks.distinguishers.events",
+        source="conditioning; Bichsel and others 2021, DP-Sniper; proof in discreet.attacks.events",
     ),
     Theorem(
         key="audit-bound",

@@ -9,8 +9,6 @@ from typing import Final
 
 from discreet.theorems.theorem import Theorem
 
-__all__ = ["BUDGETS", "COMPOSITION", "LEDGER"]
-
 _GENERAL = (
     "Guerra-Balboa, Miranda-Pascual, Parra-Arnau and Strufe 2024, Composition in Differential "
     "Privacy for General Granularity Notions, CSF"
@@ -226,7 +224,7 @@ LEDGER: Final = (
         statement="At any time, all who use a ledger file use the same side files, by whatever "
         "names they opened it.",
         source="Linux manual, fcntl_locking(2), open file description locks; proof in "
-        "discreet.ledger.stores.inode_lock",
+        "discreet.ledger.stores.file_locks",
     ),
     Theorem(
         key="witness-card",

@@ -9,8 +9,6 @@ from typing import Final
 
 from discreet.theorems.theorem import Theorem
 
-__all__ = ["CONTINUAL", "SPARSE_VECTOR"]
-
 CONTINUAL: Final = (
     Theorem(
         key="linear-measurements",

@@ -9,8 +9,6 @@ from typing import Final
 
 from discreet.theorems.theorem import Theorem
 
-__all__ = ["MECHANISMS", "PARTITION_SELECTION", "UNITS_AND_MATRICES"]
-
 UNITS_AND_MATRICES: Final = (
     Theorem(
         key="canonical-metric",

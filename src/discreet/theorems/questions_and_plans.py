@@ -9,8 +9,6 @@ from typing import Final
 
 from discreet.theorems.theorem import Theorem
 
-__all__ = ["QUESTIONS_AND_PLANS"]
-
 QUESTIONS_AND_PLANS: Final = (
     Theorem(
         key="unit-local",
@@ -183,14 +181,14 @@ QUESTIONS_AND_PLANS: Final = (
         key="whole-floats",
         statement="A sum of n whole numbers of size at most m, held in floats of 53 bits, is exact "
         "in every order if n m <= 2^53.",
-        source="proof in discreet.engines.sql.whole_floats",
+        source="proof in discreet.engines.sql.expressions",
     ),
     Theorem(
         key="culling",
         statement="A unit with at least g cells below a limit keeps the same g cells with the "
         "lowest places, whether the others are known or not; only the cells of the one zone of "
         "places in which its last kept cell may lie need to be sorted.",
-        source="proofs in discreet.engines.threshold_bounding and discreet.engines.lowest_cells",
+        source="proofs in discreet.engines.threshold_bounding and discreet.engines.hash_order",
     ),
     Theorem(
         key="division-by-unit",

@@ -13,14 +13,11 @@ from discreet.theorems.accounting import ACCOUNTING
 from discreet.theorems.attacks import ATTACKS
 from discreet.theorems.budgets import BUDGETS, COMPOSITION, LEDGER
 from discreet.theorems.continual import CONTINUAL, SPARSE_VECTOR
+from discreet.theorems.foundations import NOISE, NOTIONS
 from discreet.theorems.mechanisms import MECHANISMS, PARTITION_SELECTION, UNITS_AND_MATRICES
-from discreet.theorems.noise import NOISE
-from discreet.theorems.notions import NOTIONS
 from discreet.theorems.questions_and_plans import QUESTIONS_AND_PLANS
 from discreet.theorems.release import RELEASE
 from discreet.theorems.theorem import Theorem
-
-__all__ = ["THEOREMS"]
 
 _ALL: Final = (
     *ACCOUNTING,

@@ -9,8 +9,6 @@ from typing import Final
 
 from discreet.theorems.theorem import Theorem
 
-__all__ = ["RELEASE"]
-
 RELEASE: Final = (
     Theorem(
         key="answer-loss",
@@ -31,8 +29,7 @@ RELEASE: Final = (
         statement="If independent variables that are stochastically larger than the weighted "
         "noises, rounded up to a grid of step h, exceed m in sum with chance at most (1 - c) / 2, "
         "the sum of the weighted noises stays within m h with chance at least c.",
-        source="stochastic order is kept by independent sums; proof in "
-        "discreet.release.confidence_intervals.half_width",
+        source="stochastic order is kept by independent sums; proof in discreet.release.half_width",
     ),
     Theorem(
         key="reach-rises",
@@ -47,15 +44,14 @@ RELEASE: Final = (
         "and W stochastically larger than |Y|. If |s C + t W| exceeds r with some chance at most, "
         "|s Z - u Y| exceeds r + s with no larger one, for all u from 0 to t.",
         source="Anderson's inequality (1955) in one dimension; proof in "
-        "discreet.release.confidence_intervals.noise_tails",
+        "discreet.release.noise_tails",
     ),
     Theorem(
         key="clear-count",
         statement="Given that a group is shown by a noisy count that reached a threshold, the "
         "chance that this count is far above the threshold and an error of chance m (1 - h) occurs "
         "is at most m, where h is the chance that a group far above it is hidden.",
-        source="likelihood ratios of log-concave noise rise; proof in "
-        "discreet.release.confidence_intervals.half_width",
+        source="likelihood ratios of log-concave noise rise; proof in discreet.release.half_width",
     ),
     Theorem(
         key="ratio-interval",
@@ -78,7 +74,7 @@ RELEASE: Final = (
         statement="If k independent noises stay within their reaches with chance c^(1/k) each, the "
         "range of any function over the box of totals that are so near holds its true value with "
         "chance at least c.",
-        source="independence; proof in discreet.release.confidence_intervals.intervals",
+        source="independence; proof in discreet.release.noisy_totals",
     ),
     Theorem(
         key="variance-box",

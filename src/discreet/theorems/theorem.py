@@ -8,8 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-__all__ = ["Theorem"]
-
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from discreet.doors import late_names
 
 if TYPE_CHECKING:  # each is loaded when first used, because most questions need two of them
-    from discreet.units.neighbor_graph import NeighborGraph
     from discreet.units.relation import Relation, l0, l1, l2_squared, linf, steps, table_distance
     from discreet.units.sensitivity import (
+        NeighborGraph,
         Sensitivity,
         average_sensitivity,
         count_sensitivity,
@@ -44,9 +44,9 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
     __getattr__, __dir__ = late_names(
         __name__,
         {
-            "neighbor_graph": ("NeighborGraph",),
             "relation": ("Relation", "l0", "l1", "l2_squared", "linf", "steps", "table_distance"),
             "sensitivity": (
+                "NeighborGraph",
                 "Sensitivity",
                 "average_sensitivity",
                 "count_sensitivity",

@@ -46,8 +46,6 @@ from discreet.arrays import listed
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import rational
 
-__all__ = ["Relation", "l0", "l1", "l2_squared", "linf", "steps", "table_distance"]
-
 
 @final
 class Relation(Enum):

@@ -20,8 +20,6 @@ from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import whole
 from discreet.units.relation import Relation, table_distance
 
-__all__ = ["PrivacyUnit", "custom", "describe_unit", "person", "row", "same_unit"]
-
 
 @final
 @dataclass(frozen=True, slots=True, init=False)

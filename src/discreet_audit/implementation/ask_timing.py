@@ -28,8 +28,6 @@ from discreet_audit.clinic import POLICY, row_of, visits
 from discreet_audit.findings import Finding
 from discreet_audit.rank_tests import two_areas
 
-__all__ = ["attack"]
-
 _PATIENTS: Final = 200
 _HEAVY: Final = 1_000_000
 _TURNS: Final = 40

@@ -27,8 +27,6 @@ from discreet.loss import Pure
 from discreet.units import row
 from discreet_audit.findings import Finding
 
-__all__ = ["attack"]
-
 _WRONG: Final = ("free", "changed", "double", "overspent", "chain")
 
 

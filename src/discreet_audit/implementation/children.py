@@ -17,8 +17,6 @@ from unittest import mock
 from discreet.errors import EntropyForked, EntropyUnavailable
 from discreet.noise import SYSTEM, DiscreteLaplace, KeyedEntropy
 
-__all__ = ["main"]
-
 _LAW = DiscreteLaplace(scale=10**9)
 
 

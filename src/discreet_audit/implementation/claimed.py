@@ -14,8 +14,6 @@ from discreet_audit.findings import Finding
 if TYPE_CHECKING:  # the suite makes all attacks, so it cannot be loaded before them
     from discreet_audit.suite import Row
 
-__all__ = ["attack"]
-
 
 def attack(*, quick: bool, rows: Iterable[Row] | None = None) -> Finding:
     """Make all audits of promises, or those that are given."""

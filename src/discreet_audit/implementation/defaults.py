@@ -17,8 +17,6 @@ from discreet.errors import DiscreetError, PolicyError, QuestionError, WrongKind
 from discreet.session import open as opened
 from discreet_audit.findings import Finding
 
-__all__ = ["attack"]
-
 _POLICY: Final = """
 format = 1
 unit = "who"

@@ -20,8 +20,6 @@ from discreet.noise import KeyedEntropy
 from discreet_audit.cases import CASES, Case
 from discreet_audit.findings import Finding
 
-__all__ = ["attack", "law_of_draws"]
-
 _LEVEL: Final = 1e-6
 _LEAST: Final = 5
 

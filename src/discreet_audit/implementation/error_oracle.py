@@ -21,8 +21,6 @@ from discreet_audit.findings import Finding
 from discreet_audit.implementation.fuzz import changed
 from discreet_audit.implementation.poison import outcome
 
-__all__ = ["attack"]
-
 _BAD: Final = (
     "SELECT * FROM visits",
     "SELECT ward FROM visits WHERE",

@@ -28,8 +28,6 @@ from discreet.noise import DyadicGrid
 from discreet_audit.clinic import POLICY, row_of, visits
 from discreet_audit.findings import Finding
 
-__all__ = ["attack", "mironov"]
-
 _LEVEL: Final = Fraction(1, 10**6)
 _FINE: Final = DyadicGrid(exponent=-10)
 _FINEST: Final = DyadicGrid(exponent=-40)

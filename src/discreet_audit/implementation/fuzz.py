@@ -28,8 +28,6 @@ from discreet.session import Session
 from discreet_audit.clinic import AGGREGATES, ONE_AGGREGATE, QUESTIONS, rehearsed, visits
 from discreet_audit.findings import Finding
 
-__all__ = ["SEEDS", "attack", "changed"]
-
 SEEDS: Final = (
     *QUESTIONS,
     *map(ONE_AGGREGATE.format, AGGREGATES),

@@ -34,8 +34,8 @@ Asked = tuple[Fraction, ...]
 Rule = Callable[[Asked], bool]
 """Says of the epsilons of questions whether the last one is accepted after the others."""
 
-_PRICES: Final = tuple(Fraction(at, 20) for at in (13, 8, 5, 3, 2, 1))
-_EPSILONS: Final = tuple(Fraction(at, 10) for at in (0, 2, 5, 10, 15))
+_PRICES: Final = tuple(Fraction(part, 20) for part in (13, 8, 5, 3, 2, 1))
+_EPSILONS: Final = tuple(Fraction(part, 10) for part in (0, 2, 5, 10, 15))
 _ONE: Final = 1 << 128
 _BUDGETS: Final = {
     "basic": Budget(epsilon=1),

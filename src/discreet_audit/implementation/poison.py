@@ -19,8 +19,6 @@ from discreet.plan.plan import Plan
 from discreet_audit.clinic import QUESTIONS, Totals, moves, rehearsed, row_of, totals_of, visits
 from discreet_audit.findings import Finding
 
-__all__ = ["POISONS", "attack", "outcome"]
-
 _LETTERS: Final = 1_000_000
 POISONS: Final[dict[str, dict[str, Any]]] = {
     "NaN": {"cost": float("nan")},

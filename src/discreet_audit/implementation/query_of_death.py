@@ -24,8 +24,6 @@ from discreet.session import open as opened
 from discreet_audit.clinic import POLICY, row_of, visits
 from discreet_audit.findings import Finding
 
-__all__ = ["attack"]
-
 _CAP: Final = 60.0
 _PUBLIC: Final = """
 [tables.areas]

@@ -21,8 +21,6 @@ import discreet
 import discreet_audit
 from discreet_audit.findings import Finding
 
-__all__ = ["attack", "reaches"]
-
 _BANNED: Final = ("random", "numpy.random", "np.random", "secrets", "os.urandom", "uuid")
 _DOOR: Final = ("discreet/noise/entropy.py", "os.urandom")
 

@@ -24,8 +24,6 @@ from discreet.session import open as opened
 from discreet_audit.clinic import POLICY, visits
 from discreet_audit.findings import Finding
 
-__all__ = ["SPELLINGS", "attack"]
-
 SPELLINGS: Final = (
     "SELECT COUNT(*) AS n FROM visits WHERE age > 40",
     "select count(*) as n from visits where age > 40",

@@ -29,8 +29,6 @@ from discreet.noise import (
 from discreet_audit.findings import Finding
 from discreet_audit.rank_tests import RankTest, rank_test
 
-__all__ = ["attack", "timed", "timed_once"]
-
 LAWS: Final[dict[str, Distribution]] = {
     "Laplace 1": DiscreteLaplace(scale=1),
     "Laplace 100": DiscreteLaplace(scale=100),

@@ -20,8 +20,6 @@ from discreet.noise import exact_law, exponential_weights, permute_and_flip
 from discreet.noise.bernoulli import CoinSizes
 from discreet_audit.findings import Finding
 
-__all__ = ["attack", "exponential_law", "flip_law", "variation"]
-
 _SIZES: Final = CoinSizes(word_bits=3, step_bits=3)
 _RUNS: Final = 20_000
 _PAIR: Final = 2

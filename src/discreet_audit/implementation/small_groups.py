@@ -25,8 +25,6 @@ from discreet.noise import KeyedEntropy
 from discreet_audit.clinic import POLICY, row_of, visits
 from discreet_audit.findings import Finding
 
-__all__ = ["attack"]
-
 _EPSILON: Final = Fraction(1)
 _LEVEL: Final = Fraction(1, 10**6)
 _ILL: Final = "cost > 50"

@@ -25,8 +25,6 @@ from discreet.loss import Pure
 from discreet.noise import SYSTEM
 from discreet.units import row
 
-__all__ = ["main", "storm"]
-
 PRICE: Final = decimal("0.125", name="price")
 PLACES: Final = 3
 _PATIENCE: Final = 250

@@ -22,8 +22,6 @@ from discreet.units import person, row
 from discreet_audit.clinic import Moved, moves, totals_of
 from discreet_audit.findings import Finding
 
-__all__ = ["attack"]
-
 _POLICY: Final = """
 format = 1
 [limits]

@@ -13,8 +13,6 @@ from typing import Final
 from discreet_audit.report.numbers import audited_share, claimed, interval, judged, parameter
 from discreet_audit.suite.report import Report
 
-__all__ = ["HEADS", "WEAKNESSES", "document"]
-
 _UNSEEN: Final = """
 A bound below a claim does not prove the claim. Other neighbors, other parameters or another
 event may lose more. What mechanisms lose is computed from their laws to the last digit; for
@@ -43,7 +41,7 @@ not find a filter that one who plans ahead would break.
 
 Nobody outside the project has repeated any of this.
 """
-WEAKNESSES: Final = tuple(" ".join(each.split()) for each in _UNSEEN.split("\n\n"))
+WEAKNESSES: Final = tuple(" ".join(paragraph.split()) for paragraph in _UNSEEN.split("\n\n"))
 """What the suite does not cover."""
 
 HEADS: Final = ("what", "parameter", "claimed", "measured", "answers", "verdict")

@@ -17,8 +17,6 @@ from discreet.attacks.measured import Measured
 from discreet_audit.suite.report import Report
 from discreet_audit.suite.rows import Line
 
-__all__ = ["audited_share", "claimed", "interval", "judged", "measured", "parameter"]
-
 
 def parameter(result: Measured) -> str:
     """Return what is bounded.

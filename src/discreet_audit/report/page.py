@@ -21,8 +21,6 @@ from discreet_audit.suite.figures import Point
 from discreet_audit.suite.report import Report
 from discreet_audit.suite.rows import Line
 
-__all__ = ["claimed_and_measured", "page", "reconstruction_curve"]
-
 _STEP: Final = 17
 _FRAME: Final = 130
 _WIDEST: Final = 3.0

@@ -12,8 +12,6 @@ from rich.table import Table
 from discreet_audit.report.numbers import claimed, interval, judged, parameter
 from discreet_audit.suite.report import Report
 
-__all__ = ["tables"]
-
 
 def tables(report: Report) -> Iterator[Table]:
     """Return claimed and measured, attacks on the implementation, and figures."""

@@ -36,8 +36,6 @@ from discreet.mechanisms import Laplace
 from discreet.noise import KeyedEntropy
 from discreet_audit.suite.release_rows import fair_bits
 
-__all__ = ["NOISES", "Figure", "Point", "curve", "figures"]
-
 NOISES: Final = tuple(round(10 ** (k / 6), 4) for k in range(-9, 10))
 """From 3 % of a root to 30 roots."""
 

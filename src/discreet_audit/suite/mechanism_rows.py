@@ -46,8 +46,6 @@ from discreet.units import NeighborGraph
 from discreet_audit.cases import CASES, Case
 from discreet_audit.suite.rows import Row
 
-__all__ = ["mechanism_rows"]
-
 _PART: Final = "mechanisms"
 _FAST: Final = (Laplace, Gaussian, RandomizedResponse)
 _MODERATE: Final = (
@@ -61,7 +59,7 @@ _MODERATE: Final = (
     Sparse,
     Staircase,
 )
-_COUNTS: Final = tuple((at, at + 1) for at in range(4))
+_COUNTS: Final = tuple((count, count + 1) for count in range(4))
 
 
 def _halved(answer: int) -> int:

@@ -34,8 +34,6 @@ from discreet.units import row
 from discreet_audit.clinic import POLICY, row_of, visits
 from discreet_audit.suite.rows import Row
 
-__all__ = ["question_rows", "visitors", "watersheds"]
-
 _PEOPLE: Final = 60
 _ROWS: Final = 3
 _HIGH: Final = {"cost": 100.0, "age": 110}
@@ -244,7 +242,7 @@ class _Judge:
         kept = _Kept(Question(sql=asked.sql, price=asked.price, options=asked.options))
         pairs = list(visitors(by_row=asked.options is _BY_ROW))
         plan, _ = kept.totals(pairs[0][0])
-        ranked = [each for each in plan.choices if isinstance(each, QuantileChoice)]
+        ranked = [choice for choice in plan.choices if isinstance(choice, QuantileChoice)]
         if ranked:
             pairs = list(watersheds(ranked))
         return estimate_epsilon(kept, pairs, n, claim=plan.loss, level=level)

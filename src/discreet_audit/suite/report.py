@@ -14,8 +14,6 @@ from discreet_audit.findings import Finding
 from discreet_audit.suite.figures import Figure, Point
 from discreet_audit.suite.rows import Line
 
-__all__ = ["Report"]
-
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,8 +12,6 @@ from typing import Any, final
 
 from discreet.attacks.measured import Measured
 
-__all__ = ["Judge", "Line", "Row"]
-
 Judge = Callable[[int, Fraction], Measured]
 """From how many answers are judged, and at which level, to a bound."""
 

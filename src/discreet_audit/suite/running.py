@@ -32,17 +32,6 @@ from discreet_audit.suite.report import Report
 from discreet_audit.suite.rows import Line, Row
 from discreet_audit.twins import Twin, all_twins, catch
 
-__all__ = [
-    "LEVEL",
-    "ProgressCallback",
-    "all_rows",
-    "claimed",
-    "run_in_processes",
-    "run_rows",
-    "run_suite",
-    "twin_rows",
-]
-
 Result = TypeVar("Result")
 
 

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from discreet.noise import DiscreteLaplace, Entropy, Uniform
 from discreet_audit.twins.twin import Draw, Twin
 
-__all__ = ["TWINS", "float_laplace"]
-
 Numbers = NDArray[Any]
 
 _STEPS: Final = 5

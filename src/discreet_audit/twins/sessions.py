@@ -21,8 +21,6 @@ from discreet.noise import DiscreteLaplace, Entropy
 from discreet.units import person
 from discreet_audit.twins.twin import Twin
 
-__all__ = ["TWINS", "answers_told"]
-
 _POLICY: Final = """
 format = 1
 [limits]

@@ -24,8 +24,6 @@ from discreet.mechanisms.sparse_vector.threshold_law import Comparison
 from discreet.noise import DiscreteLaplace, Distribution, Entropy
 from discreet_audit.twins.twin import Twin
 
-__all__ = ["BROKEN", "PRIVATE", "TWINS", "VARIANTS", "Nothing", "Variant"]
-
 _ZERO: Final = Interval(Fraction(0), Fraction(0))
 _ONE: Final = Interval(Fraction(1), Fraction(1))
 _REACH: Final = 128

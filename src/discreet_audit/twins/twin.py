@@ -15,8 +15,6 @@ from discreet.attacks.neighbors import Pair
 from discreet.attacks.subjects import Answers, Batches
 from discreet.noise import Entropy, KeyedEntropy
 
-__all__ = ["Caught", "Draw", "Twin", "catch"]
-
 _KEY: Final = bytes(32)
 
 Draw = Callable[[Any, int, Entropy], Answers]

@@ -31,11 +31,11 @@ def test_an_attack_finds_nothing(attack):
 
 
 def test_codes_are_those_of_the_list():
-    assert [attack.code for attack in ATTACKS] == [f"A{at}" for at in range(1, 18)]
+    assert [attack.code for attack in ATTACKS] == [f"A{number}" for number in range(1, 18)]
 
 
 def test_a_finding_says_when_it_is_bad():
-    found = Finding(
+    finding = Finding(
         code="A1",
         title="t",
         claimed="c",
@@ -44,5 +44,5 @@ def test_a_finding_says_when_it_is_bad():
         numbers={"x": float("inf")},
         not_covered="n",
     )
-    assert str(found) == "A1 t: VIOLATED (m)"
-    assert found.to_json()["numbers"] == {"x": "inf"}
+    assert str(finding) == "A1 t: VIOLATED (m)"
+    assert finding.to_json()["numbers"] == {"x": "inf"}

@@ -126,10 +126,10 @@ def test_a_claim_that_is_too_low_is_measured():
         return estimate_epsilon(Laplace(scale="1/2"), (0, 1), n, claim=1, level=level)
 
     row = Row(part="mechanisms", name="twin", judge=judge, quick=2000)
-    found = claimed.attack(quick=True, rows=[row])
-    assert not found.passed
-    assert found.measured == "1 promises, 1 refuted: twin"
-    assert found.rows[0].lower > 1.2
+    finding = claimed.attack(quick=True, rows=[row])
+    assert not finding.passed
+    assert finding.measured == "1 promises, 1 refuted: twin"
+    assert finding.rows[0].lower > 1.2
 
 
 def generous(asked):
@@ -191,9 +191,9 @@ def laplace_with(**faces):
 
 
 def test_a_loss_of_another_mechanism_is_refuted():
-    found = drift.attack(quick=True, cases=[laplace_with(loss=Laplace(scale=3).loss)])
-    assert not found.passed
-    assert "1 priced too low, 0 drawn" in found.measured
+    finding = drift.attack(quick=True, cases=[laplace_with(loss=Laplace(scale=3).loss)])
+    assert not finding.passed
+    assert "1 priced too low, 0 drawn" in finding.measured
 
 
 def test_draws_from_another_law_are_seen():
@@ -202,9 +202,9 @@ def test_draws_from_another_law_are_seen():
     def run(value, *, entropy):
         return narrow.run(value, entropy=entropy)
 
-    found = drift.attack(quick=True, cases=[laplace_with(run=run)])
-    assert not found.passed
-    assert "0 priced too low, 1 drawn" in found.measured
+    finding = drift.attack(quick=True, cases=[laplace_with(run=run)])
+    assert not finding.passed
+    assert "0 priced too low, 1 drawn" in finding.measured
 
 
 def test_every_mechanism_has_a_case():

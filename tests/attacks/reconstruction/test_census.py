@@ -25,7 +25,7 @@ PEOPLE = (
 
 
 def without(*numbers):
-    return [each for number, each in enumerate(SEVEN_PEOPLE) if number not in numbers]
+    return [row for number, row in enumerate(SEVEN_PEOPLE) if number not in numbers]
 
 
 def test_the_published_block_names_all_seven():
@@ -64,4 +64,4 @@ def test_noise_on_the_statistics_leaves_nobody_to_name():
         total = max(Laplace(scale=230).run(round(mean), entropy=coins), 0)
         return replace(statistic, count=count, median=None, mean=f"{total / count:.1f}")
 
-    assert reconstruct([noisy(each) for each in SEVEN_PEOPLE], SEVEN_TRAITS, most=50) != [PEOPLE]
+    assert reconstruct([noisy(row) for row in SEVEN_PEOPLE], SEVEN_TRAITS, most=50) != [PEOPLE]

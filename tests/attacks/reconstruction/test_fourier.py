@@ -79,8 +79,8 @@ def test_noise_below_a_tenth_of_the_root_gives_95_percent_away():
 def test_a_private_release_stays_below_what_theory_allows(epsilon):
     """Noise is real.  Guesses are far below the ceiling: five deviations of a coin, 3e-7."""
     bits = coins(PEOPLE)
-    found = recovered(bits, fourier.attack(releasing(bits, epsilon=epsilon), people=PEOPLE))
-    assert found <= ceiling(Pure(epsilon=epsilon)) + 5 / sqrt(4 * PEOPLE)
+    share = recovered(bits, fourier.attack(releasing(bits, epsilon=epsilon), people=PEOPLE))
+    assert share <= ceiling(Pure(epsilon=epsilon)) + 5 / sqrt(4 * PEOPLE)
 
 
 @pytest.mark.theorem("reconstruction-ceiling")

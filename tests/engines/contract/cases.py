@@ -23,8 +23,7 @@ from discreet.query.relations import (
 )
 from discreet.query.types import Type
 from discreet.requests.engine_request import DistinctCount, EngineRequest, KeyColumn, Leaves, Total
-from discreet.requests.key_product import Product
-from discreet.requests.table_schema import ColumnFacts, Schema, TableFacts
+from discreet.requests.table_schema import ColumnFacts, Product, Schema, TableFacts
 from tests.engines.edges import EDGES
 from tests.engines.questions import (
     EVENTS,
@@ -109,15 +108,15 @@ def poisoned():
     edges = {name: EDGES[kind] for name, kind in EVENTS.items() if name not in {"u", "k", "g"}}
     events = [
         {
-            "u": [None, 1, 2, 3, -(2**63)][at % 5],
-            "k": ["a", "b", None, "", "A", "é", "a\uffff"][(at + shift) % 7],
-            "g": [0, 1, None, 2][(at // 3 + shift) % 4],
+            "u": [None, 1, 2, 3, -(2**63)][number % 5],
+            "k": ["a", "b", None, "", "A", "é", "a\uffff"][(number + shift) % 7],
+            "g": [0, 1, None, 2][(number // 3 + shift) % 4],
             **{
-                name: values[(at * (1 + shift * place)) % len(values)]
+                name: values[(number * (1 + shift * place)) % len(values)]
                 for place, (name, values) in enumerate(edges.items())
             },
         }
-        for at in range(most)
+        for number in range(most)
         for shift in range(3)
     ]
     return {"events": events, "wards": wards()}
@@ -131,22 +130,23 @@ def wards():
 
 def crowd(units=40, groups=9, rows=400):
     """Return many small rows: units touch more groups than they may keep."""
-    numbers = [(7919 * at + 104729 * (at // 11) + 13) % 1000003 for at in range(rows)]
+    numbers = [(7919 * number + 104729 * (number // 11) + 13) % 1000003 for number in range(rows)]
     return {
         "events": [
             {
                 **dict.fromkeys(EVENTS),
-                "u": each % units,
-                "k": f"ward {each // 7 % groups}",
-                "g": each // 3 % 4,
-                "i": each % 23 - 7,
-                "f": each % 2003 / 20,
-                "b": each % 3 == 0,
+                "u": number % units,
+                "k": f"ward {number // 7 % groups}",
+                "g": number // 3 % 4,
+                "i": number % 23 - 7,
+                "f": number % 2003 / 20,
+                "b": number % 3 == 0,
             }
-            for each in numbers
+            for number in numbers
         ],
         "wards": [
-            {"ward": f"ward {at}", "beds": at, "cost": at / 4, "since": None} for at in range(5)
+            {"ward": f"ward {number}", "beds": number, "cost": number / 4, "since": None}
+            for number in range(5)
         ],
     }
 
@@ -191,7 +191,7 @@ def asked_in_sql(name, *features, text, local=()):
     lowered = clinic.planned(text).request
     return tuple(
         Asked(
-            name=f"{name} {at}",
+            name=f"{name} {index}",
             features=frozenset(features),
             rows=rows,
             request=lowered,
@@ -199,7 +199,7 @@ def asked_in_sql(name, *features, text, local=()):
             known=clinic.SCHEMA,
             local=local,
         )
-        for at, rows in enumerate(clinics())
+        for index, rows in enumerate(clinics())
     )
 
 
@@ -217,9 +217,9 @@ HUGE = Total(name="huge", row=Column("i"), low=-(2**63), high=2**63 - 1)
 EXTREME = {
     **NOTHING,
     "events": [
-        {**dict.fromkeys(EVENTS), "u": at % 11, "k": "ab"[at % 2], "i": sign * (2**63 - 1)}
-        for at in range(60)
-        for sign in ((1, -1)[at % 2],)
+        {**dict.fromkeys(EVENTS), "u": number % 11, "k": "ab"[number % 2], "i": sign * (2**63 - 1)}
+        for number in range(60)
+        for sign in ((1, -1)[number % 2],)
     ],
 }
 
@@ -245,9 +245,10 @@ def self_joined():
 
 def many_texts():
     """Count different texts in more columns than some engines read at once."""
-    types = {"u": Type.INTEGER, **{f"t{at}": Type.TEXT for at in range(61)}}
+    types = {"u": Type.INTEGER, **{f"t{number}": Type.TEXT for number in range(61)}}
     rows = [
-        {"u": at % 3, **{f"t{each}": f"{at % (each + 1)}" for each in range(61)}} for at in range(9)
+        {"u": number % 3, **{f"t{index}": f"{number % (index + 1)}" for index in range(61)}}
+        for number in range(9)
     ]
     facts = tuple(ColumnFacts(name=name, type=kind) for name, kind in types.items())
     texts = tuple(Column(name) for name in types if name != "u")
@@ -470,8 +471,8 @@ def random_cases(count, number=7):
     )
     pairs = [pair for both in zip(plain, free, strict=True) for pair in both]
     return tuple(
-        Asked(name=f"random {number}-{at}", request=lowered, rows=rows)
-        for at, (rows, lowered) in enumerate(pairs[:count])
+        Asked(name=f"random {number}-{index}", request=lowered, rows=rows)
+        for index, (rows, lowered) in enumerate(pairs[:count])
     )
 
 

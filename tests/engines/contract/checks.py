@@ -85,7 +85,9 @@ def check_refusals(place):
 
 def secret():
     """Return a case whose rows hold a secret everywhere, also in what tells groups apart."""
-    rows = [{**row, "k": SECRET, "t": f"{SECRET} {at}"} for at, row in enumerate(CROWD["events"])]
+    rows = [
+        {**row, "k": SECRET, "t": f"{SECRET} {index}"} for index, row in enumerate(CROWD["events"])
+    ]
     return ask("secret", rows={**CROWD, "events": rows})
 
 

@@ -11,7 +11,7 @@ import pytest
 import discreet as dp
 from discreet.engines.backends import DONE, MATRIX
 from discreet.engines.dispatch import engine_for
-from discreet.engines.spark.performance import SparkPerformance
+from discreet.engines.engine import SparkPerformance
 from discreet.errors import DiscreetError
 from discreet.query.expressions import Column
 from discreet.query.relations import Scan

@@ -18,7 +18,7 @@ TASKS = 2
 QUOTED = "a value that Spark quotes"
 EVENTS = ask("slow").types["events"]
 QUESTION = "SELECT k, COUNT(*) AS n FROM events GROUP BY k"
-WARDS = [f"ward {at}" for at in range(9)]
+WARDS = [f"ward {number}" for number in range(9)]
 PRIVATE_KEYS = """
 format = 1
 [limits]
@@ -131,8 +131,8 @@ def failing_rows(session):
     rows = apart.selectExpr("u", "CAST(CAST(k AS INT) AS STRING) AS k")
     with dp.open(
         {"events": rows}, policy=PUBLIC_KEYS, unit=dp.person("u"), test_mode=True
-    ) as found:
-        found.ask(QUESTION, epsilon=1)
+    ) as opened:
+        opened.ask(QUESTION, epsilon=1)
 
 
 def close_engine_early(session):

@@ -101,5 +101,5 @@ def test_a_password_is_in_no_text_about_an_address():
 def test_options_that_hold_a_secret_are_left_out_of_what_others_read():
     kept = "postgresql://u@h/db/t?sslmode=require"
     for option in ("password", "PASSWORD", "%70assword", "sslpassword", "scram_client_key"):
-        found = address_of(f"postgresql://u:x@h/db/t?{option}=pa55word&sslmode=require")
-        assert found.without_password() == kept
+        address = address_of(f"postgresql://u:x@h/db/t?{option}=pa55word&sslmode=require")
+        assert address.without_password() == kept

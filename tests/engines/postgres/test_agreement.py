@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from discreet.engines.connection import Performance
+from discreet.engines.engine import Performance
 from discreet.engines.postgres.engine import Postgres
 from discreet.requests.table_schema import ColumnFacts, Schema, TableFacts
 from tests.engines.answers import flat, reference

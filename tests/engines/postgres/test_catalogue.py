@@ -74,7 +74,7 @@ def test_what_the_server_stores_is_told_with_its_precision(owner, place):
     with Postgres({"precise": place("precise")}) as engine:
         found = engine.stored()["precise"]
     owner("DROP TABLE precise")
-    assert {name: (each.native, each.form, each.blurred) for name, each in found.items()} == {
+    assert {name: (value.native, value.form, value.blurred) for name, value in found.items()} == {
         "a": ("uuid", "uuid", False),
         "b": ("numeric(9,2)", None, False),
         "c": ("timestamp(3) without time zone", None, False),

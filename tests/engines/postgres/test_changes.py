@@ -73,10 +73,10 @@ def between(monkeypatch, owner, before=(), after=()):
         looks.append(address)
         if len(looks) == 2:
             owner("SELECT 1", *after)
-        found = described(connection, address)
+        state = described(connection, address)
         if len(looks) == 1:
             owner("SELECT 1", *before)
-        return found
+        return state
 
     monkeypatch.setattr(reading, "described", watched)
 

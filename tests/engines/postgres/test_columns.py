@@ -95,13 +95,15 @@ def test_decimals_that_no_float_is_near_to(column):
 
 def test_decimals_that_are_nearly_zero(column):
     half, more = f"{5**1075}e-1075", f"{5**1075}1e-1076"
-    found = column("numeric", half, f"-{half}", "1e-400", "-1e-16000", more, f"-{more}")
-    assert found == [0.0, 0.0, 0.0, 0.0, 5e-324, -5e-324]
+    values = column("numeric", half, f"-{half}", "1e-400", "-1e-16000", more, f"-{more}")
+    assert values == [0.0, 0.0, 0.0, 0.0, 5e-324, -5e-324]
 
 
 def test_decimals_are_read_as_the_nearest_float(column):
-    digits = [pow(7, 50 + at, 10 ** (1 + at % 40)) for at in range(600)]
-    values = [f"{(-1) ** at * value}e{at * 37 % 680 - 350}" for at, value in enumerate(digits)]
+    digits = [pow(7, 50 + number, 10 ** (1 + number % 40)) for number in range(600)]
+    values = [
+        f"{(-1) ** index * value}e{index * 37 % 680 - 350}" for index, value in enumerate(digits)
+    ]
     expected = [float(value) for value in values]
     found = column("numeric", *values)
     assert found == [value + 0.0 if math.isfinite(value) else None for value in expected]
@@ -123,8 +125,8 @@ def test_the_blanks_that_fill_up_a_char_are_left_out(column):
 
 def test_a_text_that_is_too_long_is_null(column):
     megabyte = "repeat('é', 524288)"
-    found = column("text", f"repeat({megabyte}, 16)", f"repeat({megabyte}, 16) || 'a'", "'b'")
-    assert [None if value is None else len(value) for value in found] == [2**23, None, 1]
+    values = column("text", f"repeat({megabyte}, 16)", f"repeat({megabyte}, 16) || 'a'", "'b'")
+    assert [None if value is None else len(value) for value in values] == [2**23, None, 1]
 
 
 def test_enumerations_and_uuids(column, owner):
@@ -172,8 +174,8 @@ def test_days(column):
 def test_moments(column):
     for native in ("timestamp", "timestamp(0)", "timestamp without time zone"):
         moments = ["0001-01-01 00:00:00", "9999-12-31 23:59:59", "1969-12-31 23:59:59"]
-        found = column(native, *(f"'{moment}'" for moment in moments))
-        assert found == [datetime.fromisoformat(moment) for moment in moments]
+        values = column(native, *(f"'{moment}'" for moment in moments))
+        assert values == [datetime.fromisoformat(moment) for moment in moments]
     last = "9999-12-31 23:59:59.999999"
     assert column("timestamp", f"'{last}'") == [datetime.fromisoformat(last)]
     outside = ["infinity", "-infinity", "0001-12-31 23:59:59 BC", "10000-01-01", "294276-12-31"]
@@ -225,7 +227,7 @@ def test_types_that_cannot_be_named(owner, place):
         "CREATE DOMAIN positive AS int CHECK (value > 0)",
         "CREATE TYPE pair AS (a int, b int)",
         "CREATE TABLE odd (x int, "
-        + ", ".join(f"c{at} {kind}" for at, kind in enumerate(others.split(", ")))
+        + ", ".join(f"c{index} {kind}" for index, kind in enumerate(others.split(", ")))
         + ")",
     )
     with Postgres({"odd": place("odd")}) as engine:
@@ -269,7 +271,7 @@ def test_names_are_quoted(owner, place):
 
 def test_the_texts_of_a_row_have_a_common_limit(owner, place):
     """Sixty texts of 16 MiB in one row are NULL, and the other row is what it was."""
-    names = [f"c{at}" for at in range(60)]
+    names = [f"c{number}" for number in range(60)]
     owner(
         "DROP TABLE IF EXISTS wide",
         f"CREATE TABLE wide (u int, {', '.join(f'{name} text' for name in names)})",

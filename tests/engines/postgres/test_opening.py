@@ -7,8 +7,7 @@ import pyarrow as pa
 import pytest
 
 from discreet.engines.hash_order import HashOrder
-from discreet.engines.postgres.address import address_of
-from discreet.engines.postgres.connections import begin, open_connection, query_rows
+from discreet.engines.postgres.address import address_of, begin, open_connection, query_rows
 from discreet.engines.postgres.engine import Postgres
 from discreet.errors import UnreadableSource, WrongKind
 from discreet.query.expressions import Call, Column, Literal

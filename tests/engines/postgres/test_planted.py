@@ -2,7 +2,7 @@
 
 import pytest
 
-from discreet.engines.connection import Performance
+from discreet.engines.engine import Performance
 from discreet.engines.postgres.engine import Postgres
 from discreet.requests.table_schema import Schema
 from tests.engines.answers import flat

@@ -72,10 +72,10 @@ def cell(rng, name, *, poison):  # noqa: PLR0911 (one for each form)
 def rows(rng, size):
     """Return what to write, and what is to be read: one cell of each row is poisoned."""
     names = list(FORMS)[1:]
-    for at in range(size):
+    for number in range(size):
         bad = rng.choice(names)
         cells = [cell(rng, name, poison=name == bad) for name in names]
-        yield (at, *(written for written, _ in cells)), (at, *(read for _, read in cells))
+        yield (number, *(written for written, _ in cells)), (number, *(read for _, read in cells))
 
 
 def checked(postgres, place, rng, size):
@@ -91,13 +91,13 @@ def checked(postgres, place, rng, size):
             copy.write_row(row)
     with Postgres({"poisoned": place("poisoned")}) as engine:
         scan = Scan("poisoned", tuple(engine.tables()["poisoned"].items()))
-        measures = tuple(Total(name=each, row=Column(each), low=0, high=1) for each in FORMS)
+        measures = tuple(Total(name=form, row=Column(form), low=0, high=1) for form in FORMS)
         lowered = EngineRequest(relation=scan, unit=(), keys=(), groups=None, measures=measures)
         engine._fill(engine._requests(lowered))
         inner = engine._local._connection
         found = inner.fetch(f'{inner.scan(scan)} ORDER BY "row"')
-    for at, name in enumerate(FORMS):
-        assert found.column(name).to_pylist() == [row[at] for row in expected], name
+    for index, name in enumerate(FORMS):
+        assert found.column(name).to_pylist() == [row[index] for row in expected], name
     return size * len(FORMS)
 
 

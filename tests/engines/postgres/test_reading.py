@@ -9,11 +9,11 @@ import traceback
 
 import pytest
 
-from discreet.engines.connection import Performance
+from discreet.engines.engine import Performance
 from discreet.engines.hash_order import HashOrder
 from discreet.engines.postgres import row_reader as reading
 from discreet.engines.postgres.engine import Postgres
-from discreet.engines.sources.staging_table import StagingTable
+from discreet.engines.sources.database import StagingTable
 from discreet.errors import EngineFailed, EngineStopped, SourceChanged
 from discreet.query.expressions import Call, Column, Literal
 from discreet.query.relations import Join, Project, Scan, UnionAll
@@ -114,7 +114,7 @@ def test_a_table_cannot_be_emptied_between_its_lock_and_its_rows(moving, postgre
 def test_only_what_is_needed_travels(moving, owner):
     with Postgres(moving) as engine:
         requests = engine._requests(question(scan("here", patient=Type.INTEGER, note=Type.TEXT)))
-        assert [each.statement for each in requests.values()] == [
+        assert [request.statement for request in requests.values()] == [
             'SELECT true AS c0 FROM "public"."here" AS "t"'
         ]
         lowered = EngineRequest(
@@ -331,8 +331,8 @@ def test_a_connection_that_is_lost(slow, owner, monkeypatch):
         failed(engine, LENGTHS)
         killer.join()
         monkeypatch.undo()
-        found = flat(engine.run(LENGTHS, order=ORDER))  # the next one has a connection of its own
-        assert found["totals"] == {"n": [6000 * 9600]}
+        actual = flat(engine.run(LENGTHS, order=ORDER))  # the next one has a connection of its own
+        assert actual["totals"] == {"n": [6000 * 9600]}
 
 
 def test_a_server_that_is_gone(postgres, owner, place):
@@ -424,6 +424,6 @@ def test_keys_of_groups_come_as_they_are(owner, place):
     key = KeyColumn("k", Column("k"), Type.TEXT)
     with Postgres({"keyed": place("keyed")}) as engine:
         lowered = question(scan("keyed", k=Type.TEXT), keys=(key,))
-        found = flat(engine.run(lowered, order=ORDER))
-    assert found["keys"] == [[None, "a", "b", "é"]]
-    assert found["totals"] == {"n": [1, 1, 2, 1]}
+        actual = flat(engine.run(lowered, order=ORDER))
+    assert actual["keys"] == [[None, "a", "b", "é"]]
+    assert actual["totals"] == {"n": [1, 1, 2, 1]}

@@ -14,7 +14,7 @@ import discreet as dp
 import discreet.session as sessions
 from discreet.cli import app
 from discreet.engines.postgres import row_reader as reading
-from discreet.engines.sources.staging_table import StagingTable
+from discreet.engines.sources.database import StagingTable
 from discreet.errors import BadPolicy, EngineStopped, UnreadableSource, WrongKind
 from discreet.query.types import Type
 from discreet.session.answer_pipeline import AnswerPipeline
@@ -105,8 +105,8 @@ def test_the_tables_of_the_policy(postgres, clinic, owner):
 
 
 def test_columns_are_described(clinic):
-    found = sessions.describe(f"{clinic}/clinic.visits")
-    assert found == {
+    described = sessions.describe(f"{clinic}/clinic.visits")
+    assert described == {
         "visits": {
             "patient": Type.INTEGER,
             "visit": Type.INTEGER,

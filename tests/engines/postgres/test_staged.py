@@ -7,7 +7,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from discreet.engines.sources.staging_table import StagingTable
+from discreet.engines.sources.database import StagingTable
 from discreet.errors import UnreadableSource
 from discreet.query.types import Type
 

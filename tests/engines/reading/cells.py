@@ -151,6 +151,6 @@ def _replaced(array, place, cell):
 
 def with_bytes(values):
     """Return a text column of any bytes."""
-    offsets = struct.pack(f"<{len(values) + 1}i", 0, *np.cumsum([len(each) for each in values]))
+    offsets = struct.pack(f"<{len(values) + 1}i", 0, *np.cumsum([len(value) for value in values]))
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(values))]
     return pa.Array.from_buffers(pa.string(), len(values), buffers)

@@ -6,8 +6,8 @@ START, PLAIN, QUOTED, CLOSED, RETURN, BLANK = range(6)
 def records(body, delimiter=b","):  # noqa: C901, PLR0912 (an automaton, state by state)
     """Return the fields of all records, none for blank lines; None if not well formed."""
     found, fields, field, state = [], [], bytearray(), START
-    for at in range(len(body)):
-        sign = body[at : at + 1]
+    for number in range(len(body)):
+        sign = body[number : number + 1]
         if state == QUOTED:
             if sign == b'"':
                 state = CLOSED
@@ -47,8 +47,8 @@ def records(body, delimiter=b","):  # noqa: C901, PLR0912 (an automaton, state b
 
 def rows(body, width, delimiter=b","):
     """Return the rows of a file without its header: as wide as they should be, '' as None."""
-    found = records(body, delimiter)
-    if found is None:
+    read = records(body, delimiter)
+    if read is None:
         return None
-    wide = [(*record, *[b""] * width)[:width] for record in found if record or width == 1]
+    wide = [(*record, *[b""] * width)[:width] for record in read if record or width == 1]
     return [tuple(field.decode() or None for field in record) for record in wide]

@@ -18,8 +18,8 @@ import pyarrow.dataset as ds
 import pyarrow.ipc
 import pyarrow.parquet as pq
 
-from discreet.engines.connection import Performance
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.engine import Performance
 from discreet.engines.hash_order import HashOrder
 from discreet.engines.sources.database import Database
 from discreet.errors import UnreadableSource
@@ -102,7 +102,7 @@ def answers(source):
     with engine:
         if any(engine.tables()["visits"].get(name) is not kind for name, kind in TYPES.items()):
             return None  # not the table that the policy is about: the session refuses it
-        return [flat(engine.run(each, order=ORDER)) for each in questions()]
+        return [flat(engine.run(question, order=ORDER)) for question in questions()]
 
 
 def tried(kind, seed, files, folder):

@@ -7,8 +7,8 @@ import time
 import duckdb
 import pytest
 
-from discreet.engines.connection import Performance
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.engine import Performance
 from discreet.engines.sources.csv_structure import CHUNK, LONGEST_RECORD, CsvStructure
 from discreet.errors import UnreadableSource
 from discreet.query.relations import Scan
@@ -41,8 +41,8 @@ def contents(path):
     types = dict.fromkeys("abc", Type.TEXT)
     with DuckDB({"t": path}, ONE) as engine:
         inner = engine._connection
-        found = inner.fetch(inner.scan(Scan("t", tuple(types.items()))))
-    return [tuple(row.values()) for row in found.to_pylist()]
+        rows = inner.fetch(inner.scan(Scan("t", tuple(types.items()))))
+    return [tuple(row.values()) for row in rows.to_pylist()]
 
 
 def poisoned(rng, body=BODY):
@@ -64,22 +64,22 @@ def compared(bodies, path):
     Bodies that are well formed by themselves are so one after another: no byte of one may show
     beyond its marks.
     """
-    marked = [b"mark,%d,\n%b\n" % (at, body) for at, body in enumerate(bodies)]
+    marked = [b"mark,%d,\n%b\n" % (index, body) for index, body in enumerate(bodies)]
     path.write_bytes(HEADER + b"".join(marked))
     found = contents(path)
     expected = []
-    for at, body in enumerate(bodies):
-        expected += [("mark", str(at), None), *rows(body, 3)]
+    for number, body in enumerate(bodies):
+        expected += [("mark", str(number), None), *rows(body, 3)]
     assert found == expected
 
 
 def test_every_single_byte_of_a_small_file(tmp_path):
     """Every byte is replaced by every sign that could matter, left out, and doubled."""
-    cases = {BODY[:at] + BODY[at + 1 :] for at in range(len(BODY))}
-    for at in range(len(BODY)):
+    cases = {BODY[:number] + BODY[number + 1 :] for number in range(len(BODY))}
+    for index in range(len(BODY)):
         for sign in SIGNS:
-            cases.add(BODY[:at] + bytes([sign]) + BODY[at + 1 :])
-            cases.add(BODY[:at] + bytes([sign]) + BODY[at:])
+            cases.add(BODY[:index] + bytes([sign]) + BODY[index + 1 :])
+            cases.add(BODY[:index] + bytes([sign]) + BODY[index:])
     good = [body for body in sorted(cases) if rows(body, 3) is not None]
     assert [body for body in sorted(cases) if accepted(body)] == good
     assert len(cases) > 2 * len(good) > 500
@@ -161,17 +161,17 @@ def test_records_that_go_over_the_edges_of_all_buffers(tmp_path):
     with path.open("wb") as file:
         file.write(HEADER)
         for first in range(0, count, 5000):
-            file.write(b"".join(line % at for at in range(first, first + 5000)))
+            file.write(b"".join(line % number for number in range(first, first + 5000)))
     assert path.stat().st_size > 64 * CHUNK
     with DuckDB({"t": path}, ONE) as engine:
         inner = engine._connection
         scan = inner.scan(Scan("t", tuple(dict.fromkeys("abc", Type.TEXT).items())))
-        found = inner.fetch(
+        rows = inner.fetch(
             f"SELECT count(*) AS n, sum(a::BIGINT) AS a, count(DISTINCT b) AS b, max(b) AS x, "  # noqa: S608
             f"min(c) AS c FROM ({scan})"
         )
     text = 'two\r\nlines "x" ' + "y" * 900
-    assert found.to_pylist() == [
+    assert rows.to_pylist() == [
         {"n": count, "a": count * (count - 1) // 2, "b": 1, "x": text, "c": "\n"}
     ]
 

@@ -8,7 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dp
-from discreet.engines.connection import Connection, Performance
+from discreet.engines.connection import Connection
+from discreet.engines.engine import Performance
 
 POLICY = """
 format = 1

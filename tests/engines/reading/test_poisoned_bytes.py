@@ -38,9 +38,9 @@ def test_what_lies_beside_the_cells_makes_no_question_fail(tmp_path, written, co
     path = {path.name: path for path, _ in parquet(tmp_path)}[written]
     whole = path.read_bytes()
     place_of = f"SELECT max({column}) FROM parquet_metadata('{path}')"  # noqa: S608
-    found = duckdb.sql(f"{place_of} WHERE path_in_schema IN ('ward', 'cost')").fetchall()
+    rows = duckdb.sql(f"{place_of} WHERE path_in_schema IN ('ward', 'cost')").fetchall()
     read_whole = 0
-    for place in (found[0][0] + each for each in near):
+    for place in (rows[0][0] + each for each in near):
         path.write_bytes(whole[:place] + bytes([whole[place] ^ flip]) + whole[place + 1 :])
         try:
             engine = DuckDB({"visits": str(path)}, ONE)

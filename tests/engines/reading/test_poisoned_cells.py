@@ -12,8 +12,8 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.engines.connection import Performance
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.engine import Performance
 from discreet.engines.sources.database import Database
 from discreet.errors import UnreadableSource
 from discreet.query.relations import Scan
@@ -67,16 +67,16 @@ NARROW = {"in_parquet", "in_plain_parquet", "in_polars"}
 def checked(kind, folder, *poisons):
     """Read tables from a format, compare all cells with what they are, and return their number."""
     sources = {}
-    for at, (table, _, _) in enumerate(poisons):
-        (folder / str(at)).mkdir(exist_ok=True)
-        sources[f"t{at}"] = FORMATS[kind](table, folder / str(at))
+    for index, (table, _, _) in enumerate(poisons):
+        (folder / str(index)).mkdir(exist_ok=True)
+        sources[f"t{index}"] = FORMATS[kind](table, folder / str(index))
     with DuckDB(sources, ONE) as engine:
         inner = engine._connection
-        for at, (_, types, expected) in enumerate(poisons):
-            scan = inner.scan(Scan(f"t{at}", tuple(types.items())))
-            found = inner.fetch(f'{scan} ORDER BY "row"')
+        for index, (_, types, expected) in enumerate(poisons):
+            scan = inner.scan(Scan(f"t{index}", tuple(types.items())))
+            rows = inner.fetch(f'{scan} ORDER BY "row"')
             for name in types:
-                assert found.column(name).combine_chunks().equals(expected[name]), name
+                assert rows.column(name).combine_chunks().equals(expected[name]), name
     return sum(table.num_rows * table.num_columns for table, _, _ in poisons)
 
 
@@ -169,9 +169,9 @@ def test_moments_beyond_the_reader_of_parquet_are_refused_at_once(tmp_path, dict
             continue
         with engine:
             inner = engine._connection
-            found = inner.fetch(inner.scan(Scan("t", (("m", engine.tables()["t"]["m"]),))))
-            assert found.num_rows == 100
-            assert found.column("m").to_pylist()[:99] == [moments[0].as_py()] * 99
+            rows = inner.fetch(inner.scan(Scan("t", (("m", engine.tables()["t"]["m"]),))))
+            assert rows.num_rows == 100
+            assert rows.column("m").to_pylist()[:99] == [moments[0].as_py()] * 99
     assert refused >= 5
 
 

@@ -109,7 +109,7 @@ def run(lowered, rows, order, parts):
     columns = {name: [] for name in names}
     for (kind, leaf, keys), counts in sums.items():
         whole = {"kind": kind, "leaf": leaf, **counts}
-        whole |= {f"k{at}": value for at, value in enumerate(keys)}
+        whole |= {f"k{index}": value for index, value in enumerate(keys)}
         for name in names:
             columns[name].append(whole[name])
     schema = found.job["schema"]

@@ -22,22 +22,22 @@ def facts(name, types, **more):
 @contextmanager
 def engine(tables, *known, performance=None):
     """Open an engine that knows whose rows there are."""
-    with Spark(tables, performance) as found:
-        found.learn_schema(Schema(known))
-        yield found
+    with Spark(tables, performance) as opened:
+        opened.learn_schema(Schema(known))
+        yield opened
 
 
 def spark_answer(tables, lowered, *known, order=ORDER, performance=None):
     """Answer with Spark."""
-    with engine(tables, *known, performance=performance) as found:
-        found.check(lowered)
-        return flat(found.run(lowered, order=order))
+    with engine(tables, *known, performance=performance) as opened:
+        opened.check(lowered)
+        return flat(opened.run(lowered, order=order))
 
 
 def duckdb_answer(tables, lowered, order=ORDER):
     """Answer with DuckDB."""
-    with DuckDB(tables) as found:
-        return flat(found.run(lowered, order=order))
+    with DuckDB(tables) as opened:
+        return flat(opened.run(lowered, order=order))
 
 
 def collected(frame):

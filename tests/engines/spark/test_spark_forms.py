@@ -59,7 +59,7 @@ def test_types_are_told_as_spark_calls_them():
         " UTF8_LCASE AS l"
     )
     found = SparkSource.of(frame, table="t").stored
-    assert {name: (each.native, each.form) for name, each in found.items()} == {
+    assert {name: (value.native, value.form) for name, value in found.items()} == {
         "d": ("decimal(9,2)", None),
         "t": ("string", "text"),
         "f": ("float", None),
@@ -76,6 +76,6 @@ def test_a_uuid_in_upper_case_is_the_same_person():
         "SELECT COUNT(DISTINCT patient) AS n, COUNT(*) AS rows FROM"
         " (SELECT patient FROM t UNION ALL SELECT patient FROM p) AS both"
     )
-    with dp.open({"t": one, "p": other}, policy=rules, test_mode=True) as found:
-        (row,) = found.ask(question, epsilon=10**20).rows()
+    with dp.open({"t": one, "p": other}, policy=rules, test_mode=True) as opened:
+        (row,) = opened.ask(question, epsilon=10**20).rows()
     assert (row["n"], row["rows"]) == (1, 3)

@@ -5,11 +5,11 @@ from contextlib import contextmanager
 import pytest
 from pyspark.errors import PySparkException
 
+from discreet.engines.engine import SparkPerformance
 from discreet.engines.spark import aggregation as sums
 from discreet.engines.spark import partitioning as parts
 from discreet.engines.spark import workers
 from discreet.engines.spark.engine import Spark
-from discreet.engines.spark.performance import SparkPerformance
 from discreet.errors import EngineFailed, UnreadableSource
 from discreet.requests.engine_request import Total
 from tests.engines.answers import flat
@@ -58,8 +58,8 @@ def test_without_the_guard_the_answer_would_be_wrong(opened, table, monkeypatch)
     """A mutant: nobody looks at the parts."""
     monkeypatch.setattr(parts, "divided", dealt)
     monkeypatch.setattr(sums, "_checked", lambda _, kept: kept)
-    found = flat(opened.run(by_ward(), order=ORDER))
-    assert found != duckdb_answer({"visits": table}, by_ward())
+    actual = flat(opened.run(by_ward(), order=ORDER))
+    assert actual != duckdb_answer({"visits": table}, by_ward())
 
 
 @pytest.mark.theorem("limbs")
@@ -85,8 +85,8 @@ def test_neither_tasks_nor_settings_change_an_answer(table, tasks):
     for name, value in settings.items():
         session.conf.set(name, value)
     try:
-        with engine({"visits": frame}, KNOWN, performance=SparkPerformance(tasks=tasks)) as found:
-            answer = flat(found.run(by_ward(), order=ORDER))
+        with engine({"visits": frame}, KNOWN, performance=SparkPerformance(tasks=tasks)) as opened:
+            answer = flat(opened.run(by_ward(), order=ORDER))
     finally:
         for name, value in before.items():
             session.conf.set(name, value)
@@ -127,11 +127,11 @@ def test_no_setting_of_the_session_changes_an_answer(table):
             analyzer__failAmbiguousSelfJoin="true",
             inMemoryColumnarStorage__compressed="false",
         ),
-        engine({"visits": frame}, KNOWN) as found,
+        engine({"visits": frame}, KNOWN) as opened,
     ):
-        found.check(by_ward())
-        assert flat(found.run(by_ward(), order=ORDER)) == expected
-        assert found.groups(only_totals(), order=ORDER).count() == 12
+        opened.check(by_ward())
+        assert flat(opened.run(by_ward(), order=ORDER)) == expected
+        assert opened.groups(only_totals(), order=ORDER).count() == 12
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_workers_without_the_same_duckdb_are_refused_before_anything_is_charged(
 
 def test_an_engine_that_was_told_nothing_answers_nothing(table):
     with (
-        Spark({"visits": local_session().createDataFrame(table)}) as found,
+        Spark({"visits": local_session().createDataFrame(table)}) as opened,
         pytest.raises(EngineFailed),
     ):
-        found.run(by_ward(), order=ORDER)
+        opened.run(by_ward(), order=ORDER)

@@ -61,27 +61,27 @@ def total(found):
 
 
 def test_a_file_that_spark_reads_may_not_change(people, path):
-    with engine({"people": people}, KNOWN) as found:
-        assert total(found) == [160]
+    with engine({"people": people}, KNOWN) as opened:
+        assert total(opened) == [160]
         path.write_text(SWAPPED)
         with pytest.raises(SourceChanged):
-            total(found)
+            total(opened)
         with pytest.raises(SourceChanged):
-            found.identities(["people"])
+            opened.identities(["people"])
 
 
 def test_a_file_that_changes_while_spark_reads_it_gives_no_answer(people, path, monkeypatch):
-    with engine({"people": people}, KNOWN) as found:
-        watched = type(found).run_monitored
+    with engine({"people": people}, KNOWN) as opened:
+        watched = type(opened).run_monitored
 
         def late(self, action):
             rows = watched(self, action)
             path.write_text(SWAPPED)
             return rows
 
-        monkeypatch.setattr(type(found), "run_monitored", late)
+        monkeypatch.setattr(type(opened), "run_monitored", late)
         with pytest.raises(SourceChanged):
-            total(found)
+            total(opened)
 
 
 def test_files_that_are_added_are_not_read(tmp_path):
@@ -90,11 +90,11 @@ def test_files_that_are_added_are_not_read(tmp_path):
     folder.mkdir()
     (folder / "0.csv").write_text(ROWS)
     frame = session.read.csv(str(folder), header=True, schema="patient INT, age INT")
-    with engine({"people": frame}, KNOWN) as found:
+    with engine({"people": frame}, KNOWN) as opened:
         (folder / "1.csv").write_text(ROWS.replace("1,", "11,"))
-        assert total(found) == [160]
+        assert total(opened) == [160]
         session.catalog.refreshByPath(str(folder))
-        assert total(found) == [160]
+        assert total(opened) == [160]
 
 
 def test_a_session_on_spark(people, path, tmp_path):

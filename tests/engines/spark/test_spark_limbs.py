@@ -21,7 +21,7 @@ from discreet.engines.spark.statements import (
 CONNECTION = duckdb.connect()
 LARGEST = 2**126 - 1
 POWERS = [2**bits + step for bits in range(127) for step in (-1, 0, 1)]
-EDGES = sorted({sign * each for each in POWERS for sign in (1, -1) if each <= LARGEST} | {0})
+EDGES = sorted({sign * power for power in POWERS for sign in (1, -1) if power <= LARGEST} | {0})
 
 
 def limbs_of(values):
@@ -32,7 +32,7 @@ def limbs_of(values):
 
 
 def put_together(rows):
-    names = [f"c{at}" for at in range(LIMBS)]
+    names = [f"c{number}" for number in range(LIMBS)]
     values = ", ".join(str(tuple(row)) for row in rows)
     sql = f"SELECT {joined_limbs(names)} FROM (VALUES {values}) AS x({', '.join(names)})"
     return [value for (value,) in CONNECTION.execute(sql).fetchall()]
@@ -43,7 +43,7 @@ def test_edges_come_back_and_their_limbs_are_small():
     found = limbs_of(EDGES)
     assert put_together(found) == EDGES
     for value, limbs in zip(EDGES, found, strict=True):
-        assert value == sum(limb << (BITS * at) for at, limb in enumerate(limbs))
+        assert value == sum(limb << (BITS * index) for index, limb in enumerate(limbs))
         *low, top = limbs
         assert all(0 <= limb < 2**BITS for limb in low)
         assert -(2**BITS) <= top < 2**BITS
@@ -68,7 +68,7 @@ def test_as_many_parts_as_there_may_be_do_not_overflow():
 def test_a_limb_narrower_than_its_place_loses_something():
     """A mutant: limbs of another width do not come back."""
     (limbs,) = limbs_of([2**100 + 12345])
-    assert sum(limb << (41 * at) for at, limb in enumerate(limbs)) != 2**100 + 12345
+    assert sum(limb << (41 * index) for index, limb in enumerate(limbs)) != 2**100 + 12345
 
 
 def test_columns_of_limbs_have_names():

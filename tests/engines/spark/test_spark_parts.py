@@ -17,10 +17,10 @@ DIVISIONS = st.dictionaries(st.sampled_from([1, 2, 3, 4, 5, -(2**63)]), st.integ
 
 
 def answers_agree(rows, lowered, order, division):
-    found = flat(paper.run(lowered, rows, order, lambda row: division.get(row["u"], 0)))
-    assert found == answers.run(lowered, rows, order)
+    actual = flat(paper.run(lowered, rows, order, lambda row: division.get(row["u"], 0)))
+    assert actual == answers.run(lowered, rows, order)
     if order.portable:
-        assert found == reference(lowered, rows, order)
+        assert actual == reference(lowered, rows, order)
 
 
 @pytest.mark.theorem("division-by-unit")
@@ -50,10 +50,10 @@ def test_questions_agree_however_units_are_divided(rows, lowered, order, divisio
 def row_answers_agree(rows, lowered, order, divide):
     numbers = iter(range(1000))
     try:
-        found = flat(paper.run(lowered, rows, order, lambda _: next(numbers) % divide))
+        actual = flat(paper.run(lowered, rows, order, lambda _: next(numbers) % divide))
     except NotPerUnit:
         assume(False)
-    assert found == answers.run(lowered, rows, order)
+    assert actual == answers.run(lowered, rows, order)
 
 
 @pytest.mark.theorem("division-by-unit")

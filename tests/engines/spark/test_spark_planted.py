@@ -36,9 +36,9 @@ def answer(lowered, tables, policy=POLICY):
         )
         for each in known
     }
-    with engine(frames, *known) as found:
-        found.check(lowered)
-        return flat(found.run(lowered, order=ORDER))
+    with engine(frames, *known) as opened:
+        opened.check(lowered)
+        return flat(opened.run(lowered, order=ORDER))
 
 
 @pytest.mark.theorem("question-scope")
@@ -56,6 +56,6 @@ def test_rows_outside_a_wrong_box_do_not_count(monkeypatch):
     box = boxes(seed=5, count=0, policy=BY_ROW)[4]
     plan = planted(monkeypatch, box, question, policy=BY_ROW, epsilon=1)
     kept = [row for row in FULL["visits"] if record(row, BY_ROW) in plan.scope]
-    found = answer(plan.request, FULL, BY_ROW)
-    assert found == answer(plan.request, {**FULL, "visits": kept}, BY_ROW)
+    totals = answer(plan.request, FULL, BY_ROW)
+    assert totals == answer(plan.request, {**FULL, "visits": kept}, BY_ROW)
     assert 0 < len(kept) < len(FULL["visits"])

@@ -7,11 +7,10 @@ from subprocess import run
 import pyarrow as pa
 import pytest
 
-from discreet.engines.connection import Performance
 from discreet.engines.dispatch import engine_for
-from discreet.engines.spark import task_tables as public
+from discreet.engines.engine import Performance, SparkPerformance
+from discreet.engines.spark import jobs as public
 from discreet.engines.spark.engine import Spark
-from discreet.engines.spark.performance import SparkPerformance
 from discreet.errors import OutOfRange, UnreadableSource, WrongKind
 from discreet.query.expressions import Column, Literal
 from discreet.query.relations import Scan
@@ -69,10 +68,10 @@ def test_names_are_never_looked_up():
     known = facts("t", types, unit=("a.b",))
     session.conf.set("spark.sql.caseSensitive", "true")
     try:
-        found = spark_answer({"t": session.createDataFrame(table)}, lowered, known)
+        actual = spark_answer({"t": session.createDataFrame(table)}, lowered, known)
     finally:
         session.conf.unset("spark.sql.caseSensitive")
-    assert found == duckdb_answer({"t": table}, lowered)
+    assert actual == duckdb_answer({"t": table}, lowered)
 
 
 EVERY = """
@@ -119,8 +118,8 @@ def every(unit="INT"):
 
 
 def test_types_are_known_before_anything_is_computed():
-    with Spark({"t": every()}) as found:
-        assert found.tables() == {"t": COLUMNS}
+    with Spark({"t": every()}) as opened:
+        assert opened.tables() == {"t": COLUMNS}
 
 
 def test_no_value_makes_a_task_fail():
@@ -138,15 +137,15 @@ def test_no_value_makes_a_task_fail():
         ),
     )
     known = facts("t", types, unit=("u",))
-    found = spark_answer({"t": every()}, lowered, known, performance=SparkPerformance(tasks=3))
-    assert {None} < set(found["keys"][0])
-    assert len(found["units"]) == 2
-    counts = {name: sum(values) for name, values in found["totals"].items()}
+    actual = spark_answer({"t": every()}, lowered, known, performance=SparkPerformance(tasks=3))
+    assert {None} < set(actual["keys"][0])
+    assert len(actual["units"]) == 2
+    counts = {name: sum(values) for name, values in actual["totals"].items()}
     assert counts["t"] == 3 + 3  # the one that is not Unicode does not count
     assert counts["f64"] == 1 + 1  # zero has one sign, and is all that is finite
     assert counts["l"] == counts["c"] == 2
     rows = every().toArrow().select([name for name in types if name != "t"])
-    safe = [each for each in lowered.measures if each.name != "t"]
+    safe = [measure for measure in lowered.measures if measure.name != "t"]
     without = EngineRequest(
         relation=Scan("t", tuple((n, k) for n, k in types.items() if n != "t")),
         unit=lowered.unit,
@@ -155,7 +154,7 @@ def test_no_value_makes_a_task_fail():
         measures=tuple(safe),
     )
     expected = duckdb_answer({"t": rows}, without)
-    assert {name: found["totals"][name] for name in expected["totals"]} == expected["totals"]
+    assert {name: actual["totals"][name] for name in expected["totals"]} == expected["totals"]
 
 
 def test_decimals_are_floats():
@@ -170,8 +169,8 @@ def test_decimals_are_floats():
         measures=(DistinctCount(name="x", expression=Column("x"), most=1),),
     )
     known = facts("t", {"u": Type.INTEGER, "x": Type.FLOAT}, unit=("u",))
-    found = spark_answer({"t": session.createDataFrame(table)}, lowered, known)
-    assert found == duckdb_answer({"t": table}, lowered)
+    actual = spark_answer({"t": session.createDataFrame(table)}, lowered, known)
+    assert actual == duckdb_answer({"t": table}, lowered)
 
 
 def test_rows_without_a_wanted_column_are_counted():
@@ -184,8 +183,8 @@ def test_rows_without_a_wanted_column_are_counted():
     )
     frame = local_session().range(25).toDF("u")
     few = SparkPerformance(rows=3)
-    found = spark_answer({"t": frame}, lowered, facts("t", {"u": Type.INTEGER}), performance=few)
-    assert found["units"] == found["totals"]["n"] == [25]
+    actual = spark_answer({"t": frame}, lowered, facts("t", {"u": Type.INTEGER}), performance=few)
+    assert actual["units"] == actual["totals"]["n"] == [25]
 
 
 def test_streams_sessions_and_names_that_are_alike_are_refused():

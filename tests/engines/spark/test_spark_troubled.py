@@ -25,11 +25,11 @@ def test_trouble_changes_no_file_and_no_log_knows_a_total(tmp_path):
         )
         logs = done.stderr + cluster.logs()
     assert done.returncode == 0, done.stderr[-3000:]
-    found = json.loads(done.stdout)
-    assert len(found["none"]) == BINS
-    assert set(found) == set(TROUBLES)
-    assert [trouble for trouble in TROUBLES if found[trouble] != found["none"]] == []
-    for trouble, files in found.items():
+    parsed = json.loads(done.stdout)
+    assert len(parsed["none"]) == BINS
+    assert set(parsed) == set(TROUBLES)
+    assert [trouble for trouble in TROUBLES if parsed[trouble] != parsed["none"]] == []
+    for trouble, files in parsed.items():
         kept = {name for name, _, _ in files}
         assert kept == {path.name for path in (tmp_path / trouble).glob("[!.]*")}
     events = "".join(

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
+from discreet.engines.engine import SparkPerformance
 from discreet.engines.spark import task
-from discreet.engines.spark.performance import SparkPerformance
 from discreet.errors import BadPolicy, NotPerUnit, UnknownName
 from discreet.query.expressions import Call, Column, Literal
 from discreet.query.relations import Distinct as DistinctRows
@@ -40,7 +40,7 @@ def texts():
     return pa.table(
         {
             "patient": ["07", "7", "+7", "x", None, "8", "08", "9", "-0", "0"] * 7,
-            "ward": [f"ward {at % 4}" for at in range(70)],
+            "ward": [f"ward {number % 4}" for number in range(70)],
         }
     )
 
@@ -50,11 +50,11 @@ def test_texts_that_are_one_number_are_one_person():
     session, table = local_session(), texts()
     lowered = counted(Scan("visits", tuple(VISITS.items())), "patient")
     known = facts("visits", VISITS, unit=("patient",))
-    found = spark_answer(
+    actual = spark_answer(
         {"visits": session.createDataFrame(table).repartition(3)}, lowered, known, performance=MANY
     )
-    assert found == duckdb_answer({"visits": table}, lowered)
-    assert sum(found["units"]) == 4 * 2  # 7, 8, 9 and 0 keep two groups each
+    assert actual == duckdb_answer({"visits": table}, lowered)
+    assert sum(actual["units"]) == 4 * 2  # 7, 8, 9 and 0 keep two groups each
 
 
 @pytest.mark.theorem("division-by-unit")
@@ -65,7 +65,10 @@ def test_rows_of_two_tables_meet_where_widths_of_integers_differ():
         {"patient": pa.array(numbers, pa.int32()), "ward": ["A", "B", None] * 16 + ["A"]}
     )
     stays = pa.table(
-        {"person": pa.array(numbers[::2] * 2, pa.int8()), "days": [at % 5 for at in range(50)]}
+        {
+            "person": pa.array(numbers[::2] * 2, pa.int8()),
+            "days": [number % 5 for number in range(50)],
+        }
     )
     joined = Join(
         Scan("visits", tuple(VISITS.items())),
@@ -79,8 +82,8 @@ def test_rows_of_two_tables_meet_where_widths_of_integers_differ():
         facts("stays", {"person": Type.INTEGER, "days": Type.INTEGER}, unit=("person",)),
     )
     frames = {"visits": session.createDataFrame(visits), "stays": session.createDataFrame(stays)}
-    found = spark_answer(frames, lowered, *known, performance=MANY)
-    assert found == duckdb_answer({"visits": visits, "stays": stays}, lowered)
+    actual = spark_answer(frames, lowered, *known, performance=MANY)
+    assert actual == duckdb_answer({"visits": visits, "stays": stays}, lowered)
     with engine(frames, *known) as plain:  # each table by itself, too
         plain.check(counted(Scan("visits", tuple(VISITS.items())), "patient"))
 
@@ -89,10 +92,16 @@ def clinic():
     """Return notes of visits of stays: two links, one of them with a broken promise."""
     stays = pa.table({"patient": [1, 1, 2, 3, None], "stay": ["a", "b", "c", "a", "d"]})
     visits = pa.table(
-        {"visit": [f"{at:02}" for at in range(12)], "stay": ["a", "b", "c", "d", "e", None] * 2}
+        {
+            "visit": [f"{number:02}" for number in range(12)],
+            "stay": ["a", "b", "c", "d", "e", None] * 2,
+        }
     )
     notes = pa.table(
-        {"visit": [at % 14 for at in range(40)], "word": [f"word {at % 3}" for at in range(40)]}
+        {
+            "visit": [number % 14 for number in range(40)],
+            "word": [f"word {number % 3}" for number in range(40)],
+        }
     )
     return {"stays": stays, "visits": visits, "notes": notes}
 
@@ -160,18 +169,18 @@ def test_what_cannot_be_divided_is_refused():
     frame = session.createDataFrame(texts())
     scan = Scan("visits", tuple(VISITS.items()))
     by_row = EngineRequest(relation=DistinctRows(scan), unit=(), keys=(), groups=None, measures=())
-    with engine({"visits": frame}, facts("visits", VISITS)) as found:
+    with engine({"visits": frame}, facts("visits", VISITS)) as opened:
         with pytest.raises(NotPerUnit):
-            found.check(by_row)
+            opened.check(by_row)
         with pytest.raises(NotPerUnit):
-            found.check(counted(scan, "patient"))
-        found.learn_schema(
+            opened.check(counted(scan, "patient"))
+        opened.learn_schema(
             Schema([facts("visits", {**VISITS, "patient": Type.FLOAT}, unit=("patient",))])
         )
         with pytest.raises(NotPerUnit, match="by a float"):
-            found.check(counted(scan, "patient"))
+            opened.check(counted(scan, "patient"))
         with pytest.raises(UnknownName):
-            found.check(counted(Scan("others", tuple(VISITS.items())), "patient"))
+            opened.check(counted(Scan("others", tuple(VISITS.items())), "patient"))
     with (
         pytest.raises(BadPolicy),
         engine({"visits": frame, "stays": texts()}, facts("visits", VISITS)),

@@ -10,7 +10,7 @@ from pyspark.errors import PySparkException
 from pyspark.logger import PySparkLogger
 
 import discreet as dp
-from discreet.engines.spark.performance import SparkPerformance
+from discreet.engines.engine import SparkPerformance
 from discreet.errors import EngineFailed, EngineStopped
 from tests.engines.spark.sparks import ORDER, engine, facts
 from tests.engines.visits import TYPES, by_ward
@@ -51,8 +51,8 @@ def once_running(act):
 def test_progress_rises_to_the_end():
     told = []
     options = SparkPerformance(progress=told.append, tasks=4)
-    with engine({"visits": frame(900)}, KNOWN, performance=options) as found:
-        found.run(by_ward(), order=ORDER)
+    with engine({"visits": frame(900)}, KNOWN, performance=options) as opened:
+        opened.run(by_ward(), order=ORDER)
     assert told == sorted(told)
     assert told[-1] == 1
     assert any(0 < share < 1 for share in told)
@@ -69,11 +69,11 @@ def printed():
     loggers = [
         PySparkLogger.getLogger(f"{kind}QueryContextLogger") for kind in ("SQL", "DataFrame")
     ]
-    for each in loggers:
-        each.addHandler(handler)
+    for logger in loggers:
+        logger.addHandler(handler)
     yield told
-    for each in loggers:
-        each.removeHandler(handler)
+    for logger in loggers:
+        logger.removeHandler(handler)
 
 
 def test_nothing_is_printed_of_rows_that_fail(printed):
@@ -82,8 +82,8 @@ def test_nothing_is_printed_of_rows_that_fail(printed):
         [(1, "A", "4711x")], "patient long, ward string, t string"
     )
     rows = texts.selectExpr("patient", "ward", "CAST(t AS DOUBLE) AS cost")
-    with engine({"visits": rows}, KNOWN) as found, pytest.raises(EngineFailed):
-        found.run(by_ward(), order=ORDER)
+    with engine({"visits": rows}, KNOWN) as opened, pytest.raises(EngineFailed):
+        opened.run(by_ward(), order=ORDER)
     assert printed == []
     with pytest.raises(PySparkException):
         rows.collect()
@@ -91,10 +91,10 @@ def test_nothing_is_printed_of_rows_that_fail(printed):
 
 
 def test_another_thread_can_stop_a_job():
-    with engine({"visits": frame(100_000)}, KNOWN) as found:
-        thread = once_running(found.cancel)
+    with engine({"visits": frame(100_000)}, KNOWN) as opened:
+        thread = once_running(opened.cancel)
         with pytest.raises(EngineStopped) as caught:
-            found.run(by_ward(), order=ORDER)
+            opened.run(by_ward(), order=ORDER)
         thread.join()
     assert caught.value.__context__ is None
     assert local_session().sparkContext.statusTracker().getActiveJobsIds() == []

@@ -47,7 +47,7 @@ def plan():
 
 def groups(count=300, units=None):
     """Return groups of all sizes, as an engine would leave them where they are."""
-    names = [None, *(f"city {at}" for at in range(1, count))]
+    names = [None, *(f"city {number}" for number in range(1, count))]
     exact = (np.arange(count) * 7 % 400) if units is None else np.full(count, units)
     (measure,) = plan().request.measures
     raw = RawTotals(keys=(pa.array(names),), units=exact, totals={measure.name: exact}, leaves={})
@@ -182,7 +182,7 @@ def test_a_task_that_fails_says_one_sentence(tmp_path, binned):
 @given(st.lists(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=4), min_size=1))
 def test_limbs_make_totals_that_are_clamped(sums):
     """Sums of limbs, as parts add them up, are what the numbers add up to."""
-    columns = [np.array([limbs_of(part)[at].sum() for part in sums]) for at in range(3)]
+    columns = [np.array([limbs_of(part)[number].sum() for part in sums]) for number in range(3)]
     table = pa.table(dict(zip(limb_names(0), columns, strict=True)))
     exact = [min(max(sum(part), -LARGEST_TOTAL), LARGEST_TOTAL) for part in sums]
     assert writing._total(table, 0).tolist() == exact
@@ -219,7 +219,7 @@ def test_keys_of_all_types_are_sorted_with_null_first():
         found = list(zip(*(key.to_pylist() for key in raw.keys), strict=True))
         order = [None, values[2], values[0]]
         assert found == list(itertools.product(order, order))
-        assert [pairs[at] for at in raw.units.tolist()] == found
+        assert [pairs[unit] for unit in raw.units.tolist()] == found
 
 
 # --- files --------------------------------------------------------------------------------------
@@ -238,7 +238,7 @@ def test_a_file_that_is_changed_or_gone_is_not_read(tmp_path):
 
 
 def test_different_tables_never_replace_each_other(tmp_path):
-    one, two = (write_table(pa.table({"n": [at]}), tmp_path, "bin-00001") for at in (1, 2))
+    one, two = (write_table(pa.table({"n": [number]}), tmp_path, "bin-00001") for number in (1, 2))
     assert one.name != two.name
     assert read_table(tmp_path, one).column("n").to_pylist() == [1]
 
@@ -285,8 +285,8 @@ def test_spark_writes_the_same_files_on_any_partitioning(spark, tmp_path):
     finish = KeyedBins.fresh(plan(), bins=BINS)
     frame = spark.createDataFrame(groups())
     found = []
-    for at, partitions in enumerate([1, 3]):
-        folder = tmp_path / str(at)
+    for index, partitions in enumerate([1, 3]):
+        folder = tmp_path / str(index)
         folder.mkdir()
         files = write_bins(
             frame.repartition(partitions), plan().request, bins=BINS, finish=finish, folder=folder
@@ -343,7 +343,7 @@ def _check_bins(spark, frame, finish, tables):
         assert finish(writing._raw(mine, plan().request), at).equals(table)
     places = {row["k0"]: row["bin"] for row in binned.to_pylist()}
     assert [{places[name] for name in table["city"].to_pylist()} for table in tables] == [
-        {at} for at in range(BINS)
+        {number} for number in range(BINS)
     ]
 
 
@@ -362,13 +362,13 @@ def test_a_session_on_spark_writes_an_answer_once(spark, tmp_path):
     price = {"epsilon": 1, "delta": "1e-7"}
     ledger = tmp_path / "towns.ledger"
     with sessions.open({"visits": frame}, policy=policy, ledger=ledger, budget=budget) as session:
-        found = session.write(question, tmp_path / "out", **price)
+        written = session.write(question, tmp_path / "out", **price)
         again = session.write(question, tmp_path / "out", **price)
         steps = [entry["kind"] for entry in session.ledger.entries() if entry["kind"] != "describe"]
     assert steps == ["open", "charge", "start", "release"]
     assert again.replayed
-    assert again.manifest == found.manifest
-    shown = found.to_arrow().to_pylist()
+    assert again.manifest == written.manifest
+    shown = written.to_arrow().to_pylist()
     assert {row["town"] for row in shown} <= {str(town) for town in range(20)}
     assert len(shown) > 10
     assert all(abs(row["n"] - 90) < 100 for row in shown)

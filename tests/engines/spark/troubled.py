@@ -80,7 +80,7 @@ def many_groups():
     plan = plan_of(COUNT, epsilon=1, delta="1e-9")
     (measure,) = plan.request.measures
     units = np.append(np.arange(399) * 7 % 400, CANARY)
-    names = pa.array([f"city {at}" for at in range(400)])
+    names = pa.array([f"city {number}" for number in range(400)])
     raw = RawTotals(keys=(names,), units=units, totals={measure.name: units}, leaves={})
     return plan, groups_of(raw, plan.request)
 

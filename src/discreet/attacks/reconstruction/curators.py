@@ -37,23 +37,6 @@ from discreet.noise import SYSTEM, DyadicGrid, Entropy
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
     from discreet.session import Session
 
-__all__ = [
-    "Answers",
-    "Ask",
-    "Bits",
-    "Curator",
-    "Refused",
-    "Sets",
-    "ceiling",
-    "exactly",
-    "guarded",
-    "holding",
-    "privately",
-    "recovered",
-    "releasing",
-    "with_noise",
-]
-
 Bits = Sequence[int] | NDArray[np.integer]
 Sets = NDArray[np.uint8]
 """One row for each question, one column for each person."""

@@ -17,9 +17,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, final
 
 from discreet.engines.execution import run_sanitized
-from discreet.engines.postgres.address import Address, address_of, is_address
+from discreet.engines.postgres.address import (
+    Address,
+    address_of,
+    begin,
+    is_address,
+    open_connection,
+    opening_error,
+    query_rows,
+)
 from discreet.engines.postgres.column_types import TYPES
-from discreet.engines.postgres.connections import begin, open_connection, opening_error, query_rows
 from discreet.engines.sources.source import unreadable
 from discreet.engines.sql.fragments import name
 from discreet.errors import UnreadableSource, WrongKind
@@ -29,8 +36,6 @@ from discreet.requests.table_schema import StoredColumn
 
 if TYPE_CHECKING:  # an optional driver
     from adbc_driver_manager.dbapi import Connection
-
-__all__ = ["TableDescription", "addresses_of", "cell_counts", "described", "look_up_tables"]
 
 _OLDEST: Final = 120_000
 _SERVER: Final = (

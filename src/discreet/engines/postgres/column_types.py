@@ -20,8 +20,6 @@ from typing import Final
 from discreet.engines.sql.fragments import name
 from discreet.query.types import Type
 
-__all__ = ["TEXTS", "TYPES", "column_sql", "text_size_join"]
-
 TYPES: Final[dict[str, Type]] = {
     **dict.fromkeys(("int2", "int4", "int8"), Type.INTEGER),
     **dict.fromkeys(("float4", "float8", "numeric"), Type.FLOAT),

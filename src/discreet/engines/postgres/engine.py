@@ -20,9 +20,8 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, final
 
-from discreet.engines.connection import Performance
 from discreet.engines.duckdb import DuckDB, PreparedRequest
-from discreet.engines.engine import ClosingEngine, Columns
+from discreet.engines.engine import ClosingEngine, Columns, Performance
 from discreet.engines.execution import run_sanitized
 from discreet.engines.hash_order import HashOrder
 from discreet.engines.postgres.catalogue import (
@@ -33,6 +32,7 @@ from discreet.engines.postgres.catalogue import (
 )
 from discreet.engines.postgres.row_reader import ReadRequest, RowReader
 from discreet.engines.required_columns import required_columns
+from discreet.engines.sources.database import StagingTable
 from discreet.engines.sources.identity import (
     Identity,
     changed,
@@ -40,7 +40,6 @@ from discreet.engines.sources.identity import (
     run_if_unchanged,
     scanned_tables,
 )
-from discreet.engines.sources.staging_table import StagingTable
 from discreet.errors import UnreadableSource
 from discreet.query.expressions import Column
 from discreet.query.relations import Join, Scan, descend, folded
@@ -48,8 +47,6 @@ from discreet.query.types import Type
 from discreet.requests.engine_request import EngineRequest, KeyColumn
 from discreet.requests.raw_totals import RawTotals
 from discreet.requests.table_schema import Schema, StoredColumn, TableFacts
-
-__all__ = ["Postgres"]
 
 _FIRST: Final = HashOrder(salt=0)
 

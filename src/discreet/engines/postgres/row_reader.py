@@ -26,10 +26,9 @@ from typing import TYPE_CHECKING, Final, Self, final
 import pyarrow as pa
 
 from discreet.engines.execution import stopped_error
-from discreet.engines.postgres.address import Address
+from discreet.engines.postgres.address import Address, begin, open_connection
 from discreet.engines.postgres.catalogue import TableDescription, described
 from discreet.engines.postgres.column_types import TEXTS, column_sql, text_size_join
-from discreet.engines.postgres.connections import begin, open_connection
 from discreet.engines.sources.identity import changed
 from discreet.engines.sql.fragments import name
 from discreet.errors import UnreadableSource
@@ -37,8 +36,6 @@ from discreet.query.relations import folded
 
 if TYPE_CHECKING:  # an optional driver
     from adbc_driver_manager.dbapi import Connection, Cursor
-
-__all__ = ["ReadRequest", "RowReader"]
 
 _BATCHES: Final = {"adbc.postgresql.batch_size_hint_bytes": str(2**23)}
 _WAITING: Final = 2  # batches

@@ -36,8 +36,6 @@ from numpy.typing import NDArray
 from discreet.engines.sources.source import check_names, unreadable
 from discreet.errors import UnreadableSource
 
-__all__ = ["CHUNK", "LONGEST_RECORD", "CsvStructure", "check_header"]
-
 CHUNK: Final = 2**20
 LONGEST_RECORD: Final = 2**21
 """The longest record that is read, in bytes; not less than a chunk."""

@@ -22,19 +22,11 @@ import pyarrow.types as kinds
 from duckdb import DuckDBPyConnection
 from numpy.typing import NDArray
 
-from discreet.engines.sources.source import (
-    Stamp,
-    TableSource,
-    check_names,
-    type_name,
-    unreadable,
-)
+from discreet.engines.sources.source import Stamp, TableSource, check_names, type_name, unreadable
 from discreet.engines.sql.fragments import name
 
 if TYPE_CHECKING:  # loaded by whoever makes a dataset, because it takes pandas along
     import pyarrow.dataset as ds
-
-__all__ = ["Frame", "MemoryStamp", "copy_table", "from_arrow", "from_pandas", "is_readable"]
 
 _BYTE: Final = 8
 _TEXTS: Final = (kinds.is_string, kinds.is_large_string, kinds.is_string_view)

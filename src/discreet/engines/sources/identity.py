@@ -33,19 +33,6 @@ from discreet.engines.sources.source import Stamp, unreadable
 from discreet.errors import EngineFailed, SourceChanged, UnreadableSource
 from discreet.query.relations import Relation, Scan, descend, folded
 
-__all__ = [
-    "FileStamp",
-    "FileState",
-    "Identity",
-    "changed",
-    "digest_of",
-    "found_files",
-    "identified",
-    "joined_digest",
-    "run_if_unchanged",
-    "scanned_tables",
-]
-
 _ENDS: Final = 4096
 _TICK: Final = 20_000_000  # nanoseconds
 _LOOKS: Final = 50
@@ -211,9 +198,7 @@ def scanned_tables(relation: Relation) -> tuple[str, ...]:
 
 
 def run_if_unchanged(
-    check: Callable[[], object],
-    read: Callable[[], T],
-    failed: Callable[[], object] | None = None,
+    check: Callable[[], object], read: Callable[[], T], failed: Callable[[], object] | None = None
 ) -> T:
     """Read between two checks; a failure that comes with a change is reported as a change.
 

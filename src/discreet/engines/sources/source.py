@@ -18,8 +18,6 @@ from discreet.query.relations import folded
 if TYPE_CHECKING:  # takes its time, and few sources need it
     import pyarrow as pa
 
-__all__ = ["Stamp", "TableSource", "check_names", "type_name", "unreadable"]
-
 
 class Stamp(Protocol):
     """What was seen of a source when it was opened."""

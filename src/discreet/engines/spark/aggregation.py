@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pyarrow as pa
 
-from discreet.engines.connection import Connection, Performance
+from discreet.engines.connection import Connection
+from discreet.engines.engine import Performance
 from discreet.engines.spark.data_frames import functions_of
 from discreet.engines.spark.statements import (
     GROUP,
@@ -48,8 +49,6 @@ from discreet.requests.raw_totals import (
 
 if TYPE_CHECKING:  # an optional library
     from pyspark.sql import DataFrame
-
-__all__ = ["group_totals", "raw_answer", "summed"]
 
 _BROKEN: Final = "the rows of a unit were not brought together"
 _PARTS: Final = "parts added"

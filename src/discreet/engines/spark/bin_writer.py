@@ -42,8 +42,6 @@ from discreet.requests.raw_totals import (
 if TYPE_CHECKING:  # an optional library
     from pyspark.sql import DataFrame
 
-__all__ = ["Finish", "finish_bins", "write_bins"]
-
 Finish = Callable[[RawTotals, int], pa.Table]
 """Makes the finished table of a bin from its totals, sorted by their keys, and its number."""
 

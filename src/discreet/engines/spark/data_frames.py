@@ -33,8 +33,6 @@ from discreet.requests.table_schema import StoredColumn, TableFacts
 if TYPE_CHECKING:  # an optional library
     from pyspark.sql import DataFrame
 
-__all__ = ["SparkSource", "SparkStamp", "functions_of", "is_spark"]
-
 _LOCAL: Final = ("", "file")
 _MOST: Final = 1000
 

@@ -15,9 +15,9 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, TypeVar, final
 
-from discreet.engines.connection import Connection, Performance
+from discreet.engines.connection import Connection
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.engine import ClosingEngine, Columns
+from discreet.engines.engine import ClosingEngine, Columns, Performance, SparkPerformance
 from discreet.engines.execution import run_sanitized
 from discreet.engines.hash_order import HashOrder
 from discreet.engines.sources.identity import Identity, identified, run_if_unchanged, scanned_tables
@@ -27,15 +27,13 @@ from discreet.engines.spark import task
 from discreet.engines.spark.aggregation import group_totals, raw_answer, summed
 from discreet.engines.spark.data_frames import SparkSource, is_spark
 from discreet.engines.spark.job_monitor import JobMonitor
-from discreet.engines.spark.jobs import JobBuilder, PreparedJob
+from discreet.engines.spark.jobs import CollectedTables, JobBuilder, PreparedJob
 from discreet.engines.spark.partitioning import (
     check_shape,
     left_in_place,
     private_tables,
     shuffled_by_unit,
 )
-from discreet.engines.spark.performance import SparkPerformance
-from discreet.engines.spark.task_tables import CollectedTables
 from discreet.engines.spark.workers import check_settings, check_workers, in_tasks, spark_schema
 from discreet.errors import BadPolicy, WrongKind
 from discreet.query.relations import folded
@@ -45,8 +43,6 @@ from discreet.requests.table_schema import Schema, StoredColumn
 
 if TYPE_CHECKING:  # an optional library
     from pyspark.sql import DataFrame, SparkSession
-
-__all__ = ["Spark"]
 
 T = TypeVar("T")
 

@@ -14,14 +14,12 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, TypeVar, final
 
+from discreet.engines.engine import Progress
 from discreet.engines.execution import PAUSE, run_in_thread, stopped_error
-from discreet.engines.spark.performance import Progress
 from discreet.engines.spark.workers import silenced_loggers
 
 if TYPE_CHECKING:  # an optional library
     from pyspark.sql import SparkSession
-
-__all__ = ["JobMonitor"]
 
 _NUMBERS: Final = itertools.count()
 

@@ -50,19 +50,6 @@ from discreet.requests.table_schema import Schema, TableFacts
 if TYPE_CHECKING:  # an optional library
     from pyspark.sql import DataFrame
 
-__all__ = [
-    "TAG",
-    "Place",
-    "PrivateTable",
-    "UnitLink",
-    "check_shape",
-    "divided",
-    "left_in_place",
-    "private_tables",
-    "scans",
-    "shuffled_by_unit",
-]
-
 
 def scans(relation: Relation) -> Iterator[Scan]:
     """Yield all places where a table is read.

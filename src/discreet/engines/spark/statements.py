@@ -28,28 +28,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from discreet.engines.sql.contribution_bounding import ContributionBounding, listed, value_text
-from discreet.engines.sql.distinct_and_quantiles import counted_leaves, shown_values
-from discreet.engines.sql.totals import TotalStatements
+from discreet.engines.sql.totals import TotalStatements, counted_leaves, shown_values
 from discreet.query.expression_types import typed
 from discreet.query.relation_columns import columns
 from discreet.requests.engine_request import DistinctCount, EngineRequest, Leaves, Total
-
-__all__ = [
-    "BITS",
-    "GROUP",
-    "LIMBS",
-    "MEASURES",
-    "MOST_PARTS",
-    "SEEN",
-    "SUMS",
-    "added",
-    "group_sums",
-    "joined_limbs",
-    "limb_names",
-    "names",
-    "others",
-    "split_limbs",
-]
 
 BITS: Final = 42
 LIMBS: Final = 3

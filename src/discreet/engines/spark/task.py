@@ -20,8 +20,6 @@ from pyarrow import compute
 
 from discreet.engines.spilling import SpillFolder
 
-__all__ = ["PART", "ROWS", "Job", "by_row", "by_unit", "duckdb_version", "quiet", "with_values"]
-
 PART = "part"
 ROWS = "sent rows"
 

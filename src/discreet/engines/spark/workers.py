@@ -45,17 +45,6 @@ from discreet.errors import UnreadableSource
 if TYPE_CHECKING:  # an optional library
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = [
-    "RunJob",
-    "check_settings",
-    "check_workers",
-    "check_writers",
-    "in_tasks",
-    "package",
-    "silenced_loggers",
-    "spark_schema",
-]
-
 _REFUSED: Final = {
     "spark.sql.avro.datetimeRebaseModeInRead": "EXCEPTION",
     "spark.sql.files.ignoreCorruptFiles": "true",

@@ -37,16 +37,6 @@ from discreet.query.expressions import (
 from discreet.query.relations import Output, folded
 from discreet.query.types import Type
 
-__all__ = [
-    "aggregate",
-    "float_sum",
-    "is_float_sum",
-    "tie_breaker",
-    "window",
-    "with_roots",
-    "without_windows",
-]
-
 LONG: Final = 64
 
 

@@ -19,16 +19,6 @@ from discreet.query.expression_types import CASTS
 from discreet.query.relations import Scan, folded
 from discreet.query.types import Type
 
-__all__ = [
-    "UUID_TEXT",
-    "TableView",
-    "base_type",
-    "print_scan",
-    "reading",
-    "stored_form",
-    "unknown_table",
-]
-
 _TYPES: Final[dict[str, Type]] = {
     **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"), Type.INTEGER),
     **dict.fromkeys(("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"), Type.INTEGER),

@@ -25,10 +25,9 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.engines.hash_order import GROUPS, LEAVES, VALUES
-from discreet.engines.sql.expressions import OpenColumns, expression
+from discreet.engines.sql.expressions import OpenColumns, WholeFloat, expression
 from discreet.engines.sql.fragments import text
 from discreet.engines.sql.relations import PrintScan, relation
-from discreet.engines.sql.whole_floats import WholeFloat
 from discreet.query.expression_types import ColumnTypes, typed
 from discreet.query.expressions import Expression
 from discreet.query.relation_columns import columns
@@ -36,17 +35,6 @@ from discreet.query.relations import Scan
 from discreet.query.types import Type
 from discreet.requests.engine_request import EngineRequest
 from discreet.requests.raw_totals import ARROW_TYPES, arrow_numbers, arrow_values
-
-__all__ = [
-    "PUBLIC",
-    "ContributionBounding",
-    "below",
-    "listed",
-    "number",
-    "place",
-    "public_tables",
-    "value_text",
-]
 
 Typed = tuple[str, Type]
 """The text of a value, short enough to be repeated, and its type."""
@@ -259,7 +247,7 @@ def public_tables(request: EngineRequest) -> dict[str, pa.Table]:
     """Return the tables that the statements of a question name.
 
     >>> from discreet.requests.engine_request import KeyColumn
-    >>> from discreet.requests.key_product import Product
+    >>> from discreet.requests.table_schema import Product
     >>> from discreet.query.expressions import Column
     >>> from discreet.query.relations import Scan
     >>> from discreet.query.types import Type

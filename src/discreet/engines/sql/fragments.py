@@ -22,20 +22,6 @@ from typing import Final, final
 from discreet.query.expressions import Literal
 from discreet.query.types import Scalar, Type
 
-__all__ = [
-    "SQL_TYPES",
-    "Printed",
-    "cast",
-    "closed",
-    "converted",
-    "in_years",
-    "literal",
-    "name",
-    "once",
-    "printed_literal",
-    "text",
-]
-
 SQL_TYPES: Final[dict[Type, str]] = {
     Type.INTEGER: "BIGINT",
     Type.FLOAT: "DOUBLE",

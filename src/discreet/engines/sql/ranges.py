@@ -24,8 +24,6 @@ from discreet.query.expression_types import typed
 from discreet.query.expressions import Call, Cast, Expression, Literal
 from discreet.query.types import LARGEST, SMALLEST, Type
 
-__all__ = ["Range", "clamp_of", "clamped", "kind_of", "lies_inside", "range_of", "shared"]
-
 
 def kind_of(expression: Expression, columns: Mapping[str, Type]) -> Type | None:
     """Return the type of a bound expression, or None for a NULL that fits every type.

@@ -38,8 +38,6 @@ from discreet.query.relations import (
 )
 from discreet.query.types import Type
 
-__all__ = ["PrintScan", "relation"]
-
 PrintScan = Callable[[Scan], str]
 """How a table is read: a SELECT of the columns of a scan, as values of our types."""
 
@@ -97,7 +95,7 @@ def _projected(node: Project, below: str) -> str:
     types = ColumnTypes(columns(node.child))
     windows, outputs = without_windows(node.outputs, types)
     if windows:
-        added = _outputs([(output, window(each, types)) for output, each in windows])
+        added = _outputs([(output, window(computed, types)) for output, computed in windows])
         below = f"SELECT *, {added} FROM ({below})"
         types = ColumnTypes((*types.items(), *columns(Project(node.child, windows))))
     printed = [(output, expression(value, types)) for output, value in outputs]
@@ -139,7 +137,7 @@ def _bounded(node: BoundedUnits, below: str) -> str:
     There are few of these, so the join holds next to nothing.
     """
     types = ColumnTypes(columns(node.child))
-    depth = sum(isinstance(each, BoundedUnits) for each in descend(node.child))
+    depth = sum(isinstance(inner, BoundedUnits) for inner in descend(node.child))
     rows, unit = name(f"rows of units {depth}"), [name(column) for column in node.unit]
     sizes = [f"coalesce(sum(strlen({expression(value, types)})), 0)" for value in node.texts]
     large = f"count(*) > {node.rows}"

@@ -11,25 +11,6 @@ from typing import Final, TypeVar
 
 from discreet.errors import DamagedLedger, LedgerError, LedgerUnavailable, NewerFormat, NotALedger
 
-__all__ = [
-    "absent_ledger_error",
-    "copied_file_error",
-    "empty_file_error",
-    "exchanged_ledger_error",
-    "file_failure",
-    "forked_error",
-    "hard_link_error",
-    "missing_entries_error",
-    "newer_version_error",
-    "not_a_ledger_error",
-    "orphaned_files_error",
-    "replaced_file_error",
-    "side_files_error",
-    "sqlite_failure",
-    "torn_file_error",
-]
-
-
 Failure = TypeVar("Failure", bound=LedgerError)
 
 

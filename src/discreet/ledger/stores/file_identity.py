@@ -39,8 +39,6 @@ from typing import Final, Self, final
 
 from discreet.ledger.canonical_lines import NO_HEAD
 
-__all__ = ["WitnessCard", "birth_time"]
-
 _HERE: Final = -100  # AT_FDCWD
 _BIRTH: Final = 0x800  # STATX_BTIME
 _SIZE: Final = 256

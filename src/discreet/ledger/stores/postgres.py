@@ -28,8 +28,6 @@ from discreet.ledger.stores.failures import absent_ledger_error
 from discreet.ledger.stores.postgres_server import PostgresSession, Server
 from discreet.ledger.stores.postgres_tables import create_tables, has_tables
 
-__all__ = ["PostgresStore"]
-
 _PAGE: Final = 500
 _PAGE_OF_ANSWERS: Final = 32
 

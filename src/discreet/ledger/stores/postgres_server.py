@@ -18,14 +18,6 @@ from psycopg import conninfo, sql
 from discreet.errors import DamagedLedger, LedgerError, LedgerUnavailable, WrongKind
 from discreet.ledger.forks import ForkAware, never_finalize
 
-__all__ = [
-    "DURABILITY_SETTINGS",
-    "PostgresSession",
-    "Server",
-    "check_durability",
-    "unfit_server_error",
-]
-
 DURABILITY_SETTINGS: Final = "SELECT current_setting('fsync'), current_setting('full_page_writes')"
 """What decides whether a server keeps what it has committed."""
 

@@ -20,8 +20,6 @@ from discreet.errors import DamagedLedger, NotALedger
 from discreet.ledger.stores.failures import newer_version_error
 from discreet.ledger.stores.postgres_server import PostgresSession
 
-__all__ = ["create_tables", "has_tables"]
-
 _APPLICATION: Final = "discreet ledger"
 _FORMAT: Final = 1
 _ALONE: Final = "SELECT pg_advisory_xact_lock(hashtextextended('discreet ledger {schema}', 0))"
@@ -108,7 +106,7 @@ ALTER TABLE {entry} ENABLE ALWAYS TRIGGER in_order;
 
 def has_tables(session: PostgresSession) -> bool:
     """Return whether there is a ledger; refuse other things in its place and later formats."""
-    found = dict(
+    tables = dict(
         session.ask(
             "SELECT c.relname::text, array(SELECT a.attname || ' ' || format_type(a.atttypid, NULL)"
             " FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped"
@@ -117,9 +115,9 @@ def has_tables(session: PostgresSession) -> bool:
             session.name,
         )
     )
-    if not found:
+    if not tables:
         return False
-    if found.get("meta") != _COLUMNS["meta"]:
+    if tables.get("meta") != _COLUMNS["meta"]:
         raise _something_else()
     match session.ask("SELECT application, format FROM {meta}"):
         case [(application, int(version))] if application == _APPLICATION and version > 0:
@@ -127,7 +125,7 @@ def has_tables(session: PostgresSession) -> bool:
                 raise newer_version_error(version, _FORMAT)
         case _:
             raise _something_else()
-    if any(found.get(name) != columns for name, columns in _COLUMNS.items()):
+    if any(tables.get(name) != columns for name, columns in _COLUMNS.items()):
         raise _unguarded()
     if _guards(session) != _GUARDS:
         raise _unguarded()
@@ -158,7 +156,7 @@ def create_tables(session: PostgresSession, fill: Callable[[], None]) -> bool:
 
 def _guards(session: PostgresSession) -> set[str]:
     """Return which guards of the entries are in force."""
-    found = session.ask(
+    rows = session.ask(
         "SELECT 'trigger ' || tgname FROM pg_trigger WHERE tgrelid = '{entry}'::regclass"
         " AND NOT tgisinternal AND tgenabled = 'A' "
         "UNION SELECT 'unique ' || relname FROM pg_index JOIN pg_class ON oid = indexrelid"
@@ -166,7 +164,7 @@ def _guards(session: PostgresSession) -> set[str]:
         "UNION SELECT 'plain table' FROM pg_class WHERE oid = '{entry}'::regclass"
         " AND relkind = 'r' AND relpersistence = 'p' AND NOT relrowsecurity AND NOT relhasrules"
     )
-    return {name for (name,) in found}
+    return {name for (name,) in rows}
 
 
 def _something_else() -> NotALedger:

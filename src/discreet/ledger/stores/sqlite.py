@@ -10,7 +10,7 @@ Theorem (key ``sqlite-durable``).  What is read from the file is on disk.
     to the file, and synced there.
 Entries cannot be changed or deleted through SQL, a key has one charge and one release, and no head
 occurs twice.  Beside the file are ``-wal`` and ``-shm`` (SQLite's log) and ``-next`` and ``-turn``
-(:mod:`discreet.ledger.stores.fair_lock`), all readable by its owner alone.
+(:mod:`discreet.ledger.stores.file_locks`), all readable by its owner alone.
 A connection does not cross a fork: SQLite counts the locks of a process in memory, and a child that
 inherits the count writes to a log which others take for abandoned.  A child process whose parent
 had the file open is refused it (:mod:`discreet.ledger.connection` closes it in time).
@@ -31,13 +31,10 @@ from discreet.errors import LedgerError, LedgerUnavailable
 from discreet.ledger.canonical_lines import NO_HEAD, EntryRow
 from discreet.ledger.forks import never_finalize
 from discreet.ledger.stores import failures, sqlite_files
-from discreet.ledger.stores.fair_lock import FairLock
 from discreet.ledger.stores.file_identity import WitnessCard, birth_time
-from discreet.ledger.stores.inode_lock import InodeLock, inode_lock_of
+from discreet.ledger.stores.file_locks import FairLock, InodeLock, inode_lock_of
 from discreet.ledger.stores.sqlite_files import sync as _sync
 from discreet.ledger.stores.sqlite_rows import AT_ONCE, SQLiteRows, result_code
-
-__all__ = ["SQLiteStore"]
 
 _OLDEST: Final = (3, 37, 0)  # the first with STRICT tables
 _SMALLEST: Final = 512  # bytes; SQLite overwrites what is smaller than any database

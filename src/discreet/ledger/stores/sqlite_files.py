@@ -25,22 +25,8 @@ from urllib.parse import quote
 
 from discreet.ledger.canonical_lines import NO_HEAD, EntryRow
 from discreet.ledger.stores import failures
-from discreet.ledger.stores.fair_lock import FairLock
 from discreet.ledger.stores.file_identity import WitnessCard, birth_time
-
-__all__ = [
-    "APPLICATION_ID",
-    "MIGRATIONS",
-    "check_is_ledger",
-    "check_unused_file",
-    "create_file",
-    "refuse_empty",
-    "refuse_leftovers",
-    "side_files_of",
-    "sqlite_uri",
-    "sync",
-    "write_card",
-]
+from discreet.ledger.stores.file_locks import FairLock
 
 APPLICATION_ID: Final = 0x44504C31
 """The application id of a ledger file: the letters DPL1."""

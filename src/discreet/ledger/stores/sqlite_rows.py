@@ -18,8 +18,6 @@ from discreet.ledger.canonical_lines import EntryRow, canonical, damaged_entry_e
 from discreet.ledger.forks import ForkAware
 from discreet.ledger.stores.failures import file_failure, sqlite_failure, torn_file_error
 
-__all__ = ["AT_ONCE", "SQLiteRows", "result_code"]
-
 AT_ONCE: Final = 64
 """How many rows one statement appends at most."""
 

@@ -26,8 +26,6 @@ from discreet.errors import LedgerUnavailable, WrongKind
 from discreet.ledger.canonical_lines import EntryRow
 from discreet.ledger.stores.sqlite import SQLiteStore
 
-__all__ = ["LedgerAddress", "LedgerStore", "is_server", "resolve_address", "store_for"]
-
 _SCHEMES: Final = ("postgresql://", "postgres://")
 _KEYWORDS: Final = (
     "application_name|channel_binding|client_encoding|connect_timeout|dbname|fallback_application_"

@@ -47,8 +47,6 @@ from discreet.ledger.verify.parsing import ChargeTexts
 from discreet.ledger.verify.report import AccountBalance
 from discreet.units import Relation
 
-__all__ = ["AccountHistory", "Accounts"]
-
 _EVERYTHING: Final = Box.everything()
 
 
@@ -72,10 +70,7 @@ class _Segment:
                 place = (piece.box, _shape(piece))
                 nothing = tuple(0 for _ in piece.added)
                 alone, pair = sums.get(place, (nothing, nothing))
-                sums[place] = (
-                    added(alone, piece.added, count),
-                    added(pair, piece.replaced, count),
-                )
+                sums[place] = (added(alone, piece.added, count), added(pair, piece.replaced, count))
         for (box, _), (alone, pair) in sums.items():
             yield ChargedBox(box, alone, pair)
 

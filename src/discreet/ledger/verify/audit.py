@@ -19,8 +19,6 @@ from discreet.ledger.verify.parsing import ParsedEntry, UnreadableEntry, parse_e
 from discreet.ledger.verify.report import Problems, Report
 from discreet.ledger.verify.requests import Requests
 
-__all__ = ["Audit"]
-
 _RECEIPT: Final = re.compile(r"([0-9a-f]{32}):([1-9][0-9]{0,17}):([0-9a-f]{64})", re.ASCII)
 
 Fields = Mapping[str, Any]

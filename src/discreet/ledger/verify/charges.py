@@ -42,8 +42,6 @@ from discreet.ledger.verify.parsing import ChargeTexts
 from discreet.loss.parameters import checked_delta
 from discreet.units import PrivacyUnit, Relation, same_unit
 
-__all__ = ["Charges", "Debits", "Pieces", "RecomputedPrices", "covers", "safely"]
-
 
 def covers(recorded: Sequence[ChargedBox], needed: Sequence[ChargedBox]) -> bool:
     """Whether what is recorded is enough for what is needed."""

@@ -23,18 +23,6 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NoReturn
 
-__all__ = [
-    "FIRST_HEAD",
-    "canonical",
-    "digest",
-    "field_problem",
-    "is_head",
-    "is_path",
-    "next_head",
-    "parent",
-    "read_canonical",
-]
-
 FIRST_HEAD: Final = "0" * 64
 
 

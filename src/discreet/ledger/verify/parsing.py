@@ -22,15 +22,6 @@ from typing import Any, Final, NamedTuple
 
 from discreet.ledger.verify.entry_format import canonical, field_problem, read_canonical
 
-__all__ = [
-    "ChargeTexts",
-    "ParsedEntry",
-    "UnreadableEntry",
-    "parse_entry",
-    "parse_fast",
-    "parse_slow",
-]
-
 _KEPT: Final = 1 << 14
 _TIME: Final = r'"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z"'
 _COUNT: Final = r"0|[1-9][0-9]{0,17}"

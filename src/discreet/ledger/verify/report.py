@@ -11,8 +11,6 @@ from typing import Final, final
 from discreet.accounting.budgets.amounts import format_down, format_up
 from discreet.errors import Tampered
 
-__all__ = ["MOST", "AccountBalance", "Problem", "Problems", "Report"]
-
 MOST: Final = 100
 """How many problems are listed."""
 

@@ -17,8 +17,6 @@ from typing import Any, final
 
 from discreet.ledger.verify.entry_format import digest
 
-__all__ = ["Requests"]
-
 
 @final
 @dataclass(slots=True)

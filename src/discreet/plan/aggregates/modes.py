@@ -46,7 +46,7 @@ from discreet.query.expressions import Aggregate, Call, Case, Expression, Litera
 from discreet.query.source_text import pointed
 from discreet.query.types import Type, type_of
 from discreet.requests.engine_request import Leaves
-from discreet.requests.key_product import KeyValue
+from discreet.requests.table_schema import KeyValue
 
 __all__ = ["ModeChoice", "ModeEstimator", "ModePart", "measure_mode"]
 

@@ -35,7 +35,7 @@ from discreet.plan.binding.names import BoundRelation, FreshNames
 from discreet.query.expressions import Aggregate, Call, Column, Literal, Window
 from discreet.query.relations import Aggregated, Filter, Join, Project, Relation, UnionAll, descend
 from discreet.query.source_text import pointed
-from discreet.requests.key_product import KeyValue
+from discreet.requests.table_schema import KeyValue
 
 __all__ = ["MOST_FAN_OUT", "FanOut", "PublicRows", "first_rows", "within"]
 

@@ -34,7 +34,7 @@ from discreet.query.expression_text import said
 from discreet.query.expressions import Call, Column, Expression, Literal
 from discreet.query.source_text import pointed
 from discreet.query.types import Type
-from discreet.requests.key_product import Product
+from discreet.requests.table_schema import Product
 
 __all__ = ["HavingThreshold", "having_threshold"]
 

@@ -46,7 +46,7 @@ from discreet.query.question import Clause
 from discreet.query.relations import Filter, Relation
 from discreet.query.source_text import pointed
 from discreet.requests.engine_request import KeyValue, Measure, PublicGroups, Total
-from discreet.requests.key_product import MOST_GROUPS, Product
+from discreet.requests.table_schema import MOST_GROUPS, Product
 
 if TYPE_CHECKING:  # made by earlier steps
     from discreet.plan.binding.bound_question import BoundQuestion

@@ -15,16 +15,6 @@ from discreet.query.node_checks import MOST_ENTRIES, check_size
 from discreet.query.source_text import CLAUSES, Span, unreadable, unsupported
 from discreet.query.sql.cursor import Cursor
 
-__all__ = [
-    "CONDITIONS",
-    "FLAT",
-    "both",
-    "condition",
-    "flat_operands",
-    "order_by",
-    "subquery_refused",
-]
-
 FLAT: Final = frozenset({"AND", "OR", "CONCAT"})
 """The operators that are associative."""
 

@@ -32,8 +32,6 @@ from discreet.query.source_text import CLAUSES, unsupported
 from discreet.query.sql.select_syntax import Item, Select, fresh_name, output_names
 from discreet.query.types import NUMBERS
 
-__all__ = ["GroupedSelect", "filtered", "groups", "has_groups"]
-
 
 @final
 @dataclass(frozen=True, slots=True)

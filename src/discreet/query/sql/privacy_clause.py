@@ -18,8 +18,6 @@ from discreet.query.sql.cursor import Cursor, signed
 from discreet.query.sql.operators import expression
 from discreet.query.sql.tokens import TokenKind
 
-__all__ = ["NOISES", "OPTIONS", "STRATEGIES", "clause", "clause_of"]
-
 _OTHERS: Final = {
     "ANONYMIZATION": "its name in GoogleSQL is DIFFERENTIAL_PRIVACY now.",
     "AGGREGATION_THRESHOLD": "a threshold without noise protects nobody.",

@@ -19,8 +19,6 @@ from discreet.query.question import Clause
 from discreet.query.relations import Relation, check_relation, folded
 from discreet.query.source_text import Span, unsupported
 
-__all__ = ["Item", "Select", "fresh_name", "output_names"]
-
 
 @final
 @dataclass(frozen=True, slots=True)

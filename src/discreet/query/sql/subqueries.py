@@ -22,8 +22,6 @@ from discreet.query.source_text import Span, unsupported
 from discreet.query.sql.group_by import filtered, groups, has_groups
 from discreet.query.sql.select_syntax import Select, output_names
 
-__all__ = ["no_order", "subquery_relation"]
-
 
 def subquery_relation(select: Select) -> Relation:
     """Turn a SELECT of a subquery into a relation.

@@ -20,8 +20,6 @@ from discreet.exact import rational
 from discreet.query.node_checks import LONGEST_QUESTION, too_much
 from discreet.query.source_text import Span, unreadable, unsupported
 
-__all__ = ["RESERVED", "Token", "TokenKind", "number", "tokens"]
-
 _READ: Final = """
     ALL AND AS ASC BETWEEN BY CASE CAST CROSS DESC DISTINCT ELSE END FALSE FROM FULL GROUP HAVING
     IN INNER IS JOIN LEFT LIKE LIMIT NOT NULL ON OR ORDER OUTER OVER PARTITION RIGHT SELECT THEN

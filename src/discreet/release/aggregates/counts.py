@@ -10,11 +10,8 @@ from typing import final
 from discreet.plan.aggregates.counts import Count, Units
 from discreet.query.types import Type
 from discreet.release.aggregates.kind import AggregateKind, Box, Values, typed_values
-from discreet.release.confidence_intervals.intervals import Intervals
 from discreet.release.interval_arithmetic import Ends
-from discreet.release.noisy_totals import Noisy
-
-__all__ = ["CountKind"]
+from discreet.release.noisy_totals import Intervals, Noisy
 
 
 @final

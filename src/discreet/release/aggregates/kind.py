@@ -16,17 +16,10 @@ from discreet.plan.aggregates.estimator import Estimator
 from discreet.plan.aggregates.means import Mean
 from discreet.plan.aggregates.sums import Sum
 from discreet.query.types import Type
-from discreet.release.confidence_intervals.half_width import (
-    OTHERS,
-    clear_counts,
-    clear_miss_chance,
-)
-from discreet.release.confidence_intervals.intervals import Intervals
+from discreet.release.half_width import OTHERS, clear_counts, clear_miss_chance
 from discreet.release.interval_arithmetic import Ends
-from discreet.release.noisy_totals import Noisy, Run
+from discreet.release.noisy_totals import Intervals, Noisy, Run
 from discreet.release.value_arrays import Rationals
-
-__all__ = ["AggregateKind", "Box", "RatioKind", "Values", "typed_values"]
 
 E = TypeVar("E", bound=Estimator)
 R = TypeVar("R", Sum, Mean)

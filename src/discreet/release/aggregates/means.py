@@ -42,15 +42,12 @@ from discreet.exact import float_down, float_up
 from discreet.plan.aggregates.means import Mean
 from discreet.query.types import Type
 from discreet.release.aggregates.kind import Box, RatioKind
-from discreet.release.confidence_intervals.half_width import half_width
-from discreet.release.confidence_intervals.intervals import Intervals
-from discreet.release.confidence_intervals.noise_tails import paired_half_widths
+from discreet.release.half_width import half_width
 from discreet.release.interval_arithmetic import Ends, added, divided, hull, multiplied, widened
-from discreet.release.noisy_totals import Noisy, NoisyTotal
+from discreet.release.noise_tails import paired_half_widths
+from discreet.release.noisy_totals import Intervals, Noisy, NoisyTotal
 from discreet.release.value_arrays import Floats
 from discreet.requests.raw_totals import Integers
-
-__all__ = ["MeanKind", "mean_interval"]
 
 _CELLS: Final = 48
 _POINTS: Final = 1 << 10
@@ -156,11 +153,11 @@ def _one_by_one(
     if len(total.runs) > 1:
         rest = (1 - confidence) * _REST
         more, within = half_width(count.terms(edges[0]), 1 - rest), confidence + rest
-    found = [
+    widths = [
         half_width((*total.terms(step), *count.terms(edge)), within, points=_POINTS)
         for edge in edges
     ]
-    return np.array([float_up(each + more) for each in found])
+    return np.array([float_up(width + more) for width in widths])
 
 
 @final
@@ -187,20 +184,20 @@ class _Ratios:
             first = np.maximum(first, np.searchsorted(self.edges, low, side="left") - 1)
             final_ = np.minimum(final_, np.searchsorted(self.edges, high, side="right") - 1)
             first, final_ = np.minimum(first, last), np.maximum(final_, 0)
-        return self._found(first, final_, 1), self._found(final_, first, -1)
+        return self._outermost(first, final_, 1), self._outermost(final_, first, -1)
 
-    def _found(self, start: Integers, stop: Integers, way: int) -> Floats:
+    def _outermost(self, start: Integers, stop: Integers, way: int) -> Floats:
         """Go from cell to cell until one holds a theta, and return the outermost there."""
-        found = np.full(self.sums.size, np.nan)
-        waiting, at = np.arange(self.sums.size), start
+        thetas = np.full(self.sums.size, np.nan)
+        waiting, cell = np.arange(self.sums.size), start
         while waiting.size:
-            low, high = self._solved(waiting, self.reached[at])
-            low, high = np.maximum(low, self.edges[at]), np.minimum(high, self.edges[at + 1])
+            low, high = self._solved(waiting, self.reached[cell])
+            low, high = np.maximum(low, self.edges[cell]), np.minimum(high, self.edges[cell + 1])
             some = low <= high
-            found[waiting[some]] = (low if way > 0 else high)[some]
-            left = ~some & ((stop[waiting] - at) * way > 0)
-            waiting, at = waiting[left], at[left] + way
-        return found
+            thetas[waiting[some]] = (low if way > 0 else high)[some]
+            left = ~some & ((stop[waiting] - cell) * way > 0)
+            waiting, cell = waiting[left], cell[left] + way
+        return thetas
 
     def _solved(self, places: Integers, reached: Floats) -> Ends:
         """Return between what theta lies, if that far from zero is allowed."""

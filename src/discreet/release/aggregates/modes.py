@@ -16,11 +16,8 @@ import numpy as np
 from discreet.plan.aggregates.modes import ModeEstimator
 from discreet.query.types import Type
 from discreet.release.aggregates.kind import AggregateKind, Box, Values
-from discreet.release.confidence_intervals.intervals import Intervals
 from discreet.release.interval_arithmetic import Ends, everything
-from discreet.release.noisy_totals import Noisy
-
-__all__ = ["ModeKind"]
+from discreet.release.noisy_totals import Intervals, Noisy
 
 _ARRAYS: Final[dict[Type, Any]] = {Type.INTEGER: np.int64, Type.BOOLEAN: np.bool_}
 
@@ -32,7 +29,7 @@ class ModeKind(AggregateKind[ModeEstimator]):
     def value(self, estimator: ModeEstimator, kind: Type, noisy: Noisy) -> Values:
         """Return the candidate in every group."""
         (place,) = estimator.inputs()
-        (chosen,) = (each for each in noisy.chosen if each.choice.use == place)
+        (chosen,) = (leaf for leaf in noisy.chosen if leaf.choice.use == place)
         candidates = np.empty(len(estimator.values), object)
         candidates[:] = estimator.values
         values: Values = candidates.astype(_ARRAYS.get(kind, object))[chosen.leaves]
@@ -43,7 +40,7 @@ class ModeKind(AggregateKind[ModeEstimator]):
     ) -> Ends:
         """Return the lowest and the highest candidate, if they are numbers."""
         del box, coordinates
-        numbers = [Fraction(each) for each in estimator.values if type(each) is int]
+        numbers = [Fraction(value) for value in estimator.values if type(value) is int]
         if not numbers:
             return everything(known.noisy.size)
         return known.constant(min(numbers))[0], known.constant(max(numbers))[1]

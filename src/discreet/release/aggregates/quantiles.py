@@ -30,14 +30,11 @@ from discreet.plan.forecast.noise_quantiles import ranks_aside
 from discreet.plan.statistics.fixed_point import Grid
 from discreet.query.types import Type
 from discreet.release.aggregates.kind import AggregateKind, Box, Values, typed_values
-from discreet.release.confidence_intervals.half_width import coordinate_confidence
-from discreet.release.confidence_intervals.intervals import Intervals
+from discreet.release.half_width import coordinate_confidence
 from discreet.release.interval_arithmetic import Ends, everything
-from discreet.release.noisy_totals import Chosen, Noisy
+from discreet.release.noisy_totals import Chosen, Intervals, Noisy
 from discreet.release.value_arrays import weighted
 from discreet.requests.raw_totals import Integers
-
-__all__ = ["QuantileKind", "QuantilesKind", "quantile_interval"]
 
 _EDGE_ROUNDING: Final = Fraction(1, 1 << 48)
 _HALF: Final = Fraction(1, 2)
@@ -66,8 +63,8 @@ class QuantileKind(AggregateKind[QuantileEstimator]):
         self, estimator: QuantileEstimator, known: Intervals, box: Box, coordinates: int = 0
     ) -> Ends:
         """Return the interval at the confidence of one of several coordinates."""
-        each = coordinate_confidence(known.confidence, coordinates or len(box)).high
-        return quantile_interval(estimator, known.noisy, each)
+        share = coordinate_confidence(known.confidence, coordinates or len(box)).high
+        return quantile_interval(estimator, known.noisy, share)
 
 
 @final
@@ -93,7 +90,7 @@ class QuantilesKind(AggregateKind[QuantilesEstimator]):
 def _chosen_by_side(quantile: QuantileEstimator, noisy: Noisy) -> dict[int, Chosen]:
     """Return what was chosen at, below and above a quantile; the lowest value has one side."""
     place = quantile.measure, quantile.level
-    return {each.choice.side: each for each in noisy.chosen if each.choice.use == place}
+    return {chosen.choice.side: chosen for chosen in noisy.chosen if chosen.choice.use == place}
 
 
 def quantile_interval(quantile: QuantileEstimator, noisy: Noisy, confidence: Fraction) -> Ends:

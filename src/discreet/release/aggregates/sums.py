@@ -10,13 +10,10 @@ from typing import final
 from discreet.plan.aggregates.sums import Sum
 from discreet.query.types import Type
 from discreet.release.aggregates.kind import Box, RatioKind, Values, typed_values
-from discreet.release.confidence_intervals.half_width import half_width
-from discreet.release.confidence_intervals.intervals import Intervals
+from discreet.release.half_width import half_width
 from discreet.release.interval_arithmetic import Ends, added, multiplied
-from discreet.release.noisy_totals import Noisy
+from discreet.release.noisy_totals import Intervals, Noisy
 from discreet.release.value_arrays import Rationals, weighted
-
-__all__ = ["SumKind"]
 
 
 @final

@@ -26,12 +26,9 @@ from discreet.exact import float_up
 from discreet.plan.aggregates.variances import Variance
 from discreet.query.types import Type
 from discreet.release.aggregates.kind import AggregateKind, Box
-from discreet.release.confidence_intervals.intervals import Intervals
 from discreet.release.interval_arithmetic import Ends, hull, multiplied, widened
-from discreet.release.noisy_totals import Noisy
+from discreet.release.noisy_totals import Intervals, Noisy
 from discreet.release.value_arrays import Floats
-
-__all__ = ["VarianceKind", "variance_range"]
 
 _VARIANCE_ROUNDING: Final = 2.0**-44
 

@@ -16,10 +16,9 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Final
 
-from discreet.engines.connection import Performance
 from discreet.engines.dispatch import engine_for
+from discreet.engines.engine import Performance, SparkPerformance
 from discreet.engines.spark.data_frames import is_spark
-from discreet.engines.spark.performance import SparkPerformance
 from discreet.plan.binding.binder import Binder
 from discreet.plan.policy.owner_promises import promises_of
 from discreet.plan.policy.policy import Limits, Policy

@@ -22,10 +22,10 @@ from typing import Final, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.attacks.answer_columns import Columns
 from discreet.attacks.claim import Claim
-from discreet.attacks.distinguishers.answer_columns import Columns
-from discreet.attacks.distinguishers.features import Feature, feature_values, features_of
-from discreet.attacks.distinguishers.scorers import (
+from discreet.attacks.features import Feature, feature_values, features_of
+from discreet.attacks.scorers import (
     AdditiveScorer,
     Bins,
     CellScorer,
@@ -34,8 +34,6 @@ from discreet.attacks.distinguishers.scorers import (
     Scorer,
     WholeScorer,
 )
-
-__all__ = ["Event", "Sides", "choose"]
 
 Floats = NDArray[np.float64]
 
@@ -77,7 +75,7 @@ class Event:
 def choose(learn: Sides, select: Sides, claim: Claim, level: float) -> Event:
     """Return the event that speaks most strongly against a claim.
 
-    >>> from discreet.attacks.distinguishers.answer_columns import columns_of
+    >>> from discreet.attacks.answer_columns import columns_of
     >>> from discreet.attacks.claims import PureClaim
     >>> zeros, ones = (columns_of(np.arange(100) % 4 + at) for at in (0, 1))
     >>> str(choose(Sides(zeros, ones), Sides(zeros, ones), PureClaim(), 0.05))

@@ -21,9 +21,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.attacks.distinguishers.answer_columns import Columns
-
-__all__ = ["Feature", "feature_values", "features_of"]
+from discreet.attacks.answer_columns import Columns
 
 Floats = NDArray[np.float64]
 
@@ -103,10 +101,10 @@ def _ending(number: NDArray[Any]) -> Floats:
     return _where_finite(number, (mantissa & 15).astype(np.float64))
 
 
-def _where_finite(number: NDArray[Any], found: Floats) -> Floats:
+def _where_finite(number: NDArray[Any], values: Floats) -> Floats:
     if number.dtype.kind == "f":
-        found[~np.isfinite(number)] = np.nan
-    return found
+        values[~np.isfinite(number)] = np.nan
+    return values
 
 
 def _class(number: NDArray[Any]) -> Floats:

@@ -26,8 +26,6 @@ from numpy.typing import NDArray
 from discreet.attacks.subjects import Answers
 from discreet.errors import WrongKind
 
-__all__ = ["Columns", "Numbers", "columns_of"]
-
 _NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _LARGEST_INTEGER: Final = 1 << 63
 _LONGEST: Final = 4096

@@ -52,7 +52,7 @@ from numpy.typing import NDArray
 from discreet import mechanisms
 from discreet.exact import Interval, float_up
 from discreet.mechanisms.exact_quantiles import root_complement
-from discreet.release.confidence_intervals.noise_tails import (
+from discreet.release.noise_tails import (
     Additive,
     exact_tail_quantile,
     paired_half_widths,

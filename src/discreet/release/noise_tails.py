@@ -50,16 +50,6 @@ from discreet.exact import float_up
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.release.value_arrays import Floats
 
-__all__ = [
-    "Additive",
-    "exact_tail_quantile",
-    "normal_cdf",
-    "paired_half_widths",
-    "tail_bounds",
-    "tail_quantile",
-    "tails_above",
-]
-
 Additive = Laplace | Gaussian
 _Floats = NDArray[np.float64]
 
@@ -76,8 +66,8 @@ def tails_above(mechanism: Additive, places: _Floats) -> _Floats:
     >>> tails_above(Laplace(scale=2), np.array([0.0, 1.0, 2.0])).round(4).tolist()
     [0.6225, 0.3775, 0.229]
     """
-    found: _Floats = np.minimum.accumulate(tail_bounds(mechanism, places)[1])
-    return found
+    bounds: _Floats = np.minimum.accumulate(tail_bounds(mechanism, places)[1])
+    return bounds
 
 
 def tail_bounds(mechanism: Additive, places: _Floats) -> tuple[_Floats, _Floats]:
@@ -146,9 +136,9 @@ def exact_tail_quantile(mechanism: Additive, missed: float) -> int | None:
     if isinstance(mechanism, Laplace) or not 1 <= mechanism.variance <= _NARROW:
         return None
     chances = 2.0 * _sums(float(mechanism.variance))  # P[|Z| >= k], from k = 1 on
-    found = int(np.count_nonzero(chances > missed))
-    sure = chances[found] * _RAISE < missed and missed * _RAISE < chances[max(found - 1, 0)]
-    return found if sure and 0 < found < chances.size - 1 else None
+    quantile = int(np.count_nonzero(chances > missed))
+    sure = chances[quantile] * _RAISE < missed and missed * _RAISE < chances[max(quantile - 1, 0)]
+    return quantile if sure and 0 < quantile < chances.size - 1 else None
 
 
 @functools.lru_cache(maxsize=32)
@@ -202,8 +192,8 @@ def paired_half_widths(
         weights=weights[:, np.newaxis],
         places=_Places.of(coarse, missed * _BEYOND, places),
     )
-    found = pair.reaches(missed)
-    return None if found is None else (found + float_up(step)) * (1 + _ROUNDING)
+    half_widths = pair.reaches(missed)
+    return None if half_widths is None else (half_widths + float_up(step)) * (1 + _ROUNDING)
 
 
 @final
@@ -246,10 +236,10 @@ class _Pair:
         here, now = far, self.missed(far)
         if not bool((now <= missed).all()):
             return None
-        found = self._ends(missed, np.hypot)
+        guess = self._ends(missed, np.hypot)
         for step in range(_STEPS):
             before, then = here, now
-            here = np.where((near < found) & (found < far), found, (near + far) / 2.0)
+            here = np.where((near < guess) & (guess < far), guess, (near + far) / 2.0)
             now = self.missed(here)
             enough = now <= missed
             near, far = np.where(enough, near, here), np.where(enough, here, far)
@@ -257,7 +247,7 @@ class _Pair:
                 break
             with np.errstate(divide="ignore", invalid="ignore"):
                 move = np.log(missed / now) * (here - before) / np.log(now / then)
-            found = (here + move) * (1 + (_CLOSE if step % 2 else -_CLOSE) / 3.0)
+            guess = (here + move) * (1 + (_CLOSE if step % 2 else -_CLOSE) / 3.0)
         return far
 
     def _ends(self, missed: float, together: np.ufunc = np.add) -> Floats:
@@ -265,18 +255,18 @@ class _Pair:
         own = -NormalDist().inv_cdf(missed / 2.0) if self.normal else -math.log(missed)
         beyond = np.cumsum(self.places.chances[::-1])[::-1] + self.places.beyond
         other = self.places.at[np.count_nonzero(beyond > missed) - 1]
-        found: Floats = together(self.size * own, other * self.weights[:, 0])
-        return found * _MORE
+        ends: Floats = together(self.size * own, other * self.weights[:, 0])
+        return ends * _MORE
 
     def missed(self, far: Floats) -> Floats:
         """Bound P[|s C + t W| > r] from above."""
         shift, middle = self.weights * self.places.at / self.size, far[:, np.newaxis] / self.size
         both = self._tail(middle - shift) + self._tail(middle + shift)
-        found: Floats = (both @ self.places.chances) + self.places.beyond
-        return found * (1 + _ROUNDING) + _ROUNDING
+        chance: Floats = (both @ self.places.chances) + self.places.beyond
+        return chance * (1 + _ROUNDING) + _ROUNDING
 
-    def _tail(self, at: Floats) -> Floats:
+    def _tail(self, values: Floats) -> Floats:
         if self.normal:
-            return normal_cdf(-at)
-        beyond = 0.5 * np.exp(-np.abs(at))
-        return np.where(at >= 0.0, beyond, 1.0 - beyond)
+            return normal_cdf(-values)
+        beyond = 0.5 * np.exp(-np.abs(values))
+        return np.where(values >= 0.0, beyond, 1.0 - beyond)

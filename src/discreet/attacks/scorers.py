@@ -19,19 +19,8 @@ from typing import Any, Final, Protocol, final
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.attacks.distinguishers.answer_columns import Columns
-from discreet.attacks.distinguishers.features import Feature, feature_values
-
-__all__ = [
-    "AdditiveScorer",
-    "Bins",
-    "CellScorer",
-    "LinearScorer",
-    "OrderedScorer",
-    "Scorer",
-    "WholeScorer",
-    "log_odds",
-]
+from discreet.attacks.answer_columns import Columns
+from discreet.attacks.features import Feature, feature_values
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -1,6 +1,7 @@
-"""``discreet init``: asks six questions, makes the ledger, and writes the policy.
+"""``discreet init`` and ``discreet check``: how an owner writes a policy, and tests it on the data.
 
-Trust: public.  Only the names and types of columns are read from the data.
+Trust: kernel.  ``init`` reads only the names and types of columns, asks six questions, makes the
+ledger, and writes the policy.  ``check`` writes exact numbers about the data, and says so first.
 """
 
 from __future__ import annotations
@@ -12,8 +13,17 @@ from typing import Annotated, Final
 
 import typer
 
-from discreet.cli.exit_codes import errors_reported, write_json
-from discreet.cli.options import POLICY, SERVERS, JsonOption, name_value_pairs
+from discreet import session as sessions
+from discreet.cli.exit_codes import DONE, VIOLATION, errors_reported, write_json, write_result
+from discreet.cli.options import (
+    POLICY,
+    SERVERS,
+    DataOption,
+    JsonOption,
+    command_inputs,
+    data_of,
+    name_value_pairs,
+)
 from discreet.cli.policy_questionnaire import Answers, Ask, policy_from
 from discreet.errors import WrongKind
 from discreet.ledger.ledger import Ledger
@@ -23,7 +33,26 @@ from discreet.session import describe
 from discreet.session.opening_arguments import unit_of, without_password
 from discreet.session.schemas import schema_of
 
-__all__ = ["init"]
+
+def check(
+    policy: Annotated[
+        str | None, typer.Argument(help="The policy of the owner; policy.toml unless given.")
+    ] = None,
+    *,
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say which promises hold in the data. NOT private: exact numbers, for the owner only.
+
+    Asks nothing of the ledger, and writes nothing into it. Ends with 6 if a promise is broken that
+    prices rest on; what is enforced anyway costs accuracy, and ends with 0.
+    """
+    with errors_reported(as_json=as_json) as ending:
+        project = command_inputs(data=data_of(data), policy=policy)
+        report = sessions.check(project.named_data(), policy=project.policy)
+        ending.code = DONE if report.holds else VIOLATION
+        write_result("check", report.to_json(), report, as_json=as_json)
+
 
 _HEADER: Final = """\
 # Who is protected, and what may be told.  Review this file like code.

@@ -1,4 +1,0 @@
-"""Confidence intervals: from tails of noise to half-widths, and to boxes of totals.
-
-Trust: public.
-"""
