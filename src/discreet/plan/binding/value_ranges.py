@@ -120,8 +120,8 @@ def _called(  # noqa: C901, PLR0911, PLR0912  one rule a function
             cut = [math.trunc(end / divisor) for end in (a, b) for divisor in (c, d)]
             return Fraction(min(cut)), Fraction(max(cut)), nullable or d < 0
         case "MOD", [(a, b), (c, d)] if c > 0 or d < 0:
-            most = max(abs(c), abs(d)) - 1
-            return max(min(a, 0), -most), min(max(b, 0), most), nullable
+            most, zero = max(abs(c), abs(d)) - 1, Fraction(0)
+            return max(min(a, zero), -most), min(max(b, zero), most), nullable
         case "SIGN", [(a, b)]:
             return Fraction((a > 0) - (a < 0)), Fraction((b > 0) - (b < 0)), nullable
         case "SQRT", [(a, b)] if b >= 0:
