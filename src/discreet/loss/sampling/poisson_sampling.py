@@ -31,7 +31,11 @@ from discreet.loss.engine.closed_forms import FAINTEST, gaussian_deltas
 from discreet.loss.engine.connect_the_dots import above_knots, below_knots, knots
 from discreet.loss.engine.enumeration import listed_product, sampled_list
 from discreet.loss.engine.rounding import UNIT
-from discreet.loss.pairs.composition_curve import as_one_pair, table_of_composition
+from discreet.loss.pairs.composition_curve import (
+    as_one_pair,
+    has_closed_form,
+    table_of_composition,
+)
 from discreet.loss.pairs.distribution import (
     Floats,
     LossList,
@@ -182,8 +186,9 @@ class SampledPair(PairFamily):
         return growth(inner)
 
     def closed_form(self, count: int) -> ProfileCurve | None:
-        """Map the inner profile, for one run; a list of all losses is closer."""
-        if count > 1 or self.listed() is not None:
+        """Map the inner profile, for one run; a list is quicker where that has no closed form."""
+        simple = self.inner.largest() <= _FAR and has_closed_form(self.inner)
+        if count > 1 or (not simple and self.listed() is not None):
             return None
         return lambda eps: self._without_infinity(self.profile(eps))
 
