@@ -16,6 +16,7 @@ from discreet.loss import GaussianDP, ZeroConcentrated
 
 PROMISED = [
     Budget(epsilon=2, delta=1e-9),
+    Budget(epsilon=2, delta=1e-9, currency="either"),
     Budget(epsilon=2, delta=1e-9, currency="zcdp"),
     Budget(epsilon="1/3", delta="1/3000000", currency="gaussian"),
     Budget(epsilon=1, delta="1e-6", reserve=0),
@@ -72,6 +73,12 @@ def test_the_form_is_the_documented_one():
         "promise": None,
     }
     found = Budget(epsilon=2, delta=1e-9).written()
+    assert found["promise"] == {"epsilon": "2", "delta": "1/1000000000"}
+    assert found["limit"][:2] == [str(2 * 10**24), str(5 * 10**13)]
+    assert found["limit"][3] == str(25 * 10**13)
+    assert found["conversion"] == str(5 * 10**10)
+    found = Budget(epsilon=2, delta=1e-9, currency="either").written()
+    assert set(found) == {"currency", "orders", "limit", "promise"}
     assert found["promise"] == {"epsilon": "2", "delta": "1/1000000000"}
     assert found["limit"][0] == str(2 * 10**24)
     assert found["limit"][2] == str(10**14)
@@ -135,7 +142,7 @@ def test_what_another_search_has_found_is_read_if_it_is_proved(budget, monkeypat
     monkeypatch.setattr(loss, "least_scale", lambda *a, **k: search(*a, **{**k, "bits": 12}))
     limits._largest.cache_clear()
     try:
-        assert Budget(epsilon=2, delta=1e-9).limit[1] < PROMISED[0].limit[1]
+        assert Budget(epsilon=2, delta=1e-9).limit[-2] < PROMISED[0].limit[-2]
         assert through_text(budget) == budget
         test_limits_above_the_promise_are_refused(budget)
     finally:

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.accounting import Box, Budget, Contribution, Leaf, at_least, equals
+from discreet.accounting.budgets.budget_on_record import is_recorded
 from discreet.errors import (
     DamagedLedger,
     KeyReused,
@@ -21,7 +22,6 @@ from discreet.errors import (
     OverBudget,
 )
 from discreet.ledger import Ledger, Receipt, Started, StoredAnswer
-from discreet.ledger.opening_terms import is_recorded
 from discreet.ledger.stores.sqlite import SQLiteStore
 from discreet.loss import Approximate, GaussianDP, Pure, ZeroConcentrated
 from discreet.mechanisms import Laplace

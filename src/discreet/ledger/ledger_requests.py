@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, final
 
 from discreet.accounting.budgets.budget import checked_raise
+from discreet.accounting.budgets.budget_on_record import as_recorded, is_recorded
 from discreet.accounting.budgets.request import Priceable
 from discreet.accounting.budgets.spending import Left
 from discreet.accounting.scopes.box import Box
 from discreet.errors import OtherLedger, OutOfRange
 from discreet.ledger.canonical_lines import DescriptionEntry
 from discreet.ledger.entry_kinds import AccountEntry, OpenEntry, RaiseEntry
-from discreet.ledger.opening_terms import as_recorded, is_recorded
 from discreet.ledger.values import Account, Receipt, parent_account
 
 if TYPE_CHECKING:  # both are handed in

@@ -1,12 +1,6 @@
 """The terms of a ledger: whom it protects and what may be lost, set by whoever opens it first.
 
-Trust: kernel.  Limits that are taken for others let more be lost than was promised.
-
-What an account counts is fixed with its first budget, and stays.  A budget of epsilon and delta
-that is given later names the promise; what it counts is up to the version that makes it.  So it is
-taken in the terms of the account: with the delta at which losses have an epsilon there, or, where
-an earlier version recorded limits by the rule ``either``, with limits by that rule.  These are
-limits that imply the promise which was given (:mod:`discreet.accounting.budgets.budget_limits`).
+Trust: kernel.
 """
 
 from __future__ import annotations
@@ -16,9 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self, final
 
-from discreet.accounting.budgets.amounts import amount_value
 from discreet.accounting.budgets.budget import Budget
-from discreet.accounting.budgets.two_routes import EitherCurrency, JointCurrency
+from discreet.accounting.budgets.budget_on_record import is_recorded
 from discreet.accounting.scopes.contribution import Contribution
 from discreet.errors import OtherLedger, OutOfRange, WrongKind
 from discreet.ledger.canonical_lines import NO_HEAD, EntryRow, now
@@ -30,7 +23,7 @@ from discreet.units import PrivacyUnit
 if TYPE_CHECKING:  # a state is handed in
     from discreet.ledger.state import LedgerState
 
-__all__ = ["OpeningTerms", "as_recorded", "checked_budget", "checked_timeout", "is_recorded"]
+__all__ = ["OpeningTerms", "checked_budget", "checked_timeout"]
 
 _NAME: Final = 32
 
@@ -129,33 +122,6 @@ class OpeningTerms:
                 do="leave out what the ledger knows itself, raise a limit with raise_limit, or "
                 "open another ledger for other people.",
             )
-
-
-def as_recorded(recorded: Budget, given: Budget) -> Budget:
-    """Return a budget with the same promise, in the terms of a recorded one if that is joint.
-
-    >>> old = Budget(epsilon=2, delta="1e-9", currency="either")
-    >>> as_recorded(old, Budget(epsilon=2, delta="1e-9")) == old
-    True
-    """
-    joint, promise = isinstance(given.currency, JointCurrency), given.promise
-    if not joint or promise is None or not isinstance(recorded.currency, EitherCurrency):
-        return given.counted_like(recorded)
-    epsilon, delta = promise.epsilon_bound, promise.delta_bound
-    usual = Budget(epsilon=epsilon, delta=delta).limit == given.limit
-    share = None if usual else amount_value(given.limit[-1]) / delta
-    return Budget(epsilon=epsilon, delta=delta, currency=EitherCurrency.name, reserve=share)
-
-
-def is_recorded(recorded: Budget | None, given: Budget | None) -> bool:
-    """Say whether a budget that is given is the one on record.
-
-    >>> is_recorded(Budget(epsilon=1), Budget(epsilon=2)), is_recorded(None, None)
-    (False, True)
-    """
-    if recorded is None or given is None:
-        return recorded is given
-    return as_recorded(recorded, given) == recorded
 
 
 def checked_budget(budget: object) -> Budget:

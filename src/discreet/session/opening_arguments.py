@@ -13,11 +13,11 @@ from pathlib import Path, PurePath
 from typing import Final, TypeVar
 
 from discreet.accounting import Budget
+from discreet.accounting.budgets.budget_on_record import is_recorded
 from discreet.engines.dispatch import engine_for
 from discreet.engines.engine import Columns
 from discreet.engines.postgres.address import Address, address_of, is_address
 from discreet.errors import BadPolicy, NotAllowed, WrongKind
-from discreet.ledger.opening_terms import is_recorded
 from discreet.plan.policy.policy import Policy, read_policy
 from discreet.query.relations import folded
 from discreet.units import PrivacyUnit

@@ -123,8 +123,8 @@ class JointCurrency(Currency):
             return None
         rho, chance = known  # outside its event the release is concentrated, and so has a point
         spent = amount_value(self.conversion)
-        epsilon = math.inf if rho > _MOST else ZeroConcentrated(rho=rho).epsilon(delta=spent)
-        return _NEVER if math.isinf(epsilon) else Fraction(epsilon), spent, rho, chance
+        bound = math.inf if rho > _MOST else ZeroConcentrated(rho=rho).epsilon(delta=spent)
+        return _NEVER if math.isinf(bound) else Fraction(bound), spent, rho, chance
 
     def arguments(self, amounts: Amounts) -> dict[str, object]:  # noqa: ARG002  (no amounts work)
         """Refuse, since parts that are spent apart may each fit in another way."""
