@@ -248,8 +248,10 @@ def _noise(noise: Noise, plan: Plan, about: dict[str, str], step: Fraction) -> s
         steps, scale = far.moved(relation), noise.mechanism.scale
         width = f"Laplace noise of scale {_short(scale * step)}"
         moved = f"{_short(steps * step)} in L1"
-    share = _share(noise, plan)
-    return f"{noise.measure}: {about[noise.measure]}, moved by {moved}; {width}; {share}"
+    share, what = _share(noise, plan), about[noise.measure]
+    if far.strategy is not None:
+        what = f"{what} by {far.strategy.words}"
+    return f"{noise.measure}: {what}, moved by {moved}; {width}; {share}"
 
 
 def _share(noise: Noise, plan: Plan) -> str:

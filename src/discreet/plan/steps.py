@@ -46,6 +46,7 @@ from discreet.plan.statistics.partition_selection import (
     partition_selection,
     within_categories,
 )
+from discreet.plan.workload.joined_counts import join_counts
 from discreet.query.expressions import Column
 from discreet.query.question import Question
 from discreet.query.source_text import pointed
@@ -275,6 +276,7 @@ STEPS: Final[tuple[Callable[[Draft], Draft], ...]] = (
     bound_contributions,
     find_missing_bounds,
     measure_aggregates,
+    join_counts,
     name_outputs,
     split_releases,
     scale_noise,

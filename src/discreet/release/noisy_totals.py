@@ -11,11 +11,16 @@ Its *interval* holds the total without noise with a given probability:
     for so many coordinates more that all of them hold together
 
 Where several coordinates are asked for, the intervals of so many totals hold at the same time.
+Counts of a workload are sums of multiples of the same runs, and so not independent: each of m may
+miss with an m-th of the chance.  With other totals among the m it is never too much: of those that
+are independent, j stay within theirs with the chance c**(j / m), and the others with
+1 - (m - j) (1 - c) / m, which is at least c**((m - j) / m), since c**t is convex in t.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import final
@@ -25,6 +30,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet import mechanisms
+from discreet.plan.pricing.cell_strategy import CellStrategy
 from discreet.plan.pricing.group_sensitivity import LeafChoice
 from discreet.release.confidence_intervals.half_width import (
     Terms,
@@ -37,7 +43,7 @@ from discreet.release.interval_arithmetic import Ends, added, multiplied
 from discreet.release.value_arrays import Rationals, weighted
 from discreet.requests.raw_totals import Integers, taken
 
-__all__ = ["Chosen", "Noisy", "NoisyTotal", "Run"]
+__all__ = ["Chosen", "Noisy", "NoisyTotal", "Run", "drawn_sums", "joined_totals"]
 
 _ONE = Fraction(1)
 
@@ -65,9 +71,12 @@ class NoisyTotal:
     >>> total = NoisyTotal((Run(values=np.array([40, 7]), mechanism=Laplace(scale=2)),))
     >>> [end.tolist() for end in total.interval(Fraction(19, 20))]
     [[34.0, 1.0], [46.0, 13.0]]
+
+    ``shared`` says that other totals hold some of the same runs.
     """
 
     runs: tuple[Run, ...]
+    shared: bool = False
 
     @property
     def linear(self) -> bool:
@@ -86,6 +95,8 @@ class NoisyTotal:
         """Return what the total without noise lies between."""
         if len(self.runs) == 1 and not self.linear:
             return _interval(self.runs[0], confidence, coordinates)
+        if self.shared:
+            confidence, coordinates = 1 - (1 - confidence) / coordinates, 1
         if self.linear:
             return self.exact().within(half_width(self.terms(), confidence, coordinates))
         return self._averaged(confidence, coordinates * len(self.runs))
@@ -101,7 +112,35 @@ class NoisyTotal:
 
     def taken(self, places: NDArray[np.int64]) -> NoisyTotal:
         """Return the groups at these places."""
-        return NoisyTotal(tuple(replace(run, values=run.values[places]) for run in self.runs))
+        runs = tuple(replace(run, values=run.values[places]) for run in self.runs)
+        return replace(self, runs=runs)
+
+
+def joined_totals(
+    strategy: CellStrategy, mechanism: Additive, drawn: Integers
+) -> dict[str, NoisyTotal]:
+    """Return the counts of a workload, from the noisy sums of all groups, group by group."""
+    columns = np.ascontiguousarray(drawn.reshape(-1, len(strategy.sums)).T)
+    return {
+        name: NoisyTotal(
+            tuple(
+                Run(values=columns[place], mechanism=mechanism, weight=Fraction(weight))
+                for place, weight in weights
+            ),
+            shared=True,
+        )
+        for name, weights in strategy.answers
+    }
+
+
+def drawn_sums(strategy: CellStrategy, totals: Mapping[str, NoisyTotal]) -> Integers:
+    """Return the noisy sums that the counts of a workload hold; each is part of some count."""
+    size = totals[strategy.names[0]].runs[0].values.size
+    drawn = np.empty((size, len(strategy.sums)), np.int64)
+    for name, weights in strategy.answers:
+        for (place, _), run in zip(weights, totals[name].runs, strict=True):
+            drawn[:, place] = run.values
+    return drawn.ravel()
 
 
 def _interval(run: Run, confidence: Fraction, coordinates: int) -> Ends:
@@ -134,6 +173,11 @@ class Noisy:
     keys: tuple[pa.Array, ...]
     totals: Mapping[str, NoisyTotal]
     chosen: tuple[Chosen, ...]
+
+    def only(self, names: AbstractSet[str]) -> Noisy:
+        """Return the same with these totals alone."""
+        totals = {name: total for name, total in self.totals.items() if name in names}
+        return replace(self, totals=totals)
 
     def taken(self, places: NDArray[np.int64]) -> Noisy:
         """Return the groups at these places, in this order."""

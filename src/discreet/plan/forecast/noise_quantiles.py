@@ -7,7 +7,8 @@ the nearest multiple of u.  Then |X| <= |sum of q(terms)| + k u / 2, so that if 
 with chance at most b, X exceeds r + k u / 2 with chance at most b.
 One term has its exact error.  Several are rounded to a lattice with u a 256th of the widest, and
 their laws convolved in floating point; b is request by more than all rounding can matter, and where
-it is so small that this cannot be said, errors at shares of b are added up.
+it is so small that this cannot be said, errors at shares of b are added up.  Three or more equal
+noises are left to :mod:`discreet.continual.sum_tails`.
 
 Two choices have to aim beside a rank so that the quantile lies between what they choose.
 Definition.  The quantile at level q of n values is any number between those of ranks
@@ -35,6 +36,8 @@ from __future__ import annotations
 import functools
 import math
 from bisect import bisect_left
+from collections import Counter
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final
 
@@ -45,11 +48,12 @@ from discreet import mechanisms
 from discreet.exact import float_up
 from discreet.mechanisms import Gaussian, Laplace
 
-__all__ = ["Term", "noise_half_width", "ranks_aside"]
+__all__ = ["Term", "alike_half_width", "noise_half_width", "ranks_aside"]
 
 Term = tuple[Fraction, Laplace | Gaussian]
 """A factor, and the noise that it multiplies."""
 
+_FEW: Final = 2  # from three terms on, equal noises are added up as one power
 _FINE: Final = 256
 _LAPLACE_REACH: Final = 30.0
 _GAUSSIAN_REACH: Final = 8.0
@@ -76,6 +80,10 @@ def noise_half_width(terms: tuple[Term, ...], confidence: Fraction) -> Fraction:
             (factor * noise.error(confidence=confidence) for factor, noise in known), Fraction(0)
         )
     miss = float(1 - confidence)
+    if len(known) > _FEW:
+        alike = alike_half_width(known, 1 - confidence)
+        if alike is not None:
+            return alike
     if miss < _RAREST:
         single = 1 - (1 - confidence) / len(known)
         return sum(
@@ -87,6 +95,29 @@ def noise_half_width(terms: tuple[Term, ...], confidence: Fraction) -> Fraction:
     return Fraction(
         float_up(Fraction(step) * (reach + Fraction(len(known), 2)) * (1 + Fraction(1, 10**9)))
     )
+
+
+def alike_half_width(terms: Sequence[Term], missed: Fraction) -> Fraction | None:
+    """Return how far a sum of multiples of equal noises reaches, or None if they are not equal.
+
+    >>> one = (Fraction(1), Laplace(scale=2))
+    >>> alike_half_width([one] * 10, Fraction(1, 20))
+    Fraction(18, 1)
+    """
+    noise = terms[0][1]
+    if any(other != noise for _, other in terms):
+        return None
+    from discreet.continual.sum_tails import (  # noqa: PLC0415  rare
+        plain_sum_half_width,
+        weighted_sum_half_width,
+    )
+
+    counts = Counter(abs(factor) for factor, _ in terms)
+    most = max(counts)
+    if len(counts) == 1 and noise.width < _NARROW:
+        return most * plain_sum_half_width(noise.law, len(terms), missed)
+    weights = [(float_up(factor / most), count) for factor, count in counts.items()]
+    return most * Fraction(weighted_sum_half_width(noise.law, weights=weights, tail=missed))
 
 
 def _rounded(noise: Laplace | Gaussian, step: float) -> Floats:

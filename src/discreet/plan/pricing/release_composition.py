@@ -154,6 +154,8 @@ class _Enforced:
     def covered(self, name: str, far: GroupSensitivity) -> bool:
         """Whether distances cover a measure, or the number of units."""
         measure = self.measures.get(name)
+        if far.strategy is not None and not isinstance(measure, Leaves):
+            return False
         match measure:
             case None:
                 added = name == UNITS and far.low <= 1 <= far.high
@@ -161,6 +163,9 @@ class _Enforced:
                 added = far.low <= low and high <= far.high
             case DistinctCount(most=most):
                 added = far.low <= 0 and most <= far.high
+            case Leaves(leaves=leaves, rows=rows) if far.strategy is not None:
+                inside = leaves == far.strategy.cells and rows <= far.high
+                return inside and self.within(far.groups, far.available)
             case Leaves(leaves=leaves, rows=rows):  # of which the leaves are the groups
                 once = far.low <= 1 <= far.high and self.groups * rows <= far.groups
                 return once and (far.available is None or leaves <= far.available)
