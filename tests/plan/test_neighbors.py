@@ -163,8 +163,11 @@ def check_sums(noise, leaf, here, there, *, replaced):
     for group in {*here, *there}:
         one, other = here.get(group, {}), there.get(group, {})
         steps += [
-            sum(one.get(cell, 0) - other.get(cell, 0) for cell in cells)
-            for cells in noise.distances.strategy.sums
+            sum(
+                factor * (one.get(cell, 0) - other.get(cell, 0))
+                for cell, factor in zip(*both, strict=True)
+            )
+            for both in noise.distances.strategy.terms()
         ]
     claim = leaf.replaced if replaced else leaf.added
     if isinstance(leaf.source, Gaussian):

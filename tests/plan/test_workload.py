@@ -72,7 +72,7 @@ def true_sets(conditions):
 
 
 @pytest.mark.theorem("count-cells")
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(conditions=st.lists(CONDITIONS | st.none(), min_size=2, max_size=4))
 def test_the_cell_of_a_row_holds_the_conditions_that_it_makes_true(conditions):
     cells, wanted = cells_of(conditions, FACTS), true_sets(conditions)
@@ -94,24 +94,27 @@ def test_few_cells_for_what_never_holds_together():
 
 
 STRATEGIES = [
-    [(0,), (1,)],
-    [(0,), (0, 1)],
-    [(0, 1), (1, 2), (2,)],
-    [(0,), (1,), (2,), (0, 1, 2)],
-    [(0, 1, 2), (1, 2), (2,)],
+    ([(0,), (1,)], ()),
+    ([(0,), (0, 1)], ()),
+    ([(0, 1), (1, 2), (2,)], ()),
+    ([(0,), (1,), (2,), (0, 1, 2)], ()),
+    ([(0, 1, 2), (1, 2), (2,)], ()),
+    ([(0,), (0, 1), (0, 1, 2)], ((4,), (2, 4), (1, 2, 4))),
+    ([(0, 1), (1, 2)], ((1, -3), (2, 2))),
 ]
 
 
 @pytest.mark.theorem("cell-sums")
 @pytest.mark.parametrize("rows", [1, 2])
 @pytest.mark.parametrize(("groups", "available"), [(1, 1), (1, 2), (2, 2), (1, 3)])
-@pytest.mark.parametrize("sums", STRATEGIES, ids=str)
-def test_no_unit_moves_sums_of_cells_further(sums, groups, available, rows):
+@pytest.mark.parametrize(("sums", "factors"), STRATEGIES, ids=str)
+def test_no_unit_moves_sums_of_cells_further(sums, factors, groups, available, rows):
     size = 1 + max(cell for cells in sums for cell in cells)
-    strategy = CellStrategy(words="", cells=size, sums=tuple(sums), answers=())
+    strategy = CellStrategy(words="", cells=size, sums=tuple(sums), factors=factors, answers=())
+    matrix = [dict(zip(*both, strict=True)) for both in strategy.terms()]
     far = CellSensitivity(low=0, high=rows, groups=groups, available=available, cells=strategy)
     inside = [
-        tuple(sum(cell in cells for cell in held) for cells in sums)
+        tuple(sum(row.get(cell, 0) for cell in held) for row in matrix)
         for count in range(rows + 1)
         for held in itertools.combinations_with_replacement(range(size), count)
     ]
@@ -121,14 +124,14 @@ def test_no_unit_moves_sums_of_cells_further(sums, groups, available, rows):
         for places in itertools.product(set(inside), repeat=available)
         if sum(place != nothing for place in places) <= groups
     }
-    assert max(map(sum, units)) == far.added
+    assert max(sum(map(abs, unit)) for unit in units) == far.added
     assert max(sum(x * x for x in unit) for unit in units) == far.added_squared
     vectors = np.array(sorted(units))
     moves = np.abs(vectors[:, np.newaxis] - vectors[np.newaxis])
     assert moves.sum(axis=2).max() == far.replaced
     assert (moves**2).sum(axis=2).max() == far.replaced_squared
     assert (moves > 0).sum(axis=2).max() <= far.places(Relation.REPLACE)
-    assert (vectors > 0).sum(axis=1).max() <= far.places(Relation.ADD_REMOVE)
+    assert (vectors != 0).sum(axis=1).max() <= far.places(Relation.ADD_REMOVE)
 
 
 @st.composite
@@ -142,16 +145,18 @@ def workloads(draw):
     return Workload(measure="cells", names=tuple(f"n{i}" for i in range(len(used))), cells=cells)
 
 
+@settings(max_examples=40)
 @given(workload=workloads())
 def test_every_strategy_answers_the_workload(workload):
     for strategy in strategies_of(workload):
         used = set()
         for place, (_, weights) in enumerate(strategy.answers):
-            found = np.zeros(strategy.cells, np.int64)
+            found = [Fraction(0)] * strategy.cells
             for at, weight in weights:
-                found[list(strategy.sums[at])] += weight
+                for cell, factor in zip(*list(strategy.terms())[at], strict=True):
+                    found[cell] += weight * factor
                 used.add(at)
-            assert found.tolist() == [int(place in cell) for cell in workload.cells]
+            assert found == [int(place in cell) for cell in workload.cells]
         assert used == set(range(len(strategy.sums)))
 
 
@@ -172,7 +177,7 @@ def test_disjoint_counts_have_the_noise_of_groups():
     (noise,) = plan.noises
     assert noise.mechanism == Laplace(scale=1)
     assert [error.half_width for error in plan.predicted] == [3, 3, 3]
-    assert "each count by itself" in str(plan)
+    assert "3 counts in 3 cells, each by itself (which errs least), moved by 1 in L1" in str(plan)
 
 
 @pytest.mark.parametrize("relation", [Relation.ADD_REMOVE, Relation.REPLACE])
@@ -193,14 +198,14 @@ def test_thresholds_are_within_a_tenth_of_the_best_strategy(relation, squared):
     ]
     assert predicted_error(far, relation, squared=squared) <= 1.1 * min(errors)
     assert max(error.half_width for error in plan.predicted) <= (8 if not squared else 6)
-    assert ("hierarchy" if squared else "histogram") in str(plan)
+    assert ("factorization" if squared else "histogram") in str(plan)
 
 
 def test_many_thresholds_are_ten_times_more_exact():
-    plan = thresholds(200)
+    plan = thresholds(100)
     assert isinstance(plan.noises[0].mechanism, Laplace)
     assert "hierarchy" in str(plan)
-    alone = Laplace(scale=200).error(confidence=plan.confidence)
+    alone = Laplace(scale=100).error(confidence=plan.confidence)
     assert max(error.half_width for error in plan.predicted) * 10 <= alone
 
 

@@ -52,10 +52,10 @@ def test_without_noise_to_speak_of_counts_are_right():
 
 @pytest.mark.parametrize("price", [{"epsilon": 1}, {"rho": Fraction(1, 10)}], ids=str)
 def test_intervals_hold_the_truth_as_often_as_they_say(price):
-    """More than 5.5 deviations too many misses of 200 are rarer than 1e-6."""
-    plan, times = thresholds(16, **price), 200
+    """More than 5.5 deviations too many misses of 120 are rarer than 1e-6."""
+    plan, times = thresholds(12, **price), 120
     totals = raw(plan)
-    missed = dict.fromkeys(range(0, 16, 3), 0)
+    missed = dict.fromkeys(range(0, 12, 3), 0)
     for _ in range(times):
         (row,) = answer(plan, totals, entropy=stream()).rows()
         for at in missed:

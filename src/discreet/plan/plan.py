@@ -246,7 +246,11 @@ def plan_digest(  # noqa: PLR0913  all that decides an answer
 def _strategy(noise: Noise) -> list[Any]:
     strategy = noise.distances.strategy
     assert strategy is not None  # noqa: S101 (as asked)
-    return [noise.measure, strategy.cells, strategy.sums, strategy.answers]
+    answers = [
+        [name, [[place, str(weight)] for place, weight in weights]]
+        for name, weights in strategy.answers
+    ]
+    return [noise.measure, strategy.cells, strategy.sums, strategy.factors, answers]
 
 
 def _form(expression: Expression) -> Any:

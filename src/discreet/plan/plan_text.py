@@ -240,6 +240,7 @@ def _releases(plan: Plan) -> Iterator[Branch]:
 def _noise(noise: Noise, plan: Plan, about: dict[str, str], step: Fraction) -> str:
     """Show noise, and how far one unit moves what it hides, in the units of the answer."""
     relation, far = plan.unit.relation, noise.distances
+    step = step if far.strategy is None else Fraction(1, far.strategy.unit)
     if isinstance(noise.mechanism, Gaussian):
         square, variance = far.moved_squared(relation), noise.mechanism.variance
         width = f"Gaussian noise of deviation {_short(variance * step * step, root=True)}"
@@ -250,7 +251,7 @@ def _noise(noise: Noise, plan: Plan, about: dict[str, str], step: Fraction) -> s
         moved = f"{_short(steps * step)} in L1"
     share, what = _share(noise, plan), about[noise.measure]
     if far.strategy is not None:
-        what = f"{what} by {far.strategy.words}"
+        what = f"{what}, {far.strategy.words}"
     return f"{noise.measure}: {what}, moved by {moved}; {width}; {share}"
 
 

@@ -114,7 +114,14 @@ class NoiseForecast:
     def half_width(self, terms: Terms, confidence: Fraction | None = None) -> Fraction:
         """Return how far a sum of multiples of noises is from zero, at most."""
         noises = tuple(self._noises(terms))
-        return noise_half_width(noises, self.confidence if confidence is None else confidence)
+        far = noise_half_width(noises, self.confidence if confidence is None else confidence)
+        return far + self._rounding(terms)
+
+    def _rounding(self, terms: Terms) -> Fraction:
+        """Return how far counts of a workload are moved by being rounded to whole numbers."""
+        strategies = (noise.distances.strategy for noise in self.releases.noises)
+        fine = {name for each in strategies if each and not each.whole for name in each.names}
+        return sum((abs(terms[name]) for name in terms if name in fine), Fraction(0)) / 2
 
     def _noises(self, terms: Terms) -> Iterator[tuple[Fraction, Laplace | Gaussian]]:
         """Yield all noises of a sum; counts of a workload may share some."""

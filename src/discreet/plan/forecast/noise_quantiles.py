@@ -7,8 +7,8 @@ the nearest multiple of u.  Then |X| <= |sum of q(terms)| + k u / 2, so that if 
 with chance at most b, X exceeds r + k u / 2 with chance at most b.
 One term has its exact error.  Several are rounded to a lattice with u a 256th of the widest, and
 their laws convolved in floating point; b is request by more than all rounding can matter, and where
-it is so small that this cannot be said, errors at shares of b are added up.  Three or more equal
-noises are left to :mod:`discreet.continual.sum_tails`.
+it is so small that this cannot be said, errors at shares of b are added up.  Many equal noises are
+left to :mod:`discreet.continual.sum_tails`.
 
 Two choices have to aim beside a rank so that the quantile lies between what they choose.
 Definition.  The quantile at level q of n values is any number between those of ranks
@@ -48,12 +48,15 @@ from discreet import mechanisms
 from discreet.exact import float_up
 from discreet.mechanisms import Gaussian, Laplace
 
-__all__ = ["Term", "alike_half_width", "noise_half_width", "ranks_aside"]
+__all__ = ["FEW", "Term", "alike_half_width", "noise_half_width", "ranks_aside"]
 
 Term = tuple[Fraction, Laplace | Gaussian]
 """A factor, and the noise that it multiplies."""
 
-_FEW: Final = 2  # from three terms on, equal noises are added up as one power
+FEW: Final = 8
+"""More equal noises than this are added up as a power of one of them."""
+
+_HARDLY: Final = 1 / 64
 _FINE: Final = 256
 _LAPLACE_REACH: Final = 30.0
 _GAUSSIAN_REACH: Final = 8.0
@@ -80,7 +83,7 @@ def noise_half_width(terms: tuple[Term, ...], confidence: Fraction) -> Fraction:
             (factor * noise.error(confidence=confidence) for factor, noise in known), Fraction(0)
         )
     miss = float(1 - confidence)
-    if len(known) > _FEW:
+    if len(known) > FEW:
         alike = alike_half_width(known, 1 - confidence)
         if alike is not None:
             return alike
@@ -109,13 +112,18 @@ def alike_half_width(terms: Sequence[Term], missed: Fraction) -> Fraction | None
         return None
     from discreet.continual.sum_tails import (  # noqa: PLC0415  rare
         plain_sum_half_width,
+        sum_half_width,
         weighted_sum_half_width,
     )
 
     counts = Counter(abs(factor) for factor, _ in terms)
     most = max(counts)
-    if len(counts) == 1 and noise.width < _NARROW:
+    if len(counts) == 1 and noise.width < _NARROW:  # else by a bound that is some percent too wide
         return most * plain_sum_half_width(noise.law, len(terms), missed)
+    if noise.width < _HARDLY:  # too narrow for a Fourier series
+        spread = sum((factor * factor * count for factor, count in counts.items()), Fraction(0))
+        far = sum_half_width(noise.law, spread=spread / most**2, draws=len(terms), tail=missed)
+        return most * Fraction(far)
     weights = [(float_up(factor / most), count) for factor, count in counts.items()]
     return most * Fraction(weighted_sum_half_width(noise.law, weights=weights, tail=missed))
 

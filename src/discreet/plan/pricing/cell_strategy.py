@@ -3,28 +3,28 @@
 Trust: kernel.  The sums that are priced here are the ones that are measured: a release computes
 them with this very object (:meth:`CellStrategy.measured`).
 
-Definition.  Of a histogram x over cells, a strategy measures y(j), the sum of x over some cells,
-for each of its *sums* j.  Noise is added to every y(j), and every answer is a sum of whole
-multiples of noisy y(j), which is post-processing.  Let b(c) be the vector of zeros and ones that
-says which sums hold cell c, w the most ones of any b(c), and f the most places in which two of the
-vectors b(c) and the zero vector differ.
+Definition.  Of a histogram x over cells, a strategy measures y(j) = sum of B(j, c) x(c), for each
+of its *sums* j, with whole numbers B.  Noise is added to every y(j), and every answer is a sum of
+exact multiples of noisy y(j), which is post-processing.  Let b(c) be column c of B.  Let w and W be
+the largest norm of any b(c), in L1 and in the square of L2, and f and F those of any difference of
+two of the vectors b(c) and the zero vector.
 Theorem (key ``cell-sums``).  Let a unit count with at most k rows in each of at most g groups, each
-row in one cell.  Added or removed, it moves all y by at most g k w in L1 and g k**2 w in the square
+row in one cell.  Added or removed, it moves all y by at most g k w in L1 and g k**2 W in the square
 of L2.  Where it is replaced by another, they move as ``plan-distances`` says, with k w for what one
 of the units adds to a group and k f for the difference of the two in a group that they share; in
-the square of L2, with k**2 w and k**2 f.
+the square of L2, with k**2 W and k**2 F.
 Proof.  What a unit adds to a group is a sum of at most k vectors b(c): a point of the polytope
-whose corners are zero and all k b(c).  Norms are convex, so the longest point is a corner, with
-norm k w, and square k**2 w since entries are zeros and ones.  The difference of two points is
-longest between two corners: k times the number of places, or k**2 times it for the square.
+whose corners are zero and all k b(c).  Norms are convex, so the longest point is a corner.  The
+difference of two points is longest between two corners.
 The histogram itself is enforced by the engine (``bounded-contribution``): one expression names the
-cell of a row, and of a unit's rows in a group at most k stay.
+cell of a row, and of a unit's rows in a group at most k stay.  Cells are clamped to 2**40 rows, so
+that no sum leaves 64 bits; that moves every cell the same way, and by no more.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, final
@@ -37,12 +37,16 @@ from discreet.units import Relation
 if TYPE_CHECKING:  # planning knows no arrays of an engine
     from discreet.requests.raw_totals import Integers, SparseLeaves
 
-__all__ = ["CellSensitivity", "CellStrategy", "Weights"]
+__all__ = ["CellSensitivity", "CellStrategy", "Norms", "Weights"]
 
-Weights = tuple[tuple[int, int], ...]
-"""The places of sums, and by what whole numbers they are multiplied."""
+Weights = tuple[tuple[int, int | Fraction], ...]
+"""The places of sums, and by what they are multiplied."""
+
+Norms = tuple[int, int, int, int]
+"""Of columns and of their differences: L1, L1, the square of L2, the square of L2."""
 
 _BLOCK: Final = 512
+_MOST_ROWS: Final = 1 << 40
 
 
 @final
@@ -50,33 +54,43 @@ _BLOCK: Final = 512
 class CellStrategy:
     """Sums of cells that get noise, and answers as sums of multiples of these.
 
-    ``words`` says which strategy it is, and why.
+    ``factors`` are the entries of B, for the cells of each sum; without any all of them are one.
+    One row counts as ``unit``.  ``words`` says which strategy it is, and why.
 
     >>> halves = CellStrategy(words="", cells=2, sums=((0,), (0, 1)),
     ...     answers=(("first", ((0, 1),)), ("rest", ((1, 1), (0, -1)))))
-    >>> halves.heaviest, halves.farthest, halves.expanded({"rest": Fraction(2)})
-    (2, 2, {1: Fraction(2, 1), 0: Fraction(-2, 1)})
+    >>> halves.norms, halves.expanded({"rest": Fraction(2)})
+    ((2, 2, 2, 2), {1: Fraction(2, 1), 0: Fraction(-2, 1)})
     """
 
     words: str
     cells: int
     sums: tuple[tuple[int, ...], ...]
     answers: tuple[tuple[str, Weights], ...]
+    factors: tuple[tuple[int, ...], ...] = ()
+    unit: int = 1
 
     @property
-    def heaviest(self) -> int:
-        """The most sums that hold one cell."""
-        return _distances(self.sums, self.cells)[0]
-
-    @property
-    def farthest(self) -> int:
-        """The most sums that hold one of two cells and not the other, or a cell at all."""
-        return _distances(self.sums, self.cells)[1]
+    def norms(self) -> Norms:
+        """The norms w, f, W and F."""
+        return _norms(self)
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the answers."""
         return tuple(name for name, _ in self.answers)
+
+    @property
+    def whole(self) -> bool:
+        """Whether answers are whole numbers."""
+        return self.unit == 1
+
+    def terms(self) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+        """Yield the cells of each sum, and by what they are multiplied."""
+        if self.factors:
+            yield from zip(self.sums, self.factors, strict=True)
+        else:
+            yield from ((cells, (1,) * len(cells)) for cells in self.sums)
 
     def measured(self, sparse: SparseLeaves, groups: int) -> Integers:
         """Return all sums of each group, as a matrix with a row for each group.
@@ -86,12 +100,14 @@ class CellStrategy:
         [[5, 7]]
         """
         group, cell, count = sparse
+        held = np.minimum(count, _MOST_ROWS)
         found = np.zeros((groups, len(self.sums)), np.int64)
-        for place, cells in enumerate(self.sums):
-            held = np.zeros(self.cells, np.bool_)
-            held[list(cells)] = True
-            inside = held[cell]
-            np.add.at(found[:, place], group[inside], count[inside])
+        for place, (cells, factors) in enumerate(self.terms()):
+            times = np.zeros(self.cells, np.int64)
+            times[list(cells)] = factors
+            here = times[cell]
+            inside = here != 0
+            np.add.at(found[:, place], group[inside], held[inside] * here[inside])
         return found
 
     def expanded(self, terms: Mapping[str, Fraction]) -> dict[int, Fraction]:
@@ -105,20 +121,29 @@ class CellStrategy:
 
 
 @functools.lru_cache(maxsize=64)
-def _distances(sums: tuple[tuple[int, ...], ...], cells: int) -> tuple[int, int]:
-    """Return the most ones of a vector b(c), and the most places in which two of them differ."""
-    holds = np.zeros((cells, len(sums)), np.float32)
-    for place, inside in enumerate(sums):
-        holds[list(inside), place] = 1
-    ones = holds.sum(axis=1)
+def _norms(strategy: CellStrategy) -> Norms:
+    """Return the norms of columns, and of their differences; whole numbers below 2**53 are exact.
+
+    Of vectors of zeros and ones both norms are the same.
+    """
+    columns = np.zeros((strategy.cells, len(strategy.sums)), np.float64)
+    for place, (inside, factors) in enumerate(strategy.terms()):
+        columns[list(inside), place] = factors
+    if strategy.factors:
+        apart = np.abs(columns[:, np.newaxis] - columns)
+        alone = np.abs(columns)
+        first = int(alone.sum(axis=1).max()), int((alone**2).sum(axis=1).max())
+        pairs = int(apart.sum(axis=2).max()), int((apart**2).sum(axis=2).max())
+        return first[0], max(first[0], pairs[0]), first[1], max(first[1], pairs[1])
+    ones = columns.sum(axis=1)
     heaviest = farthest = int(ones.max(initial=0))
-    for start in range(0, cells, _BLOCK):  # whole numbers below 2**24 are exact
+    for start in range(0, strategy.cells, _BLOCK):
         part = slice(start, start + _BLOCK)
-        apart = ones[part, np.newaxis] + ones - 2 * (holds[part] @ holds.T)
-        farthest = max(farthest, int(apart.max(initial=0)))
+        other = ones[part, np.newaxis] + ones - 2 * (columns[part] @ columns.T)
+        farthest = max(farthest, int(other.max(initial=0)))
         if farthest == 2 * heaviest:  # there is no more
             break
-    return heaviest, farthest
+    return heaviest, farthest, heaviest, farthest
 
 
 @final
@@ -142,22 +167,22 @@ class CellSensitivity(GroupSensitivity):
     @property
     def most(self) -> int:
         """How far one unit moves the sums of one group, in L1."""
-        return self.high * self.cells.heaviest
+        return self.high * self.cells.norms[0]
 
     @property
     def most_squared(self) -> int:
         """The square of how far one unit moves the sums of one group, in L2."""
-        return self.high**2 * self.cells.heaviest
+        return self.high**2 * self.cells.norms[2]
 
     @property
     def width(self) -> int:
         """How far apart two units are in one group, in L1."""
-        return self.high * self.cells.farthest
+        return self.high * self.cells.norms[1]
 
     @property
     def width_squared(self) -> int:
         """The square of how far apart two units are in one group, in L2."""
-        return self.high**2 * self.cells.farthest
+        return self.high**2 * self.cells.norms[3]
 
     def places(self, relation: Relation) -> int:
         """Return in how many places sums can move."""

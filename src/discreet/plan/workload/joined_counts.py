@@ -133,7 +133,7 @@ def _better(draft: Draft, workload: Workload, rows: int) -> bool:
     """Whether a strategy errs less than a price that is divided among the counts."""
     limits, relation = required(draft.contributions), draft.unit.relation
     if required(draft.ask).errors:  # each count has its own, and all would get the smallest
-        return strategies_of(workload)[0].heaviest == 1
+        return strategies_of(workload)[0].norms[0] == 1
     far = CellSensitivity(
         low=0,
         high=rows,
