@@ -15,7 +15,7 @@ from discreet.plan.binding.value_facts import Facts
 from discreet.plan.forecast.noise_quantiles import alike_half_width
 from discreet.plan.pricing.cell_strategy import CellSensitivity, CellStrategy
 from discreet.plan.workload.cells import cells_of
-from discreet.plan.workload.strategies import Workload, predicted_error, strategies_of
+from discreet.plan.workload.strategies import CountWorkload, predicted_error, strategies_of
 from discreet.query.expressions import Call, Case, Column, Literal
 from discreet.query.types import Type
 from discreet.units import Relation, person
@@ -142,7 +142,9 @@ def workloads(draw):
     used = sorted({count for cell in cells for count in cell})
     at = {count: place for place, count in enumerate(used)}
     cells = tuple(tuple(at[count] for count in cell) for cell in cells)
-    return Workload(measure="cells", names=tuple(f"n{i}" for i in range(len(used))), cells=cells)
+    return CountWorkload(
+        measure="cells", names=tuple(f"n{i}" for i in range(len(used))), cells=cells
+    )
 
 
 @settings(max_examples=40)
@@ -186,7 +188,7 @@ def test_thresholds_are_within_a_tenth_of_the_best_strategy(relation, squared):
     price = {"rho": 1} if squared else {"epsilon": 1}
     plan = thresholds(8, **price)
     (noise,) = plan.noises
-    workload = Workload(
+    workload = CountWorkload(
         measure="cells",
         names=noise.distances.strategy.names,
         cells=tuple(tuple(range(at, 8)) for at in range(8)),

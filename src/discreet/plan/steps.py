@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from discreet.errors import UnsupportedSQL, WrongKind
 from discreet.mechanisms.mechanism import Number
+from discreet.plan.aggregates.counts import Count, Units
 from discreet.plan.aggregates.measured import measure_all
 from discreet.plan.binding.bound_question import bind_question
 from discreet.plan.binding.fan_out import PublicRows
@@ -46,7 +47,7 @@ from discreet.plan.statistics.partition_selection import (
     partition_selection,
     within_categories,
 )
-from discreet.plan.workload.joined_counts import join_counts
+from discreet.plan.workload.joined_counts import joined_counts
 from discreet.query.expressions import Column
 from discreet.query.question import Question
 from discreet.query.source_text import pointed
@@ -198,6 +199,12 @@ def measure_aggregates(draft: Draft) -> Draft:
         searched=draft.searched,
     )
     return replace(draft, measured=totals)
+
+
+def join_counts(draft: Draft) -> Draft:
+    """Measure several counts as one histogram, where that is more exact."""
+    counts = [type(each) in {Count, Units} for each in required(draft.measured).estimators]
+    return joined_counts(draft) if sum(counts) > 1 else draft
 
 
 def split_releases(draft: Draft) -> Draft:

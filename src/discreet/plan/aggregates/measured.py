@@ -29,7 +29,7 @@ from discreet.query.expressions import Aggregate, Expression
 from discreet.requests.engine_request import Measure
 
 if TYPE_CHECKING:  # made by a later step
-    from discreet.plan.workload.strategies import Workload
+    from discreet.plan.workload.strategies import CountWorkload
 
 __all__ = ["AGGREGATES", "MeasuredAggregates", "measure_all"]
 
@@ -64,7 +64,7 @@ class MeasuredAggregates:
     uses: tuple[tuple[ReleaseInput, ...], ...]
     about: Mapping[str, str]
     counts_units: bool = False
-    workload: Workload | None = None
+    workload: CountWorkload | None = None
 
 
 def measure_all(  # noqa: PLR0913  what is known of a question

@@ -28,7 +28,7 @@ from discreet.plan.pricing.group_sensitivity import UNITS
 from discreet.plan.pricing.noise_steps import chooser_of
 from discreet.plan.workload.cells import cells_of
 from discreet.plan.workload.strategies import (
-    Workload,
+    CountWorkload,
     chosen_strategy,
     predicted_error,
     strategies_of,
@@ -38,14 +38,14 @@ from discreet.requests.engine_request import Leaves, Measure, Total
 from discreet.requests.key_product import Product
 from discreet.units import Relation
 
-__all__ = ["join_counts"]
+__all__ = ["joined_counts"]
 
 _CELLS: Final = "cells"
 _BETTER: Final = 0.99
 
 
-def join_counts(draft: Draft) -> Draft:
-    """Measure several counts as one histogram, where that is more exact."""
+def joined_counts(draft: Draft) -> Draft:
+    """Return the draft with several counts as one histogram, where that is more exact."""
     measured = required(draft.measured)
     many = isinstance(required(draft.groups).public, Product)
     if many or draft.targets or draft.found or draft.searched:
@@ -109,7 +109,7 @@ def _joined(
         return None
     if len({count for cell in cells.conditions for count in cell}) < len(counts):
         return None  # a condition is never true
-    workload = Workload(measure=_CELLS, names=tuple(counts), cells=cells.conditions)
+    workload = CountWorkload(measure=_CELLS, names=tuple(counts), cells=cells.conditions)
     if not _better(draft, workload, rows):
         return None
     histogram = Leaves(name=_CELLS, row=cells.number, leaves=len(cells), rows=rows)
@@ -129,7 +129,7 @@ def _joined(
     )
 
 
-def _better(draft: Draft, workload: Workload, rows: int) -> bool:
+def _better(draft: Draft, workload: CountWorkload, rows: int) -> bool:
     """Whether a strategy errs less than a price that is divided among the counts."""
     limits, relation = required(draft.contributions), draft.unit.relation
     if required(draft.ask).errors:  # each count has its own, and all would get the smallest
@@ -152,6 +152,6 @@ def _better(draft: Draft, workload: Workload, rows: int) -> bool:
 
 def _alone(far: CellSensitivity, relation: Relation, *, squared: bool) -> float:
     """Return the error of one count at a price of one."""
-    one = Workload(measure=_CELLS, names=("",), cells=((0,),))
+    one = CountWorkload(measure=_CELLS, names=("",), cells=((0,),))
     alone = replace(far, cells=strategies_of(one)[0])
     return predicted_error(alone, relation, squared=squared)

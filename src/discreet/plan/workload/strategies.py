@@ -39,7 +39,7 @@ from discreet.plan.pricing.group_sensitivity import Noise
 from discreet.plan.pricing.release_parts import LAPLACE, NoisyTotals, dyadic_up, root_down
 from discreet.units import Relation
 
-__all__ = ["Workload", "WorkloadPart", "chosen_strategy", "predicted_error", "strategies_of"]
+__all__ = ["CountWorkload", "WorkloadPart", "chosen_strategy", "predicted_error", "strategies_of"]
 
 _ARITIES: Final = (2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64)
 _FEWEST: Final = 4
@@ -51,10 +51,10 @@ _BETTER: Final = 0.999
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Workload:
+class CountWorkload:
     """The names of counts, and for each cell of a histogram the places of those that it is part of.
 
-    >>> thresholds = Workload(measure="cells", names=("low", "all"), cells=((0, 1), (1,)))
+    >>> thresholds = CountWorkload(measure="cells", names=("low", "all"), cells=((0, 1), (1,)))
     >>> [strategy.sums for strategy in strategies_of(thresholds)]
     [((0,), (0, 1)), ((0,), (1,))]
     """
@@ -65,7 +65,7 @@ class Workload:
 
 
 @functools.lru_cache(maxsize=64)
-def strategies_of(workload: Workload) -> tuple[CellStrategy, ...]:
+def strategies_of(workload: CountWorkload) -> tuple[CellStrategy, ...]:
     """Return all strategies for a workload, every count by itself first."""
     size = len(workload.cells)
     inside: list[list[int]] = [[] for _ in workload.names]
@@ -90,7 +90,7 @@ def strategies_of(workload: Workload) -> tuple[CellStrategy, ...]:
     return tuple(found)
 
 
-def _root(workload: Workload, inside: Sequence[Sequence[int]]) -> CellStrategy | None:
+def _root(workload: CountWorkload, inside: Sequence[Sequence[int]]) -> CellStrategy | None:
     """Return the factorization of counts each of which has one cell more than the one before."""
     size = len(workload.cells)
     order = sorted(range(len(inside)), key=lambda count: len(inside[count]))
@@ -130,7 +130,7 @@ def _arities(cells: int, counts: int) -> list[int]:
 
 
 def _strategy(
-    workload: Workload,
+    workload: CountWorkload,
     words: str,
     sums: Sequence[tuple[int, ...]],
     answers: Sequence[Weights],
@@ -214,12 +214,12 @@ class WorkloadPart(NoisyTotals):
     for Laplace noise.
     """
 
-    workload: Workload
+    workload: CountWorkload
 
     @classmethod
     def of(
         cls,
-        workload: Workload,
+        workload: CountWorkload,
         *,
         rows: int,
         groups: int,
@@ -257,7 +257,7 @@ class WorkloadPart(NoisyTotals):
 
 @functools.lru_cache(maxsize=256)
 def chosen_strategy(
-    workload: Workload, far: CellSensitivity, relation: Relation, *, squared: bool
+    workload: CountWorkload, far: CellSensitivity, relation: Relation, *, squared: bool
 ) -> CellSensitivity:
     """Return the distances of the strategy with the smallest predicted error, by one norm."""
     best, least, first = far, math.inf, 0.0
@@ -277,7 +277,7 @@ def chosen_strategy(
 def predicted_error(far: CellSensitivity, relation: Relation, *, squared: bool) -> float:
     """Return the root mean square of the noise of all counts, at a price of one.
 
-    >>> counts = Workload(measure="cells", names=("a", "b"), cells=((0,), (1,)))
+    >>> counts = CountWorkload(measure="cells", names=("a", "b"), cells=((0,), (1,)))
     >>> far = CellSensitivity(low=0, high=1, groups=1, available=1, cells=strategies_of(counts)[0])
     >>> predicted_error(far, Relation.ADD_REMOVE, squared=False)
     1.0

@@ -17,7 +17,7 @@ Where all weights are whole multiples of h nothing is rounded, and r is the smal
 2**30 of the chance.  Two noises of which one is fine are left to ``paired-reach``, and lose
 one of its fine steps.  Sums are taken by Fourier transforms, whose error is below 2**-40 of one;
 that much is added to every chance, and rarer events are left to the sum of the single reaches.
-Many equal noises are left to :mod:`discreet.continual.sum_tails`.
+Many equal noises are left to :mod:`discreet.plan.forecast.noise_quantiles`.
 
 ``selected_count_intervals`` bound counts that were released because they passed a threshold: the
 intervals of :meth:`discreet.mechanisms.NoisyKeys.intervals`, many at once and in floats.  An end is
