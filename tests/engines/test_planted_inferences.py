@@ -22,7 +22,9 @@ from discreet.plan.binding import value_facts as facts
 from discreet.plan.policy.policy import read_policy
 from discreet.plan.pricing import noise_steps as sketching
 from discreet.plan.statistics import partition_selection as groups
-from discreet.query.expressions import Literal
+from discreet.plan.workload import joined_counts
+from discreet.plan.workload.cells import Cells
+from discreet.query.expressions import Case, Literal
 from discreet.requests.table_schema import Schema
 from discreet.units import person, row
 from tests.engines.contract.cases import Asked
@@ -104,6 +106,16 @@ def narrow_sums(name, kind, below):
     return facts.Fraction(0), facts.Fraction(1), False
 
 
+def never_together(conditions, facts):
+    """Believe that no row makes two conditions true."""
+    branches = tuple((each, Literal(at)) for at, each in enumerate(conditions))
+    return Cells(conditions=tuple((at,) for at in range(len(conditions))), number=Case(branches))
+
+
+STEPS = (
+    "SELECT ward, COUNTIF(age <= 60) AS a, COUNTIF(stay <= 10) AS b, COUNTIF(paid) AS c "
+    "FROM visits GROUP BY ward"
+)
 LIMITS = "contribution_bounds"
 ONE = {"low": 0, "high": 1}
 SURE = {"nullable": False}
@@ -120,10 +132,12 @@ PLANTS = {
         lambda m: planted(m, steps, LIMITS, limits(groups=1)),
     ),
     "constant keys": (TOTALS, lambda m: contextlib.nullcontext(changed(ward={"constant": True}))),
+    "conditions": (STEPS, lambda m: planted(m, joined_counts, "cells_of", never_together)),
+    "rows in cells": (STEPS, lambda m: planted(m, steps, LIMITS, limits(rows=1))),
     "constant values": (TOTALS, lambda m: contextlib.nullcontext(changed(city={"constant": True}))),
 }
-CHEAPER = [name for name in PLANTS if name not in {"never NULL", "bounds of floats"}]
-"""Others lower no claim, or one that is counted in finer steps then."""
+CHEAPER = [name for name in PLANTS if name not in {"never NULL", "bounds of floats", "conditions"}]
+"""Others lower no claim, or one that is counted in finer steps then, or what answers add up."""
 
 
 def claims(plan):
@@ -228,7 +242,10 @@ def test_the_plants_lower_the_price(name, monkeypatch):
     assert any(less) or fewer or finer
 
 
-@pytest.mark.parametrize("name", ["bounds", "rows of a unit", "groups of a unit", "constant keys"])
+TWINS = ["bounds", "rows of a unit", "rows in cells", "groups of a unit", "constant keys"]
+
+
+@pytest.mark.parametrize("name", TWINS)
 def test_a_twin_that_does_not_enforce_is_caught(name, monkeypatch):
     """The twin computes what the honest plan would have enforced, at the price of the wrong one."""
     honest, wrong = clinic.planned(PLANTS[name][0]), plan_with(name, monkeypatch)
@@ -280,11 +297,29 @@ def in_one_group(part):
     )
 
 
+def test_counts_that_are_read_one_by_one_are_caught(monkeypatch):
+    """The twin reads every count by itself, at the price of conditions that exclude each other."""
+    wrong = plan_with("conditions", monkeypatch)
+    (noise,) = wrong.noises
+    place, claim = DuckDBPlace(), claims(wrong)[noise.measure]
+    with planted(monkeypatch, steps, "join_counts", lambda draft: draft) as _:
+        stages = tuple(each for each in steps.STEPS if each.__name__ != "join_counts")
+        monkeypatch.setattr(steps, "STEPS", stages)
+        apart = clinic.planned(STEPS)
+    whole, _ = answered(place, apart.request, TABLES)
+    rest, _ = answered(place, apart.request, clinic.without(TABLES, 3))
+    names = [each.measure for each in apart.noises]
+    moves = [clinic.moved(whole[name], rest[name]).values() for name in names]
+    assert sum(abs(step) for each in moves for step in each) > claim
+
+
 UNCOVERED = {
     "fewer groups in all": (BY_CITY, groups.GroupSelection, "available", 1),
     "smaller distances": (TOTALS, sketching, "_part", as_parts(narrower)),
     "fewer rows in ranks": (MEDIAN, sketching, "_part", as_parts(narrower)),
     "fewer groups": (TOTALS, sketching, "_part", as_parts(in_one_group)),
+    "fewer rows in cells": (STEPS, sketching, "_part", as_parts(narrower)),
+    "fewer groups of cells": (STEPS, sketching, "_part", as_parts(in_one_group)),
     "fewer groups in ranks": (MEDIAN, sketching, "_part", as_parts(in_one_group)),
     "smaller counts that choose": (CITIES, sketching, "_keys", as_keys(most=1)),
     "fewer groups that are chosen": (CITIES, sketching, "_keys", as_keys(groups=1)),

@@ -112,7 +112,8 @@ def errors(sql, **price):
 
 def test_sums_of_outputs_have_exact_errors():
     found = errors(
-        "SELECT COUNT(*) AS n, 2 * COUNT(*) AS d, COUNT(*) - COUNT(age) AS m, -COUNT(*) / 2 AS h, "
+        "SELECT COUNT(*) AS n, 2 * COUNT(*) AS d, COUNT(*) - COUNT(DISTINCT city) AS m, "
+        "-COUNT(*) / 2 AS h, "
         "COUNT(*) + 1 AS k, COUNT(*) * COUNT(*) AS q, COUNT(*) - COUNT(*) AS z FROM visits"
     )
     count = found["n"].half_width
@@ -122,6 +123,11 @@ def test_sums_of_outputs_have_exact_errors():
     assert count < found["m"].half_width < 2 * count
     assert found["q"].half_width is None
     assert found["z"].half_width == 0
+
+
+def test_counts_that_share_noise_have_the_error_of_what_is_left():
+    found = errors("SELECT COUNT(*) AS n, COUNT(age) AS k, COUNT(*) - COUNT(age) AS m FROM visits")
+    assert found["m"].half_width == found["k"].half_width < found["n"].half_width
 
 
 def test_keys_have_no_error_and_quantiles_have_ranks():

@@ -100,6 +100,14 @@ QUESTIONS = [
     "SELECT city, COUNT(*) AS n, SUM(cost) AS s FROM visits GROUP BY city",
     "SELECT city, SUM(cost) AS s FROM visits GROUP BY city",
     (
+        "SELECT ward, COUNTIF(age < 1) AS a, COUNTIF(age < 5) AS b, COUNTIF(age < 110) AS c, "
+        "COUNTIF(NOT paid) AS p, COUNT(*) AS n FROM visits GROUP BY ward"
+    ),
+    (
+        "SELECT city, COUNT(CASE WHEN ward = 'A' THEN 1 END) AS a, COUNTIF(ward = 'B') AS b, "
+        "COUNT(DISTINCT patient) AS p FROM visits GROUP BY city"
+    ),
+    (
         "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_contributed = 1) city, COUNT(*) AS n, "
         "AVG(cost) AS m, COUNT(age) AS k FROM visits GROUP BY city"
     ),
@@ -143,6 +151,31 @@ def check(plan, here, there, *, replaced):
             assert (totals[plan.chosen_by][group] >= 1) == (units >= 1)
     for choice in plan.choices:
         check_choice(choice, claims, histograms, other_histograms, replaced=replaced)
+    for noise in plan.noises:
+        if noise.distances.strategy is not None:
+            one, other = histograms[noise.measure], other_histograms[noise.measure]
+            check_sums(noise, claims[noise.measure], one, other, replaced=replaced)
+
+
+def check_sums(noise, leaf, here, there, *, replaced):
+    """Compare how far all sums of cells moved with what their noise is priced for."""
+    steps = []
+    for group in {*here, *there}:
+        one, other = here.get(group, {}), there.get(group, {})
+        steps += [
+            sum(
+                factor * (one.get(cell, 0) - other.get(cell, 0))
+                for cell, factor in zip(*both, strict=True)
+            )
+            for both in noise.distances.strategy.terms()
+        ]
+    claim = leaf.replaced if replaced else leaf.added
+    if isinstance(leaf.source, Gaussian):
+        assert sum(map(bool, steps)) <= leaf.coordinates
+        assert sum(step * step for step in steps) <= claim * claim
+    else:
+        assert isinstance(leaf.source, Laplace)
+        assert sum(map(abs, steps)) <= claim
 
 
 def check_choice(choice, claims, here, there, *, replaced):

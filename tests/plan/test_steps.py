@@ -44,6 +44,7 @@ def test_the_steps_are_in_order():
         "bound_contributions",
         "find_missing_bounds",
         "measure_aggregates",
+        "join_counts",
         "name_outputs",
         "split_releases",
         "scale_noise",

@@ -25,7 +25,8 @@ from tests.release.clinic import raw_of, tables
 
 SURE = {"epsilon": 10**12, "delta": "1e-9", "ceiling": False}
 BOTH = (
-    "SELECT ward, sex, COUNT(*) AS n, COUNT(age) AS k FROM visits GROUP BY ward, sex HAVING n >= 9"
+    "SELECT ward, sex, COUNT(*) AS n, COUNT(age, contribution_bounds_per_group => (0, 2)) AS k "
+    "FROM visits GROUP BY ward, sex HAVING n >= 9"
 )
 FULL = (
     "SELECT sex, ward, COUNT(*) AS n, SUM(stay) AS s, AVG(cost) AS m, MEDIAN(age) AS a, "

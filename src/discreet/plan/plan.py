@@ -231,6 +231,9 @@ def plan_digest(  # noqa: PLR0913  all that decides an answer
         "offsets": [choice.offset for choice in releases.choices],
         "scope": scope.written(),
     }
+    joined = [noise for noise in releases.noises if noise.distances.strategy is not None]
+    if joined:  # without a workload, digests are as they ever were
+        data["strategies"] = [_strategy(noise) for noise in joined]
     if search is not None:  # without one, digests are as they ever were
         data["search"] = {
             "relation": relation_form(search.request.relation),
@@ -240,6 +243,16 @@ def plan_digest(  # noqa: PLR0913  all that decides an answer
         }
     text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def _strategy(noise: Noise) -> list[Any]:
+    strategy = noise.distances.strategy
+    assert strategy is not None  # noqa: S101 (as asked)
+    answers = [
+        [name, [[place, str(weight)] for place, weight in weights]]
+        for name, weights in strategy.answers
+    ]
+    return [noise.measure, strategy.cells, strategy.sums, strategy.factors, answers]
 
 
 def _form(expression: Expression) -> Any:

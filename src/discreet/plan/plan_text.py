@@ -245,6 +245,7 @@ def _noise(noise: Noise, plan: Plan, about: dict[str, str], step: Fraction) -> s
     relation, far = plan.unit.relation, noise.distances
     if not far.moved(relation):
         return f"{noise.measure}: {about[noise.measure]}, a public number that costs nothing"
+    step = step if far.strategy is None else Fraction(1, far.strategy.unit)
     if isinstance(noise.mechanism, Gaussian):
         deviation = Fraction(noise.mechanism.width)
         width = f"Gaussian noise of deviation {_short(deviation * step)}"
@@ -253,8 +254,10 @@ def _noise(noise: Noise, plan: Plan, about: dict[str, str], step: Fraction) -> s
         steps, scale = far.moved(relation), noise.mechanism.scale
         width = f"Laplace noise of scale {_short(scale * step)}"
         moved = f"{_short(steps * step)} in L1"
-    share = _share(noise, plan)
-    return f"{noise.measure}: {about[noise.measure]}, moved by {moved}; {width}; {share}"
+    share, what = _share(noise, plan), about[noise.measure]
+    if far.strategy is not None:
+        what = f"{what}, {far.strategy.words}"
+    return f"{noise.measure}: {what}, moved by {moved}; {width}; {share}"
 
 
 def _share(noise: Noise, plan: Plan) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from discreet.errors import UnsupportedSQL, WrongKind
 from discreet.mechanisms.mechanism import Number
+from discreet.plan.aggregates.counts import Count, Units
 from discreet.plan.aggregates.measured import measure_all
 from discreet.plan.binding.bound_question import bind_question
 from discreet.plan.binding.fan_out import PublicRows
@@ -47,6 +48,7 @@ from discreet.plan.statistics.partition_selection import (
     partition_selection,
     within_categories,
 )
+from discreet.plan.workload.joined_counts import joined_counts
 from discreet.query.expressions import Column
 from discreet.query.question import Question
 from discreet.query.relations import Scan
@@ -221,6 +223,12 @@ def measure_aggregates(draft: Draft) -> Draft:
     return replace(draft, measured=totals)
 
 
+def join_counts(draft: Draft) -> Draft:
+    """Measure several counts as one histogram, where that is more exact."""
+    counts = [type(each) in {Count, Units} for each in required(draft.measured).estimators]
+    return joined_counts(draft) if sum(counts) > 1 else draft
+
+
 def split_releases(draft: Draft) -> Draft:
     """List what has to be released, with the weights of its parts."""
     sketch = unpriced_release(draft)
@@ -297,6 +305,7 @@ STEPS: Final[tuple[Callable[[Draft], Draft], ...]] = (
     bound_contributions,
     find_missing_bounds,
     measure_aggregates,
+    join_counts,
     name_outputs,
     split_releases,
     scale_noise,

@@ -62,7 +62,7 @@ from discreet.errors import DiscreetError, EngineFailed, WrongKind
 from discreet.noise import SYSTEM, Entropy, KeyedEntropy
 from discreet.plan.plan import Plan
 from discreet.plan.pricing.group_sensitivity import UNITS, LeafChoice
-from discreet.release.noisy_totals import Chosen, Noisy, NoisyTotal, Run
+from discreet.release.noisy_totals import Chosen, Noisy, NoisyTotal, Run, joined_totals
 from discreet.release.release import Release
 from discreet.requests.engine_request import Total
 from discreet.requests.raw_totals import Integers, RawTotals, SparseLeaves, taken
@@ -112,6 +112,8 @@ def _check(plan: Plan) -> None:
             do="plan the question anew.",
         )
     known = {noise.measure for noise in plan.noises}
+    for noise in plan.noises:
+        known |= set() if noise.distances.strategy is None else set(noise.distances.strategy.names)
     if plan.selection is not None and isinstance(plan.selection, mechanisms.NoisyKeys):
         _check_count(plan, plan.selection)
         known.add(plan.chosen_by)
@@ -173,6 +175,13 @@ def noised(plan: Plan, raw: RawTotals, *, entropy: Entropy = SYSTEM) -> Noisy:
     for noise in plan.noises:
         if noise.measure in drawn:
             continue
+        strategy = noise.distances.strategy
+        if strategy is not None:
+            inside = _inside(raw.leaves[noise.measure], places)
+            sums = strategy.measured(inside, places.size)
+            drawn_sums = noise.mechanism.run(sums.ravel(), entropy=entropy)
+            totals |= joined_totals(strategy, noise.mechanism, drawn_sums)
+            continue
         exact = _exact(raw, noise.measure)
         values: Integers = noise.mechanism.run(exact[places], entropy=entropy)
         totals[noise.measure] = NoisyTotal((Run(values=values, mechanism=noise.mechanism),))
@@ -205,14 +214,19 @@ def _leaves(
     choice: LeafChoice, sparse: SparseLeaves, places: Integers, entropy: Entropy
 ) -> Integers:
     """Choose leaves in the groups at some places, which rise."""
+    inside = _inside(sparse, places)
+    from discreet.release.leaf_choice import chosen_leaves  # noqa: PLC0415  rare
+
+    return chosen_leaves(choice, inside, groups=places.size, entropy=entropy)
+
+
+def _inside(sparse: SparseLeaves, places: Integers) -> SparseLeaves:
+    """Return the leaves of the groups at some places, which rise, numbered by these places."""
     group, leaf, count = sparse
     at = np.searchsorted(places, group)
     kept = at < places.size
     kept[kept] = places[at[kept]] == group[kept]
-    inside = at[kept], leaf[kept], count[kept]
-    from discreet.release.leaf_choice import chosen_leaves  # noqa: PLC0415  rare
-
-    return chosen_leaves(choice, inside, groups=places.size, entropy=entropy)
+    return at[kept], leaf[kept], count[kept]
 
 
 def _check_shape(plan: Plan, raw: RawTotals) -> None:

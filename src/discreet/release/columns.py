@@ -194,8 +194,10 @@ class _Table:
     ) -> Ends:
         """Return the intervals of an expression at some places, whichever part they are in."""
         low, high = np.empty(places.size), np.empty(places.size)
+        needed = {name for estimator in used.values() for name in estimator.totals()}
         start = 0
-        for part in self.parts:
+        for whole in self.parts:
+            part = whole.only(needed)
             inside = np.flatnonzero((places >= start) & (places < start + part.size))
             here = places[inside]
             known = Intervals(self.plan.request, part.taken(here - start), self.plan.confidence)

@@ -159,7 +159,8 @@ def _averaged(one: NoisyTotal, other: NoisyTotal) -> NoisyTotal:
         *(replace(run, weight=run.weight * weight) for run in one.runs),
         *(replace(run, weight=run.weight * (1 - weight)) for run in other.runs),
     ]
-    return NoisyTotal(tuple(run for run in runs if run.weight))
+    shared = one.shared or other.shared
+    return NoisyTotal(tuple(run for run in runs if run.weight), shared=shared)
 
 
 def _variance(total: NoisyTotal) -> Fraction:

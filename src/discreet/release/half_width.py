@@ -17,6 +17,7 @@ Where all weights are whole multiples of h nothing is rounded, and r is the smal
 2**30 of the chance.  Two noises of which one is fine are left to ``paired-reach``, and lose
 one of its fine steps.  Sums are taken by Fourier transforms, whose error is below 2**-40 of one;
 that much is added to every chance, and rarer events are left to the sum of the single reaches.
+Many equal noises are left to :mod:`discreet.plan.forecast.noise_quantiles`.
 
 ``selected_count_intervals`` bound counts that were released because they passed a threshold: the
 intervals of :meth:`discreet.mechanisms.NoisyKeys.intervals`, many at once and in floats.  An end is
@@ -52,6 +53,7 @@ from numpy.typing import NDArray
 from discreet import mechanisms
 from discreet.exact import Interval, float_up
 from discreet.mechanisms.exact_quantiles import root_complement
+from discreet.plan.forecast.noise_quantiles import FEW, alike_half_width
 from discreet.release.noise_tails import (
     Additive,
     exact_tail_quantile,
@@ -107,6 +109,10 @@ def half_width(
     if len(known) < 2 or missed < _RAREST:
         count = coordinates * len(known)
         return sum((weight * _error(noise, confidence, count) for weight, noise in known), _ZERO)
+    if len(known) > FEW:
+        alike = alike_half_width(known, missed)
+        if alike is not None:
+            return alike
     most = sum((weight * _far(noise, missed / len(known)) for weight, noise in known), _ZERO)
     if most == 0:
         return most

@@ -36,11 +36,17 @@ Quantiles are chosen together with the two ends of their intervals, which aim so
 that they hardly ever miss on their own side; that needs no number of rows.  How far that is was
 fixed when it was paid for.  At a higher confidence, as one of several columns of a formula has it,
 an interval goes from bound to bound of the values.
+
+Counts of a workload are sums of multiples of the same runs, and so not independent: each of m may
+miss with an m-th of the chance.  With other totals among the m it is never too much: of those that
+are independent, j stay within theirs with the chance c**(j / m), and the others with
+1 - (m - j) (1 - c) / m, which is at least c**((m - j) / m), since c**t is convex in t.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import final
@@ -52,6 +58,7 @@ from numpy.typing import NDArray
 from discreet import mechanisms
 from discreet.exact import float_down, float_up
 from discreet.plan.aggregates.estimator import Estimator
+from discreet.plan.pricing.cell_strategy import CellStrategy
 from discreet.plan.pricing.group_sensitivity import LeafChoice
 from discreet.release.half_width import (
     Terms,
@@ -65,7 +72,15 @@ from discreet.release.value_arrays import Floats, Rationals, weighted
 from discreet.requests.engine_request import DistinctCount, EngineRequest, Total
 from discreet.requests.raw_totals import Integers, taken
 
-__all__ = ["Chosen", "Intervals", "Noisy", "NoisyTotal", "Run"]
+__all__ = [
+    "Chosen",
+    "Intervals",
+    "Noisy",
+    "NoisyTotal",
+    "Run",
+    "drawn_sums",
+    "joined_totals",
+]
 
 _ONE = Fraction(1)
 
@@ -93,9 +108,12 @@ class NoisyTotal:
     >>> total = NoisyTotal((Run(values=np.array([40, 7]), mechanism=Laplace(scale=2)),))
     >>> [end.tolist() for end in total.interval(Fraction(19, 20))]
     [[34.0, 1.0], [46.0, 13.0]]
+
+    ``shared`` says that other totals hold some of the same runs.
     """
 
     runs: tuple[Run, ...]
+    shared: bool = False
 
     @property
     def linear(self) -> bool:
@@ -114,6 +132,8 @@ class NoisyTotal:
         """Return what the total without noise lies between."""
         if len(self.runs) == 1 and not self.linear:
             return _interval(self.runs[0], confidence, coordinates)
+        if self.shared:
+            confidence, coordinates = 1 - (1 - confidence) / coordinates, 1
         if self.linear:
             return self.exact().within(half_width(self.terms(), confidence, coordinates))
         return self._averaged(confidence, coordinates * len(self.runs))
@@ -129,7 +149,35 @@ class NoisyTotal:
 
     def taken(self, places: NDArray[np.int64]) -> NoisyTotal:
         """Return the groups at these places."""
-        return NoisyTotal(tuple(replace(run, values=run.values[places]) for run in self.runs))
+        runs = tuple(replace(run, values=run.values[places]) for run in self.runs)
+        return replace(self, runs=runs)
+
+
+def joined_totals(
+    strategy: CellStrategy, mechanism: Additive, drawn: Integers
+) -> dict[str, NoisyTotal]:
+    """Return the counts of a workload, from the noisy sums of all groups, group by group."""
+    columns = np.ascontiguousarray(drawn.reshape(-1, len(strategy.sums)).T)
+    return {
+        name: NoisyTotal(
+            tuple(
+                Run(values=columns[place], mechanism=mechanism, weight=Fraction(weight))
+                for place, weight in weights
+            ),
+            shared=True,
+        )
+        for name, weights in strategy.answers
+    }
+
+
+def drawn_sums(strategy: CellStrategy, totals: Mapping[str, NoisyTotal]) -> Integers:
+    """Return the noisy sums that the counts of a workload hold; each is part of some count."""
+    size = totals[strategy.names[0]].runs[0].values.size
+    drawn = np.empty((size, len(strategy.sums)), np.int64)
+    for name, weights in strategy.answers:
+        for (place, _), run in zip(weights, totals[name].runs, strict=True):
+            drawn[:, place] = run.values
+    return drawn.ravel()
 
 
 def _interval(run: Run, confidence: Fraction, coordinates: int) -> Ends:
@@ -162,6 +210,11 @@ class Noisy:
     keys: tuple[pa.Array, ...]
     totals: Mapping[str, NoisyTotal]
     chosen: tuple[Chosen, ...]
+
+    def only(self, names: AbstractSet[str]) -> Noisy:
+        """Return the same with these totals alone."""
+        totals = {name: total for name, total in self.totals.items() if name in names}
+        return replace(self, totals=totals)
 
     def taken(self, places: NDArray[np.int64]) -> Noisy:
         """Return the groups at these places, in this order."""

@@ -25,7 +25,7 @@ from discreet import mechanisms
 from discreet.errors import WrongKind
 from discreet.query.types import Type
 from discreet.release.frames import ReleasedColumn
-from discreet.release.noisy_totals import Chosen, Noisy, NoisyTotal, Run
+from discreet.release.noisy_totals import Chosen, Noisy, NoisyTotal, Run, drawn_sums, joined_totals
 from discreet.release.value_arrays import ARROW
 from discreet.requests.raw_totals import ARROW_TYPES, arrow_numbers, arrow_values, numbers
 
@@ -164,11 +164,18 @@ def _read_column(document: Mapping[str, Any]) -> ReleasedColumn:
 
 def _noisy(plan: Plan, noisy: Noisy) -> dict[str, Any]:
     kinds = [key.type for key in plan.request.keys]
+    totals = dict(noisy.totals)
+    joined: dict[str, list[int]] = {}
+    for noise in plan.noises:
+        strategy = noise.distances.strategy
+        if strategy is not None:
+            joined[noise.measure] = drawn_sums(strategy, totals).tolist()
+            totals = {name: totals[name] for name in totals if name not in strategy.names}
     return {
         "chosen": [chosen.leaves.tolist() for chosen in noisy.chosen],
         "keys": [_values(key, kind) for key, kind in zip(noisy.keys, kinds, strict=True)],
         "size": noisy.size,
-        "totals": {name: total.runs[0].values.tolist() for name, total in noisy.totals.items()},
+        "totals": joined | {name: total.runs[0].values.tolist() for name, total in totals.items()},
     }
 
 
@@ -177,6 +184,11 @@ def _read_noisy(plan: Plan, document: Mapping[str, Any]) -> Noisy:
     totals = dict(document["totals"])
     runs: dict[str, NoisyTotal] = {}
     for noise in plan.noises:
+        strategy = noise.distances.strategy
+        if strategy is not None:
+            drawn = _integers(totals.pop(noise.measure))
+            runs |= joined_totals(strategy, noise.mechanism, drawn)
+            continue
         run = Run(values=_integers(totals.pop(noise.measure)), mechanism=noise.mechanism)
         runs[noise.measure] = NoisyTotal((run,))
     keys = plan.selection

@@ -96,6 +96,21 @@ QUESTIONS_AND_PLANS: Final = (
         source="proof in discreet.plan.pricing.group_sensitivity",
     ),
     Theorem(
+        key="count-cells",
+        statement="If cells are tried in the order of falling numbers of conditions, the first "
+        "that fits a row holds just the conditions that the row makes true.",
+        source="proof in discreet.plan.workload.cells",
+    ),
+    Theorem(
+        key="cell-sums",
+        statement="A unit with at most k rows in each of at most g groups, each row in one cell, "
+        "moves sums of cells by at most g k w in L1 and g k^2 w in squared L2 if it is added or "
+        "removed, w the most sums that hold one cell; if it is replaced, as in plan-distances with "
+        "k w and k f, f the most sums that tell two cells apart.",
+        source="the sensitivity of the matrix mechanism (Li, Miklau, Hay, McGregor and Rastogi "
+        "2015); proof in discreet.plan.pricing.cell_strategy",
+    ),
+    Theorem(
         key="leaf-scores",
         statement="One row more or less moves the rank score of every leaf by at most "
         "max(level, 1 - level), and one that is replaced by at most 1.",

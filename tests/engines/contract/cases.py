@@ -447,6 +447,14 @@ CASES = (
         "(WHERE day IN (DATE '2000-01-01', DATE '2000-01-02')) AS d FROM visits GROUP BY city",
     ),
     *asked_in_sql(
+        "counts that are read together",
+        "COUNT",
+        "quantiles",
+        text="SELECT city, COUNTIF(stay <= 1) AS a, COUNTIF(stay <= 5) AS b, COUNTIF(paid) AS p, "
+        "COUNT(CASE WHEN ward = 'A' THEN 1 END) AS w, COUNTIF(cost > 0.1) AS c FROM visits "
+        "GROUP BY city",
+    ),
+    *asked_in_sql(
         "a linked table",
         "linked tables",
         text="SELECT v.ward, COUNT(*) AS n, SUM(b.sum) AS s, MEDIAN(b.sum) AS m FROM bills b "

@@ -113,8 +113,27 @@ class NoiseForecast:
 
     def half_width(self, terms: Terms, confidence: Fraction | None = None) -> Fraction:
         """Return how far a sum of multiples of noises is from zero, at most."""
-        noises = tuple((factor, self.noise(name)) for name, factor in sorted(terms.items()))
-        return noise_half_width(noises, self.confidence if confidence is None else confidence)
+        noises = tuple(self._noises(terms))
+        far = noise_half_width(noises, self.confidence if confidence is None else confidence)
+        return far + self._rounding(terms)
+
+    def _rounding(self, terms: Terms) -> Fraction:
+        """Return how far counts of a workload are moved by being rounded to whole numbers."""
+        strategies = (noise.distances.strategy for noise in self.releases.noises)
+        fine = {name for each in strategies if each and not each.whole for name in each.names}
+        return sum((abs(terms[name]) for name in terms if name in fine), Fraction(0)) / 2
+
+    def _noises(self, terms: Terms) -> Iterator[tuple[Fraction, Laplace | Gaussian]]:
+        """Yield all noises of a sum; counts of a workload may share some."""
+        rest = dict(sorted(terms.items()))
+        for noise in self.releases.noises:
+            strategy = noise.distances.strategy
+            if strategy is not None:
+                shared = {name: rest.pop(name) for name in strategy.names if name in rest}
+                for factor in strategy.expanded(shared).values():
+                    yield factor, noise.mechanism
+        for name, factor in rest.items():
+            yield factor, self.noise(name)
 
     def drawn_half_width(self, terms: Terms) -> Fraction:
         """Return the same without a count that selects the groups, which has its own noise."""

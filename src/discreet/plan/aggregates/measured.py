@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, final
+from typing import TYPE_CHECKING, Final, final
 
 from discreet.plan.aggregates.counts import measure_count
 from discreet.plan.aggregates.estimator import Estimator
@@ -27,6 +27,9 @@ from discreet.plan.statistics.measure_list import MeasureList, ReleaseInput
 from discreet.plan.statistics.partition_selection import SelectionRule
 from discreet.query.expressions import Aggregate, Expression
 from discreet.requests.engine_request import Measure
+
+if TYPE_CHECKING:  # made by a later step
+    from discreet.plan.workload.strategies import CountWorkload
 
 __all__ = ["AGGREGATES", "MeasuredAggregates", "measure_all"]
 
@@ -52,7 +55,8 @@ AGGREGATES: Final[Mapping[str, Callable[[Measurer, Aggregate], Estimator]]] = {
 class MeasuredAggregates:
     """All measures, and for each aggregate how it is computed and from what.
 
-    ``about`` says in words what each measure holds; ``counts_units`` whether units are counted too.
+    ``about`` says in words what each measure holds; ``counts_units`` whether units are counted too;
+    ``workload`` which counts are read from one histogram.
     """
 
     measures: tuple[Measure, ...]
@@ -60,6 +64,7 @@ class MeasuredAggregates:
     uses: tuple[tuple[ReleaseInput, ...], ...]
     about: Mapping[str, str]
     counts_units: bool = False
+    workload: CountWorkload | None = None
 
 
 def measure_all(  # noqa: PLR0913  what is known of a question

@@ -61,6 +61,7 @@ from discreet.units import Relation
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
     from discreet.mechanisms import Exponential, NoisyKeys, OptimalKeys
+    from discreet.plan.pricing.cell_strategy import CellStrategy
 
 __all__ = [
     "UNITS",
@@ -79,7 +80,6 @@ _CORNERS: Final = 1 << 14
 _SIDES: Final = {0: "", -1: ", from below", 1: ", from above"}
 
 
-@final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupSensitivity:
     """What a unit adds to a group, and to how many groups, of how many.
@@ -109,6 +109,26 @@ class GroupSensitivity:
         return max(abs(self.low), abs(self.high))
 
     @property
+    def most_squared(self) -> int:
+        """The square of that."""
+        return self.most**2
+
+    @property
+    def width(self) -> int:
+        """How far two units may be apart in one group."""
+        return self.high - self.low
+
+    @property
+    def width_squared(self) -> int:
+        """The square of that."""
+        return self.width**2
+
+    @property
+    def strategy(self) -> CellStrategy | None:
+        """The sums of cells that are measured, where it is about a histogram."""
+        return None
+
+    @property
     def added(self) -> int:
         """The L1 distance where a unit is added or removed."""
         return self.groups * self.most
@@ -116,17 +136,17 @@ class GroupSensitivity:
     @property
     def added_squared(self) -> int:
         """The square of the L2 distance where a unit is added or removed."""
-        return self.groups * self.most**2
+        return self.groups * self.most_squared
 
     @property
     def replaced(self) -> int:
         """The L1 distance where a unit is replaced."""
-        return self._largest(self.most, self.high - self.low)
+        return self._largest(self.most, self.width)
 
     @property
     def replaced_squared(self) -> int:
         """The square of the L2 distance where a unit is replaced."""
-        return self._largest(self.most**2, (self.high - self.low) ** 2)
+        return self._largest(self.most_squared, self.width_squared)
 
     def places(self, relation: Relation) -> int:
         """Return in how many places totals can move."""

@@ -42,12 +42,13 @@ from discreet.plan.pricing.unpriced_release import UnpricedRelease
 from discreet.plan.statistics.contribution_bounds import ContributionBounds
 from discreet.plan.statistics.measure_list import ReleaseInput
 from discreet.plan.statistics.partition_selection import SelectionCount, SelectionRule
+from discreet.plan.workload.strategies import WorkloadPart
 from discreet.query.expressions import Column, walk
 from discreet.query.source_text import pointed
 from discreet.requests.engine_request import DistinctCount, Leaves, Measure, Total
 from discreet.units import Relation
 
-__all__ = ["check_kept", "needs_of", "scale_noise", "unpriced_release"]
+__all__ = ["check_kept", "chooser_of", "needs_of", "scale_noise", "unpriced_release"]
 
 _LAWS: Final = {"LAPLACE_THRESHOLD": LAPLACE, "GAUSSIAN_THRESHOLD": GAUSSIAN, "OPTIMAL": OPTIMAL}
 
@@ -68,14 +69,25 @@ def unpriced_release(draft: Draft) -> UnpricedRelease:
         for part, weight in zip(parts, weights, strict=True)
     )
     estimators = required(draft.measured).estimators
+    joined = next((part for part in parts if isinstance(part, WorkloadPart)), None)
+    factors = {} if joined is None else joined.factors()
     columns = tuple(
-        tuple((uses[use], factor) for use, factor in single.error_terms().items())
+        tuple(
+            (uses[_released(draft, use)], factor * factors.get(use[0], 1))
+            for use, factor in single.error_terms().items()
+        )
         for estimator in estimators
         for single in estimator.single()
     )
     return UnpricedRelease(
         parts=tuple(parts), weights=weights, fixed=fixed, unit=draft.unit, columns=columns
     )
+
+
+def _released(draft: Draft, use: ReleaseInput) -> ReleaseInput:
+    """Return what is released for an input: a count of a workload is part of a histogram."""
+    workload = required(draft.measured).workload
+    return (workload.measure, None) if workload is not None and use[0] in workload.names else use
 
 
 def needs_of(draft: Draft) -> Mapping[str, tuple[int, ...]]:
@@ -99,7 +111,7 @@ def _places(draft: Draft) -> dict[ReleaseInput, int]:
     """Return the place of each part, the choice of keys first; it may stand for a count as well."""
     known = [use for uses in required(draft.measured).uses for use in uses]
     names = dict.fromkeys([KEYS_USE, *known] if required(draft.groups).chosen else known)
-    chooser = _chooser(draft)
+    chooser = chooser_of(draft)
     if chooser is None:
         return {use: place for place, use in enumerate(names)}
     shared = (chooser[0], None)
@@ -111,7 +123,7 @@ def _keys(draft: Draft) -> PartitionSelection | None:
     groups, limits = required(draft.groups), required(draft.contributions)
     if not groups.chosen:
         return None
-    chooser = _chooser(draft)
+    chooser = chooser_of(draft)
     law = SMALLEST if chooser is None else None
     if groups.strategy is not None:
         law = _LAWS[groups.strategy]
@@ -121,7 +133,7 @@ def _keys(draft: Draft) -> PartitionSelection | None:
     )
 
 
-def _chooser(draft: Draft) -> SelectionCount | None:
+def chooser_of(draft: Draft) -> SelectionCount | None:
     """Return the count of the answer that chooses its groups, if one does."""
     measured = required(draft.measured)
     counts: dict[str, Measure | None] = {measure.name: measure for measure in measured.measures}
@@ -133,6 +145,7 @@ def _chooser(draft: Draft) -> SelectionCount | None:
 def _part(draft: Draft, use: ReleaseInput) -> Part:
     """Return what is released for an input; who needs a leaf says how it is chosen."""
     measured, limits = required(draft.measured), required(draft.contributions)
+    workload = measured.workload
     measure = next((each for each in measured.measures if each.name == use[0]), None)
     match measure:
         case None:
@@ -141,6 +154,14 @@ def _part(draft: Draft, use: ReleaseInput) -> Part:
             return _totals(name, (low, high), limits)
         case DistinctCount(name=name, most=most):
             return _totals(name, (0, most), limits)
+        case Leaves(name=name, rows=rows) if workload is not None and name == workload.measure:
+            return WorkloadPart.of(
+                workload,
+                rows=rows,
+                groups=limits.groups,
+                available=limits.available,
+                relation=draft.unit.relation,
+            )
         case Leaves():
             pairs = zip(measured.estimators, measured.uses, strict=True)
             needs = next(estimator for estimator, uses in pairs if use in uses)

@@ -173,6 +173,8 @@ class _Enforced:
         measure = self.measures.get(name)
         if far.always and not (self.all_rows and name == UNITS):
             return False
+        if far.strategy is not None and not isinstance(measure, Leaves):
+            return False
         match measure:
             case None:
                 added = name == UNITS and far.low <= 1 <= far.high
@@ -180,6 +182,9 @@ class _Enforced:
                 added = far.low <= low and high <= far.high
             case DistinctCount(most=most):
                 added = far.low <= 0 and most <= far.high
+            case Leaves(leaves=leaves, rows=rows) if far.strategy is not None:
+                inside = leaves == far.strategy.cells and rows <= far.high
+                return inside and self.within(far.groups, far.available)
             case Leaves(leaves=leaves, rows=rows):  # of which the leaves are the groups
                 once = far.low <= 1 <= far.high and self.groups * rows <= far.groups
                 return once and (far.available is None or leaves <= far.available)

@@ -94,7 +94,6 @@ _FARTHEST: Final = 1 << 60
 _SURE: Final = Fraction(19, 20)
 
 
-@final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoisyTotals:
     """The noisy totals of a measure, or the noisy number of units."""

@@ -1,0 +1,190 @@
+"""A strategy for a histogram of cells: which sums get noise, and how far a unit moves them.
+
+Trust: kernel.  The sums that are priced here are the ones that are measured: a release computes
+them with this very object (:meth:`CellStrategy.measured`).
+
+Definition.  Of a histogram x over cells, a strategy measures y(j) = sum of B(j, c) x(c), for each
+of its *sums* j, with whole numbers B.  Noise is added to every y(j), and every answer is a sum of
+exact multiples of noisy y(j), which is post-processing.  Let b(c) be column c of B.  Let w and W be
+the largest norm of any b(c), in L1 and in the square of L2, and f and F those of any difference of
+two of the vectors b(c) and the zero vector.
+Theorem (key ``cell-sums``).  Let a unit count with at most k rows in each of at most g groups, each
+row in one cell.  Added or removed, it moves all y by at most g k w in L1 and g k**2 W in the square
+of L2.  Where it is replaced by another, they move as ``plan-distances`` says, with k w for what one
+of the units adds to a group and k f for the difference of the two in a group that they share; in
+the square of L2, with k**2 W and k**2 F.
+Proof.  What a unit adds to a group is a sum of at most k vectors b(c): a point of the polytope
+whose corners are zero and all k b(c).  Norms are convex, so the longest point is a corner.  The
+difference of two points is longest between two corners.
+The histogram itself is enforced by the engine (``bounded-contribution``): one expression names the
+cell of a row, and of a unit's rows in a group at most k stay.  Cells are clamped to 2**40 rows, so
+that no sum leaves 64 bits; that moves every cell the same way, and by no more.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final, final
+
+import numpy as np
+
+from discreet.plan.pricing.group_sensitivity import GroupSensitivity
+from discreet.units import Relation
+
+if TYPE_CHECKING:  # planning knows no arrays of an engine
+    from discreet.requests.raw_totals import Integers, SparseLeaves
+
+__all__ = ["CellSensitivity", "CellStrategy", "Norms", "Weights"]
+
+Weights = tuple[tuple[int, int | Fraction], ...]
+"""The places of sums, and by what they are multiplied."""
+
+Norms = tuple[int, int, int, int]
+"""Of columns and of their differences: L1, L1, the square of L2, the square of L2."""
+
+_BLOCK: Final = 512
+_MOST_ROWS: Final = 1 << 40
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellStrategy:
+    """Sums of cells that get noise, and answers as sums of multiples of these.
+
+    ``factors`` are the entries of B, for the cells of each sum; without any all of them are one.
+    One row counts as ``unit``.  ``words`` says which strategy it is, and why.
+
+    >>> halves = CellStrategy(words="", cells=2, sums=((0,), (0, 1)),
+    ...     answers=(("first", ((0, 1),)), ("rest", ((1, 1), (0, -1)))))
+    >>> halves.norms, halves.expanded({"rest": Fraction(2)})
+    ((2, 2, 2, 2), {1: Fraction(2, 1), 0: Fraction(-2, 1)})
+    """
+
+    words: str
+    cells: int
+    sums: tuple[tuple[int, ...], ...]
+    answers: tuple[tuple[str, Weights], ...]
+    factors: tuple[tuple[int, ...], ...] = ()
+    unit: int = 1
+
+    @property
+    def norms(self) -> Norms:
+        """The norms w, f, W and F."""
+        return _norms(self)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the answers."""
+        return tuple(name for name, _ in self.answers)
+
+    @property
+    def whole(self) -> bool:
+        """Whether answers are whole numbers."""
+        return self.unit == 1
+
+    def terms(self) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+        """Yield the cells of each sum, and by what they are multiplied."""
+        if self.factors:
+            yield from zip(self.sums, self.factors, strict=True)
+        else:
+            yield from ((cells, (1,) * len(cells)) for cells in self.sums)
+
+    def measured(self, sparse: SparseLeaves, groups: int) -> Integers:
+        """Return all sums of each group, as a matrix with a row for each group.
+
+        >>> tree = CellStrategy(words="", cells=2, sums=((0,), (0, 1)), answers=())
+        >>> tree.measured((np.array([0, 0]), np.array([0, 1]), np.array([5, 2])), 1).tolist()
+        [[5, 7]]
+        """
+        group, cell, count = sparse
+        held = np.minimum(count, _MOST_ROWS)
+        found = np.zeros((groups, len(self.sums)), np.int64)
+        for place, (cells, factors) in enumerate(self.terms()):
+            times = np.zeros(self.cells, np.int64)
+            times[list(cells)] = factors
+            here = times[cell]
+            inside = here != 0
+            np.add.at(found[:, place], group[inside], held[inside] * here[inside])
+        return found
+
+    def expanded(self, terms: Mapping[str, Fraction]) -> dict[int, Fraction]:
+        """Return a sum of multiples of answers as one of multiples of sums."""
+        weights = dict(self.answers)
+        found: dict[int, Fraction] = {}
+        for name, factor in terms.items():
+            for place, weight in weights.get(name, ()):
+                found[place] = found.get(place, Fraction(0)) + factor * weight
+        return found
+
+
+@functools.lru_cache(maxsize=64)
+def _norms(strategy: CellStrategy) -> Norms:
+    """Return the norms of columns, and of their differences; whole numbers below 2**53 are exact.
+
+    Of vectors of zeros and ones both norms are the same.
+    """
+    columns = np.zeros((strategy.cells, len(strategy.sums)), np.float64)
+    for place, (inside, factors) in enumerate(strategy.terms()):
+        columns[list(inside), place] = factors
+    if strategy.factors:
+        apart = np.abs(columns[:, np.newaxis] - columns)
+        alone = np.abs(columns)
+        first = int(alone.sum(axis=1).max()), int((alone**2).sum(axis=1).max())
+        pairs = int(apart.sum(axis=2).max()), int((apart**2).sum(axis=2).max())
+        return first[0], max(first[0], pairs[0]), first[1], max(first[1], pairs[1])
+    ones = columns.sum(axis=1)
+    heaviest = farthest = int(ones.max(initial=0))
+    for start in range(0, strategy.cells, _BLOCK):
+        part = slice(start, start + _BLOCK)
+        other = ones[part, np.newaxis] + ones - 2 * (columns[part] @ columns.T)
+        farthest = max(farthest, int(other.max(initial=0)))
+        if farthest == 2 * heaviest:  # there is no more
+            break
+    return heaviest, farthest, heaviest, farthest
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellSensitivity(GroupSensitivity):
+    """What a unit adds to the sums of a strategy; ``high`` is the most rows of it in a group.
+
+    >>> bars = CellStrategy(words="", cells=3, sums=((0,), (1,), (2,)), answers=())
+    >>> far = CellSensitivity(low=0, high=5, groups=1, available=1, cells=bars)
+    >>> far.added, far.added_squared, far.replaced, far.replaced_squared
+    (5, 25, 10, 50)
+    """
+
+    cells: CellStrategy
+
+    @property
+    def strategy(self) -> CellStrategy:
+        """The sums that are measured."""
+        return self.cells
+
+    @property
+    def most(self) -> int:
+        """How far one unit moves the sums of one group, in L1."""
+        return self.high * self.cells.norms[0]
+
+    @property
+    def most_squared(self) -> int:
+        """The square of how far one unit moves the sums of one group, in L2."""
+        return self.high**2 * self.cells.norms[2]
+
+    @property
+    def width(self) -> int:
+        """How far apart two units are in one group, in L1."""
+        return self.high * self.cells.norms[1]
+
+    @property
+    def width_squared(self) -> int:
+        """The square of how far apart two units are in one group, in L2."""
+        return self.high**2 * self.cells.norms[3]
+
+    def places(self, relation: Relation) -> int:
+        """Return in how many places sums can move."""
+        inside = GroupSensitivity.places(self, relation) * len(self.cells.sums)
+        return min(inside, relation.sides * self.groups * self.most)

@@ -1,0 +1,4 @@
+"""Workloads: several counts of one question, measured together.
+
+Trust: kernel.
+"""

@@ -1,0 +1,288 @@
+"""Strategies for a workload of counts, and which of them errs least at a price.
+
+Trust: public.  Every strategy is priced for what it measures (``cell-sums``); which one is taken is
+about accuracy.
+
+Definition.  A *workload* is a list of counts, each a sum of cells.  Its strategies are those of the
+matrix mechanism (Li, Miklau, Hay, McGregor and Rastogi 2015; McKenna, Miklau, Hay and
+Machanavajjhala 2018) that measure sums of cells:
+
+    by itself     every count is a sum of its own, and all of them are priced together
+    histogram     every cell is a sum, and every count adds up its cells
+    hierarchy     blocks of b**l neighboring cells are sums, for all l, cells among them; a count
+                  adds up the largest blocks inside of it, or takes what is outside from a block
+                  where these are fewer; sums that no count needs are left out
+
+    factorization  for counts up to thresholds, the lower triangular Toeplitz matrix with the
+                  coefficients C(2k, k) / 4**k of (1 - x)**(-1/2), rounded to sixteenths: nearly
+                  the best there is for Gaussian noise (:mod:`discreet.continual.factorized`)
+
+The *predicted error* of a strategy is the root of the mean over counts of the variance of their
+noise, which is in proportion to the squared distance that one unit moves all sums, in L1 for
+Laplace noise and in L2 for Gaussian noise, times the sum of the squared weights of a count.
+The strategy with the smallest predicted error is taken, of equal ones the first; cells stand in the
+order of the values that conditions compare, so that counts up to a threshold are made of neighbors.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Final, final
+
+from discreet.mechanisms import Gaussian
+from discreet.plan.pricing.cell_strategy import CellSensitivity, CellStrategy, Weights
+from discreet.plan.pricing.group_sensitivity import Noise
+from discreet.plan.pricing.release_parts import LAPLACE, NoisyTotals, dyadic_up, root_down
+from discreet.units import Relation
+
+__all__ = ["CountWorkload", "WorkloadPart", "chosen_strategy", "predicted_error", "strategies_of"]
+
+_ARITIES: Final = (2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64)
+_FEWEST: Final = 4
+_LONGEST: Final = 64
+_UNIT: Final = 16
+_MOST_WORK: Final = 1 << 21
+_BETTER: Final = 0.999
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountWorkload:
+    """The names of counts, and for each cell of a histogram the places of those that it is part of.
+
+    >>> thresholds = CountWorkload(measure="cells", names=("low", "all"), cells=((0, 1), (1,)))
+    >>> [strategy.sums for strategy in strategies_of(thresholds)]
+    [((0,), (0, 1)), ((0,), (1,))]
+    """
+
+    measure: str
+    names: tuple[str, ...]
+    cells: tuple[tuple[int, ...], ...]
+
+
+@functools.lru_cache(maxsize=64)
+def strategies_of(workload: CountWorkload) -> tuple[CellStrategy, ...]:
+    """Return all strategies for a workload, every count by itself first."""
+    size = len(workload.cells)
+    inside: list[list[int]] = [[] for _ in workload.names]
+    for cell, counts in enumerate(workload.cells):
+        for count in counts:
+            inside[count].append(cell)
+    itself = [((place, 1),) for place in range(len(inside))]
+    added = [tuple((cell, 1) for cell in cells) for cells in inside]
+    single = [(cell,) for cell in range(size)]
+    found = [
+        _strategy(workload, "each by itself", [tuple(cells) for cells in inside], itself),
+        _strategy(workload, "as one histogram whose cells are added up", single, added),
+    ]
+    root = _root(workload, inside)
+    if root is not None:
+        found.append(root)
+    for arity in _arities(size, len(inside)):
+        tree = _Tree(size, arity)
+        parts = [tree.parts(cells) for cells in inside]
+        words = f"as a hierarchy of blocks of {arity}"
+        found.append(_strategy(workload, words, tree.blocks, parts))
+    return tuple(found)
+
+
+def _root(workload: CountWorkload, inside: Sequence[Sequence[int]]) -> CellStrategy | None:
+    """Return the factorization of counts each of which has one cell more than the one before."""
+    size = len(workload.cells)
+    order = sorted(range(len(inside)), key=lambda count: len(inside[count]))
+    steps = all(inside[count] == [*range(at + 1)] for at, count in enumerate(order))
+    if not steps or not _FEWEST <= size <= _LONGEST or len(order) != size:
+        return None
+    column, central = [], 1
+    for k in range(size):
+        column.append((2 * (central * _UNIT) + 4**k) // (2 * 4**k))
+        central = central * 2 * (2 * k + 1) // (k + 1)
+    undo: list[Fraction] = []  # of the column times all ones: B times this is one everywhere
+    for k in range(size):
+        rest = sum((column[j] * undo[k - j] for j in range(1, k + 1)), Fraction(0))
+        undo.append((1 - rest) / column[0])
+    places = {count: at for at, count in enumerate(order)}
+    return CellStrategy(
+        words="as a factorization close to the root of all prefix sums",
+        cells=size,
+        sums=tuple(tuple(range(row + 1)) for row in range(size)),
+        factors=tuple(tuple(column[row::-1]) for row in range(size)),
+        answers=tuple(
+            (name, tuple((at, undo[places[count] - at]) for at in range(places[count] + 1)))
+            for count, name in enumerate(workload.names)
+        ),
+        unit=_UNIT,
+    )
+
+
+def _arities(cells: int, counts: int) -> list[int]:
+    """Return the numbers of branches to try; of very many cells the one near their root."""
+    if cells < _FEWEST:
+        return []
+    arities = [arity for arity in _ARITIES if arity < cells]
+    if len(arities) * cells * counts <= _MOST_WORK:
+        return arities
+    return [min(arities, key=lambda arity: abs(arity - math.isqrt(cells)))]
+
+
+def _strategy(
+    workload: CountWorkload,
+    words: str,
+    sums: Sequence[tuple[int, ...]],
+    answers: Sequence[Weights],
+) -> CellStrategy:
+    """Return a strategy without the sums that no answer needs."""
+    used = sorted({place for weights in answers for place, _ in weights})
+    places = {place: index for index, place in enumerate(used)}
+    return CellStrategy(
+        words=words,
+        cells=len(workload.cells),
+        sums=tuple(sums[place] for place in used),
+        answers=tuple(
+            (name, tuple(sorted((places[place], weight) for place, weight in weights)))
+            for name, weights in zip(workload.names, answers, strict=True)
+        ),
+    )
+
+
+@final
+class _Tree:
+    """Blocks of neighboring cells, of all sizes that are powers of the arity, without the root."""
+
+    def __init__(self, cells: int, arity: int) -> None:
+        """List the blocks, small ones first."""
+        self.blocks: list[tuple[int, ...]] = [(cell,) for cell in range(cells)]
+        self._levels: list[list[int]] = [list(range(cells))]
+        self._arity = arity
+        width = arity
+        while width < cells:
+            starts = range(0, cells, width)
+            first = len(self.blocks)
+            self.blocks += [tuple(range(at, min(at + width, cells))) for at in starts]
+            self._levels.append(list(range(first, len(self.blocks))))
+            width *= arity
+
+    def parts(self, cells: Sequence[int]) -> Weights:
+        """Return some cells as few blocks, with signs."""
+        held = set(cells)
+        inside: list[list[tuple[int, int]]] = []
+        outside: list[list[tuple[int, int]]] = []
+        for cell in self._levels[0]:
+            alone = [(cell, 1)]
+            inside.append(alone if cell in held else [])
+            outside.append([] if cell in held else alone)
+        for level in self._levels[1:]:
+            inside, outside = self._joined(level, inside, outside)
+        return tuple(term for terms in inside for term in terms)
+
+    def _joined(
+        self,
+        level: Sequence[int],
+        inside: list[list[tuple[int, int]]],
+        outside: list[list[tuple[int, int]]],
+    ) -> tuple[list[list[tuple[int, int]]], list[list[tuple[int, int]]]]:
+        """Go up by one level: a block itself, less what is not wanted, may take fewer terms."""
+        joined: tuple[list[list[tuple[int, int]]], list[list[tuple[int, int]]]] = ([], [])
+        for index, block in enumerate(level):
+            children = slice(index * self._arity, (index + 1) * self._arity)
+            here = [term for terms in inside[children] for term in terms]
+            there = [term for terms in outside[children] for term in terms]
+            joined[0].append(_fewer(block, here, there))
+            joined[1].append(_fewer(block, there, here))
+        return joined
+
+
+def _fewer(
+    block: int, wanted: list[tuple[int, int]], others: list[tuple[int, int]]
+) -> list[tuple[int, int]]:
+    """Return what is wanted of a block, or the block less the others."""
+    if not wanted or len(wanted) <= 1 + len(others):
+        return wanted
+    return [(block, 1), *((place, -weight) for place, weight in others)]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkloadPart(NoisyTotals):
+    """All counts of a workload, by the strategy that errs least; each law of noise has its own.
+
+    A unit counts with at most ``rows`` rows in a group.  ``distances`` are those of the strategy
+    for Laplace noise.
+    """
+
+    workload: CountWorkload
+
+    @classmethod
+    def of(
+        cls,
+        workload: CountWorkload,
+        *,
+        rows: int,
+        groups: int,
+        available: int | None,
+        relation: Relation,
+    ) -> WorkloadPart:
+        """Choose the strategy for Laplace noise first."""
+        first = strategies_of(workload)[0]
+        far = CellSensitivity(low=0, high=rows, groups=groups, available=available, cells=first)
+        return cls(
+            measure=workload.measure,
+            distances=chosen_strategy(workload, far, relation, squared=False),
+            workload=workload,
+        )
+
+    def factors(self) -> dict[str, Fraction]:
+        """Return about by what each count multiplies the noise of one sum."""
+        strategy = self.distances.strategy
+        assert strategy is not None  # noqa: S101 (of cells)
+        return {
+            name: Fraction(math.sqrt(sum(float(weight) ** 2 for _, weight in weights)))
+            for name, weights in strategy.answers
+        }
+
+    def within_rho(self, rho: Fraction, relation: Relation, law: str) -> Noise:
+        """Return noise for a share of rho."""
+        if law == LAPLACE:
+            return self.within_epsilon(root_down(2 * rho), relation)
+        far = self.distances
+        assert isinstance(far, CellSensitivity)  # noqa: S101 (made above)
+        far = chosen_strategy(self.workload, far, relation, squared=True)
+        variance = dyadic_up(far.moved_squared(relation) / (2 * rho))
+        return Noise(measure=self.measure, mechanism=Gaussian(variance=variance), distances=far)
+
+
+@functools.lru_cache(maxsize=256)
+def chosen_strategy(
+    workload: CountWorkload, far: CellSensitivity, relation: Relation, *, squared: bool
+) -> CellSensitivity:
+    """Return the distances of the strategy with the smallest predicted error, by one norm."""
+    best, least, first = far, math.inf, 0.0
+    for strategy in strategies_of(workload):
+        moved = replace(far, cells=strategy)
+        error = predicted_error(moved, relation, squared=squared)
+        first = first or error
+        if error < _BETTER * least:
+            best, least = moved, error
+    why = "which errs least"
+    if least < first:
+        why = f"{least / first:.2g} times the error of each by itself"
+    words = f"{best.cells.words} ({why})"
+    return replace(best, cells=replace(best.cells, words=words))
+
+
+def predicted_error(far: CellSensitivity, relation: Relation, *, squared: bool) -> float:
+    """Return the root mean square of the noise of all counts, at a price of one.
+
+    >>> counts = CountWorkload(measure="cells", names=("a", "b"), cells=((0,), (1,)))
+    >>> far = CellSensitivity(low=0, high=1, groups=1, available=1, cells=strategies_of(counts)[0])
+    >>> predicted_error(far, Relation.ADD_REMOVE, squared=False)
+    1.0
+    """
+    answers = far.cells.answers
+    total = sum(float(weight) ** 2 for _, weights in answers for _, weight in weights)
+    moved = far.moved_squared(relation) if squared else far.moved(relation) ** 2
+    return math.sqrt(moved * total / len(answers))
