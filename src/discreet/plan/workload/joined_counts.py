@@ -35,7 +35,7 @@ from discreet.plan.workload.strategies import (
 )
 from discreet.query.expressions import Case, Expression
 from discreet.requests.engine_request import Leaves, Measure, Total
-from discreet.requests.key_product import Product
+from discreet.requests.table_schema import Product
 from discreet.units import Relation
 
 __all__ = ["joined_counts"]
